@@ -1,0 +1,119 @@
+package model
+
+import "time"
+
+// Header is what a store can tell about one snapshot without touching its
+// state: cheap enough to hold for every snapshot of a session at once.
+//
+// A header describes one visit. A session that comes back to a state it was
+// in before (A, B, A) has one row for A and two visits of it, and the
+// timeline draws the visits.
+type Header struct {
+	// ID, ParentID, SessionID, CreatedAt, Index, TurnIndex and Event are those
+	// of [Snapshot]. CreatedAt is the zero time where the store has none.
+	ID, ParentID, SessionID string
+	CreatedAt               time.Time
+	Index, TurnIndex        int
+	Event                   SnapshotEvent
+	// EventName is set when the event has a name of its own that the seed's
+	// integers do not cover; Event is then SnapshotEventNamed.
+	EventName string
+	// Position is the boundary at which a Strands checkpoint would stand here
+	// ("after_model", "after_tools"), or "" where there is none.
+	Position string
+	// Title is one short line on what happened, from the data itself and so
+	// untrusted; "" where the store would have to read the state to know.
+	Title string
+	// Visit numbers the visits of a session from 1 in the order in which they
+	// were recorded; 0 where the store records none. ParentVisit is the visit
+	// that this one follows; 0 to find it by ParentID.
+	Visit, ParentVisit int64
+	// Size is the length of the state in bytes, 0 if it is not known.
+	Size int64
+	// Orphaned says that the visit is off the active path.
+	Orphaned bool
+	// Head says that the framework would resume from here.
+	Head bool
+	// Marks are facts about this snapshot that the timeline shows.
+	Marks Marks
+	// Reason says why the visit is off the active path, where the store knows;
+	// nil otherwise (a [Timeline] works it out from the tree). Headers that
+	// left the path together share one Reason; it is never written to.
+	Reason *Reason
+}
+
+// EventText gives the event in words for people; a name of another framework
+// is untrusted data and given as it is.
+func (h *Header) EventText() string {
+	if h.EventName != "" {
+		return h.EventName
+	}
+	return h.Event.String()
+}
+
+// Ref names the header's visit for a store.
+func (h *Header) Ref() Ref { return Ref{Session: h.SessionID, ID: h.ID, Visit: h.Visit} }
+
+// Ref names one snapshot in a store. ID is never empty. Visit tells the visits
+// of one id apart; 0 means the latest visit.
+type Ref struct {
+	Session, ID string
+	Visit       int64
+}
+
+// Marks is a set of facts about one snapshot.
+type Marks uint16
+
+const (
+	// MarkEvicted: the conversation manager dropped this message from the
+	// context that the model sees; it is still on disk.
+	MarkEvicted Marks = 1 << iota
+	// MarkRedacted: the content was replaced by the framework on purpose.
+	MarkRedacted
+	// MarkRepaired: the framework will change this in memory when it loads it.
+	MarkRepaired
+	// MarkDamaged: the row or file could not be read whole; see the faults.
+	MarkDamaged
+	// MarkInferred: the parent is not recorded but was worked out.
+	MarkInferred
+	// MarkInterrupted: an interrupt waits for an answer here.
+	MarkInterrupted
+	// MarkError: a tool or the model failed in this step.
+	MarkError
+)
+
+// Has reports whether all marks of m are set.
+func (s Marks) Has(m Marks) bool { return s&m == m }
+
+// ReasonKind is why a snapshot is off the active path.
+type ReasonKind uint8
+
+const (
+	// ReasonUnknown: nothing tells why.
+	ReasonUnknown ReasonKind = iota
+	// ReasonRestore: left by a restore to an earlier snapshot.
+	ReasonRestore
+	// ReasonSecondLeaf: another branch from the same parent was chosen.
+	ReasonSecondLeaf
+	// ReasonFailedLeaf: the step failed or was aborted.
+	ReasonFailedLeaf
+	// ReasonParentPruned: its parent is no longer in the store.
+	ReasonParentPruned
+	// ReasonPointer: the framework's own pointer names another snapshot.
+	ReasonPointer
+	// ReasonRewind: cut off by a rewind of the message log.
+	ReasonRewind
+	// ReasonCycle: its lineage runs in a circle, so that no path reaches it.
+	ReasonCycle
+)
+
+// Reason says why snapshots are off the active path.
+type Reason struct {
+	Kind ReasonKind
+	// At is when they were left; zero if that is not recorded.
+	At time.Time
+	// TargetID and TargetIndex name the snapshot to which the restore or the
+	// rewind went back; TargetID is "" if there was none.
+	TargetID    string
+	TargetIndex int
+}

@@ -1,0 +1,90 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Data is the record of a session: its working state and where its snapshots
+// stand. The JSON names are those of the Genkit Go design, section 11.
+type Data[S any] struct {
+	// ID is the session's id.
+	ID string `json:"id"`
+	// State is the working state.
+	State S `json:"state"`
+	// LastSnapshot is the newest snapshot on the active path: the parent of
+	// the next one. Nil before the first.
+	LastSnapshot *Snapshot[S] `json:"lastSnapshot,omitempty"`
+	// TurnIndex is the number of the current turn.
+	TurnIndex int `json:"turnIndex"`
+}
+
+// Store keeps sessions and their snapshots: the seed's interface (Genkit Go
+// design, section 2), word for word in its signatures. An implementation is
+// safe for concurrent use.
+type Store[S any] interface {
+	// Get gives the record of a session, or nil and no error where there is none.
+	Get(ctx context.Context, sessionID string) (*Data[S], error)
+	// Save writes the record of a session.
+	Save(ctx context.Context, sessionID string, data *Data[S]) error
+	// GetSnapshot gives a snapshot by its id, or nil and no error where there
+	// is none. Where several sessions hold the id, the error is an
+	// [AmbiguousError].
+	GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error)
+	// SaveSnapshot keeps a snapshot. Where the session has the id already, the
+	// row stays as it is and a visit is recorded.
+	SaveSnapshot(ctx context.Context, snapshot *Snapshot[S]) error
+	// ListSnapshots gives the snapshots of a session by ascending Index, then
+	// time, then id; the orphaned ones only on request.
+	ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) ([]*Snapshot[S], error)
+	// InvalidateSnapshotsAfter orphans all snapshots whose Index is greater.
+	InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error
+}
+
+// SessionInfo is what a list of sessions shows of one.
+type SessionInfo struct {
+	// ID is how every other call names the session. A session of several
+	// agents is listed once for each, as "SESSION/AGENT".
+	ID string
+	// Kind is the kind of the store that holds it.
+	Kind string
+	// Snapshots counts the visits, orphaned ones included; Orphaned counts those.
+	Snapshots, Orphaned int
+	// Head is the id of the snapshot from which the framework would resume,
+	// HeadIndex its index; "" for an empty session.
+	Head      string
+	HeadIndex int
+	// UpdatedAt is the time of the last change that the store knows of.
+	UpdatedAt time.Time
+	// Faults counts what is wrong with the session.
+	Faults int
+}
+
+var (
+	// ErrNoSession: the store has no session of that id.
+	ErrNoSession = errors.New("no such session")
+	// ErrNoSnapshot: the session has no snapshot of that id.
+	ErrNoSnapshot = errors.New("no such snapshot")
+	// ErrAmbiguous: an id or a prefix fits several snapshots.
+	ErrAmbiguous = errors.New("ambiguous snapshot id")
+	// ErrHeadMoved: somebody else wrote to the session since the plan was made.
+	ErrHeadMoved = errors.New("the session's head has moved")
+)
+
+// AmbiguousError names everything that an id could mean. It is ErrAmbiguous.
+type AmbiguousError struct {
+	// ID is what was asked for.
+	ID string
+	// Candidates are the sessions that hold it, or the ids that begin with it.
+	Candidates []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("snapshot %q is ambiguous: %s", e.ID, strings.Join(e.Candidates, ", "))
+}
+
+// Is makes errors.Is(err, ErrAmbiguous) hold.
+func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }

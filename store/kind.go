@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrUnrecognised: no kind recognises what is at the address.
+var ErrUnrecognised = errors.New("not a store that Hindcast knows")
+
+// Kind is one format of store: how it is recognised and how it is opened.
+type Kind struct {
+	// Name is the word before the colon in "kind:address".
+	Name string
+	// Recognise says, by shape and quickly, whether the path holds a store of
+	// this kind, and why. It writes nothing. An error is a path that could not
+	// be looked at.
+	Recognise func(ctx context.Context, path string) (why string, ok bool, err error)
+	// Open opens the store at an address. It writes nothing.
+	Open func(ctx context.Context, address string) (Store, error)
+}
+
+// Kinds is the list of kinds that the program was built with, in the order in
+// which they are asked.
+type Kinds []Kind
+
+// Open opens a store by "kind:address", or by a path whose kind is recognised
+// by shape. The error is ErrUnrecognised when no kind knows it.
+func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
+	if name, rest, ok := strings.Cut(address, ":"); ok {
+		for _, k := range ks {
+			if k.Name == name {
+				return k.Open(ctx, rest)
+			}
+		}
+	}
+	var tried []string
+	for _, k := range ks {
+		if k.Recognise == nil {
+			continue
+		}
+		_, ok, err := k.Recognise(ctx, address)
+		if err != nil {
+			return nil, fmt.Errorf("open %q: %w", address, err)
+		}
+		if ok {
+			return k.Open(ctx, address)
+		}
+		tried = append(tried, k.Name)
+	}
+	return nil, fmt.Errorf("open %q: %w (tried %s)", address, ErrUnrecognised, strings.Join(tried, ", "))
+}

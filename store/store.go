@@ -1,0 +1,128 @@
+// Package store is the port between Hindcast and the places where sessions
+// live. It declares what every kind of store can do, the optional capabilities
+// that are found by type assertion, and how an address finds its kind.
+//
+// The package may not know any kind by name: each is a package below this one
+// and is handed in by main.
+package store
+
+import (
+	"context"
+	"iter"
+
+	"hindcast/model"
+)
+
+// Store is an opened store. Every kind has exactly this; the rest are
+// capabilities. All methods are safe for concurrent use, and none of them
+// writes anything.
+type Store interface {
+	// Kind gives the kind's name ("sqlite", "strands", …).
+	Kind() string
+	// Address gives the path or address that was opened.
+	Address() string
+	// Sessions gives the sessions, newest change first where that is cheap to
+	// know. A session that cannot be read is still listed, with its faults
+	// counted. An error ends the sequence.
+	Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error]
+	// Headers gives the headers of a session in the order in which they were
+	// recorded, parents before children wherever the store allows, without
+	// reading a state. An unknown session is model.ErrNoSession.
+	Headers(ctx context.Context, session string) iter.Seq2[model.Header, error]
+	// State gives the bytes of one state exactly as its writer serialised
+	// them. The caller may not write to them; they stay valid until Close.
+	// The errors are model.ErrNoSession and model.ErrNoSnapshot.
+	State(ctx context.Context, ref model.Ref) ([]byte, error)
+	// Close lets go of the store.
+	Close() error
+}
+
+// Tailer is a Store that can give the newest headers of a session at once, so
+// that the first screen need not wait for all of them.
+type Tailer interface {
+	// Tail gives up to n headers, the last in the order of Headers, in that
+	// order, and whether there are more before them.
+	Tail(ctx context.Context, session string, n int) (headers []model.Header, more bool, err error)
+}
+
+// Doctor is a Store that can tell what is wrong with it.
+type Doctor interface {
+	// Faults gives what is wrong with a session, or with the store itself
+	// when session is "". It reads, and never writes.
+	Faults(ctx context.Context, session string) ([]model.Fault, error)
+}
+
+// Applier carries out a plan: everything in it or nothing. It refuses with
+// model.ErrHeadMoved when the store is not as the plan expects it, journals
+// what it does, and verifies by reading back.
+type Applier interface {
+	Apply(ctx context.Context, plan model.Plan) (model.Receipt, error)
+}
+
+// Restorer is a Store whose sessions can be put back to a snapshot.
+type Restorer interface {
+	Applier
+	// PlanRestore computes what restoring ref would do; it writes nothing.
+	PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error)
+}
+
+// Forker is a Store in which a new session can be started from a snapshot.
+type Forker interface {
+	Applier
+	// PlanFork computes what starting the session as from ref would do.
+	PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error)
+}
+
+// Undoer is a Store that keeps a journal of Hindcast's own writes.
+type Undoer interface {
+	Applier
+	// PlanUndo and PlanRedo compute how to take back the last write and how to
+	// do it again. The error is a model.NothingToError where there is none.
+	PlanUndo(ctx context.Context) (model.Plan, error)
+	PlanRedo(ctx context.Context) (model.Plan, error)
+	// Journal gives the entries, newest first.
+	Journal(ctx context.Context) ([]model.JournalEntry, error)
+}
+
+// Limiter is a Store that can say why it lacks a capability.
+type Limiter interface {
+	// Lacks gives the reason in a few words, or "" if the operation is there.
+	Lacks(op model.Op) string
+}
+
+// Row is one snapshot whole: what export writes and import reads.
+type Row struct {
+	Header model.Header
+	// State is nil on a later visit of an id whose state came before.
+	State []byte
+}
+
+// Importer is a Store into which rows can be put as they are, visits, orphaned
+// ones and reasons included.
+type Importer interface {
+	// Import adds the rows, all in one transaction, and gives how many were
+	// new. An error in the sequence takes everything back.
+	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
+}
+
+// Reason gives why s cannot do op, or "" if it can.
+func Reason(s Store, op model.Op) string {
+	ok := false
+	switch op {
+	case model.OpRestore:
+		_, ok = s.(Restorer)
+	case model.OpFork:
+		_, ok = s.(Forker)
+	case model.OpUndo, model.OpRedo:
+		_, ok = s.(Undoer)
+	}
+	if l, is := s.(Limiter); is {
+		if reason := l.Lacks(op); reason != "" {
+			return reason
+		}
+	}
+	if !ok {
+		return "a " + s.Kind() + " store cannot " + string(op)
+	}
+	return ""
+}
