@@ -8,6 +8,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"hindcast/model"
@@ -84,24 +85,36 @@ type Undoer interface {
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 
+// Recorder is a Store that keeps session records.
+type Recorder interface {
+	// Get gives the record of a session, nil and no error where it has none.
+	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
+}
+
 // Limiter is a Store that can say why it lacks a capability.
 type Limiter interface {
 	// Lacks gives the reason in a few words, or "" if the operation is there.
 	Lacks(op model.Op) string
 }
 
-// Row is one snapshot whole: what export writes and import reads.
+// Row is one snapshot whole, or the record of one session: what export writes
+// and import reads.
 type Row struct {
 	Header model.Header
 	// State is nil on a later visit of an id whose state came before.
 	State []byte
+	// Record is a session's record, its LastSnapshot left nil because the
+	// headers tell the head; Header and State are then unused. Nil on a row
+	// that is a snapshot.
+	Record *model.Data[json.RawMessage]
 }
 
 // Importer is a Store into which rows can be put as they are, visits, orphaned
 // ones and reasons included.
 type Importer interface {
-	// Import adds the rows, all in one transaction, and gives how many were
-	// new. An error in the sequence takes everything back.
+	// Import adds the rows, all in one transaction, and gives how many visits
+	// were new: those that the store has already are left as they are. An
+	// error in the sequence takes everything back.
 	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
 

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hindcast/model"
+)
+
+var (
+	// ErrIDMismatch: a snapshot's id is not the hash of its state.
+	ErrIDMismatch = errors.New("the snapshot's id is not the SHA-256 of its state")
+	// ErrNotJSON: a state is not one JSON value.
+	ErrNotJSON = errors.New("the state is not one JSON value")
+	// ErrNoState: a row of an import has no state, and none came before it.
+	ErrNoState = errors.New("the snapshot has no state")
+	// ErrTime: a time that RFC 3339 cannot write.
+	ErrTime = errors.New("the time is outside the years 0 to 9999")
+)
+
+// CheckState refuses bytes that are not one JSON value: every state in a store
+// of Hindcast's own can be exported.
+func CheckState(state []byte) error {
+	if !json.Valid(state) {
+		return ErrNotJSON
+	}
+	return nil
+}
+
+// CheckID refuses an id that is not the hash of the state (rule 1). Rows of
+// other stores come in by [Importer], which takes them as they are.
+func CheckID(id string, state []byte) error {
+	if want := snapshotID(state); id != want {
+		return fmt.Errorf("%w: it should be %s", ErrIDMismatch, want)
+	}
+	return nil
+}
+
+// CheckSnapshot refuses a snapshot that cannot be kept. have is the state that
+// its session holds under this id, nil for none: a row that was imported with
+// an id of its own may be saved again with the same state. The errors are
+// ErrNotJSON, ErrIDMismatch and ErrTime.
+func CheckSnapshot(s *model.Snapshot[json.RawMessage], have []byte) error {
+	if _, err := Time(s.CreatedAt); err != nil {
+		return fmt.Errorf("createdAt: %w", err)
+	}
+	if err := CheckState(s.State); err != nil {
+		return err
+	}
+	if have != nil && bytes.Equal(s.State, have) {
+		return nil
+	}
+	return CheckID(s.ID, s.State)
+}
+
+// CheckData refuses the record of a session that cannot be kept. The errors
+// are ErrNotJSON, ErrTime, and those of a record of another session.
+func CheckData(sessionID string, data *model.Data[json.RawMessage]) error {
+	switch {
+	case data == nil:
+		return errors.New("there is no record")
+	case data.ID != "" && data.ID != sessionID:
+		return fmt.Errorf("the record is of session %q", data.ID)
+	case data.LastSnapshot != nil && data.LastSnapshot.SessionID != sessionID:
+		return fmt.Errorf("its last snapshot is of session %q", data.LastSnapshot.SessionID)
+	}
+	return CheckState(data.State)
+}
+
+// Time gives t as a store keeps it: without a monotonic reading, and in UTC
+// where its zone has an offset that RFC 3339 cannot write. The error is
+// ErrTime.
+func Time(t time.Time) (time.Time, error) {
+	t = t.Round(0)
+	_, offset := t.Zone()
+	if offset%60 != 0 || offset <= -24*3600 || offset >= 24*3600 {
+		t = t.UTC()
+	}
+	if y := t.Year(); y < 0 || y > 9999 {
+		return time.Time{}, fmt.Errorf("year %d: %w", y, ErrTime)
+	}
+	return t, nil
+}
+
+func snapshotID(state []byte) string {
+	sum := sha256.Sum256(state)
+	return hex.EncodeToString(sum[:])
+}
+
+// Header gives the header of a snapshot as a store records it, its visit not
+// yet numbered. The error is ErrTime.
+func Header(s *model.Snapshot[json.RawMessage]) (model.Header, error) {
+	at, err := Time(s.CreatedAt)
+	if err != nil {
+		return model.Header{}, fmt.Errorf("createdAt: %w", err)
+	}
+	return model.Header{
+		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: at,
+		Index: s.Index, TurnIndex: s.TurnIndex, Event: s.Event, Orphaned: s.Orphaned, Size: int64(len(s.State)),
+	}, nil
+}
+
+// Snapshot gives the seed's snapshot for a header and its state.
+func Snapshot(h model.Header, state []byte) *model.Snapshot[json.RawMessage] {
+	return &model.Snapshot[json.RawMessage]{
+		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: h.CreatedAt, State: state,
+		Index: h.Index, TurnIndex: h.TurnIndex, Event: h.Event, Orphaned: h.Orphaned,
+	}
+}
+
+// SameVisit reports whether two headers tell of the same event: what makes
+// saving a snapshot again, or importing it again, add nothing.
+func SameVisit(a, b *model.Header) bool {
+	return a.ID == b.ID && a.ParentID == b.ParentID && a.Index == b.Index && a.TurnIndex == b.TurnIndex &&
+		a.Event == b.Event && a.EventName == b.EventName && a.CreatedAt.Equal(b.CreatedAt)
+}

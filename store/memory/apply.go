@@ -1,0 +1,417 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// entry is one of Hindcast's own writes: enough to take it back and to do it
+// again.
+type entry struct {
+	model.JournalEntry
+	// session is the one that changed, for a fork the new one.
+	session string
+	// target is the visit that became the head, of the source for a fork.
+	target model.Ref
+	// reason is what the orphaned visits were given; nil for a fork.
+	reason *model.Reason
+	// reactivated holds what the reactivated visits said before, by number.
+	reactivated map[int64]*model.Reason
+	// head is the position of the head before.
+	head int
+	// before and after are the session's stands around the write.
+	before, after stand
+}
+
+// PlanRestore implements store.Restorer.
+func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	plan, err := s.planRestore(ctx, ref)
+	if err != nil {
+		return plan, fmt.Errorf("memory: plan restore in session %q: %w", ref.Session, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
+	ss, err := s.open(ctx, ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan, err := ss.visits.PlanRestore(ref, s.circumstances(ss, ref))
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan.Writes = append(plan.Writes,
+		fmt.Sprintf("visits of session %q: %d orphaned, %d active again", ss.visits.Session, len(plan.Orphans), len(plan.Reactivates)),
+		fmt.Sprintf("record of session %q: state, last snapshot and turn of #%d", ss.visits.Session, plan.TargetIndex),
+		"journal: one entry")
+	return plan, nil
+}
+
+// PlanFork implements store.Forker. The error is store.ErrSessionExists where
+// the store has a session of the new name.
+func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	plan, err := s.planFork(ctx, ref, as)
+	if err != nil {
+		return plan, fmt.Errorf("memory: plan fork of session %q as %q: %w", ref.Session, as, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
+	ss, err := s.open(ctx, ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if s.sessions[as] != nil {
+		return model.Plan{}, store.ErrSessionExists
+	}
+	plan, err := ss.visits.PlanFork(ref, as, s.circumstances(ss, ref))
+	if err != nil {
+		return model.Plan{}, err
+	}
+	path, _ := ss.visits.Path(ss.visits.At(plan.Target.Visit))
+	plan.Writes = append(plan.Writes,
+		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d", as, store.Count(len(path), "visit"), plan.TargetIndex),
+		fmt.Sprintf("record of session %q: state, last snapshot and turn of #%d", as, plan.TargetIndex),
+		"journal: one entry")
+	return plan, nil
+}
+
+func (s *Store) open(ctx context.Context, id string) (*session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ss := s.sessions[id]
+	if ss == nil {
+		return nil, model.ErrNoSession
+	}
+	return ss, nil
+}
+
+func (s *Store) circumstances(ss *session, ref model.Ref) store.Circumstances {
+	c := store.Circumstances{SharedWith: s.holders(ref.ID, ss)}
+	if state, ok := ss.states[ref.ID]; ok {
+		c.Mismatch = store.CheckID(ref.ID, state) != nil
+	}
+	if r := ss.record; r != nil {
+		head := ss.visits.Head
+		c.WorkingState = head < 0 || string(ss.states[ss.visits.Headers[head].ID]) != string(r.state)
+	}
+	return c
+}
+
+// PlanUndo implements store.Undoer. The error is model.ErrHeadMoved where the
+// session was written to since.
+func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpUndo)
+}
+
+// PlanRedo implements store.Undoer, with the errors of PlanUndo.
+func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpRedo)
+}
+
+func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", op, err)
+	}
+	e := s.pending(op)
+	if e == nil {
+		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", op, &model.NothingToError{Op: op})
+	}
+	plan, err := s.planEntry(op, e)
+	if err != nil {
+		return plan, fmt.Errorf("memory: plan %s of entry %d on session %q: %w", op, e.ID, e.session, err)
+	}
+	return plan, nil
+}
+
+// pending gives the entry that an undo or a redo is about: the last that is
+// not undone, or the first of those undone since. Nil for none.
+func (s *Store) pending(op model.Op) *entry {
+	var redo *entry
+	for _, e := range slices.Backward(s.journal) {
+		if !e.Undone {
+			if op == model.OpUndo {
+				return e
+			}
+			break
+		}
+		redo = e
+	}
+	if op == model.OpUndo {
+		return nil
+	}
+	return redo
+}
+
+func (s *Store) planEntry(op model.Op, e *entry) (model.Plan, error) {
+	ss := s.sessions[e.session]
+	if err := e.check(op, ss); err != nil {
+		return model.Plan{}, err
+	}
+	switch {
+	case e.Op == model.OpFork && op == model.OpUndo:
+		plan := ss.visits.PlanReturn(op, e.ID, -1, nil, nil)
+		plan.Loads = fmt.Sprintf("session %q is gone; nothing loads it", e.session)
+		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its %s", e.session, store.Count(len(ss.visits.Headers), "visit")),
+			fmt.Sprintf("journal: entry %d undone", e.ID))
+		return plan, nil
+	case e.Op == model.OpFork:
+		source := s.sessions[e.target.Session]
+		if source == nil {
+			return model.Plan{}, model.ErrHeadMoved
+		}
+		plan, err := source.visits.PlanFork(e.target, e.session, store.Circumstances{})
+		if err != nil {
+			return model.Plan{}, err
+		}
+		plan.Op, plan.Entry = op, e.ID
+		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: made again", e.session), fmt.Sprintf("journal: entry %d done again", e.ID))
+		return plan, nil
+	}
+	var plan model.Plan
+	if op == model.OpUndo {
+		plan = ss.visits.PlanReturn(op, e.ID, e.head, ss.reactivated(e), ss.orphanedBy(e.reason))
+	} else {
+		target := ss.visits.At(e.target.Visit)
+		orphans, reactivates := ss.visits.Restore(target)
+		plan = ss.visits.PlanReturn(op, e.ID, target, orphans, reactivates)
+	}
+	plan.Writes = append(plan.Writes,
+		fmt.Sprintf("visits of session %q: %d orphaned, %d active again", e.session, len(plan.Orphans), len(plan.Reactivates)),
+		fmt.Sprintf("record of session %q: as it was", e.session),
+		fmt.Sprintf("journal: entry %d", e.ID))
+	return plan, nil
+}
+
+// check refuses an entry whose session is not as the entry left it.
+func (e *entry) check(op model.Op, ss *session) error {
+	want := e.after
+	if op == model.OpRedo {
+		want = e.before
+	}
+	if e.Op == model.OpFork && op == model.OpRedo {
+		if ss != nil {
+			return store.ErrSessionExists
+		}
+		return nil
+	}
+	if ss == nil || ss.revision != want.revision {
+		return fmt.Errorf("it was written to since: %w", model.ErrHeadMoved)
+	}
+	return nil
+}
+
+// orphanedBy gives the positions of the visits that carry a reason.
+func (ss *session) orphanedBy(reason *model.Reason) []int {
+	var positions []int
+	for i := range ss.visits.Headers {
+		if ss.visits.Headers[i].Reason == reason {
+			positions = append(positions, i)
+		}
+	}
+	slices.SortFunc(positions, func(a, b int) int { return store.ByIndex(ss.visits.Headers[a], ss.visits.Headers[b]) })
+	return positions
+}
+
+// reactivated gives the positions of the visits that an entry made active.
+func (ss *session) reactivated(e *entry) []int {
+	var positions []int
+	for visit := range maps.Keys(e.reactivated) {
+		positions = append(positions, ss.visits.At(visit))
+	}
+	slices.SortFunc(positions, func(a, b int) int { return store.ByIndex(ss.visits.Headers[a], ss.visits.Headers[b]) })
+	return positions
+}
+
+// Apply implements store.Applier.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	receipt, err := s.apply(ctx, plan)
+	if err != nil {
+		return receipt, fmt.Errorf("memory: %s session %q: %w", plan.Op, plan.Session, err)
+	}
+	return receipt, nil
+}
+
+// apply computes the plan again and goes on only if it is the same: then the
+// head, and all else that the plan said, is as it was.
+func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	now, e, err := s.again(ctx, plan)
+	if err != nil {
+		return model.Receipt{}, err
+	}
+	if !store.SamePlan(now, plan) {
+		return model.Receipt{}, model.ErrHeadMoved
+	}
+	switch {
+	case plan.Op == model.OpRestore:
+		e = s.restore(plan)
+	case plan.Op == model.OpFork:
+		e = s.fork(plan.Target, plan.NewSession)
+	case plan.Op == model.OpUndo:
+		s.undo(e)
+	default:
+		s.redo(e)
+	}
+	return s.receipt(plan, e), nil
+}
+
+// again computes a plan anew, and gives the entry that an undo or a redo is
+// about.
+func (s *Store) again(ctx context.Context, plan model.Plan) (model.Plan, *entry, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Plan{}, nil, err
+	}
+	switch plan.Op {
+	case model.OpRestore:
+		now, err := s.planRestore(ctx, plan.Target)
+		return now, nil, err
+	case model.OpFork:
+		now, err := s.planFork(ctx, plan.Target, plan.NewSession)
+		return now, nil, err
+	case model.OpUndo, model.OpRedo:
+		e := s.pending(plan.Op)
+		if e == nil || e.ID != plan.Entry {
+			return model.Plan{}, nil, model.ErrHeadMoved
+		}
+		now, err := s.planEntry(plan.Op, e)
+		return now, e, err
+	}
+	return model.Plan{}, nil, errors.ErrUnsupported
+}
+
+func (s *Store) restore(plan model.Plan) *entry {
+	ss, now := s.sessions[plan.Session], s.clock()
+	e := s.enter(plan.Op, ss, plan.Target)
+	e.At = now
+	e.reason = &model.Reason{Kind: model.ReasonRestore, At: now, TargetID: plan.TargetID, TargetIndex: plan.TargetIndex}
+	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+	ss.restore(e)
+	e.after = ss.stand
+	return e
+}
+
+// restore moves the session to an entry's target.
+func (ss *session) restore(e *entry) {
+	target := ss.visits.At(e.target.Visit)
+	orphans, reactivates := ss.visits.Restore(target)
+	ss.orphan(orphans, e.reason)
+	e.reactivated = map[int64]*model.Reason{}
+	for _, i := range reactivates {
+		h := &ss.visits.Headers[i]
+		e.reactivated[h.Visit] = h.Reason
+		h.Orphaned, h.Reason = false, nil
+	}
+	ss.settle(target, e)
+}
+
+// settle makes the visit at a position the head and its state the session's.
+func (ss *session) settle(head int, e *entry) {
+	h := &ss.visits.Headers[head]
+	ss.visits.Head = head
+	ss.record = &record{state: ss.states[h.ID], turn: h.TurnIndex}
+	ss.updated = e.At
+	ss.revision++
+}
+
+func (s *Store) fork(target model.Ref, as string) *entry {
+	source, now := s.sessions[target.Session], s.clock()
+	ss := newSession(as)
+	e := s.enter(model.OpFork, ss, target)
+	e.At = now
+	e.Session, e.session = as, as
+	s.copyPath(source, ss, e)
+	h := &ss.visits.Headers[ss.visits.Head]
+	e.To, e.ToIndex = h.ID, h.Index
+	e.after = ss.stand
+	return e
+}
+
+// copyPath fills a new session with the way from the root to the target.
+func (s *Store) copyPath(source, ss *session, e *entry) {
+	path, _ := source.visits.Path(source.visits.At(e.target.Visit))
+	for _, i := range path {
+		h := source.visits.Headers[i]
+		h.SessionID, h.Orphaned, h.Reason, h.Visit = ss.visits.Session, false, nil, 0
+		h.ParentVisit = ss.visits.Next() - 1
+		s.add(ss, h, source.states[h.ID])
+	}
+	ss.settle(len(path)-1, e)
+	s.sessions[ss.visits.Session] = ss
+}
+
+// enter adds an entry to the journal, as things stand before it.
+func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
+	e := &entry{
+		JournalEntry: model.JournalEntry{ID: int64(len(s.journal) + 1), Op: op, Session: ss.visits.Session},
+		session:      ss.visits.Session, target: target, head: ss.visits.Head, before: ss.stand,
+	}
+	s.journal = append(s.journal, e)
+	return e
+}
+
+func (s *Store) undo(e *entry) {
+	e.Undone = true
+	if e.Op == model.OpFork {
+		delete(s.sessions, e.session)
+		return
+	}
+	ss := s.sessions[e.session]
+	for _, i := range ss.orphanedBy(e.reason) {
+		ss.visits.Headers[i].Orphaned, ss.visits.Headers[i].Reason = false, nil
+	}
+	for visit, reason := range e.reactivated {
+		h := &ss.visits.Headers[ss.visits.At(visit)]
+		h.Orphaned, h.Reason = true, reason
+	}
+	ss.visits.Head, ss.stand = e.head, e.before
+}
+
+func (s *Store) redo(e *entry) {
+	e.Undone = false
+	if e.Op == model.OpFork {
+		s.copyPath(s.sessions[e.target.Session], newSession(e.session), e)
+		return
+	}
+	s.sessions[e.session].restore(e)
+}
+
+// receipt says what was done, by the store's own head.
+func (s *Store) receipt(plan model.Plan, e *entry) model.Receipt {
+	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	if ss := s.sessions[e.session]; ss != nil && ss.visits.Head >= 0 {
+		h := &ss.visits.Headers[ss.visits.Head]
+		r.Head, r.HeadIndex = h.ID, h.Index
+	}
+	return r
+}
+
+// Journal implements store.Undoer.
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: read journal: %w", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	entries := make([]model.JournalEntry, 0, len(s.journal))
+	for _, e := range slices.Backward(s.journal) {
+		entries = append(entries, e.JournalEntry)
+	}
+	return entries, nil
+}

@@ -1,0 +1,179 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Import implements store.Importer. The head of a session is the last new row
+// that says it is, else, in a new session, its last active visit.
+func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
+	gathered, err := gather(ctx, rows)
+	if err != nil {
+		return 0, fmt.Errorf("memory: import: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	imp := importing{store: s, sessions: map[string]*incoming{}}
+	for i := range gathered {
+		if err := imp.row(&gathered[i]); err != nil {
+			return 0, fmt.Errorf("memory: import row %d: %w", i+1, err)
+		}
+	}
+	return imp.commit(), nil
+}
+
+// gather takes all rows before anything is locked: the rows may come from this
+// very store.
+func gather(ctx context.Context, rows iter.Seq2[store.Row, error]) ([]store.Row, error) {
+	var all []store.Row
+	for row, err := range rows {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		row.State = bytes.Clone(row.State)
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+// importing is one import: it collects what is new and touches the store only
+// in commit.
+type importing struct {
+	store    *Store
+	sessions map[string]*incoming
+}
+
+// incoming is what an import brings to one session.
+type incoming struct {
+	placer  *store.Placer
+	rows    []store.Row
+	states  map[string]bool
+	record  *model.Data[json.RawMessage]
+	reasons map[model.Reason]*model.Reason
+}
+
+func (p *importing) session(id string) *incoming {
+	if in := p.sessions[id]; in != nil {
+		return in
+	}
+	var have []model.Header
+	if ss := p.store.sessions[id]; ss != nil {
+		have = ss.visits.Headers
+	}
+	in := &incoming{placer: store.NewPlacer(have), states: map[string]bool{}, reasons: map[model.Reason]*model.Reason{}}
+	p.sessions[id] = in
+	return in
+}
+
+func (p *importing) row(row *store.Row) error {
+	if r := row.Record; r != nil {
+		if err := store.CheckState(r.State); err != nil {
+			return fmt.Errorf("record of session %q: %w", r.ID, err)
+		}
+		p.session(r.ID).record = r
+		return nil
+	}
+	h := &row.Header
+	in := p.session(h.SessionID)
+	if err := p.check(in, row); err != nil {
+		return fmt.Errorf("snapshot %q of session %q: %w", h.ID, h.SessionID, err)
+	}
+	isNew, err := in.placer.Place(h)
+	if err != nil {
+		return fmt.Errorf("snapshot %q of session %q: %w", h.ID, h.SessionID, err)
+	}
+	if isNew {
+		in.states[h.ID] = true
+		in.rows = append(in.rows, *row)
+	}
+	return nil
+}
+
+func (p *importing) check(in *incoming, row *store.Row) error {
+	h := &row.Header
+	if h.ID == "" {
+		return errors.New("it has no id")
+	}
+	if row.State != nil {
+		return store.CheckState(row.State)
+	}
+	ss := p.store.sessions[h.SessionID]
+	if in.states[h.ID] || ss != nil && ss.rows[h.ID] != nil {
+		return nil
+	}
+	return store.ErrNoState
+}
+
+// commit puts everything in and gives the number of new visits.
+func (p *importing) commit() int {
+	n := 0
+	for id, in := range p.sessions {
+		ss := p.store.sessions[id]
+		fresh := ss == nil
+		if fresh {
+			ss = newSession(id)
+			p.store.sessions[id] = ss
+		}
+		n += len(in.rows)
+		moved := in.into(p.store, ss)
+		if fresh && !moved {
+			ss.visits.Head = ss.visits.LastActive()
+		}
+		if in.record != nil && (ss.record == nil || moved) {
+			ss.record = &record{state: bytes.Clone(in.record.State), turn: in.record.TurnIndex}
+		}
+		if fresh || len(in.rows) > 0 {
+			p.settle(ss, in.rows)
+		}
+	}
+	return n
+}
+
+// into adds the new visits and reports whether one of them became the head.
+func (in *incoming) into(s *Store, ss *session) (moved bool) {
+	for _, row := range in.rows {
+		h := row.Header
+		if h.Reason != nil {
+			h.Reason = in.reason(*h.Reason)
+		}
+		i := s.add(ss, h, row.State)
+		if row.Header.Head {
+			ss.visits.Head, moved = i, true
+		}
+	}
+	return moved
+}
+
+// reason gives one pointer for equal reasons.
+func (in *incoming) reason(r model.Reason) *model.Reason {
+	if in.reasons[r] == nil {
+		in.reasons[r] = &r
+	}
+	return in.reasons[r]
+}
+
+// settle dates the session by its newest snapshot, or by the clock.
+func (p *importing) settle(ss *session, rows []store.Row) {
+	var newest time.Time
+	for i := range rows {
+		if at := rows[i].Header.CreatedAt; at.After(newest) {
+			newest = at
+		}
+	}
+	if newest.IsZero() {
+		newest = p.store.clock()
+	}
+	if newest.After(ss.updated) {
+		ss.updated = newest
+	}
+	ss.revision++
+}

@@ -1,0 +1,501 @@
+// Package memory is the store that lives in the process: for tests, and the
+// yardstick of the sqlite store, which passes the same suite.
+//
+// The package may not know how anything is shown, and touches no file.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+const kind = "memory"
+
+// Kind describes the memory store; its address is ignored, and every opening
+// gives an empty store of its own. No path is recognised as one.
+func Kind() store.Kind {
+	return store.Kind{
+		Name: kind,
+		Open: func(context.Context, string) (store.Store, error) { return New(), nil },
+	}
+}
+
+// Store keeps sessions in memory. It has every capability of the port and is a
+// model.Store of raw JSON states. It is safe for concurrent use. Use New.
+type Store struct {
+	now func() time.Time
+
+	mu       sync.RWMutex
+	sessions map[string]*session
+	// states holds the state of each snapshot once, by its hash.
+	states  map[[sha256.Size]byte][]byte
+	journal []*entry
+}
+
+var (
+	_ store.Tailer                  = (*Store)(nil)
+	_ store.Restorer                = (*Store)(nil)
+	_ store.Forker                  = (*Store)(nil)
+	_ store.Undoer                  = (*Store)(nil)
+	_ store.Importer                = (*Store)(nil)
+	_ store.Recorder                = (*Store)(nil)
+	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+)
+
+// An Option changes how New makes a store.
+type Option func(*Store)
+
+// WithClock sets where the store takes the time from, instead of time.Now.
+func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
+
+// New gives an empty store.
+func New(options ...Option) *Store {
+	s := &Store{now: time.Now, sessions: map[string]*session{}, states: map[[sha256.Size]byte][]byte{}}
+	for _, o := range options {
+		o(s)
+	}
+	return s
+}
+
+// session is one session: its visits by ascending number, and its record.
+type session struct {
+	visits store.Visits
+	// rows holds the positions of the visits of each id; the first is the row
+	// of rule 3, which stays as it was written.
+	rows map[string][]int
+	// states holds the state of each id.
+	states map[string][]byte
+	stand
+}
+
+// stand is what changes on a session besides its visits: what an undo puts
+// back. The head is in visits.
+type stand struct {
+	record  *record
+	updated time.Time
+	// revision counts the changes of the session. An undo puts it back, so
+	// that equal revisions stand for equal content.
+	revision int64
+}
+
+// record is the working state of a session. It is replaced, never changed.
+type record struct {
+	state []byte
+	turn  int
+}
+
+// Kind gives "memory".
+func (s *Store) Kind() string { return kind }
+
+// Address gives "", as a memory store has none.
+func (s *Store) Address() string { return "" }
+
+// Close does nothing: the store goes with the last reference to it.
+func (s *Store) Close() error { return nil }
+
+// Sessions implements store.Store.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		for _, info := range s.infos() {
+			if err := ctx.Err(); err != nil {
+				yield(model.SessionInfo{}, fmt.Errorf("memory: list sessions: %w", err))
+				return
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) infos() []model.SessionInfo {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	infos := make([]model.SessionInfo, 0, len(s.sessions))
+	for id, ss := range s.sessions {
+		info := model.SessionInfo{ID: id, Kind: kind, Snapshots: len(ss.visits.Headers), UpdatedAt: ss.updated}
+		for i := range ss.visits.Headers {
+			if ss.visits.Headers[i].Orphaned {
+				info.Orphaned++
+			}
+		}
+		if ss.visits.Head >= 0 {
+			h := &ss.visits.Headers[ss.visits.Head]
+			info.Head, info.HeadIndex = h.ID, h.Index
+		}
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b model.SessionInfo) int {
+		if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return infos
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		headers, _, err := s.tail(sessionID, -1)
+		if err != nil {
+			yield(model.Header{}, err)
+			return
+		}
+		for _, h := range headers {
+			if err := ctx.Err(); err != nil {
+				yield(model.Header{}, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err))
+				return
+			}
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Tail implements store.Tailer.
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) ([]model.Header, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err)
+	}
+	return s.tail(sessionID, max(n, 0))
+}
+
+// tail gives the last n headers, all of them for -1, and whether there are more.
+func (s *Store) tail(sessionID string, n int) ([]model.Header, bool, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ss := s.sessions[sessionID]
+	if ss == nil {
+		return nil, false, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, model.ErrNoSession)
+	}
+	all := ss.visits.Headers
+	first := 0
+	if n >= 0 && n < len(all) {
+		first = len(all) - n
+	}
+	headers := slices.Clone(all[first:])
+	if head := ss.visits.Head; head >= first {
+		headers[head-first].Head = true
+	}
+	return headers, first > 0, nil
+}
+
+// State implements store.Store.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: read state %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ss := s.sessions[ref.Session]
+	if ss == nil {
+		return nil, fmt.Errorf("memory: read state %q of session %q: %w", ref.ID, ref.Session, model.ErrNoSession)
+	}
+	state, ok := ss.states[ref.ID]
+	if !ok {
+		return nil, fmt.Errorf("memory: read state %q of session %q: %w", ref.ID, ref.Session, model.ErrNoSnapshot)
+	}
+	if ref.Visit != 0 {
+		if _, err := ss.visits.Find(ref); err != nil {
+			return nil, fmt.Errorf("memory: read state of session %q: %w", ref.Session, err)
+		}
+	}
+	return state, nil
+}
+
+// Get implements model.Store.
+func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: get session %q: %w", sessionID, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ss := s.sessions[sessionID]
+	if ss == nil || ss.record == nil {
+		return nil, nil
+	}
+	data := &model.Data[json.RawMessage]{ID: sessionID, State: bytes.Clone(ss.record.state), TurnIndex: ss.record.turn}
+	if i := ss.visits.Head; i >= 0 {
+		h := ss.visits.Headers[i]
+		data.LastSnapshot = store.Snapshot(h, bytes.Clone(ss.states[h.ID]))
+	}
+	return data, nil
+}
+
+// Save implements model.Store. The last snapshot becomes the session's head;
+// one that the session does not hold yet is kept, as SaveSnapshot does.
+func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[json.RawMessage]) error {
+	if err := s.save(ctx, sessionID, data); err != nil {
+		return fmt.Errorf("memory: save session %q: %w", sessionID, err)
+	}
+	return nil
+}
+
+func (s *Store) save(ctx context.Context, sessionID string, data *model.Data[json.RawMessage]) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := store.CheckData(sessionID, data); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss, err := s.prepare(sessionID, data.LastSnapshot)
+	if err != nil {
+		return err
+	}
+	if last := data.LastSnapshot; last != nil {
+		i, err := s.visit(ss, last)
+		if err != nil {
+			return err
+		}
+		ss.visits.Head = i
+	}
+	ss.record = &record{state: bytes.Clone(data.State), turn: data.TurnIndex}
+	s.touch(ss)
+	return nil
+}
+
+// GetSnapshot implements model.Store.
+func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: get snapshot %q: %w", snapshotID, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch holders := s.holders(snapshotID, nil); len(holders) {
+	case 0:
+		return nil, nil
+	case 1:
+		return s.sessions[holders[0]].row(snapshotID), nil
+	default:
+		return nil, fmt.Errorf("memory: get snapshot: %w", &model.AmbiguousError{ID: snapshotID, Candidates: holders})
+	}
+}
+
+// GetSnapshotIn implements store.Scoped.
+func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: get snapshot %q of session %q: %w", snapshotID, sessionID, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ss := s.sessions[sessionID]
+	if ss == nil {
+		return nil, nil
+	}
+	return ss.row(snapshotID), nil
+}
+
+// holders gives the ids of the sessions other than but that hold a snapshot.
+func (s *Store) holders(snapshotID string, but *session) []string {
+	var ids []string
+	for id, ss := range s.sessions {
+		if ss != but && ss.rows[snapshotID] != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// SaveSnapshot implements model.Store. The snapshot becomes the session's head
+// unless it is marked as orphaned. The errors are store.ErrIDMismatch,
+// store.ErrNotJSON and store.ErrTime.
+func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
+	if snapshot == nil {
+		return errors.New("memory: save snapshot: there is none")
+	}
+	if err := s.saveSnapshot(ctx, snapshot); err != nil {
+		return fmt.Errorf("memory: save snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
+	}
+	return nil
+}
+
+func (s *Store) saveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss, err := s.prepare(snapshot.SessionID, snapshot)
+	if err != nil {
+		return err
+	}
+	before := len(ss.visits.Headers)
+	i, err := s.visit(ss, snapshot)
+	if err != nil || i < before {
+		return err
+	}
+	if !snapshot.Orphaned {
+		ss.visits.Head = i
+	}
+	s.touch(ss)
+	return nil
+}
+
+// ListSnapshots implements model.Store. An unknown session has none.
+func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) ([]*model.Snapshot[json.RawMessage], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ss := s.sessions[sessionID]
+	if ss == nil {
+		return nil, nil
+	}
+	var rows []model.Header
+	for _, positions := range ss.rows {
+		if h := ss.rowHeader(positions); includeOrphaned || !h.Orphaned {
+			rows = append(rows, h)
+		}
+	}
+	slices.SortFunc(rows, store.ByIndex)
+	list := make([]*model.Snapshot[json.RawMessage], len(rows))
+	for i, h := range rows {
+		list[i] = store.Snapshot(h, bytes.Clone(ss.states[h.ID]))
+	}
+	return list, nil
+}
+
+// InvalidateSnapshotsAfter implements model.Store. The visits that it orphans
+// say that they were left by a restore, and a head among them gives way to the
+// last visit that is still active.
+func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memory: invalidate snapshots of session %q after #%d: %w", sessionID, afterIndex, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[sessionID]
+	if ss == nil {
+		return nil
+	}
+	positions, target := ss.visits.After(afterIndex)
+	if len(positions) == 0 {
+		return nil
+	}
+	ss.orphan(positions, &model.Reason{Kind: model.ReasonRestore, At: s.clock(), TargetID: target, TargetIndex: afterIndex})
+	if ss.visits.Head >= 0 && ss.visits.Headers[ss.visits.Head].Orphaned {
+		ss.visits.Head = ss.visits.LastActive()
+	}
+	s.touch(ss)
+	return nil
+}
+
+// clock gives the time as it is kept.
+func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
+
+// touch notes a change of the session.
+func (s *Store) touch(ss *session) {
+	ss.updated = s.clock()
+	ss.revision++
+}
+
+// prepare gives the session to save into; a new one enters the store when the
+// snapshot, if any, is fit to be kept.
+func (s *Store) prepare(sessionID string, snapshot *model.Snapshot[json.RawMessage]) (*session, error) {
+	if ss := s.sessions[sessionID]; ss != nil {
+		return ss, nil
+	}
+	if snapshot != nil {
+		if err := store.CheckSnapshot(snapshot, nil); err != nil {
+			return nil, err
+		}
+	}
+	ss := newSession(sessionID)
+	s.sessions[sessionID] = ss
+	return ss, nil
+}
+
+func newSession(id string) *session {
+	return &session{
+		visits: store.Visits{Session: id, Head: -1},
+		rows:   map[string][]int{}, states: map[string][]byte{},
+	}
+}
+
+// visit records a visit of the snapshot and gives its position; a visit that
+// tells of the same event, and stands as the snapshot does, is there already.
+func (s *Store) visit(ss *session, snapshot *model.Snapshot[json.RawMessage]) (int, error) {
+	h, err := store.Header(snapshot)
+	if err != nil {
+		return 0, err
+	}
+	for _, i := range ss.rows[h.ID] {
+		if have := &ss.visits.Headers[i]; store.SameVisit(have, &h) && have.Orphaned == h.Orphaned {
+			return i, nil
+		}
+	}
+	if err := store.CheckSnapshot(snapshot, ss.states[h.ID]); err != nil {
+		return 0, err
+	}
+	h.ParentVisit = ss.visits.ParentOf(h.ParentID, ss.rows[h.ParentID])
+	return s.add(ss, h, snapshot.State), nil
+}
+
+// add appends a visit under the next number, or under its own if it has one.
+func (s *Store) add(ss *session, h model.Header, state []byte) int {
+	if h.Visit == 0 {
+		h.Visit = ss.visits.Next()
+	}
+	i := len(ss.visits.Headers)
+	if _, ok := ss.states[h.ID]; !ok {
+		ss.states[h.ID] = s.intern(state)
+	}
+	h.Size, h.Head = int64(len(ss.states[h.ID])), false
+	ss.visits.Headers = append(ss.visits.Headers, h)
+	ss.rows[h.ID] = append(ss.rows[h.ID], i)
+	return i
+}
+
+// intern gives the store's own copy of a state.
+func (s *Store) intern(state []byte) []byte {
+	sum := sha256.Sum256(state)
+	if have, ok := s.states[sum]; ok {
+		return have
+	}
+	own := bytes.Clone(state)
+	s.states[sum] = own
+	return own
+}
+
+// row gives the snapshot of an id as it was first written, or nil.
+func (ss *session) row(id string) *model.Snapshot[json.RawMessage] {
+	positions := ss.rows[id]
+	if positions == nil {
+		return nil
+	}
+	return store.Snapshot(ss.rowHeader(positions), bytes.Clone(ss.states[id]))
+}
+
+// rowHeader gives the first of some visits of an id, active if any of them is
+// (rule 4).
+func (ss *session) rowHeader(positions []int) model.Header {
+	h := ss.visits.Headers[positions[0]]
+	for _, i := range positions {
+		h.Orphaned = h.Orphaned && ss.visits.Headers[i].Orphaned
+	}
+	return h
+}
+
+func (ss *session) orphan(positions []int, reason *model.Reason) {
+	for _, i := range positions {
+		ss.visits.Headers[i].Orphaned, ss.visits.Headers[i].Reason = true, reason
+	}
+}
