@@ -1,0 +1,340 @@
+package jsontape
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Parse reads a JSON text. It accepts exactly what json.Valid accepts; the
+// error is a *[SyntaxError], at the byte that is wrong. Invalid UTF-8 and lone
+// surrogates are accepted, as encoding/json does. Texts of 4 GiB and more are
+// refused.
+func Parse(data []byte) (*Tape, error) {
+	p := parser{data: data}
+	if err := p.run(0); err != nil {
+		return nil, err
+	}
+	return p.tape(), nil
+}
+
+// ParseTolerant reads a JSON text as [Parse] does, takes NaN, Infinity,
+// -Infinity and a byte order mark as well, and reports those, invalid UTF-8,
+// lone surrogates and duplicate keys in the order of the text, [MaxWarnings]
+// at most. The error is a *[SyntaxError]; warnings come only with a tape.
+func ParseTolerant(data []byte) (*Tape, []Warning, error) {
+	p := parser{data: data, tolerant: true}
+	if err := p.run(markLen(data)); err != nil {
+		return nil, nil, err
+	}
+	t := p.tape()
+	return t, t.warnings(), nil
+}
+
+// Prefix tells what can be known from the first limit bytes of a text, so that
+// the first screen need not wait for the rest. It never fails: where the text
+// was cut, or where it is wrong, the tape ends and the open containers and
+// the value that was cut are marked as unfinished. It takes what
+// [ParseTolerant] takes. A node keeps its number in the tape of the whole text.
+func Prefix(data []byte, limit int) *Tape {
+	cut := data[:min(max(limit, 0), len(data))]
+	p := parser{data: cut, tolerant: true}
+	stopped := p.run(markLen(cut)) != nil
+	t := p.tape()
+	if stopped {
+		t.leaveOpen(p.open)
+	} else if len(cut) < len(data) && t.nodes[0].kind == Number {
+		t.nodes[0].flags |= unfinished
+	}
+	return t
+}
+
+var mark = []byte("\ufeff")
+
+func markLen(data []byte) int {
+	if bytes.HasPrefix(data, mark) {
+		return len(mark)
+	}
+	return 0
+}
+
+// leaveOpen marks the containers around the place where the text was cut.
+func (t *Tape) leaveOpen(open Node) {
+	if len(t.nodes) == 0 {
+		t.nodes = []node{{parent: None, next: 1, flags: unfinished, start: uint32(len(t.data)), end: uint32(len(t.data))}}
+	}
+	for ; open >= 0; open = t.nodes[open].parent {
+		v := &t.nodes[open]
+		v.flags |= unfinished
+		v.end, v.next = uint32(len(t.data)), Node(len(t.nodes))
+	}
+}
+
+// parser builds a tape. The chain of parents is its stack.
+type parser struct {
+	data     []byte
+	nodes    []node
+	open     Node // innermost open container, -1 for none
+	tolerant bool
+}
+
+func (p *parser) tape() *Tape { return &Tape{data: p.data, nodes: p.nodes} }
+
+// run reads one value that starts at or after i and is all there is.
+func (p *parser) run(i int) error {
+	p.open = None
+	if len(p.data) > maxSize {
+		return &SyntaxError{Offset: maxSize, Msg: "text of 4 GiB or more"}
+	}
+	data := p.data
+	var key uint32
+	var flags flag
+	for {
+		// A value has to start here.
+		i = skipSpace(data, i)
+		if i >= len(data) {
+			return endOfText(data)
+		}
+		if len(p.nodes) == cap(p.nodes) {
+			p.grow(i)
+		}
+		v := node{start: uint32(i), key: key, parent: p.open, next: Node(len(p.nodes)) + 1, flags: flags}
+		flags = 0
+		if p.open >= 0 {
+			parent := &p.nodes[p.open]
+			v.index, v.depth = parent.count, parent.depth+1
+		}
+		switch c := data[i]; c {
+		case '{', '[':
+			if v.depth >= MaxDepth {
+				return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("nested deeper than %d", MaxDepth)}
+			}
+			v.kind = Array
+			if c == '{' {
+				v.kind = Object
+			}
+			p.push(v)
+			p.open = Node(len(p.nodes)) - 1
+			i = skipSpace(data, i+1)
+			if i >= len(data) {
+				return endOfText(data)
+			}
+			if data[i] != c+2 { // '}' is '{'+2 and ']' is '['+2
+				if c == '[' {
+					continue
+				}
+				var err error
+				if i, key, flags, err = p.key(i); err != nil {
+					return err
+				}
+				continue
+			}
+		case '"':
+			end, escaped, err := stringEnd(data, i+1)
+			v.kind = String
+			v.flags |= escaped
+			if err != nil {
+				p.cut(v, err)
+				return err
+			}
+			v.end = uint32(end)
+			p.push(v)
+			i = end
+		default:
+			end, err := p.scalar(&v, i)
+			if err != nil {
+				p.cut(v, err)
+				return err
+			}
+			v.end = uint32(end)
+			p.push(v)
+			i = end
+		}
+		// A value has ended, or an empty container is about to.
+		for {
+			i = skipSpace(data, i)
+			if p.open < 0 {
+				if i < len(data) {
+					return unexpected(data, i, "the end of the text")
+				}
+				return nil
+			}
+			if i >= len(data) {
+				return endOfText(data)
+			}
+			o := &p.nodes[p.open]
+			c := data[i]
+			if c == ',' {
+				i++
+				if o.kind == Object {
+					var err error
+					if i, key, flags, err = p.key(skipSpace(data, i)); err != nil {
+						return err
+					}
+				}
+				break
+			}
+			if o.kind == Object && c != '}' || o.kind == Array && c != ']' {
+				if o.kind == Object {
+					return unexpected(data, i, "a comma or '}'")
+				}
+				return unexpected(data, i, "a comma or ']'")
+			}
+			i++
+			o.end, o.next = uint32(i), Node(len(p.nodes))
+			p.open = o.parent
+		}
+	}
+}
+
+// push adds a node to the tape and to its parent.
+func (p *parser) push(v node) {
+	p.nodes = append(p.nodes, v)
+	if v.parent >= 0 {
+		p.nodes[v.parent].count++
+	}
+}
+
+// grow makes room for as many nodes as the part of the text that was read lets
+// expect, but at most four times as many as there are: a text that starts with
+// many small values may end with one large one.
+func (p *parser) grow(read int) {
+	have := len(p.nodes)
+	want := 64
+	if have > 0 {
+		perByte := float64(have) / float64(max(read, 1))
+		want = int(perByte*float64(len(p.data))*1.03) + 16
+		want = min(max(want, have+have/4+16), 4*have)
+	}
+	nodes := make([]node, have, want)
+	copy(nodes, p.nodes)
+	p.nodes = nodes
+}
+
+// cut adds a value that was not finished when the text ended. Only [Prefix]
+// looks at the tape after an error.
+func (p *parser) cut(v node, err error) {
+	if e, ok := err.(*SyntaxError); !ok || e.Offset < int64(len(p.data)) {
+		return
+	}
+	v.end = uint32(len(p.data))
+	v.flags |= unfinished
+	p.push(v)
+}
+
+// key reads the key that has to start at i and its colon, and gives the byte
+// after it, the key's opening quote, and the flags for its node.
+func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
+	data := p.data
+	if i >= len(data) {
+		return 0, 0, 0, endOfText(data)
+	}
+	if data[i] != '"' {
+		return 0, 0, 0, unexpected(data, i, "a key")
+	}
+	start = uint32(i)
+	end, escaped, err := stringEnd(data, i+1)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if escaped != 0 {
+		flags = keyEscaped
+	}
+	i = skipSpace(data, end)
+	if i >= len(data) {
+		return 0, 0, 0, endOfText(data)
+	}
+	if data[i] != ':' {
+		return 0, 0, 0, unexpected(data, i, "a colon")
+	}
+	return i + 1, start, flags, nil
+}
+
+// stringEnd checks the string whose first byte after the opening quote is i and
+// gives the byte after its closing quote, and valueEscaped if it has escapes.
+func stringEnd(data []byte, i int) (int, flag, error) {
+	var escaped flag
+	for {
+		i = stringStop(data, i)
+		if i >= len(data) {
+			return 0, escaped, endOfText(data)
+		}
+		if data[i] == '"' {
+			return i + 1, escaped, nil
+		}
+		if data[i] != '\\' {
+			return 0, escaped, unexpected(data, i, "no control character in a string")
+		}
+		escaped = valueEscaped
+		i++
+		if i >= len(data) {
+			return 0, escaped, endOfText(data)
+		}
+		switch data[i] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			i++
+		case 'u':
+			i++
+			for end := i + 4; i < end; i++ {
+				if i >= len(data) {
+					return 0, escaped, endOfText(data)
+				}
+				if _, ok := hexDigit(data[i]); !ok {
+					return 0, escaped, unexpected(data, i, "a hex digit")
+				}
+			}
+		default:
+			return 0, escaped, unexpected(data, i, "an escape")
+		}
+	}
+}
+
+// scalar reads the number or literal that has to start at i into v.
+func (p *parser) scalar(v *node, i int) (end int, err error) {
+	word := ""
+	switch c := p.data[i]; {
+	case c == 't':
+		v.kind, word = True, "true"
+	case c == 'f':
+		v.kind, word = False, "false"
+	case c == 'n':
+		v.kind, word = Null, "null"
+	case p.tolerant && c == 'N':
+		v.kind, word = Number, "NaN"
+	case p.tolerant && c == 'I':
+		v.kind, word = Number, "Infinity"
+	case p.tolerant && c == '-' && i+1 < len(p.data) && p.data[i+1] == 'I':
+		v.kind, word = Number, "-Infinity"
+	case c == '-' || isDigit(c):
+		v.kind = Number
+		end, ok := numberEnd(p.data, i)
+		if !ok || end == len(p.data) && p.open >= 0 {
+			return 0, unexpected(p.data, end, "a digit")
+		}
+		return end, nil
+	default:
+		return 0, unexpected(p.data, i, "a value")
+	}
+	if v.kind == Number {
+		v.flags |= named
+	}
+	for j := range len(word) {
+		if i+j >= len(p.data) {
+			return 0, endOfText(p.data)
+		}
+		if p.data[i+j] != word[j] {
+			return 0, unexpected(p.data, i+j, word)
+		}
+	}
+	return i + len(word), nil
+}
+
+func endOfText(data []byte) error {
+	return &SyntaxError{Offset: int64(len(data)), Msg: "unexpected end of text"}
+}
+
+func unexpected(data []byte, i int, want string) error {
+	if i >= len(data) {
+		return endOfText(data)
+	}
+	return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("unexpected %q, want %s", data[i:i+1], want)}
+}

@@ -1,0 +1,133 @@
+package jsontape
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Find gives the member of the object n whose decoded key is key, the last one
+// if there are several, or -1.
+func (t *Tape) Find(n Node, key string) Node {
+	if t.nodes[n].kind != Object {
+		return None
+	}
+	found := None
+	for c := t.First(n); c >= 0; c = t.Next(c) {
+		if t.hasKey(c, key) {
+			found = c
+		}
+	}
+	return found
+}
+
+func (t *Tape) hasKey(n Node, key string) bool {
+	v := &t.nodes[n]
+	if v.flags&keyEscaped == 0 {
+		rest := t.data[v.key+1:]
+		if len(rest) > len(key) && rest[len(key)] == '"' && string(rest[:len(key)]) == key {
+			return true
+		}
+	}
+	return t.Key(n) == key
+}
+
+// At gives element i of the array n, or -1.
+func (t *Tape) At(n Node, i int) Node {
+	if t.nodes[n].kind != Array || i < 0 || i >= t.Count(n) {
+		return None
+	}
+	c := t.First(n)
+	for range i {
+		c = t.nodes[c].next
+	}
+	return c
+}
+
+// Lookup follows decoded keys and array positions (in decimal) down from the
+// root and gives the node they lead to, or -1.
+func (t *Tape) Lookup(path ...string) Node {
+	n := Node(0)
+	for _, step := range path {
+		if n = t.step(n, step); n < 0 {
+			return None
+		}
+	}
+	return n
+}
+
+// LookupPointer gives the node that a JSON Pointer (RFC 6901) names, or -1.
+func (t *Tape) LookupPointer(pointer string) Node {
+	if pointer == "" {
+		return 0
+	}
+	if pointer[0] != '/' {
+		return None
+	}
+	n := Node(0)
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		if n = t.step(n, unescapePointer.Replace(step)); n < 0 {
+			return None
+		}
+	}
+	return n
+}
+
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+func (t *Tape) step(n Node, step string) Node {
+	if t.nodes[n].kind == Object {
+		return t.Find(n, step)
+	}
+	i, err := strconv.Atoi(step)
+	if err != nil || strconv.Itoa(i) != step {
+		return None
+	}
+	return t.At(n, i)
+}
+
+// Pointer gives the JSON Pointer (RFC 6901) of n; "" for the root. Keys are
+// decoded as by [Tape.Key] and so are untrusted text.
+func (t *Tape) Pointer(n Node) string { return string(t.AppendPointer(nil, n)) }
+
+// AppendPointer appends what [Tape.Pointer] gives to dst.
+func (t *Tape) AppendPointer(dst []byte, n Node) []byte {
+	var path []Node
+	for ; t.nodes[n].parent >= 0; n = t.nodes[n].parent {
+		path = append(path, n)
+	}
+	for _, n := range slices.Backward(path) {
+		dst = append(dst, '/')
+		if i := t.Index(n); i >= 0 {
+			dst = strconv.AppendInt(dst, int64(i), 10)
+			continue
+		}
+		dst = AppendPointerToken(dst, t.Key(n))
+	}
+	return dst
+}
+
+// AppendPointerToken appends key to dst with the escapes of a JSON Pointer.
+func AppendPointerToken(dst []byte, key string) []byte {
+	for i := range len(key) {
+		switch c := key[i]; c {
+		case '~':
+			dst = append(dst, '~', '0')
+		case '/':
+			dst = append(dst, '~', '1')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// sameKey reports whether the keys of two members have the same value.
+func sameKey(t *Tape, n Node, u *Tape, m Node) bool {
+	a, b := t.keyBody(n), u.keyBody(m)
+	if (t.nodes[n].flags|u.nodes[m].flags)&keyEscaped == 0 {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(appendExact(nil, a), appendExact(nil, b))
+}

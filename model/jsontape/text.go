@@ -1,0 +1,165 @@
+package jsontape
+
+import (
+	"bytes"
+	"math"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text gives the string n decoded, with U+FFFD for lone surrogates and for
+// bytes that are no UTF-8, as encoding/json does; "" if n is no string.
+func (t *Tape) Text(n Node) string {
+	if t.nodes[n].kind != String {
+		return ""
+	}
+	return string(appendText(nil, t.stringBody(n), math.MaxInt))
+}
+
+// AppendText appends at most limit bytes of what [Tape.Text] gives to dst,
+// never a part of a character, and does no more work than that takes. It
+// appends nothing if n is no string.
+func (t *Tape) AppendText(dst []byte, n Node, limit int) []byte {
+	if t.nodes[n].kind != String {
+		return dst
+	}
+	return appendText(dst, t.stringBody(n), limit)
+}
+
+// Key gives n's key decoded in the manner of [Tape.Text]; "" if n is not in an
+// object.
+func (t *Tape) Key(n Node) string {
+	body := t.keyBody(n)
+	if t.nodes[n].flags&keyEscaped == 0 && utf8.Valid(body) {
+		return string(body)
+	}
+	return string(appendText(nil, body, math.MaxInt))
+}
+
+// part is a piece of a string: bytes that stand for themselves and then, unless
+// r is negative, one escaped character. Half of a surrogate pair comes out as
+// it is.
+type part struct {
+	bytes []byte
+	r     rune
+}
+
+// cutPart takes the first part off body, which is what stands between the
+// quotes of a string that was checked. Escapes that were cut off are dropped.
+func cutPart(body []byte) (p part, rest []byte) {
+	i := bytes.IndexByte(body, '\\')
+	if i < 0 {
+		i = len(body)
+	}
+	p = part{bytes: body[:i], r: -1}
+	if i+1 >= len(body) {
+		return p, nil
+	}
+	rest = body[i+2:]
+	switch c := body[i+1]; c {
+	case 'b':
+		p.r = '\b'
+	case 'f':
+		p.r = '\f'
+	case 'n':
+		p.r = '\n'
+	case 'r':
+		p.r = '\r'
+	case 't':
+		p.r = '\t'
+	case 'u':
+		p.r = hex4(rest)
+		if p.r < 0 {
+			return p, nil
+		}
+		rest = rest[4:]
+		if utf16.IsSurrogate(p.r) && len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+			if pair := utf16.DecodeRune(p.r, hex4(rest[2:])); pair != utf8.RuneError {
+				p.r, rest = pair, rest[6:]
+			}
+		}
+	default:
+		p.r = rune(c)
+	}
+	return p, rest
+}
+
+func appendText(dst, body []byte, limit int) []byte {
+	// A byte of text takes six bytes of JSON at most (\u0041), a character
+	// twelve, so the rest of a long string need not even be looked at.
+	if limit < len(body)/6-2 {
+		body = body[:6*limit+12]
+	}
+	room := limit
+	for len(body) > 0 {
+		var p part
+		p, body = cutPart(body)
+		if len(p.bytes) <= room && utf8.Valid(p.bytes) {
+			dst = append(dst, p.bytes...)
+			room -= len(p.bytes)
+			p.bytes = nil
+		}
+		for len(p.bytes) > 0 {
+			r, size := utf8.DecodeRune(p.bytes)
+			if utf8.RuneLen(r) > room {
+				return dst
+			}
+			room -= utf8.RuneLen(r)
+			dst = utf8.AppendRune(dst, r)
+			p.bytes = p.bytes[size:]
+		}
+		if p.r < 0 {
+			continue
+		}
+		before := len(dst)
+		dst = utf8.AppendRune(dst, p.r)
+		if room -= len(dst) - before; room < 0 {
+			return dst[:before]
+		}
+	}
+	return dst
+}
+
+// appendExact appends the string's value: bytes that are no UTF-8 as they are,
+// and halves of surrogate pairs as three bytes in the manner of UTF-8, so that
+// values which differ stay different.
+func appendExact(dst, body []byte) []byte {
+	for len(body) > 0 {
+		var p part
+		p, body = cutPart(body)
+		dst = append(dst, p.bytes...)
+		switch {
+		case p.r < 0:
+		case utf16.IsSurrogate(p.r):
+			dst = append(dst, 0xE0|byte(p.r>>12), 0x80|byte(p.r>>6)&0x3F, 0x80|byte(p.r)&0x3F)
+		default:
+			dst = utf8.AppendRune(dst, p.r)
+		}
+	}
+	return dst
+}
+
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		d, ok := hexDigit(c)
+		if !ok {
+			return -1
+		}
+		r = r<<4 | rune(d)
+	}
+	return r
+}
+
+func hexDigit(c byte) (byte, bool) {
+	switch {
+	case isDigit(c):
+		return c - '0', true
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
