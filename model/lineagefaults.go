@@ -1,0 +1,250 @@
+package model
+
+import "fmt"
+
+// maxFaultsOfKind bounds how many faults of one kind a timeline lists; the
+// rest are counted.
+const maxFaultsOfKind = 20
+
+// Codes of the faults that [Timeline.Faults] gives.
+const (
+	FaultMissingParent  = "missing-parent"
+	FaultForeignParent  = "foreign-parent"
+	FaultSelfParent     = "self-parent"
+	FaultParentCycle    = "parent-cycle"
+	FaultParentMismatch = "parent-mismatch"
+	FaultSeveralRoots   = "several-roots"
+	FaultSeveralHeads   = "several-heads"
+	FaultOrphanedPath   = "orphaned-path"
+	FaultEqualIndex     = "equal-index"
+	FaultIndexBack      = "index-back"
+	FaultTurnBack       = "turn-back"
+	FaultTurnRepeated   = "turn-repeated"
+	FaultEqualTime      = "equal-time"
+	FaultParentNewer    = "parent-newer"
+	FaultDuplicateVisit = "duplicate-visit"
+)
+
+// Faults gives everything that is wrong with the lineage of the visits, in
+// recorded order within each kind. Of each kind at most 20 are listed, and one
+// more then says how many are not. The timeline draws them all the same: a
+// lineage is never refused. The time is linear in the number of visits.
+//
+// Indexes, turns and times are judged only where the session has them: a
+// session in which all of them are zero has none.
+func (t *Timeline) Faults() []Fault {
+	l := faultList{Timeline: t, at: make(map[string]int)}
+	l.measure()
+	for i := range t.headers {
+		n := Node(i)
+		l.judgeEdge(n)
+		if t.parent[n] != NoNode {
+			l.judgeStep(n)
+		}
+	}
+	l.judgeRoots()
+	l.judgeHeads()
+	l.judgeVisits()
+	return l.list()
+}
+
+// faultList gathers faults, a bounded number of each kind.
+type faultList struct {
+	*Timeline
+	kinds           []faultKind // in order of first appearance
+	at              map[string]int
+	indexed, turned bool
+}
+
+type faultKind struct {
+	listed []Fault
+	more   int
+}
+
+// measure finds out which numbers the session has at all.
+func (l *faultList) measure() {
+	for i := range l.headers {
+		l.indexed = l.indexed || l.headers[i].Index != 0
+		l.turned = l.turned || l.headers[i].TurnIndex != 0
+		if l.indexed && l.turned {
+			return
+		}
+	}
+}
+
+// add notes a fault of a visit. The meaning is only put together when there is
+// room for it.
+func (l *faultList) add(code string, n Node, path string, meaning func() string) {
+	k, ok := l.at[code]
+	if !ok {
+		k = len(l.kinds)
+		l.at[code] = k
+		l.kinds = append(l.kinds, faultKind{})
+	}
+	kind := &l.kinds[k]
+	if len(kind.listed) == maxFaultsOfKind {
+		kind.more++
+		return
+	}
+	h := &l.headers[n]
+	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning()})
+}
+
+// list gives all faults, each kind with the count of those not listed.
+func (l *faultList) list() []Fault {
+	var faults []Fault
+	for _, kind := range l.kinds {
+		faults = append(faults, kind.listed...)
+		if kind.more > 0 {
+			last := kind.listed[len(kind.listed)-1]
+			faults = append(faults, Fault{Code: last.Code, Meaning: fmt.Sprintf("%d more of this kind", kind.more)})
+		}
+	}
+	return faults
+}
+
+// name gives a visit in few words.
+func (l *faultList) name(n Node) string {
+	return fmt.Sprintf("#%d %.12q", l.headers[n].Index, l.headers[n].ID)
+}
+
+// judgeEdge tells what came of the parent that a visit names.
+func (l *faultList) judgeEdge(n Node) {
+	h := &l.headers[n]
+	named := func() string {
+		if h.ParentVisit != 0 {
+			return fmt.Sprintf("visit %d", h.ParentVisit)
+		}
+		return fmt.Sprintf("%.80q", h.ParentID)
+	}
+	switch l.flags[n].edge() {
+	case edgeMissing:
+		l.add(FaultMissingParent, n, "/parentId", func() string {
+			return fmt.Sprintf("its parent %s is not in the session: pruned, or never written", named())
+		})
+	case edgeForeign:
+		l.add(FaultForeignParent, n, "/parentId", func() string {
+			return fmt.Sprintf("its parent %s is only in another session", named())
+		})
+	case edgeSelf:
+		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
+	case edgeCycle:
+		l.add(FaultParentCycle, n, "/parentId", func() string {
+			return fmt.Sprintf("its lineage runs in a circle; it is cut here, above %s", l.name(n))
+		})
+	}
+}
+
+// judgeStep compares a visit with its parent.
+func (l *faultList) judgeStep(n Node) {
+	p := l.parent[n]
+	h, before := &l.headers[n], &l.headers[p]
+	if h.ParentID != "" && h.ParentID != before.ID {
+		l.add(FaultParentMismatch, n, "/parentId", func() string {
+			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", h.ParentVisit, before.ID, h.ParentID)
+		})
+	}
+	if l.indexed && h.Index <= before.Index {
+		code := FaultIndexBack
+		if h.Index == before.Index {
+			code = FaultEqualIndex
+		}
+		l.add(code, n, "/index", func() string {
+			return fmt.Sprintf("its index %d does not come after the index %d of its parent", h.Index, before.Index)
+		})
+	}
+	l.judgeTurn(n)
+	if h.CreatedAt.IsZero() || before.CreatedAt.IsZero() {
+		return
+	}
+	switch h.CreatedAt.Compare(before.CreatedAt) {
+	case -1:
+		l.add(FaultParentNewer, n, "/createdAt", func() string {
+			return fmt.Sprintf("its parent %s is newer by %v", l.name(p), before.CreatedAt.Sub(h.CreatedAt))
+		})
+	case 0:
+		l.add(FaultEqualTime, n, "/createdAt", func() string {
+			return fmt.Sprintf("it has the same time as its parent %s", l.name(p))
+		})
+	}
+}
+
+// judgeTurn holds a step against the rule that the turn index counts completed
+// turns: it never goes back, and what comes after a turn's end is in another
+// turn, except for the end of the invocation. A step may skip turns, because a
+// recorder need not keep every snapshot.
+func (l *faultList) judgeTurn(n Node) {
+	h, before := &l.headers[n], &l.headers[l.parent[n]]
+	if !l.turned || h.TurnIndex > before.TurnIndex {
+		return
+	}
+	if h.TurnIndex < before.TurnIndex {
+		l.add(FaultTurnBack, n, "/turnIndex", func() string {
+			return fmt.Sprintf("its turn %d comes before the turn %d of its parent", h.TurnIndex, before.TurnIndex)
+		})
+		return
+	}
+	inTurn := h.Event == SnapshotEventTurnEnd || h.Event == SnapshotEventToolIterationEnd
+	if inTurn && before.Event == SnapshotEventTurnEnd {
+		l.add(FaultTurnRepeated, n, "/turnIndex", func() string {
+			return fmt.Sprintf("turn %d had ended with its parent", h.TurnIndex)
+		})
+	}
+}
+
+// judgeRoots names every root but the first.
+func (l *faultList) judgeRoots() {
+	for i, root := range l.roots {
+		if i > 0 {
+			l.add(FaultSeveralRoots, root, "/parentId", func() string {
+				return fmt.Sprintf("it is root %d of %d in one session", i+1, len(l.roots))
+			})
+		}
+	}
+}
+
+// judgeHeads names contradictions on where the session stands.
+func (l *faultList) judgeHeads() {
+	for i := range l.headers {
+		n := Node(i)
+		if l.headers[n].Head && n != l.head {
+			l.add(FaultSeveralHeads, n, "", func() string {
+				return fmt.Sprintf("it is said to be the head, but so is %s", l.name(l.head))
+			})
+		}
+		if l.OnPath(n) && l.headers[n].Orphaned {
+			l.add(FaultOrphanedPath, n, "/orphaned", func() string {
+				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.name(l.head))
+			})
+		}
+	}
+}
+
+// judgeVisits names the visits whose number another visit has.
+func (l *faultList) judgeVisits() {
+	ascending := true
+	for i := range l.headers {
+		if i > 0 && l.headers[i].Visit <= l.headers[i-1].Visit {
+			ascending = false
+			break
+		}
+	}
+	if ascending {
+		return
+	}
+	seen := make(map[visitKey]Node)
+	for i := range l.headers {
+		h := &l.headers[i]
+		if h.Visit == 0 {
+			continue
+		}
+		key := visitKey{h.SessionID, h.Visit}
+		if first, taken := seen[key]; taken {
+			l.add(FaultDuplicateVisit, Node(i), "", func() string {
+				return fmt.Sprintf("visit %d is also %s", h.Visit, l.name(first))
+			})
+			continue
+		}
+		seen[key] = Node(i)
+	}
+}

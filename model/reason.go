@@ -1,0 +1,75 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// reasonNames are the JSON names of the kinds.
+var reasonNames = [...]string{
+	ReasonUnknown:      "unknown",
+	ReasonRestore:      "restore",
+	ReasonSecondLeaf:   "secondLeaf",
+	ReasonFailedLeaf:   "failedLeaf",
+	ReasonParentPruned: "parentPruned",
+	ReasonPointer:      "pointer",
+	ReasonRewind:       "rewind",
+	ReasonCycle:        "cycle",
+}
+
+// String gives the kind's JSON name.
+func (k ReasonKind) String() string {
+	if int(k) < len(reasonNames) {
+		return reasonNames[k]
+	}
+	return reasonNames[ReasonUnknown]
+}
+
+// ParseReasonKind gives the kind of a JSON name, ReasonUnknown for one that it
+// does not know.
+func ParseReasonKind(name string) ReasonKind {
+	for k, known := range reasonNames {
+		if name == known {
+			return ReasonKind(k)
+		}
+	}
+	return ReasonUnknown
+}
+
+// Text gives the reason in words for people, such as "left by a restore to #2
+// at 12:05". clock writes the time; it is only called when the time is known.
+// There is no untrusted data in the words.
+func (r Reason) Text(clock func(time.Time) string) string {
+	text := ""
+	switch r.Kind {
+	case ReasonRestore:
+		text = "left by a restore"
+		switch {
+		case r.TargetID != "":
+			text += fmt.Sprintf(" to #%d", r.TargetIndex)
+		default:
+			text += " to the start"
+		}
+	case ReasonRewind:
+		text = "cut off by a rewind"
+		if r.TargetID != "" {
+			text += fmt.Sprintf(" to #%d", r.TargetIndex)
+		}
+	case ReasonSecondLeaf:
+		text = "another branch was chosen"
+	case ReasonFailedLeaf:
+		text = "the step failed or was aborted"
+	case ReasonParentPruned:
+		text = "its parent is no longer in the store"
+	case ReasonPointer:
+		text = "the framework's pointer names another snapshot"
+	case ReasonCycle:
+		text = "its lineage runs in a circle"
+	default:
+		text = "nothing tells why"
+	}
+	if !r.At.IsZero() {
+		text += " at " + clock(r.At)
+	}
+	return text
+}

@@ -1,0 +1,330 @@
+package model
+
+import (
+	"cmp"
+	"iter"
+)
+
+// Node is the position of a header in the order in which a [Timeline] got it.
+// It stays the same while headers are appended.
+type Node int32
+
+// NoNode stands where there is no node.
+const NoNode Node = -1
+
+// Timeline is all visits of a session as a tree, with the path that leads to
+// its head and a place on the screen for each of them.
+//
+// The active path is the line from a root to the head. The head is the header
+// that says so (the last one, if several do), else the last visit by
+// [CompareHeaders] that is not orphaned and has no child that is not.
+//
+// Everything is decided when headers come in, in time and memory that are
+// linear in their number, whatever is wrong with their lineage; what is wrong
+// is told by [Timeline.Faults]. Reading is then cheap, and safe for concurrent
+// use as long as nothing is appended. The methods that take a Node or a row
+// panic when it is out of range.
+type Timeline struct {
+	headers []Header
+	ids     idTable
+	awaited map[uint64]bool // keys that broken edges wait for; nil until wanted
+
+	// The visits up to visitsTo by number; nil until one must be searched for.
+	visits   map[visitKey]Node
+	visitsTo Node
+
+	// The tree. Children are linked in recorded order.
+	parent, first, last, next []Node
+	roots                     []Node
+	flags                     []flags
+	tangled                   bool // a parent was recorded after its child
+	broken                    int  // edges that a later header could mend
+
+	// The path.
+	head    Node
+	pointed bool // a header said that it is the head
+	onPath  int
+
+	drawing
+}
+
+// flags is what one byte holds of each node: three facts, and the state of
+// the edge to its parent.
+type flags uint8
+
+const (
+	flagPath   flags = 1 << iota // on the active path
+	flagOrphan                   // its header says that it is orphaned
+	flagLive                     // has a child that is not orphaned
+	edgeShift  = 4
+)
+
+func (f flags) edge() edge { return edge(f >> edgeShift) }
+
+// NewTimeline builds the timeline of one session. The headers come in the
+// order in which they were recorded. The timeline keeps the slice: the caller
+// may not change it any more.
+func NewTimeline(headers []Header) *Timeline {
+	t := &Timeline{headers: headers, head: NoNode}
+	t.build()
+	return t
+}
+
+// build works everything out from the headers alone.
+func (t *Timeline) build() {
+	t.resolveAll()
+	t.linkAll()
+	t.moveHead(t.findHead())
+	t.layOut(NoNode)
+}
+
+// Append adds headers that were recorded after those that the timeline has.
+// It keeps a copy of each. A child of the head that becomes the head takes
+// constant time; anything else redraws, once for each call, what is below the
+// place where it leaves the active path.
+//
+// Only what the new headers say is taken in: after a restore, which changes
+// the flags of earlier headers, a new timeline must be made.
+func (t *Timeline) Append(headers ...Header) {
+	mend, redraw, from := false, false, NoNode
+	for i := range headers {
+		n := t.add(headers[i])
+		mend = mend || t.mends(n)
+		if t.extend(n) {
+			continue
+		}
+		at := t.graft(n)
+		if !redraw || at == NoNode || from != NoNode && t.row[at] < t.row[from] {
+			from = at
+		}
+		redraw = true
+	}
+	switch {
+	case mend:
+		*t = Timeline{headers: t.headers, head: NoNode, drawing: drawing{changes: t.changes}}
+		t.build()
+	case redraw:
+		t.layOut(from)
+	}
+}
+
+// add takes in one header, with its edge, but gives it no place yet.
+func (t *Timeline) add(h Header) Node {
+	n := Node(len(t.headers))
+	t.headers = append(t.headers, h)
+	t.parent = append(t.parent, NoNode)
+	t.first = append(t.first, NoNode)
+	t.last = append(t.last, NoNode)
+	t.next = append(t.next, NoNode)
+	t.flags = append(t.flags, 0)
+	t.drawing.add()
+	t.resolve(n)
+	t.settleEdge(n)
+	t.link(n)
+	return n
+}
+
+// extend draws n at once when it is the head's new child and the new head,
+// and reports whether it was.
+func (t *Timeline) extend(n Node) bool {
+	h, p := &t.headers[n], t.parent[n]
+	if p == NoNode || p != t.head || !t.takesHead(n) || h.Orphaned {
+		return false
+	}
+	t.noteHead(n)
+	t.keep[p] = n
+	t.flags[n] |= flagPath
+	t.onPath++
+	t.head = n
+	t.drawNewHead(n)
+	return true
+}
+
+// graft takes n into the tree anywhere else and gives the node on the active
+// path below which the drawing changes; NoNode if all of it does.
+func (t *Timeline) graft(n Node) Node {
+	if !t.takesHead(n) {
+		at := t.parent[n]
+		for at != NoNode && t.flags[at]&flagPath == 0 {
+			at = t.parent[at]
+		}
+		return at
+	}
+	t.noteHead(n)
+	return t.moveHead(n)
+}
+
+// takesHead reports whether the newest node becomes the head.
+func (t *Timeline) takesHead(n Node) bool {
+	h := &t.headers[n]
+	switch {
+	case h.Head:
+		return true
+	case t.pointed || h.Orphaned:
+		return false
+	}
+	return t.head == NoNode || t.compare(n, t.head) > 0
+}
+
+// noteHead takes the mark of the head from the header that had it, if n bears
+// it now.
+func (t *Timeline) noteHead(n Node) {
+	if !t.headers[n].Head {
+		return
+	}
+	if t.pointed {
+		t.headers[t.head].Head = false
+	}
+	t.pointed = true
+}
+
+// findHead chooses the head among all headers.
+func (t *Timeline) findHead() Node {
+	head := NoNode
+	for i := range t.headers {
+		if t.headers[i].Head {
+			head, t.pointed = Node(i), true
+		}
+	}
+	if t.pointed {
+		return head
+	}
+	for i, f := range t.flags {
+		if f&(flagOrphan|flagLive) == 0 && (head == NoNode || t.compare(Node(i), head) > 0) {
+			head = Node(i)
+		}
+	}
+	return head
+}
+
+// moveHead makes n the head and gives the node where the new path leaves the
+// old one; NoNode where they have nothing in common.
+func (t *Timeline) moveHead(n Node) Node {
+	child, at := NoNode, n
+	for at != NoNode && t.flags[at]&flagPath == 0 {
+		t.flags[at] |= flagPath
+		t.onPath++
+		t.keep[at] = child
+		child, at = at, t.parent[at]
+	}
+	if at != NoNode {
+		t.keep[at] = child
+	}
+	for old := t.head; old != at; old = t.parent[old] {
+		t.flags[old] &^= flagPath
+		t.onPath--
+	}
+	t.head = n
+	return at
+}
+
+// CompareHeaders gives the order of the snapshots of a session: by Index, then
+// CreatedAt, then ID. It is negative when a comes before b.
+func CompareHeaders(a, b *Header) int {
+	return cmp.Or(cmp.Compare(a.Index, b.Index), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// compare is CompareHeaders, with the recorded order as the last word.
+func (t *Timeline) compare(a, b Node) int {
+	return cmp.Or(CompareHeaders(&t.headers[a], &t.headers[b]), cmp.Compare(a, b))
+}
+
+// Len gives the number of visits.
+func (t *Timeline) Len() int { return len(t.headers) }
+
+// Header gives the header of a node. It stays valid, but is not to be written
+// to, and the next Append may leave it behind.
+func (t *Timeline) Header(n Node) *Header { return &t.headers[n] }
+
+// Described gives a copy of the header of a node that says what the timeline
+// knows: Head on the head alone, and the Reason where it is off the path.
+func (t *Timeline) Described(n Node) Header {
+	h := t.headers[n]
+	h.Head, h.Reason = n == t.head, nil
+	if !t.OnPath(n) {
+		reason := t.Reason(n)
+		h.Reason = &reason
+	}
+	return h
+}
+
+// Parent gives the node before n in its lineage, or NoNode for a root.
+func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
+
+// Children gives the nodes that follow n, in recorded order.
+func (t *Timeline) Children(n Node) iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		for c := t.first[n]; c != NoNode; c = t.next[c] {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// Head gives the node from which the framework would resume, or NoNode when
+// there is none.
+func (t *Timeline) Head() Node { return t.head }
+
+// OnPath reports whether n is on the active path.
+func (t *Timeline) OnPath(n Node) bool { return t.flags[n]&flagPath != 0 }
+
+// Orphans counts the visits that are off the active path.
+func (t *Timeline) Orphans() int { return len(t.headers) - t.onPath }
+
+// Next gives the step after n: its child on the active path, or off the path
+// the child with the most behind it. It is NoNode at the head and at a leaf.
+func (t *Timeline) Next(n Node) Node { return t.keep[n] }
+
+// Prev gives the step before n, or NoNode at a root.
+func (t *Timeline) Prev(n Node) Node { return t.parent[n] }
+
+// BranchPoint reports whether a branch leaves at n: it has a child besides
+// Next.
+func (t *Timeline) BranchPoint(n Node) bool {
+	return t.first[n] != NoNode && (t.keep[n] == NoNode || t.first[n] != t.last[n])
+}
+
+// NextBranchPoint gives the first branch point after n in the direction of
+// Next, or NoNode.
+func (t *Timeline) NextBranchPoint(n Node) Node { return t.nextBranch[n] }
+
+// PrevBranchPoint gives the last branch point before n, or NoNode.
+func (t *Timeline) PrevBranchPoint(n Node) Node { return t.prevBranch[n] }
+
+// Reason says why n is off the active path: what its header says, else what
+// the tree tells. The Kind is then never ReasonUnknown. On the path it is the
+// zero Reason.
+//
+// An orphaned visit was left by a restore to the place from which the session
+// went on: the parent at which its lineage was first passed over.
+func (t *Timeline) Reason(n Node) Reason {
+	if t.OnPath(n) {
+		return Reason{}
+	}
+	h := &t.headers[n]
+	if h.Reason != nil && h.Reason.Kind != ReasonUnknown {
+		return *h.Reason
+	}
+	left := t.left[n]
+	if left < 0 {
+		switch t.flags[^left].edge() {
+		case edgeMissing, edgeForeign:
+			return Reason{Kind: ReasonParentPruned}
+		case edgeSelf, edgeCycle:
+			return Reason{Kind: ReasonCycle}
+		}
+	}
+	switch {
+	case h.Orphaned && left < 0:
+		return Reason{Kind: ReasonRestore}
+	case h.Orphaned:
+		to := &t.headers[left]
+		return Reason{Kind: ReasonRestore, TargetID: to.ID, TargetIndex: to.Index}
+	case t.first[n] == NoNode && h.Marks.Has(MarkError):
+		return Reason{Kind: ReasonFailedLeaf}
+	case t.pointed && (t.row[n] > t.row[t.head] || t.compare(n, t.head) > 0):
+		return Reason{Kind: ReasonPointer}
+	}
+	return Reason{Kind: ReasonSecondLeaf}
+}
