@@ -1,0 +1,175 @@
+package model
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// SnapshotID gives the id of a state: the lowercase hexadecimal SHA-256 of its
+// JSON, compact and exactly as the writer serialised it.
+func SnapshotID(compactJSON []byte) string {
+	sum := sha256.Sum256(compactJSON)
+	return hex.EncodeToString(sum[:])
+}
+
+// Serialisation is a way in which the JSON of a state may have been written
+// when its id was made.
+type Serialisation uint8
+
+const (
+	// SerialisationNone: no serialisation that was tried gives the id.
+	SerialisationNone Serialisation = iota
+	// SerialisationStored: the bytes as they are stored.
+	SerialisationStored
+	// SerialisationCompact: the stored bytes without the spaces.
+	SerialisationCompact
+	// SerialisationGo: what json.Marshal of Go writes after a json.Unmarshal to
+	// any, with numbers kept as they are written or taken as float64.
+	SerialisationGo
+	// SerialisationRFC8785: the canonical form of RFC 8785.
+	SerialisationRFC8785
+)
+
+var serialisationNames = [...]string{
+	SerialisationNone:    "none",
+	SerialisationStored:  "stored bytes",
+	SerialisationCompact: "compacted",
+	SerialisationGo:      "Go re-marshal",
+	SerialisationRFC8785: "RFC 8785",
+}
+
+// String gives the serialisation in words.
+func (s Serialisation) String() string {
+	if int(s) < len(serialisationNames) {
+		return serialisationNames[s]
+	}
+	return fmt.Sprintf("serialisation %d", s)
+}
+
+// maxReserialised bounds the states that Verify decodes, because a decoded
+// state takes about ten times its size.
+const maxReserialised = 32 << 20
+
+// ErrNotHash: the id is not a SHA-256 in hexadecimal, so that there is nothing
+// to verify; many frameworks use random ids.
+var ErrNotHash = errors.New("the id is not a SHA-256")
+
+// Verification is what came of verifying an id.
+type Verification struct {
+	// Matched is the serialisation that gives the id.
+	Matched Serialisation
+	// Tried are those that were tried, in order, up to the one that matched.
+	Tried []Serialisation
+	// Err is why the others could not be tried; nil if all were, or one
+	// matched. It is ErrNotHash when the id cannot be verified at all.
+	Err error
+}
+
+// OK reports whether a serialisation matched.
+func (v Verification) OK() bool { return v.Matched != SerialisationNone }
+
+// Text says in a few words what came of it.
+func (v Verification) Text() string {
+	if v.OK() {
+		return "the id is the SHA-256 of the state (" + v.Matched.String() + ")"
+	}
+	if errors.Is(v.Err, ErrNotHash) {
+		return v.Err.Error()
+	}
+	names := make([]string, 0, len(v.Tried))
+	for _, tried := range v.Tried {
+		names = append(names, tried.String())
+	}
+	text := "the id is not the SHA-256 of the state; tried " + strings.Join(names, ", ")
+	if v.Err != nil {
+		text += " (then: " + v.Err.Error() + ")"
+	}
+	return text
+}
+
+// Verify finds the serialisation of a stored state that gives its id. It tries
+// the stored bytes, then compacted, then what Go re-marshals, then RFC 8785.
+// Case does not matter in the id. A state of more than 32 MiB is only tried as
+// stored and compacted.
+func Verify(id string, stored []byte) Verification {
+	want := strings.ToLower(id)
+	if _, err := hex.DecodeString(want); err != nil || len(want) != 2*sha256.Size {
+		return Verification{Err: ErrNotHash}
+	}
+	var v Verification
+	try := func(as Serialisation, data []byte) bool {
+		if len(v.Tried) == 0 || v.Tried[len(v.Tried)-1] != as {
+			v.Tried = append(v.Tried, as)
+		}
+		if SnapshotID(data) == want {
+			v.Matched = as
+		}
+		return v.OK()
+	}
+	if try(SerialisationStored, stored) {
+		return v
+	}
+	v.Err = reserialise(stored, try)
+	return v
+}
+
+// reserialise hands the other serialisations to try, until it is content.
+func reserialise(stored []byte, try func(Serialisation, []byte) bool) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, stored); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if try(SerialisationCompact, compact.Bytes()) {
+		return nil
+	}
+	if compact.Len() > maxReserialised {
+		return fmt.Errorf("too large to re-marshal: %d bytes", compact.Len())
+	}
+	value, err := decodeAny(stored)
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	exact, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("cannot re-marshal: %w", err)
+	}
+	if try(SerialisationGo, exact) {
+		return nil
+	}
+	if value, err = toFloats(value, 0); err != nil {
+		return fmt.Errorf("a number is out of range: %w", err)
+	}
+	rounded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("cannot re-marshal: %w", err)
+	}
+	if try(SerialisationGo, rounded) {
+		return nil
+	}
+	canonical, err := appendCanonical(nil, value, 0)
+	if err != nil {
+		return err
+	}
+	try(SerialisationRFC8785, canonical)
+	return nil
+}
+
+// decodeAny decodes one JSON text, with numbers as they are written.
+func decodeAny(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the JSON text")
+	}
+	return value, nil
+}
