@@ -1,0 +1,194 @@
+// Package cell draws one row of the screen: a fixed number of cells, filled
+// from the left with styled text.
+//
+// Text is escaped (package printable) and cut here, in that order, so that no
+// pane can send data to the terminal as it is or draw beyond its box. Work is
+// bounded by the row: of a line of any length only the beginning that can fit
+// is looked at. The package may not know what a row means.
+package cell
+
+import (
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/model/printable"
+	"hindcast/tui/theme"
+)
+
+// clusterBytes bounds the bytes of one character on the screen: a rune of four
+// bytes and the marks that printable leaves on it. Longer clusters are taken
+// apart, for terminals draw them in more cells than Unicode says.
+const clusterBytes = 20
+
+// Row appends one row to a byte slice. Make it with [Begin], fill it with the
+// methods, and take the bytes with [Row.End].
+type Row struct {
+	dst    []byte
+	room   int
+	glyphs *theme.Glyphs
+}
+
+// Begin starts a row of exactly w cells at the end of dst. A negative w counts
+// as 0.
+func Begin(dst []byte, g *theme.Glyphs, w int) Row {
+	return Row{dst: dst, room: max(w, 0), glyphs: g}
+}
+
+// Room gives the number of cells that are still free.
+func (r *Row) Room() int { return r.room }
+
+// Put puts text in a style and gives how many cells it took. What does not fit
+// is cut, with an ellipsis in the last cell.
+func (r *Row) Put(st theme.Style, text string) int { return put(r, st, text, r.room) }
+
+// PutBytes is Put for bytes.
+func (r *Row) PutBytes(st theme.Style, text []byte) int { return put(r, st, text, r.room) }
+
+// Column puts text into exactly w cells, or into all that are left if those
+// are fewer, and pads it on the right.
+func (r *Row) Column(st theme.Style, text string, w int) {
+	w = min(max(w, 0), r.room)
+	r.Fill(st, w-put(r, st, text, w))
+}
+
+// ColumnRight is Column with the padding on the left.
+func (r *Row) ColumnRight(st theme.Style, text string, w int) {
+	w = min(max(w, 0), r.room)
+	r.Fill(st, w-Width(text))
+	put(r, st, text, min(w, Width(text)))
+}
+
+// Drawn takes over cells that append has drawn: exactly w of them, and nothing
+// but text of the program's own in the style. Where they do not fit, nothing is
+// called and the rest of the row stays free.
+func (r *Row) Drawn(st theme.Style, w int, draw func(dst []byte) []byte) {
+	if w > r.room {
+		return
+	}
+	r.dst = append(r.dst, st.Start...)
+	r.dst = draw(r.dst)
+	r.dst = append(r.dst, st.Reset...)
+	r.room -= w
+}
+
+// Fill puts n spaces, or as many as there is room for. A negative n is 0.
+func (r *Row) Fill(st theme.Style, n int) { r.Repeat(st, " ", n) }
+
+// Repeat puts n times a glyph that is one cell wide, or as often as there is
+// room for it. A negative n is 0.
+func (r *Row) Repeat(st theme.Style, glyph string, n int) {
+	n = min(n, r.room)
+	if n <= 0 {
+		return
+	}
+	r.dst = append(r.dst, st.Start...)
+	for range n {
+		r.dst = append(r.dst, glyph...)
+	}
+	r.dst = append(r.dst, st.Reset...)
+	r.room -= n
+}
+
+// End fills the rest of the row with spaces and gives the slice that the row
+// was appended to.
+func (r *Row) End(st theme.Style) []byte {
+	r.Fill(st, r.room)
+	return r.dst
+}
+
+// put draws text in at most w cells and gives how many it took.
+func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
+	if w <= 0 || len(text) == 0 {
+		return 0
+	}
+	if n := plainPrefix(text, w); n == len(text) {
+		r.dst = append(r.dst, st.Start...)
+		r.dst = append(r.dst, text...)
+		r.dst = append(r.dst, st.Reset...)
+		r.room -= n
+		return n
+	}
+	r.dst = append(r.dst, st.Start...)
+	start := len(r.dst)
+	head, whole := beginning(text, (w+1)*clusterBytes)
+	r.dst = printable.Append(r.dst, head)
+	end, used := fit(r.dst[start:], w)
+	if start+end < len(r.dst) || !whole {
+		end, used = fit(r.dst[start:], w-1)
+		r.dst = append(r.dst[:start+end], r.glyphs.Ellipsis...)
+		used++
+	}
+	r.dst = append(r.dst, st.Reset...)
+	r.room -= used
+	return used
+}
+
+// plainPrefix gives how many bytes at the start of text are visible ASCII,
+// looking at no more than n.
+func plainPrefix[T ~string | ~[]byte](text T, n int) int {
+	n = min(n, len(text))
+	for i := range n {
+		if text[i] < ' ' || text[i] > '~' {
+			return i
+		}
+	}
+	return n
+}
+
+// beginning cuts text to at most n bytes, not within a rune, and reports
+// whether that is all of it.
+func beginning[T ~string | ~[]byte](text T, n int) (T, bool) {
+	if len(text) <= n {
+		return text, true
+	}
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			return text[:i], false
+		}
+	}
+	return text[:n], false
+}
+
+// fit gives how many bytes of escaped text take up at most w cells, and how
+// many cells they take.
+func fit(text []byte, w int) (end, used int) {
+	for end < len(text) {
+		if text[end] < utf8.RuneSelf && (end+1 == len(text) || text[end+1] < utf8.RuneSelf) {
+			if used == w {
+				return end, used
+			}
+			end++
+			used++
+			continue
+		}
+		n, cells := cluster(text[end:])
+		if used+cells > w {
+			return end, used
+		}
+		end += n
+		used += cells
+	}
+	return end, used
+}
+
+// cluster gives the length of the first character of text and its width.
+func cluster(text []byte) (n, cells int) {
+	c, cells := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	if len(c) <= clusterBytes {
+		return len(c), cells
+	}
+	_, size := utf8.DecodeRune(text)
+	c, cells = ansi.FirstGraphemeCluster(text[:size], ansi.GraphemeWidth)
+	return len(c), cells
+}
+
+// Width gives the number of cells that short text takes when it is put.
+func Width(text string) int {
+	if n := plainPrefix(text, len(text)); n == len(text) {
+		return n
+	}
+	escaped := printable.Append(nil, text)
+	_, used := fit(escaped, len(escaped))
+	return used
+}

@@ -1,0 +1,166 @@
+package cell
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/tui/theme"
+)
+
+var red = theme.Style{Start: "\x1b[31m", Reset: "\x1b[0m"}
+
+func TestRow_cutsAndPads(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, want string
+		w                int
+	}{
+		{"fits", "turn", "turn  ", 6},
+		{"exactly", "turn", "turn", 4},
+		{"cut", "turn end", "turn…", 5},
+		{"one cell", "turn", "…", 1},
+		{"no cell", "turn", "", 0},
+		{"negative", "turn", "", -3},
+		{"wide", "東京都", "東京都", 6},
+		{"wide cut", "東京都", "東京…", 5},
+		{"wide cut leaves a gap", "東京都", "東… ", 4},
+		{"escape", "\x1b[31mred", "^[[31mred  ", 11},
+		{"escape cut", "\x1b[31mred", "^[[3…", 5},
+		{"marks", "e\u0301te\u0301", "e\u0301te\u0301 ", 4},
+		{"mark at the cut", "abe\u0301", "abe\u0301", 3},
+		{"flag", "🇫🇷x", "🇫🇷x", 3},
+		{"newline", "a\nb", "a↵b ", 4},
+		{"invalid", "a\xff", `a\xff`, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, kind := range []string{"string", "bytes"} {
+				r := Begin([]byte("|"), &theme.Unicode, tc.w)
+				if kind == "string" {
+					r.Put(theme.Style{}, tc.text)
+				} else {
+					r.PutBytes(theme.Style{}, []byte(tc.text))
+				}
+				if got := string(r.End(theme.Style{})); got != "|"+tc.want {
+					t.Errorf("%s: %q, want %q", kind, got, "|"+tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestRow_columns(t *testing.T) {
+	r := Begin(nil, &theme.ASCII, 12)
+	r.Column(red, "ab", 4)
+	r.ColumnRight(theme.Style{}, "7", 3)
+	r.Repeat(theme.Style{}, "-", 2)
+	r.ColumnRight(theme.Style{}, "too long", 9)
+	if got, want := string(r.End(theme.Style{})), "\x1b[31mab\x1b[0m\x1b[31m  \x1b[0m  7--to~"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRow_drawnOnlyWhereItFits(t *testing.T) {
+	draw := func(dst []byte) []byte { return append(dst, "○ │"...) }
+	r := Begin(nil, &theme.Unicode, 5)
+	r.Drawn(red, 3, draw)
+	r.Drawn(red, 3, draw)
+	if got, want := string(r.End(theme.Style{})), "\x1b[31m○ │\x1b[0m  "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRow_longLineCostsItsWindow(t *testing.T) {
+	allocs := testing.AllocsPerRun(10, func() {
+		dst := make([]byte, 0, 8<<10)
+		r := Begin(dst, &theme.Unicode, 80)
+		r.Put(red, long)
+		r.End(red)
+	})
+	if allocs > 4 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// long is a line of 10 MB that is not plain ASCII.
+var long = strings.Repeat("é\x1b[31m日本", 1<<20)
+
+func BenchmarkRow_longLine(b *testing.B) {
+	dst := make([]byte, 0, 8<<10)
+	for b.Loop() {
+		r := Begin(dst[:0], &theme.Unicode, 80)
+		r.Put(red, long)
+		r.End(red)
+	}
+}
+
+func FuzzRow(f *testing.F) {
+	f.Add("turn end", 5)
+	f.Add("東e\u0301\u0301🇫🇷👍🏽\x1b[31m\u202e", 7)
+	f.Add(strings.Repeat("ᄀ", 40), 30)
+	f.Fuzz(func(t *testing.T, s string, w int) {
+		if w > 300 || w < 0 {
+			return
+		}
+		r := Begin(nil, &theme.Unicode, w)
+		used := r.Put(theme.Style{}, s)
+		if used+r.Room() != w {
+			t.Errorf("used %d, left %d of %d", used, r.Room(), w)
+		}
+		got := string(r.End(theme.Style{}))
+		if n := ansi.StringWidth(got); n > w {
+			t.Errorf("%q in %d cells takes %d: %q", s, w, n, got)
+		}
+	})
+}
+
+func TestWindow_keepsTheCursorInSight(t *testing.T) {
+	v := Window{Height: 10}
+	v.SetLen(100)
+	for _, step := range []struct {
+		name        string
+		do          func() bool
+		cursor, top int
+	}{
+		{"down", func() bool { return v.Move(1) }, 1, 0},
+		{"to the margin", func() bool { return v.MoveTo(8) }, 8, 1},
+		{"end", func() bool { return v.MoveTo(1000) }, 99, 90},
+		{"up a page", func() bool { return v.Move(-10) }, 89, 87},
+		{"wheel up", func() bool { return v.Scroll(-20) }, 76, 67},
+		{"top", func() bool { return v.MoveTo(-5) }, 0, 0},
+		{"wheel down", func() bool { return v.Scroll(3) }, 3, 3},
+	} {
+		if !step.do() {
+			t.Errorf("%s: nothing moved", step.name)
+		}
+		if v.Cursor != step.cursor || v.Top != step.top {
+			t.Errorf("%s: cursor %d, top %d, want %d, %d", step.name, v.Cursor, v.Top, step.cursor, step.top)
+		}
+	}
+	v.MoveTo(99)
+	v.SetLen(3)
+	if v.Cursor != 2 || v.Top != 0 || v.Move(1) {
+		t.Errorf("shrunk: cursor %d, top %d", v.Cursor, v.Top)
+	}
+	v.SetLen(0)
+	if v.Cursor != 0 || v.Top != 0 {
+		t.Errorf("empty: cursor %d, top %d", v.Cursor, v.Top)
+	}
+}
+
+func TestWindow_thumb(t *testing.T) {
+	for _, tc := range []struct {
+		v        Window
+		from, to int
+	}{
+		{Window{Height: 10, Len: 10}, 0, 0},
+		{Window{Height: 10, Len: 20}, 0, 5},
+		{Window{Height: 10, Len: 20, Top: 10}, 5, 10},
+		{Window{Height: 10, Len: 1_000_000, Top: 999_990}, 9, 10},
+		{Window{Height: 0, Len: 5}, 0, 0},
+	} {
+		if from, to := tc.v.Thumb(); from != tc.from || to != tc.to {
+			t.Errorf("%+v: thumb %d to %d, want %d to %d", tc.v, from, to, tc.from, tc.to)
+		}
+	}
+}

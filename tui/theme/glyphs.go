@@ -1,0 +1,56 @@
+package theme
+
+import "hindcast/model"
+
+// Glyphs are the shapes of the screen. Each is one cell wide.
+type Glyphs struct {
+	// Gutter are the shapes in which the timeline's lanes are drawn; Active,
+	// Orphaned and Head are its snapshots, for a legend.
+	Gutter                 model.GlyphSet
+	Active, Orphaned, Head string
+	// Horizontal, Vertical and the corners draw boxes.
+	Horizontal, Vertical                       string
+	TopLeft, TopRight, BottomLeft, BottomRight string
+	// Cursor marks the row of the cursor, Mark the one set aside.
+	Cursor, Mark string
+	// Open and Closed are a fold; Ellipsis stands for what was cut.
+	Open, Closed, Ellipsis string
+	// Track and Thumb are a scrollbar.
+	Track, Thumb string
+	// Dot separates facts, Arrow leads from old to new, Into leads on.
+	Dot, Arrow, Into string
+	// Added, Removed and Changed are signs of a diff.
+	Added, Removed, Changed string
+	// Good and Bad tick a result.
+	Good, Bad string
+	// Spinner are the frames of what turns while work goes on.
+	Spinner []string
+}
+
+// Unicode are the shapes for terminals that take UTF-8.
+var Unicode = Glyphs{
+	Gutter: model.GlyphsUnicode, Active: "○", Orphaned: "◌", Head: "◉",
+	Horizontal: "─", Vertical: "│",
+	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
+	Cursor: "▌", Mark: "=",
+	Open: "▾", Closed: "▸", Ellipsis: "…",
+	Track: "│", Thumb: "┃",
+	Dot: "·", Arrow: "→", Into: "›",
+	Added: "+", Removed: "−", Changed: "~",
+	Good: "✓", Bad: "✗",
+	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
+}
+
+// ASCII are the shapes for all others.
+var ASCII = Glyphs{
+	Gutter: model.GlyphsASCII, Active: "o", Orphaned: ".", Head: "@",
+	Horizontal: "-", Vertical: "|",
+	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+	Cursor: ">", Mark: "=",
+	Open: "v", Closed: ">", Ellipsis: "~",
+	Track: "|", Thumb: "#",
+	Dot: "-", Arrow: ">", Into: ">",
+	Added: "+", Removed: "-", Changed: "~",
+	Good: "*", Bad: "!",
+	Spinner: []string{"|", "/", "-", "\\"},
+}

@@ -1,0 +1,205 @@
+// Package theme holds every colour and every drawn shape of the screen: four
+// palettes, two sets of glyphs, and [Styles], the semantic tokens that panes
+// draw with.
+//
+// A token is rendered once into the bytes that switch it on and off, so that
+// drawing a frame is appending bytes. The package may not know what is drawn
+// with a token, keeps no global state, and never asks the terminal anything:
+// what it cannot tell from the environment it is told.
+package theme
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+)
+
+// Variable is the environment variable that chooses the theme; see [Choose].
+const Variable = "HINDCAST_THEME"
+
+// Palette is a set of colours.
+type Palette uint8
+
+// The palettes. None has no colour but bold, underlined and reversed text.
+const (
+	Dark Palette = iota
+	Light
+	Sixteen
+	None
+)
+
+// Choice is what [New] builds styles from.
+type Choice struct {
+	Palette Palette
+	// Profile is how many colours the terminal has. With termenv.Ascii not even
+	// bold is sent.
+	Profile termenv.Profile
+	// Glyphs are the shapes to draw with.
+	Glyphs Glyphs
+}
+
+// Choose works out the theme from the environment. names is what the user
+// asked for on the command line, "" to look at HINDCAST_THEME: a comma-separated
+// list of dark, light, 16, none, unicode and ascii; an unknown word is an error.
+// What is not asked for follows from NO_COLOR, TERM, COLORTERM, COLORFGBG and
+// the locale.
+func Choose(names string, getenv func(string) string) (Choice, error) {
+	c := Choice{Profile: profile(getenv), Glyphs: Unicode}
+	switch {
+	case c.Profile == termenv.Ascii && getenv("NO_COLOR") != "" && !dumb(getenv):
+		c.Palette, c.Profile = None, termenv.ANSI
+	case c.Profile == termenv.Ascii:
+		c.Palette = None
+	case c.Profile == termenv.ANSI:
+		c.Palette = Sixteen
+	case lightBackground(getenv("COLORFGBG")):
+		c.Palette = Light
+	}
+	if dumb(getenv) || !utf8Locale(getenv) {
+		c.Glyphs = ASCII
+	}
+	from := "--theme"
+	if names == "" {
+		names, from = getenv(Variable), Variable
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		switch strings.TrimSpace(name) {
+		case "", "auto":
+		case "dark":
+			c.Palette, c.Profile = Dark, atLeast(c.Profile, termenv.ANSI256)
+		case "light":
+			c.Palette, c.Profile = Light, atLeast(c.Profile, termenv.ANSI256)
+		case "16":
+			c.Palette, c.Profile = Sixteen, termenv.ANSI
+		case "none":
+			c.Palette, c.Profile = None, termenv.ANSI
+		case "unicode":
+			c.Glyphs = Unicode
+		case "ascii":
+			c.Glyphs = ASCII
+		default:
+			return c, fmt.Errorf("theme: read %s: %q is none of auto, dark, light, 16, none, unicode, ascii", from, name)
+		}
+	}
+	return c, nil
+}
+
+// atLeast gives the richer of two profiles; termenv counts downwards.
+func atLeast(a, b termenv.Profile) termenv.Profile { return min(a, b) }
+
+func dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
+
+// environment shows a getenv function to termenv.
+type environment func(string) string
+
+func (e environment) Getenv(key string) string { return e(key) }
+func (e environment) Environ() []string        { return nil }
+
+// profile asks termenv what the environment says about colours. The output is
+// declared to be a terminal, so that nothing is looked up on it.
+func profile(getenv func(string) string) termenv.Profile {
+	out := termenv.NewOutput(io.Discard, termenv.WithEnvironment(environment(getenv)), termenv.WithUnsafe())
+	return out.EnvColorProfile()
+}
+
+// lightBackground reads COLORFGBG ("15;0", or "15;default;0"): the last number
+// is the background's among the 16 colours.
+func lightBackground(fgbg string) bool {
+	n, err := strconv.Atoi(fgbg[strings.LastIndexByte(fgbg, ';')+1:])
+	return err == nil && (n == 7 || n > 8)
+}
+
+// utf8Locale reports whether the locale lets us draw beyond ASCII. A locale
+// that nobody set says nothing, and terminals of today take UTF-8.
+func utf8Locale(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(getenv(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return true
+}
+
+// FromEnvironment is Choose with the process's own environment.
+func FromEnvironment(names string) (Choice, error) { return Choose(names, os.Getenv) }
+
+// Style is one token, rendered: the bytes that switch it on, and the bytes that
+// switch everything off again. Both are empty for a token that looks like plain
+// text.
+type Style struct{ Start, Reset string }
+
+// Append appends text in the style. The text is not escaped: it must be the
+// program's own, or have passed through package printable.
+func (s Style) Append(dst []byte, text string) []byte {
+	dst = append(dst, s.Start...)
+	dst = append(dst, text...)
+	return append(dst, s.Reset...)
+}
+
+// Styles are all tokens of a theme. They are read-only after [New] and safe
+// for concurrent use.
+type Styles struct {
+	Tokens
+	// Selected are the tokens on the row under the cursor of the pane that has
+	// the keys; Unfocused are those on the cursor's row of another pane.
+	Selected, Unfocused *Tokens
+	// Glyphs are the shapes.
+	Glyphs Glyphs
+}
+
+// Tokens say what text is, not how it looks.
+type Tokens struct {
+	// Text is plain text, Strong stands out, Muted steps back.
+	Text, Strong, Muted Style
+	// Border and Title are of a box, Focus of the box that has the keys.
+	Border, Title, Focus Style
+	// Tab is the name of a tab, TabOn that of the one that shows.
+	Tab, TabOn Style
+	// Head, Active and Orphaned are snapshots; Mark is the one set aside to
+	// compare with; Reason explains why one is off the path.
+	Head, Active, Orphaned, Mark, Reason Style
+	// Event, ID and Time are columns of the timeline.
+	Event, ID, Time Style
+	// Key is a key's name, KeyHelp what it does, KeyOff a key that is disabled.
+	Key, KeyHelp, KeyOff Style
+	// Error, Warn and Good are messages to the person.
+	Error, Warn, Good Style
+	// Added, Removed and Changed are of a diff; AddedWord and RemovedWord are
+	// the words inside a line that differ.
+	Added, Removed, Changed, AddedWord, RemovedWord Style
+	// Match is text that a search found, MatchOn the match under the cursor.
+	Match, MatchOn Style
+	// Name, String, Number, Literal and Punct are parts of JSON.
+	Name, String, Number, Literal, Punct Style
+	// User, Assistant, Tool and System are the roles of a conversation.
+	User, Assistant, Tool, System Style
+	// Badge is a short word that marks a row ("evicted").
+	Badge Style
+}
+
+// New renders the tokens of a choice.
+func New(c Choice) *Styles {
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(c.Profile)
+	r.SetHasDarkBackground(c.Palette != Light)
+	colours := &palettes[c.Palette]
+	s := &Styles{Tokens: colours.tokens(r.NewStyle(), plain), Glyphs: c.Glyphs}
+	selected := colours.tokens(r.NewStyle(), colours.overSelected)
+	unfocused := colours.tokens(r.NewStyle(), colours.overUnfocused)
+	s.Selected, s.Unfocused = &selected, &unfocused
+	return s
+}
+
+// plain leaves a style as it is.
+func plain(s lipgloss.Style) lipgloss.Style { return s }
+
+// render cuts the bytes of a style out of a rendered letter.
+func render(s lipgloss.Style) Style {
+	start, reset, _ := strings.Cut(s.Render("x"), "x")
+	return Style{start, reset}
+}
