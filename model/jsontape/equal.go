@@ -56,10 +56,10 @@ func EqualScalar(t *Tape, n Node, u *Tape, m Node) bool {
 		if bytes.Equal(t.Raw(n), u.Raw(m)) {
 			return true
 		}
-		if (t.nodes[n].flags|u.nodes[m].flags)&(valueEscaped|unfinished) == 0 {
+		if (t.nodes[n].flags|u.nodes[m].flags)&(valueRespelled|unfinished) == 0 {
 			return false
 		}
-		return bytes.Equal(appendExact(nil, t.stringBody(n)), appendExact(nil, u.stringBody(m)))
+		return bytes.Equal(appendSpelling(nil, t.stringBody(n)), appendSpelling(nil, u.stringBody(m)))
 	case Array, Object:
 		return false
 	}
@@ -86,14 +86,14 @@ func MatchMembers(t *Tape, n Node, u *Tape, m Node) []Pair {
 	rest := make(map[string]Node)
 	for c := b; c >= 0; c = u.Next(c) {
 		if !u.Shadowed(c) {
-			rest[string(appendExact(nil, u.keyBody(c)))] = c
+			rest[string(appendSpelling(nil, u.keyBody(c)))] = c
 		}
 	}
 	for c := a; c >= 0; c = t.Next(c) {
 		if t.Shadowed(c) {
 			continue
 		}
-		key := appendExact(nil, t.keyBody(c))
+		key := appendSpelling(nil, t.keyBody(c))
 		other, found := rest[string(key)]
 		if !found {
 			other = None
@@ -105,7 +105,7 @@ func MatchMembers(t *Tape, n Node, u *Tape, m Node) []Pair {
 		if u.Shadowed(c) {
 			continue
 		}
-		if _, alone := rest[string(appendExact(nil, u.keyBody(c)))]; alone {
+		if _, alone := rest[string(appendSpelling(nil, u.keyBody(c)))]; alone {
 			pairs = append(pairs, Pair{None, c})
 		}
 	}

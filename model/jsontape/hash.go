@@ -86,7 +86,7 @@ func (h *hasher) hash(n Node) uint64 {
 	case Number:
 		return mix(h.number(h.t.Raw(n)), saltNumber)
 	case String:
-		return mix(h.string(h.t.stringBody(n), v.flags&valueEscaped), saltString)
+		return mix(h.string(h.t.stringBody(n), v.flags&valueRespelled), saltString)
 	case Array:
 		var sum uint64
 		for c := n + 1; c < v.next; c = h.t.nodes[c].next {
@@ -105,7 +105,7 @@ func (h *hasher) members(n Node) uint64 {
 	var sum uint64
 	keys := h.keys[:0]
 	for c := n + 1; c < v.next; c = h.t.nodes[c].next {
-		k := h.string(h.t.keyBody(c), h.t.nodes[c].flags&keyEscaped)
+		k := h.string(h.t.keyBody(c), h.t.nodes[c].flags&keyRespelled)
 		keys = append(keys, k)
 		sum += mix(k^bits.RotateLeft64(h.hashes[c], 31), saltMember)
 	}
@@ -116,7 +116,7 @@ func (h *hasher) members(n Node) uint64 {
 	sum = 0
 	seen := make(map[string]bool, len(keys))
 	for i, c := range slices.Backward(h.t.children(n)) {
-		key := string(appendExact(nil, h.t.keyBody(c)))
+		key := string(appendSpelling(nil, h.t.keyBody(c)))
 		if seen[key] {
 			h.shadowed = append(h.shadowed, c)
 			continue
@@ -155,9 +155,9 @@ func (t *Tape) children(n Node) []Node {
 	return all
 }
 
-func (h *hasher) string(body []byte, escaped flag) uint64 {
-	if escaped != 0 {
-		h.buf = appendExact(h.buf[:0], body)
+func (h *hasher) string(body []byte, respelled flag) uint64 {
+	if respelled != 0 {
+		h.buf = appendSpelling(h.buf[:0], body)
 		body = h.buf
 	}
 	return maphash.Bytes(seed, body)

@@ -52,7 +52,10 @@ func parseDecimal(raw []byte) decimal {
 	return d
 }
 
-// power gives the power of ten if it fits, which 18 digits always do.
+// maxPower is far from what 64 bits hold, and farther from zero than any shift.
+const maxPower = 1e17
+
+// power gives the power of ten if it is less than maxPower either way.
 func (d decimal) power() (int64, bool) {
 	digits := bytes.TrimLeft(bytes.TrimLeft(d.exponent, "+-"), "0")
 	if len(digits) > 18 {
@@ -65,10 +68,12 @@ func (d decimal) power() (int64, bool) {
 	if len(d.exponent) > 0 && d.exponent[0] == '-' {
 		e = -e
 	}
-	return e + d.shift, true
+	e += d.shift
+	return e, -maxPower < e && e < maxPower
 }
 
-// longPower gives the power of ten as sign and digits where it does not fit.
+// longPower gives the power of ten as sign and digits where [decimal.power]
+// does not.
 // The shift is far smaller than the exponent, so it never turns the sign.
 func (d decimal) longPower() (negative bool, digits []byte) {
 	negative = d.exponent[0] == '-'
@@ -104,11 +109,8 @@ func sameNumber(a, b []byte) bool {
 	}
 	p, fits := x.power()
 	q, fitsToo := y.power()
-	if fits && fitsToo {
-		return p == q
-	}
-	if x.exponent == nil || y.exponent == nil {
-		return false
+	if fits || fitsToo {
+		return fits == fitsToo && p == q
 	}
 	xNegative, xDigits := x.longPower()
 	yNegative, yDigits := y.longPower()

@@ -97,23 +97,27 @@ func (p *parser) run(i int) error {
 		if len(p.nodes) == cap(p.nodes) {
 			p.grow(i)
 		}
-		v := node{start: uint32(i), key: key, parent: p.open, next: Node(len(p.nodes)) + 1, flags: flags}
+		n := len(p.nodes)
+		p.nodes = p.nodes[:n+1]
+		v := &p.nodes[n]
+		*v = node{start: uint32(i), key: key, parent: p.open, next: Node(n) + 1, flags: flags}
 		flags = 0
 		if p.open >= 0 {
 			parent := &p.nodes[p.open]
 			v.index, v.depth = parent.count, parent.depth+1
+			parent.count++
 		}
 		switch c := data[i]; c {
 		case '{', '[':
 			if v.depth >= MaxDepth {
+				p.drop()
 				return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("nested deeper than %d", MaxDepth)}
 			}
 			v.kind = Array
 			if c == '{' {
 				v.kind = Object
 			}
-			p.push(v)
-			p.open = Node(len(p.nodes)) - 1
+			p.open = Node(n)
 			i = skipSpace(data, i+1)
 			if i >= len(data) {
 				return endOfText(data)
@@ -129,24 +133,24 @@ func (p *parser) run(i int) error {
 				continue
 			}
 		case '"':
-			end, escaped, err := stringEnd(data, i+1)
+			end, found, err := stringEnd(data, i+1)
 			v.kind = String
-			v.flags |= escaped
+			if found&respelled != 0 {
+				v.flags |= valueRespelled
+			}
 			if err != nil {
-				p.cut(v, err)
+				p.cut(err)
 				return err
 			}
 			v.end = uint32(end)
-			p.push(v)
 			i = end
 		default:
-			end, err := p.scalar(&v, i)
+			end, err := p.scalar(v, i)
 			if err != nil {
-				p.cut(v, err)
+				p.cut(err)
 				return err
 			}
 			v.end = uint32(end)
-			p.push(v)
 			i = end
 		}
 		// A value has ended, or an empty container is about to.
@@ -186,14 +190,6 @@ func (p *parser) run(i int) error {
 	}
 }
 
-// push adds a node to the tape and to its parent.
-func (p *parser) push(v node) {
-	p.nodes = append(p.nodes, v)
-	if v.parent >= 0 {
-		p.nodes[v.parent].count++
-	}
-}
-
 // grow makes room for as many nodes as the part of the text that was read lets
 // expect, but at most four times as many as there are: a text that starts with
 // many small values may end with one large one.
@@ -210,15 +206,25 @@ func (p *parser) grow(read int) {
 	p.nodes = nodes
 }
 
-// cut adds a value that was not finished when the text ended. Only [Prefix]
-// looks at the tape after an error.
-func (p *parser) cut(v node, err error) {
-	if e, ok := err.(*SyntaxError); !ok || e.Offset < int64(len(p.data)) {
+// cut decides about the value that was being read when an error came: one that
+// the end of the text cut off stays, as unfinished; one that is wrong goes. Only
+// [Prefix] looks at the tape after an error.
+func (p *parser) cut(err error) {
+	if e, ok := err.(*SyntaxError); ok && e.Offset < int64(len(p.data)) {
+		p.drop()
 		return
 	}
+	v := &p.nodes[len(p.nodes)-1]
 	v.end = uint32(len(p.data))
 	v.flags |= unfinished
-	p.push(v)
+}
+
+// drop takes the last value off the tape.
+func (p *parser) drop() {
+	p.nodes = p.nodes[:len(p.nodes)-1]
+	if p.open >= 0 {
+		p.nodes[p.open].count--
+	}
 }
 
 // key reads the key that has to start at i and its colon, and gives the byte
@@ -232,12 +238,15 @@ func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
 		return 0, 0, 0, unexpected(data, i, "a key")
 	}
 	start = uint32(i)
-	end, escaped, err := stringEnd(data, i+1)
+	end, found, err := stringEnd(data, i+1)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if escaped != 0 {
+	if found&escaped != 0 {
 		flags = keyEscaped
+	}
+	if found&respelled != 0 {
+		flags |= keyRespelled
 	}
 	i = skipSpace(data, end)
 	if i >= len(data) {
@@ -249,41 +258,53 @@ func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
 	return i + 1, start, flags, nil
 }
 
+// escapes tells about the escapes of a string: whether there are any, and
+// whether there are some that another spelling could stand for.
+type escapes uint8
+
+const (
+	escaped escapes = 1 << iota
+	respelled
+)
+
 // stringEnd checks the string whose first byte after the opening quote is i and
-// gives the byte after its closing quote, and valueEscaped if it has escapes.
-func stringEnd(data []byte, i int) (int, flag, error) {
-	var escaped flag
+// gives the byte after its closing quote.
+func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 	for {
 		i = stringStop(data, i)
 		if i >= len(data) {
-			return 0, escaped, endOfText(data)
+			return 0, found, endOfText(data)
 		}
 		if data[i] == '"' {
-			return i + 1, escaped, nil
+			return i + 1, found, nil
 		}
 		if data[i] != '\\' {
-			return 0, escaped, unexpected(data, i, "no control character in a string")
+			return 0, found, unexpected(data, i, "no control character in a string")
 		}
-		escaped = valueEscaped
+		found |= escaped
 		i++
 		if i >= len(data) {
-			return 0, escaped, endOfText(data)
+			return 0, found, endOfText(data)
 		}
 		switch data[i] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		case '"', '\\', 'b', 'f', 'n', 'r', 't':
+			i++
+		case '/':
+			found |= respelled
 			i++
 		case 'u':
+			found |= respelled
 			i++
 			for end := i + 4; i < end; i++ {
 				if i >= len(data) {
-					return 0, escaped, endOfText(data)
+					return 0, found, endOfText(data)
 				}
 				if _, ok := hexDigit(data[i]); !ok {
-					return 0, escaped, unexpected(data, i, "a hex digit")
+					return 0, found, unexpected(data, i, "a hex digit")
 				}
 			}
 		default:
-			return 0, escaped, unexpected(data, i, "an escape")
+			return 0, found, unexpected(data, i, "an escape")
 		}
 	}
 }

@@ -126,8 +126,8 @@ func AppendPointerToken(dst []byte, key string) []byte {
 // sameKey reports whether the keys of two members have the same value.
 func sameKey(t *Tape, n Node, u *Tape, m Node) bool {
 	a, b := t.keyBody(n), u.keyBody(m)
-	if (t.nodes[n].flags|u.nodes[m].flags)&keyEscaped == 0 {
+	if (t.nodes[n].flags|u.nodes[m].flags)&keyRespelled == 0 {
 		return bytes.Equal(a, b)
 	}
-	return bytes.Equal(appendExact(nil, a), appendExact(nil, b))
+	return bytes.Equal(appendSpelling(nil, a), appendSpelling(nil, b))
 }

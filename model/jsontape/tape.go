@@ -58,8 +58,11 @@ const None Node = -1
 type flag uint8
 
 const (
-	// valueEscaped and keyEscaped: there is a backslash between the quotes.
-	valueEscaped flag = 1 << iota
+	// valueRespelled and keyRespelled: a character of the string is escaped in
+	// another way than it could be, so that equal strings may differ in bytes.
+	valueRespelled flag = 1 << iota
+	keyRespelled
+	// keyEscaped: there is a backslash in the key.
 	keyEscaped
 	// unfinished: the text was cut inside this value.
 	unfinished

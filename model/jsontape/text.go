@@ -2,6 +2,7 @@ package jsontape
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -120,24 +121,46 @@ func appendText(dst, body []byte, limit int) []byte {
 	return dst
 }
 
-// appendExact appends the string's value: bytes that are no UTF-8 as they are,
-// and halves of surrogate pairs as three bytes in the manner of UTF-8, so that
-// values which differ stay different.
-func appendExact(dst, body []byte) []byte {
+// appendSpelling appends the one spelling of a string that all spellings of it
+// share: with the short escapes where JSON has them and \u00xx for the other
+// control characters, everything else as itself. Bytes that are no UTF-8 stay
+// as they are, and a half of a surrogate pair becomes three bytes in the manner
+// of UTF-8, so that values which differ stay different.
+//
+// A string without \u and \/ is in that spelling already; the parser flags the
+// others, so that nearly all strings are compared and hashed as they stand.
+func appendSpelling(dst, body []byte) []byte {
 	for len(body) > 0 {
 		var p part
 		p, body = cutPart(body)
 		dst = append(dst, p.bytes...)
-		switch {
-		case p.r < 0:
-		case utf16.IsSurrogate(p.r):
-			dst = append(dst, 0xE0|byte(p.r>>12), 0x80|byte(p.r>>6)&0x3F, 0x80|byte(p.r)&0x3F)
-		default:
-			dst = utf8.AppendRune(dst, p.r)
+		if p.r < 0 {
+			continue
 		}
+		if p.r < utf8.RuneSelf {
+			dst = append(dst, asciiSpellings[p.r]...)
+			continue
+		}
+		if utf16.IsSurrogate(p.r) {
+			dst = append(dst, 0xE0|byte(p.r>>12), 0x80|byte(p.r>>6)&0x3F, 0x80|byte(p.r)&0x3F)
+			continue
+		}
+		dst = utf8.AppendRune(dst, p.r)
 	}
 	return dst
 }
+
+var asciiSpellings = func() (all [utf8.RuneSelf]string) {
+	for c := range all {
+		all[c] = string(rune(c))
+		if c < ' ' {
+			all[c] = fmt.Sprintf(`\u%04x`, c)
+		}
+	}
+	all['"'], all['\\'], all['\b'], all['\f'] = `\"`, `\\`, `\b`, `\f`
+	all['\n'], all['\r'], all['\t'] = `\n`, `\r`, `\t`
+	return all
+}()
 
 func hex4(b []byte) rune {
 	if len(b) < 4 {

@@ -21,10 +21,10 @@ func (t *Tape) warnings() []Warning {
 			break
 		}
 		v, n := &t.nodes[n], Node(n)
-		if v.flags&keyEscaped != 0 || invalid {
+		if v.flags&keyRespelled != 0 || invalid {
 			all = appendBadText(all, n, int(v.key)+1, t.keyBody(n))
 		}
-		if v.kind == String && (v.flags&valueEscaped != 0 || invalid) {
+		if v.kind == String && (v.flags&valueRespelled != 0 || invalid) {
 			all = appendBadText(all, n, int(v.start)+1, t.stringBody(n))
 		}
 		if v.flags&named != 0 {
