@@ -1,0 +1,315 @@
+package keymap
+
+// Action is something that a key can do. Its zero value is no action.
+type Action uint8
+
+// The actions. What each does is in its help text in the table below.
+const (
+	None Action = iota
+
+	MoveDown
+	MoveUp
+	HalfDown
+	HalfUp
+	PageDown
+	PageUp
+	Top
+	Bottom
+
+	StepBack
+	StepForward
+	Child
+	Parent
+	PrevBranch
+	NextBranch
+	GoHead
+
+	NextTab
+	PrevTab
+	ShowDiff
+	ShowState
+	ShowMessages
+	ShowCheckpoint
+	ShowInfo
+	Open
+	Fold
+	Unfold
+	FoldAll
+	UnfoldAll
+	NextChange
+	PrevChange
+	MoreContext
+	LessContext
+	Wrap
+	ScrollLeft
+	ScrollRight
+
+	Mark
+	ClearMark
+	Compare
+	Search
+	SearchNext
+	SearchPrev
+
+	Restore
+	Fork
+	Undo
+	Redo
+	Journal
+	Yank
+	YankID
+	YankValue
+	YankPath
+	YankResume
+
+	Accept
+	Other
+	Yes
+	No
+	Help
+	Back
+	Redraw
+	Suspend
+	Quit
+
+	actions
+)
+
+// Group orders the help.
+type group uint8
+
+const (
+	moving group = iota
+	travelling
+	looking
+	comparing
+	changing
+	answering
+	groups
+)
+
+func (g group) String() string {
+	return [groups]string{"Move", "Travel in time", "Look", "Compare and search", "Change", "Answer and leave"}[g]
+}
+
+// actionTable gives each action its name in the user's file, its help, its
+// group, and what can disable it.
+var actionTable = [actions]struct {
+	name, help string
+	group      group
+	disabled   func(*Context) string
+}{
+	None: {name: "none", group: groups},
+
+	MoveDown: {"move-down", "down", moving, nil},
+	MoveUp:   {"move-up", "up", moving, nil},
+	HalfDown: {"half-down", "half page down", moving, nil},
+	HalfUp:   {"half-up", "half page up", moving, nil},
+	PageDown: {"page-down", "page down", moving, nil},
+	PageUp:   {"page-up", "page up", moving, nil},
+	Top:      {"top", "first line", moving, nil},
+	Bottom:   {"bottom", "last line", moving, nil},
+
+	StepBack:    {"step-back", "step back", travelling, noSnapshot},
+	StepForward: {"step-forward", "step forward", travelling, noSnapshot},
+	Child:       {"child", "to child", travelling, noSnapshot},
+	Parent:      {"parent", "to parent", travelling, noSnapshot},
+	PrevBranch:  {"previous-branch", "previous branch", travelling, noBranch},
+	NextBranch:  {"next-branch", "next branch", travelling, noBranch},
+	GoHead:      {"head", "to head", travelling, noSnapshot},
+
+	NextTab:        {"next-tab", "next tab", looking, nil},
+	PrevTab:        {"previous-tab", "previous tab", looking, nil},
+	ShowDiff:       {"show-diff", "diff tab", looking, nil},
+	ShowState:      {"show-state", "state tab", looking, nil},
+	ShowMessages:   {"show-messages", "messages tab", looking, nil},
+	ShowCheckpoint: {"show-checkpoint", "checkpoint tab", looking, nil},
+	ShowInfo:       {"show-info", "info tab", looking, nil},
+	Open:           {"open", "open", looking, nil},
+	Fold:           {"fold", "fold", looking, nil},
+	Unfold:         {"unfold", "unfold", looking, nil},
+	FoldAll:        {"fold-all", "fold all", looking, nil},
+	UnfoldAll:      {"unfold-all", "unfold all", looking, nil},
+	NextChange:     {"next-change", "next change", looking, nil},
+	PrevChange:     {"previous-change", "previous change", looking, nil},
+	MoreContext:    {"more-context", "more context", looking, nil},
+	LessContext:    {"less-context", "less context", looking, nil},
+	Wrap:           {"wrap", "wrap lines", looking, nil},
+	ScrollLeft:     {"scroll-left", "scroll left", looking, nil},
+	ScrollRight:    {"scroll-right", "scroll right", looking, nil},
+
+	Mark:       {"mark", "mark", comparing, noSnapshot},
+	ClearMark:  {"clear-mark", "clear mark", comparing, noMark},
+	Compare:    {"compare", "diff", comparing, noSnapshot},
+	Search:     {"search", "search", comparing, nil},
+	SearchNext: {"search-next", "next match", comparing, noSearch},
+	SearchPrev: {"search-previous", "previous match", comparing, noSearch},
+
+	Restore:    {"restore", "restore", changing, func(c *Context) string { return first(c.Restore, noSnapshot(c)) }},
+	Fork:       {"fork", "fork", changing, func(c *Context) string { return first(c.Fork, noSnapshot(c)) }},
+	Undo:       {"undo", "undo", changing, func(c *Context) string { return c.Undo }},
+	Redo:       {"redo", "redo", changing, func(c *Context) string { return c.Redo }},
+	Journal:    {"journal", "journal", changing, func(c *Context) string { return c.Journal }},
+	Yank:       {"yank", "copy", changing, noSnapshot},
+	YankID:     {"yank-id", "copy id", changing, nil},
+	YankValue:  {"yank-value", "copy value", changing, nil},
+	YankPath:   {"yank-path", "copy path", changing, nil},
+	YankResume: {"yank-resume", "copy resume payload", changing, nil},
+
+	Accept:  {"accept", "accept", answering, nil},
+	Other:   {"other", "other answer", answering, nil},
+	Yes:     {"yes", "yes", answering, nil},
+	No:      {"no", "no", answering, nil},
+	Help:    {"help", "help", answering, nil},
+	Back:    {"back", "back", answering, nil},
+	Redraw:  {"redraw", "redraw", answering, nil},
+	Suspend: {"suspend", "suspend", answering, nil},
+	Quit:    {"quit", "quit", answering, nil},
+}
+
+// String gives the action's name as the user's file has it.
+func (a Action) String() string { return actionTable[a].name }
+
+// Help says what the action does in at most three words.
+func (a Action) Help() string { return actionTable[a].help }
+
+func (a Action) group() group { return actionTable[a].group }
+
+// Context is what decides just now which actions make sense.
+type Context struct {
+	// Restore, Fork, Undo, Redo and Journal say why the store cannot do that;
+	// "" if it can.
+	Restore, Fork, Undo, Redo, Journal string
+	// Snapshot says that a snapshot is selected, Mark that one is marked.
+	Snapshot, Mark bool
+	// Branches says that the timeline has branches.
+	Branches bool
+	// Search says that there is something to search for again.
+	Search bool
+}
+
+// Disabled gives the reason for which an action can do nothing just now, in a
+// few words, or "" if it can.
+func (a Action) Disabled(c Context) string {
+	if why := actionTable[a].disabled; why != nil {
+		return why(&c)
+	}
+	return ""
+}
+
+func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is selected") }
+func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
+func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
+func noSearch(c *Context) string   { return unless(c.Search, "nothing was searched for yet") }
+
+func unless(ok bool, reason string) string {
+	if ok {
+		return ""
+	}
+	return reason
+}
+
+// first gives the first reason that there is.
+func first(reasons ...string) string {
+	for _, r := range reasons {
+		if r != "" {
+			return r
+		}
+	}
+	return ""
+}
+
+// bindings are the keys that Hindcast comes with: those that people's hands
+// know from less, vim, lazygit, undotree and fx.
+var bindings = []struct {
+	scope  Scope
+	action Action
+	keys   []string
+}{
+	{Global, Quit, []string{"ctrl+c"}},
+	{Global, Suspend, []string{"ctrl+z"}},
+	{Global, Redraw, []string{"ctrl+l"}},
+
+	{Browse, MoveDown, []string{"j", "down"}},
+	{Browse, MoveUp, []string{"k", "up"}},
+	{Browse, HalfDown, []string{"ctrl+d"}},
+	{Browse, HalfUp, []string{"ctrl+u"}},
+	{Browse, PageDown, []string{"ctrl+f", "pgdown"}},
+	{Browse, PageUp, []string{"ctrl+b", "pgup"}},
+	{Browse, Top, []string{"g", "home"}},
+	{Browse, Bottom, []string{"G", "end"}},
+	{Browse, Help, []string{"?"}},
+	{Browse, Back, []string{"q", "esc"}},
+
+	{Picker, Open, []string{"enter", "l", "right"}},
+	{Picker, Search, []string{"/"}},
+	{Picker, Undo, []string{"u"}},
+	{Picker, Redo, []string{"ctrl+r"}},
+	{Picker, Journal, []string{"O"}},
+
+	{Session, StepBack, []string{"["}},
+	{Session, StepForward, []string{"]"}},
+	{Session, Child, []string{"J"}},
+	{Session, Parent, []string{"K"}},
+	{Session, PrevBranch, []string{"{"}},
+	{Session, NextBranch, []string{"}"}},
+	{Session, GoHead, []string{"@"}},
+	{Session, NextTab, []string{"tab"}},
+	{Session, PrevTab, []string{"shift+tab"}},
+	{Session, ShowDiff, []string{"1"}},
+	{Session, ShowState, []string{"2"}},
+	{Session, ShowMessages, []string{"3"}},
+	{Session, ShowCheckpoint, []string{"4"}},
+	{Session, ShowInfo, []string{"5"}},
+	{Session, Mark, []string{"="}},
+	{Session, ClearMark, []string{"M"}},
+	{Session, Compare, []string{"d"}},
+	{Session, Search, []string{"/"}},
+	{Session, SearchNext, []string{"n"}},
+	{Session, SearchPrev, []string{"N"}},
+	{Session, Restore, []string{"r"}},
+	{Session, Fork, []string{"f"}},
+	{Session, Undo, []string{"u"}},
+	{Session, Redo, []string{"ctrl+r"}},
+	{Session, Journal, []string{"O"}},
+	{Session, Yank, []string{"y"}},
+
+	{Timeline, Open, []string{"enter"}},
+	{Timeline, Fold, []string{"h", "left"}},
+	{Timeline, Unfold, []string{"l", "right"}},
+	{Timeline, FoldAll, []string{"E"}},
+	{Timeline, UnfoldAll, []string{"e"}},
+
+	{Tab, Open, []string{"enter", " "}},
+	{Tab, Fold, []string{"h", "left"}},
+	{Tab, Unfold, []string{"l", "right"}},
+	{Tab, FoldAll, []string{"E"}},
+	{Tab, UnfoldAll, []string{"e"}},
+	{Tab, Wrap, []string{"w"}},
+	{Tab, ScrollLeft, []string{"<", "shift+left"}},
+	{Tab, ScrollRight, []string{">", "shift+right"}},
+
+	{Diff, NextChange, []string{")"}},
+	{Diff, PrevChange, []string{"("}},
+	{Diff, MoreContext, []string{"+"}},
+	{Diff, LessContext, []string{"-"}},
+
+	{Overlay, Accept, []string{"enter"}},
+
+	{Menu, Accept, []string{"enter"}},
+	{Menu, YankID, []string{"i"}},
+	{Menu, YankValue, []string{"v"}},
+	{Menu, YankPath, []string{"p"}},
+	{Menu, YankResume, []string{"r"}},
+
+	{Confirm, Accept, []string{"enter"}},
+	{Confirm, Other, []string{"tab", "shift+tab", "h", "l", "left", "right"}},
+	{Confirm, Yes, []string{"y"}},
+	{Confirm, No, []string{"n"}},
+
+	{Input, Accept, []string{"enter"}},
+	{Input, Back, []string{"esc"}},
+	{Input, MoveDown, []string{"down", "ctrl+n"}},
+	{Input, MoveUp, []string{"up", "ctrl+p"}},
+	{Input, Quit, []string{"ctrl+c"}},
+}

@@ -1,0 +1,259 @@
+// Package keymap says what keys mean: every action of the screen, the keys that
+// bind it in each scope, what the help calls it, and why it is disabled just
+// now. The user may bind any key anew; the key table of the README is generated
+// from here.
+//
+// The package may not know how an action is carried out or how anything is
+// drawn.
+package keymap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+)
+
+// Scope is a part of the screen in which keys have a meaning. A scope has all
+// keys of its outer scope too, and may not bind them to something else.
+type Scope uint8
+
+// The scopes. Input is a text field: it has no outer scope, for letters are
+// text there.
+const (
+	Global Scope = iota
+	Browse
+	Picker
+	Session
+	Timeline
+	Tab
+	Diff
+	State
+	Messages
+	Checkpoint
+	Info
+	Overlay
+	Menu
+	Confirm
+	Input
+	scopes
+)
+
+// noScope is the outer scope of the outermost.
+const noScope = scopes
+
+// scopeTable gives each scope its name in the user's file, its outer scope, and
+// where it is in words.
+var scopeTable = [scopes]struct {
+	name  string
+	outer Scope
+	where string
+}{
+	Global:     {"global", noScope, "everywhere"},
+	Browse:     {"browse", Global, "everywhere but in a text field"},
+	Picker:     {"picker", Browse, "sessions"},
+	Session:    {"session", Browse, "in a session"},
+	Timeline:   {"timeline", Session, "timeline"},
+	Tab:        {"tab", Session, "tabs"},
+	Diff:       {"diff", Tab, "Diff tab"},
+	State:      {"state", Tab, "State tab"},
+	Messages:   {"messages", Tab, "Messages tab"},
+	Checkpoint: {"checkpoint", Tab, "Checkpoint tab"},
+	Info:       {"info", Tab, "Info tab"},
+	Overlay:    {"overlay", Browse, "help, journal, errors"},
+	Menu:       {"menu", Browse, "yank menu"},
+	Confirm:    {"confirm", Browse, "a plan to confirm"},
+	Input:      {"input", noScope, "text fields"},
+}
+
+// String gives the scope's name as the user's file has it.
+func (s Scope) String() string { return scopeTable[s].name }
+
+// Where says in words where the scope is.
+func (s Scope) Where() string { return scopeTable[s].where }
+
+// line gives the scope and its outer ones, the innermost first.
+func (s Scope) line() []Scope {
+	var out []Scope
+	for ; s != noScope; s = scopeTable[s].outer {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Map is what keys mean. It is read-only once made, and so safe for concurrent
+// use.
+type Map struct {
+	keys    [scopes]map[Action][]string
+	actions [scopes]map[string]Action // with the outer scopes' keys
+}
+
+// Default gives the bindings that Hindcast comes with.
+func Default() *Map {
+	m := &Map{}
+	for _, b := range bindings {
+		m.bind(b.scope, b.action, b.keys)
+	}
+	if err := m.index(); err != nil {
+		panic(err) // the table below is wrong; TestDefault_isValid holds it
+	}
+	return m
+}
+
+func (m *Map) bind(s Scope, a Action, keys []string) {
+	if m.keys[s] == nil {
+		m.keys[s] = map[Action][]string{}
+	}
+	m.keys[s][a] = keys
+}
+
+// index builds the look-up of keys, and with it checks that no key means two
+// things in one scope.
+func (m *Map) index() error {
+	for s := range scopes {
+		m.actions[s] = map[string]Action{}
+		for _, from := range s.line() {
+			for a := range actions {
+				for _, k := range m.keys[from][a] {
+					if before, taken := m.actions[s][k]; taken {
+						return &conflictError{s, k, before, a}
+					}
+					m.actions[s][k] = a
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// conflictError says that a key is bound twice.
+type conflictError struct {
+	scope         Scope
+	key           string
+	first, second Action
+}
+
+func (e *conflictError) Error() string {
+	return fmt.Sprintf("keymap: %q is bound twice in scope %s: to %s and to %s", e.key, e.scope, e.first, e.second)
+}
+
+// Action gives the action that a key has in a scope. Keys are named as Bubble
+// Tea names them: "j", "ctrl+d", "pgdown", " ".
+func (m *Map) Action(s Scope, key string) (Action, bool) {
+	a, ok := m.actions[s][key]
+	return a, ok
+}
+
+// Keys gives the keys that lead to an action from a scope, those of the
+// innermost scope that binds it; none if it is not bound there.
+func (m *Map) Keys(s Scope, a Action) []string {
+	for _, from := range s.line() {
+		if keys, ok := m.keys[from][a]; ok {
+			return keys
+		}
+	}
+	return nil
+}
+
+// Binding gives the keys of an action as bubbles components take them.
+func (m *Map) Binding(s Scope, a Action) key.Binding {
+	keys := m.Keys(s, a)
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Label(keys), a.Help()))
+}
+
+// Label gives keys as people read them, joined by spaces: "^d pgdown". It is ""
+// for none.
+func Label(keys []string) string {
+	labels := make([]string, len(keys))
+	for i, k := range keys {
+		labels[i] = k
+		if k == " " {
+			labels[i] = "space"
+		} else if c, ok := strings.CutPrefix(k, "ctrl+"); ok && len(c) == 1 {
+			labels[i] = "^" + c
+		}
+	}
+	return strings.Join(labels, " ")
+}
+
+// Section is one group of a help screen.
+type Section struct {
+	Group string
+	Lines []Line
+}
+
+// Line is one action of a help screen.
+type Line struct {
+	Action Action
+	// Keys are the keys as people read them.
+	Keys string
+	Help string
+}
+
+// Help gives everything that keys do in a scope, by group, in the order of the
+// actions. Actions without a key are left out.
+func (m *Map) Help(s Scope) []Section {
+	var out []Section
+	for g := range groups {
+		section := Section{Group: g.String()}
+		for a := range actions {
+			if keys := m.Keys(s, a); a.group() == g && len(keys) > 0 {
+				section.Lines = append(section.Lines, Line{a, Label(keys), a.Help()})
+			}
+		}
+		if len(section.Lines) > 0 {
+			out = append(out, section)
+		}
+	}
+	return out
+}
+
+// Markdown gives the table of all keys for the README.
+func (m *Map) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| Key | Action | Where |\n|---|---|---|\n")
+	for g := range groups {
+		for a := range actions {
+			if a.group() != g {
+				continue
+			}
+			for _, row := range m.places(a) {
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", markdownKeys(row.keys), a.Help(), strings.Join(row.where, ", "))
+			}
+		}
+	}
+	return b.String()
+}
+
+// place is where an action has certain keys.
+type place struct {
+	keys  []string
+	where []string
+}
+
+// places gathers the scopes that bind an action to the same keys.
+func (m *Map) places(a Action) []place {
+	var out []place
+	for s := range scopes {
+		keys := m.keys[s][a]
+		if len(keys) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(p place) bool { return slices.Equal(p.keys, keys) })
+		if i < 0 {
+			out, i = append(out, place{keys: keys}), len(out)
+		}
+		out[i].where = append(out[i].where, s.Where())
+	}
+	return out
+}
+
+// markdownKeys writes keys as code; a vertical bar would end the table's cell.
+func markdownKeys(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = "`" + strings.ReplaceAll(Label([]string{k}), "|", `\|`) + "`"
+	}
+	return strings.Join(out, " ")
+}

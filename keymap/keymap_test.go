@@ -1,0 +1,305 @@
+package keymap
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/bubbles/key"
+)
+
+//go:generate go test -run TestMarkdown_readmeIsFresh -update .
+
+var update = flag.Bool("update", false, "rewrite the key table in the README")
+
+func TestDefault_isValid(t *testing.T) {
+	m := Default()
+	for _, b := range bindings {
+		for _, k := range b.keys {
+			if !isKey(k) {
+				t.Errorf("%s in %s: no such key: %q", b.action, b.scope, k)
+			}
+			if a, ok := m.Action(b.scope, k); !ok || a != b.action {
+				t.Errorf("%q in %s is %s, want %s", k, b.scope, a, b.action)
+			}
+		}
+	}
+}
+
+func TestDefault_coversEveryAction(t *testing.T) {
+	m := Default()
+	names := map[string]Action{}
+	for a := None + 1; a < actions; a++ {
+		if !slices.ContainsFunc(bindings, func(b struct {
+			scope  Scope
+			action Action
+			keys   []string
+		}) bool {
+			return b.action == a
+		}) {
+			t.Errorf("%s has no key", a)
+		}
+		if len(m.places(a)) == 0 {
+			t.Errorf("%s is not in the table for the README", a)
+		}
+		if before, taken := names[a.String()]; taken {
+			t.Errorf("%q is the name of %d and %d", a, before, a)
+		}
+		names[a.String()] = a
+		if n := len(strings.Fields(a.Help())); n < 1 || n > 3 || a.Help() != strings.ToLower(a.Help()) {
+			t.Errorf("help of %s: %q is not one to three words in lower case", a, a.Help())
+		}
+	}
+}
+
+func TestMap_resolvesThroughOuterScopes(t *testing.T) {
+	m := Default()
+	for _, tc := range []struct {
+		scope Scope
+		key   string
+		want  Action
+	}{
+		{Timeline, "j", MoveDown},
+		{Timeline, "enter", Open},
+		{State, " ", Open},
+		{Diff, ")", NextChange},
+		{State, ")", None},
+		{Diff, "r", Restore},
+		{Picker, "r", None},
+		{Confirm, "r", None},
+		{Confirm, "y", Yes},
+		{Input, "q", None},
+		{Input, "ctrl+c", Quit},
+		{Info, "ctrl+c", Quit},
+	} {
+		if got, ok := m.Action(tc.scope, tc.key); got != tc.want || ok != (tc.want != None) {
+			t.Errorf("%q in %s is %s, want %s", tc.key, tc.scope, got, tc.want)
+		}
+	}
+}
+
+// Nothing that writes may hang on a key that people press without thinking.
+func TestDefault_nothingDestructiveOnEnterOrEsc(t *testing.T) {
+	m := Default()
+	for s := range scopes {
+		for _, k := range []string{"enter", "esc", " "} {
+			switch a, _ := m.Action(s, k); a {
+			case None, Open, Accept, Back:
+			default:
+				t.Errorf("%q in %s is %s", k, s, a)
+			}
+		}
+	}
+}
+
+func TestMap_binding(t *testing.T) {
+	b := Default().Binding(Session, HalfDown)
+	if b.Help() != (key.Help{Key: "^d", Desc: "half page down"}) || !slices.Equal(b.Keys(), []string{"ctrl+d"}) {
+		t.Errorf("binding %v %v", b.Keys(), b.Help())
+	}
+}
+
+func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
+	m := Default()
+	for s := range scopes {
+		shown := map[Action]bool{}
+		for _, section := range m.Help(s) {
+			for _, line := range section.Lines {
+				shown[line.Action] = true
+			}
+		}
+		for k, a := range m.actions[s] {
+			if !shown[a] {
+				t.Errorf("help of %s lacks %s (%s)", s, a, k)
+			}
+		}
+	}
+}
+
+func TestAction_disabledWithReason(t *testing.T) {
+	able := Context{Snapshot: true, Mark: true, Branches: true, Search: true}
+	for a := None + 1; a < actions; a++ {
+		if why := a.Disabled(able); why != "" {
+			t.Errorf("%s is disabled: %s", a, why)
+		}
+	}
+	for _, tc := range []struct {
+		action Action
+		c      Context
+		want   string
+	}{
+		{Restore, Context{Restore: "the store is read only", Snapshot: true}, "the store is read only"},
+		{Restore, Context{}, "no snapshot is selected"},
+		{Fork, Context{Fork: "cannot"}, "cannot"},
+		{Undo, Context{Undo: "no journal"}, "no journal"},
+		{NextBranch, Context{}, "the session has no branches"},
+		{SearchNext, Context{}, "nothing was searched for yet"},
+		{ClearMark, Context{}, "no snapshot is marked"},
+		{MoveDown, Context{}, ""},
+	} {
+		if got := tc.action.Disabled(tc.c); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.action, got, tc.want)
+		}
+	}
+}
+
+func TestParse_laysTheFileOverTheDefaults(t *testing.T) {
+	m, err := Parse("keys.toml", `
+# mine
+[session]
+restore = "R"
+step-back = ["[", "ctrl+left", "f1"]
+fork = []
+
+[timeline]
+"fold" = "left"
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		scope Scope
+		key   string
+		want  Action
+	}{
+		{Timeline, "R", Restore},
+		{Timeline, "r", None},
+		{Timeline, "ctrl+left", StepBack},
+		{Timeline, "f1", StepBack},
+		{Timeline, "f", None},
+		{Timeline, "h", None},
+		{State, "h", Fold},
+	} {
+		if got, _ := m.Action(tc.scope, tc.key); got != tc.want {
+			t.Errorf("%q in %s is %s, want %s", tc.key, tc.scope, got, tc.want)
+		}
+	}
+}
+
+func TestParse_namesLineAndReason(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		line       int
+		reason     string
+	}{
+		{"syntax", "[session]\nrestore = \n", 2, "expected value but found '\\n' instead"},
+		{"key twice in the file", "[session]\nmark = \"a\"\nmark = \"b\"\n", 3, "Key 'session.mark' has already been defined."},
+		{"unknown scope", "\n[sessoin]\nrestore = \"R\"\n", 2, `no such scope: "sessoin" (known are `},
+		{"unknown action", "[session]\n\nrestroe = \"R\"\n", 3, `no such action: "restroe"`},
+		{"action elsewhere", "[timeline]\nsearch-next = \"x\"\n", 2, "search-next means nothing in scope timeline"},
+		{"unknown key", "[session]\nrestore = \"ctrl+shift+r\"\n", 2, `restore: no such key: "ctrl+shift+r"`},
+		{"not a key", "[session]\nmark = 'm'\nrestore = 5\n", 3, "restore: a key is a string in quotes"},
+		{"key twice in a list", "[session]\nrestore = [\"R\", \"R\"]\n", 2, `restore: "R" is there twice`},
+		{"key twice in a scope", "[session]\nfork = \"F\"\nrestore = \"F\"\n", 3, `"F" is bound twice in scope session: to restore and to fork`},
+		{"key of an outer scope", "[timeline]\nfold-all = \"j\"\n", 2, `"j" is bound twice in scope timeline: to fold-all and to move-down`},
+		{"key of an inner scope", "[session]\nrestore = \"(\"\n", 2, `"(" is bound twice in scope diff: to previous-change and to restore`},
+		{"no table", "session = 5\n", 1, "session is a table of actions: [session]"},
+		{"dotted", "[diff]\n\n[picker]\nopen.x = \"o\"\n", 4, "open: a key is a string in quotes"},
+		{"no way out", "[global]\nquit = []\n", 2, "quit is the way out: it must keep a key"},
+		{"letter in a text field", "[input]\naccept = \"x\"\n", 2, "accept: a character is text in a text field"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Parse("keys.toml", tc.text)
+			var fe *FileError
+			if !errors.As(err, &fe) {
+				t.Fatalf("error %v", err)
+			}
+			if fe.Line != tc.line || !strings.HasPrefix(fe.Reason, tc.reason) {
+				t.Errorf("line %d: %s\nwant line %d: %s", fe.Line, fe.Reason, tc.line, tc.reason)
+			}
+			if want := "keymap: read keys.toml: line "; !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("error %q", err)
+			}
+		})
+	}
+}
+
+func TestLoad_readsTheUsersFile(t *testing.T) {
+	dir := t.TempDir()
+	getenv := func(name string) string {
+		return map[string]string{"XDG_CONFIG_HOME": dir, "HOME": "/home/me"}[name]
+	}
+	path := Path(getenv)
+	if want := filepath.Join(dir, "hindcast", "keys.toml"); path != want {
+		t.Fatalf("path %q, want %q", path, want)
+	}
+	m, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := m.Action(Session, "r"); a != Restore {
+		t.Errorf("without a file r is %s", a)
+	}
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("[session]\nrestore = \"R\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = Load(path); err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := m.Action(Session, "R"); a != Restore {
+		t.Errorf("with the file R is %s", a)
+	}
+	if _, err := Load(dir); err == nil {
+		t.Error("a directory was read as a file")
+	}
+}
+
+func TestPath_fallsBackToHome(t *testing.T) {
+	for _, tc := range []struct{ xdg, home, want string }{
+		{"", "/home/me", "/home/me/.config/hindcast/keys.toml"},
+		{"relative", "/home/me", "/home/me/.config/hindcast/keys.toml"},
+		{"", "", ""},
+	} {
+		got := Path(func(name string) string {
+			return map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
+		})
+		if got != tc.want {
+			t.Errorf("Path with %q, %q = %q, want %q", tc.xdg, tc.home, got, tc.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("[session]\nrestore = \"R\"\n")
+	f.Add("[session]\nrestore = [\"R\", 5]\n[[diff]]\nx.y = {}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := Parse("keys.toml", text)
+		if (m == nil) == (err == nil) {
+			t.Errorf("map %v, error %v", m, err)
+		}
+		var fe *FileError
+		if errors.As(err, &fe) && (fe.Line < 1 || fe.Line > strings.Count(text, "\n")+1) {
+			t.Errorf("line %d of %q", fe.Line, text)
+		}
+	})
+}
+
+func TestMarkdown_readmeIsFresh(t *testing.T) {
+	const path, begin, end = "../README.md", "<!-- keys:begin -->\n", "<!-- keys:end -->"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(data), begin)
+	table, tail, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no %q … %q", path, begin, end)
+	}
+	want := Default().Markdown()
+	if table == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the key table of %s is stale: run go generate ./keymap", path)
+	}
+	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
