@@ -143,15 +143,19 @@ func (t *Timeline) extend(n Node) bool {
 // graft takes n into the tree anywhere else and gives the node on the active
 // path below which the drawing changes; NoNode if all of it does.
 func (t *Timeline) graft(n Node) Node {
-	if !t.takesHead(n) {
-		at := t.parent[n]
-		for at != NoNode && t.flags[at]&flagPath == 0 {
-			at = t.parent[at]
-		}
-		return at
+	if t.takesHead(n) {
+		t.noteHead(n)
+		return t.moveHead(n)
 	}
-	t.noteHead(n)
-	return t.moveHead(n)
+	at := t.parent[n]
+	if at != NoNode && at == t.head && !t.pointed && !t.headers[n].Orphaned {
+		// n comes before its parent in order, and that is no leaf any more.
+		return t.moveHead(t.findHead())
+	}
+	for at != NoNode && t.flags[at]&flagPath == 0 {
+		at = t.parent[at]
+	}
+	return at
 }
 
 // takesHead reports whether the newest node becomes the head.
