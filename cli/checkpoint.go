@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+)
+
+// checkpoint is `hindcast checkpoint`.
+func (a *App) checkpoint() *cobra.Command {
+	return &cobra.Command{
+		Use:   "checkpoint STORE SESSION SNAPSHOT | FILE",
+		Short: "decode a Strands checkpoint, with the payload that resumes it",
+		Long: `Checkpoint decodes a Strands checkpoint. A checkpoint holds no conversation: with
+a snapshot, it is joined with the session, and says which tools have not run. A
+FILE (- for the standard input) holds what to_dict() gave, or the answer of the
+agent with a "checkpoint" in it; it is refused as the SDK would refuse it.
+
+The last line is the input that makes the agent go on from there.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return usagef("checkpoint takes STORE SESSION SNAPSHOT, or one FILE")
+			}
+			return argsBetween(1, 3)(cmd, args)
+		},
+		ValidArgsFunction: a.completeSnapshot(1),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			c, err := a.checkpointOf(ctx, args)
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.document(c)
+			}
+			p.checkpoint(c)
+			return nil
+		}),
+	}
+}
+
+// checkpointJSON is what `checkpoint --json` answers. Session, ID, Index and
+// the tools are there for a snapshot, Warnings for a file.
+type checkpointJSON struct {
+	Session       string     `json:"session,omitempty"`
+	ID            string     `json:"id,omitempty"`
+	Index         *int       `json:"index,omitempty"`
+	Position      string     `json:"position"`
+	CycleIndex    int64      `json:"cycleIndex"`
+	SchemaVersion string     `json:"schemaVersion"`
+	Tools         []toolJSON `json:"tools,omitempty"`
+	Interrupted   bool       `json:"interrupted,omitempty"`
+	Warnings      []string   `json:"warnings,omitempty"`
+	// Next says what resuming will do first.
+	Next   string          `json:"next"`
+	Resume json.RawMessage `json:"resume"`
+}
+
+// toolJSON is one tool call of the cycle that the checkpoint stands in.
+type toolJSON struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Run   bool            `json:"run"`
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON, error) {
+	if len(args) == 1 {
+		return a.checkpointInFile(args[0])
+	}
+	s, err := a.open(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	t, err := timeline(ctx, s, args[1])
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.Resolve(args[2])
+	if err != nil {
+		return nil, err
+	}
+	h := t.Header(n)
+	state, err := s.State(ctx, h.Ref())
+	if err != nil {
+		return nil, err
+	}
+	return joined(h, state)
+}
+
+// joined works out the checkpoint that stands at a snapshot from the
+// conversation in its state.
+func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
+	tape, err := jsontape.Parse(state)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: read the state of %q: %w", h.ID, err)
+	}
+	conv := conversation.Decode(tape)
+	position := conv.Position()
+	if position.Name() == "" {
+		return nil, fmt.Errorf("checkpoint: none stands at #%d: the conversation is at %s, and Strands emits checkpoints only between a model's tool calls and its next answer", h.Index, position)
+	}
+	c := model.Checkpoint{Position: position.Name(), CycleIndex: int64(conv.Cycle()), SchemaVersion: model.CheckpointSchemaVersion}
+	typescript := conv.Framework() == conversation.StrandsTypeScript
+	if typescript {
+		c.Dialect = model.CheckpointTypeScript
+		c.Position = map[string]string{model.PositionAfterModel: "afterModel", model.PositionAfterTools: "afterTools"}[c.Position]
+	}
+	out := described(c)
+	out.Session, out.ID, out.Index, out.Interrupted = h.SessionID, h.ID, &h.Index, conv.Interrupted()
+	for _, number := range conv.Calls() {
+		b := conv.Block(number)
+		out.Tools = append(out.Tools, toolJSON{
+			ID: text(tape, b.ID), Name: text(tape, b.Name), Run: b.Pair >= 0, Input: raw(tape, b.Body),
+		})
+	}
+	return out, nil
+}
+
+func text(t *jsontape.Tape, n jsontape.Node) string {
+	if n < 0 {
+		return ""
+	}
+	return t.Text(n)
+}
+
+func raw(t *jsontape.Tape, n jsontape.Node) json.RawMessage {
+	if n < 0 {
+		return nil
+	}
+	return t.Raw(n)
+}
+
+// described gives what a checkpoint tells without its session.
+func described(c model.Checkpoint) *checkpointJSON {
+	out := &checkpointJSON{
+		Position: c.Position, CycleIndex: c.CycleIndex, SchemaVersion: c.SchemaVersion,
+		Resume: c.ResumePayload(),
+	}
+	switch boundary := c.Boundary(); {
+	case boundary == model.PositionAfterTools:
+		out.Next = fmt.Sprintf("the model is called with the tools' results, as cycle %d", c.CycleIndex+1)
+	case boundary == model.PositionAfterModel && c.Dialect == model.CheckpointTypeScript:
+		out.Next = "the model is asked again, because the TypeScript SDK keeps its answer only after the tools have run"
+	case boundary == model.PositionAfterModel:
+		out.Next = "the tools that have not run are run; the model is not asked first"
+	default:
+		out.Next = "unknown: the SDK takes any position, but only knows after_model and after_tools"
+	}
+	return out
+}
+
+// maxCheckpoint bounds what is read of a file that should hold a checkpoint.
+const maxCheckpoint = 16 << 20
+
+func (a *App) checkpointInFile(path string) (*checkpointJSON, error) {
+	in := a.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxCheckpoint+1))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: read %q: %w", path, err)
+	}
+	if len(data) > maxCheckpoint {
+		return nil, fmt.Errorf("checkpoint: read %q: larger than %d bytes, so not a checkpoint", path, maxCheckpoint)
+	}
+	c, warnings, err := model.CheckpointFromDict(unwrapped(data))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: read %q: %w", path, err)
+	}
+	out := described(c)
+	out.Warnings = warnings
+	return out, nil
+}
+
+// unwrapped gives the checkpoint inside the answer of an agent, or inside the
+// payload that resumes one; data as it is when it is neither.
+func unwrapped(data []byte) []byte {
+	tape, err := jsontape.Parse(data)
+	if err != nil {
+		return data
+	}
+	for _, path := range [][]string{{"checkpoint"}, {"checkpointResume", "checkpoint"}} {
+		if n := tape.Lookup(path...); n >= 0 && tape.Kind(n) == jsontape.Object {
+			return tape.Raw(n)
+		}
+	}
+	return data
+}
+
+func (p *printer) checkpoint(c *checkpointJSON) {
+	field := func(name, value string) { fmt.Fprintf(p, "%-9s %s\n", name, printable.String(value)) }
+	if c.Index != nil {
+		field("snapshot", fmt.Sprintf("#%d %s of %s", *c.Index, c.ID, c.Session))
+	}
+	field("position", c.Position)
+	field("cycle", fmt.Sprint(c.CycleIndex))
+	field("schema", c.SchemaVersion)
+	for _, tool := range c.Tools {
+		run := "has run"
+		if !tool.Run {
+			run = "has NOT run"
+		}
+		field("tool", fmt.Sprintf("%s %s %s", run, tool.Name, tool.Input))
+	}
+	if c.Interrupted {
+		field("waits", "an interrupt waits for an answer, which comes before the checkpoint")
+	}
+	for _, warning := range c.Warnings {
+		field("warning", warning)
+	}
+	field("next", c.Next)
+	field("resume", string(c.Resume))
+}

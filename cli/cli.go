@@ -1,0 +1,151 @@
+// Package cli is the plain face of Hindcast: one subcommand for each thing
+// that can be asked of a store or done to it, answered in text for people or,
+// with --json, in one JSON document for scripts.
+//
+// The package may not know the interactive screen, nor any kind of store: both
+// are handed in by main, together with the streams and the environment, so
+// that a test runs every command in its own process.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/store"
+)
+
+// App is the world that the commands run in. main fills in every field.
+type App struct {
+	// Version is what --version prints.
+	Version string
+	// Kinds are the kinds of store that can be opened.
+	Kinds store.Kinds
+	// Create makes an empty store of the native kind at a path where nothing
+	// is yet.
+	Create func(ctx context.Context, path string) (store.Store, error)
+	// Decode gives the rows of a portable file, Encode writes one.
+	Decode func(r io.Reader) iter.Seq2[store.Row, error]
+	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) error
+	// Demo gives the rows of the built-in demo, Sample a store that holds them.
+	Demo   func() iter.Seq2[store.Row, error]
+	Sample func(ctx context.Context) (store.Store, error)
+	// Places are the paths where a store is looked for when none is named.
+	Places []string
+	// Screen shows a store until the person leaves. note is one line that is
+	// worth saying about where the store came from, or "".
+	Screen func(ctx context.Context, s store.Store, note string) error
+	// In, Out and Err are the standard streams.
+	In       io.Reader
+	Out, Err io.Writer
+	// InTerminal says that somebody can answer a question on In, OutTerminal
+	// that Out is shown on a terminal as it is written.
+	InTerminal, OutTerminal bool
+	// Getenv reads the environment.
+	Getenv func(string) string
+}
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+	exitFaults = 3
+)
+
+// Run runs the command line, without the program's name, and gives the exit
+// code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults. Whatever
+// went wrong has been written to a.Err.
+func Run(ctx context.Context, a *App, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if errors.Is(err, errFaults) {
+		return exitFaults
+	}
+	a.report(err)
+	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hindcast [STORE]",
+		Short: "travel through the sessions of an agent, and put one back",
+		Long: `Hindcast opens the session store that an agent framework wrote, shows the
+session as a tree of snapshots, what changed between any two of them, and puts
+the session back to the snapshot you pick.
+
+hindcast STORE opens the screen. Without STORE it looks in the usual places
+and, finding nothing there, opens a built-in demo.
+
+STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS.
+SNAPSHOT is an id, the beginning of one, #INDEX, or head.
+A store that is called like a command is opened as ./NAME.`,
+		Example: `  hindcast
+  hindcast ~/.strands/sessions
+  hindcast log trips.db trip-planner
+  hindcast diff trips.db trip-planner head
+  hindcast restore trips.db trip-planner '#5' --dry-run`,
+		Version:           a.Version,
+		Args:              argsBetween(0, 1),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		ValidArgsFunction: completeStore,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON(cmd) {
+				return usagef("the screen has no --json; the commands have it: see hindcast --help")
+			}
+			return a.screen(cmd.Context(), args)
+		},
+	}
+	root.SetVersionTemplate("hindcast {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().Bool("json", false, "print one JSON document")
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(
+		a.sessions(), a.log(), a.show(), a.checkpoint(),
+		a.restore(), a.fork(), a.undo(), a.redo(), a.journal(),
+		a.doctor(), a.export(), a.import_(), a.demo(),
+	)
+	return root
+}
+
+func asJSON(cmd *cobra.Command) bool {
+	on, err := cmd.Flags().GetBool("json")
+	return err == nil && on
+}
+
+// printer is where a command writes its answer.
+type printer struct {
+	*bufio.Writer
+	json  bool
+	paint paint
+}
+
+// answer makes the RunE of a command that writes an answer: run gets a
+// printer, which is flushed behind it.
+func (a *App) answer(run func(ctx context.Context, p *printer, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		p := &printer{json: asJSON(cmd), paint: a.paint()}
+		w := a.Out
+		if p.json && a.OutTerminal {
+			w = &asciiControls{w: w}
+		}
+		p.Writer = bufio.NewWriterSize(w, 64<<10)
+		err := run(cmd.Context(), p, args)
+		return errors.Join(err, p.Flush())
+	}
+}

@@ -1,0 +1,394 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hindcast/cli"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+)
+
+// session is a command line in this process, on one store in memory.
+type session struct {
+	*cli.App
+	store    store.Store
+	out, err bytes.Buffer
+}
+
+// keep is a store that the command line does not close.
+type keep struct{ *memory.Store }
+
+func (keep) Close() error { return nil }
+
+func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
+	t.Helper()
+	s := memory.New()
+	if _, err := s.Import(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	c := &session{store: keep{s}}
+	open := func(context.Context, string) (store.Store, error) { return c.store, nil }
+	c.App = &cli.App{
+		Version: "v0",
+		Kinds:   store.Kinds{{Name: "mem", Open: open}},
+		Demo:    demo.Rows,
+		Sample:  func(context.Context) (store.Store, error) { return c.store, nil },
+		Screen:  func(context.Context, store.Store, string) error { return nil },
+		In:      strings.NewReader(""),
+		Out:     &c.out,
+		Err:     &c.err,
+		Getenv:  func(string) string { return "" },
+	}
+	return c
+}
+
+// run runs a command line and gives its exit code and what it wrote.
+func (c *session) run(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	c.out.Reset()
+	c.err.Reset()
+	code = cli.Run(t.Context(), c.App, args)
+	return code, c.out.String(), c.err.String()
+}
+
+func TestRun_exitCodes(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		code int
+		says string
+	}{
+		{"sessions mem:", 0, ""},
+		{"--help", 0, ""},
+		{"--version", 0, ""},
+		{"sessions", 2, "hindcast sessions STORE [flags], but no argument is given"},
+		{"sessions mem: more", 2, "2 arguments given"},
+		{"sesions mem:", 2, `did you mean "sessions"?`},
+		{"sessions mem: --bad", 2, "unknown flag: --bad"},
+		{"log mem: -n -1", 2, "less than nothing"},
+		{"log mem: -n x", 2, "invalid argument"},
+		{"fork mem: trip-planner head", 2, "--as"},
+		{"restore mem: trip-planner head --yes --dry-run", 2, "give one of them"},
+		{"checkpoint mem: trip-planner", 2, "or one FILE"},
+		{"export mem: --json", 2, "-o"},
+		{"--json", 2, "the screen has no --json"},
+		{"log mem: nobody", 1, "no such session"},
+		{"show mem: trip-planner 0000", 1, "no such snapshot"},
+		{"show mem: trip-planner 4", 1, "ambiguous"},
+		{"undo mem: --yes", 1, "nothing to undo"},
+		{"restore mem: trip-planner #5", 1, "--yes"},
+		{"sessions /nowhere/at/all", 1, "not a store"},
+	} {
+		code, out, err := start(t, demo.Rows()).run(t, strings.Fields(c.line)...)
+		if code != c.code || !strings.Contains(err, c.says) {
+			t.Errorf("hindcast %s: exit %d, want %d; said %q, want %q", c.line, code, c.code, err, c.says)
+		}
+		if (code == 0) != (err == "") {
+			t.Errorf("hindcast %s: exit %d and errors %q", c.line, code, err)
+		}
+		if code == 2 && out != "" {
+			t.Errorf("hindcast %s: wrong usage, and an answer %q", c.line, out)
+		}
+	}
+}
+
+func TestRun_exitCodeOfTheDoctor(t *testing.T) {
+	c := start(t, demo.Rows())
+	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "no faults\n" || err != "" {
+		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+	var broken []store.Row
+	for row := range demo.Rows() {
+		row.Header.ParentVisit = 0
+		if row.Header.Index == 1 {
+			row.Header.ParentID = row.Header.ID
+		}
+		broken = append(broken, row)
+	}
+	code, out, err := start(t, each(broken)).run(t, "doctor", "mem:", "--json")
+	if code != 3 || err != "" || !json.Valid([]byte(out)) || !strings.Contains(out, `"fault":`) {
+		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+}
+
+func each(rows []store.Row) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// everyCommand is each subcommand on the session and snapshot given, in an
+// order in which each finds something to do.
+func everyCommand(session string) [][]string {
+	return [][]string{
+		{"sessions", "mem:"},
+		{"log", "mem:"},
+		{"log", "mem:", session},
+		{"show", "mem:", session, "head"},
+		{"show", "mem:", session, "#0"},
+		{"diff", "mem:", session, "head"},
+		{"diff", "mem:", session, "head", "#0"},
+		{"diff", "mem:", session, "head", "#0", "--patch"},
+		{"checkpoint", "mem:", session, "head"},
+		{"restore", "mem:", session, "#0", "--dry-run"},
+		{"restore", "mem:", session, "#0", "--yes"},
+		{"undo", "mem:", "--yes"},
+		{"redo", "mem:", "--yes"},
+		{"fork", "mem:", session, "head", "--as", "new\x1b]0;title\a", "--yes"},
+		{"journal", "mem:"},
+		{"doctor", "mem:"},
+		{"log", "mem:", session + "\x1b[2J"},
+		{"show", "mem:", session, "\u009b2J"},
+		{"sessions", "no\x1b[2Jwhere"},
+		{"sess\x1b[2Jions", "mem:"},
+		{"log", "mem:", "--\x1b[2J"},
+		{"__complete", "log", "mem:", ""},
+		{"__complete", "show", "mem:", session, ""},
+	}
+}
+
+// hostile is a store in which every text does its worst.
+func hostile() iter.Seq2[store.Row, error] {
+	const (
+		esc  = "\x1b]52;c;aGk=\a\x1b[2J\x9b\u009b31m\u202e\u200b\U000e0041\r\n\x7f"
+		name = "../..\n" + esc
+	)
+	var rows []store.Row
+	state := func(i int) []byte {
+		text, _ := json.Marshal(esc)
+		return fmt.Appendf(nil, `{"n":%d,%s:%s,"messages":[{"role":"user","content":[{"text":%s}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":%s,"name":%s,"input":{%s:1}}}]}]}`,
+			i, text, text, text, text, text, text)
+	}
+	for i := range 4 {
+		h := model.Header{
+			ID: fmt.Sprintf("%d%s", i, esc), SessionID: name, Index: i, Visit: int64(i + 1), ParentVisit: int64(i),
+			Event: model.SnapshotEventNamed, EventName: "event" + esc, Title: "title" + esc, Position: "after" + esc,
+			CreatedAt: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC),
+		}
+		if i > 0 {
+			h.ParentID = rows[i-1].Header.ID
+		}
+		rows = append(rows, store.Row{Header: h, State: state(i)})
+	}
+	return each(rows)
+}
+
+// ours are the only sequences that the commands may write: colours.
+var ours = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m")
+
+func TestRun_hostileTextIsShownAndNeverObeyed(t *testing.T) {
+	for _, world := range []struct {
+		name     string
+		terminal bool
+		json     bool
+	}{{"pipe", false, false}, {"terminal", true, false}, {"json", false, true}, {"json on a terminal", true, true}} {
+		t.Run(world.name, func(t *testing.T) {
+			c := start(t, hostile())
+			c.OutTerminal = world.terminal
+			var session string
+			for info := range c.store.Sessions(t.Context()) {
+				session = info.ID
+			}
+			for _, args := range everyCommand(session) {
+				if world.json && args[0] != "__complete" {
+					args = append(args, "--json")
+				}
+				code, out, err := c.run(t, args...)
+				if world.terminal {
+					out = ours.ReplaceAllString(out, "")
+				}
+				if world.json && !world.terminal && args[0] == "show" && code == 0 {
+					// On a pipe the state stays as it is, byte for byte.
+					out, _, _ = strings.Cut(out, `,"state":`)
+				}
+				if !utf8.ValidString(out + err) {
+					t.Errorf("%q: not UTF-8: %q %q", args, out, err)
+				}
+				for _, r := range out + err {
+					if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) && !(args[0] == "__complete" && r == '\t') {
+						t.Errorf("%q: %U in %q %q", args, r, out, err)
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestRun_jsonIsOneDocument(t *testing.T) {
+	c := start(t, demo.Rows())
+	for _, args := range everyCommand("trip-planner") {
+		code, out, err := c.run(t, append(args, "--json")...)
+		if args[0] == "__complete" || code != 0 && out == "" {
+			continue
+		}
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%q: exit %d, not one JSON document: %.200q %q", args, code, out, err)
+		}
+	}
+}
+
+func TestRun_coloursOnlyHelp(t *testing.T) {
+	for _, world := range []struct {
+		name     string
+		terminal bool
+		env      map[string]string
+		colour   bool
+	}{
+		{"pipe", false, nil, false},
+		{"terminal", true, nil, true},
+		{"NO_COLOR", true, map[string]string{"NO_COLOR": "1"}, false},
+		{"NO_COLOR empty", true, map[string]string{"NO_COLOR": ""}, true},
+		{"dumb", true, map[string]string{"TERM": "dumb"}, false},
+	} {
+		c := start(t, demo.Rows())
+		_, plain, _ := c.run(t, "log", "mem:")
+		c.OutTerminal = world.terminal
+		c.Getenv = func(name string) string { return world.env[name] }
+		_, out, _ := c.run(t, "log", "mem:")
+		if got := strings.Contains(out, "\x1b"); got != world.colour {
+			t.Errorf("%s: colour %v, want %v", world.name, got, world.colour)
+		}
+		if ours.ReplaceAllString(out, "") != plain {
+			t.Errorf("%s: without its colours the text differs", world.name)
+		}
+	}
+}
+
+func TestShow_splicesTheStateByteForByte(t *testing.T) {
+	odd := []byte("{ \"a\" : 1.500e0, \"a\": 9007199254740993,\t\"u\":\"\\u00e9 \xc2\x9b\" }")
+	sum := sha256.Sum256(odd)
+	id := hex.EncodeToString(sum[:])
+	c := start(t, each([]store.Row{{Header: model.Header{ID: id, SessionID: "s", Visit: 1}, State: odd}}))
+	code, out, err := c.run(t, "show", "mem:", "s", "head", "--json")
+	if code != 0 {
+		t.Fatal(err)
+	}
+	_, state, found := strings.Cut(strings.TrimSuffix(out, "}\n"), `,"state":`)
+	if !found || state != string(odd) {
+		t.Errorf("state %q, want %q", state, odd)
+	}
+}
+
+func TestRestore_asksFirst(t *testing.T) {
+	for _, c := range []struct {
+		typed string
+		code  int
+		head  string
+	}{
+		{"y\n", 0, "head #5"},
+		{"\n", 1, "head #13"},
+		{"", 1, "head #13"},
+	} {
+		s := start(t, demo.Rows())
+		s.In, s.InTerminal = strings.NewReader(c.typed), true
+		code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5")
+		if code != c.code || !strings.Contains(err, "restore now? [y/N]") || !strings.Contains(out, "plan: restore trip-planner to #5") {
+			t.Errorf("typed %q: exit %d, %q, %q", c.typed, code, out, err)
+		}
+		if _, log, _ := s.run(t, "log", "mem:"); !strings.Contains(log, c.head) {
+			t.Errorf("typed %q: %s", c.typed, log)
+		}
+	}
+}
+
+func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
+	s := start(t, demo.Rows())
+	s.InTerminal = true
+	s.In = typing(func() string {
+		// Somebody else restores while the question waits.
+		other := start(t, demo.Rows())
+		other.store = s.store
+		if code, _, err := other.run(t, "restore", "mem:", "trip-planner", "#2", "--yes"); code != 0 {
+			t.Error(err)
+		}
+		return "y\n"
+	})
+	code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5")
+	if code != 1 || !strings.Contains(err, "head has moved") || !strings.Contains(err, "Nothing was written") || strings.Contains(out, "done:") {
+		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+}
+
+// typing is a keyboard on which a line is typed when it is read.
+type typing func() string
+
+func (ty typing) Read(p []byte) (int, error) { return copy(p, ty()), io.EOF }
+
+func TestScreen_opensWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	old, young, other := filepath.Join(dir, "old.mem"), filepath.Join(dir, "young.mem"), filepath.Join(dir, "other")
+	for age, path := range []string{young, other, old} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2026, 1, 9-age, 0, 0, 0, 0, time.UTC)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing := filepath.Join(dir, "missing.mem")
+	for _, c := range []struct {
+		name   string
+		places []string
+		args   []string
+		opened string
+		note   string
+	}{
+		{"named", []string{young}, []string{"mem:" + old}, old, ""},
+		{"recognised", nil, []string{old}, old, ""},
+		{"only one", []string{missing, other, old}, nil, old, ""},
+		{"the youngest", []string{old, young}, nil, young, "found 2 stores, opened the one that changed last; also " + old},
+		{"none", []string{missing, other}, nil, "demo", "no store found: this is the demo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, demo.Rows())
+			opened := ""
+			s.Kinds = store.Kinds{{
+				Name: "mem",
+				Recognise: func(_ context.Context, path string) (string, bool, error) {
+					_, err := os.Stat(path)
+					return "", strings.HasSuffix(path, ".mem"), err
+				},
+				Open: func(_ context.Context, address string) (store.Store, error) {
+					opened = address
+					return s.store, nil
+				},
+			}}
+			s.Sample = func(context.Context) (store.Store, error) {
+				opened = "demo"
+				return s.store, nil
+			}
+			s.Places = c.places
+			shown := "not shown"
+			s.Screen = func(_ context.Context, _ store.Store, note string) error {
+				shown = note
+				return nil
+			}
+			code, _, err := s.run(t, c.args...)
+			if code != 0 || opened != c.opened || shown != c.note {
+				t.Errorf("exit %d, %q: opened %q, want %q; note %q, want %q", code, err, opened, c.opened, shown, c.note)
+			}
+		})
+	}
+}

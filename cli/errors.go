@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// usageError is a command line that cannot be carried out as it is written.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// errFaults says that the doctor found faults, which it has printed.
+var errFaults = errors.New("faults found")
+
+// argsBetween asks for a number of arguments.
+func argsBetween(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		if cmd.HasParent() {
+			return usagef("%s, but %s", cmd.UseLine(), given(args))
+		}
+		// Two or more words after the program's name: the first was meant as
+		// a command.
+		for _, name := range cmd.SuggestionsFor(args[0]) {
+			return usagef("unknown command %q; did you mean %q?", args[0], name)
+		}
+		return usagef("unknown command %q", args[0])
+	}
+}
+
+func given(args []string) string {
+	if len(args) == 0 {
+		return "no argument is given"
+	}
+	return count(len(args), "argument") + " given: " + strings.Join(args, ", ")
+}
+
+// report writes an error and what to do about it. Errors carry ids, paths and
+// values out of stores, so they are escaped as a whole.
+func (a *App) report(err error) {
+	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(err.Error()))
+	if todo := advice(err); todo != "" {
+		fmt.Fprintf(a.Err, "  %s\n", todo)
+	}
+}
+
+// advice says what to do about an error, or "".
+func advice(err error) string {
+	var wrong *usageError
+	var lacks *model.UnsupportedError
+	switch {
+	case errors.As(err, &wrong):
+		return "hindcast COMMAND --help says more."
+	case errors.Is(err, model.ErrNoSession):
+		return "hindcast sessions STORE lists the sessions."
+	case errors.Is(err, model.ErrAmbiguous):
+		return "Give more of the id, or #INDEX where only one branch has that index."
+	case errors.Is(err, model.ErrNoSnapshot):
+		return "hindcast log STORE SESSION lists the snapshots; SNAPSHOT is an id, the beginning of one, #INDEX, or head."
+	case errors.Is(err, model.ErrHeadMoved):
+		return "Nothing was written. Look at the session again, then repeat the command."
+	case errors.As(err, &lacks):
+		return "hindcast export STORE | hindcast import - FILE.db copies the sessions into a store that can."
+	case errors.Is(err, store.ErrUnrecognised):
+		return "STORE is a path or KIND:ADDRESS. Name the kind if the path is right."
+	case errors.Is(err, fs.ErrNotExist):
+		return "Is the path right? hindcast without STORE opens a demo."
+	case errors.Is(err, fs.ErrPermission):
+		return "The file system does not let you read or write this. Nothing was written."
+	case errors.Is(err, context.Canceled):
+		return "Interrupted. Nothing was written unless a receipt was printed."
+	}
+	return ""
+}

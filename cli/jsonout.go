@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// document writes one value as a JSON document on one line.
+func (p *printer) document(v any) error {
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	p.Write(data)
+	p.WriteByte('\n')
+	return nil
+}
+
+// array writes a sequence as one JSON array, an element on each line, without
+// holding more than one element. An error in the sequence ends it, and leaves
+// the array open: half an answer should not parse.
+func array[T any](p *printer, seq iter.Seq2[T, error]) error {
+	p.WriteByte('[')
+	sep := "\n"
+	for v, err := range seq {
+		if err != nil {
+			return err
+		}
+		data, err := encode(v)
+		if err != nil {
+			return err
+		}
+		p.WriteString(sep)
+		p.Write(data)
+		sep = ",\n"
+	}
+	if sep == "\n" {
+		p.WriteString("]\n")
+		return nil
+	}
+	p.WriteString("\n]\n")
+	return nil
+}
+
+// each turns a slice into a sequence that cannot fail.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// encode gives the JSON of a value of ours: compact, with <, > and & as they
+// are, and with every control or invisible character of a string escaped, so
+// that an id is harmless wherever the document ends up.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// splice puts a member behind the members of a non-empty JSON object. The
+// value is not looked at: it stays as it is, byte for byte.
+func splice(object []byte, name string, value []byte) []byte {
+	out := append(bytes.TrimSuffix(object, []byte("}")), `,"`+name+`":`...)
+	out = append(out, value...)
+	return append(out, '}')
+}
+
+// appendEscaped appends JSON text with the characters that a terminal could
+// obey, or that a reader cannot see, as \u escapes. In valid JSON they stand
+// within strings only, where the escape means the same.
+func appendEscaped(dst, text []byte) []byte {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, `\ufffd`...)
+		case r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			dst = append(dst, text[:n]...)
+		case r > 0xffff:
+			r -= 0x10000
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+		text = text[n:]
+	}
+	return dst
+}
+
+// asciiControls is what JSON goes through on its way to a terminal: states are
+// untrusted, and even a state's own bytes must not steer the screen.
+type asciiControls struct {
+	w    io.Writer
+	rest []byte // the beginning of a character whose end has not come yet
+}
+
+func (a *asciiControls) Write(data []byte) (int, error) {
+	text := append(a.rest, data...)
+	end := len(text)
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if tail := text[len(text)-back:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				end = len(text) - back
+			}
+			break
+		}
+	}
+	a.rest = bytes.Clone(text[end:])
+	if _, err := a.w.Write(appendEscaped(nil, text[:end])); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}

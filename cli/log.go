@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// timeline reads the headers of a session.
+func timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
+	var headers []model.Header
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, h)
+	}
+	return model.NewTimeline(headers), nil
+}
+
+// resolve finds the snapshot that a person named.
+func resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, error) {
+	t, err := timeline(ctx, s, session)
+	if err != nil {
+		return model.Ref{}, err
+	}
+	n, err := t.Resolve(spec)
+	if err != nil {
+		return model.Ref{}, err
+	}
+	return t.Header(n).Ref(), nil
+}
+
+// latestSession gives the session of a store that changed last.
+func latestSession(ctx context.Context, s store.Store) (string, error) {
+	var latest model.SessionInfo
+	found := false
+	for info, err := range s.Sessions(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if !found || info.UpdatedAt.After(latest.UpdatedAt) {
+			latest, found = info, true
+		}
+	}
+	if !found {
+		return "", fmt.Errorf("log: %w: the store is empty", model.ErrNoSession)
+	}
+	return latest.ID, nil
+}
+
+// log is `hindcast log`.
+func (a *App) log() *cobra.Command {
+	var last int
+	cmd := &cobra.Command{
+		Use:   "log STORE [SESSION]",
+		Short: "draw the timeline of a session as a tree",
+		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
+below the snapshot where it left. Without SESSION it is the one that changed
+last.
+
+  ○  on the active path    ◉  the head, from which the framework resumes
+  ◌  off the active path; below the tree stands why
+
+With --json it is one array of headers in the same order.`,
+		Args:              argsBetween(1, 2),
+		ValidArgsFunction: a.completeSnapshot(0),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			if last < 0 {
+				return usagef("log: -n %d: less than nothing", last)
+			}
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			session := ""
+			if len(args) == 2 {
+				session = args[1]
+			} else if session, err = latestSession(ctx, s); err != nil {
+				return err
+			}
+			t, err := timeline(ctx, s, session)
+			if err != nil {
+				return err
+			}
+			from := firstRow(t, last)
+			if p.json {
+				return array(p, drawn(t, from))
+			}
+			p.log(session, t, from)
+			return nil
+		}),
+	}
+	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn; 0 for all")
+	return cmd
+}
+
+// firstRow gives the row from which the last n snapshots are drawn.
+func firstRow(t *model.Timeline, n int) int {
+	if n == 0 {
+		return 0
+	}
+	for row := t.Rows() - 1; row >= 0; row-- {
+		if t.Row(row).Kind != model.RowNode {
+			continue
+		}
+		if n--; n == 0 {
+			return row
+		}
+	}
+	return 0
+}
+
+// drawn gives the headers in drawn order, as the timeline describes them.
+func drawn(t *model.Timeline, from int) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		for row := from; row < t.Rows(); row++ {
+			if r := t.Row(row); r.Kind == model.RowNode && !yield(t.Described(r.Node), nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxLanes bounds how much of a line the drawing takes.
+const maxLanes = 16
+
+func (p *printer) log(session string, t *model.Timeline, from int) {
+	head := "no head"
+	if h := t.Head(); h != model.NoNode {
+		head = fmt.Sprintf("head #%d", t.Header(h).Index)
+	}
+	fmt.Fprintf(p, "%s  %s, %d orphaned, %s\n", p.paint.in(bold, printable.String(session)), count(t.Len(), "snapshot"), t.Orphans(), head)
+	if t.Len() == 0 {
+		return
+	}
+	if from > 0 {
+		fmt.Fprintf(p, "%s above are left out\n", count(nodesBefore(t, from), "snapshot"))
+	}
+	cols := columns(t, from)
+	var gutter []byte
+	lanes := min(t.Lanes(), maxLanes)
+	for row := from; row < t.Rows(); row++ {
+		gutter = t.AppendGutter(gutter[:0], row, lanes, model.GlyphsUnicode)
+		r := t.Row(row)
+		if r.Kind != model.RowNode {
+			p.WriteString(strings.TrimRight(string(gutter), " ") + "\n")
+			continue
+		}
+		line := strings.TrimRight(string(gutter)+cols.line(t.Header(r.Node)), " ")
+		switch {
+		case r.Node == t.Head():
+			line = p.paint.in(bold, line)
+		case !t.OnPath(r.Node):
+			line = p.paint.in(faint, line)
+		}
+		p.WriteString(line + "\n")
+	}
+	p.reasons(t, from)
+}
+
+// nodesBefore counts the snapshots that are drawn above a row.
+func nodesBefore(t *model.Timeline, row int) int {
+	n := 0
+	for i := range row {
+		if t.Row(i).Kind == model.RowNode {
+			n++
+		}
+	}
+	return n
+}
+
+// logColumns are the widths of the columns behind the drawing.
+type logColumns struct{ index, turn, event int }
+
+// maxEvent bounds the column of the event, which may have any name.
+const maxEvent = 24
+
+func columns(t *model.Timeline, from int) logColumns {
+	var c logColumns
+	for row := from; row < t.Rows(); row++ {
+		r := t.Row(row)
+		if r.Kind != model.RowNode {
+			continue
+		}
+		h := t.Header(r.Node)
+		c.index = max(c.index, len(strconv.Itoa(h.Index)))
+		c.turn = max(c.turn, len(strconv.Itoa(h.TurnIndex)))
+		c.event = max(c.event, min(maxEvent, utf8.RuneCountInString(printable.String(h.EventText()))))
+	}
+	return c
+}
+
+func (c logColumns) line(h *model.Header) string {
+	return fmt.Sprintf(" %*s  turn %-*d  %-*s  %-*s  %s  %s", c.index+1, "#"+strconv.Itoa(h.Index), c.turn, h.TurnIndex,
+		c.event, printable.String(h.EventText()), idDigits, shortID(h.ID), moment(h.CreatedAt), title(h))
+}
+
+// title gives the header's title, with what is wrong or special about the
+// snapshot in front.
+func title(h *model.Header) string {
+	var words []string
+	for _, m := range marks {
+		if h.Marks.Has(m.mark) {
+			words = append(words, "["+m.word+"]")
+		}
+	}
+	return strings.Join(append(words, printable.String(h.Title)), " ")
+}
+
+var marks = []struct {
+	mark model.Marks
+	word string
+}{
+	{model.MarkDamaged, "damaged"},
+	{model.MarkError, "failed"},
+	{model.MarkInterrupted, "interrupted"},
+	{model.MarkRepaired, "repaired on load"},
+	{model.MarkRedacted, "redacted"},
+	{model.MarkEvicted, "evicted"},
+	{model.MarkInferred, "parent inferred"},
+}
+
+// reasons writes why snapshots are off the active path, a line for each reason.
+func (p *printer) reasons(t *model.Timeline, from int) {
+	var order []model.Reason
+	indexes := map[model.Reason][]int{}
+	for row := from; row < t.Rows(); row++ {
+		r := t.Row(row)
+		if r.Kind != model.RowNode || t.OnPath(r.Node) {
+			continue
+		}
+		reason := t.Reason(r.Node)
+		if indexes[reason] == nil {
+			order = append(order, reason)
+		}
+		indexes[reason] = append(indexes[reason], t.Header(r.Node).Index)
+	}
+	for _, reason := range order {
+		list := indexes[reason]
+		names := "#" + strconv.Itoa(list[0])
+		if len(list) > 1 {
+			names += fmt.Sprintf(" to #%d, %d snapshots", list[len(list)-1], len(list))
+		}
+		fmt.Fprintf(p, "◌ %s: %s\n", names, reason.Text(moment))
+	}
+}

@@ -1,0 +1,26 @@
+package cli
+
+// paint puts colour around a text that is safe to print. Colour only helps:
+// every line says the same without it.
+type paint bool
+
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (p paint) in(sgr, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+// paint gives colour on a terminal only, and nowhere when NO_COLOR is set
+// (no-color.org: to anything but the empty text) or the terminal is a dumb one.
+func (a *App) paint() paint {
+	return paint(a.OutTerminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb")
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+)
+
+// sessionJSON is one element of `sessions --json`.
+type sessionJSON struct {
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind"`
+	Snapshots int        `json:"snapshots"`
+	Orphaned  int        `json:"orphaned"`
+	Head      string     `json:"head"`
+	UpdatedAt *time.Time `json:"updatedAt"`
+}
+
+// sessions is `hindcast sessions`.
+func (a *App) sessions() *cobra.Command {
+	return &cobra.Command{
+		Use:               "sessions STORE",
+		Short:             "list the sessions of a store, the last changed first",
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: completeStore,
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if p.json {
+				return array(p, sessionsJSON(s.Sessions(ctx)))
+			}
+			return p.sessions(s.Sessions(ctx))
+		}),
+	}
+}
+
+func sessionsJSON(seq iter.Seq2[model.SessionInfo, error]) iter.Seq2[sessionJSON, error] {
+	return func(yield func(sessionJSON, error) bool) {
+		for info, err := range seq {
+			if !yield(sessionJSON{info.ID, info.Kind, info.Snapshots, info.Orphaned, info.Head, known(info.UpdatedAt)}, err) {
+				return
+			}
+		}
+	}
+}
+
+// known gives nil for a time that the store does not know, so that JSON says
+// null instead of the year 1.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
+	var t table
+	t.row("SESSION", "SNAPSHOTS", "ORPHANED", "HEAD", "CHANGED", "")
+	for info, err := range seq {
+		if err != nil {
+			return err
+		}
+		head, note := "none", ""
+		if info.Head != "" {
+			head = fmt.Sprintf("#%d %s", info.HeadIndex, shortID(info.Head))
+		}
+		if info.Faults > 0 {
+			note = count(info.Faults, "fault")
+		}
+		t.row(printable.String(info.ID), strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned), head, moment(info.UpdatedAt), note)
+	}
+	if len(t.rows) == 1 {
+		fmt.Fprintln(p, "no sessions")
+		return nil
+	}
+	t.write(p)
+	return nil
+}

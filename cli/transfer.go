@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// export is `hindcast export`.
+func (a *App) export() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "export STORE [SESSION]...",
+		Short: "write sessions as portable JSON lines",
+		Long: `Export writes sessions whole, orphaned snapshots included, as portable JSON
+lines: one object for each snapshot. hindcast import reads them back, and every
+command takes such a file as STORE. Without SESSION it is all of them.`,
+		Example: `  hindcast export trips.db -o trips.jsonl
+  hindcast export trips.db trip-planner | hindcast import - copy.db`,
+		Args:              argsBetween(1, 1000),
+		ValidArgsFunction: a.completeSessions,
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			if p.json && to == "" {
+				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
+			}
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			done := tally{Store: to}
+			rows := done.watch(store.Rows(ctx, s, args[1:]...))
+			if to == "" {
+				var w io.Writer = p
+				if a.OutTerminal {
+					w = &asciiControls{w: p}
+				}
+				return a.Encode(w, rows)
+			}
+			if err := a.writeNew(to, rows); err != nil {
+				return err
+			}
+			return p.tally("exported", &done)
+		}),
+	}
+	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
+	return cmd
+}
+
+// writeNew writes rows to a file that is not there yet; one that cannot be
+// finished is taken away again.
+func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	err = errors.Join(a.Encode(f, rows), f.Sync(), f.Close())
+	if err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// import_ is `hindcast import`.
+func (a *App) import_() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE STORE",
+		Short: "read portable JSON lines into a native store",
+		Long: `Import reads what export wrote, from a file or from the standard input (-), into
+a native store, which is made if there is none. All of it goes in or nothing
+does; what the store has already is left as it is.`,
+		Args: argsBetween(2, 2),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			in := a.In
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return fmt.Errorf("import: %w", err)
+				}
+				defer f.Close()
+				in = f
+			}
+			done := tally{Store: args[1]}
+			added, err := a.fill(ctx, args[1], done.watch(a.Decode(in)))
+			if err != nil {
+				return err
+			}
+			done.New = &added
+			return p.tally("imported", &done)
+		}),
+	}
+}
+
+// fill puts rows into the native store at a path and gives how many were new.
+func (a *App) fill(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (int, error) {
+	switch _, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return a.make(ctx, path, rows)
+	case err != nil:
+		return 0, err
+	}
+	s, err := a.open(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	added, err := take(ctx, s, rows)
+	return added, errors.Join(err, s.Close())
+}
+
+// make makes a native store out of rows. It is filled in a directory of its
+// own beside the path and then takes its name, so that there is never half a
+// store at the path, and never one that replaces another.
+func (a *App) make(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (added int, err error) {
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".hindcast-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	draft := filepath.Join(dir, "store.db")
+	s, err := a.Create(ctx, draft)
+	if err != nil {
+		return 0, err
+	}
+	added, err = take(ctx, s, rows)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return 0, err
+	}
+	return added, os.Link(draft, path)
+}
+
+func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
+	to, ok := s.(store.Importer)
+	if !ok {
+		return 0, fmt.Errorf("import: a %s store takes no rows", s.Kind())
+	}
+	return to.Import(ctx, rows)
+}
+
+// tally counts what goes by. Its JSON is what import and export -o answer.
+type tally struct {
+	Store     string `json:"store"`
+	Sessions  int    `json:"sessions"`
+	Snapshots int    `json:"snapshots"`
+	// New is how many of them the store did not have; only for an import.
+	New *int `json:"new,omitempty"`
+}
+
+func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		seen := map[string]bool{}
+		for row, err := range rows {
+			if err == nil && row.Record == nil {
+				t.Snapshots++
+				seen[row.Header.SessionID] = true
+				t.Sessions = len(seen)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (p *printer) tally(done string, t *tally) error {
+	if p.json {
+		return p.document(t)
+	}
+	fmt.Fprintf(p, "%s %s of %s", done, count(t.Snapshots, "snapshot"), count(t.Sessions, "session"))
+	if t.New != nil {
+		fmt.Fprintf(p, ", %d new,", *t.New)
+	}
+	fmt.Fprintf(p, " to %s\n", printable.String(t.Store))
+	return nil
+}
