@@ -102,3 +102,62 @@ func (e *UnsupportedError) Error() string { return fmt.Sprintf("cannot %s: %s", 
 type NothingToError struct{ Op Op }
 
 func (e *NothingToError) Error() string { return fmt.Sprintf("nothing to %s", e.Op) }
+
+// PlanLine is one line of a plan as people read it.
+type PlanLine struct {
+	// Label is one of a few fixed words: "head now", "head then", "leaves path",
+	// "comes back", "writes", "loads", "warning".
+	Label string
+	// Text may hold names out of the data; it is not escaped.
+	Text string
+}
+
+// PlanWarning is the label of the lines that a person must see before saying
+// yes.
+const PlanWarning = "warning"
+
+// Headline says in one line what the plan does. Names in it are not escaped.
+func (p *Plan) Headline() string {
+	switch p.Op {
+	case OpFork:
+		return fmt.Sprintf("fork %s from #%d as %s", p.Session, p.TargetIndex, p.NewSession)
+	case OpUndo, OpRedo:
+		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, p.Session)
+	}
+	return fmt.Sprintf("%s %s to #%d", p.Op, p.Session, p.TargetIndex)
+}
+
+// Lines gives the whole plan, in the order in which people want to know it:
+// the warnings first, then where the head goes, what leaves and comes back to
+// the path, what is written and what the framework loads next. Every visit has
+// a line of its own.
+func (p *Plan) Lines() []PlanLine {
+	var lines []PlanLine
+	add := func(label, text string) { lines = append(lines, PlanLine{label, text}) }
+	for _, hazard := range p.Hazards {
+		add(PlanWarning, hazard)
+	}
+	add("head now", planPlace(p.HeadID, p.HeadIndex))
+	add("head then", planPlace(p.TargetID, p.TargetIndex))
+	for _, item := range p.Orphans {
+		add("leaves path", planPlace(item.ID, item.Index))
+	}
+	for _, item := range p.Reactivates {
+		add("comes back", planPlace(item.ID, item.Index))
+	}
+	for _, write := range p.Writes {
+		add("writes", write)
+	}
+	if p.Loads != "" {
+		add("loads", p.Loads)
+	}
+	return lines
+}
+
+// planPlace names a snapshot by its index and the beginning of its id.
+func planPlace(id string, index int) string {
+	if id == "" {
+		return "none"
+	}
+	return fmt.Sprintf("#%d %.8s", index, id)
+}

@@ -2,7 +2,43 @@
 // write with its question, the journal, the help, the menu of things to copy,
 // a name to type, and a text to read.
 //
-// A dialog is a plain struct that draws itself and keeps what was chosen; it
-// may not know the store, the other panes or the root model. (In the making by
-// the integrating engineer: do not write this package, use it.)
+// A dialog is a plain struct that draws itself and keeps what was chosen; the
+// root model asks it and acts. The package may not know the store, the other
+// panes or the root model.
 package dialog
+
+import (
+	"strconv"
+
+	"hindcast/keymap"
+	"hindcast/tui/theme"
+)
+
+// keyHelp gives the spans that tell what a key does: "y restore".
+func keyHelp(keys *keymap.Map, scope keymap.Scope, a keymap.Action, what string) []span {
+	label := keymap.Label(keys.Keys(scope, a))
+	if label == "" {
+		return nil
+	}
+	return []span{{keyOn, label}, {plain, " " + what + "   "}}
+}
+
+func rangeOf(from, to, of int) string {
+	return strconv.Itoa(from) + "-" + strconv.Itoa(to) + " of " + strconv.Itoa(of)
+}
+
+// Text shows a text to read: an error in full.
+type Text struct{ box }
+
+// NewText makes a dialog that shows text, which is untrusted.
+func NewText(styles *theme.Styles, keys *keymap.Map, heading, text string) *Text {
+	d := &Text{box{styles: styles, title: heading, paragraphs: []paragraph{{text: text}}}}
+	d.foot = keyHelp(keys, keymap.Overlay, keymap.Back, "close")
+	return d
+}
+
+// Scope gives the scope of the dialog's keys.
+func (d *Text) Scope() keymap.Scope { return keymap.Overlay }
+
+// Do carries out an action; it reports whether it knew it.
+func (d *Text) Do(a keymap.Action) bool { return d.move(a) }

@@ -1,0 +1,213 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/theme"
+)
+
+// pane is what the root model needs of every dialog.
+type pane interface {
+	Resize(maxW, maxH int)
+	Size() (w, h int)
+	AppendRow(dst []byte, y int) []byte
+	Do(keymap.Action) bool
+	Wheel(n int)
+	Scope() keymap.Scope
+}
+
+var (
+	_ pane = (*Text)(nil)
+	_ pane = (*Question)(nil)
+	_ pane = (*Help)(nil)
+	_ pane = (*Journal)(nil)
+	_ pane = (*Menu)(nil)
+	_ pane = (*Prompt)(nil)
+)
+
+var noon = time.Date(2026, 11, 21, 12, 5, 0, 0, time.UTC)
+
+func clock(t time.Time) string { return t.Format("15:04") }
+
+func plan() *model.Plan {
+	return &model.Plan{
+		Op: model.OpRestore, Session: "trip-planner", TargetID: strings.Repeat("a", 64), TargetIndex: 2,
+		HeadID: strings.Repeat("b", 64), HeadIndex: 5,
+		Orphans: []model.PlanItem{{ID: strings.Repeat("c", 64), Index: 3}, {ID: strings.Repeat("d", 64), Index: 4}, {ID: strings.Repeat("b", 64), Index: 5}},
+		Writes:  []string{"visits: 3 rows become orphaned", "sessions: the head and the working state"},
+		Loads:   `StreamBidi with WithSessionID("trip-planner") loads the state of #2 and goes on at turn 1 with #3`,
+		Hazards: []string{"the working state has changes that no snapshot holds; they are replaced (undo brings them back)"},
+	}
+}
+
+// hostile is text that would do harm if it reached the terminal.
+const hostile = "x\x1b]52;c;aGk=\x07y\x1b[2J\u202ez\u009b\x00\r"
+
+func dialogs(styles *theme.Styles) map[string]pane {
+	keys := keymap.Default()
+	bad := plan()
+	bad.Session, bad.Hazards = hostile, []string{hostile}
+	question := NewQuestion(styles, keys, plan(), []string{"1 added, 2 changed", "cart.total 120.5 → 140.5"})
+	question.Arm()
+	return map[string]pane{
+		"text":          NewText(styles, keys, "Error", "sqlite: read state \"a\":\nbyte 12: "+hostile+strings.Repeat(" long", 60)),
+		"question":      question,
+		"hostile":       NewQuestion(styles, keys, bad, []string{hostile}),
+		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Restore: "a strands store cannot restore"}),
+		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 2, At: noon, Op: model.OpFork, Session: hostile}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", FromIndex: 5, ToIndex: 2, Undone: true}}, clock),
+		"empty journal": NewJournal(styles, keys, nil, clock),
+		"menu":          NewMenu(styles, keys, "Copy", []Item{{Action: keymap.YankID, Text: hostile}, {Action: keymap.YankPath, Disabled: "no value is selected"}}),
+		"prompt":        NewPrompt(styles, keys, "Fork", "new session", "trip-planner-2"),
+	}
+}
+
+func screen(p pane) string {
+	var b strings.Builder
+	_, h := p.Size()
+	for y := range h {
+		b.WriteString(strings.TrimRight(ansi.Strip(string(p.AppendRow(nil, y))), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestDialogs_lookAsDrawn(t *testing.T) {
+	for name := range dialogs(theme.New(theme.Choice{})) {
+		for _, width := range []int{56, 100} {
+			t.Run(fmt.Sprintf("%s %d", name, width), func(t *testing.T) {
+				p := dialogs(theme.New(theme.Choice{Glyphs: theme.Unicode, Profile: termenv.Ascii, Palette: theme.None}))[name]
+				p.Resize(width, 16)
+				golden.RequireEqual(t, []byte(screen(p)))
+			})
+		}
+	}
+}
+
+// Every row has exactly the width that Size says, at any size, and holds no
+// control byte but those of our own styles.
+func TestDialogs_rowsAreExactAndClean(t *testing.T) {
+	for _, palette := range []theme.Palette{theme.Dark, theme.None} {
+		for name, p := range dialogs(theme.New(theme.Choice{Palette: palette, Profile: termenv.TrueColor, Glyphs: theme.Unicode})) {
+			for w := range 110 {
+				for _, h := range []int{0, 1, 3, 4, 5, 18, 50} {
+					p.Resize(w, h)
+					gotW, gotH := p.Size()
+					if gotW > w || gotH > h {
+						t.Fatalf("%s at %d×%d takes %d×%d", name, w, h, gotW, gotH)
+					}
+					for y := range gotH {
+						line := string(p.AppendRow(nil, y))
+						if got := ansi.StringWidth(line); got != gotW {
+							t.Fatalf("%s at %d×%d: row %d has %d cells, not %d: %q", name, w, h, y, got, gotW, line)
+						}
+						if bare := ansi.Strip(line); strings.ContainsAny(bare, "\x1b\x07\x00\r\u009b\u202e") {
+							t.Fatalf("%s: row %d lets control characters through: %q", name, y, bare)
+						}
+						if strings.Contains(line, "\x1b]") || strings.Contains(line, "\x1b[2J") {
+							t.Fatalf("%s: row %d lets a sequence of the data through: %q", name, y, line)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestQuestion_answers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		armed bool
+		keys  []keymap.Action
+		want  Answer
+	}{
+		{"enter takes the default, which is no", true, []keymap.Action{keymap.Accept}, Declined},
+		{"the other answer, then enter", true, []keymap.Action{keymap.Other, keymap.Accept}, Agreed},
+		{"the other answer twice is no again", true, []keymap.Action{keymap.Other, keymap.Other, keymap.Accept}, Declined},
+		{"yes", true, []keymap.Action{keymap.Yes}, Agreed},
+		{"no", true, []keymap.Action{keymap.No}, Declined},
+		{"back", true, []keymap.Action{keymap.Back}, Declined},
+		{"moving answers nothing", true, []keymap.Action{keymap.MoveDown, keymap.Bottom}, Waiting},
+		{"yes typed ahead", false, []keymap.Action{keymap.Yes}, Waiting},
+		{"the other answer and enter typed ahead", false, []keymap.Action{keymap.Other, keymap.Accept}, Waiting},
+		{"leaving works at once", false, []keymap.Action{keymap.Back}, Declined},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), nil)
+			q.Resize(80, 20)
+			if c.armed {
+				q.Arm()
+			}
+			for _, a := range c.keys {
+				q.Do(a)
+			}
+			if q.Answer() != c.want {
+				t.Errorf("the answer is %d, not %d", q.Answer(), c.want)
+			}
+		})
+	}
+}
+
+func TestQuestion_forgetsWhatWasTypedBeforeItWasArmed(t *testing.T) {
+	q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), nil)
+	q.Do(keymap.Other)
+	q.Arm()
+	if q.Do(keymap.Accept); q.Answer() != Declined {
+		t.Error("the other answer, typed before the question was armed, made Enter agree")
+	}
+}
+
+func TestMenu_choosesByKeyAndByCursor(t *testing.T) {
+	items := []Item{{Action: keymap.YankID}, {Action: keymap.YankPath, Disabled: "nothing is selected"}, {Action: keymap.YankValue}}
+	for _, c := range []struct {
+		name string
+		keys []keymap.Action
+		want keymap.Action
+	}{
+		{"its own key", []keymap.Action{keymap.YankValue}, keymap.YankValue},
+		{"enter on the first", []keymap.Action{keymap.Accept}, keymap.YankID},
+		{"enter on the third", []keymap.Action{keymap.Bottom, keymap.Accept}, keymap.YankValue},
+		{"a disabled one", []keymap.Action{keymap.YankPath}, keymap.None},
+		{"enter on a disabled one", []keymap.Action{keymap.MoveDown, keymap.Accept}, keymap.None},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := NewMenu(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Copy", items)
+			m.Resize(60, 20)
+			for _, a := range c.keys {
+				m.Do(a)
+			}
+			if m.Chosen() != c.want {
+				t.Errorf("chose %v, not %v", m.Chosen(), c.want)
+			}
+		})
+	}
+}
+
+func TestPrompt_typesRefusesAndAccepts(t *testing.T) {
+	p := NewPrompt(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Fork", "new session", "")
+	p.Resize(60, 20)
+	p.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("näme")})
+	if p.Value() != "näme" || p.Done() {
+		t.Fatalf("value %q, done %t", p.Value(), p.Done())
+	}
+	if p.Do(keymap.Accept); !p.Done() {
+		t.Fatal("Enter did not accept")
+	}
+	p.Refuse("the session exists already")
+	if p.Done() || !strings.Contains(screen(p), "exists already") {
+		t.Errorf("a refused name is done: %t, or the reason is not shown:\n%s", p.Done(), screen(p))
+	}
+	p.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("2")})
+	if strings.Contains(screen(p), "exists already") {
+		t.Error("the reason stays although the name has changed")
+	}
+}

@@ -1,0 +1,75 @@
+package dialog
+
+import (
+	"slices"
+
+	"hindcast/keymap"
+	"hindcast/tui/theme"
+)
+
+// Item is one choice of a menu.
+type Item struct {
+	Action keymap.Action
+	// Text says what the choice stands for, besides the action's own help.
+	Text string
+	// Disabled says why it cannot be chosen; "" if it can.
+	Disabled string
+}
+
+// Menu offers things to copy: by their keys, or by the cursor and Enter.
+type Menu struct {
+	box
+	items  []Item
+	chosen keymap.Action
+}
+
+// NewMenu makes a menu.
+func NewMenu(styles *theme.Styles, keys *keymap.Map, heading string, items []Item) *Menu {
+	d := &Menu{box: box{styles: styles, title: heading, selects: true}, items: items}
+	for _, it := range items {
+		p := paragraph{label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), labelPick: keyOn, text: it.Action.Help()}
+		if it.Text != "" {
+			p.text += "  " + it.Text
+		}
+		if it.Disabled != "" {
+			p.labelPick, p.pick = keyOff, keyOff
+			p.text += " (off: " + it.Disabled + ")"
+		}
+		d.paragraphs = append(d.paragraphs, p)
+	}
+	d.foot = append(keyHelp(keys, keymap.Menu, keymap.Accept, "copy"), keyHelp(keys, keymap.Menu, keymap.Back, "close")...)
+	return d
+}
+
+// Resize implements the dialog; an item is one row, however long its text is.
+func (d *Menu) Resize(maxW, maxH int) {
+	d.box.Resize(maxW, maxH)
+	d.rows = d.rows[:0]
+	for _, p := range d.paragraphs {
+		d.rows = append(d.rows, row(p))
+	}
+	d.window.Len = len(d.rows)
+	d.window.Resize(max(min(len(d.rows), maxH-frame), 0))
+}
+
+// Scope gives the scope of the dialog's keys.
+func (d *Menu) Scope() keymap.Scope { return keymap.Menu }
+
+// Chosen gives the action that was chosen, keymap.None until then.
+func (d *Menu) Chosen() keymap.Action { return d.chosen }
+
+// Do carries out an action; it reports whether it knew it. Choosing an item
+// that is disabled does nothing.
+func (d *Menu) Do(a keymap.Action) bool {
+	i := slices.IndexFunc(d.items, func(it Item) bool { return it.Action == a })
+	if a == keymap.Accept {
+		i = d.window.Cursor
+	}
+	switch {
+	case i < 0 || i >= len(d.items):
+		return d.move(a)
+	case d.items[i].Disabled == "":
+		d.chosen = d.items[i].Action
+	}
+	return true
+}
