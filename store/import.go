@@ -43,11 +43,15 @@ func NewPlacer(existing []model.Header) *Placer {
 }
 
 // Place reports whether a row is new; it then sets the header's Visit and
-// ParentVisit to what they are in the session, and its times to what a store
-// keeps. The error is ErrTime.
+// ParentVisit to what they are in the session, its times to what a store
+// keeps, and drops a reason to be orphaned from a visit that is not. The error
+// is ErrTime.
 func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 	if h.CreatedAt, err = Time(h.CreatedAt); err != nil {
 		return false, fmt.Errorf("createdAt: %w", err)
+	}
+	if !h.Orphaned {
+		h.Reason = nil
 	}
 	if h.Reason != nil {
 		reason := *h.Reason

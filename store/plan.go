@@ -24,32 +24,31 @@ type Circumstances struct {
 	Mismatch bool
 }
 
-// PlanRestore computes the plan of a restore to ref; Writes are left to the
-// kind. The error is model.ErrNoSnapshot.
+// PlanRestore computes the plan of a restore to ref. The error is
+// model.ErrNoSnapshot.
 func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error) {
 	target, err := v.Find(ref)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	plan := v.plan(model.OpRestore, target)
 	orphans, reactivates := v.Restore(target)
-	plan.Orphans, plan.Reactivates = v.items(orphans), v.items(reactivates)
-	plan.Loads = v.loads(v.Session, target)
+	plan := v.move(model.OpRestore, target, orphans, reactivates)
+	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", v.Session, plan.TargetIndex), "journal: one entry")
 	if target == v.Head {
 		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only the session's working state is put back")
 	}
 	if c.WorkingState {
-		plan.Hazards = append(plan.Hazards, "the session's working state has changes that no snapshot holds; they are replaced (undo brings them back)")
+		plan.Hazards = append(plan.Hazards, "the session's working state is not that of its last snapshot; it is replaced (undo brings it back)")
 	}
 	plan.Hazards = append(plan.Hazards, v.hazards(target, c)...)
 	if len(c.SharedWith) > 0 {
-		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s the same snapshot, so WithSnapshotID alone is ambiguous: resume by session", holders(c.SharedWith)))
+		plan.Hazards = append(plan.Hazards, holders(c.SharedWith)+" the same snapshot, so that WithSnapshotID alone is ambiguous: resume by session")
 	}
 	return plan, nil
 }
 
-// PlanFork computes the plan of a fork of ref as a new session; Writes are
-// left to the kind. The error is model.ErrNoSnapshot.
+// PlanFork computes the plan of a fork of ref as a new session. The error is
+// model.ErrNoSnapshot.
 func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan, error) {
 	if as == "" {
 		return model.Plan{}, errors.New("the new session needs a name")
@@ -58,22 +57,87 @@ func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan
 	if err != nil {
 		return model.Plan{}, err
 	}
+	path, _ := v.Path(target)
 	plan := v.plan(model.OpFork, target)
 	plan.NewSession = as
 	plan.Loads = v.loads(as, target)
+	plan.Writes = append(plan.Writes,
+		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d", as, count(len(path), "visit"), plan.TargetIndex),
+		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", as, plan.TargetIndex),
+		"journal: one entry")
 	plan.Hazards = append(plan.Hazards, v.hazards(target, c)...)
-	plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so WithSnapshotID alone is ambiguous: resume by session")
+	plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so that WithSnapshotID alone is ambiguous: resume by session")
 	return plan, nil
 }
 
-// PlanReturn computes the plan that puts the session's head from where it is
-// to the visit at target as an undo or a redo of a restore: orphans and
-// reactivates are positions.
-func (v *Visits) PlanReturn(op model.Op, entry int64, target int, orphans, reactivates []int) model.Plan {
+// Entry is what a journal knows of one write, so that it can be taken back and
+// done again.
+type Entry struct {
+	model.JournalEntry
+	// Target is the visit that became the head: for a fork, in the session
+	// that was read.
+	Target model.Ref
+	// Head is the number of the visit that was the head before, 0 for none.
+	Head int64
+	// Orphaned and Reactivated are the numbers of the visits that moved.
+	Orphaned, Reactivated []int64
+}
+
+// PlanUndo computes how to take back an entry on the session that it changed.
+func (v *Visits) PlanUndo(e Entry) model.Plan {
+	if e.Op == model.OpFork {
+		plan := v.plan(model.OpUndo, -1)
+		plan.Entry = e.ID
+		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
+		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, count(len(v.Headers), "visit")))
+		return v.journaled(plan)
+	}
+	plan := v.move(model.OpUndo, v.At(e.Head), v.positions(e.Reactivated), v.positions(e.Orphaned))
+	plan.Entry = e.ID
+	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: as it was before", v.Session))
+	return v.journaled(plan)
+}
+
+// PlanRedo computes how to do an undone entry again: on the session that it
+// changes, or for a fork on the session that it reads. The error is
+// model.ErrNoSnapshot.
+func (v *Visits) PlanRedo(e Entry) (plan model.Plan, err error) {
+	if e.Op == model.OpFork {
+		plan, err = v.PlanFork(e.Target, e.Session, Circumstances{})
+	} else {
+		plan, err = v.PlanRestore(e.Target, Circumstances{})
+	}
+	if err != nil {
+		return plan, err
+	}
+	plan.Op, plan.Entry = model.OpRedo, e.ID
+	plan.Writes = plan.Writes[:len(plan.Writes)-1]
+	return v.journaled(plan), nil
+}
+
+func (v *Visits) journaled(plan model.Plan) model.Plan {
+	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", plan.Entry))
+	return plan
+}
+
+// positions gives the positions of visits by their numbers, in rule 6's order.
+func (v *Visits) positions(visits []int64) []int {
+	var positions []int
+	for _, visit := range visits {
+		if i := v.At(visit); i >= 0 {
+			positions = append(positions, i)
+		}
+	}
+	slices.SortFunc(positions, v.byIndex)
+	return positions
+}
+
+// move is the plan of a head that goes to the visit at target.
+func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model.Plan {
 	plan := v.plan(op, target)
-	plan.Entry = entry
 	plan.Orphans, plan.Reactivates = v.items(orphans), v.items(reactivates)
 	plan.Loads = v.loads(v.Session, target)
+	plan.Writes = append(plan.Writes, fmt.Sprintf("visits of session %q: %d orphaned, %d active again", v.Session, len(orphans), len(reactivates)))
 	return plan
 }
 
@@ -115,7 +179,7 @@ func (v *Visits) loads(session string, target int) string {
 	}
 	h := &v.Headers[target]
 	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d (%s) and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
-		session, h.Index, Short(h.ID), h.TurnIndex, h.Index+1, h.ID)
+		session, h.Index, short(h.ID), h.TurnIndex, h.Index+1, h.ID)
 }
 
 func (v *Visits) hazards(target int, c Circumstances) []string {
@@ -129,6 +193,29 @@ func (v *Visits) hazards(target int, c Circumstances) []string {
 	return out
 }
 
+// Verify compares the session with what a plan that was applied to it says: the
+// head, and where each visit that moved now stands.
+func (v *Visits) Verify(plan model.Plan) error {
+	var head string
+	if v.Head >= 0 {
+		head = v.Headers[v.Head].ID
+	}
+	if head != plan.TargetID {
+		return fmt.Errorf("the head is %q instead of %q", head, plan.TargetID)
+	}
+	for _, moved := range []struct {
+		items    []model.PlanItem
+		orphaned bool
+	}{{plan.Orphans, true}, {plan.Reactivates, false}} {
+		for _, item := range moved.items {
+			if i := v.At(item.Visit); i < 0 || v.Headers[i].ID != item.ID || v.Headers[i].Orphaned != moved.orphaned {
+				return fmt.Errorf("visit %d of %q is not as planned", item.Visit, item.ID)
+			}
+		}
+	}
+	return nil
+}
+
 // SamePlan reports whether two plans would do the same to the same session.
 func SamePlan(a, b model.Plan) bool {
 	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry &&
@@ -136,9 +223,9 @@ func SamePlan(a, b model.Plan) bool {
 		slices.Equal(a.Orphans, b.Orphans) && slices.Equal(a.Reactivates, b.Reactivates)
 }
 
-// Short gives the first characters of an id, enough for people to tell
+// short gives the first characters of an id, enough for people to tell
 // snapshots apart.
-func Short(id string) string {
+func short(id string) string {
 	const enough = 8
 	if len(id) <= enough {
 		return id
@@ -146,8 +233,7 @@ func Short(id string) string {
 	return strings.ToValidUTF8(id[:enough], "")
 }
 
-// Count words a number of visits: "1 visit", "3 visits".
-func Count(n int, noun string) string {
+func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

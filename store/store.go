@@ -7,9 +7,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 
 	"hindcast/model"
 )
@@ -116,6 +118,11 @@ type Importer interface {
 	// were new: those that the store has already are left as they are. An
 	// error in the sequence takes everything back.
 	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
+}
+
+// NewestFirst orders sessions by their last change, then by id.
+func NewestFirst(a, b model.SessionInfo) int {
+	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
 }
 
 // Reason gives why s cannot do op, or "" if it can.

@@ -106,10 +106,32 @@ func (v *Visits) Restore(target int) (orphans, reactivates []int) {
 			orphans = append(orphans, i)
 		}
 	}
-	byIndex := func(a, b int) int { return ByIndex(v.Headers[a], v.Headers[b]) }
-	slices.SortFunc(orphans, byIndex)
-	slices.SortFunc(reactivates, byIndex)
+	slices.SortFunc(orphans, v.byIndex)
+	slices.SortFunc(reactivates, v.byIndex)
 	return orphans, reactivates
+}
+
+func (v *Visits) byIndex(a, b int) int { return ByIndex(v.Headers[a], v.Headers[b]) }
+
+// Rows gives the row of each id (rule 3): its first visit, active if any of its
+// visits is (rule 4), in rule 6's order; the orphaned ones only on request.
+func (v *Visits) Rows(includeOrphaned bool) []model.Header {
+	at := map[string]int{}
+	var rows []model.Header
+	for _, h := range v.Headers {
+		i, met := at[h.ID]
+		if !met {
+			at[h.ID] = len(rows)
+			rows = append(rows, h)
+			continue
+		}
+		rows[i].Orphaned = rows[i].Orphaned && h.Orphaned
+	}
+	if !includeOrphaned {
+		rows = slices.DeleteFunc(rows, func(h model.Header) bool { return h.Orphaned })
+	}
+	slices.SortFunc(rows, ByIndex)
+	return rows
 }
 
 // LastActive gives the position of the active visit that comes last by rule 6,

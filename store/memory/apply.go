@@ -15,16 +15,14 @@ import (
 // again.
 type entry struct {
 	model.JournalEntry
-	// session is the one that changed, for a fork the new one.
-	session string
 	// target is the visit that became the head, of the source for a fork.
 	target model.Ref
 	// reason is what the orphaned visits were given; nil for a fork.
 	reason *model.Reason
 	// reactivated holds what the reactivated visits said before, by number.
 	reactivated map[int64]*model.Reason
-	// head is the position of the head before.
-	head int
+	// head is the number of the visit that was the head before, 0 for none.
+	head int64
 	// before and after are the session's stands around the write.
 	before, after stand
 }
@@ -45,15 +43,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if err != nil {
 		return model.Plan{}, err
 	}
-	plan, err := ss.visits.PlanRestore(ref, s.circumstances(ss, ref))
-	if err != nil {
-		return model.Plan{}, err
-	}
-	plan.Writes = append(plan.Writes,
-		fmt.Sprintf("visits of session %q: %d orphaned, %d active again", ss.visits.Session, len(plan.Orphans), len(plan.Reactivates)),
-		fmt.Sprintf("record of session %q: state, last snapshot and turn of #%d", ss.visits.Session, plan.TargetIndex),
-		"journal: one entry")
-	return plan, nil
+	return ss.visits.PlanRestore(ref, s.circumstances(ss, ref))
 }
 
 // PlanFork implements store.Forker. The error is store.ErrSessionExists where
@@ -76,16 +66,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	if s.sessions[as] != nil {
 		return model.Plan{}, store.ErrSessionExists
 	}
-	plan, err := ss.visits.PlanFork(ref, as, s.circumstances(ss, ref))
-	if err != nil {
-		return model.Plan{}, err
-	}
-	path, _ := ss.visits.Path(ss.visits.At(plan.Target.Visit))
-	plan.Writes = append(plan.Writes,
-		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d", as, store.Count(len(path), "visit"), plan.TargetIndex),
-		fmt.Sprintf("record of session %q: state, last snapshot and turn of #%d", as, plan.TargetIndex),
-		"journal: one entry")
-	return plan, nil
+	return ss.visits.PlanFork(ref, as, s.circumstances(ss, ref))
 }
 
 func (s *Store) open(ctx context.Context, id string) (*session, error) {
@@ -134,7 +115,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	}
 	plan, err := s.planEntry(op, e)
 	if err != nil {
-		return plan, fmt.Errorf("memory: plan %s of entry %d on session %q: %w", op, e.ID, e.session, err)
+		return plan, fmt.Errorf("memory: plan %s of entry %d on session %q: %w", op, e.ID, e.Session, err)
 	}
 	return plan, nil
 }
@@ -159,43 +140,19 @@ func (s *Store) pending(op model.Op) *entry {
 }
 
 func (s *Store) planEntry(op model.Op, e *entry) (model.Plan, error) {
-	ss := s.sessions[e.session]
+	ss := s.sessions[e.Session]
 	if err := e.check(op, ss); err != nil {
 		return model.Plan{}, err
 	}
-	switch {
-	case e.Op == model.OpFork && op == model.OpUndo:
-		plan := ss.visits.PlanReturn(op, e.ID, -1, nil, nil)
-		plan.Loads = fmt.Sprintf("session %q is gone; nothing loads it", e.session)
-		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its %s", e.session, store.Count(len(ss.visits.Headers), "visit")),
-			fmt.Sprintf("journal: entry %d undone", e.ID))
-		return plan, nil
-	case e.Op == model.OpFork:
-		source := s.sessions[e.target.Session]
-		if source == nil {
-			return model.Plan{}, model.ErrHeadMoved
-		}
-		plan, err := source.visits.PlanFork(e.target, e.session, store.Circumstances{})
-		if err != nil {
-			return model.Plan{}, err
-		}
-		plan.Op, plan.Entry = op, e.ID
-		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: made again", e.session), fmt.Sprintf("journal: entry %d done again", e.ID))
-		return plan, nil
-	}
-	var plan model.Plan
 	if op == model.OpUndo {
-		plan = ss.visits.PlanReturn(op, e.ID, e.head, ss.reactivated(e), ss.orphanedBy(e.reason))
-	} else {
-		target := ss.visits.At(e.target.Visit)
-		orphans, reactivates := ss.visits.Restore(target)
-		plan = ss.visits.PlanReturn(op, e.ID, target, orphans, reactivates)
+		return ss.visits.PlanUndo(ss.detail(e)), nil
 	}
-	plan.Writes = append(plan.Writes,
-		fmt.Sprintf("visits of session %q: %d orphaned, %d active again", e.session, len(plan.Orphans), len(plan.Reactivates)),
-		fmt.Sprintf("record of session %q: as it was", e.session),
-		fmt.Sprintf("journal: entry %d", e.ID))
-	return plan, nil
+	if e.Op == model.OpFork {
+		if ss = s.sessions[e.target.Session]; ss == nil {
+			return model.Plan{}, model.ErrNoSession
+		}
+	}
+	return ss.visits.PlanRedo(ss.detail(e))
 }
 
 // check refuses an entry whose session is not as the entry left it.
@@ -216,26 +173,22 @@ func (e *entry) check(op model.Op, ss *session) error {
 	return nil
 }
 
-// orphanedBy gives the positions of the visits that carry a reason.
-func (ss *session) orphanedBy(reason *model.Reason) []int {
-	var positions []int
-	for i := range ss.visits.Headers {
-		if ss.visits.Headers[i].Reason == reason {
-			positions = append(positions, i)
-		}
+// detail gives what a plan has to know of an entry.
+func (ss *session) detail(e *entry) store.Entry {
+	return store.Entry{
+		JournalEntry: e.JournalEntry, Target: e.target, Head: e.head,
+		Orphaned: ss.orphanedBy(e), Reactivated: slices.Collect(maps.Keys(e.reactivated)),
 	}
-	slices.SortFunc(positions, func(a, b int) int { return store.ByIndex(ss.visits.Headers[a], ss.visits.Headers[b]) })
-	return positions
 }
 
-// reactivated gives the positions of the visits that an entry made active.
-func (ss *session) reactivated(e *entry) []int {
-	var positions []int
-	for visit := range maps.Keys(e.reactivated) {
-		positions = append(positions, ss.visits.At(visit))
+// orphanedBy gives the numbers of the visits that an entry took off the path.
+func (ss *session) orphanedBy(e *entry) (visits []int64) {
+	for i := range ss.visits.Headers {
+		if h := &ss.visits.Headers[i]; h.Reason != nil && h.Reason == e.reason {
+			visits = append(visits, h.Visit)
+		}
 	}
-	slices.SortFunc(positions, func(a, b int) int { return store.ByIndex(ss.visits.Headers[a], ss.visits.Headers[b]) })
-	return positions
+	return visits
 }
 
 // Apply implements store.Applier.
@@ -335,7 +288,6 @@ func (s *Store) fork(target model.Ref, as string) *entry {
 	ss := newSession(as)
 	e := s.enter(model.OpFork, ss, target)
 	e.At = now
-	e.Session, e.session = as, as
 	s.copyPath(source, ss, e)
 	h := &ss.visits.Headers[ss.visits.Head]
 	e.To, e.ToIndex = h.ID, h.Index
@@ -360,7 +312,7 @@ func (s *Store) copyPath(source, ss *session, e *entry) {
 func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
 	e := &entry{
 		JournalEntry: model.JournalEntry{ID: int64(len(s.journal) + 1), Op: op, Session: ss.visits.Session},
-		session:      ss.visits.Session, target: target, head: ss.visits.Head, before: ss.stand,
+		target:       target, head: ss.visits.HeadRef().Visit, before: ss.stand,
 	}
 	s.journal = append(s.journal, e)
 	return e
@@ -369,33 +321,34 @@ func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
 func (s *Store) undo(e *entry) {
 	e.Undone = true
 	if e.Op == model.OpFork {
-		delete(s.sessions, e.session)
+		delete(s.sessions, e.Session)
 		return
 	}
-	ss := s.sessions[e.session]
-	for _, i := range ss.orphanedBy(e.reason) {
-		ss.visits.Headers[i].Orphaned, ss.visits.Headers[i].Reason = false, nil
+	ss := s.sessions[e.Session]
+	for _, visit := range ss.orphanedBy(e) {
+		h := &ss.visits.Headers[ss.visits.At(visit)]
+		h.Orphaned, h.Reason = false, nil
 	}
 	for visit, reason := range e.reactivated {
 		h := &ss.visits.Headers[ss.visits.At(visit)]
 		h.Orphaned, h.Reason = true, reason
 	}
-	ss.visits.Head, ss.stand = e.head, e.before
+	ss.visits.Head, ss.stand = ss.visits.At(e.head), e.before
 }
 
 func (s *Store) redo(e *entry) {
 	e.Undone = false
 	if e.Op == model.OpFork {
-		s.copyPath(s.sessions[e.target.Session], newSession(e.session), e)
+		s.copyPath(s.sessions[e.target.Session], newSession(e.Session), e)
 		return
 	}
-	s.sessions[e.session].restore(e)
+	s.sessions[e.Session].restore(e)
 }
 
 // receipt says what was done, by the store's own head.
 func (s *Store) receipt(plan model.Plan, e *entry) model.Receipt {
-	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
-	if ss := s.sessions[e.session]; ss != nil && ss.visits.Head >= 0 {
+	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	if ss := s.sessions[e.Session]; ss != nil && ss.visits.Head >= 0 {
 		h := &ss.visits.Headers[ss.visits.Head]
 		r.Head, r.HeadIndex = h.ID, h.Index
 	}

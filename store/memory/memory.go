@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -137,12 +136,7 @@ func (s *Store) infos() []model.SessionInfo {
 		}
 		infos = append(infos, info)
 	}
-	slices.SortFunc(infos, func(a, b model.SessionInfo) int {
-		if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(infos, store.NewestFirst)
 	return infos
 }
 
@@ -359,13 +353,7 @@ func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrph
 	if ss == nil {
 		return nil, nil
 	}
-	var rows []model.Header
-	for _, positions := range ss.rows {
-		if h := ss.rowHeader(positions); includeOrphaned || !h.Orphaned {
-			rows = append(rows, h)
-		}
-	}
-	slices.SortFunc(rows, store.ByIndex)
+	rows := ss.visits.Rows(includeOrphaned)
 	list := make([]*model.Snapshot[json.RawMessage], len(rows))
 	for i, h := range rows {
 		list[i] = store.Snapshot(h, bytes.Clone(ss.states[h.ID]))

@@ -1,0 +1,562 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// PlanRestore implements store.Restorer.
+func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (plan model.Plan, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		plan, err = s.planRestore(ctx, t, ref)
+		return err
+	})
+	if err != nil {
+		return plan, fmt.Errorf("sqlite: plan restore in session %q: %w", ref.Session, err)
+	}
+	plan.Hazards = append(plan.Hazards, s.liveHazard()...)
+	return plan, nil
+}
+
+func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref) (model.Plan, error) {
+	visits, circumstances, err := s.survey(ctx, t, ref)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return visits.PlanRestore(ref, circumstances)
+}
+
+// PlanFork implements store.Forker. The error is store.ErrSessionExists where
+// the store has a session of the new name.
+func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (plan model.Plan, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		plan, err = s.planFork(ctx, t, ref, as)
+		return err
+	})
+	if err != nil {
+		return plan, fmt.Errorf("sqlite: plan fork of session %q as %q: %w", ref.Session, as, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (model.Plan, error) {
+	visits, circumstances, err := s.survey(ctx, t, ref)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if err := absent(ctx, t, as); err != nil {
+		return model.Plan{}, err
+	}
+	return visits.PlanFork(ref, as, circumstances)
+}
+
+func absent(ctx context.Context, t *tx, id string) error {
+	_, err := find(ctx, t, id)
+	if err == nil {
+		return store.ErrSessionExists
+	}
+	if errors.Is(err, model.ErrNoSession) {
+		return nil
+	}
+	return err
+}
+
+// survey reads the session of a plan, and what a person should know of it.
+func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref) (*store.Visits, store.Circumstances, error) {
+	var c store.Circumstances
+	ss, err := find(ctx, t, ref.Session)
+	if err != nil {
+		return nil, c, err
+	}
+	visits, err := load(ctx, t, ss)
+	if err != nil {
+		return nil, c, err
+	}
+	ids, err := holders(ctx, t, ref.ID)
+	if err != nil {
+		return nil, c, err
+	}
+	for _, id := range ids {
+		if id != ss.id {
+			c.SharedWith = append(c.SharedWith, id)
+		}
+	}
+	if c.WorkingState, err = workingState(ctx, t, ss); err != nil {
+		return nil, c, err
+	}
+	state, err := s.stateOf(ctx, t, ss, ref)
+	if err != nil {
+		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
+	}
+	c.Mismatch = store.CheckID(ref.ID, state) != nil
+	return visits, c, nil
+}
+
+// workingState reports whether the record of a session holds another state
+// than its head.
+func workingState(ctx context.Context, t *tx, ss session) (bool, error) {
+	if !ss.record.Valid {
+		return false, nil
+	}
+	var same bool
+	err := t.row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE session = ? AND visit IS ? AND state = ?)", ss.key, ss.head, ss.record).Scan(&same)
+	return !same, err
+}
+
+// liveHazard warns of another program that has the file open.
+func (s *Store) liveHazard() []string {
+	s.mu.Lock()
+	own := s.handle != nil && s.handle.access == writable
+	s.mu.Unlock()
+	if _, err := os.Stat(s.path + "-wal"); own || err != nil {
+		return nil
+	}
+	return []string{"another program has the store open, or was killed with it open: an agent that runs goes on from what it holds in memory, so stop it first"}
+}
+
+// entry is a row of the journal.
+type entry struct {
+	store.Entry
+	reason                   int64
+	before                   session
+	beforeRevision, revision int64
+}
+
+const entryColumns = `entry, at, op, session, source, target, from_id, from_index, to_id, to_index, undone,
+	reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision`
+
+func scanEntry(row interface{ Scan(...any) error }) (e entry, err error) {
+	var at any
+	err = row.Scan(&e.ID, &at, &e.Op, &e.Session, &e.Target.Session, &e.Target.Visit, &e.From, &e.FromIndex, &e.To, &e.ToIndex, &e.Undone,
+		&e.reason, &e.before.head, &e.before.record, &e.before.turn, &e.before.updated, &e.before.revision, &e.revision)
+	if err != nil {
+		return e, err
+	}
+	e.Target.ID, e.Head = e.To, e.before.head.V
+	e.At, err = decodeTime(at)
+	return e, err
+}
+
+// Journal implements store.Undoer.
+func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		entries = []model.JournalEntry{}
+		rows, err := t.rows(ctx, "SELECT "+entryColumns+" FROM journal ORDER BY entry DESC")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e, err := scanEntry(rows)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, e.JournalEntry)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: read journal: %w", err)
+	}
+	return entries, nil
+}
+
+// PlanUndo implements store.Undoer. The error is model.ErrHeadMoved where the
+// session was written to since.
+func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpUndo)
+}
+
+// PlanRedo implements store.Undoer, with the errors of PlanUndo.
+func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpRedo)
+}
+
+func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		e, err := pending(ctx, t, op)
+		if err != nil {
+			return err
+		}
+		plan, err = planEntry(ctx, t, op, e)
+		return err
+	})
+	if err != nil {
+		return plan, fmt.Errorf("sqlite: plan %s: %w", op, err)
+	}
+	plan.Hazards = append(plan.Hazards, s.liveHazard()...)
+	return plan, nil
+}
+
+// pending gives the entry that an undo or a redo is about: the last that is
+// not undone, or the first of those undone since. The error is a
+// model.NothingToError.
+func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
+	which := "NOT undone ORDER BY entry DESC"
+	if op == model.OpRedo {
+		which = "undone AND entry > (SELECT ifnull(max(entry), 0) FROM journal WHERE NOT undone) ORDER BY entry"
+	}
+	e, err := scanEntry(t.row(ctx, "SELECT "+entryColumns+" FROM journal WHERE "+which+" LIMIT 1"))
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, &model.NothingToError{Op: op}
+	}
+	return e, err
+}
+
+func planEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
+	plan, err := planKnownEntry(ctx, t, op, e)
+	if err != nil {
+		return plan, fmt.Errorf("entry %d on session %q: %w", e.ID, e.Session, err)
+	}
+	return plan, nil
+}
+
+func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
+	redoneFork := e.Op == model.OpFork && op == model.OpRedo
+	from := e.Session
+	if redoneFork {
+		if err := absent(ctx, t, e.Session); err != nil {
+			return model.Plan{}, err
+		}
+		from = e.Target.Session
+	}
+	ss, err := find(ctx, t, from)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	want := e.revision
+	if op == model.OpRedo {
+		want = e.before.revision
+	}
+	if !redoneFork && ss.revision != want {
+		return model.Plan{}, fmt.Errorf("it was written to since: %w", model.ErrHeadMoved)
+	}
+	visits, err := load(ctx, t, ss)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if op == model.OpRedo {
+		return visits.PlanRedo(e.Entry)
+	}
+	if err := e.detail(ctx, t, ss); err != nil {
+		return model.Plan{}, err
+	}
+	return visits.PlanUndo(e.Entry), nil
+}
+
+// detail reads which visits an entry moved.
+func (e *entry) detail(ctx context.Context, t *tx, ss session) (err error) {
+	if e.Orphaned, err = numbers(ctx, t, "SELECT visit FROM visits WHERE session = ? AND reason = ?", ss.key, e.reason); err != nil {
+		return err
+	}
+	e.Reactivated, err = numbers(ctx, t, "SELECT visit FROM journal_visits WHERE entry = ?", e.ID)
+	return err
+}
+
+func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64, err error) {
+	rows, err := t.rows(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}
+
+// Apply implements store.Applier. What it wrote is read back before it is
+// kept; the error is then ErrReadBack if it is not as planned.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
+	err = s.update(ctx, func(t *tx) error {
+		receipt, err = s.apply(ctx, t, plan)
+		return err
+	})
+	if err != nil {
+		return model.Receipt{}, fmt.Errorf("sqlite: %s session %q: %w", plan.Op, plan.Session, err)
+	}
+	return receipt, nil
+}
+
+// apply computes the plan again and goes on only if it is the same: then the
+// head, and all else that the plan said, is as it was.
+func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
+	now, e, err := s.again(ctx, t, plan)
+	if err != nil {
+		return model.Receipt{}, err
+	}
+	if !store.SamePlan(now, plan) {
+		return model.Receipt{}, model.ErrHeadMoved
+	}
+	switch {
+	case plan.Op == model.OpRestore:
+		e, err = s.restore(ctx, t, plan)
+	case plan.Op == model.OpFork:
+		e, err = s.fork(ctx, t, plan)
+	case plan.Op == model.OpUndo:
+		err = s.undo(ctx, t, e)
+	default:
+		err = s.redo(ctx, t, e)
+	}
+	if err != nil {
+		return model.Receipt{}, err
+	}
+	return s.verify(ctx, t, plan, e)
+}
+
+// again computes a plan anew, and gives the entry that an undo or a redo is
+// about.
+func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
+	switch plan.Op {
+	case model.OpRestore:
+		now, err = s.planRestore(ctx, t, plan.Target)
+		return now, e, err
+	case model.OpFork:
+		now, err = s.planFork(ctx, t, plan.Target, plan.NewSession)
+		return now, e, err
+	case model.OpUndo, model.OpRedo:
+		e, err = pending(ctx, t, plan.Op)
+		if err != nil || e.ID != plan.Entry {
+			return now, e, model.ErrHeadMoved
+		}
+		now, err = planEntry(ctx, t, plan.Op, e)
+		return now, e, err
+	}
+	return now, e, errors.ErrUnsupported
+}
+
+func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
+	ss, err := find(ctx, t, plan.Session)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{before: ss, revision: ss.revision + 1}
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Target
+	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+	e.reason, err = addReason(ctx, t, ss, model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: plan.TargetID, TargetIndex: plan.TargetIndex})
+	if err != nil {
+		return e, err
+	}
+	if err := e.insert(ctx, t); err != nil {
+		return e, err
+	}
+	return e, moveHead(ctx, t, ss, e)
+}
+
+func (e *entry) insert(ctx context.Context, t *tx) error {
+	result, err := t.exec(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
+		reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		encodeTime(e.At), string(e.Op), e.Session, e.Target.Session, e.Target.Visit, e.From, e.FromIndex, e.To, e.ToIndex,
+		e.reason, e.before.head, e.before.record, e.before.turn, e.before.updated, e.before.revision, e.revision)
+	if err != nil {
+		return err
+	}
+	e.ID, err = result.LastInsertId()
+	return err
+}
+
+// moveHead carries out an entry: rule 5 for the visits, then the session's row.
+func moveHead(ctx context.Context, t *tx, ss session, e entry) error {
+	visits, err := load(ctx, t, ss)
+	if err != nil {
+		return err
+	}
+	target := visits.At(e.Target.Visit)
+	if target < 0 {
+		return model.ErrNoSnapshot
+	}
+	orphans, reactivates := visits.Restore(target)
+	if err := orphan(ctx, t, ss, visits, orphans, e.reason); err != nil {
+		return err
+	}
+	for _, i := range reactivates {
+		visit := visits.Headers[i].Visit
+		if _, err := t.exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
+			return err
+		}
+		if err := rejoin(ctx, t, ss, "visit = ?", visit); err != nil {
+			return err
+		}
+	}
+	return settle(ctx, t, ss, e, e.Target.Visit)
+}
+
+// rejoin makes the visits of a session that a condition selects active.
+func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error {
+	result, err := t.exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ? AND "+where, ss.key, arg)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "UPDATE sessions SET orphaned = orphaned - ? WHERE session = ?", n, ss.key)
+	return err
+}
+
+// settle makes a visit the head and its state the session's.
+func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error {
+	ss.head = sql.Null[int64]{V: visit, Valid: true}
+	if err := t.row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
+		return err
+	}
+	ss.updated, ss.revision = encodeTime(e.At), e.revision
+	return ss.write(ctx, t)
+}
+
+func (s *Store) fork(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
+	e := entry{revision: 1}
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Target
+	e.To, e.ToIndex = plan.TargetID, plan.TargetIndex
+	if err := e.insert(ctx, t); err != nil {
+		return e, err
+	}
+	return e, s.copyPath(ctx, t, e)
+}
+
+// copyPath makes the session of a fork with the way from the root to the
+// target.
+func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
+	source, err := find(ctx, t, e.Target.Session)
+	if err != nil {
+		return err
+	}
+	visits, err := load(ctx, t, source)
+	if err != nil {
+		return err
+	}
+	target := visits.At(e.Target.Visit)
+	if target < 0 {
+		return model.ErrNoSnapshot
+	}
+	ss, err := findOrMake(ctx, t, e.Session)
+	if err != nil {
+		return err
+	}
+	path, _ := visits.Path(target)
+	for n, i := range path {
+		visit := int64(n + 1)
+		_, err := t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
+			SELECT ?, ?, id, nullif(?, 0), iif(?, parent_id, nullif(?, '')), idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
+			ss.key, visit, visit-1, n > 0, visits.Headers[i].ParentID, source.key, visits.Headers[i].Visit)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", len(path), ss.key); err != nil {
+		return err
+	}
+	return settle(ctx, t, ss, e, int64(len(path)))
+}
+
+func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
+	ss, err := find(ctx, t, e.Session)
+	if err != nil {
+		return err
+	}
+	if e.Op == model.OpFork {
+		err = s.remove(ctx, t, ss)
+	} else {
+		err = s.putBack(ctx, t, ss, e)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "UPDATE journal SET undone = 1 WHERE entry = ?", e.ID)
+	return err
+}
+
+// putBack takes a restore back.
+func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
+	if err := rejoin(ctx, t, ss, "reason = ?", e.reason); err != nil {
+		return err
+	}
+	result, err := t.exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
+		WHERE moved.entry = ? AND visits.session = ? AND visits.visit = moved.visit`, e.ID, ss.key)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ? WHERE session = ?", n, ss.key); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
+		return err
+	}
+	e.before.key = ss.key
+	return e.before.write(ctx, t)
+}
+
+// remove takes a fork back: its visits and record go, its states stay with the
+// session that it was made from.
+func (s *Store) remove(ctx context.Context, t *tx, ss session) error {
+	for _, table := range []string{"visits", "reasons", "sessions"} {
+		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
+	if _, err := t.exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
+		return err
+	}
+	if e.Op == model.OpFork {
+		return s.copyPath(ctx, t, e)
+	}
+	ss, err := find(ctx, t, e.Session)
+	if err != nil {
+		return err
+	}
+	return moveHead(ctx, t, ss, e)
+}
+
+// verify reads back what a plan has done, by the rule that says where the
+// session would be resumed from.
+func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (model.Receipt, error) {
+	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	ss, err := find(ctx, t, e.Session)
+	if e.Op == model.OpFork && plan.Op == model.OpUndo {
+		if !errors.Is(err, model.ErrNoSession) {
+			return r, errors.Join(err, ErrReadBack)
+		}
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	visits, err := load(ctx, t, ss)
+	if err != nil {
+		return r, err
+	}
+	if err := visits.Verify(plan); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrReadBack, err)
+	}
+	if visits.Head >= 0 {
+		h := &visits.Headers[visits.Head]
+		r.Head, r.HeadIndex = h.ID, h.Index
+	}
+	if plan.Op == model.OpUndo {
+		return r, nil
+	}
+	if other, err := workingState(ctx, t, ss); err != nil || other {
+		return r, errors.Join(err, ErrReadBack)
+	}
+	return r, nil
+}

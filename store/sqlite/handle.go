@@ -1,0 +1,455 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// How a file is opened
+//
+// SQLite keeps a database in WAL mode in three files: the database, the log
+// (-wal) and an index of the log in shared memory (-shm). Opened the plain way,
+// even read-only, it creates the last two and leaves them behind. A store that
+// is only looked at is therefore opened in one of two other ways:
+//
+//   - Without a log, nobody is at work on the file: it is opened as immutable,
+//     which takes no lock and creates nothing. Since SQLite then trusts that
+//     the file stays as it is, its size, time and inode are compared after
+//     every reading, and the reading is done again if they moved.
+//   - With a log, a writer is at work, or was killed: the file is opened
+//     read-only with a read-only index, which SQLite supports as long as the
+//     -shm file is there. Connections are not kept between readings, so that
+//     a writer that ends can tidy up.
+//
+// The first write opens the file the plain way, and it stays so until Close.
+
+//go:embed schema.sql
+var schemaSQL string
+
+const (
+	applicationID = 0x48637374 // "Hcst"
+	schemaVersion = 1
+)
+
+// access is one of the ways above.
+type access string
+
+const (
+	immutable access = "mode=ro&immutable=1"
+	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
+	writable  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	// Whatever is in the file is data: it may not bring code with it.
+	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_dqs=0"
+)
+
+// handle is a pool of connections that were all opened in one way.
+type handle struct {
+	db     *sql.DB
+	access access
+	// stamp is the file as it was when an immutable handle was made.
+	stamp fs.FileInfo
+	// users and retired are guarded by the store's mutex.
+	users   int
+	retired bool
+}
+
+func open(path string, how access) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := driver.NewConnector((&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: string(how) + guarded}).String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	if how == beside {
+		db.SetMaxIdleConns(0)
+	}
+	return db, nil
+}
+
+// look says how the file can be read just now.
+func look(path string) (access, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", nil, plain(err)
+	case info.IsDir():
+		return "", nil, errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return "", nil, errors.New("it is not a regular file")
+	case info.Size() == 0:
+		return "", nil, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
+	}
+	if filled(path + "-journal") {
+		return "", nil, ErrUnsettled
+	}
+	if !filled(path + "-wal") {
+		return immutable, info, nil
+	}
+	if !filled(path + "-shm") {
+		return "", nil, ErrUnsettled
+	}
+	return beside, info, nil
+}
+
+// filled reports whether there is a file with something in it.
+func filled(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}
+
+// plain drops the path from an error of package os: the caller names it.
+func plain(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// acquire gives a handle for reading that fits the file as it is now. The
+// caller hands it to release.
+func (s *Store) acquire(ctx context.Context) (*handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if h := s.handle; h != nil && h.access == writable {
+		h.users++
+		return h, nil
+	}
+	how, info, err := look(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if h := s.handle; h != nil && h.access == how && (how == beside || sameFile(h.stamp, info)) {
+		h.users++
+		return h, nil
+	}
+	if err := s.swap(ctx, how, info); err != nil {
+		return nil, err
+	}
+	s.handle.users++
+	return s.handle, nil
+}
+
+// acquireWritable gives the handle for writing, which from then on is the one
+// for reading too.
+func (s *Store) acquireWritable(ctx context.Context) (*handle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if s.handle == nil || s.handle.access != writable {
+		if _, _, err := look(s.path); err != nil && !errors.Is(err, ErrUnsettled) {
+			return nil, err
+		}
+		if err := s.swap(ctx, writable, nil); err != nil {
+			return nil, err
+		}
+	}
+	s.handle.users++
+	return s.handle, nil
+}
+
+// swap replaces the handle by one of another way, once that is seen to be a
+// store. The caller holds the mutex.
+func (s *Store) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
+	db, err := open(s.path, how)
+	if err != nil {
+		return err
+	}
+	if err := check(ctx, db); err != nil {
+		return errors.Join(explain(err), db.Close())
+	}
+	old := s.handle
+	s.handle = &handle{db: db, access: how, stamp: stamp}
+	return s.retireLocked(old)
+}
+
+// release gives a handle back.
+func (s *Store) release(h *handle) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.users--
+	if h.retired && h.users == 0 {
+		return h.db.Close()
+	}
+	return nil
+}
+
+// retire closes a handle as soon as nobody uses it.
+func (s *Store) retire(h *handle) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.retireLocked(h)
+}
+
+func (s *Store) retireLocked(h *handle) error {
+	if h == nil {
+		return nil
+	}
+	h.retired = true
+	if h.users > 0 {
+		return nil
+	}
+	return h.db.Close()
+}
+
+// stale reports whether what was read through h may be wrong, because the file
+// moved underneath.
+func (s *Store) stale(h *handle) bool {
+	if h.access == writable {
+		return false
+	}
+	how, info, err := look(s.path)
+	if err != nil || how != h.access {
+		// A log that has appeared does not change the file itself.
+		return h.access != immutable || err != nil || !sameFile(h.stamp, info)
+	}
+	return how == immutable && !sameFile(h.stamp, info)
+}
+
+// read runs what on a connection, in one transaction, so that it sees one
+// state of the store. It may run it again when the file moved meanwhile.
+func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
+	const attempts = 5
+	for range attempts {
+		again, err := s.readOnce(ctx, what)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+	}
+	return ErrChanged
+}
+
+func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) (again bool, err error) {
+	h, err := s.acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = h.transaction(ctx, "BEGIN", what)
+	again = s.stale(h)
+	return again, errors.Join(err, s.release(h))
+}
+
+// update runs what in a transaction that writes: all of it or nothing.
+func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h, err := s.acquireWritable(ctx)
+	if err != nil {
+		return err
+	}
+	err = h.transaction(ctx, "BEGIN IMMEDIATE", what)
+	return errors.Join(err, s.release(h))
+}
+
+// tx is a transaction: one connection, and the statements prepared on it.
+type tx struct {
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+}
+
+// prepare gives a statement, which is kept until the transaction ends.
+func (t *tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if statement := t.statements[query]; statement != nil {
+		return statement, nil
+	}
+	statement, err := t.conn.PrepareContext(ctx, query)
+	if err == nil {
+		t.statements[query] = statement
+	}
+	return statement, err
+}
+
+func (t *tx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.ExecContext(ctx, args...)
+}
+
+func (t *tx) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.QueryContext(ctx, args...)
+}
+
+func (t *tx) row(ctx context.Context, query string, args ...any) *sql.Row {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		// It fails in the same way, and the row carries the error.
+		return t.conn.QueryRowContext(ctx, query, args...)
+	}
+	return statement.QueryRowContext(ctx, args...)
+}
+
+// close lets go of the statements and the connection.
+func (t *tx) close() error {
+	var errs []error
+	for _, statement := range t.statements {
+		errs = append(errs, statement.Close())
+	}
+	return errors.Join(append(errs, t.conn.Close())...)
+}
+
+// transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
+func (h *handle) transaction(ctx context.Context, begin string, what func(t *tx) error) (err error) {
+	c, err := h.db.Conn(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	t := &tx{conn: c, statements: map[string]*sql.Stmt{}}
+	defer func() { err = errors.Join(err, t.close()) }()
+	if _, err := c.ExecContext(ctx, begin); err != nil {
+		return explain(err)
+	}
+	open := true
+	defer func() {
+		if open {
+			_, undo := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			err = errors.Join(err, undo)
+		}
+	}()
+	if err := what(t); err != nil {
+		return explain(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := c.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		return explain(err)
+	}
+	open = false
+	return nil
+}
+
+// explain puts SQLite's own error codes into the package's errors.
+func explain(err error) error {
+	coded, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return err
+	}
+	switch coded.Code() & 0xff {
+	case lib.SQLITE_NOTADB:
+		return ErrNotSQLite
+	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:
+		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
+	case lib.SQLITE_CORRUPT:
+		return fmt.Errorf("the file is damaged: %w", err)
+	}
+	return err
+}
+
+// check refuses a database that is not a store of this version.
+func check(ctx context.Context, db *sql.DB) error {
+	h := handle{db: db}
+	return h.transaction(ctx, "BEGIN", func(t *tx) error { return checkTx(ctx, t) })
+}
+
+func checkTx(ctx context.Context, t *tx) error {
+	var id, version int64
+	if err := t.row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if err := t.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch {
+	case id != applicationID:
+		return fmt.Errorf("%w: its application id is %#x", ErrForeign, id)
+	case version > schemaVersion:
+		return fmt.Errorf("%w: version %d, this program knows %d", ErrNewer, version, schemaVersion)
+	case version < schemaVersion:
+		return fmt.Errorf("%w: schema version %d", ErrForeign, version)
+	}
+	return checkSchema(ctx, t)
+}
+
+// checkSchema compares what is declared in the file with what this version
+// declares, word for word: a file may not add a trigger or a view.
+func checkSchema(ctx context.Context, t *tx) error {
+	rows, err := t.rows(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var have []string
+	for rows.Next() {
+		var statement string
+		if err := rows.Scan(&statement); err != nil {
+			return err
+		}
+		have = append(have, statement)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	want := strings.Split(strings.TrimSuffix(strings.TrimSpace(schemaSQL), ";"), ";\n")
+	slices.Sort(want)
+	slices.Sort(have)
+	if !slices.Equal(have, want) {
+		return fmt.Errorf("%w: its schema is not that of version %d", ErrForeign, schemaVersion)
+	}
+	return nil
+}
+
+// create puts the schema into a file that is not there or empty. The file
+// leaves WAL mode's side files behind only while it is open.
+func create(ctx context.Context, path string) (err error) {
+	if info, err := os.Stat(path); err == nil && (info.IsDir() || info.Size() > 0) {
+		return fs.ErrExist
+	}
+	db, err := open(path, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	h := &handle{db: db, access: writable}
+	err = h.transaction(ctx, "BEGIN IMMEDIATE", func(t *tx) error {
+		var tables int
+		if err := t.row(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+			return err
+		}
+		if tables > 0 {
+			return fs.ErrExist
+		}
+		_, err := t.conn.ExecContext(ctx, fmt.Sprintf("%sPRAGMA application_id = %d; PRAGMA user_version = %d", schemaSQL, applicationID, schemaVersion))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	return err
+}

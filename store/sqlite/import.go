@@ -1,0 +1,227 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Import implements store.Importer. The head of a session is the last new row
+// that says it is, else, in a new session, its last active visit.
+//
+// The rows are read while the store is locked against other writers. They may
+// come from this very store: a reader sees it as it was before.
+func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
+	err = s.update(ctx, func(t *tx) error {
+		p := importing{store: s, tx: t, sessions: map[string]*incoming{}}
+		for row, err := range rows {
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			if err := p.row(ctx, row); err != nil {
+				return err
+			}
+		}
+		n, err = p.finish(ctx)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlite: import: %w", err)
+	}
+	return n, nil
+}
+
+// importing is one import.
+type importing struct {
+	store    *Store
+	tx       *tx
+	sessions map[string]*incoming
+	order    []*incoming
+}
+
+// incoming is what an import has brought to one session.
+type incoming struct {
+	session
+	fresh   bool
+	placer  *store.Placer
+	reasons map[reasonKey]int64
+	record  *model.Data[json.RawMessage]
+	added   int
+	moved   bool
+	newest  time.Time
+}
+
+// reasonKey tells reasons apart, so that rows that left the path together
+// share one again.
+type reasonKey struct {
+	kind  model.ReasonKind
+	at    any
+	id    string
+	index int
+}
+
+func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
+	if in := p.sessions[id]; in != nil {
+		return in, nil
+	}
+	_, err := find(ctx, p.tx, id)
+	in := &incoming{fresh: errors.Is(err, model.ErrNoSession), reasons: map[reasonKey]int64{}}
+	if in.session, err = findOrMake(ctx, p.tx, id); err != nil {
+		return nil, err
+	}
+	visits, err := load(ctx, p.tx, in.session)
+	if err != nil {
+		return nil, err
+	}
+	in.placer = store.NewPlacer(visits.Headers)
+	p.sessions[id], p.order = in, append(p.order, in)
+	return in, nil
+}
+
+func (p *importing) row(ctx context.Context, row store.Row) error {
+	if r := row.Record; r != nil {
+		if err := store.CheckState(r.State); err != nil {
+			return fmt.Errorf("record of session %q: %w", r.ID, err)
+		}
+		in, err := p.session(ctx, r.ID)
+		if err == nil {
+			record := *r
+			record.State = bytes.Clone(r.State)
+			in.record = &record
+		}
+		return err
+	}
+	if err := p.snapshot(ctx, row); err != nil {
+		return fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
+	}
+	return nil
+}
+
+func (p *importing) snapshot(ctx context.Context, row store.Row) error {
+	h := row.Header
+	in, err := p.session(ctx, h.SessionID)
+	if err != nil {
+		return err
+	}
+	if err := p.check(ctx, in, row); err != nil {
+		return err
+	}
+	isNew, err := in.placer.Place(&h)
+	if err != nil || !isNew {
+		return err
+	}
+	reason, err := p.reason(ctx, in, &h)
+	if err != nil {
+		return err
+	}
+	if _, err := p.store.add(ctx, p.tx, in.session, h, row.State, reason); err != nil {
+		return err
+	}
+	in.added++
+	if h.Head {
+		in.head, in.moved = sql.Null[int64]{V: h.Visit, Valid: true}, true
+	}
+	if h.CreatedAt.After(in.newest) {
+		in.newest = h.CreatedAt
+	}
+	return nil
+}
+
+func (p *importing) check(ctx context.Context, in *incoming, row store.Row) error {
+	if row.Header.ID == "" {
+		return errors.New("it has no id")
+	}
+	if row.State != nil {
+		return store.CheckState(row.State)
+	}
+	var known bool
+	err := p.tx.row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE id = ? AND session = ?)", row.Header.ID, in.key).Scan(&known)
+	if err == nil && !known {
+		return store.ErrNoState
+	}
+	return err
+}
+
+func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (sql.Null[int64], error) {
+	if !h.Orphaned || h.Reason == nil {
+		return unknownReason(ctx, p.tx, in.session, h.Orphaned)
+	}
+	k := reasonKey{h.Reason.Kind, encodeTime(h.Reason.At), h.Reason.TargetID, h.Reason.TargetIndex}
+	number, known := in.reasons[k]
+	if !known {
+		var err error
+		if number, err = addReason(ctx, p.tx, in.session, *h.Reason); err != nil {
+			return sql.Null[int64]{}, err
+		}
+		in.reasons[k] = number
+	}
+	return sql.Null[int64]{V: number, Valid: true}, nil
+}
+
+// finish settles the heads and records of the sessions and gives the number of
+// new visits.
+func (p *importing) finish(ctx context.Context) (n int, err error) {
+	for _, in := range p.order {
+		n += in.added
+		if err := p.settle(ctx, in); err != nil {
+			return 0, fmt.Errorf("session %q: %w", in.id, err)
+		}
+	}
+	return n, nil
+}
+
+func (p *importing) settle(ctx context.Context, in *incoming) error {
+	takesRecord := in.record != nil && (!in.session.record.Valid || in.moved)
+	if !in.fresh && in.added == 0 && !takesRecord {
+		return nil
+	}
+	if in.fresh && !in.moved {
+		visits, err := load(ctx, p.tx, in.session)
+		if err != nil {
+			return err
+		}
+		in.head = visitAt(visits, visits.LastActive())
+	}
+	before := in.session.record
+	if takesRecord {
+		state, err := p.store.states.put(ctx, p.tx, in.record.State)
+		if err != nil {
+			return err
+		}
+		in.session.record, in.turn = sql.Null[int64]{V: state, Valid: true}, in.record.TurnIndex
+	}
+	if err := p.date(in); err != nil {
+		return err
+	}
+	if err := in.write(ctx, p.tx); err != nil {
+		return err
+	}
+	if before.Valid && before != in.session.record {
+		return p.store.states.drop(ctx, p.tx, before.V)
+	}
+	return nil
+}
+
+// date dates the session by its newest snapshot, or by the clock.
+func (p *importing) date(in *incoming) error {
+	updated, err := decodeTime(in.updated)
+	if err != nil {
+		return err
+	}
+	if in.newest.IsZero() {
+		in.newest = p.store.clock()
+	}
+	if in.newest.After(updated) {
+		in.updated = encodeTime(in.newest)
+	}
+	in.revision++
+	return nil
+}

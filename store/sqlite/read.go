@@ -1,0 +1,309 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// session is a row of sessions.
+type session struct {
+	key      int64
+	id       string
+	head     sql.Null[int64]
+	record   sql.Null[int64]
+	turn     int
+	updated  any
+	revision int64
+}
+
+// find gives the row of a session; the error is model.ErrNoSession.
+func find(ctx context.Context, t *tx, id string) (session, error) {
+	ss := session{id: id}
+	err := t.row(ctx, "SELECT session, head, record_state, record_turn, updated, revision FROM sessions WHERE id = ?", id).
+		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ss, model.ErrNoSession
+	}
+	return ss, err
+}
+
+// Sessions implements store.Store.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		infos, err := s.infos(ctx)
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("sqlite: list sessions: %w", err))
+			return
+		}
+		for _, info := range infos {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		infos = infos[:0]
+		rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0)
+			FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			info := model.SessionInfo{Kind: kind}
+			var updated any
+			if err := rows.Scan(&info.ID, &info.Snapshots, &info.Orphaned, &updated, &info.Head, &info.HeadIndex); err != nil {
+				return err
+			}
+			if info.UpdatedAt, err = decodeTime(updated); err != nil {
+				return err
+			}
+			infos = append(infos, info)
+		}
+		return rows.Err()
+	})
+	slices.SortFunc(infos, store.NewestFirst)
+	return infos, err
+}
+
+// Headers implements store.Store. All of them are of one moment, unless the
+// file is changed by another program while they are read: then the sequence
+// ends with ErrChanged, before anything wrong is given.
+func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		if err := s.headers(ctx, sessionID, yield); err != nil && !errors.Is(err, errStopped) {
+			yield(model.Header{}, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err))
+		}
+	}
+}
+
+// errStopped ends a reading whose consumer has had enough.
+var errStopped = errors.New("stopped")
+
+func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
+	h, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	err = h.transaction(ctx, "BEGIN", func(t *tx) error {
+		ss, err := find(ctx, t, sessionID)
+		if err != nil {
+			return err
+		}
+		return (&listing{tx: t, session: ss}).all(ctx, func(batch []model.Header) error {
+			if s.stale(h) {
+				return ErrChanged
+			}
+			for i := range batch {
+				if !yield(batch[i], nil) {
+					return errStopped
+				}
+			}
+			return nil
+		})
+	})
+	return errors.Join(err, s.release(h))
+}
+
+// Tail implements store.Tailer.
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, more bool, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		ss, err := find(ctx, t, sessionID)
+		if err != nil {
+			return err
+		}
+		headers, more, err = (&listing{tx: t, session: ss}).tail(ctx, max(n, 0))
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
+	}
+	return headers, more, nil
+}
+
+// State implements store.Store.
+func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		ss, err := find(ctx, t, ref.Session)
+		if err != nil {
+			return err
+		}
+		state, err = s.stateOf(ctx, t, ss, ref)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: read state %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return state, nil
+}
+
+// stateOf gives the state of a snapshot; nothing tells the visits of one id
+// apart but that they have to be there.
+func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) ([]byte, error) {
+	var key int64
+	err := t.row(ctx, "SELECT state FROM visits WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, model.ErrNoSnapshot
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.states.get(ctx, t, key)
+}
+
+// Get implements model.Store.
+func (s *Store) Get(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], err error) {
+	err = s.read(ctx, func(t *tx) error {
+		ss, err := find(ctx, t, sessionID)
+		if errors.Is(err, model.ErrNoSession) {
+			return nil
+		}
+		if err != nil || !ss.record.Valid {
+			return err
+		}
+		data, err = s.data(ctx, t, ss)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: get session %q: %w", sessionID, err)
+	}
+	return data, nil
+}
+
+func (s *Store) data(ctx context.Context, t *tx, ss session) (*model.Data[json.RawMessage], error) {
+	state, err := s.states.get(ctx, t, ss.record.V)
+	if err != nil {
+		return nil, err
+	}
+	data := &model.Data[json.RawMessage]{ID: ss.id, State: state, TurnIndex: ss.turn}
+	if !ss.head.Valid {
+		return data, nil
+	}
+	h, err := (&listing{tx: t, session: ss}).one(ctx, ss.head.V)
+	if err != nil {
+		return nil, err
+	}
+	if state, err = s.stateOf(ctx, t, ss, h.Ref()); err != nil {
+		return nil, err
+	}
+	data.LastSnapshot = store.Snapshot(h, state)
+	return data, nil
+}
+
+// GetSnapshot implements model.Store.
+func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *model.Snapshot[json.RawMessage], err error) {
+	err = s.read(ctx, func(t *tx) error {
+		holders, err := holders(ctx, t, snapshotID)
+		switch {
+		case err != nil || len(holders) == 0:
+			return err
+		case len(holders) > 1:
+			return &model.AmbiguousError{ID: snapshotID, Candidates: holders}
+		}
+		snapshot, err = s.row(ctx, t, holders[0], snapshotID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: get snapshot %q: %w", snapshotID, err)
+	}
+	return snapshot, nil
+}
+
+// holders gives the ids of the sessions that hold a snapshot, in order.
+func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
+	rows, err := t.rows(ctx, "SELECT id FROM sessions WHERE session IN (SELECT session FROM visits WHERE id = ?) ORDER BY id", snapshotID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// GetSnapshotIn implements store.Scoped.
+func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (snapshot *model.Snapshot[json.RawMessage], err error) {
+	err = s.read(ctx, func(t *tx) error {
+		snapshot, err = s.row(ctx, t, sessionID, snapshotID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: get snapshot %q of session %q: %w", snapshotID, sessionID, err)
+	}
+	return snapshot, nil
+}
+
+// row gives the first visit of an id, which is its row (rule 3), or nil. It is
+// active when any of its visits is (rule 4).
+func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
+	ss, err := find(ctx, t, sessionID)
+	if errors.Is(err, model.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var first sql.Null[int64]
+	var orphaned sql.Null[bool]
+	err = t.row(ctx, "SELECT min(visit), count(*) = count(reason) FROM visits WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
+	if err != nil || !first.Valid {
+		return nil, err
+	}
+	h, err := (&listing{tx: t, session: ss}).one(ctx, first.V)
+	if err != nil {
+		return nil, err
+	}
+	h.Orphaned = orphaned.V
+	state, err := s.stateOf(ctx, t, ss, h.Ref())
+	if err != nil {
+		return nil, err
+	}
+	return store.Snapshot(h, state), nil
+}
+
+// ListSnapshots implements model.Store. An unknown session has none.
+func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) (list []*model.Snapshot[json.RawMessage], err error) {
+	err = s.read(ctx, func(t *tx) error {
+		list = nil
+		ss, err := find(ctx, t, sessionID)
+		if errors.Is(err, model.ErrNoSession) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		visits, err := load(ctx, t, ss)
+		if err != nil {
+			return err
+		}
+		for _, h := range visits.Rows(includeOrphaned) {
+			state, err := s.stateOf(ctx, t, ss, h.Ref())
+			if err != nil {
+				return fmt.Errorf("snapshot %q: %w", h.ID, err)
+			}
+			list = append(list, store.Snapshot(h, state))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,156 @@
+// Package sqlite is Hindcast's own store: one SQLite file, for agents written
+// in Go and for keeping what was imported. It is pure Go.
+//
+// The package may not know how anything is shown. Reading never writes: not a
+// byte of the file nor of its directory changes before the first Save, Apply
+// or Import.
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"hindcast/store"
+)
+
+const kind = "sqlite"
+
+var (
+	// ErrNotSQLite: the file is no SQLite database.
+	ErrNotSQLite = errors.New("not a SQLite database")
+	// ErrForeign: the file is a SQLite database of another program.
+	ErrForeign = errors.New("a SQLite database, but not a Hindcast store")
+	// ErrNewer: the store was written by a newer version of the program.
+	ErrNewer = errors.New("the store's schema is newer than this program")
+	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
+	// -wal without its -shm) that SQLite can only settle by writing.
+	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
+	// ErrChanged: another program wrote to the file while it was read; read
+	// again.
+	ErrChanged = errors.New("the store changed while it was read")
+	// ErrReadBack: what was written did not read back as planned, so that
+	// nothing was kept.
+	ErrReadBack = errors.New("the store does not read back as planned")
+)
+
+// Kind describes the sqlite store.
+func Kind() store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Recognise: recognise,
+		Open:      func(ctx context.Context, path string) (store.Store, error) { return Open(ctx, path) },
+	}
+}
+
+// recognise asks SQLite itself: a descriptor of our own on the file would,
+// when closed, drop the locks that this process holds on it.
+func recognise(ctx context.Context, path string) (string, bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", false, err
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return "", false, nil
+	}
+	s, err := Open(ctx, path)
+	switch {
+	case err == nil:
+		return "a SQLite database with Hindcast's application id", true, s.Close()
+	case errors.Is(err, ErrNotSQLite), errors.Is(err, ErrForeign):
+		return "", false, nil
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrUnsettled):
+		// It is one; Open says what is in the way.
+		return err.Error(), true, nil
+	}
+	return "", false, err
+}
+
+// Store is an open file. It has every capability of the port and is a
+// model.Store of raw JSON states. It is safe for concurrent use, by several
+// programs at once too. Use Open or Create.
+type Store struct {
+	path   string
+	now    func() time.Time
+	states codec
+
+	// writing lets one write at a time in, and a context give up waiting.
+	writing chan struct{}
+
+	mu     sync.Mutex
+	handle *handle
+	closed bool
+}
+
+var (
+	_ store.Tailer   = (*Store)(nil)
+	_ store.Restorer = (*Store)(nil)
+	_ store.Forker   = (*Store)(nil)
+	_ store.Undoer   = (*Store)(nil)
+	_ store.Importer = (*Store)(nil)
+	_ store.Recorder = (*Store)(nil)
+
+	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+)
+
+// An Option changes how Open and Create make a Store.
+type Option func(*Store)
+
+// WithClock sets where the store takes the time from, instead of time.Now.
+func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
+
+// Open opens the store in a file, which must exist; it writes nothing. The
+// errors are fs.ErrNotExist, fs.ErrPermission, ErrNotSQLite, ErrForeign,
+// ErrNewer and ErrUnsettled.
+func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
+	s := newStore(path, options)
+	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
+		return nil, fmt.Errorf("sqlite: open %q: %w", path, errors.Join(err, s.Close()))
+	}
+	return s, nil
+}
+
+// Create makes the store in a new file, or in an empty one. The error is
+// fs.ErrExist where there is something already.
+func Create(ctx context.Context, path string, options ...Option) (*Store, error) {
+	if err := create(ctx, path); err != nil {
+		return nil, fmt.Errorf("sqlite: create %q: %w", path, err)
+	}
+	return Open(ctx, path, options...)
+}
+
+func newStore(path string, options []Option) *Store {
+	s := &Store{path: path, now: time.Now, writing: make(chan struct{}, 1), states: newCodec()}
+	for _, o := range options {
+		o(s)
+	}
+	return s
+}
+
+// Kind gives "sqlite".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the path that was opened.
+func (s *Store) Address() string { return s.path }
+
+// Close lets go of the file. A sequence that is still running ends first.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	h := s.handle
+	s.handle, s.closed = nil, true
+	s.mu.Unlock()
+	if err := s.retire(h); err != nil {
+		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
+	}
+	return nil
+}
+
+// clock gives the time as it is kept.
+func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
+
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)

@@ -1,0 +1,321 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Save implements model.Store. The last snapshot becomes the session's head;
+// one that the session does not hold yet is kept, as SaveSnapshot does.
+func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[json.RawMessage]) error {
+	err := store.CheckData(sessionID, data)
+	if err == nil {
+		err = s.update(ctx, func(t *tx) error { return s.save(ctx, t, sessionID, data) })
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: save session %q: %w", sessionID, err)
+	}
+	return nil
+}
+
+func (s *Store) save(ctx context.Context, t *tx, sessionID string, data *model.Data[json.RawMessage]) error {
+	ss, err := findOrMake(ctx, t, sessionID)
+	if err != nil {
+		return err
+	}
+	if data.LastSnapshot != nil {
+		visit, _, err := s.visit(ctx, t, ss, data.LastSnapshot)
+		if err != nil {
+			return err
+		}
+		ss.head = sql.Null[int64]{V: visit, Valid: true}
+	}
+	before := ss.record
+	state, err := s.states.put(ctx, t, data.State)
+	if err != nil {
+		return err
+	}
+	ss.record, ss.turn = sql.Null[int64]{V: state, Valid: true}, data.TurnIndex
+	if err := s.touch(ctx, t, ss); err != nil {
+		return err
+	}
+	if before.Valid && before.V != state {
+		return s.states.drop(ctx, t, before.V)
+	}
+	return nil
+}
+
+// SaveSnapshot implements model.Store. The snapshot becomes the session's head
+// unless it is marked as orphaned. The errors are store.ErrIDMismatch,
+// store.ErrNotJSON and store.ErrTime.
+func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
+	if snapshot == nil {
+		return errors.New("sqlite: save snapshot: there is none")
+	}
+	err := s.update(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
+	if err != nil {
+		return fmt.Errorf("sqlite: save snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
+	}
+	return nil
+}
+
+func (s *Store) saveSnapshot(ctx context.Context, t *tx, snapshot *model.Snapshot[json.RawMessage]) error {
+	ss, err := findOrMake(ctx, t, snapshot.SessionID)
+	if err != nil {
+		return err
+	}
+	visit, isNew, err := s.visit(ctx, t, ss, snapshot)
+	if err != nil || !isNew {
+		return err
+	}
+	if !snapshot.Orphaned {
+		ss.head = sql.Null[int64]{V: visit, Valid: true}
+	}
+	return s.touch(ctx, t, ss)
+}
+
+// InvalidateSnapshotsAfter implements model.Store. The visits that it orphans
+// say that they were left by a restore, and a head among them gives way to the
+// last visit that is still active.
+func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
+	err := s.update(ctx, func(t *tx) error { return s.invalidate(ctx, t, sessionID, afterIndex) })
+	if err != nil {
+		return fmt.Errorf("sqlite: invalidate snapshots of session %q after #%d: %w", sessionID, afterIndex, err)
+	}
+	return nil
+}
+
+func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIndex int) error {
+	ss, err := find(ctx, t, sessionID)
+	if errors.Is(err, model.ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	visits, err := load(ctx, t, ss)
+	if err != nil {
+		return err
+	}
+	positions, target := visits.After(afterIndex)
+	if len(positions) == 0 {
+		return nil
+	}
+	reason, err := addReason(ctx, t, ss, model.Reason{Kind: model.ReasonRestore, At: s.clock(), TargetID: target, TargetIndex: afterIndex})
+	if err != nil {
+		return err
+	}
+	if err := orphan(ctx, t, ss, visits, positions, reason); err != nil {
+		return err
+	}
+	for _, i := range positions {
+		visits.Headers[i].Orphaned = true
+	}
+	if visits.Head >= 0 && visits.Headers[visits.Head].Orphaned {
+		ss.head = visitAt(visits, visits.LastActive())
+	}
+	return s.touch(ctx, t, ss)
+}
+
+// visitAt gives the number of the visit at a position, null for -1.
+func visitAt(v *store.Visits, i int) sql.Null[int64] {
+	if i < 0 {
+		return sql.Null[int64]{}
+	}
+	return sql.Null[int64]{V: v.Headers[i].Visit, Valid: true}
+}
+
+func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
+	ss, err := find(ctx, t, id)
+	if !errors.Is(err, model.ErrNoSession) {
+		return ss, err
+	}
+	result, err := t.exec(ctx, "INSERT INTO sessions (id) VALUES (?)", id)
+	if err != nil {
+		return ss, err
+	}
+	ss.key, err = result.LastInsertId()
+	return ss, err
+}
+
+// touch writes a session's head and record and notes the change.
+func (s *Store) touch(ctx context.Context, t *tx, ss session) error {
+	ss.updated = encodeTime(s.clock())
+	ss.revision++
+	return ss.write(ctx, t)
+}
+
+// write writes the row of a session as it is.
+func (ss session) write(ctx context.Context, t *tx) error {
+	_, err := t.exec(ctx, "UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ? WHERE session = ?",
+		ss.head, ss.record, ss.turn, ss.updated, ss.revision, ss.key)
+	return err
+}
+
+// visit records a visit of the snapshot and gives its number; a visit that
+// tells of the same event, and stands as the snapshot does, is there already.
+func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Snapshot[json.RawMessage]) (visit int64, isNew bool, err error) {
+	h, err := store.Header(snapshot)
+	if err != nil {
+		return 0, false, err
+	}
+	l := listing{tx: t, session: ss}
+	same, err := l.gather(ctx, "WHERE id = ? AND session = ? AND idx = ?", h.ID, ss.key, h.Index)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, row := range same {
+		have, err := l.complete(ctx, row)
+		if err != nil {
+			return 0, false, err
+		}
+		if store.SameVisit(&have, &h) && have.Orphaned == h.Orphaned {
+			return have.Visit, false, nil
+		}
+	}
+	have, err := s.stateOf(ctx, t, ss, model.Ref{ID: h.ID})
+	if err != nil && !errors.Is(err, model.ErrNoSnapshot) {
+		return 0, false, err
+	}
+	if err := store.CheckSnapshot(snapshot, have); err != nil {
+		return 0, false, err
+	}
+	if h.ParentVisit, err = parentOf(ctx, t, ss, h.ParentID); err != nil {
+		return 0, false, err
+	}
+	reason, err := unknownReason(ctx, t, ss, h.Orphaned)
+	if err != nil {
+		return 0, false, err
+	}
+	visit, err = s.add(ctx, t, ss, h, snapshot.State, reason)
+	return visit, true, err
+}
+
+// parentOf gives the visit that a new one with that parent follows, by the
+// rule of store.Visits.ParentOf.
+func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit int64, err error) {
+	if parentID == "" {
+		return 0, nil
+	}
+	err = t.row(ctx, `SELECT visit FROM visits WHERE id = ? AND session = ?
+		ORDER BY visit IS ? DESC, reason IS NULL DESC, visit DESC LIMIT 1`, parentID, ss.key, ss.head).Scan(&visit)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return visit, err
+}
+
+// add records a visit under the next number, or under its own if it has one,
+// with the number of the reason for which it is off the active path. state is
+// what the snapshot holds; it is not looked at when the session has the id.
+func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state []byte, reason sql.Null[int64]) (visit int64, err error) {
+	if h.Visit == 0 {
+		if err := t.row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
+			return 0, err
+		}
+	}
+	var key int64
+	err = t.row(ctx, "SELECT state, size FROM visits WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
+	if errors.Is(err, sql.ErrNoRows) {
+		h.Size = int64(len(state))
+		key, err = s.states.put(ctx, t, state)
+	}
+	if err != nil {
+		return 0, err
+	}
+	parentID, err := s.parentID(ctx, t, ss, &h)
+	if err != nil {
+		return 0, err
+	}
+	more, err := extraOf(&h)
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
+		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), key, h.Size, reason, more)
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
+	return h.Visit, err
+}
+
+// parentID gives what the column of that name holds: the id of the parent,
+// null where it is the id of the parent visit.
+func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header) (any, error) {
+	if h.ParentVisit == 0 {
+		if h.ParentID == "" {
+			return nil, nil
+		}
+		return h.ParentID, nil
+	}
+	var id string
+	err := t.row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", ss.key, h.ParentVisit).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return h.ParentID, nil
+	case err != nil:
+		return nil, err
+	case id != h.ParentID:
+		return h.ParentID, nil
+	}
+	return nil, nil
+}
+
+// unknownReason gives the reason of a visit of which nothing tells why it is
+// off the active path; null for one that is on it.
+func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.Null[int64], error) {
+	if !orphaned {
+		return sql.Null[int64]{}, nil
+	}
+	_, err := t.exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, target_id, target_index) VALUES (?, ?, 0, '', 0)", ss.key, noReason)
+	return sql.Null[int64]{V: noReason, Valid: true}, err
+}
+
+// addReason keeps a reason and gives its number, which is its own even if the
+// session has another that says the same: an undo tells them apart.
+func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number int64, err error) {
+	if err := t.row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
+		return 0, err
+	}
+	_, err = t.exec(ctx, "INSERT INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
+		ss.key, number, int64(r.Kind), encodeTime(r.At), r.TargetID, r.TargetIndex)
+	return number, err
+}
+
+func extraOf(h *model.Header) (any, error) {
+	more := extra{EventName: h.EventName, Position: h.Position, Title: h.Title, Marks: h.Marks}
+	if more == (extra{}) {
+		return nil, nil
+	}
+	text, err := json.Marshal(more)
+	return string(text), err
+}
+
+// orphan gives the visits at some positions a reason to be off the active
+// path, a run of neighbours at a time.
+func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions []int, reason int64) error {
+	sorted := slices.Sorted(slices.Values(positions))
+	for first := 0; first < len(sorted); {
+		last := first
+		for last+1 < len(sorted) && sorted[last+1] == sorted[last]+1 {
+			last++
+		}
+		_, err := t.exec(ctx, "UPDATE visits SET reason = ? WHERE session = ? AND visit BETWEEN ? AND ?",
+			reason, ss.key, v.Headers[sorted[first]].Visit, v.Headers[sorted[last]].Visit)
+		if err != nil {
+			return err
+		}
+		first = last + 1
+	}
+	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ? WHERE session = ?", len(positions), ss.key)
+	return err
+}
