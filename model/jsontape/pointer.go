@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Find gives the member of the object n whose decoded key is key, the last one
@@ -28,6 +29,9 @@ func (t *Tape) hasKey(n Node, key string) bool {
 		rest := t.data[v.key+1:]
 		if len(rest) > len(key) && rest[len(key)] == '"' && string(rest[:len(key)]) == key {
 			return true
+		}
+		if !strings.ContainsRune(key, utf8.RuneError) {
+			return false // only invalid UTF-8 decodes to another spelling, and that with U+FFFD
 		}
 	}
 	return t.Key(n) == key
