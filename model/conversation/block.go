@@ -1,0 +1,274 @@
+package conversation
+
+import (
+	"iter"
+
+	"hindcast/model/jsontape"
+)
+
+// Block is one piece of a message: a text, a tool call, a picture.
+type Block struct {
+	Kind BlockKind
+	// Status is how a tool ended; NoStatus for any other block.
+	Status Status
+	// Interrupted says that the framework stopped before this tool call to ask
+	// somebody (Genkit's metadata.interrupt).
+	Interrupted bool
+	// Node is the whole block as it stands in the message.
+	Node Node
+	// Body is what the block is about: the string of a text, a tool's input
+	// or its results, the source of a picture; -1 where there is nothing.
+	Body Node
+	// Name names the tool, the document or, for a picture and its like, the
+	// format; -1 where there is none.
+	Name Node
+	// ID joins a tool call and its result; -1 where there is none.
+	ID Node
+	// Pair is the number of the result of a tool call, or of the call of a
+	// result, for [Conversation.Block]; -1 where there is none.
+	Pair int32
+}
+
+// BlockKind is what a block is.
+type BlockKind uint8
+
+// The kinds of block.
+const (
+	// Unknown is a block of a shape that is not known here.
+	Unknown BlockKind = iota
+	Text
+	ToolCall
+	ToolResult
+	// Reasoning is what the model thought; its Body is the text, or the
+	// encrypted bytes where the provider hides it.
+	Reasoning
+	Image
+	Document
+	Video
+	Audio
+	// Media is Genkit's part for files of any type.
+	Media
+	// Citations is a text with its sources.
+	Citations
+	// CachePoint marks where a provider may cache the prompt.
+	CachePoint
+	// Guard is a text for a guardrail.
+	Guard
+	// JSON is a value, as tools give it.
+	JSON
+)
+
+var kindNames = [...]string{"unknown block", "text", "tool call", "tool result", "reasoning", "image", "document",
+	"video", "audio", "media", "citations", "cache point", "guard content", "json"}
+
+// String gives the kind in words for people.
+func (k BlockKind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return kindNames[Unknown]
+}
+
+// Status is how a tool ended.
+type Status uint8
+
+// The states of a tool's result.
+const (
+	// NoStatus: the framework records none, or the block is no tool result.
+	NoStatus Status = iota
+	OK
+	Failed
+)
+
+// newBlock gives a block of the node with nothing known about it.
+func newBlock(n Node) Block {
+	return Block{Node: n, Body: n, Name: jsontape.None, ID: jsontape.None, Pair: -1}
+}
+
+// Parts gives the blocks inside a tool result, a citation or anything else
+// that nests: texts, values, pictures. They are read while they are asked for,
+// and have no pairs. A body that holds no blocks is one block itself.
+func (c *Conversation) Parts(b *Block) iter.Seq[Block] {
+	return func(yield func(Block) bool) {
+		t := c.tape
+		switch {
+		case b.Body < 0:
+			return
+		case t.Kind(b.Body) != jsontape.Array || !startsWithBlock(t, b.Body):
+			yield(value(t, b.Body))
+			return
+		}
+		for n := t.First(b.Body); n >= 0; n = t.Next(n) {
+			for part := range blocksOf(t, n) {
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// startsWithBlock tells a list of blocks from an array that a tool gave.
+func startsWithBlock(t *jsontape.Tape, list Node) bool {
+	first := t.First(list)
+	if !isKind(t, first, jsontape.Object) {
+		return false
+	}
+	for part := range blocksOf(t, first) {
+		return part.Kind != Unknown
+	}
+	return false
+}
+
+// value gives a node as a block of its own.
+func value(t *jsontape.Tape, n Node) Block {
+	b := newBlock(n)
+	b.Kind = JSON
+	if t.Kind(n) == jsontape.String {
+		b.Kind = Text
+	}
+	return b
+}
+
+// blocksOf gives the blocks that an element of a content list holds: one for
+// each key that a known framework uses, and never none. Strands and Genkit
+// write one such key for each block; Genkit may add metadata.
+func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
+	return func(yield func(Block, traits) bool) {
+		if t.Kind(n) == jsontape.String {
+			yield(value(t, n), 0)
+			return
+		}
+		if b, ok := typed(t, n); ok {
+			yield(b, 0)
+			return
+		}
+		some := false
+		if t.Kind(n) == jsontape.Object {
+			for c := t.First(n); c >= 0; c = t.Next(c) {
+				b, marks := member(t, n, c)
+				if b.Kind == Unknown {
+					continue
+				}
+				some = true
+				if !yield(b, marks) {
+					return
+				}
+			}
+		}
+		if !some {
+			yield(newBlock(n), 0)
+		}
+	}
+}
+
+// typed reads the blocks that say in "type" what they are and whose keys alone
+// do not tell: those of Anthropic's messages.
+func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
+	kind := find(t, n, "type")
+	b = newBlock(n)
+	switch {
+	case kind < 0:
+		return b, false
+	case isText(t, kind, "tool_use"):
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), t.Find(n, "input")
+	case isText(t, kind, "tool_result"):
+		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "tool_use_id"), t.Find(n, "content")
+		if isKind(t, t.Find(n, "is_error"), jsontape.True) {
+			b.Status = Failed
+		}
+	default:
+		return b, false
+	}
+	return b, true
+}
+
+// member reads the member c of the block n; the result is Unknown unless its
+// key is one of a known framework. Strands: types/content.py of the Python SDK
+// and the content blocks of @strands-agents/sdk. Genkit: partSchema of ai.
+func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
+	b = newBlock(n)
+	b.Body = c
+	if t.Kind(c) == jsontape.Object {
+		marks = b.object(t, c)
+		return b, marks
+	}
+	switch t.Key(c) {
+	case "text":
+		if t.Kind(c) == jsontape.String {
+			b.Kind = Text
+		}
+	case "reasoning":
+		b.Kind, marks = Reasoning, traitGenkit
+	case "json", "data":
+		b.Kind = JSON
+	}
+	return b, marks
+}
+
+// object reads a member of a block that is an object.
+func (b *Block) object(t *jsontape.Tape, c Node) traits {
+	switch key := t.Key(c); key {
+	case "toolUse":
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "toolUseId"), t.Find(c, "name"), t.Find(c, "input")
+		return traitStrands
+	case "toolResult":
+		b.toolResult(t, c)
+		return traitStrands
+	case "toolRequest":
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "ref"), t.Find(c, "name"), t.Find(c, "input")
+		b.Interrupted = find(t, t.Find(b.Node, "metadata"), "interrupt") >= 0
+		return traitGenkit
+	case "toolResponse":
+		b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(c, "ref"), t.Find(c, "name"), t.Find(c, "output")
+		return traitGenkit
+	case "reasoningContent":
+		b.Kind = Reasoning
+		if b.Body = find(t, t.Find(c, "reasoningText"), "text"); b.Body < 0 {
+			b.Body = t.Find(c, "redactedContent")
+		}
+		return traitPython
+	case "reasoning":
+		b.Kind = Reasoning
+		if b.Body = t.Find(c, "text"); b.Body < 0 {
+			b.Body = t.Find(c, "redactedContent")
+		}
+		return traitTypeScript
+	case "image", "document", "video", "audio":
+		b.Kind = fileKinds[key]
+		b.Name, b.Body = t.Find(c, "format"), t.Find(c, "source")
+	case "media":
+		b.Kind, b.Name, b.Body = Media, t.Find(c, "contentType"), t.Find(c, "url")
+		return traitGenkit
+	case "image_url":
+		b.Kind, b.Body = Image, t.Find(c, "url")
+		return traitOpenAI
+	case "citationsContent":
+		b.Kind, b.Body = Citations, t.Find(c, "content")
+		return traitPython
+	case "citations":
+		b.Kind, b.Body = Citations, t.Find(c, "content")
+		return traitTypeScript
+	case "cachePoint":
+		b.Kind = CachePoint
+	case "guardContent":
+		b.Kind, b.Body = Guard, find(t, t.Find(c, "text"), "text")
+	case "json", "data":
+		b.Kind = JSON
+	}
+	return 0
+}
+
+// fileKinds are the blocks that Strands writes as {format, source}.
+var fileKinds = map[string]BlockKind{"image": Image, "document": Document, "video": Video, "audio": Audio}
+
+// toolResult reads what Strands writes below "toolResult".
+func (b *Block) toolResult(t *jsontape.Tape, c Node) {
+	b.Kind, b.ID, b.Body = ToolResult, t.Find(c, "toolUseId"), t.Find(c, "content")
+	switch status := t.Find(c, "status"); {
+	case isText(t, status, "success"):
+		b.Status = OK
+	case isText(t, status, "error"):
+		b.Status = Failed
+	}
+}

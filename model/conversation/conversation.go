@@ -1,0 +1,176 @@
+// Package conversation reads the messages inside a state: who said what, which
+// tools were called and what they answered, where the conversation stands, and
+// what a framework does when it goes on from there.
+//
+// The messages are found and read by their shape, never by a declared type,
+// because a state is whatever an agent kept. Four shapes are known: Strands for
+// Python and for TypeScript, Genkit, and the {role, content, tool_calls} of
+// OpenAI. What fits none of them is kept and called what it is.
+//
+// A Conversation refers to nodes of the state's tape and copies nothing, so
+// that reading 100 MB of messages costs a walk over them and no second copy.
+// Every text that comes out of it is untrusted.
+//
+// The package may not know where a state comes from or how it is drawn:
+// standard library and model only, no I/O.
+package conversation
+
+import (
+	"sort"
+
+	"hindcast/model/jsontape"
+)
+
+// Node is a position on the tape of the state.
+type Node = jsontape.Node
+
+// Conversation is the messages of one state. It never changes after [Decode]
+// and is safe for concurrent use. The methods that take a number panic, as a
+// slice does, when it is out of range.
+type Conversation struct {
+	tape     *jsontape.Tape
+	list     Node
+	messages []Message
+	blocks   []Block
+	traits   traits
+	pause    pause
+}
+
+// Message is one message. Its blocks are those of [Conversation.Blocks].
+type Message struct {
+	// Node is the element of the list of messages; for one that the framework
+	// keeps outside the list, the message there.
+	Node Node
+	Role Role
+	// Held says that the message is not in the list but in the interrupt
+	// state, where the framework keeps what it will go on with.
+	Held bool
+	// Redacted says that the content was replaced by the framework on purpose.
+	Redacted bool
+
+	first, end int32
+}
+
+// Role is who speaks.
+type Role uint8
+
+// The roles. The framework's own word is [Conversation.RoleText].
+const (
+	// UnknownRole: the message has no role, or one that no known framework has.
+	UnknownRole Role = iota
+	User
+	// Assistant is the model; Genkit calls it "model".
+	Assistant
+	// Tool carries tool results, in Genkit and in OpenAI's shape.
+	Tool
+	System
+)
+
+var roleNames = [...]string{"unknown", "user", "assistant", "tool", "system"}
+
+// String gives the role in one word for people.
+func (r Role) String() string {
+	if int(r) < len(roleNames) {
+		return roleNames[r]
+	}
+	return roleNames[UnknownRole]
+}
+
+// Decode finds the messages of a state and reads them. A state that holds none
+// gives a Conversation of length 0. Decode takes any tape, one of
+// [jsontape.Prefix] included, in time linear in the number of its blocks.
+func Decode(t *jsontape.Tape) *Conversation {
+	c := &Conversation{tape: t, list: findMessages(t)}
+	c.noteState()
+	if c.list >= 0 {
+		for n := t.First(c.list); n >= 0; n = t.Next(n) {
+			c.message(n)
+		}
+	}
+	c.readPause()
+	c.pair()
+	return c
+}
+
+// Tape gives the tape that the conversation was read from.
+func (c *Conversation) Tape() *jsontape.Tape { return c.tape }
+
+// List gives the array of the messages, or -1 when the state has none.
+func (c *Conversation) List() Node { return c.list }
+
+// Len gives the number of messages, held ones included.
+func (c *Conversation) Len() int { return len(c.messages) }
+
+// Message gives message m, from 0.
+func (c *Conversation) Message(m int) Message { return c.messages[m] }
+
+// Blocks gives the blocks of message m. The caller may not write to them.
+func (c *Conversation) Blocks(m int) []Block {
+	v := &c.messages[m]
+	return c.blocks[v.first:v.end:v.end]
+}
+
+// FirstBlock gives the number, for [Conversation.Block], of the first block of
+// message m; m may be [Conversation.Len], which gives the number of blocks.
+func (c *Conversation) FirstBlock(m int) int {
+	if m == len(c.messages) {
+		return len(c.blocks)
+	}
+	return int(c.messages[m].first)
+}
+
+// Block gives block b of the whole conversation, from 0.
+func (c *Conversation) Block(b int) *Block { return &c.blocks[b] }
+
+// BlockLen gives the number of blocks.
+func (c *Conversation) BlockLen() int { return len(c.blocks) }
+
+// MessageOf gives the message that block b is in.
+func (c *Conversation) MessageOf(b int) int {
+	return sort.Search(len(c.messages), func(m int) bool { return int(c.messages[m].end) > b })
+}
+
+// Find gives the message whose element the node is or is inside of, or -1.
+// Held messages are not found: they are not elements of the list.
+func (c *Conversation) Find(n Node) int {
+	if c.list < 0 || n <= c.list || n >= c.tape.End(c.list) {
+		return -1
+	}
+	listed := sort.Search(len(c.messages), func(m int) bool {
+		return c.messages[m].Held || c.messages[m].Node > n
+	})
+	return listed - 1
+}
+
+// RoleText gives the role of message m in the framework's own word, untrusted
+// and at most 40 bytes long; "" where there is none.
+func (c *Conversation) RoleText(m int) string {
+	n := find(c.tape, unwrap(c.tape, c.messages[m].Node), "role")
+	if n < 0 {
+		return ""
+	}
+	return string(c.tape.AppendText(nil, n, 40))
+}
+
+// find is Tape.Find for a node that may be None.
+func find(t *jsontape.Tape, n Node, key string) Node {
+	if n < 0 {
+		return jsontape.None
+	}
+	return t.Find(n, key)
+}
+
+// isText reports whether n is a string that reads exactly so. It looks at no
+// more of the string than that takes.
+func isText(t *jsontape.Tape, n Node, want string) bool {
+	if n < 0 || t.Kind(n) != jsontape.String {
+		return false
+	}
+	var buf [64]byte
+	return string(t.AppendText(buf[:0], n, len(want)+1)) == want
+}
+
+// isKind reports whether n is there and of the kind.
+func isKind(t *jsontape.Tape, n Node, kind jsontape.Kind) bool {
+	return n >= 0 && t.Kind(n) == kind
+}

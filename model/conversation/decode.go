@@ -1,0 +1,142 @@
+package conversation
+
+import "hindcast/model/jsontape"
+
+// message reads one element of the list.
+func (c *Conversation) message(n Node) {
+	t := c.tape
+	m := unwrap(t, n)
+	c.begin(Message{
+		Node:     n,
+		Role:     c.role(find(t, m, "role")),
+		Redacted: isKind(t, find(t, n, "redact_message"), jsontape.Object),
+	})
+	if !isKind(t, m, jsontape.Object) {
+		c.add(newBlock(m))
+		return
+	}
+	c.noteMessage(m)
+	content := t.Find(m, "content")
+	switch {
+	case t.Find(m, "tool_call_id") >= 0:
+		b := newBlock(m)
+		b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(m, "tool_call_id"), t.Find(m, "name"), content
+		c.add(b)
+		c.traits |= traitOpenAI
+	case isKind(t, content, jsontape.Array):
+		for n := t.First(content); n >= 0; n = t.Next(n) {
+			c.content(n)
+		}
+	case isKind(t, content, jsontape.String):
+		c.add(value(t, content))
+		c.traits |= traitOpenAI
+	case content >= 0 && t.Kind(content) != jsontape.Null:
+		c.content(content)
+	}
+	if calls := t.Find(m, "tool_calls"); isKind(t, calls, jsontape.Array) {
+		c.traits |= traitOpenAI
+		for n := t.First(calls); n >= 0; n = t.Next(n) {
+			c.functionCall(n)
+		}
+	}
+	if last := &c.messages[len(c.messages)-1]; last.first == last.end && !isMessage(t, m) {
+		c.add(newBlock(m))
+	}
+}
+
+// begin starts a message, and add gives it its blocks.
+func (c *Conversation) begin(m Message) {
+	m.first = int32(len(c.blocks))
+	m.end = m.first
+	c.messages = append(c.messages, m)
+}
+
+func (c *Conversation) add(b Block) {
+	c.blocks = append(c.blocks, b)
+	c.messages[len(c.messages)-1].end = int32(len(c.blocks))
+}
+
+func (c *Conversation) role(n Node) Role {
+	switch t := c.tape; {
+	case isText(t, n, "user"):
+		return User
+	case isText(t, n, "assistant"):
+		return Assistant
+	case isText(t, n, "model"):
+		c.traits |= traitGenkit
+		return Assistant
+	case isText(t, n, "tool"):
+		return Tool
+	case isText(t, n, "system"), isText(t, n, "developer"):
+		return System
+	}
+	return UnknownRole
+}
+
+// content reads one element of a content list.
+func (c *Conversation) content(n Node) {
+	for b, marks := range blocksOf(c.tape, n) {
+		c.traits |= marks
+		c.add(b)
+	}
+}
+
+// functionCall reads an element of OpenAI's tool_calls.
+func (c *Conversation) functionCall(n Node) {
+	t := c.tape
+	b := newBlock(n)
+	if f := find(t, n, "function"); isKind(t, f, jsontape.Object) {
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(f, "name"), t.Find(f, "arguments")
+	}
+	c.add(b)
+}
+
+// pair joins tool calls with their results: by id, and where there is none (a
+// ref is optional in Genkit) by name with the oldest call that waits for one.
+// The first result of a call counts; a second one has no pair.
+func (c *Conversation) pair() {
+	byID := make(map[string]int32)
+	var waiting []int32 // calls without an id
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		switch {
+		case b.Kind == ToolCall && b.ID >= 0:
+			byID[string(c.tape.Raw(b.ID))] = int32(i)
+		case b.Kind == ToolCall:
+			waiting = append(waiting, int32(i))
+		case b.Kind == ToolResult && b.ID >= 0:
+			if call, ok := byID[string(c.tape.Raw(b.ID))]; ok && c.blocks[call].Pair < 0 {
+				c.join(call, int32(i))
+			}
+		case b.Kind == ToolResult:
+			if call := c.takeWaiting(&waiting, b); call >= 0 {
+				c.join(call, int32(i))
+			}
+		}
+	}
+}
+
+func (c *Conversation) join(call, result int32) {
+	c.blocks[call].Pair, c.blocks[result].Pair = result, call
+}
+
+// maxWaiting bounds the search among calls that have no id.
+const maxWaiting = 100
+
+func (c *Conversation) takeWaiting(waiting *[]int32, result *Block) int32 {
+	list := *waiting
+	if len(list) > maxWaiting {
+		list = list[len(list)-maxWaiting:]
+	}
+	for i, call := range list {
+		if c.sameName(&c.blocks[call], result) {
+			*waiting = append(list[:i], list[i+1:]...)
+			return call
+		}
+	}
+	return -1
+}
+
+func (c *Conversation) sameName(a, b *Block) bool {
+	return a.Name >= 0 && b.Name >= 0 && string(c.tape.Raw(a.Name)) == string(c.tape.Raw(b.Name))
+}

@@ -1,0 +1,99 @@
+package conversation
+
+import "hindcast/model/jsontape"
+
+// Framework is whose shape the messages have, as far as they tell.
+type Framework uint8
+
+// The frameworks.
+const (
+	// NoFramework: there are no messages, or only such as several write.
+	NoFramework Framework = iota
+	// Strands: one of the two Strands SDKs.
+	Strands
+	StrandsPython
+	StrandsTypeScript
+	Genkit
+	// OpenAI is the shape of OpenAI's chat completions, which many use.
+	OpenAI
+)
+
+var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape"}
+
+// String gives the framework's name for people.
+func (f Framework) String() string {
+	if int(f) < len(frameworkNames) {
+		return frameworkNames[f]
+	}
+	return frameworkNames[NoFramework]
+}
+
+// traits is what was seen that only some frameworks write.
+type traits uint8
+
+const (
+	traitStrands traits = 1 << iota
+	traitPython
+	traitTypeScript
+	traitGenkit
+	traitOpenAI
+)
+
+// Framework gives the framework whose shape the conversation has.
+func (c *Conversation) Framework() Framework {
+	switch seen := c.traits; {
+	case seen&traitGenkit != 0 && seen&(traitStrands|traitPython|traitTypeScript) == 0:
+		return Genkit
+	case seen&traitPython != 0 && seen&traitTypeScript == 0:
+		return StrandsPython
+	case seen&traitTypeScript != 0 && seen&traitPython == 0:
+		return StrandsTypeScript
+	case seen&(traitStrands|traitPython|traitTypeScript) != 0:
+		return Strands
+	case seen&traitOpenAI != 0:
+		return OpenAI
+	}
+	return NoFramework
+}
+
+// noteState looks for what the frameworks write beside the messages: the
+// snapshots of both Strands SDKs (snake_case and camelCase), agent.json, and
+// Genkit's session state.
+func (c *Conversation) noteState() {
+	t := c.tape
+	for _, n := range []Node{0, t.Lookup("data"), t.Lookup("state")} {
+		if n < 0 {
+			continue
+		}
+		for key, mark := range stateKeys {
+			if t.Find(n, key) >= 0 {
+				c.traits |= mark
+			}
+		}
+	}
+}
+
+var stateKeys = map[string]traits{
+	"schema_version":             traitPython,
+	"conversation_manager_state": traitPython,
+	"_internal_state":            traitPython,
+	"interrupt_state":            traitPython,
+	"schemaVersion":              traitTypeScript,
+	"systemPrompt":               traitTypeScript,
+	"modelState":                 traitTypeScript,
+	"snapshotId":                 traitGenkit,
+	"artifacts":                  traitGenkit,
+}
+
+// noteMessage looks for what the Strands SDKs write on every message.
+func (c *Conversation) noteMessage(m Node) {
+	if c.traits&(traitPython|traitTypeScript) != 0 {
+		return
+	}
+	switch {
+	case isKind(c.tape, c.tape.Find(m, "tracking_id"), jsontape.String):
+		c.traits |= traitPython
+	case isKind(c.tape, c.tape.Find(m, "trackingId"), jsontape.String):
+		c.traits |= traitTypeScript
+	}
+}

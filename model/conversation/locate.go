@@ -1,0 +1,87 @@
+package conversation
+
+import "hindcast/model/jsontape"
+
+// usualPlaces is where the known frameworks keep their messages: the native
+// store's and Genkit's state, the snapshots of Strands, a whole Genkit row.
+var usualPlaces = [][]string{{}, {"messages"}, {"data", "messages"}, {"state", "messages"}, {"history"}}
+
+// Searching elsewhere is bounded, because a state may be of any size.
+const (
+	searchDepth = 4
+	searchNodes = 10_000
+)
+
+// findMessages gives the array of messages, or None.
+func findMessages(t *jsontape.Tape) Node {
+	for _, place := range usualPlaces {
+		if n := t.Lookup(place...); n >= 0 && isMessageList(t, n, len(place) > 0) {
+			return n
+		}
+	}
+	found := jsontape.None
+	search(t, jsontape.None, func(n Node) bool {
+		if isMessageList(t, n, false) {
+			found = n
+		}
+		return found < 0
+	})
+	return found
+}
+
+// search visits the root and what is below it, objects and arrays alike, level
+// by level, until visit gives false or a bound is reached. It does not look
+// into skip.
+func search(t *jsontape.Tape, skip Node, visit func(Node) bool) {
+	level, seen := []Node{0}, 0
+	for range searchDepth {
+		var below []Node
+		for _, n := range level {
+			if !visit(n) {
+				return
+			}
+			for c := t.First(n); c >= 0 && seen < searchNodes; c = t.Next(c) {
+				seen++
+				if c != skip && t.First(c) >= 0 {
+					below = append(below, c)
+				}
+			}
+		}
+		level = below
+	}
+}
+
+// isMessageList reports whether n is an array that starts with a message. An
+// empty one is taken only where the name says so.
+func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
+	if t.Kind(n) != jsontape.Array {
+		return false
+	}
+	first := t.First(n)
+	if first < 0 {
+		return named
+	}
+	return isMessage(t, unwrap(t, first))
+}
+
+// isMessage reports whether n is an object that says who speaks and has
+// something to say.
+func isMessage(t *jsontape.Tape, n Node) bool {
+	if !isKind(t, find(t, n, "role"), jsontape.String) {
+		return false
+	}
+	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0
+}
+
+// unwrap gives the message inside the wrapper that Strands for Python writes
+// around one in a file ("redact_message" stands for "message" when it is not
+// null), and n itself for anything else.
+func unwrap(t *jsontape.Tape, n Node) Node {
+	if redacted := find(t, n, "redact_message"); isKind(t, redacted, jsontape.Object) {
+		return redacted
+	}
+	if inner := find(t, n, "message"); isKind(t, inner, jsontape.Object) && t.Find(n, "role") < 0 {
+		return inner
+	}
+	return n
+}
