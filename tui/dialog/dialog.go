@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"hindcast/keymap"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -32,7 +33,8 @@ type Text struct{ box }
 
 // NewText makes a dialog that shows text, which is untrusted.
 func NewText(styles *theme.Styles, keys *keymap.Map, heading, text string) *Text {
-	d := &Text{box{styles: styles, title: heading, paragraphs: []paragraph{{text: text}}}}
+	d := &Text{box{styles: styles, title: heading, text: sheet.New(styles)}}
+	d.text.Set([]sheet.Paragraph{{Text: text}})
 	d.foot = keyHelp(keys, keymap.Overlay, keymap.Back, "close")
 	return d
 }

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"hindcast/keymap"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -11,21 +12,23 @@ type Help struct{ box }
 
 // NewHelp makes the help of a scope. now decides which actions are disabled.
 func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now keymap.Context) *Help {
-	d := &Help{box{styles: styles, title: "Keys: " + scope.Where()}}
+	d := &Help{box{styles: styles, title: "Keys: " + scope.Where(), text: sheet.New(styles)}}
+	var paragraphs []sheet.Paragraph
 	for i, section := range keys.Help(scope) {
 		if i > 0 {
-			d.paragraphs = append(d.paragraphs, paragraph{})
+			paragraphs = append(paragraphs, sheet.Paragraph{})
 		}
-		d.paragraphs = append(d.paragraphs, paragraph{text: section.Group, pick: title, wide: true})
+		paragraphs = append(paragraphs, sheet.Paragraph{Text: section.Group, Pick: title, Wide: true})
 		for _, line := range section.Lines {
-			p := paragraph{label: line.Keys, labelPick: keyOn, text: line.Help}
+			p := sheet.Paragraph{Label: line.Keys, LabelPick: keyOn, Text: line.Help}
 			if reason := line.Action.Disabled(now); reason != "" {
-				p.labelPick, p.pick = keyOff, keyOff
-				p.text += " (off: " + reason + ")"
+				p.LabelPick, p.Pick = keyOff, keyOff
+				p.Text += " (off: " + reason + ")"
 			}
-			d.paragraphs = append(d.paragraphs, p)
+			paragraphs = append(paragraphs, p)
 		}
 	}
+	d.text.Set(paragraphs)
 	d.foot = keyHelp(keys, keymap.Overlay, keymap.Back, "close")
 	return d
 }

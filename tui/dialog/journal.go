@@ -6,6 +6,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -14,22 +15,24 @@ type Journal struct{ box }
 
 // NewJournal makes the list. clock gives a time as people read it.
 func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalEntry, clock func(time.Time) string) *Journal {
-	d := &Journal{box{styles: styles, title: "Journal: what Hindcast wrote", selects: true}}
+	d := &Journal{box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}}
+	var paragraphs []sheet.Paragraph
 	for i := range entries {
 		e := &entries[i]
-		p := paragraph{
-			label: fmt.Sprintf("%d", e.ID), labelPick: muted,
-			text: fmt.Sprintf("%s  %-7s  %s  #%d %s #%d", clock(e.At), e.Op, e.Session, e.FromIndex, styles.Glyphs.Arrow, e.ToIndex),
+		p := sheet.Paragraph{
+			Label: fmt.Sprintf("%d", e.ID), LabelPick: muted,
+			Text: fmt.Sprintf("%s  %-7s  %s  #%d %s #%d", clock(e.At), e.Op, e.Session, e.FromIndex, styles.Glyphs.Arrow, e.ToIndex),
 		}
 		if e.Undone {
-			p.text, p.pick = p.text+"  undone", orphan
+			p.Text, p.Pick = p.Text+"  undone", orphan
 		}
-		d.paragraphs = append(d.paragraphs, p)
+		paragraphs = append(paragraphs, p)
 	}
 	if len(entries) == 0 {
-		d.selects = false
-		d.paragraphs = []paragraph{{text: "Hindcast has written nothing to this store.", pick: muted}}
+		d.text = sheet.New(styles)
+		paragraphs = []sheet.Paragraph{{Text: "Hindcast has written nothing to this store.", Pick: muted}}
 	}
+	d.text.Set(paragraphs)
 	d.foot = append(keyHelp(keys, keymap.Session, keymap.Undo, "undo the last"), keyHelp(keys, keymap.Overlay, keymap.Back, "close")...)
 	return d
 }

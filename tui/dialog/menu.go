@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hindcast/keymap"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -25,31 +26,22 @@ type Menu struct {
 
 // NewMenu makes a menu.
 func NewMenu(styles *theme.Styles, keys *keymap.Map, heading string, items []Item) *Menu {
-	d := &Menu{box: box{styles: styles, title: heading, selects: true}, items: items}
+	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, items: items}
+	var paragraphs []sheet.Paragraph
 	for _, it := range items {
-		p := paragraph{label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), labelPick: keyOn, text: it.Action.Help()}
+		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), LabelPick: keyOn, Text: it.Action.Help()}
 		if it.Text != "" {
-			p.text += "  " + it.Text
+			p.Text += "  " + it.Text
 		}
 		if it.Disabled != "" {
-			p.labelPick, p.pick = keyOff, keyOff
-			p.text += " (off: " + it.Disabled + ")"
+			p.LabelPick, p.Pick = keyOff, keyOff
+			p.Text += " (off: " + it.Disabled + ")"
 		}
-		d.paragraphs = append(d.paragraphs, p)
+		paragraphs = append(paragraphs, p)
 	}
+	d.text.Set(paragraphs)
 	d.foot = append(keyHelp(keys, keymap.Menu, keymap.Accept, "copy"), keyHelp(keys, keymap.Menu, keymap.Back, "close")...)
 	return d
-}
-
-// Resize implements the dialog; an item is one row, however long its text is.
-func (d *Menu) Resize(maxW, maxH int) {
-	d.box.Resize(maxW, maxH)
-	d.rows = d.rows[:0]
-	for _, p := range d.paragraphs {
-		d.rows = append(d.rows, row(p))
-	}
-	d.window.Len = len(d.rows)
-	d.window.Resize(max(min(len(d.rows), maxH-frame), 0))
 }
 
 // Scope gives the scope of the dialog's keys.
@@ -63,7 +55,7 @@ func (d *Menu) Chosen() keymap.Action { return d.chosen }
 func (d *Menu) Do(a keymap.Action) bool {
 	i := slices.IndexFunc(d.items, func(it Item) bool { return it.Action == a })
 	if a == keymap.Accept {
-		i = d.window.Cursor
+		i = d.text.Cursor()
 	}
 	switch {
 	case i < 0 || i >= len(d.items):

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/tui/cell"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -23,7 +24,7 @@ type Prompt struct {
 
 // NewPrompt makes a prompt with a text to begin with.
 func NewPrompt(styles *theme.Styles, keys *keymap.Map, heading, label, value string) *Prompt {
-	d := &Prompt{box: box{styles: styles, title: heading}, keys: keys, label: label, input: textinput.New()}
+	d := &Prompt{box: box{styles: styles, title: heading, text: sheet.New(styles)}, keys: keys, label: label, input: textinput.New()}
 	d.input.CharLimit = longestName
 	// Pasting through the component would run a program of the desktop; terminals
 	// paste by themselves.
@@ -53,12 +54,13 @@ func (d *Prompt) Done() bool { return d.done }
 // away again.
 func (d *Prompt) Refuse(reason string) {
 	d.done = false
-	d.paragraphs = []paragraph{{label: d.label, labelPick: muted, text: " "}}
+	paragraphs := []sheet.Paragraph{{Label: d.label, LabelPick: muted, Text: " "}}
 	if reason != "" {
-		d.paragraphs = append(d.paragraphs, paragraph{text: reason, pick: bad})
+		paragraphs = append(paragraphs, sheet.Paragraph{Text: reason, Pick: bad})
 	}
+	d.text.Set(paragraphs)
 	d.foot = append(keyHelp(d.keys, keymap.Input, keymap.Accept, "go on"), keyHelp(d.keys, keymap.Input, keymap.Back, "cancel")...)
-	d.layout()
+	d.Resize(d.maxW, d.maxH)
 }
 
 // Do carries out an action; it reports whether it knew it.
@@ -69,17 +71,19 @@ func (d *Prompt) Do(a keymap.Action) bool {
 
 // AppendRow draws the dialog; the first row is the text with its cursor.
 func (d *Prompt) AppendRow(dst []byte, y int) []byte {
-	if y != 1 || d.window.Height == 0 {
+	if y != 1 || d.h <= frame {
 		return d.box.AppendRow(dst, y)
 	}
 	r := cell.Begin(dst, &d.styles.Glyphs, d.w)
-	d.inside(&r, func(in *cell.Row) {
-		in.Column(d.styles.Muted, d.label, d.labels)
+	d.inside(&r, func(dst []byte, w int) []byte {
+		in := cell.Begin(dst, &d.styles.Glyphs, w)
+		in.Put(d.styles.Muted, d.label)
 		in.Fill(d.styles.Text, 2)
 		before, under, after := around(d.input, in.Room())
 		in.Put(d.styles.Text, before)
 		in.Put(d.styles.Selected.Strong, under)
 		in.Put(d.styles.Text, after)
+		return in.End(d.styles.Text)
 	})
 	return r.End(d.styles.Text)
 }

@@ -3,6 +3,7 @@ package dialog
 import (
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
@@ -32,28 +33,30 @@ type Question struct {
 // NewQuestion makes the question for a plan. change says in a few lines what
 // the state at the target differs in from the head's; nil if that is not known.
 func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change []string) *Question {
-	d := &Question{box: box{styles: styles, title: plan.Headline()}, keys: keys, verb: string(plan.Op)}
+	d := &Question{box: box{styles: styles, title: plan.Headline(), text: sheet.New(styles)}, keys: keys, verb: string(plan.Op)}
+	var paragraphs []sheet.Paragraph
 	for _, line := range plan.Lines() {
-		p := paragraph{label: line.Label, labelPick: muted, text: line.Text}
+		p := sheet.Paragraph{Label: line.Label, LabelPick: muted, Text: line.Text}
 		switch line.Label {
 		case model.PlanWarning:
-			p.labelPick, p.pick = warn, warn
+			p.LabelPick, p.Pick = warn, warn
 		case "head then":
-			p.pick = head
+			p.Pick = head
 		case "leaves path":
-			p.pick = orphan
+			p.Pick = orphan
 		case "comes back":
-			p.pick = active
+			p.Pick = active
 		}
-		d.paragraphs = append(d.paragraphs, p)
+		paragraphs = append(paragraphs, p)
 	}
 	for i, line := range change {
-		p := paragraph{text: line}
+		p := sheet.Paragraph{Text: line}
 		if i == 0 {
-			p.label, p.labelPick = "state", muted
+			p.Label, p.LabelPick = "state", muted
 		}
-		d.paragraphs = append(d.paragraphs, p)
+		paragraphs = append(paragraphs, p)
 	}
+	d.text.Set(paragraphs)
 	d.drawFoot()
 	return d
 }

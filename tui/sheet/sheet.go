@@ -1,0 +1,192 @@
+// Package sheet is the part that dialogs and tabs share: labelled paragraphs,
+// wrapped to a width, that scroll or have a cursor.
+//
+// A sheet is for text that a person reads whole. It lays all of it out at once,
+// so what it is given is bounded; states and timelines are drawn by panes of
+// their own. The package may not know what the paragraphs say.
+package sheet
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/keymap"
+	"hindcast/model/printable"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// longest bounds the bytes of one paragraph; what is beyond is cut, and said to
+// be.
+const longest = 1 << 16
+
+// Pick chooses a token, so that a row can be drawn under the cursor too; nil
+// stands for plain text.
+type Pick func(*theme.Tokens) theme.Style
+
+// Paragraph is a label and a text that is wrapped beside it. Both are escaped
+// when they are drawn.
+type Paragraph struct {
+	Label     string
+	LabelPick Pick
+	Text      string
+	Pick      Pick
+	// Wide says that the text begins where labels do: a heading, in one row.
+	Wide bool
+}
+
+// Sheet is a column of paragraphs. Make it with New.
+type Sheet struct {
+	styles     *theme.Styles
+	paragraphs []Paragraph
+	// selects says that a row has the cursor, rather than that text scrolls.
+	selects bool
+	labels  int
+	w       int
+	rows    []Paragraph // each fits into one row
+	window  cell.Window
+}
+
+// New makes an empty sheet that scrolls.
+func New(styles *theme.Styles) *Sheet { return &Sheet{styles: styles} }
+
+// NewList makes an empty sheet with a cursor. Its paragraphs are one row each,
+// cut where they are longer.
+func NewList(styles *theme.Styles) *Sheet { return &Sheet{styles: styles, selects: true} }
+
+// Set shows other paragraphs, from the beginning.
+func (s *Sheet) Set(paragraphs []Paragraph) {
+	s.paragraphs = paragraphs
+	s.window.Top, s.window.Cursor = 0, 0
+	s.layout()
+}
+
+// Resize says how many cells there are, and lays the text out anew.
+func (s *Sheet) Resize(w, h int) {
+	s.window.Height = max(h, 0)
+	s.w = max(w, 0)
+	s.layout()
+}
+
+// Len gives the number of rows that the text takes at its width.
+func (s *Sheet) Len() int { return len(s.rows) }
+
+// Cursor gives the row under the cursor of a list.
+func (s *Sheet) Cursor() int { return s.window.Cursor }
+
+// Shown gives the first row that shows and the one after the last.
+func (s *Sheet) Shown() (from, to int) {
+	return s.window.Top, min(s.window.Top+s.window.Height, len(s.rows))
+}
+
+// layout wraps the paragraphs into rows.
+func (s *Sheet) layout() {
+	s.labels = 0
+	for i := range s.paragraphs {
+		s.labels = max(s.labels, cell.Width(s.paragraphs[i].Label))
+	}
+	s.labels = min(s.labels, s.w/2)
+	width := s.w
+	if s.labels > 0 {
+		width -= s.labels + 2
+	}
+	s.rows = s.rows[:0]
+	for _, p := range s.paragraphs {
+		s.wrap(p, max(width, 1))
+	}
+	s.window.Len = len(s.rows)
+	s.window.Resize(s.window.Height)
+}
+
+// wrap lays one paragraph out. A short one, as most are, is one row.
+func (s *Sheet) wrap(p Paragraph, width int) {
+	if s.selects || p.Wide || len(p.Text) <= width && !strings.Contains(p.Text, "\n") && cell.Width(p.Text) <= width {
+		s.rows = append(s.rows, p)
+		return
+	}
+	text := p.Text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + " (cut here)"
+	}
+	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width, "/"), "\n") {
+		p.Text = line
+		s.rows = append(s.rows, p)
+		p.Label = ""
+	}
+}
+
+// Wheel moves by n rows.
+func (s *Sheet) Wheel(n int) { s.move(n) }
+
+// Click moves the cursor of a list to row y; it reports whether there is one.
+func (s *Sheet) Click(y int) bool {
+	row := s.window.Top + y
+	if !s.selects || y < 0 || row >= len(s.rows) {
+		return false
+	}
+	s.window.MoveTo(row)
+	return true
+}
+
+func (s *Sheet) move(n int) {
+	if s.selects {
+		s.window.Move(n)
+		return
+	}
+	s.window.Scroll(n)
+}
+
+// Do carries out the actions that move; it reports whether a was one.
+func (s *Sheet) Do(a keymap.Action) bool {
+	half, page := max(s.window.Height/2, 1), max(s.window.Height, 1)
+	switch a {
+	case keymap.MoveDown:
+		s.move(1)
+	case keymap.MoveUp:
+		s.move(-1)
+	case keymap.HalfDown:
+		s.move(half)
+	case keymap.HalfUp:
+		s.move(-half)
+	case keymap.PageDown:
+		s.move(page)
+	case keymap.PageUp:
+		s.move(-page)
+	case keymap.Top:
+		s.move(-len(s.rows))
+	case keymap.Bottom:
+		s.move(len(s.rows))
+	default:
+		return false
+	}
+	return true
+}
+
+// AppendRow appends row y of what shows: exactly as many cells as the sheet is
+// wide.
+func (s *Sheet) AppendRow(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &s.styles.Glyphs, s.w)
+	i := s.window.Top + y
+	if y < 0 || i >= len(s.rows) {
+		return r.End(s.styles.Text)
+	}
+	tokens := &s.styles.Tokens
+	if s.selects && i == s.window.Cursor {
+		tokens = s.styles.Selected
+	}
+	line := &s.rows[i]
+	if s.labels > 0 && !line.Wide {
+		r.Column(line.LabelPick.style(tokens), line.Label, s.labels)
+		r.Fill(tokens.Text, 2)
+	}
+	r.Put(line.Pick.style(tokens), line.Text)
+	return r.End(tokens.Text)
+}
+
+func (p Pick) style(tokens *theme.Tokens) theme.Style {
+	if p == nil {
+		return tokens.Text
+	}
+	return p(tokens)
+}
