@@ -142,21 +142,28 @@ func toFloats(value any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("more than %d levels deep", maxDepth)
 	}
-	var err error
 	switch v := value.(type) {
 	case json.Number:
-		return v.Float64()
+		f, err := v.Float64()
+		if err != nil {
+			return nil, fmt.Errorf("the number %.40q is out of range", v)
+		}
+		return f, nil
 	case []any:
-		for i := range v {
-			if v[i], err = toFloats(v[i], depth+1); err != nil {
+		for i, element := range v {
+			f, err := toFloats(element, depth+1)
+			if err != nil {
 				return nil, err
 			}
+			v[i] = f
 		}
 	case map[string]any:
-		for key := range v {
-			if v[key], err = toFloats(v[key], depth+1); err != nil {
+		for key, element := range v {
+			f, err := toFloats(element, depth+1)
+			if err != nil {
 				return nil, err
 			}
+			v[key] = f
 		}
 	}
 	return value, nil

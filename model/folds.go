@@ -98,18 +98,23 @@ func (f *Folds) Unfold(n Node) bool {
 func (f *Folds) FoldAll() {
 	t := f.t
 	f.folds = f.folds[:0]
-	close := func(n Node) {
+	hide := func(n Node) {
 		if made, hides := f.span(n); hides {
 			f.folds = append(f.folds, made)
 		}
 	}
+	first := NoNode // of the path, which is drawn below the other trees
 	for _, root := range t.roots {
-		close(root)
-		if !t.OnPath(root) {
+		if t.OnPath(root) {
+			first = root
 			continue
 		}
-		for n := t.NextBranchPoint(root); n != NoNode; n = t.NextBranchPoint(n) {
-			close(n)
+		hide(root)
+	}
+	if first != NoNode {
+		hide(first)
+		for n := t.NextBranchPoint(first); n != NoNode; n = t.NextBranchPoint(n) {
+			hide(n)
 		}
 	}
 	f.changes = t.changes

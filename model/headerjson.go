@@ -32,19 +32,15 @@ type headerJSON struct {
 
 // MarshalJSON writes the header with the seed's names, the event as the seed's
 // integer or, if it only has a name, by that. Everything that the seed does
-// not have is left out when empty, as is the time where there is none, or one
-// whose year RFC 3339 cannot write.
+// not have is left out when empty, as is a time that is not known or whose year
+// RFC 3339 cannot write.
 func (h Header) MarshalJSON() ([]byte, error) {
 	event, err := h.eventJSON()
 	if err != nil {
 		return nil, err
 	}
-	at := h.CreatedAt
-	if year := at.Year(); year < 0 || year > 9999 {
-		at = time.Time{}
-	}
 	return json.Marshal(headerJSON{
-		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: at,
+		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
 		Index: h.Index, TurnIndex: h.TurnIndex, Event: event, Orphaned: h.Orphaned,
 		Head: h.Head, Reason: h.Reason, Visit: h.Visit, ParentVisit: h.ParentVisit,
 		Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Names(),
@@ -139,14 +135,24 @@ type reasonJSON struct {
 
 // MarshalJSON writes the reason, with its words in "text".
 func (r Reason) MarshalJSON() ([]byte, error) {
+	r.At = writable(r.At)
 	out := reasonJSON{Kind: r.Kind.String(), At: r.At, Target: r.TargetID, Text: r.Text(rfc3339)}
 	if r.TargetID != "" || r.TargetIndex != 0 {
 		out.TargetIndex = &r.TargetIndex
 	}
-	if year := r.At.Year(); year < 0 || year > 9999 {
-		out.At = time.Time{}
-	}
 	return json.Marshal(out)
+}
+
+// writable gives a time as RFC 3339 can write it, so that one strange time does
+// not make a whole document fail: in UTC if its zone is no zone, and as the
+// zero time if its year has not four digits.
+func writable(at time.Time) time.Time {
+	for _, form := range []time.Time{at, at.UTC()} {
+		if _, err := form.MarshalText(); err == nil {
+			return form
+		}
+	}
+	return time.Time{}
 }
 
 func rfc3339(at time.Time) string { return at.Format(time.RFC3339) }

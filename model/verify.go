@@ -143,7 +143,7 @@ func reserialise(stored []byte, try func(Serialisation, []byte) bool) error {
 		return nil
 	}
 	if value, err = toFloats(value, 0); err != nil {
-		return fmt.Errorf("a number is out of range: %w", err)
+		return fmt.Errorf("cannot re-marshal: %w", err)
 	}
 	rounded, err := json.Marshal(value)
 	if err != nil {

@@ -1,0 +1,215 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Rule 1: the id is the hash of the compact JSON as its writer serialised it,
+// and a verifier says which serialisation matched.
+func TestRule01_idIsTheHashOfTheCompactJSON(t *testing.T) {
+	// printf '{}' | sha256sum
+	if got, want := SnapshotID([]byte(`{}`)), "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; got != want {
+		t.Errorf("the id of {} is %s, not %s", got, want)
+	}
+	for _, test := range []struct {
+		name   string
+		hashed string // what the writer hashed
+		stored string
+		want   Serialisation
+	}{
+		{"as stored", `{"b":1,"a":"<é>"}`, `{"b":1,"a":"<é>"}`, SerialisationStored},
+		{"stored with spaces", `{"b":1,"a":"<é>"}`, "{\n  \"b\": 1,\n  \"a\": \"<é>\"\n}\n", SerialisationCompact},
+		{"hashed with spaces too", `{"b": 1}`, `{"b": 1}`, SerialisationStored},
+		{"Go sorts keys and escapes", `{"a":"\u003c&"}`, `{"a":"<&"}`, SerialisationNone},
+		{"Go sorts keys", `{"a":"\u003c\u0026","b":5.0}`, `{"b":5.0,"a":"<&"}`, SerialisationGo},
+		{"Go takes numbers for float64", `{"a":9007199254740992,"b":5}`, `{"b":5.0,"a":9007199254740993}`, SerialisationGo},
+		{"RFC 8785", `{"a":"<é>","b":1e+30}`, `{"b":1E30,"a":"<\u00e9>"}`, SerialisationRFC8785},
+		{"another state", `{"a":1}`, `{"a":2}`, SerialisationNone},
+		{"not JSON, but hashed as it is", `{"a":`, `{"a":`, SerialisationStored},
+	} {
+		v := Verify(SnapshotID([]byte(test.hashed)), []byte(test.stored))
+		if v.Matched != test.want || v.OK() != (test.want != SerialisationNone) {
+			t.Errorf("%s: %v, not %v (%s)", test.name, v.Matched, test.want, v.Text())
+		}
+		if upper := Verify(strings.ToUpper(SnapshotID([]byte(test.hashed))), []byte(test.stored)); !reflect.DeepEqual(upper, v) {
+			t.Errorf("%s: %+v in upper case", test.name, upper)
+		}
+	}
+}
+
+func TestVerify_triesInOrderAndSaysSo(t *testing.T) {
+	none := SnapshotID(nil)
+	all := []Serialisation{SerialisationStored, SerialisationCompact, SerialisationGo, SerialisationRFC8785}
+	for _, test := range []struct {
+		id, stored string
+		tried      []Serialisation
+		text       string
+	}{
+		{SnapshotID([]byte(`1`)), `1`, all[:1], "the id is the SHA-256 of the state (stored bytes)"},
+		{SnapshotID([]byte(`{"a":1}`)), `{ "a":1}`, all[:2], "the id is the SHA-256 of the state (compacted)"},
+		{none, `{"a":1}`, all, "the id is not the SHA-256 of the state; tried stored bytes, compacted, Go re-marshal, RFC 8785"},
+		{none, `{"a":`, all[:1], "the id is not the SHA-256 of the state; tried stored bytes (then: not JSON: unexpected end of JSON input)"},
+		{none, `1e999`, all[:3], "the id is not the SHA-256 of the state; tried stored bytes, compacted, Go re-marshal (then: cannot re-marshal: the number \"1e999\" is out of range)"},
+		{none, `{} {}`, all[:1], "the id is not the SHA-256 of the state; tried stored bytes (then: not JSON"},
+		{"01a1fba8-d308-7108-be55-af0a42436852", `{}`, nil, "the id is not a SHA-256"},
+		{none[:63], `{}`, nil, "the id is not a SHA-256"},
+		{none[:63] + "g", `{}`, nil, "the id is not a SHA-256"},
+		{"", ``, nil, "the id is not a SHA-256"},
+	} {
+		v := Verify(test.id, []byte(test.stored))
+		if !reflect.DeepEqual(v.Tried, test.tried) || !strings.HasPrefix(v.Text(), test.text) {
+			t.Errorf("%.12q, %q: tried %v: %s", test.id, test.stored, v.Tried, v.Text())
+		}
+		if (test.tried == nil) != errors.Is(v.Err, ErrNotHash) {
+			t.Errorf("%.12q: %v", test.id, v.Err)
+		}
+	}
+}
+
+func TestVerify_standsAnything(t *testing.T) {
+	large := []byte(`"` + strings.Repeat("a", maxReserialised) + `"`)
+	for name, stored := range map[string][]byte{
+		"deep":      []byte(strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)),
+		"too deep":  []byte(strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)),
+		"unclosed":  []byte(strings.Repeat(`{"a":`, 200_000)),
+		"not UTF-8": []byte("{\"\xff\":\"\xed\xa0\x80\"}"),
+		"surrogate": []byte(`{"\ud800":"\udfff"}`),
+		"long":      []byte(strings.Repeat("9", 1<<20)),
+		"large":     large,
+		"nothing":   nil,
+	} {
+		v := Verify(strings.Repeat("0", 64), stored)
+		if v.OK() || len(v.Tried) == 0 || len(v.Text()) > 1<<10 {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if v := Verify(SnapshotID(stored), stored); v.Matched != SerialisationStored {
+			t.Errorf("%s: its own id: %s", name, v.Text())
+		}
+	}
+	if v := Verify(strings.Repeat("0", 64), large); v.Err == nil || len(v.Tried) != 2 {
+		t.Errorf("a large state: %s", v.Text())
+	}
+}
+
+// canonicalOf gives the RFC 8785 form of a JSON text.
+func canonicalOf(data []byte) ([]byte, error) {
+	value, err := decodeAny(data)
+	if err != nil {
+		return nil, err
+	}
+	if value, err = toFloats(value, 0); err != nil {
+		return nil, err
+	}
+	return appendCanonical(nil, value, 0)
+}
+
+// The examples of RFC 8785: sections 3.2.2 and 3.2.3.
+func TestCanonical_examplesOfTheRFC(t *testing.T) {
+	for in, want := range map[string]string{
+		`{
+		  "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+		  "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+		  "literals": [null, true, false]
+		}`: `{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+		`{
+		  "\u20ac": "Euro Sign",
+		  "\r": "Carriage Return",
+		  "\ufb33": "Hebrew Letter Dalet With Dagesh",
+		  "1": "One",
+		  "\ud83d\ude00": "Emoji: Grinning Face",
+		  "\u0080": "Control",
+		  "\u00f6": "Latin Small Letter O With Diaeresis"
+		}`: `{"\r":"Carriage Return","1":"One","` + "\u0080" + `":"Control","ö":"Latin Small Letter O With Diaeresis",` +
+			`"€":"Euro Sign","😀":"Emoji: Grinning Face","` + "\ufb33" + `":"Hebrew Letter Dalet With Dagesh"}`,
+		`"\b\t\n\f\r\u0000\u001f\u007f<>&\u2028"`: `"\b\t\n\f\r\u0000\u001f` + "\u007f<>&\u2028" + `"`,
+		` [ [ ] , { } , "" ] `:                    `[[],{},""]`,
+		`{"a":1,"":2,"aa":3}`:                     `{"":2,"a":1,"aa":3}`,
+	} {
+		got, err := canonicalOf([]byte(in))
+		if err != nil || string(got) != want {
+			t.Errorf("%s is\n%s, %v; not\n%s", in, got, err, want)
+		}
+	}
+}
+
+// The table of RFC 8785, appendix B: the bits of a double and its text.
+func TestCanonical_numbersOfTheRFC(t *testing.T) {
+	for bits, want := range map[uint64]string{
+		0x0000000000000000: "0",
+		0x8000000000000000: "0",
+		0x0000000000000001: "5e-324",
+		0x8000000000000001: "-5e-324",
+		0x7fefffffffffffff: "1.7976931348623157e+308",
+		0xffefffffffffffff: "-1.7976931348623157e+308",
+		0x4340000000000000: "9007199254740992",
+		0xc340000000000000: "-9007199254740992",
+		0x4430000000000000: "295147905179352830000",
+		0x44b52d02c7e14af5: "9.999999999999997e+22",
+		0x44b52d02c7e14af6: "1e+23",
+		0x44b52d02c7e14af7: "1.0000000000000001e+23",
+		0x444b1ae4d6e2ef4e: "999999999999999700000",
+		0x444b1ae4d6e2ef4f: "999999999999999900000",
+		0x444b1ae4d6e2ef50: "1e+21",
+		0x3eb0c6f7a0b5ed8c: "9.999999999999997e-7",
+		0x3eb0c6f7a0b5ed8d: "0.000001",
+		0x41b3de4355555553: "333333333.3333332",
+		0x41b3de4355555554: "333333333.33333325",
+		0x41b3de4355555555: "333333333.3333333",
+		0x41b3de4355555556: "333333333.3333334",
+		0x41b3de4355555557: "333333333.33333343",
+		0xbecbf647612f3696: "-0.0000033333333333333333",
+		0x43143ff3c1cb0959: "1424953923781206.2",
+		0x3dbb7cdfd9d7bdbb: "2.5e-11",
+	} {
+		got, err := appendCanonicalNumber(nil, math.Float64frombits(bits))
+		if err != nil || string(got) != want {
+			t.Errorf("%016x is %s, %v; not %s", bits, got, err, want)
+		}
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if _, err := appendCanonicalNumber(nil, bad); !errors.Is(err, errNotCanonical) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	for _, seed := range []string{
+		`{"b":1,"a":[1e30,-0,"\ud83d\ude00",null]}`, `{"a":9007199254740993,"\u20ac":0.1}`, ` [ 1 , 2 ] `, `"\ud800"`, `1e999`, `{`, "\xff", ``,
+		`[1e21,1e-7,123456789012345678901234567890,5e-324]`, `{"":{"":{"":[]}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stored []byte) {
+		if v := Verify(SnapshotID(stored), stored); v.Matched != SerialisationStored {
+			t.Fatalf("its own id: %s", v.Text())
+		}
+		if v := Verify(strings.Repeat("0", 64), stored); v.OK() {
+			t.Fatalf("no id: %s", v.Text())
+		}
+		canonical, err := canonicalOf(stored)
+		if err != nil {
+			return
+		}
+		if v := Verify(SnapshotID(canonical), stored); !v.OK() {
+			t.Fatalf("the id of %s: %s", canonical, v.Text())
+		}
+		again, err := canonicalOf(canonical)
+		if err != nil || string(again) != string(canonical) {
+			t.Fatalf("%s is then %s, %v", canonical, again, err)
+		}
+		if !json.Valid(canonical) || !utf8.Valid(canonical) {
+			t.Fatalf("not JSON: %q", canonical)
+		}
+		var was, is any
+		if json.Unmarshal(stored, &was) != nil || json.Unmarshal(canonical, &is) != nil || !reflect.DeepEqual(was, is) {
+			t.Fatalf("%s is not %s", stored, canonical)
+		}
+	})
+}
