@@ -106,7 +106,8 @@ func (e *NothingToError) Error() string { return fmt.Sprintf("nothing to %s", e.
 // PlanLine is one line of a plan as people read it.
 type PlanLine struct {
 	// Label is one of a few fixed words: "head now", "head then", "leaves path",
-	// "comes back", "writes", "loads", "warning".
+	// "comes back", "writes", "loads", "warning"; for a fork "starts at" and
+	// "untouched" instead of the heads.
 	Label string
 	// Text may hold names out of the data; it is not escaped.
 	Text string
@@ -137,8 +138,14 @@ func (p *Plan) Lines() []PlanLine {
 	for _, hazard := range p.Hazards {
 		add(PlanWarning, hazard)
 	}
-	add("head now", planPlace(p.HeadID, p.HeadIndex))
-	add("head then", planPlace(p.TargetID, p.TargetIndex))
+	now, then := planPlace(p.HeadID, p.HeadIndex), planPlace(p.TargetID, p.TargetIndex)
+	if p.Op == OpFork {
+		add("starts at", then)
+		add("untouched", p.Session+" stays at "+now)
+	} else {
+		add("head now", now)
+		add("head then", then)
+	}
 	for _, item := range p.Orphans {
 		add("leaves path", planPlace(item.ID, item.Index))
 	}

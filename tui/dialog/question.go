@@ -40,7 +40,7 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 		switch line.Label {
 		case model.PlanWarning:
 			p.LabelPick, p.Pick = warn, warn
-		case "head then":
+		case "head then", "starts at":
 			p.Pick = head
 		case "leaves path":
 			p.Pick = orphan

@@ -1,0 +1,136 @@
+package infotab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/tui/theme"
+)
+
+const state = `{"messages":[{"role":"user","content":[{"text":"Book the train to Lyon, please."}]},{"role":"assistant","content":[{"text":"Done."}]}],"cart":{"total":140.5},"turns":2}`
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func facts(t testing.TB) Facts {
+	t.Helper()
+	tape, err := jsontape.Parse([]byte(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Facts{
+		Header: model.Header{
+			ID: model.SnapshotID([]byte(state)), ParentID: strings.Repeat("ab", 32), SessionID: "trip-planner",
+			CreatedAt: noon.Add(-time.Hour), Index: 4, TurnIndex: 2, Visit: 5, Marks: model.MarkError,
+		},
+		Kind: "sqlite", Address: "trips.db", Tape: tape, Now: noon,
+		Faults: []model.Fault{{Code: "missing-parent", File: "visits", Path: "visit 3", Meaning: "the parent is not in the store", Verdict: "loads"}},
+	}
+}
+
+func show(t testing.TB, f Facts, w, h int) *Pane {
+	t.Helper()
+	c, err := Prepare(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
+	p.Resize(w, h)
+	p.Set(c)
+	return p
+}
+
+func screen(p *Pane, h int) string {
+	var b strings.Builder
+	for y := range h {
+		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestPane_looksAsDrawn(t *testing.T) {
+	t.Setenv("TZ", "UTC")
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	orphaned := facts(t)
+	orphaned.Header.Orphaned = true
+	orphaned.Header.Reason = &model.Reason{Kind: model.ReasonRestore, At: noon, TargetID: "aa", TargetIndex: 2}
+	damaged := facts(t)
+	damaged.Tape, damaged.Err = nil, errors.New("sqlite: read state: byte 12: it is torn")
+	foreign := facts(t)
+	foreign.Header.Head, foreign.IDs = true, "of the chain of its messages"
+	for name, f := range map[string]Facts{"active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {
+		for _, w := range []int{20, 58, 100} {
+			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {
+				golden.RequireEqual(t, []byte(screen(show(t, f, w, 48), 48)))
+			})
+		}
+	}
+}
+
+func TestPane_saysWhenTheHashIsWrong(t *testing.T) {
+	f := facts(t)
+	f.Header.ID = strings.Repeat("0", 64)
+	right, wrong := screen(show(t, facts(t), 80, 40), 40), screen(show(t, f, 80, 40), 40)
+	const verdict = "is not the SHA-256"
+	if strings.Contains(right, verdict) || !strings.Contains(wrong, verdict) {
+		t.Errorf("right:\n%s\nwrong:\n%s", right, wrong)
+	}
+}
+
+func TestPane_rowsAreExactAndClean(t *testing.T) {
+	const hostile = "x\x1b]52;c;aGk=\x07\x1b[2J\u202e\u009b\n\x00"
+	tape, err := jsontape.Parse([]byte(`{"\u001b[2J\u202e":"\u0007"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := facts(t)
+	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
+	f.Address, f.Tape, f.Faults = hostile, tape, []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
+	for w := range 120 {
+		p := show(t, f, w, 60)
+		for y := range 60 {
+			line := string(p.AppendRow(nil, y))
+			if got := ansi.StringWidth(line); got != w {
+				t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
+			}
+			if strings.ContainsAny(line, "\x1b\x07\x00\n\u202e\u009b") {
+				t.Fatalf("row %d lets control characters through: %q", y, line)
+			}
+		}
+	}
+}
+
+func TestPrepare_endsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Prepare(ctx, facts(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestPane_scrollsAndForgets(t *testing.T) {
+	p := show(t, facts(t), 60, 5)
+	if p.Status() == "" || !p.Do(keymap.Bottom) || p.Do(keymap.Restore) {
+		t.Fatal("a long text does not scroll, or a foreign action counts")
+	}
+	if got := screen(p, 5); !strings.Contains(got, "loads") {
+		t.Errorf("the end is not in sight:\n%s", got)
+	}
+	p.Set(nil)
+	if got := strings.TrimSpace(screen(p, 5)); got != "" {
+		t.Errorf("an empty tab shows %q", got)
+	}
+}
