@@ -1,0 +1,355 @@
+// Package timeline is the pane that draws a session as a tree of snapshots:
+// one row for each visit, its lanes on the left, and a line at the bottom that
+// explains the row under the cursor.
+//
+// The pane draws the rows in sight and nothing else; what needs all headers is
+// worked out once by [Prepare]. It may not know the store, the other panes or
+// the root model.
+package timeline
+
+import (
+	"strconv"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// Content is a session's timeline with what drawing it needs to know of all
+// rows. It is read-only.
+type Content struct {
+	// Timeline is the tree.
+	Timeline *model.Timeline
+	// More says that older snapshots are not loaded yet.
+	More bool
+
+	indexWidth, turnWidth, eventWidth int
+	timed                             bool // a snapshot has a time
+}
+
+// widest is the widest column for events; another framework may name its own.
+const widest = 16
+
+// Prepare builds the timeline of one session from its headers, which it keeps.
+// The time is linear in their number, so it belongs in a command.
+func Prepare(headers []model.Header) *Content {
+	c := &Content{Timeline: model.NewTimeline(headers), indexWidth: 1, turnWidth: 1}
+	last := "" // most rows have one of a few events
+	for i := range headers {
+		h := &headers[i]
+		c.indexWidth = max(c.indexWidth, digits(h.Index))
+		c.turnWidth = max(c.turnWidth, digits(h.TurnIndex))
+		c.timed = c.timed || !h.CreatedAt.IsZero()
+		if event := h.EventText(); event != last {
+			last = event
+			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
+		}
+	}
+	return c
+}
+
+// digits gives the length of a number in decimals.
+func digits(n int) int {
+	var buf [20]byte
+	return len(strconv.AppendInt(buf[:0], int64(n), 10))
+}
+
+// Pane draws a timeline and keeps its cursor. Use [New]. A Pane is not safe for
+// concurrent use.
+type Pane struct {
+	styles *theme.Styles
+	zone   *time.Location
+	w      int
+	rows   cell.Window // of visible rows; its cursor is the row of the node below
+	c      *Content
+	t      *model.Timeline
+	folds  *model.Folds
+
+	cursor  model.Node
+	marked  model.Node
+	matches Matches
+	focus   *theme.Tokens // the look of the cursor's row
+	columns columns
+}
+
+// New gives an empty pane. Times are shown in zone.
+func New(styles *theme.Styles, zone *time.Location) *Pane {
+	p := &Pane{styles: styles, zone: zone, focus: styles.Selected}
+	p.Set(Prepare(nil))
+	return p
+}
+
+// Focus says that the pane has the keys, Blur that another has them.
+func (p *Pane) Focus() { p.focus = p.styles.Selected }
+
+// Blur is the contrary of Focus.
+func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
+
+// Resize gives the pane its size in cells.
+func (p *Pane) Resize(w, h int) {
+	p.w = w
+	p.columns = p.fit()
+	p.rows.Resize(max(h-footer(h), 0))
+}
+
+// footer gives the rows at the bottom that explain the cursor's.
+func footer(h int) int {
+	if h < 4 {
+		return 0
+	}
+	return 1
+}
+
+// Set shows another content. Where it has the snapshots under the cursor and
+// under the mark, these stay; else the cursor goes to the head.
+func (p *Pane) Set(c *Content) {
+	cursor, marked := model.NoNode, model.NoNode
+	same := p.t != nil && p.t.Len() > 0 && c.Timeline.Len() >= p.t.Len() && c.Timeline.Header(0).Ref() == p.t.Header(0).Ref()
+	if p.t != nil {
+		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
+	}
+	p.c, p.t, p.marked, p.matches = c, c.Timeline, marked, Matches{}
+	if same {
+		p.folds.Rebase(p.t)
+	} else {
+		p.folds = model.NewFolds(p.t)
+	}
+	p.columns = p.fit()
+	p.rows.SetLen(p.folds.Rows())
+	if cursor == model.NoNode {
+		cursor = p.start()
+	}
+	p.cursor = cursor
+	p.reveal()
+}
+
+// start is where the cursor is at first: at the head, else at the last visit.
+func (p *Pane) start() model.Node {
+	if head := p.t.Head(); head != model.NoNode {
+		return head
+	}
+	return model.Node(p.t.Len() - 1)
+}
+
+// find gives the node of another timeline that is the same visit as n of this
+// one. The same place from the front or from the back is tried first: a
+// timeline grows at its end, and at its front when the older part comes in.
+func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
+	if n == model.NoNode {
+		return n
+	}
+	ref := p.t.Header(n).Ref()
+	for _, guess := range []model.Node{n, n + model.Node(in.Len()-p.t.Len())} {
+		if guess >= 0 && int(guess) < in.Len() && in.Header(guess).Ref() == ref {
+			return guess
+		}
+	}
+	for n := range model.Node(in.Len()) {
+		if in.Header(n).Ref() == ref {
+			return n
+		}
+	}
+	return model.NoNode
+}
+
+// Timeline gives what is shown.
+func (p *Pane) Timeline() *model.Timeline { return p.t }
+
+// Selected gives the node under the cursor, or NoNode in an empty timeline.
+func (p *Pane) Selected() model.Node { return p.cursor }
+
+// Marked gives the node that is marked, or NoNode.
+func (p *Pane) Marked() model.Node { return p.marked }
+
+// Mark sets the node aside to compare with; NoNode clears the mark.
+func (p *Pane) Mark(n model.Node) { p.marked = n }
+
+// Select moves the cursor to a node and shows it, whatever folds hide it.
+// NoNode leaves the cursor where it is.
+func (p *Pane) Select(n model.Node) {
+	if n == model.NoNode {
+		return
+	}
+	p.cursor = n
+	for at := p.t.Parent(n); p.hidden(n) && at != model.NoNode; at = p.t.Parent(at) {
+		p.folds.Unfold(at)
+	}
+	p.rows.SetLen(p.folds.Rows())
+	p.reveal()
+}
+
+// hidden reports whether a fold hides n.
+func (p *Pane) hidden(n model.Node) bool {
+	row := p.t.RowOf(n)
+	return p.folds.Row(p.folds.Visible(row)) != row
+}
+
+// reveal scrolls to the cursor. Where a fold hides it, the cursor goes to the
+// fold.
+func (p *Pane) reveal() {
+	if p.cursor == model.NoNode {
+		return
+	}
+	i := p.folds.Visible(p.t.RowOf(p.cursor))
+	p.rows.MoveTo(i)
+	p.cursor = p.nodeAt(i, -1)
+}
+
+// nodeAt gives the node of visible row i, or of the nearest row that has one,
+// looking in the direction of step first.
+func (p *Pane) nodeAt(i, step int) model.Node {
+	i = max(0, min(i, p.rows.Len-1))
+	for _, d := range [...]int{step, -step} {
+		for k := i; k >= 0 && k < p.rows.Len; k += d {
+			if n := p.t.Row(p.folds.Row(k)).Node; n != model.NoNode {
+				return n
+			}
+		}
+	}
+	return model.NoNode
+}
+
+// moveTo moves the cursor to visible row i, or on from there in the direction
+// of step to the next row that has a node.
+func (p *Pane) moveTo(i, step int) {
+	if n := p.nodeAt(i, step); n != model.NoNode {
+		p.cursor = n
+		p.rows.MoveTo(p.folds.Visible(p.t.RowOf(n)))
+	}
+}
+
+// Do carries out an action and reports whether it is one of the pane's.
+func (p *Pane) Do(a keymap.Action) bool {
+	if p.cursor == model.NoNode {
+		return false
+	}
+	at, page := p.rows.Cursor, max(p.rows.Height-1, 1)
+	switch a {
+	case keymap.MoveDown:
+		p.moveTo(at+1, 1)
+	case keymap.MoveUp:
+		p.moveTo(at-1, -1)
+	case keymap.HalfDown:
+		p.moveTo(at+max(page/2, 1), 1)
+	case keymap.HalfUp:
+		p.moveTo(at-max(page/2, 1), -1)
+	case keymap.PageDown:
+		p.moveTo(at+page, 1)
+	case keymap.PageUp:
+		p.moveTo(at-page, -1)
+	case keymap.Top:
+		p.moveTo(0, 1)
+	case keymap.Bottom:
+		p.moveTo(p.rows.Len-1, -1)
+	case keymap.StepBack:
+		p.Select(p.t.Prev(p.cursor))
+	case keymap.StepForward:
+		p.Select(p.t.Next(p.cursor))
+	case keymap.Parent:
+		p.Select(p.t.Parent(p.cursor))
+	case keymap.Child:
+		p.Select(p.firstChild())
+	case keymap.PrevBranch:
+		p.Select(p.t.PrevBranchPoint(p.cursor))
+	case keymap.NextBranch:
+		p.Select(p.t.NextBranchPoint(p.cursor))
+	case keymap.GoHead:
+		p.Select(p.t.Head())
+	case keymap.Fold:
+		p.fold()
+	case keymap.Unfold:
+		p.folds.Unfold(p.cursor)
+		p.refold()
+	case keymap.FoldAll:
+		p.folds.FoldAll()
+		p.refold()
+	case keymap.UnfoldAll:
+		p.folds.UnfoldAll()
+		p.refold()
+	default:
+		return false
+	}
+	return true
+}
+
+// firstChild gives the child that is drawn first: at a branch point that leads
+// into the branch, where a step forward would stay on the line.
+func (p *Pane) firstChild() model.Node {
+	next := p.t.Next(p.cursor)
+	for c := range p.t.Children(p.cursor) {
+		if c != next {
+			return c
+		}
+	}
+	return next
+}
+
+// fold folds at the cursor, or, where nothing hangs on it, at the place where
+// the branch that it is on leaves.
+func (p *Pane) fold() {
+	if !p.folds.Fold(p.cursor) && !p.folds.Folded(p.cursor) && !p.t.OnPath(p.cursor) {
+		for at := p.t.Parent(p.cursor); at != model.NoNode; at = p.t.Parent(at) {
+			if p.t.BranchPoint(at) {
+				p.folds.Fold(at)
+				p.cursor = at
+				break
+			}
+		}
+	}
+	p.refold()
+}
+
+func (p *Pane) refold() {
+	p.rows.SetLen(p.folds.Rows())
+	p.reveal()
+}
+
+// Click selects the snapshot in row y of the pane.
+func (p *Pane) Click(_, y int) {
+	if i := p.rows.Top + y; y >= 0 && y < p.rows.Height && i < p.rows.Len {
+		p.moveTo(i, -1)
+	}
+}
+
+// Wheel scrolls by n rows; the cursor stays in sight.
+func (p *Pane) Wheel(n int) {
+	if p.cursor == model.NoNode {
+		return
+	}
+	p.rows.Scroll(n)
+	step := 1
+	if n < 0 {
+		step = -1
+	}
+	if node := p.nodeAt(p.rows.Cursor, step); node != model.NoNode {
+		p.cursor = node
+		p.rows.Cursor = p.folds.Visible(p.t.RowOf(node))
+	}
+}
+
+// Thumb gives the rows that the thumb of a scrollbar covers.
+func (p *Pane) Thumb() (from, to int) { return p.rows.Thumb() }
+
+// Title names the pane.
+func (p *Pane) Title() string { return "Timeline" }
+
+// Status says how much there is, and what of it is off the path.
+func (p *Pane) Status() string {
+	text := count(p.t.Len(), "snapshot")
+	if p.c.More {
+		text = "the last " + text
+	}
+	if n := p.t.Orphans(); n > 0 {
+		text += " " + p.styles.Glyphs.Dot + " " + strconv.Itoa(n) + " orphaned"
+	}
+	return text
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,334 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store/demo"
+	"hindcast/tui/theme"
+)
+
+func styles() *theme.Styles {
+	return theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+}
+
+// trip gives the headers of the demo's session with branches.
+func trip(t testing.TB) []model.Header {
+	t.Helper()
+	var headers []model.Header
+	for row, err := range demo.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Header.SessionID == demo.Trip {
+			headers = append(headers, row.Header)
+		}
+	}
+	return headers
+}
+
+func pane(t testing.TB, headers []model.Header, w, h int) *Pane {
+	t.Helper()
+	p := New(styles(), time.UTC)
+	p.Resize(w, h)
+	p.Set(Prepare(headers))
+	return p
+}
+
+// picture draws a pane, and holds that every row is exactly as wide as it is.
+func picture(t testing.TB, p *Pane, w, h int) string {
+	t.Helper()
+	var b strings.Builder
+	for y := range h {
+		row := ansi.Strip(string(p.AppendRow(nil, y)))
+		if n := ansi.StringWidth(row); n != w {
+			t.Errorf("row %d is %d cells wide, want %d: %q", y, n, w, row)
+		}
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
+	}
+	return b.String()
+}
+
+func check(t *testing.T, got, want string) {
+	t.Helper()
+	want = strings.TrimPrefix(want, "\n")
+	if got != want {
+		t.Errorf("drawn:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestPane_drawsTheTree(t *testing.T) {
+	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
+  ○    0  turn 0  turn end        4a6b   12:04  Lovely. Whe…
+  ○    1  turn 1  tool iteration  fc62     +2s  search_trai…
+  ○    2  turn 1  turn end        aeb5     +2s  The 09:40 c…
+  ○    3  turn 2  tool iteration  3852    +24s  error  book…
+  ○    4  turn 2  tool iteration  6798     +4s  book_hotel …
+  ○    5  turn 2  turn end        917f     +2s  Done: the 0…
+  ├─╮   left by a restore to #5 at 12:06
+  │ ◌  6  turn 3  tool iteration  72fa    +38s  book_event …
+  │ ◌  7  turn 3  turn end        8adc     +2s  You have a …
+  ○    6  turn 3  tool iteration  410d   +104s  search_even…
+  ○    7  turn 3  tool iteration  21a3     +3s  book_event …
+  ○    8  turn 3  turn end        570a     +2s  Jazz at the…
+  ○    9  turn 4  turn end        40ab    +15s  cart shown …
+  ○   10  turn 5  turn end        570a     +6s  cart shown …
+  ├─╮   left by a restore to #10 at 12:07
+  │ ◌ 11  turn 6  tool iteration  18d2    +42s  cancel_all …
+  │ ◌ 12  turn 6  turn end        631e     +2s  Everything …
+  ○   11  turn 6  tool iteration  1766    +82s  change_trai…
+  ○   12  turn 6  turn end        2a85     +2s  You leave a…
+▌ ◉   13  turn 6  invocation end  add1     +1s  the trip is…
+
+ ◉ the framework resumes here · the trip is booked
+`)
+}
+
+func TestPane_everySizeFits(t *testing.T) {
+	headers := trip(t)
+	headers[3].Title = "\x1b]52;c;aGk=\x07 東京東京東京東京東京東京東京東京東京東京東京東京東京東京東京"
+	for w := range 130 {
+		for _, h := range []int{0, 1, 3, 4, 12} {
+			picture(t, pane(t, headers, w, h), w, h)
+		}
+	}
+}
+
+func TestPane_explainsTheRow(t *testing.T) {
+	p := pane(t, trip(t), 80, 5)
+	for _, tc := range []struct {
+		node model.Node
+		want string
+	}{
+		{5, " ◌ from here: #6 left by a restore to #5 at 12:06 · Done: the 09:40, and Hotel …"},
+		{7, " ◌ #7 left by a restore to #5 at 12:06 · You have a box at the opera! The trip …"},
+		{0, " Lovely. Where do you start from, and on which days?"},
+	} {
+		p.Select(tc.node)
+		lines := strings.Split(picture(t, p, 80, 5), "\n")
+		if got := lines[4]; got != tc.want {
+			t.Errorf("node %d: %q, want %q", tc.node, got, tc.want)
+		}
+	}
+}
+
+func TestPane_wideRoomShowsMore(t *testing.T) {
+	p := pane(t, trip(t), 90, 6)
+	p.Mark(1)
+	p.Select(1)
+	p.Blur()
+	check(t, picture(t, p, 90, 6), `
+  ○    0  turn 0  turn end        4a6b9758  12:04:00          Lovely. Where do you start …
+▌=○    1  turn 1  tool iteration  fc628baa  12:04:02     +2s  search_trains, search_hotels
+  ○    2  turn 1  turn end        aeb5c015  12:04:04     +2s  The 09:40 costs 60.50 and H…
+  ○    3  turn 2  tool iteration  38521b1b  12:04:28    +24s  error  book_train ok, book_…
+  ○    4  turn 2  tool iteration  6798430f  12:04:32     +4s  book_hotel ok
+ search_trains, search_hotels
+`)
+}
+
+func TestPane_brokenLineage(t *testing.T) {
+	headers := []model.Header{
+		{ID: "aaaa", SessionID: "s", Index: 0},
+		{ID: "bbbb", SessionID: "s", ParentID: "gone", Index: 1, Marks: model.MarkDamaged | model.MarkEvicted},
+		{ID: "cccc", SessionID: "s", ParentID: "cccc", Index: 2, Event: 9},
+	}
+	check(t, picture(t, pane(t, headers, 60, 8), 60, 8), `
+  ◌ 0  turn 0  turn end  aaaa
+  ╳ the parent cannot be followed
+  ◌ 1  turn 0  turn end  bbbb      damaged  evicted
+  ╳ the parent cannot be followed
+▌ ◉ 2  turn 0  event 9   cccc
+
+
+ ◉ the framework resumes here
+`)
+}
+
+func TestPane_emptySession(t *testing.T) {
+	p := pane(t, nil, 40, 5)
+	check(t, picture(t, p, 40, 5), "  no snapshots yet\n\n\n\n\n")
+	if p.Do(keymap.MoveDown) || p.Selected() != model.NoNode {
+		t.Error("an empty timeline moves")
+	}
+	p.Click(0, 0)
+	p.Wheel(1)
+}
+
+func TestPane_moves(t *testing.T) {
+	p := pane(t, trip(t), 80, 12)
+	for _, step := range []struct {
+		do   keymap.Action
+		want model.Node
+	}{
+		{keymap.MoveUp, 16}, {keymap.Top, 0}, {keymap.MoveDown, 1}, {keymap.NextBranch, 5},
+		{keymap.StepForward, 8}, {keymap.StepBack, 5}, {keymap.Child, 6}, {keymap.StepForward, 7},
+		{keymap.StepForward, 7}, {keymap.Parent, 6}, {keymap.Parent, 5},
+		{keymap.MoveDown, 6}, {keymap.MoveUp, 5}, {keymap.NextBranch, 12}, {keymap.PrevBranch, 5},
+		{keymap.GoHead, 17}, {keymap.PageUp, 8}, {keymap.HalfDown, 13}, {keymap.Bottom, 17},
+	} {
+		if !p.Do(step.do) {
+			t.Errorf("%s is not the timeline's", step.do)
+		}
+		if got := p.Selected(); got != step.want {
+			t.Errorf("after %s at %d, want %d", step.do, got, step.want)
+		}
+	}
+	if p.Do(keymap.Restore) {
+		t.Error("the timeline restores")
+	}
+}
+
+func TestPane_folds(t *testing.T) {
+	p := pane(t, trip(t), 80, 30)
+	p.Select(7)
+	p.Do(keymap.Fold) // a leaf: folds the branch that it is on
+	if p.Selected() != 5 {
+		t.Errorf("cursor at %d, want the branch point", p.Selected())
+	}
+	if got := picture(t, p, 80, 30); !strings.Contains(got, "▸ 2 hidden") || strings.Contains(got, "8adc") {
+		t.Errorf("the branch is not folded:\n%s", got)
+	}
+	p.Select(7)
+	if got := picture(t, p, 80, 30); strings.Contains(got, "hidden") || !strings.Contains(got, "▌ │ ◌  7") {
+		t.Errorf("the fold hides what is selected:\n%s", got)
+	}
+	p.Do(keymap.FoldAll)
+	if got := picture(t, p, 80, 30); strings.Count(got, "hidden") != 2 || p.Selected() != 5 {
+		t.Errorf("fold all, cursor %d:\n%s", p.Selected(), got)
+	}
+	p.Do(keymap.Unfold)
+	p.Do(keymap.UnfoldAll)
+	if got := picture(t, p, 80, 30); strings.Contains(got, "hidden") {
+		t.Errorf("unfold all:\n%s", got)
+	}
+}
+
+func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
+	headers := trip(t)
+	p := pane(t, headers[10:], 80, 12)
+	p.Select(4)
+	p.Mark(2)
+	p.Set(Prepare(headers))
+	if p.Selected() != 14 || p.Marked() != 12 {
+		t.Errorf("after the older part came in: cursor %d, mark %d", p.Selected(), p.Marked())
+	}
+	p.Do(keymap.FoldAll)
+	more := append(trip(t), model.Header{ID: "new", SessionID: demo.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
+	p.Set(Prepare(more))
+	if p.folds.Hidden(5) != 2 {
+		t.Error("the folds are gone")
+	}
+	other := trip(t)[:3]
+	for i := range other {
+		other[i].SessionID = "other"
+	}
+	p.Set(Prepare(other))
+	if p.Selected() != 2 || p.Marked() != model.NoNode {
+		t.Errorf("another session: cursor %d, mark %d", p.Selected(), p.Marked())
+	}
+}
+
+func TestPane_mouse(t *testing.T) {
+	p := pane(t, trip(t), 80, 12)
+	p.Do(keymap.Top)
+	p.Click(5, 6) // the row that draws the branch belongs to the one above
+	if p.Selected() != 5 {
+		t.Errorf("click on a drawn row: %d", p.Selected())
+	}
+	p.Click(5, 8)
+	if p.Selected() != 7 {
+		t.Errorf("click: %d", p.Selected())
+	}
+	p.Wheel(3)
+	if p.Selected() != 7 || p.rows.Top != 3 {
+		t.Errorf("wheel: %d, top %d", p.Selected(), p.rows.Top)
+	}
+	p.Wheel(100)
+	p.Click(0, 500)
+	if from, to := p.Thumb(); to != p.rows.Height || from == 0 {
+		t.Errorf("thumb %d to %d", from, to)
+	}
+}
+
+func TestFind_looksAtWhatRowsShow(t *testing.T) {
+	c := Prepare(trip(t))
+	for _, tc := range []struct {
+		query string
+		want  []model.Node
+	}{
+		{"OPERA", []model.Node{7}},
+		{"#6", []model.Node{6, 8}},
+		{"aeb5", []model.Node{2}},
+		{"invocation", []model.Node{17}},
+		{"error", []model.Node{3}},
+		{"no such", nil},
+		{"", nil},
+	} {
+		m, err := Find(t.Context(), c, tc.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(m.nodes) != fmt.Sprint(tc.want) {
+			t.Errorf("%q finds %v, want %v", tc.query, m.nodes, tc.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Find(ctx, c, "x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestPane_matchesGoRound(t *testing.T) {
+	p := pane(t, trip(t), 80, 12)
+	p.Select(8)
+	m, err := Find(t.Context(), p.c, "book_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.SetMatches(m) || p.Selected() != 9 {
+		t.Errorf("first match from #6: %d", p.Selected())
+	}
+	for _, step := range []struct {
+		n, at int
+		node  model.Node
+	}{{1, 1, 3}, {1, 2, 4}, {-1, 1, 3}, {-1, 4, 9}} {
+		at, of := p.Match(step.n)
+		if at != step.at || of != 4 || p.Selected() != step.node {
+			t.Errorf("match %+d: %d of %d at %d, want %d of 4 at %d", step.n, at, of, p.Selected(), step.at, step.node)
+		}
+	}
+	if p.SetMatches(Matches{}) {
+		t.Error("nothing is a match")
+	}
+}
+
+func BenchmarkPane_frame(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			headers := make([]model.Header, n)
+			for i := range headers {
+				headers[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: i, TurnIndex: i / 3, Visit: int64(i + 1), ParentVisit: int64(i), Title: "Booked the 09:40 to Lyon."}
+			}
+			p := pane(b, headers, 80, 48)
+			dst := make([]byte, 0, 64<<10)
+			for b.Loop() {
+				p.Do(keymap.MoveUp)
+				dst = dst[:0]
+				for y := range 48 {
+					dst = p.AppendRow(dst, y)
+				}
+			}
+		})
+	}
+}
