@@ -61,7 +61,7 @@ func (b *box) AppendRow(dst []byte, y int) []byte {
 	case 0:
 		b.edge(&r, g.TopLeft, b.title, g.TopRight)
 	case b.h - 1:
-		b.edge(&r, g.BottomLeft, b.position(), g.BottomRight)
+		b.edge(&r, g.BottomLeft, b.text.Status(), g.BottomRight)
 	case b.h - 2, b.h - 3:
 		b.inside(&r, func(dst []byte, w int) []byte {
 			in := cell.Begin(dst, g, w)
@@ -101,15 +101,6 @@ func (b *box) inside(r *cell.Row, draw func(dst []byte, w int) []byte) {
 	}
 	r.Fill(b.styles.Text, 1)
 	r.Put(b.styles.Focus, b.styles.Glyphs.Vertical)
-}
-
-// position says which rows show, where there are more.
-func (b *box) position() string {
-	from, to := b.text.Shown()
-	if to-from >= b.text.Len() {
-		return ""
-	}
-	return rangeOf(from+1, to, b.text.Len())
 }
 
 // move carries out the actions that move; it reports whether a was one.

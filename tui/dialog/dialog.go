@@ -8,8 +8,6 @@
 package dialog
 
 import (
-	"strconv"
-
 	"hindcast/keymap"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -22,10 +20,6 @@ func keyHelp(keys *keymap.Map, scope keymap.Scope, a keymap.Action, what string)
 		return nil
 	}
 	return []span{{keyOn, label}, {plain, " " + what + "   "}}
-}
-
-func rangeOf(from, to, of int) string {
-	return strconv.Itoa(from) + "-" + strconv.Itoa(to) + " of " + strconv.Itoa(of)
 }
 
 // Text shows a text to read: an error in full.

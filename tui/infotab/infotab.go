@@ -254,13 +254,7 @@ func (p *Pane) Do(a keymap.Action) bool { return p.sheet.Do(a) }
 func (p *Pane) AppendRow(dst []byte, y int) []byte { return p.sheet.AppendRow(dst, y) }
 
 // Status says which rows show, where there are more.
-func (p *Pane) Status() string {
-	from, to := p.sheet.Shown()
-	if to-from >= p.sheet.Len() {
-		return ""
-	}
-	return fmt.Sprintf("%d-%d of %d", from+1, to, p.sheet.Len())
-}
+func (p *Pane) Status() string { return p.sheet.Status() }
 
 // Click does nothing: there is nothing to choose.
 func (p *Pane) Click(_, _ int) {}

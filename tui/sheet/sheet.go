@@ -7,6 +7,7 @@
 package sheet
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -75,9 +76,13 @@ func (s *Sheet) Len() int { return len(s.rows) }
 // Cursor gives the row under the cursor of a list.
 func (s *Sheet) Cursor() int { return s.window.Cursor }
 
-// Shown gives the first row that shows and the one after the last.
-func (s *Sheet) Shown() (from, to int) {
-	return s.window.Top, min(s.window.Top+s.window.Height, len(s.rows))
+// Status says which rows show, where there are more: "3-12 of 40".
+func (s *Sheet) Status() string {
+	from, to := s.window.Top, min(s.window.Top+s.window.Height, len(s.rows))
+	if to-from >= len(s.rows) {
+		return ""
+	}
+	return strconv.Itoa(from+1) + "-" + strconv.Itoa(to) + " of " + strconv.Itoa(len(s.rows))
 }
 
 // layout wraps the paragraphs into rows.

@@ -1,0 +1,131 @@
+package checkpointtab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/theme"
+)
+
+// decode reads a state of testdata; the messages in them were written by the
+// Strands Python SDK.
+func decode(t testing.TB, state []byte) *conversation.Conversation {
+	t.Helper()
+	tape, err := jsontape.Parse(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conversation.Decode(tape)
+}
+
+func read(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func show(t testing.TB, conv *conversation.Conversation, w, h int) *Pane {
+	t.Helper()
+	c, err := Prepare(t.Context(), conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
+	p.Resize(w, h)
+	p.Set(c)
+	return p
+}
+
+func screen(p *Pane, h int) string {
+	var b strings.Builder
+	for y := range h {
+		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestPane_looksAsDrawn(t *testing.T) {
+	for _, name := range []string{"after-model", "after-tools", "turn-end", "interrupted", "stored", "refused"} {
+		for _, w := range []int{20, 58, 100} {
+			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {
+				golden.RequireEqual(t, []byte(screen(show(t, decode(t, read(t, name)), w, 40), 40)))
+			})
+		}
+	}
+}
+
+func TestPane_givesTheExactPayload(t *testing.T) {
+	for name, want := range map[string]string{
+		"after-model": `{"checkpointResume":{"checkpoint":{"position":"after_model","cycle_index":0,"schema_version":"1.0"}}}`,
+		"after-tools": `{"checkpointResume":{"checkpoint":{"position":"after_tools","cycle_index":0,"schema_version":"1.0"}}}`,
+		"stored":      `{"checkpointResume":{"checkpoint":{"position":"after_model","cycle_index":0,"schema_version":"1.0"}}}`,
+		"turn-end":    "",
+		"refused":     "",
+	} {
+		got := show(t, decode(t, read(t, name)), 80, 40).Payload()
+		var compact bytes.Buffer
+		if len(got) > 0 {
+			if err := json.Compact(&compact, got); err != nil {
+				t.Fatalf("%s: the payload is not JSON: %v: %s", name, err, got)
+			}
+		}
+		if compact.String() != want {
+			t.Errorf("%s: the payload is %s, not %s", name, got, want)
+		}
+	}
+}
+
+func TestPane_withoutAState(t *testing.T) {
+	p := show(t, nil, 60, 5)
+	if got := screen(p, 5); !strings.Contains(got, "could not be read") || p.Payload() != nil {
+		t.Errorf("payload %q on screen:\n%s", p.Payload(), got)
+	}
+	p.Set(nil)
+	if got := strings.TrimSpace(screen(p, 5)); got != "" {
+		t.Errorf("an empty tab shows %q", got)
+	}
+}
+
+func TestPane_rowsAreExactAndClean(t *testing.T) {
+	const hostile = `{"messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"\u001b[2J","name":"\u001b]52;c;aGk=\u0007\u202e","input":{"\u009b":"\u0000"}}}]}],"checkpoint":{"position":"after_model\u001b[2J","cycle_index":0,"schema_version":"1.0","app_data":{"\u202e":"\u001b"}}}`
+	raw := strings.ReplaceAll(hostile, `\u202e`, "\u202e") // a bidi override may stand in JSON as it is
+	for _, state := range []string{hostile, raw} {
+		for w := range 120 {
+			p := show(t, decode(t, []byte(state)), w, 50)
+			for y := range 50 {
+				line := string(p.AppendRow(nil, y))
+				if got := ansi.StringWidth(line); got != w {
+					t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
+				}
+				if strings.ContainsAny(line, "\x1b\x07\x00\n\u202e\u009b") {
+					t.Fatalf("row %d lets control characters through: %q", y, line)
+				}
+			}
+		}
+	}
+}
+
+func TestPrepare_endsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Prepare(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
