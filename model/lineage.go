@@ -29,7 +29,7 @@ func (t *Timeline) resolveAll() {
 	n := len(t.headers)
 	t.parent = make([]Node, n)
 	t.flags = make([]flags, n)
-	t.ids = newIDTable(n)
+	t.ids = newIDTable()
 	for i := range t.headers {
 		t.resolve(Node(i))
 	}
@@ -45,8 +45,8 @@ func (t *Timeline) resolveAll() {
 	}
 }
 
-// resolve finds the parent of n among the headers up to n (a visit, anywhere)
-// and lets n be found by those after it.
+// resolve finds the parent of n: by its visit among all headers, by its id
+// among those before n.
 func (t *Timeline) resolve(n Node) {
 	h := &t.headers[n]
 	if h.Orphaned {
@@ -67,7 +67,7 @@ func (t *Timeline) resolve(n Node) {
 			parent = prev
 			break
 		}
-		parent = t.ids.find(t.headers, h.SessionID, h.ParentID)
+		parent = t.ids.find(t.headers[:n], h.SessionID, h.ParentID)
 		if parent == NoNode {
 			state = edgeMissing
 			if h.ParentID == h.ID {
@@ -75,7 +75,6 @@ func (t *Timeline) resolve(n Node) {
 			}
 		}
 	}
-	t.ids.put(t.headers, n)
 	t.parent[n] = parent
 	t.flags[n] |= flags(state) << edgeShift
 	if state == edgeMissing {
@@ -86,15 +85,8 @@ func (t *Timeline) resolve(n Node) {
 // resolveLater looks for the parents that were not found among the headers
 // that come after their children, and in other sessions.
 func (t *Timeline) resolveLater() {
-	firsts, anywhere := newIDTable(len(t.headers)), newIDTable(len(t.headers))
-	anywhere.anySession = true
-	for i := range t.headers {
-		h := &t.headers[i]
-		if firsts.find(t.headers, h.SessionID, h.ID) == NoNode {
-			firsts.put(t.headers, Node(i))
-		}
-		anywhere.put(t.headers, Node(i))
-	}
+	firsts, anywhere := newIDTable(), newIDTable()
+	firsts.keepFirst, anywhere.anySession = true, true
 	for i := range t.headers {
 		h := &t.headers[i]
 		if t.flags[i].edge() != edgeMissing || h.ParentVisit != 0 {
@@ -241,27 +233,42 @@ func (t *Timeline) await(n Node) {
 	}
 }
 
-// idTable finds the latest node of an id in a session: an open hash table of
-// positions, so that a million ids cost 16 MB and no garbage. Each slot holds
-// 32 bits of the hash above the node's number plus one; 0 is an empty slot.
-// The seed is random, so that no one can prepare ids that collide.
+// idTable finds the node of an id in a session: an open hash table of
+// positions, so that a million ids cost 16 MB and no garbage. It takes headers
+// in when it is asked for one, so that a session whose edges all lead to the
+// header before, or to a visit, never fills it.
+//
+// Each slot holds 32 bits of the hash above the node's number plus one; 0 is an
+// empty slot. The seed is random, so that no one can prepare ids that collide.
 type idTable struct {
 	slots      []uint64
-	used       int
+	taken      int // headers that are in
 	seed       maphash.Seed
 	anySession bool // the session is no part of the key
+	keepFirst  bool // of several nodes of an id the first counts, not the latest
 
 	// The hash of the session asked for last; nearly always the only one.
 	session     string
 	sessionHash uint64
 }
 
-func newIDTable(n int) idTable {
-	size := 16
-	for size < 2*n {
-		size *= 2
+func newIDTable() idTable { return idTable{seed: maphash.MakeSeed()} }
+
+// find gives the node of an id among the headers, or NoNode. Every call gets
+// the headers of the one before, and maybe more.
+func (d *idTable) find(headers []Header, session, id string) Node {
+	if 2*len(headers) >= len(d.slots) {
+		d.grow(2 * cap(headers)) // there is room where more will come
 	}
-	return idTable{slots: make([]uint64, size), seed: maphash.MakeSeed()}
+	for ; d.taken < len(headers); d.taken++ {
+		h := &headers[d.taken]
+		at, tag := d.slot(headers, h.SessionID, h.ID)
+		if d.slots[at] == 0 || !d.keepFirst {
+			d.slots[at] = tag<<32 | uint64(d.taken+1)
+		}
+	}
+	at, _ := d.slot(headers, session, id)
+	return Node(uint32(d.slots[at])) - 1
 }
 
 // slot gives the place of an id: the slot that holds it, or the empty one in
@@ -288,29 +295,16 @@ func (d *idTable) slot(headers []Header, session, id string) (at, tag uint64) {
 	return at, tag
 }
 
-// find gives the node of an id, or NoNode.
-func (d *idTable) find(headers []Header, session, id string) Node {
-	at, _ := d.slot(headers, session, id)
-	return Node(uint32(d.slots[at])) - 1
-}
-
-// put makes n the node of its id.
-func (d *idTable) put(headers []Header, n Node) {
-	if 2*d.used >= len(d.slots) {
-		d.grow()
+// grow gives the table more than size slots. All keys in it differ, so no id
+// need be looked at.
+func (d *idTable) grow(size int) {
+	slots := max(16, len(d.slots))
+	for slots <= size {
+		slots *= 2
 	}
-	at, tag := d.slot(headers, headers[n].SessionID, headers[n].ID)
-	if d.slots[at] == 0 {
-		d.used++
-	}
-	d.slots[at] = tag<<32 | uint64(n+1)
-}
-
-// grow doubles the table. All keys differ, so no id need be looked at.
-func (d *idTable) grow() {
 	old := d.slots
-	d.slots = make([]uint64, 2*len(old))
-	mask := uint64(len(d.slots) - 1)
+	d.slots = make([]uint64, slots)
+	mask := uint64(slots - 1)
 	for _, slot := range old {
 		if slot == 0 {
 			continue
