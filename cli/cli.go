@@ -30,12 +30,12 @@ type App struct {
 	Create func(ctx context.Context, path string) (store.Store, error)
 	// Decode gives the rows of a portable file, Encode writes one.
 	Decode func(r io.Reader) iter.Seq2[store.Row, error]
-	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) error
+	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
 	// Demo gives the rows of the built-in demo, Sample a store that holds them.
 	Demo   func() iter.Seq2[store.Row, error]
 	Sample func(ctx context.Context) (store.Store, error)
-	// Places are the paths where a store is looked for when none is named.
-	Places []string
+	// Places gives the paths where a store is looked for when none is named.
+	Places func() []string
 	// Screen shows a store until the person leaves. note is one line that is
 	// worth saying about where the store came from, or "".
 	Screen func(ctx context.Context, s store.Store, note string) error

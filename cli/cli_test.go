@@ -379,7 +379,7 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 				opened = "demo"
 				return s.store, nil
 			}
-			s.Places = c.places
+			s.Places = func() []string { return c.places }
 			shown := "not shown"
 			s.Screen = func(_ context.Context, _ store.Store, note string) error {
 				shown = note

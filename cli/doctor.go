@@ -46,36 +46,42 @@ is 3 when there are faults.`,
 	}
 }
 
-// examine gathers the faults of the store, of each session, and of the lineage
-// that the timeline draws.
+// examine gathers the faults of the store and of each session. A kind that has
+// no doctor of its own still has a lineage that can be looked at.
 func examine(ctx context.Context, s store.Store) ([]model.Fault, error) {
-	var faults []model.Fault
 	doctor, ok := s.(store.Doctor)
-	gather := func(session string) error {
-		if !ok {
-			return nil
-		}
-		found, err := doctor.Faults(ctx, session)
-		faults = append(faults, found...)
-		return err
+	if !ok {
+		doctor = lineage{s}
 	}
-	if err := gather(""); err != nil {
+	faults, err := doctor.Faults(ctx, "")
+	if err != nil {
 		return nil, err
 	}
 	for info, err := range s.Sessions(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if err := gather(info.ID); err != nil {
-			return nil, err
-		}
-		t, err := timeline(ctx, s, info.ID)
+		found, err := doctor.Faults(ctx, info.ID)
 		if err != nil {
 			return nil, err
 		}
-		faults = append(faults, t.Faults()...)
+		faults = append(faults, found...)
 	}
 	return faults, nil
+}
+
+// lineage is the doctor of a store that has none.
+type lineage struct{ store.Store }
+
+func (l lineage) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session == "" {
+		return nil, nil
+	}
+	t, err := timeline(ctx, l, session)
+	if err != nil {
+		return nil, err
+	}
+	return t.Faults(), nil
 }
 
 func (p *printer) faults(faults []model.Fault) {

@@ -53,7 +53,7 @@ func (a *App) look(ctx context.Context) []string {
 		changed time.Time
 	}
 	var found []place
-	for _, path := range a.Places {
+	for _, path := range a.Places() {
 		info, err := os.Stat(path)
 		if err != nil || !a.recognised(ctx, path) {
 			continue

@@ -45,7 +45,8 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 				if a.OutTerminal {
 					w = &asciiControls{w: p}
 				}
-				return a.Encode(w, rows)
+				_, err := a.Encode(w, rows)
+				return err
 			}
 			if err := a.writeNew(to, rows); err != nil {
 				return err
@@ -64,8 +65,8 @@ func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	err = errors.Join(a.Encode(f, rows), f.Sync(), f.Close())
-	if err != nil {
+	_, err = a.Encode(f, rows)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	return nil

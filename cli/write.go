@@ -181,8 +181,14 @@ func (a *App) ask(ctx context.Context, plan *model.Plan) error {
 // plan writes a plan whole.
 func (p *printer) plan(plan *model.Plan) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, headline(plan)))
-	fmt.Fprintf(p, "  head now     %s\n", place(plan.HeadID, plan.HeadIndex))
-	fmt.Fprintf(p, "  head then    %s\n", place(plan.TargetID, plan.TargetIndex))
+	now, then := place(plan.HeadID, plan.HeadIndex), place(plan.TargetID, plan.TargetIndex)
+	if plan.Op == model.OpFork {
+		fmt.Fprintf(p, "  starts at    %s\n", then)
+		fmt.Fprintf(p, "  untouched    %s stays at %s\n", printable.String(plan.Session), now)
+	} else {
+		fmt.Fprintf(p, "  head now     %s\n", now)
+		fmt.Fprintf(p, "  head then    %s\n", then)
+	}
 	p.items("leaves path", plan.Orphans)
 	p.items("comes back", plan.Reactivates)
 	for _, line := range plan.Writes {
