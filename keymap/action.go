@@ -67,6 +67,8 @@ const (
 	Yes
 	No
 	Help
+	Details
+	Reload
 	Back
 	Redraw
 	Suspend
@@ -161,6 +163,8 @@ var actionTable = [actions]struct {
 	Yes:     {"yes", "yes", answering, nil},
 	No:      {"no", "no", answering, nil},
 	Help:    {"help", "help", answering, nil},
+	Details: {"details", "whole message", answering, func(c *Context) string { return unless(c.Message, "there is no message") }},
+	Reload:  {"reload", "read again", answering, nil},
 	Back:    {"back", "back", answering, nil},
 	Redraw:  {"redraw", "redraw", answering, nil},
 	Suspend: {"suspend", "suspend", answering, nil},
@@ -186,6 +190,8 @@ type Context struct {
 	Branches bool
 	// Search says that there is something to search for again.
 	Search bool
+	// Message says that a message stands in the last line.
+	Message bool
 }
 
 // Disabled gives the reason for which an action can do nothing just now, in a
@@ -243,10 +249,14 @@ var bindings = []struct {
 
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
+	{Picker, Reload, []string{"R"}},
+	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},
 	{Picker, Redo, []string{"ctrl+r"}},
 	{Picker, Journal, []string{"O"}},
 
+	{Session, Reload, []string{"R"}},
+	{Session, Details, []string{"!"}},
 	{Session, StepBack, []string{"["}},
 	{Session, StepForward, []string{"]"}},
 	{Session, Child, []string{"J"}},

@@ -51,7 +51,7 @@ func Path(getenv func(string) string) string {
 // action; an empty list unbinds:
 //
 //	[session]
-//	restore = "R"
+//	restore = "X"
 //	step-back = ["[", "ctrl+left"]
 //	fork = []
 func Load(path string) (*Map, error) {

@@ -121,7 +121,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 }
 
 func TestAction_disabledWithReason(t *testing.T) {
-	able := Context{Snapshot: true, Mark: true, Branches: true, Search: true}
+	able := Context{Snapshot: true, Mark: true, Branches: true, Search: true, Message: true}
 	for a := None + 1; a < actions; a++ {
 		if why := a.Disabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)
@@ -151,7 +151,7 @@ func TestParse_laysTheFileOverTheDefaults(t *testing.T) {
 	m, err := Parse("keys.toml", `
 # mine
 [session]
-restore = "R"
+restore = "X"
 step-back = ["[", "ctrl+left", "f1"]
 fork = []
 
@@ -166,7 +166,7 @@ fork = []
 		key   string
 		want  Action
 	}{
-		{Timeline, "R", Restore},
+		{Timeline, "X", Restore},
 		{Timeline, "r", None},
 		{Timeline, "ctrl+left", StepBack},
 		{Timeline, "f1", StepBack},
@@ -188,12 +188,12 @@ func TestParse_namesLineAndReason(t *testing.T) {
 	}{
 		{"syntax", "[session]\nrestore = \n", 2, "expected value but found '\\n' instead"},
 		{"key twice in the file", "[session]\nmark = \"a\"\nmark = \"b\"\n", 3, "Key 'session.mark' has already been defined."},
-		{"unknown scope", "\n[sessoin]\nrestore = \"R\"\n", 2, `no such scope: "sessoin" (known are `},
+		{"unknown scope", "\n[sessoin]\nrestore = \"X\"\n", 2, `no such scope: "sessoin" (known are `},
 		{"unknown action", "[session]\n\nrestroe = \"R\"\n", 3, `no such action: "restroe"`},
 		{"action elsewhere", "[timeline]\nsearch-next = \"x\"\n", 2, "search-next means nothing in scope timeline"},
 		{"unknown key", "[session]\nrestore = \"ctrl+shift+r\"\n", 2, `restore: no such key: "ctrl+shift+r"`},
 		{"not a key", "[session]\nmark = 'm'\nrestore = 5\n", 3, "restore: a key is a string in quotes"},
-		{"key twice in a list", "[session]\nrestore = [\"R\", \"R\"]\n", 2, `restore: "R" is there twice`},
+		{"key twice in a list", "[session]\nrestore = [\"X\", \"X\"]\n", 2, `restore: "X" is there twice`},
 		{"key twice in a scope", "[session]\nfork = \"F\"\nrestore = \"F\"\n", 3, `"F" is bound twice in scope session: to restore and to fork`},
 		{"key of an outer scope", "[timeline]\nfold-all = \"j\"\n", 2, `"j" is bound twice in scope timeline: to fold-all and to move-down`},
 		{"key of an inner scope", "[session]\nrestore = \"(\"\n", 2, `"(" is bound twice in scope diff: to previous-change and to restore`},
@@ -237,14 +237,14 @@ func TestLoad_readsTheUsersFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("[session]\nrestore = \"R\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("[session]\nrestore = \"X\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if m, err = Load(path); err != nil {
 		t.Fatal(err)
 	}
-	if a, _ := m.Action(Session, "R"); a != Restore {
-		t.Errorf("with the file R is %s", a)
+	if a, _ := m.Action(Session, "X"); a != Restore {
+		t.Errorf("with the file X is %s", a)
 	}
 	if _, err := Load(dir); err == nil {
 		t.Error("a directory was read as a file")
@@ -267,7 +267,7 @@ func TestPath_fallsBackToHome(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("[session]\nrestore = \"R\"\n")
+	f.Add("[session]\nrestore = \"X\"\n")
 	f.Add("[session]\nrestore = [\"R\", 5]\n[[diff]]\nx.y = {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Parse("keys.toml", text)

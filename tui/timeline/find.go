@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/tui/match"
 )
 
 // Matches is what a search found: the nodes, in the order of their rows. The
@@ -27,33 +28,18 @@ func (m *Matches) has(n model.Node) bool {
 // often is how many headers are looked at between two looks at the context.
 const often = 4096
 
-// Find searches a timeline: titles, ids, events, marks and turns that contain
+// Find searches a timeline: titles, ids, events, positions and marks that hold
 // the query in any case, or, for a query such as "#12", the index itself. The
 // time is linear in the number of snapshots, so it belongs in a command. The
 // error is the context's.
 func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	m := Matches{set: map[model.Node]struct{}{}}
-	t := c.Timeline
-	wanted := strings.ToLower(query)
-	if wanted == "" {
-		return m, nil
-	}
-	index, numbered := -1, false
-	if digits, ok := strings.CutPrefix(wanted, "#"); ok {
-		if n, err := strconv.Atoi(digits); err == nil {
-			index, numbered = n, true
-		}
-	}
+	t, fits := c.Timeline, wanted(query)
 	for i := range t.Rows() {
 		if i%often == 0 && ctx.Err() != nil {
 			return Matches{}, ctx.Err()
 		}
-		n := t.Row(i).Node
-		if n == model.NoNode {
-			continue
-		}
-		h := t.Header(n)
-		if numbered && h.Index == index || !numbered && contains(h, wanted) {
+		if n := t.Row(i).Node; n != model.NoNode && fits(t.Header(n)) {
 			m.nodes = append(m.nodes, n)
 			m.set[n] = struct{}{}
 		}
@@ -61,18 +47,18 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	return m, nil
 }
 
-// contains reports whether what a row shows contains a text in lower case.
-func contains(h *model.Header, wanted string) bool {
-	return holds(h.Title, wanted) || holds(h.ID, wanted) || holds(h.EventText(), wanted) || holds(h.Position, wanted) ||
-		h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && strings.Contains(m.word, wanted) })
-}
-
-// holds reports whether s contains wanted, which is in lower case, in any case.
-func holds(s, wanted string) bool {
-	if len(s) < len(wanted) {
-		return false
+// wanted gives the test that a query makes on headers.
+func wanted(query string) func(*model.Header) bool {
+	if digits, ok := strings.CutPrefix(query, "#"); ok {
+		if index, err := strconv.Atoi(digits); err == nil {
+			return func(h *model.Header) bool { return h.Index == index }
+		}
 	}
-	return strings.Contains(s, wanted) || strings.Contains(strings.ToLower(s), wanted)
+	q := match.New(query)
+	return func(h *model.Header) bool {
+		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.Position) ||
+			h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && q.InString(m.word) })
+	}
 }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
