@@ -249,13 +249,13 @@ var bindings = []struct {
 
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
-	{Picker, Reload, []string{"R"}},
+	{Picker, Reload, []string{"f5"}},
 	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},
 	{Picker, Redo, []string{"ctrl+r"}},
 	{Picker, Journal, []string{"O"}},
 
-	{Session, Reload, []string{"R"}},
+	{Session, Reload, []string{"f5"}},
 	{Session, Details, []string{"!"}},
 	{Session, StepBack, []string{"["}},
 	{Session, StepForward, []string{"]"}},

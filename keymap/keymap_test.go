@@ -152,7 +152,7 @@ func TestParse_laysTheFileOverTheDefaults(t *testing.T) {
 # mine
 [session]
 restore = "X"
-step-back = ["[", "ctrl+left", "f1"]
+step-back = ["[", "ctrl+left", "f2"]
 fork = []
 
 [timeline]
@@ -169,7 +169,7 @@ fork = []
 		{Timeline, "X", Restore},
 		{Timeline, "r", None},
 		{Timeline, "ctrl+left", StepBack},
-		{Timeline, "f1", StepBack},
+		{Timeline, "f2", StepBack},
 		{Timeline, "f", None},
 		{Timeline, "h", None},
 		{State, "h", Fold},
