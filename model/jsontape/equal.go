@@ -1,6 +1,9 @@
 package jsontape
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // Equal reports whether two subtrees have the same value: members in any order
 // and the last one of duplicate keys, numbers by decimal value, strings decoded
@@ -28,8 +31,7 @@ func Equal(t *Tape, n Node, u *Tape, m Node) bool {
 				todo = append(todo, pair{a, b})
 			}
 		case kind == Object:
-			members := MatchMembers(t, p.n, u, p.m)
-			for _, m := range members {
+			for m := range MatchMembers(t, p.n, u, p.m) {
 				if m.Old < 0 || m.New < 0 {
 					return false
 				}
@@ -72,42 +74,56 @@ type Pair struct{ Old, New Node }
 
 // MatchMembers pairs the members of two objects by key, shadowed members left
 // out: first those of n in their order, then those that only m has in theirs.
-func MatchMembers(t *Tape, n Node, u *Tape, m Node) []Pair {
-	pairs := make([]Pair, 0, max(t.Count(n), u.Count(m)))
-	a, b := t.First(n), u.First(m)
-	// Most objects come with their keys in the same order.
-	for a >= 0 && b >= 0 && !t.Shadowed(a) && !u.Shadowed(b) && sameKey(t, a, u, b) {
-		pairs = append(pairs, Pair{a, b})
-		a, b = t.Next(a), u.Next(b)
+func MatchMembers(t *Tape, n Node, u *Tape, m Node) iter.Seq[Pair] {
+	return func(yield func(Pair) bool) {
+		a, b := t.First(n), u.First(m)
+		// Most objects come with their keys in the same order.
+		for a >= 0 && b >= 0 && !t.Shadowed(a) && !u.Shadowed(b) && sameKey(t, a, u, b) {
+			if !yield(Pair{a, b}) {
+				return
+			}
+			a, b = t.Next(a), u.Next(b)
+		}
+		if a >= 0 || b >= 0 {
+			matchRest(t, a, u, b, yield)
+		}
 	}
-	if a < 0 && b < 0 {
-		return pairs
-	}
+}
+
+// matchRest pairs the members from a and b on by looking their keys up.
+func matchRest(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 	rest := make(map[string]Node)
 	for c := b; c >= 0; c = u.Next(c) {
 		if !u.Shadowed(c) {
-			rest[string(appendSpelling(nil, u.keyBody(c)))] = c
+			rest[u.spelledKey(c)] = c
 		}
 	}
 	for c := a; c >= 0; c = t.Next(c) {
 		if t.Shadowed(c) {
 			continue
 		}
-		key := appendSpelling(nil, t.keyBody(c))
-		other, found := rest[string(key)]
+		key := t.spelledKey(c)
+		other, found := rest[key]
 		if !found {
 			other = None
 		}
-		delete(rest, string(key))
-		pairs = append(pairs, Pair{c, other})
+		delete(rest, key)
+		if !yield(Pair{c, other}) {
+			return
+		}
 	}
 	for c := b; c >= 0; c = u.Next(c) {
-		if u.Shadowed(c) {
-			continue
-		}
-		if _, alone := rest[string(appendSpelling(nil, u.keyBody(c)))]; alone {
-			pairs = append(pairs, Pair{None, c})
+		if _, alone := rest[u.spelledKey(c)]; alone && !u.Shadowed(c) && !yield(Pair{None, c}) {
+			return
 		}
 	}
-	return pairs
+}
+
+// spelledKey gives n's key so that equal keys are equal strings.
+func (t *Tape) spelledKey(n Node) string {
+	body := t.keyBody(n)
+	if t.nodes[n].flags&keyRespelled == 0 {
+		return string(body)
+	}
+	return string(appendSpelling(nil, body))
 }

@@ -116,7 +116,7 @@ func (h *hasher) members(n Node) uint64 {
 	sum = 0
 	seen := make(map[string]bool, len(keys))
 	for i, c := range slices.Backward(h.t.children(n)) {
-		key := string(appendSpelling(nil, h.t.keyBody(c)))
+		key := h.t.spelledKey(c)
 		if seen[key] {
 			h.shadowed = append(h.shadowed, c)
 			continue

@@ -129,9 +129,8 @@ func AppendPointerToken(dst []byte, key string) []byte {
 
 // sameKey reports whether the keys of two members have the same value.
 func sameKey(t *Tape, n Node, u *Tape, m Node) bool {
-	a, b := t.keyBody(n), u.keyBody(m)
 	if (t.nodes[n].flags|u.nodes[m].flags)&keyRespelled == 0 {
-		return bytes.Equal(a, b)
+		return bytes.Equal(t.keyBody(n), u.keyBody(m))
 	}
-	return bytes.Equal(appendSpelling(nil, a), appendSpelling(nil, b))
+	return t.spelledKey(n) == u.spelledKey(m)
 }

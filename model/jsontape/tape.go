@@ -17,6 +17,7 @@ package jsontape
 
 import (
 	"math"
+	"sort"
 	"sync"
 )
 
@@ -168,13 +169,32 @@ func (t *Tape) Standard(n Node) bool { return t.nodes[n].flags&named == 0 }
 // RawKey gives n's key with its quotes as it stands in the text, or nil if n is
 // not in an object. The caller may not write to it.
 func (t *Tape) RawKey(n Node) []byte {
-	inner := t.keyBody(n)
-	if inner == nil {
+	start, end := t.KeySpan(n)
+	if end == 0 {
 		return nil
 	}
-	start := t.nodes[n].key
-	end := int(start) + len(inner) + 2
 	return t.data[start:end:end]
+}
+
+// KeySpan gives where n's key with its quotes starts and ends in the text; 0, 0
+// if n is not in an object.
+func (t *Tape) KeySpan(n Node) (start, end int) {
+	body := t.keyBody(n)
+	if body == nil {
+		return 0, 0
+	}
+	start = int(t.nodes[n].key)
+	return start, start + len(body) + 2
+}
+
+// NodeAt gives the innermost value whose bytes hold the byte at off, or -1. The
+// bytes of a key belong to the object.
+func (t *Tape) NodeAt(off int) Node {
+	n := Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) > off })) - 1
+	for n >= 0 && int(t.nodes[n].end) <= off {
+		n = t.nodes[n].parent
+	}
+	return n
 }
 
 // keyBody gives what stands between the quotes of n's key, never nil if there

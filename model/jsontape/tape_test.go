@@ -2,6 +2,7 @@ package jsontape
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -379,6 +380,20 @@ func TestTape_pointersLeadBack(t *testing.T) {
 	}
 	if n := tape.Lookup(); n != 0 {
 		t.Errorf("no path leads to %d", n)
+	}
+}
+
+func TestTape_nodeAtIsTheInnermostValue(t *testing.T) {
+	tape := mustParse(t, ` {"a":[10,"x"],"b":{}} `)
+	for off, want := range strings.Split(`. @ @ @ @ @ a a0 a0 a a1 a1 a1 a @ @ @ @ @ b b @ .`, " ") {
+		n, got := tape.NodeAt(off), "."
+		if n >= 0 {
+			got = strings.ReplaceAll(tape.Pointer(n), "/", "")
+			got = cmp.Or(got, "@")
+		}
+		if got != want {
+			t.Errorf("byte %d: %s, want %s", off, got, want)
+		}
 	}
 }
 

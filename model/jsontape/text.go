@@ -37,6 +37,23 @@ func (t *Tape) Key(n Node) string {
 	return string(appendText(nil, body, math.MaxInt))
 }
 
+// Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] give
+// it, in the manner of [Tape.Text].
+func Unquote(quoted []byte) string {
+	if len(quoted) < 2 {
+		return ""
+	}
+	return string(appendText(nil, quoted[1:len(quoted)-1], math.MaxInt))
+}
+
+// CleanKey reports whether n's key survives decoding: it has no invalid UTF-8
+// and no lone surrogates, for which [Tape.Key] gives U+FFFD. It is true if n is
+// not in an object.
+func (t *Tape) CleanKey(n Node) bool {
+	body := t.keyBody(n)
+	return utf8.Valid(body) && (t.nodes[n].flags&keyRespelled == 0 || utf8.Valid(appendSpelling(nil, body)))
+}
+
 // part is a piece of a string: bytes that stand for themselves and then, unless
 // r is negative, one escaped character. Half of a surrogate pair comes out as
 // it is.

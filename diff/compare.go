@@ -1,0 +1,74 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"hindcast/model/jsontape"
+)
+
+// State is one side of a comparison.
+type State struct {
+	data []byte
+	tape *jsontape.Tape
+}
+
+// Bytes is a state of which only the text is at hand. It is read as
+// [jsontape.ParseTolerant] reads it, and must not be written to any more.
+func Bytes(data []byte) State { return State{data: data} }
+
+// Parsed is a state of which there is a tape, which must be whole (none of
+// [jsontape.Prefix]).
+func Parsed(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
+
+// Compare tells what changed from the old state to the new one. A tape saves
+// most of the work, a tape on both sides nearly all; the result is the same.
+//
+// The error is ctx's, or names the state that is not JSON and wraps the
+// *[jsontape.SyntaxError]. Without tapes, bytes that both states share are not
+// looked at closely, so what is wrong with those need not be found.
+func Compare(ctx context.Context, old, new State) (*Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return compareTapes(ctx, old, new)
+}
+
+// compareTapes compares with tapes, which it makes where they are missing.
+func compareTapes(ctx context.Context, old, new State) (*Result, error) {
+	r := &Result{old: old.data, new: new.data}
+	if bytes.Equal(old.data, new.data) {
+		return r, nil
+	}
+	a, err := old.parsed("old")
+	if err != nil {
+		return nil, err
+	}
+	b, err := new.parsed("new")
+	if err != nil {
+		return nil, err
+	}
+	c := comparer{ctx: ctx}
+	if err := c.values(value{tape: a}, value{tape: b}, place{none, none, none}); err != nil {
+		return nil, err
+	}
+	return c.result(r), nil
+}
+
+func (c *comparer) result(r *Result) *Result {
+	r.Entries, r.Coarse, r.Duplicates = c.entries, c.coarse, c.duplicates
+	r.count()
+	return r
+}
+
+func (s State) parsed(side string) (*jsontape.Tape, error) {
+	if s.tape != nil {
+		return s.tape, nil
+	}
+	t, _, err := jsontape.ParseTolerant(s.data)
+	if err != nil {
+		return nil, fmt.Errorf("diff: read the %s state: %w", side, err)
+	}
+	return t, nil
+}

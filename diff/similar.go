@@ -1,0 +1,197 @@
+package diff
+
+import (
+	"bytes"
+
+	"hindcast/model/jsontape"
+)
+
+// What is left between two matched elements of an array was removed on one side
+// and added on the other, or it is the same element changed. One against one
+// counts as changed. Otherwise the order-preserving pairs that have most in
+// common are changed ones, and the rest was removed and added.
+
+// value is one value on a tape. The tape may be of a part of the state only;
+// base is where that part starts.
+type value struct {
+	tape *jsontape.Tape
+	node jsontape.Node
+	base uint32
+}
+
+func (v value) kind() jsontape.Kind { return v.tape.Kind(v.node) }
+func (v value) hash() uint64        { return v.tape.Hash(v.node) }
+func (v value) raw() []byte         { return v.tape.Raw(v.node) }
+
+func (v value) at(n jsontape.Node) value { return value{v.tape, n, v.base} }
+
+func (v value) span() Span {
+	start, end := v.tape.Span(v.node)
+	return Span{v.base + uint32(start), v.base + uint32(end)}
+}
+
+func (v value) keySpan() Span {
+	start, end := v.tape.KeySpan(v.node)
+	if end == 0 {
+		return Span{}
+	}
+	return Span{v.base + uint32(start), v.base + uint32(end)}
+}
+
+func isContainer(k jsontape.Kind) bool { return k == jsontape.Array || k == jsontape.Object }
+
+const (
+	// same is the likeness of equal values; at half of it values are paired.
+	same    = 1000
+	similar = same / 2
+	// maxTable is how many pairs are weighed in one gap. Beyond that, the k-th
+	// is paired with the k-th if they are similar.
+	maxTable = 4096
+	// maxLooks is how many values of an element are looked at to weigh it.
+	maxLooks = 64
+)
+
+// pairUp gives the pairs of removed and added elements that are one element
+// changed, ascending. Coarse is true if there were too many to weigh.
+func pairUp(removed, added []value) (pairs []pair, coarse bool) {
+	switch {
+	case len(removed) == 0 || len(added) == 0:
+		return nil, false
+	case len(removed) == 1 && len(added) == 1:
+		return []pair{{0, 0}}, false
+	case len(removed)*len(added) > maxTable:
+		for i := range min(len(removed), len(added)) {
+			if likeness(removed[i], added[i]) >= similar {
+				pairs = append(pairs, pair{int32(i), int32(i)})
+			}
+		}
+		return pairs, true
+	}
+	// best[i][j] is the most that removed[i:] and added[j:] can have in common.
+	width := len(added) + 1
+	best := make([]int32, (len(removed)+1)*width)
+	like := make([]int32, len(removed)*len(added))
+	for i := len(removed) - 1; i >= 0; i-- {
+		for j := len(added) - 1; j >= 0; j-- {
+			here := max(best[(i+1)*width+j], best[i*width+j+1])
+			if l := likeness(removed[i], added[j]); l >= similar {
+				like[i*len(added)+j] = l
+				here = max(here, l+best[(i+1)*width+j+1])
+			}
+			best[i*width+j] = here
+		}
+	}
+	for i, j := 0, 0; i < len(removed) && j < len(added); {
+		here := best[i*width+j]
+		if l := like[i*len(added)+j]; l > 0 && here == l+best[(i+1)*width+j+1] {
+			pairs = append(pairs, pair{int32(i), int32(j)})
+			i, j = i+1, j+1
+		} else if here == best[(i+1)*width+j] {
+			i++
+		} else {
+			j++
+		}
+	}
+	return pairs, false
+}
+
+// likeness weighs what two values have in common, in bytes, against their
+// size: from 0 to same. Two values that are no containers are always similar,
+// so that ["a"] to ["b"] is one replacement.
+func likeness(a, b value) int32 {
+	if !isContainer(a.kind()) && !isContainer(b.kind()) {
+		return similar + share(commonText(a, b), a, b)/2
+	}
+	if a.kind() != b.kind() {
+		return 0
+	}
+	w := weigher{looks: maxLooks}
+	return share(w.common(a, b), a, b)
+}
+
+func share(common int, a, b value) int32 {
+	size := len(a.raw()) + len(b.raw())
+	return int32(min(2*common*same/max(size, 1), same))
+}
+
+// weigher adds up what two values have in common.
+type weigher struct{ looks int }
+
+// common gives the bytes in common. It goes a level down for each call, but
+// never further than its looks.
+func (w *weigher) common(a, b value) int {
+	if w.looks--; w.looks < 0 {
+		return 0
+	}
+	if a.hash() == b.hash() {
+		return min(len(a.raw()), len(b.raw()))
+	}
+	if a.kind() != b.kind() {
+		return 0
+	}
+	sum := 0
+	switch a.kind() {
+	case jsontape.Array:
+		for n, m := a.tape.First(a.node), b.tape.First(b.node); n >= 0 && m >= 0 && w.looks > 0; n, m = a.tape.Next(n), b.tape.Next(m) {
+			sum += w.common(a.at(n), b.at(m))
+		}
+	case jsontape.Object:
+		for p := range jsontape.MatchMembers(a.tape, a.node, b.tape, b.node) {
+			if w.looks <= 0 {
+				break
+			}
+			if p.Old >= 0 && p.New >= 0 {
+				sum += len(a.tape.RawKey(p.Old)) + w.common(a.at(p.Old), b.at(p.New))
+			}
+		}
+	default:
+		sum = commonText(a, b)
+	}
+	return sum
+}
+
+// commonText gives how many bytes two values have in common at their ends, as
+// far as it is worth looking.
+func commonText(a, b value) int {
+	const far = 1 << 12
+	x, y := a.raw(), b.raw()
+	n := min(len(x), len(y), far)
+	head := commonPrefix(x[:n], y[:n])
+	tail := commonSuffix(x[max(head, len(x)-n):], y[max(head, len(y)-n):])
+	return head + tail
+}
+
+const block = 4 << 10
+
+// commonPrefix gives how many bytes a and b share at the start.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]) {
+		i += block
+	}
+	for i+64 <= n && bytes.Equal(a[i:i+64], b[i:i+64]) {
+		i += 64
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// commonSuffix gives how many bytes a and b share at the end.
+func commonSuffix(a, b []byte) int {
+	n := min(len(a), len(b))
+	a, b = a[len(a)-n:], b[len(b)-n:]
+	i := n
+	for i >= block && bytes.Equal(a[i-block:i], b[i-block:i]) {
+		i -= block
+	}
+	for i >= 64 && bytes.Equal(a[i-64:i], b[i-64:i]) {
+		i -= 64
+	}
+	for i > 0 && a[i-1] == b[i-1] {
+		i--
+	}
+	return n - i
+}
