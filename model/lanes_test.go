@@ -192,6 +192,10 @@ c b              ¦ ◉ c
 1 0              ¦ ╰─╮
 2 1              ¦   ◌ 1 pointer
                  ¦   ◌ 2 pointer
+`}, {"what comes after the pointer was passed over, however old it is", `
+0 - head #5      ¦ ◉   0
+1 0 #3           ¦ ╰─╮
+                 ¦   ◌ 1 pointer
 `}, {"two sessions in one: the newer first visit leads to the head", `
 a - #0           ¦ ◌ a secondLeaf
 b a              ¦ ◌ b secondLeaf
@@ -313,6 +317,28 @@ c b head         ¦ ◉ c
 				t.Errorf("faults %q, not %q", strings.Join(got, "; "), p.faults)
 			}
 		})
+	}
+}
+
+// Numbers that a session does not have cannot be wrong.
+func TestTimeline_FaultsJudgeNoNumbersThatAreNotThere(t *testing.T) {
+	headers := []Header{{ID: "a"}, {ID: "b", ParentID: "a"}, {ID: "c", ParentID: "b"}}
+	if faults := NewTimeline(headers).Faults(); len(faults) > 0 {
+		t.Errorf("faults %v", faults)
+	}
+}
+
+func TestTimeline_FaultsAreBounded(t *testing.T) {
+	headers := make([]Header, 1000)
+	for i := range headers {
+		headers[i] = Header{ID: strconv.Itoa(i), ParentID: "gone", Index: i}
+	}
+	faults := NewTimeline(headers).Faults()
+	if len(faults) != 2*(maxFaultsOfKind+1) {
+		t.Fatalf("%d faults", len(faults))
+	}
+	if rest := faults[maxFaultsOfKind]; rest.Code != FaultMissingParent || rest.Meaning != "980 more of this kind" {
+		t.Errorf("the rest is told as %+v", rest)
 	}
 }
 

@@ -127,8 +127,8 @@ func (t *Timeline) add(h Header) Node {
 // extend draws n at once when it is the head's new child and the new head,
 // and reports whether it was.
 func (t *Timeline) extend(n Node) bool {
-	h, p := &t.headers[n], t.parent[n]
-	if p == NoNode || p != t.head || !t.takesHead(n) || h.Orphaned {
+	p := t.parent[n]
+	if p == NoNode || p != t.head || !t.takesHead(n) {
 		return false
 	}
 	t.noteHead(n)

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -118,6 +119,8 @@ type oracle struct {
 	head    Node
 	path    map[Node]bool
 	rows    []Row
+	gutters []string
+	lanes   int
 }
 
 func newOracle(headers []Header) *oracle {
@@ -248,25 +251,38 @@ func (o *oracle) drawAll() {
 		h := &o.headers[root]
 		switch {
 		case h.ParentID != "" || h.ParentVisit != 0:
-			o.rows = append(o.rows, Row{RowBreak, NoNode, root, 0})
+			o.add(Row{RowBreak, NoNode, root, 0}, "╳")
 		case i > 0:
-			o.rows = append(o.rows, Row{RowGap, NoNode, root, 0})
+			o.add(Row{RowGap, NoNode, root, 0}, "")
 		}
-		o.draw(root, 0)
+		o.draw(root, 0, "")
 	}
 }
 
-func (o *oracle) draw(n Node, lane int) {
-	o.rows = append(o.rows, Row{RowNode, n, n, lane})
+func (o *oracle) add(row Row, gutter string) {
+	o.rows, o.gutters = append(o.rows, row), append(o.gutters, gutter)
+	o.lanes = max(o.lanes, row.Lane+1)
+}
+
+// draw draws n and all below it; outer is what the lanes to its left show.
+func (o *oracle) draw(n Node, lane int, outer string) {
+	shape := map[bool]string{true: "○", false: "◌"}[o.path[n]]
+	if n == o.head {
+		shape = "◉"
+	}
+	o.add(Row{RowNode, n, n, lane}, outer+shape)
 	keep := o.next(n)
-	for _, c := range o.children(n) {
-		if c != keep {
-			o.rows = append(o.rows, Row{RowBranch, NoNode, n, lane})
-			o.draw(c, lane+1)
+	branches := slices.DeleteFunc(o.children(n), func(c Node) bool { return c == keep })
+	for i, c := range branches {
+		corner, line := "├─╮", "│ "
+		if i == len(branches)-1 && keep == NoNode {
+			corner, line = "╰─╮", "  "
 		}
+		o.add(Row{RowBranch, NoNode, n, lane}, outer+corner)
+		o.draw(c, lane+1, outer+line)
 	}
 	if keep != NoNode {
-		o.draw(keep, lane)
+		o.draw(keep, lane, outer)
 	}
 }
 
@@ -291,6 +307,12 @@ func (o *oracle) check(t *testing.T, tl *Timeline) {
 		if row.Node != NoNode && tl.RowOf(row.Node) != i {
 			t.Fatalf("RowOf(%d) is %d, not %d", row.Node, tl.RowOf(row.Node), i)
 		}
+		if got := strings.TrimRight(string(tl.AppendGutter(nil, i, tl.Lanes(), GlyphsUnicode)), " "); got != o.gutters[i] {
+			t.Fatalf("row %d is drawn as %q, not %q", i, got, o.gutters[i])
+		}
+	}
+	if tl.Lanes() != o.lanes {
+		t.Fatalf("%d lanes, not %d", tl.Lanes(), o.lanes)
 	}
 	for i := range o.headers {
 		n := Node(i)

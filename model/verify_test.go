@@ -5,8 +5,10 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -175,6 +177,18 @@ func TestCanonical_numbersOfTheRFC(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		if _, err := appendCanonicalNumber(nil, bad); !errors.Is(err, errNotCanonical) {
 			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func TestCanonical_ordersKeysByTheirUTF16Units(t *testing.T) {
+	keys := []string{"", "a", "aa", "z", "é", "\u20ac", "\ud7ff", "\ue000", "\ufb33", "\uffff", "\U00010000", "\U0001f600", "\U0001f600a", "\U0010ffff", "z\U00010000"}
+	for _, a := range keys {
+		for _, b := range keys {
+			want := slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+			if got := compareUTF16(a, b); got != want {
+				t.Errorf("%+q and %+q: %d, not %d", a, b, got, want)
+			}
 		}
 	}
 }
