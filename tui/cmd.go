@@ -1,0 +1,287 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/tui/timeline"
+)
+
+// listSessions reads what sessions the store has.
+func (m *Model) listSessions() tea.Cmd {
+	s := m.o.Store
+	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+		var sessions []model.SessionInfo
+		for info, err := range s.Sessions(ctx) {
+			if err != nil {
+				return sessionsListedMsg{gen, sessions, err}
+			}
+			sessions = append(sessions, info)
+			done.Add(1)
+		}
+		return sessionsListedMsg{gen: gen, sessions: sessions}
+	})
+}
+
+// sessionsListed shows the sessions, or the only one at once.
+func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
+	if !m.finish(listing, msg.gen) {
+		return nil
+	}
+	m.sessions.Set(msg.sessions)
+	m.place = atSessions
+	switch {
+	case msg.err != nil && len(msg.sessions) == 0:
+		m.unusable(msg.err)
+	case msg.err != nil:
+		m.fail(msg.err)
+	case len(msg.sessions) == 1 && m.session == "":
+		m.only = true
+		return m.openSession(msg.sessions[0].ID)
+	}
+	if m.session != "" {
+		m.sessions.Select(m.session)
+	}
+	return nil
+}
+
+// openSession shows a session from its head.
+func (m *Model) openSession(id string) tea.Cmd {
+	m.place, m.session = inSession, id
+	m.against, m.query = false, ""
+	m.info = sessionFacts{reading: m.info.reading}
+	m.show(timeline.Prepare(nil))
+	m.focusOn(onTimeline)
+	return m.readSession()
+}
+
+// tailSize is how many of the newest snapshots the first screen needs: as many
+// as fit, and a few more to move in.
+const tailSize = 256
+
+// readSession reads the open session: its newest snapshots first where the
+// store can give those at once, then all.
+func (m *Model) readSession() tea.Cmd {
+	m.info.reading++
+	find := m.findFaults()
+	tailer, ok := m.o.Store.(store.Tailer)
+	if !ok || m.content.Timeline.Len() > 0 {
+		return tea.Batch(m.readHeaders(), find)
+	}
+	session := m.session
+	return tea.Batch(find, m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		headers, more, err := tailer.Tail(ctx, session, tailSize)
+		if err != nil {
+			return tailReadMsg{gen: gen, err: err}
+		}
+		content := timeline.Prepare(headers)
+		content.More = more
+		return tailReadMsg{gen: gen, content: content}
+	}))
+}
+
+// tailRead shows the newest snapshots and has the others read.
+func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
+	if !m.finish(reading, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		return m.unreadable(msg.err)
+	}
+	m.show(msg.content)
+	if !msg.content.More {
+		return m.follow()
+	}
+	return tea.Batch(m.follow(), m.readHeaders())
+}
+
+// readHeaders reads all headers of the open session.
+func (m *Model) readHeaders() tea.Cmd {
+	s, session, known := m.o.Store, m.session, m.content.Timeline.Len()
+	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+		headers := make([]model.Header, 0, known)
+		for h, err := range s.Headers(ctx, session) {
+			if err != nil {
+				return headersReadMsg{gen: gen, err: err}
+			}
+			headers = append(headers, h)
+			done.Add(1)
+		}
+		return headersReadMsg{gen: gen, content: timeline.Prepare(headers)}
+	})
+}
+
+// headersRead shows the whole session.
+func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
+	if !m.finish(reading, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		return m.unreadable(msg.err)
+	}
+	m.show(msg.content)
+	return m.follow()
+}
+
+// unreadable says that the session could not be read: in the list of sessions
+// if there is nothing of it to show.
+func (m *Model) unreadable(err error) tea.Cmd {
+	m.fail(err)
+	switch {
+	case m.content.Timeline.Len() > 0:
+	case m.sessions.Len() > 1:
+		m.place = atSessions
+	default:
+		m.unusable(err)
+	}
+	return nil
+}
+
+// show puts a timeline on the screen.
+func (m *Model) show(content *timeline.Content) {
+	m.content = content
+	m.timeline.Set(content)
+	if m.timeline.Marked() == model.NoNode {
+		m.against = false
+	}
+	if content.Timeline.Len() == 0 {
+		m.wanted = wanted{}
+		for _, t := range m.tabs {
+			t.shows, t.content, t.trouble = subjectKey{}, nil, nil
+			t.set(nil)
+		}
+	}
+}
+
+// findFaults has the store look for what is wrong with the session.
+func (m *Model) findFaults() tea.Cmd {
+	doctor, ok := m.o.Store.(store.Doctor)
+	if !ok {
+		return nil
+	}
+	session := m.session
+	return m.start(checking, "", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		faults, err := doctor.Faults(ctx, session)
+		return faultsFoundMsg{gen, faults, err}
+	})
+}
+
+// faultsFound keeps the faults for the tabs that tell of them.
+func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
+	if !m.finish(checking, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
+	}
+	m.info.faults = msg.faults
+	if len(msg.faults) == 0 {
+		return nil
+	}
+	m.info.reading++ // what shows was worked out without them
+	return m.follow()
+}
+
+// subject gives what the tabs are about: the snapshot under the cursor, and its
+// parent or the mark.
+func (m *Model) subject() subject {
+	t, n := m.timeline.Timeline(), m.timeline.Selected()
+	s := subject{header: t.Described(n), faults: m.info.faults}
+	base := t.Parent(n)
+	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {
+		base = marked
+	}
+	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading}
+	if base != model.NoNode {
+		s.base = t.Described(base)
+		s.with = s.base.Ref()
+	}
+	return s
+}
+
+// follow has the tab that shows follow the cursor: what it shows no longer is
+// cancelled, and what it should show is worked out once the cursor stands still.
+func (m *Model) follow() tea.Cmd {
+	if m.place != inSession || m.timeline.Selected() == model.NoNode {
+		return nil
+	}
+	s := m.subject()
+	want := wanted{m.current, s.subjectKey}
+	if want == m.wanted {
+		return nil
+	}
+	wait := settle
+	if want.subjectKey == m.wanted.subjectKey {
+		wait = 0 // only the tab is another
+	}
+	m.wanted = want
+	t, tab := m.tabs[m.current], m.current
+	m.stop(fetching)
+	if t.shows == s.subjectKey {
+		m.stop(preparing)
+		return m.fetchNeighbours()
+	}
+	after := m.o.After
+	return m.start(preparing, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		if wait > 0 {
+			select {
+			case <-after(wait):
+			case <-ctx.Done():
+				return preparedMsg{gen: gen, err: ctx.Err()}
+			}
+		}
+		content, err := t.prepare(ctx, s)
+		return preparedMsg{gen, tab, s, content, err}
+	})
+}
+
+// prepared shows in a tab what was worked out for it.
+func (m *Model) prepared(msg preparedMsg) tea.Cmd {
+	if !m.finish(preparing, msg.gen) {
+		return nil
+	}
+	t := m.tabs[msg.tab]
+	t.shows, t.content, t.trouble = msg.subject.subjectKey, msg.content, nil
+	if msg.err != nil {
+		t.content = nil
+		t.trouble = m.troubleSheet("This cannot be shown.", msg.err)
+		m.resized(m.layout.w, m.layout.h)
+		m.fail(msg.err)
+	}
+	t.set(t.content)
+	return m.fetchNeighbours()
+}
+
+// fetchNeighbours reads the states one step back and one step forward, so that
+// the next key finds them read.
+func (m *Model) fetchNeighbours() tea.Cmd {
+	t, n := m.timeline.Timeline(), m.timeline.Selected()
+	if n == model.NoNode {
+		return nil
+	}
+	var refs []model.Ref
+	for _, near := range []model.Node{t.Prev(n), t.Next(n)} {
+		if near != model.NoNode {
+			refs = append(refs, t.Header(near).Ref())
+		}
+	}
+	states := m.states
+	return m.start(fetching, "", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		for _, ref := range refs {
+			// An error is told when somebody goes there.
+			if s, err := states.get(ctx, ref); err == nil {
+				s.Tape()
+			} else if errors.Is(err, context.Canceled) {
+				break
+			}
+		}
+		return fetchedMsg{gen}
+	})
+}

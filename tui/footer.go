@@ -1,0 +1,144 @@
+package tui
+
+import (
+	"strconv"
+
+	"hindcast/keymap"
+	"hindcast/tui/cell"
+)
+
+// appendFooter draws the last line: the text that is typed, else the work that
+// goes on, else what there is to say, else the keys that matter here.
+func (m *Model) appendFooter(dst []byte) []byte {
+	s, g := m.styles, &m.styles.Glyphs
+	r := cell.Begin(dst, g, m.layout.w)
+	r.Fill(s.Text, 1)
+	switch t := m.slowest(); {
+	case m.input != nil:
+		r.Put(s.Key, m.input.label)
+		m.input.Draw(&r)
+	case t != nil:
+		r.Put(s.Key, g.Spinner[m.spin%len(g.Spinner)]+" ")
+		text := t.what
+		if n := t.done.Load(); n > 0 {
+			text += ": " + strconv.FormatInt(n, 10)
+		}
+		r.Put(s.Text, text)
+		r.Fill(s.Text, 3)
+		m.putKey(&r, keymap.Session, keymap.Back, "cancel")
+	case m.message.text != "":
+		room := r.Room()
+		if m.message.whole != "" {
+			room -= 20
+		}
+		r.Column(m.message.style, m.message.text, min(room, cell.Width(m.message.text)))
+		if m.message.whole != "" {
+			r.Fill(s.Text, 2)
+			m.putKey(&r, keymap.Session, keymap.Details, "all of it")
+		}
+	default:
+		m.putKeys(&r)
+	}
+	return r.End(s.Text)
+}
+
+// hint is what the footer says of one or two keys.
+type hint struct {
+	actions []keymap.Action
+	text    string // "" for the first action's own help
+}
+
+// Hints, the most useful first: what does not fit is left out, and is in the
+// help.
+var (
+	sessionsHints = []hint{
+		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"},
+		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""}, {[]keymap.Action{keymap.Help}, ""},
+	}
+	timelineHints = []hint{
+		{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"},
+		{[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
+		{[]keymap.Action{keymap.Help}, ""},
+		{[]keymap.Action{keymap.Mark}, ""}, {[]keymap.Action{keymap.Compare}, ""},
+		{[]keymap.Action{keymap.Search}, ""}, {[]keymap.Action{keymap.Open}, ""},
+		{[]keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "branch"}, {[]keymap.Action{keymap.NextTab}, ""},
+		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Journal}, ""},
+	}
+	tabHints = []hint{
+		{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"},
+		{[]keymap.Action{keymap.Fold, keymap.Unfold}, "fold"}, {[]keymap.Action{keymap.Search}, ""},
+		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.NextTab}, ""},
+		{[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Compare}, ""},
+	}
+)
+
+// putKeys draws the keys that matter here, with the way out at the right end.
+func (m *Model) putKeys(r *cell.Row) {
+	scope, now, hints, out := m.scope(), m.context(), timelineHints, "back"
+	switch {
+	case m.dialog != nil:
+		return // it says itself what answers it
+	case m.place != inSession:
+		hints, out = sessionsHints, "quit"
+	case m.focus == onTab:
+		hints = tabHints
+	case m.only:
+		out = "quit"
+	}
+	leave := keymap.Label(m.keys.Keys(scope, keymap.Back)[:1])
+	kept := cell.Width(leave) + 1 + len(out) + 1
+	for _, h := range hints {
+		label, text := m.label(scope, h)
+		if label == "" {
+			continue
+		}
+		why := h.actions[0].Disabled(now)
+		width := cell.Width(label) + 1 + cell.Width(text) + 3
+		if why != "" {
+			width += 2
+		}
+		if r.Room() < width+kept {
+			break
+		}
+		if why == "" {
+			r.Put(m.styles.Key, label)
+			r.Fill(m.styles.Text, 1)
+			r.Put(m.styles.KeyHelp, text)
+		} else {
+			r.Put(m.styles.KeyOff, label+" "+text+" "+m.styles.Glyphs.Bad)
+		}
+		r.Fill(m.styles.Text, 3)
+	}
+	r.Fill(m.styles.Text, r.Room()-kept)
+	r.Put(m.styles.Key, leave)
+	r.Fill(m.styles.Text, 1)
+	r.Put(m.styles.KeyHelp, out)
+}
+
+// label gives the first key of each action of a hint, and what they do; "" where
+// one has no key.
+func (m *Model) label(scope keymap.Scope, h hint) (label, text string) {
+	for _, a := range h.actions {
+		keys := m.keys.Keys(scope, a)
+		if len(keys) == 0 {
+			return "", ""
+		}
+		if label != "" {
+			label += " "
+		}
+		label += keymap.Label(keys[:1])
+	}
+	if h.text == "" {
+		return label, h.actions[0].Help()
+	}
+	return label, h.text
+}
+
+// putKey draws a key and what it does.
+func (m *Model) putKey(r *cell.Row, scope keymap.Scope, a keymap.Action, text string) {
+	if label := keymap.Label(m.keys.Keys(scope, a)); label != "" {
+		r.Put(m.styles.Key, label)
+		r.Fill(m.styles.Text, 1)
+		r.Put(m.styles.KeyHelp, text)
+	}
+}

@@ -1,0 +1,105 @@
+package tui
+
+import (
+	"hindcast/model"
+	"hindcast/tui/timeline"
+)
+
+// The facts that commands bring back, in the past tense. gen is that of the
+// task that asked.
+
+// panickedMsg: a command panicked.
+type panickedMsg struct{ err *PanicError }
+
+// ranLongMsg: work of a kind has been running for longer than patience.
+type ranLongMsg struct {
+	kind taskKind
+	gen  uint64
+}
+
+// spunMsg: it is time for the spinner's next frame.
+type spunMsg struct{}
+
+// sessionsListedMsg: the store told its sessions.
+type sessionsListedMsg struct {
+	gen      uint64
+	sessions []model.SessionInfo
+	err      error
+}
+
+// tailReadMsg: the newest snapshots of a session were read; rest says that
+// there are older ones.
+type tailReadMsg struct {
+	gen     uint64
+	content *timeline.Content
+	err     error
+}
+
+// headersReadMsg: all snapshots of a session were read.
+type headersReadMsg struct {
+	gen     uint64
+	content *timeline.Content
+	err     error
+}
+
+// faultsFoundMsg: the faults of a session were looked for.
+type faultsFoundMsg struct {
+	gen    uint64
+	faults []model.Fault
+	err    error
+}
+
+// fetchedMsg: the states that may be wanted next were read.
+type fetchedMsg struct{ gen uint64 }
+
+// preparedMsg: what a tab shows of a subject was worked out.
+type preparedMsg struct {
+	gen     uint64
+	tab     int
+	subject subject
+	content any
+	err     error
+}
+
+// foundMsg: a search for a text has ended.
+type foundMsg struct {
+	gen     uint64
+	at      searched
+	text    string
+	matches any
+	err     error
+}
+
+// plannedMsg: what a write will do was worked out. change says what it changes
+// in the state.
+type plannedMsg struct {
+	gen    uint64
+	op     model.Op
+	plan   model.Plan
+	change []string
+	err    error
+}
+
+// appliedMsg: a plan was carried out, or refused.
+type appliedMsg struct {
+	gen     uint64
+	plan    model.Plan
+	receipt model.Receipt
+	err     error
+}
+
+// journalReadMsg: the journal was read.
+type journalReadMsg struct {
+	gen     uint64
+	entries []model.JournalEntry
+	err     error
+}
+
+// quietMsg: no key came for a while; the question that is open may be answered.
+type quietMsg struct{ gen uint64 }
+
+// copiedMsg: a text was sent to the terminal's clipboard.
+type copiedMsg struct {
+	what string
+	err  error
+}

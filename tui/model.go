@@ -1,0 +1,226 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/tui/field"
+	"hindcast/tui/picker"
+	"hindcast/tui/sheet"
+	"hindcast/tui/theme"
+	"hindcast/tui/timeline"
+)
+
+// place is what the screen shows.
+type place uint8
+
+const (
+	atSessions place = iota
+	inSession
+	nowhere // the store cannot be read
+)
+
+// focus is which box of a session has the keys.
+type focus uint8
+
+const (
+	onTimeline focus = iota
+	onTab
+)
+
+// Model is the root model. Make it with [New]; [Run] shows it.
+type Model struct {
+	ctx    context.Context
+	o      Options
+	keys   *keymap.Map
+	styles *theme.Styles
+	states *states
+	lacks  keymap.Context // what the store cannot do, and why
+	tasks  [taskKinds]task
+	crash  *PanicError
+
+	place    place
+	trouble  *sheet.Sheet // why the screen is nowhere
+	sessions *picker.Pane
+	only     bool // the store has one session, so that there is no list to go back to
+
+	session  string
+	info     sessionFacts
+	timeline *timeline.Pane
+	content  *timeline.Content
+	tabs     []*tab
+	current  int // of tabs
+	focus    focus
+	against  bool // compare with the mark rather than with the parent
+	wanted   wanted
+
+	layout   layout
+	dialog   dialogPane
+	plan     *model.Plan // that the open question is about
+	quiet    uint64      // generation of the wait for no keys
+	input    *input
+	query    string   // that n and N look for
+	searched searched // where the matches are that there are
+	message  message
+	spin     int
+
+	dirty bool // View has something new to draw
+	frame string
+	buf   []byte
+}
+
+// sessionFacts is what is known of the session that is open.
+type sessionFacts struct {
+	reading int // how often it was read
+	faults  []model.Fault
+}
+
+// wanted is what the tab that shows should show.
+type wanted struct {
+	tab int
+	subjectKey
+}
+
+// message is what the last line says.
+type message struct {
+	text  string
+	style theme.Style
+	// whole is the text for the dialog with the details; "" if text says all.
+	whole string
+}
+
+// dialogPane is what the root needs of what opens over the screen.
+type dialogPane interface {
+	pane
+	Size() (w, h int)
+	Scope() keymap.Scope
+}
+
+// input is the text that is typed in the last line, and what becomes of it.
+type input struct {
+	*field.Field
+	label string
+	// typed is called when the text has changed, done when it is accepted, and
+	// gone when it is given up. They may be nil.
+	typed, done, gone func(text string) tea.Cmd
+}
+
+// New makes the root model. The error says what is wrong with the options.
+func New(ctx context.Context, o Options) (*Model, error) {
+	o, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{
+		ctx: ctx, o: o, keys: o.Keys, styles: o.Theme,
+		states:   newStates(o.Store, stateBudget),
+		sessions: picker.New(o.Theme, o.Now),
+		timeline: timeline.New(o.Theme, o.Zone),
+		dirty:    true,
+	}
+	m.lacks = keymap.Context{
+		Restore: store.Reason(o.Store, model.OpRestore),
+		Fork:    store.Reason(o.Store, model.OpFork),
+		Undo:    store.Reason(o.Store, model.OpUndo),
+		Redo:    store.Reason(o.Store, model.OpRedo),
+	}
+	if _, ok := o.Store.(store.Undoer); !ok {
+		m.lacks.Journal = m.lacks.Undo
+	}
+	m.tabs = m.newTabs()
+	if o.Note != "" {
+		m.say(o.Note)
+	}
+	return m, nil
+}
+
+// Init implements tea.Model.
+func (m *Model) Init() tea.Cmd {
+	if m.o.Session != "" {
+		return m.openSession(m.o.Session)
+	}
+	return m.listSessions()
+}
+
+// say puts a message into the last line.
+func (m *Model) say(text string) {
+	m.message = message{text: text, style: m.styles.Text}
+	m.dirty = true
+}
+
+// confirmed says that something was done.
+func (m *Model) confirmed(text string) {
+	m.message = message{text: m.styles.Glyphs.Good + " " + text, style: m.styles.Good}
+	m.dirty = true
+}
+
+// fail says what went wrong; the whole text can be opened.
+func (m *Model) fail(err error) {
+	m.message = message{text: m.styles.Glyphs.Bad + " " + err.Error(), style: m.styles.Error, whole: err.Error()}
+	m.dirty = true
+}
+
+// scope gives the scope in which keys have their meaning now.
+func (m *Model) scope() keymap.Scope {
+	switch {
+	case m.dialog != nil:
+		return m.dialog.Scope()
+	case m.input != nil:
+		return keymap.Input
+	case m.place != inSession:
+		return keymap.Picker
+	case m.focus == onTab:
+		return m.tabs[m.current].scope
+	}
+	return keymap.Timeline
+}
+
+// context says what makes sense now, for keymap to disable the rest.
+func (m *Model) context() keymap.Context {
+	c := m.lacks
+	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode
+	c.Mark = m.timeline.Marked() != model.NoNode
+	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
+	c.Search = m.query != ""
+	c.Message = m.message.text != ""
+	return c
+}
+
+// resized takes the size of the screen, or its new layout after the focus moved.
+func (m *Model) resized(w, h int) {
+	m.layout = arrange(w, h, m.focus)
+	l := &m.layout
+	if m.trouble != nil {
+		m.trouble.Resize(l.list.inside().w, l.list.inside().h)
+	}
+	m.sessions.Resize(l.list.inside().w, l.list.inside().h)
+	m.timeline.Resize(l.timeline.inside().w, l.timeline.inside().h)
+	in := l.tab.inside()
+	for _, t := range m.tabs {
+		t.pane.Resize(in.w, in.h)
+		if t.trouble != nil {
+			t.trouble.Resize(in.w, in.h)
+		}
+	}
+	m.fitDialog()
+	m.dirty = true
+}
+
+// focusOn gives the keys to a box.
+func (m *Model) focusOn(at focus) {
+	m.focus = at
+	if at == onTimeline {
+		m.timeline.Focus()
+	} else {
+		m.timeline.Blur()
+	}
+	m.resized(m.layout.w, m.layout.h)
+}
+
+// settle is how long the cursor stands still before what it is on is read.
+const settle = 40 * time.Millisecond

@@ -1,0 +1,78 @@
+package tui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+)
+
+// notch is how many rows one turn of the wheel scrolls.
+const notch = 3
+
+// pointed takes what the mouse did.
+func (m *Model) pointed(msg tea.MouseMsg) tea.Cmd {
+	switch {
+	case m.layout.small():
+	case msg.Button == tea.MouseButtonWheelUp:
+		return m.wheel(msg.X, msg.Y, -notch)
+	case msg.Button == tea.MouseButtonWheelDown:
+		return m.wheel(msg.X, msg.Y, notch)
+	case msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionPress:
+		return m.click(msg.X, msg.Y)
+	}
+	return nil
+}
+
+// wheel scrolls what is under the mouse.
+func (m *Model) wheel(x, y, n int) tea.Cmd {
+	m.dirty = true
+	switch {
+	case m.dialog != nil:
+		m.dialog.Wheel(n)
+	case m.place == atSessions:
+		m.sessions.Wheel(n)
+	case m.place == nowhere:
+	case m.layout.timeline.holds(x, y):
+		m.timeline.Wheel(n)
+		return m.follow()
+	case m.layout.tab.holds(x, y):
+		m.tabs[m.current].shown().Wheel(n)
+	}
+	return nil
+}
+
+// click gives the keys to what is under the mouse, and selects there. While a
+// dialog or a field is open it does nothing: it is answered by keys.
+func (m *Model) click(x, y int) tea.Cmd {
+	l := &m.layout
+	m.dirty = true
+	switch {
+	case m.dialog != nil || m.input != nil || m.place == nowhere:
+	case m.place == atSessions:
+		in := l.list.inside()
+		before, _ := m.sessions.Selected()
+		if !m.sessions.Click(x-in.x, y-in.y) {
+			return nil
+		}
+		if after, _ := m.sessions.Selected(); after.ID == before.ID {
+			return m.do(keymap.Open) // the second click on the same session
+		}
+	case l.timeline.holds(x, y):
+		in := l.timeline.inside()
+		m.focusOn(onTimeline)
+		m.timeline.Click(x-in.x, y-in.y)
+		return m.follow()
+	case l.tab.holds(x, y) && y == l.tab.y:
+		if i := m.tabAt(x - l.tab.x); i >= 0 {
+			m.showTab(i)
+		}
+		return m.follow()
+	case l.tab.holds(x, y):
+		m.focusOn(onTab)
+		in := l.tab.inside() // the focus may have moved the box
+		if t := m.tabs[m.current]; t.trouble == nil && in.holds(x, y) {
+			t.pane.Click(x-in.x, y-in.y)
+		}
+	}
+	return nil
+}

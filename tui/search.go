@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/tui/field"
+	"hindcast/tui/timeline"
+)
+
+// filter asks for what sessions to list, and lists them while it is typed.
+func (m *Model) filter() {
+	apply := func(text string) tea.Cmd {
+		m.sessions.Filter(text)
+		return nil
+	}
+	m.input = &input{
+		Field: field.New(m.styles, ""),
+		label: "filter: ",
+		typed: apply,
+		gone:  func(string) tea.Cmd { return apply("") },
+	}
+	m.sessions.Filter("")
+}
+
+// askSearch asks for a text to look for where the keys are: in the timeline, or
+// in the tab.
+func (m *Model) askSearch() {
+	label := "search the timeline: "
+	if m.focus == onTab {
+		t := m.tabs[m.current]
+		if t.search == nil {
+			m.say("there is nothing to search in " + t.pane.Title())
+			return
+		}
+		label = "search " + t.pane.Title() + ": "
+	}
+	m.input = &input{Field: field.New(m.styles, ""), label: label, done: m.find}
+}
+
+// edit carries out an action in the field of the last line.
+func (m *Model) edit(a keymap.Action) tea.Cmd {
+	in := m.input
+	then := in.gone
+	switch a {
+	case keymap.MoveDown, keymap.MoveUp:
+		if m.place != inSession {
+			m.sessions.Do(a)
+		}
+		return nil
+	case keymap.Accept:
+		then = in.done
+	case keymap.Back:
+	default:
+		return nil
+	}
+	m.input = nil
+	if then == nil {
+		return nil
+	}
+	return then(in.Text())
+}
+
+// find looks for a text where the keys are. An empty text is the last one again.
+func (m *Model) find(text string) tea.Cmd {
+	if text == "" {
+		text = m.query
+	}
+	if text == "" {
+		return nil
+	}
+	m.query = text
+	all := m.content
+	look := func(ctx context.Context) (any, error) { return timeline.Find(ctx, all, text) }
+	if m.focus == onTab {
+		t := m.tabs[m.current]
+		content := t.content
+		if t.search == nil || content == nil {
+			m.say("there is nothing to search in " + t.pane.Title())
+			return nil
+		}
+		look = func(ctx context.Context) (any, error) { return t.search.find(ctx, content, text) }
+	}
+	at := m.searching()
+	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		matches, err := look(ctx)
+		return foundMsg{gen, at, text, matches, err}
+	})
+}
+
+// searched is where a search looks: the box that has the keys, and what it
+// shows.
+type searched struct {
+	focus   focus
+	tab     int
+	subject subjectKey
+}
+
+// searching gives where a search that starts now looks.
+func (m *Model) searching() searched {
+	if m.focus == onTimeline {
+		return searched{focus: onTimeline, subject: subjectKey{reading: m.info.reading}}
+	}
+	return searched{onTab, m.current, m.tabs[m.current].shows}
+}
+
+// found goes to the first match.
+func (m *Model) found(msg foundMsg) tea.Cmd {
+	if !m.finish(finding, msg.gen) || msg.at != m.searching() {
+		return nil
+	}
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
+	}
+	m.searched = msg.at
+	if msg.at.focus == onTimeline {
+		m.timeline.SetMatches(msg.matches.(timeline.Matches))
+	} else {
+		m.tabs[msg.at.tab].search.show(msg.matches)
+	}
+	return tea.Batch(m.step(0), m.follow())
+}
+
+// searchOn goes on by n matches; where the matches are not of what shows, it
+// looks again.
+func (m *Model) searchOn(n int) tea.Cmd {
+	if m.searched != m.searching() {
+		return m.find(m.query)
+	}
+	return m.step(n)
+}
+
+// step moves by n matches and says where that is.
+func (m *Model) step(n int) tea.Cmd {
+	step := m.timeline.Match
+	if m.focus == onTab {
+		step = m.tabs[m.current].search.step
+	}
+	at, of := step(n)
+	if of == 0 {
+		m.say(fmt.Sprintf("%q was not found", m.query))
+		return nil
+	}
+	m.say(fmt.Sprintf("%q: match %d of %d", m.query, at, of))
+	return nil
+}

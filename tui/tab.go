@@ -1,0 +1,97 @@
+package tui
+
+import (
+	"context"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/sheet"
+)
+
+// pane is what the root needs of everything that draws itself into a box.
+type pane interface {
+	// Resize says how many cells there are.
+	Resize(w, h int)
+	// Do carries out an action and reports whether it is one of the pane's.
+	Do(keymap.Action) bool
+	// AppendRow appends row y, of exactly as many cells as there are.
+	AppendRow(dst []byte, y int) []byte
+	// Wheel scrolls by n rows.
+	Wheel(n int)
+}
+
+// tabPane is a pane in the box of the tabs.
+type tabPane interface {
+	pane
+	Title() string
+	Status() string
+	Click(x, y int)
+}
+
+// scroller is a pane that knows where the thumb of its scrollbar is.
+type scroller interface{ Thumb() (from, to int) }
+
+// subject is what a tab shows: a snapshot, and one to compare it with.
+type subject struct {
+	subjectKey
+	header model.Header
+	// base is the header that base names; it is the zero header where there is
+	// nothing to compare with.
+	base   model.Header
+	faults []model.Fault
+}
+
+// subjectKey tells subjects apart. reading counts how often the session was
+// read: a snapshot stays what it is, but its place in the session may not.
+type subjectKey struct {
+	ref, with model.Ref
+	reading   int
+}
+
+// tab is one of the tabs, with the types of its content hidden: what prepare
+// gives is what set and find take.
+type tab struct {
+	scope keymap.Scope
+	pane  tabPane
+	// prepare works out what to show; it runs in a command.
+	prepare func(context.Context, subject) (any, error)
+	set     func(content any)
+	// search is nil where there is nothing to search.
+	search *search
+
+	shows   subjectKey // of the content, the zero key for none
+	content any
+	trouble *sheet.Sheet // why there is no content, else nil
+}
+
+// search is how a tab is searched.
+type search struct {
+	// find looks for a text; it runs in a command.
+	find func(ctx context.Context, content any, text string) (any, error)
+	// show takes what find gave, and goes to the first match.
+	show func(matches any)
+	// step goes on by n matches, and gives the number of the match from 1 and
+	// how many there are; 0 for none.
+	step func(n int) (at, of int)
+}
+
+// newTab makes a tab of a pane and of what prepares its content.
+func newTab[C any](scope keymap.Scope, p interface {
+	tabPane
+	Set(C)
+}, prepare func(context.Context, subject) (C, error)) *tab {
+	return &tab{
+		scope:   scope,
+		pane:    p,
+		prepare: func(ctx context.Context, s subject) (any, error) { return prepare(ctx, s) },
+		set:     func(content any) { p.Set(content.(C)) },
+	}
+}
+
+// shown gives the pane that draws the tab: its own, or that of its trouble.
+func (t *tab) shown() pane {
+	if t.trouble != nil {
+		return t.trouble
+	}
+	return t.pane
+}

@@ -1,0 +1,133 @@
+package tui
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// taskKind is a kind of work of which only the latest counts.
+type taskKind uint8
+
+const (
+	listing   taskKind = iota // the sessions
+	reading                   // the headers of a session
+	checking                  // the faults of a session
+	preparing                 // what a tab shows
+	fetching                  // states that may be wanted next
+	finding                   // a search
+	planning                  // what a write will do
+	applying                  // the write
+	recalling                 // the journal
+	taskKinds
+)
+
+// task is the work of one kind that runs now, or ran last.
+type task struct {
+	gen     uint64
+	cancel  context.CancelFunc
+	running bool
+	slow    bool   // it has been running for longer than patience
+	what    string // for the progress line
+	done    *atomic.Int64
+}
+
+const (
+	// patience is how long work may take before the screen shows that it goes on.
+	patience = 200 * time.Millisecond
+	// turn is how long each frame of the spinner shows.
+	turn = 100 * time.Millisecond
+)
+
+// start begins work of a kind and cancels what runs of it. what says in the
+// progress line what goes on; "" for work that nobody waits for. The command that it gives runs work, which gets a
+// context, the generation that its fact must carry, and a counter to tell how
+// far it is.
+func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg) tea.Cmd {
+	t := &m.tasks[kind]
+	m.stop(kind)
+	ctx, cancel := context.WithCancel(m.ctx)
+	t.gen++
+	t.cancel, t.running, t.what, t.done = cancel, true, what, new(atomic.Int64)
+	gen, done := t.gen, t.done
+	cmd := run(func() tea.Msg { return work(ctx, gen, done) })
+	if what == "" {
+		return cmd
+	}
+	return tea.Batch(cmd, m.later(patience, ranLongMsg{kind, gen}))
+}
+
+// stop cancels what runs of a kind; its fact will be dropped.
+func (m *Model) stop(kind taskKind) {
+	t := &m.tasks[kind]
+	if t.cancel != nil {
+		t.cancel()
+	}
+	t.gen++
+	t.running, t.slow = false, false
+}
+
+// finish takes a fact of a generation: it reports whether it is the one that is
+// waited for, and ends the work if so.
+func (m *Model) finish(kind taskKind, gen uint64) bool {
+	t := &m.tasks[kind]
+	if !t.running || gen != t.gen {
+		return false
+	}
+	t.cancel()
+	t.running, t.slow = false, false
+	m.dirty = true
+	return true
+}
+
+// slowest gives the work that the progress line shows, or nil.
+func (m *Model) slowest() *task {
+	for i := range m.tasks {
+		if t := &m.tasks[i]; t.running && t.slow {
+			return t
+		}
+	}
+	return nil
+}
+
+// cancelSlow cancels the work that the progress line shows and reports whether
+// there was some. A write is not cancelled: it is whole or not at all, and ends
+// by itself.
+func (m *Model) cancelSlow() bool {
+	cancelled := false
+	for kind := range taskKinds {
+		if t := &m.tasks[kind]; t.running && t.slow && kind != applying {
+			m.stop(kind)
+			m.say("cancelled: " + t.what)
+			cancelled = true
+		}
+	}
+	return cancelled
+}
+
+// run makes a command of work; a panic in it becomes a fact.
+func run(work func() tea.Msg) tea.Cmd {
+	return func() (fact tea.Msg) {
+		defer func() {
+			if value := recover(); value != nil {
+				fact = panickedMsg{newPanicError(value)}
+			}
+		}()
+		return work()
+	}
+}
+
+// later gives a command that brings a fact after a while.
+func (m *Model) later(d time.Duration, fact tea.Msg) tea.Cmd {
+	ctx, after := m.ctx, m.o.After
+	return func() tea.Msg {
+		select {
+		case <-after(d):
+			return fact
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

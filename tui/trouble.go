@@ -1,0 +1,24 @@
+package tui
+
+import (
+	"hindcast/tui/sheet"
+	"hindcast/tui/theme"
+)
+
+// unusable shows why there is nothing to show: a screen of its own, with the
+// whole text.
+func (m *Model) unusable(err error) {
+	m.place, m.trouble = nowhere, m.troubleSheet("This store cannot be shown.", err)
+	m.resized(m.layout.w, m.layout.h)
+}
+
+// troubleSheet gives a pane that says what went wrong.
+func (m *Model) troubleSheet(what string, err error) *sheet.Sheet {
+	s := sheet.New(m.styles)
+	s.Set([]sheet.Paragraph{
+		{Text: what, Pick: func(t *theme.Tokens) theme.Style { return t.Error }},
+		{},
+		{Text: err.Error()},
+	})
+	return s
+}

@@ -1,0 +1,139 @@
+// Package tui is the interactive face of Hindcast: the screen on which a person
+// walks through a session, sees what each step changed, and puts it back.
+//
+// The root [Model] is the only Bubble Tea model. It owns the panes, which are
+// plain structs in packages of their own that never meet, and does four things:
+// it turns keys and the mouse into actions, calls the panes, starts commands for
+// whatever takes time, and puts what the panes draw side by side.
+//
+//	keys ─▶ keymap ─▶ action ─▶ pane            everything that is quick
+//	                     └────▶ command ─▶ fact ─▶ pane    everything else
+//
+// Update does no I/O and nothing that grows with the session. Commands never
+// touch the model: they bring a fact back, with the generation of the task that
+// asked for it, and a fact that comes too late is dropped.
+//
+// The package knows stores through the port alone.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/store"
+	"hindcast/tui/theme"
+)
+
+// Options are what the screen is built from. Only Store is needed.
+type Options struct {
+	// Store is shown; it is not closed.
+	Store store.Store
+	// Session is opened at once; "" lists the sessions, unless there is one only.
+	Session string
+	// Note is said in the last line at first; "" for nothing.
+	Note string
+	// Keys is what keys mean; nil for the default.
+	Keys *keymap.Map
+	// Theme is how everything looks; nil to go by the environment.
+	Theme *theme.Styles
+	// Now gives the time; nil for time.Now.
+	Now func() time.Time
+	// After is where waiting comes from; nil for time.After.
+	After func(time.Duration) <-chan time.Time
+	// Zone is in which times are shown; nil for the local one.
+	Zone *time.Location
+	// Getenv gives the environment; nil for os.Getenv.
+	Getenv func(string) string
+	// Input and Output are the terminal; nil for the process's own. Output takes
+	// writes from several goroutines at once, as files do.
+	Input  io.Reader
+	Output io.Writer
+}
+
+// fill gives o with nothing left nil, but for Input.
+func (o Options) fill() (Options, error) {
+	if o.Store == nil {
+		return o, errors.New("tui: there is no store to show")
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Keys == nil {
+		o.Keys = keymap.Default()
+	}
+	if o.Theme == nil {
+		choice, err := theme.Choose("", o.Getenv)
+		if err != nil {
+			return o, err
+		}
+		o.Theme = theme.New(choice)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	return o, nil
+}
+
+// framesPerSecond is the most that Bubble Tea allows: what a key does is on the
+// wire at the next tick.
+const framesPerSecond = 120
+
+// Run shows the screen until the person leaves it or ctx ends, and gives the
+// terminal back in either case, also after a panic. The error then is ctx's, or
+// a [PanicError]; its text may hold data of the store and is not escaped.
+func Run(ctx context.Context, o Options) error {
+	m, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx),
+		tea.WithAltScreen(),
+		tea.WithMouseCellMotion(),
+		tea.WithFPS(framesPerSecond),
+		tea.WithOutput(m.o.Output),
+		tea.WithoutSignalHandler(), // ctx ends on signals
+		tea.WithoutCatchPanics(),   // it would print what the panic says, unescaped
+	}
+	if o.Input != nil {
+		options = append(options, tea.WithInput(o.Input))
+	}
+	_, err = tea.NewProgram(m, options...).Run()
+	switch {
+	case m.crash != nil:
+		return m.crash
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("tui: run the screen: %w", err)
+	}
+	return nil
+}
+
+// PanicError is a panic inside the screen. The terminal was given back.
+type PanicError struct {
+	Value any
+	// Stack is where it happened.
+	Stack string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("tui: panic: %v\n%s", e.Value, e.Stack) }
+
+func newPanicError(value any) *PanicError { return &PanicError{value, string(debug.Stack())} }

@@ -1,0 +1,349 @@
+package tui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/dialog"
+)
+
+// Update implements tea.Model. A panic ends the screen in good order; Run
+// gives it as an error.
+func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	defer func() {
+		if value := recover(); value != nil {
+			m.crash, cmd = newPanicError(value), tea.Quit
+		}
+	}()
+	return m, m.handle(msg)
+}
+
+// handle takes what happened: a key, the mouse, a size, or a fact.
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		return m.pressed(msg)
+	case tea.MouseMsg:
+		return m.pointed(msg)
+	case tea.WindowSizeMsg:
+		m.resized(msg.Width, msg.Height)
+	case tea.ResumeMsg:
+		m.dirty = true
+	case panickedMsg:
+		m.crash = msg.err
+		return tea.Quit
+	case ranLongMsg:
+		return m.ranLong(msg)
+	case spunMsg:
+		return m.spun()
+	case sessionsListedMsg:
+		return m.sessionsListed(msg)
+	case tailReadMsg:
+		return m.tailRead(msg)
+	case headersReadMsg:
+		return m.headersRead(msg)
+	case faultsFoundMsg:
+		return m.faultsFound(msg)
+	case preparedMsg:
+		return m.prepared(msg)
+	case fetchedMsg:
+		m.finish(fetching, msg.gen)
+	case foundMsg:
+		return m.found(msg)
+	case plannedMsg:
+		return m.planned(msg)
+	case appliedMsg:
+		return m.applied(msg)
+	case journalReadMsg:
+		return m.journalRead(msg)
+	case quietMsg:
+		m.quieted(msg)
+	case copiedMsg:
+		m.copied(msg)
+	}
+	return nil
+}
+
+// pressed takes what one read of the terminal gave: several characters may come
+// at once, and each is a key. Pasted text is text, never keys.
+func (m *Model) pressed(k tea.KeyMsg) tea.Cmd {
+	if k.Paste {
+		return m.typed(k)
+	}
+	if k.Type != tea.KeyRunes || len(k.Runes) < 2 {
+		return m.key(k)
+	}
+	var cmds []tea.Cmd
+	for _, r := range k.Runes {
+		cmds = append(cmds, m.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// key takes one key.
+func (m *Model) key(k tea.KeyMsg) tea.Cmd {
+	wait := m.disturbed()
+	a, ok := m.keys.Action(m.scope(), k.String())
+	if !ok {
+		return tea.Batch(wait, m.typed(k))
+	}
+	return tea.Batch(wait, m.do(a))
+}
+
+// typed takes text for the field that is open; without one it means nothing.
+func (m *Model) typed(k tea.KeyMsg) tea.Cmd {
+	if prompt, ok := m.dialog.(*dialog.Prompt); ok {
+		prompt.Type(k)
+		m.dirty = true
+		return nil
+	}
+	if m.dialog != nil || m.input == nil {
+		return nil
+	}
+	before := m.input.Text()
+	m.input.Type(k)
+	m.dirty = true
+	if text := m.input.Text(); text != before && m.input.typed != nil {
+		return m.input.typed(text)
+	}
+	return nil
+}
+
+// do carries out an action.
+func (m *Model) do(a keymap.Action) tea.Cmd {
+	m.dirty = true
+	if why := a.Disabled(m.context()); why != "" {
+		m.say(a.Help() + ": " + why)
+		return nil
+	}
+	switch a {
+	case keymap.Quit:
+		return tea.Quit
+	case keymap.Suspend:
+		return tea.Suspend
+	case keymap.Redraw:
+		return tea.ClearScreen
+	}
+	switch {
+	case m.dialog != nil:
+		return m.answer(a)
+	case m.input != nil:
+		return m.edit(a)
+	}
+	if a != keymap.Details {
+		m.message = message{}
+	}
+	switch a {
+	case keymap.Help:
+		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()))
+		return nil
+	case keymap.Details:
+		m.open(dialog.NewText(m.styles, m.keys, "Message", m.message.all()))
+		return nil
+	case keymap.Undo:
+		return m.planReturn(model.OpUndo)
+	case keymap.Redo:
+		return m.planReturn(model.OpRedo)
+	case keymap.Journal:
+		return m.readJournal()
+	}
+	if m.place != inSession {
+		return m.doInSessions(a)
+	}
+	return tea.Batch(m.doInSession(a), m.follow())
+}
+
+// doInSessions carries out an action in the list of sessions.
+func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.Back:
+		if m.cancelSlow() {
+			return nil
+		}
+		return tea.Quit
+	case keymap.Open:
+		if info, ok := m.sessions.Selected(); ok {
+			return m.openSession(info.ID)
+		}
+	case keymap.Reload:
+		return m.listSessions()
+	case keymap.Search:
+		m.filter()
+	default:
+		if m.place == nowhere {
+			m.trouble.Do(a)
+			return nil
+		}
+		m.sessions.Do(a)
+	}
+	return nil
+}
+
+// doInSession carries out an action in a session: the root's own, those that
+// travel in the timeline wherever the keys are, and else those of the pane that
+// has the keys.
+func (m *Model) doInSession(a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.Back:
+		return m.back()
+	case keymap.Reload:
+		return m.readSession()
+	case keymap.NextTab:
+		m.showTab((m.current + 1) % len(m.tabs))
+	case keymap.PrevTab:
+		m.showTab((m.current + len(m.tabs) - 1) % len(m.tabs))
+	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo:
+		m.showTab(int(a - keymap.ShowDiff))
+	case keymap.Mark:
+		m.mark()
+	case keymap.ClearMark:
+		m.timeline.Mark(model.NoNode)
+		m.against = false
+	case keymap.Compare:
+		m.compare()
+	case keymap.Search:
+		m.askSearch()
+	case keymap.SearchNext:
+		return m.searchOn(1)
+	case keymap.SearchPrev:
+		return m.searchOn(-1)
+	case keymap.Restore:
+		return m.planRestore()
+	case keymap.Fork:
+		m.askFork()
+	case keymap.Yank:
+		m.askYank()
+	case keymap.StepBack, keymap.StepForward, keymap.Child, keymap.Parent,
+		keymap.PrevBranch, keymap.NextBranch, keymap.GoHead:
+		m.timeline.Do(a)
+	default:
+		return m.doInPane(a)
+	}
+	return nil
+}
+
+// doInPane carries out an action in the pane that has the keys.
+func (m *Model) doInPane(a keymap.Action) tea.Cmd {
+	switch {
+	case m.focus == onTab:
+		m.tabs[m.current].shown().Do(a)
+	case a == keymap.Open:
+		m.focusOn(onTab)
+	default:
+		m.timeline.Do(a)
+	}
+	return nil
+}
+
+// back leaves one level: work that goes on, the tab, the session, the program.
+func (m *Model) back() tea.Cmd {
+	switch {
+	case m.cancelSlow():
+		return nil
+	case m.focus == onTab:
+		m.focusOn(onTimeline)
+		return nil
+	case m.only:
+		return tea.Quit
+	}
+	for kind := range taskKinds {
+		if kind != applying {
+			m.stop(kind)
+		}
+	}
+	m.place = atSessions
+	return m.listSessions()
+}
+
+// showTab shows a tab.
+func (m *Model) showTab(i int) {
+	m.current = i
+}
+
+// mark sets the snapshot under the cursor aside, or takes the mark away from it.
+func (m *Model) mark() {
+	n := m.timeline.Selected()
+	if n == m.timeline.Marked() {
+		n = model.NoNode
+		m.against = false
+	}
+	m.timeline.Mark(n)
+}
+
+// compare shows the diff, with the mark if there is one; where that shows
+// already, with the parent again.
+func (m *Model) compare() {
+	diff := int(keymap.ShowDiff - keymap.ShowDiff)
+	m.against = m.timeline.Marked() != model.NoNode && !(m.against && m.current == diff)
+	m.showTab(diff)
+}
+
+// open opens a dialog over the screen.
+func (m *Model) open(d dialogPane) {
+	m.dialog = d
+	m.fitDialog()
+}
+
+// close closes the dialog, and with it the question of a plan.
+func (m *Model) close() {
+	m.dialog, m.plan = nil, nil
+}
+
+// fitDialog gives the dialog the room that there is.
+func (m *Model) fitDialog() {
+	if m.dialog != nil {
+		m.dialog.Resize(m.layout.w-4, m.layout.h-2)
+	}
+}
+
+// answer carries out an action in the dialog.
+func (m *Model) answer(a keymap.Action) tea.Cmd {
+	switch d := m.dialog.(type) {
+	case *dialog.Question:
+		return m.answerQuestion(d, a)
+	case *dialog.Prompt:
+		return m.answerPrompt(d, a)
+	case *dialog.Menu:
+		return m.answerMenu(d, a)
+	}
+	if !m.dialog.Do(a) {
+		switch a {
+		case keymap.Back, keymap.Help, keymap.Accept:
+			m.close()
+		}
+	}
+	return nil
+}
+
+// all gives the whole text of a message.
+func (s *message) all() string {
+	if s.whole != "" {
+		return s.whole
+	}
+	return s.text
+}
+
+// ranLong shows that work goes on, and starts the spinner.
+func (m *Model) ranLong(msg ranLongMsg) tea.Cmd {
+	t := &m.tasks[msg.kind]
+	if !t.running || t.gen != msg.gen {
+		return nil
+	}
+	first := m.slowest() == nil
+	t.slow, m.dirty = true, true
+	if first {
+		return m.later(turn, spunMsg{})
+	}
+	return nil
+}
+
+// spun turns the spinner for as long as there is something to wait for.
+func (m *Model) spun() tea.Cmd {
+	if m.slowest() == nil {
+		return nil
+	}
+	m.spin++
+	m.dirty = true
+	return m.later(turn, spunMsg{})
+}

@@ -1,0 +1,277 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// View implements tea.Model. Bubble Tea asks for it after every message, so the
+// last frame is given again where nothing has changed.
+//
+// A frame is drawn by appending bytes, row by row: what it costs depends on the
+// size of the screen and on nothing else.
+func (m *Model) View() (frame string) {
+	if !m.dirty || m.crash != nil {
+		return m.frame
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			// View cannot end the program; the next update does.
+			m.crash, frame = newPanicError(value), m.frame
+		}
+	}()
+	m.dirty = false
+	m.buf = m.appendFrame(m.buf[:0])
+	m.frame = string(m.buf)
+	return m.frame
+}
+
+// appendFrame draws the whole screen.
+func (m *Model) appendFrame(dst []byte) []byte {
+	l := &m.layout
+	if l.w == 0 || l.h == 0 {
+		return dst
+	}
+	body := m.body()
+	for y := range l.h {
+		if y > 0 {
+			dst = append(dst, '\n')
+		}
+		start := len(dst)
+		switch {
+		case l.small():
+			dst = m.appendTooSmall(dst, y)
+			continue
+		case y == 0:
+			dst = m.appendHeader(dst)
+		case y == l.h-1:
+			dst = m.appendFooter(dst)
+		default:
+			for i := range body {
+				if b := &body[i]; y >= b.y && y < b.y+b.h {
+					dst = m.appendBox(dst, b, y-b.y)
+				}
+			}
+		}
+		if m.dialog != nil {
+			dst = m.layDialog(dst, start, y)
+		}
+	}
+	return dst
+}
+
+// body gives the boxes between the header and the footer, from left to right.
+func (m *Model) body() []box {
+	switch m.place {
+	case atSessions:
+		return []box{m.sessionsBox()}
+	case nowhere:
+		return []box{{rect: m.layout.list, edge: m.styles.Focus, pane: m.trouble, title: m.named("Store")}}
+	}
+	return []box{m.timelineBox(), m.tabBox()}
+}
+
+// appendTooSmall asks for a larger terminal, in as much of a sentence as fits.
+func (m *Model) appendTooSmall(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &m.styles.Glyphs, m.layout.w)
+	if y == (m.layout.h-1)/2 {
+		text := fmt.Sprintf("Hindcast needs %d×%d cells, here are %d×%d", leastWidth, leastHeight, m.layout.w, m.layout.h)
+		r.Fill(m.styles.Text, (m.layout.w-cell.Width(text))/2)
+		r.Put(m.styles.Text, text)
+	}
+	return r.End(m.styles.Text)
+}
+
+// appendHeader says what is open.
+func (m *Model) appendHeader(dst []byte) []byte {
+	s, g := m.styles, &m.styles.Glyphs
+	r := cell.Begin(dst, g, m.layout.w)
+	r.Put(s.Title, " hindcast ")
+	r.Fill(s.Text, 1)
+	r.Put(s.Muted, m.storeName())
+	if m.place != inSession {
+		return r.End(s.Text)
+	}
+	r.Put(s.Muted, " "+g.Into+" ")
+	facts := m.timeline.Status()
+	head := ""
+	if n := m.timeline.Timeline().Head(); n != model.NoNode {
+		head = "head #" + strconv.Itoa(m.timeline.Timeline().Header(n).Index)
+	}
+	right := cell.Width(facts) + cell.Width(head) + 5
+	r.Column(s.Strong, m.session, max(r.Room()-right, min(r.Room(), 12)))
+	r.Fill(s.Text, 2)
+	r.Put(s.Text, facts)
+	r.Fill(s.Text, 2)
+	r.Put(s.Head, head)
+	return r.End(s.Text)
+}
+
+// storeName names the store: the last part of its path, or its kind.
+func (m *Model) storeName() string {
+	if address := m.o.Store.Address(); address != "" {
+		return filepath.Base(address)
+	}
+	return m.o.Store.Kind()
+}
+
+// box is a pane in a border.
+type box struct {
+	rect
+	edge theme.Style
+	pane pane
+	// title draws the border's upper side, from its third cell on.
+	title func(*cell.Row)
+	// foot is said in the lower side.
+	foot string
+	// from and to are the rows that the scrollbar's thumb covers.
+	from, to int
+}
+
+// appendBox draws row y of a box.
+func (m *Model) appendBox(dst []byte, b *box, y int) []byte {
+	g := &m.styles.Glyphs
+	if y > 0 && y < b.h-1 {
+		dst = b.edge.Append(dst, g.Vertical)
+		dst = b.pane.AppendRow(dst, y-1)
+		if y-1 >= b.from && y-1 < b.to {
+			return b.edge.Append(dst, g.Thumb)
+		}
+		return b.edge.Append(dst, g.Vertical)
+	}
+	r := cell.Begin(dst, g, b.w)
+	if y == 0 {
+		r.Put(b.edge, g.TopLeft)
+		r.Repeat(b.edge, g.Horizontal, 1)
+		b.title(&r)
+		r.Repeat(b.edge, g.Horizontal, r.Room()-1)
+		r.Put(b.edge, g.TopRight)
+		return r.End(m.styles.Text)
+	}
+	foot := min(cell.Width(b.foot), b.w-6)
+	r.Put(b.edge, g.BottomLeft)
+	if foot > 0 {
+		r.Repeat(b.edge, g.Horizontal, r.Room()-foot-4)
+		r.Fill(m.styles.Text, 1)
+		r.Column(m.styles.Muted, b.foot, foot)
+		r.Fill(m.styles.Text, 1)
+	}
+	r.Repeat(b.edge, g.Horizontal, r.Room()-1)
+	r.Put(b.edge, g.BottomRight)
+	return r.End(m.styles.Text)
+}
+
+// edgeOf gives the border of a box that has the keys, or has not.
+func (m *Model) edgeOf(at focus) theme.Style {
+	if m.focus == at && m.dialog == nil {
+		return m.styles.Focus
+	}
+	return m.styles.Border
+}
+
+// named gives a title that says a name.
+func (m *Model) named(name string) func(*cell.Row) {
+	return func(r *cell.Row) {
+		r.Fill(m.styles.Text, 1)
+		r.Put(m.styles.Title, name)
+		r.Fill(m.styles.Text, 1)
+	}
+}
+
+func (m *Model) sessionsBox() box {
+	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.sessions, title: m.named("Sessions"), foot: m.sessions.Status()}
+	if m.sessions.Len() == 0 {
+		b.pane, b.foot = blank{m, "This store has no sessions yet."}, ""
+		if m.tasks[listing].running {
+			b.pane = blank{m, ""}
+		}
+	}
+	return b
+}
+
+func (m *Model) timelineBox() box {
+	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title())}
+	b.from, b.to = m.timeline.Thumb()
+	return b
+}
+
+func (m *Model) tabBox() box {
+	t := m.tabs[m.current]
+	b := box{rect: m.layout.tab, edge: m.edgeOf(onTab), pane: t.shown(), title: m.tabTitles}
+	if t.trouble == nil {
+		b.foot = t.pane.Status()
+		if s, ok := t.pane.(scroller); ok {
+			b.from, b.to = s.Thumb()
+		}
+	}
+	return b
+}
+
+// tabTitles draws the names of the tabs. The one that shows stands in brackets,
+// for colour may be missing.
+func (m *Model) tabTitles(r *cell.Row) {
+	edge := m.edgeOf(onTab)
+	for i, t := range m.tabs {
+		if i > 0 {
+			r.Repeat(edge, m.styles.Glyphs.Horizontal, 1)
+		}
+		before, style, after := " ", m.styles.Tab, " "
+		if i == m.current {
+			before, style, after = "[", m.styles.TabOn, "]"
+		}
+		r.Put(style, before+t.pane.Title()+after)
+	}
+}
+
+// tabAt gives the tab whose name is at column x of the box, or -1.
+func (m *Model) tabAt(x int) int {
+	at := 2
+	for i, t := range m.tabs {
+		width := cell.Width(t.pane.Title()) + 2
+		if x >= at && x < at+width {
+			return i
+		}
+		at += width + 1
+	}
+	return -1
+}
+
+// blank is a pane with nothing in it but a sentence.
+type blank struct {
+	m    *Model
+	text string
+}
+
+func (b blank) Resize(_, _ int)         {}
+func (b blank) Do(_ keymap.Action) bool { return false }
+func (b blank) Wheel(_ int)             {}
+
+func (b blank) AppendRow(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &b.m.styles.Glyphs, b.m.layout.list.inside().w)
+	if y == 1 {
+		r.Fill(b.m.styles.Text, 2)
+		r.Put(b.m.styles.Text, b.text)
+	}
+	return r.End(b.m.styles.Text)
+}
+
+// layDialog lays row y of the dialog over the line that starts at start.
+func (m *Model) layDialog(dst []byte, start, y int) []byte {
+	w, h := m.dialog.Size()
+	left, top := (m.layout.w-w)/2, (m.layout.h-h)/2
+	if y < top || y >= top+h {
+		return dst
+	}
+	line := string(dst[start:])
+	dst = append(dst[:start], ansi.Truncate(line, left, "")...)
+	dst = m.dialog.AppendRow(dst, y-top)
+	return append(dst, ansi.TruncateLeft(line, left+w, "")...)
+}
