@@ -116,7 +116,7 @@ A store that is called like a command is opened as ./NAME.`,
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		a.sessions(), a.log(), a.show(), a.checkpoint(),
+		a.sessions(), a.log(), a.show(), a.diff(), a.checkpoint(),
 		a.restore(), a.fork(), a.undo(), a.redo(), a.journal(),
 		a.doctor(), a.export(), a.import_(), a.demo(),
 	)
@@ -139,13 +139,17 @@ type printer struct {
 // printer, which is flushed behind it.
 func (a *App) answer(run func(ctx context.Context, p *printer, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		p := &printer{json: asJSON(cmd), paint: a.paint()}
-		w := a.Out
-		if p.json && a.OutTerminal {
-			w = &asciiControls{w: w}
-		}
-		p.Writer = bufio.NewWriterSize(w, 64<<10)
+		p := &printer{bufio.NewWriterSize(a.Out, 64<<10), asJSON(cmd), a.paint()}
 		err := run(cmd.Context(), p, args)
 		return errors.Join(err, p.Flush())
 	}
+}
+
+// foreign is where a command writes JSON that is not its own, such as a state:
+// byte for byte, but never so that a terminal would obey it.
+func (a *App) foreign(p *printer) io.Writer {
+	if a.OutTerminal {
+		return &asciiControls{w: p}
+	}
+	return p
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +44,7 @@ serialised it.`,
 				return err
 			}
 			if p.json {
-				return p.showJSON(&h, state)
+				return showJSON(a.foreign(p), &h, state)
 			}
 			p.show(&h, t.OnPath(n), state)
 			return nil
@@ -51,7 +52,7 @@ serialised it.`,
 	}
 }
 
-func (p *printer) showJSON(h *model.Header, state []byte) error {
+func showJSON(w io.Writer, h *model.Header, state []byte) error {
 	if !json.Valid(state) {
 		return fmt.Errorf("show: the state of %q is not JSON, so it does not fit into a JSON document; without --json it is shown as it is", h.ID)
 	}
@@ -59,8 +60,7 @@ func (p *printer) showJSON(h *model.Header, state []byte) error {
 	if err != nil {
 		return err
 	}
-	p.Write(splice(header, "state", state))
-	p.WriteByte('\n')
+	fmt.Fprintf(w, "%s\n", splice(header, "state", state))
 	return nil
 }
 

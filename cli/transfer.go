@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -41,11 +40,7 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 			done := tally{Store: to}
 			rows := done.watch(store.Rows(ctx, s, args[1:]...))
 			if to == "" {
-				var w io.Writer = p
-				if a.OutTerminal {
-					w = &asciiControls{w: p}
-				}
-				_, err := a.Encode(w, rows)
+				_, err := a.Encode(a.foreign(p), rows)
 				return err
 			}
 			if err := a.writeNew(to, rows); err != nil {

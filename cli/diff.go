@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/diff"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// diff is `hindcast diff`.
+func (a *App) diff() *cobra.Command {
+	var patch bool
+	cmd := &cobra.Command{
+		Use:   "diff STORE SESSION A [B]",
+		Short: "show what changed on the way to A, from its parent or from B",
+		Long: `Diff shows what changed on the way to snapshot A: from its parent, or from B,
+which may be on another branch. Values are compared, not their spelling: the
+order of keys and white space do not count.
+
+  +  added    -  removed    ~  replaced    >  moved within its list
+
+Each line names the place by its JSON Pointer. Inside a text that changed,
+[-this-] was taken out and {+this+} put in.`,
+		Args:              argsBetween(3, 4),
+		ValidArgsFunction: a.completeSnapshot(2),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			sides, err := chooseSides(ctx, s, args[1], args[2:])
+			if err != nil {
+				return err
+			}
+			result, err := sides.compare(ctx, s)
+			if err != nil {
+				return err
+			}
+			switch {
+			case patch:
+				return patchTo(a.foreign(p), result)
+			case p.json:
+				return array(p, changes(result))
+			}
+			p.changes(sides.title(), result)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&patch, "patch", false, "print a JSON Patch (RFC 6902)")
+	return cmd
+}
+
+// sides are the two snapshots of a comparison; old is nil where there is
+// nothing to come from.
+type sides struct{ old, new *model.Header }
+
+func chooseSides(ctx context.Context, s store.Store, session string, specs []string) (sides, error) {
+	t, err := timeline(ctx, s, session)
+	if err != nil {
+		return sides{}, err
+	}
+	n, err := t.Resolve(specs[0])
+	if err != nil {
+		return sides{}, err
+	}
+	from := t.Parent(n)
+	if len(specs) == 2 {
+		if from, err = t.Resolve(specs[1]); err != nil {
+			return sides{}, err
+		}
+	}
+	if from == model.NoNode {
+		return sides{new: t.Header(n)}, nil
+	}
+	return sides{t.Header(from), t.Header(n)}, nil
+}
+
+func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, error) {
+	old := []byte("{}")
+	if s.old != nil {
+		var err error
+		if old, err = from.State(ctx, s.old.Ref()); err != nil {
+			return nil, err
+		}
+	}
+	new, err := from.State(ctx, s.new.Ref())
+	if err != nil {
+		return nil, err
+	}
+	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new))
+	if err != nil {
+		return nil, fmt.Errorf("diff: compare the states of %s: %w", s.title(), err)
+	}
+	return result, nil
+}
+
+func (s sides) title() string {
+	old := "nothing"
+	if s.old != nil {
+		old = fmt.Sprintf("#%d %s", s.old.Index, printable.String(s.old.EventText()))
+	}
+	return fmt.Sprintf("%s → #%d %s", old, s.new.Index, printable.String(s.new.EventText()))
+}
+
+// summary counts the changes.
+func summary(r *diff.Result) string {
+	text := fmt.Sprintf("  +%d ~%d -%d", r.Added, r.Replaced, r.Removed)
+	if r.Moved > 0 {
+		text += fmt.Sprintf(" >%d", r.Moved)
+	}
+	if r.Coarse {
+		text += "  coarse: there may be a shorter way to say it"
+	}
+	return text
+}
+
+// changeJSON is one element of `diff --json`. Old is absent for what was added
+// and New for what was removed; From is there for what was moved.
+type changeJSON struct {
+	Op   string          `json:"op"`
+	Path string          `json:"path"`
+	From string          `json:"from,omitempty"`
+	Old  json.RawMessage `json:"old,omitempty"`
+	New  json.RawMessage `json:"new,omitempty"`
+}
+
+func changes(r *diff.Result) iter.Seq2[changeJSON, error] {
+	return func(yield func(changeJSON, error) bool) {
+		for _, e := range r.Changes() {
+			c := changeJSON{Op: e.Op.String(), Path: r.Path(e), Old: r.Old(e), New: r.New(e)}
+			if e.Op == diff.Moved {
+				c.From = r.OldPath(e)
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+func patchTo(w io.Writer, r *diff.Result) error {
+	patch, err := r.Patch()
+	if err != nil {
+		return fmt.Errorf("diff: make a patch: %w", err)
+	}
+	fmt.Fprintf(w, "%s\n", patch)
+	return nil
+}
+
+// changes writes a line for each change, below the title.
+func (p *printer) changes(title string, r *diff.Result) {
+	if r.Equal() {
+		title += "  no change"
+	} else {
+		title += summary(r)
+	}
+	fmt.Fprintln(p, p.paint.in(bold, title))
+	for _, e := range r.Changes() {
+		path := printable.String(r.Path(e))
+		if path == "" {
+			path = "(the whole state)"
+		}
+		switch e.Op {
+		case diff.Added:
+			fmt.Fprintln(p, p.paint.in(green, "+ "+path+"  "+brief(r.New(e))))
+		case diff.Removed:
+			fmt.Fprintln(p, p.paint.in(red, "- "+path+"  "+brief(r.Old(e))))
+		case diff.Moved:
+			fmt.Fprintf(p, "> %s  from %s  %s\n", path, printable.String(r.OldPath(e)), brief(r.New(e)))
+		case diff.Respelled:
+			fmt.Fprintf(p, "  %s  %s, spelled %s\n", path, brief(r.Old(e)), brief(r.New(e)))
+		default:
+			fmt.Fprintln(p, p.paint.in(yellow, "~ "+path+"  "+replaced(r.Old(e), r.New(e))))
+		}
+	}
+	if r.Duplicates {
+		fmt.Fprintln(p, "a key is there twice in one object: the last one counts")
+	}
+}
+
+const (
+	// briefRunes is how much of a value a line shows, aroundRunes how much of a
+	// text beside what changed in it.
+	briefRunes  = 120
+	aroundRunes = 24
+	// compactBytes bounds the values that are compacted before they are cut.
+	compactBytes = 64 << 10
+)
+
+// brief gives a JSON value on one line, cut where it is long.
+func brief(value []byte) string {
+	var compact bytes.Buffer
+	if len(value) <= compactBytes && json.Compact(&compact, value) == nil {
+		value = compact.Bytes()
+	}
+	return cut(value)
+}
+
+// cut gives a text on one line, with its size where it is cut. It looks at no
+// more of the text than it shows.
+func cut[T ~string | ~[]byte](text T) string {
+	head := []rune(string(printable.Append(nil, text[:min(len(text), utf8.UTFMax*briefRunes)])))
+	if len(head) <= briefRunes && len(text) <= utf8.UTFMax*briefRunes {
+		return string(head)
+	}
+	return string(head[:min(len(head), briefRunes)]) + "… " + string(conversation.AppendSize(nil, int64(len(text))))
+}
+
+// replaced shows how one value became another: in long texts, the words that
+// changed and a little around them.
+func replaced(old, new []byte) string {
+	var before, after string
+	if len(old)+len(new) < briefRunes || json.Unmarshal(old, &before) != nil || json.Unmarshal(new, &after) != nil {
+		return brief(old) + " → " + brief(new)
+	}
+	d := diff.Text(before, after, 0)
+	if d.Bytes {
+		return brief(old) + " → " + brief(new)
+	}
+	var line strings.Builder
+	for i, span := range d.Spans {
+		switch span.Op {
+		case diff.Deleted:
+			line.WriteString("[-" + cut(span.Text) + "-]")
+		case diff.Inserted:
+			line.WriteString("{+" + cut(span.Text) + "+}")
+		default:
+			line.WriteString(around(span.Text, i, len(d.Spans)))
+		}
+	}
+	return line.String()
+}
+
+// around gives of a text that stayed, the i-th of n spans, what stands beside
+// the spans before and after it.
+func around(text string, i, n int) string {
+	runes := []rune(printable.String(text))
+	if len(runes) <= 2*aroundRunes {
+		return string(runes)
+	}
+	before, after := "", ""
+	if i > 0 {
+		before = string(runes[:aroundRunes])
+	}
+	if i < n-1 {
+		after = string(runes[len(runes)-aroundRunes:])
+	}
+	return before + "…" + after
+}
