@@ -178,7 +178,7 @@ type layout struct {
 	from    Node
 	fromRow int32
 	order   []Node
-	rows    int // rows below from, without the gaps between trees
+	below   int // rows below from, without those above roots
 }
 
 // at gives the node at a position of the order.
@@ -211,18 +211,18 @@ func (l *layout) weigh() {
 		if !l.moves(n) {
 			continue
 		}
-		l.rows++
+		l.below++
 		keep := t.keep[n]
 		if keep != NoNode {
 			t.span[n]-- // it is reached without a row for the branch
-			l.rows--
+			l.below--
 		}
 		t.aim(n)
 		p := t.parent[n]
 		if p == NoNode {
 			continue
 		}
-		l.rows++
+		l.below++
 		if t.flags[p]&flagPath != 0 {
 			continue
 		}
@@ -237,7 +237,7 @@ func (l *layout) weigh() {
 		return
 	}
 	if t.keep[l.from] != NoNode {
-		l.rows--
+		l.below--
 	}
 	// What comes next has changed for the line that leads here, back to and
 	// with the branch point before.
@@ -268,7 +268,7 @@ func (l *layout) place() {
 	if l.from == NoNode {
 		l.placeRoots()
 	} else {
-		t.drawing.resize(int(l.fromRow) + 1 + l.rows)
+		t.drawing.resize(int(l.fromRow) + 1 + l.below)
 		l.placeChildren(l.from)
 	}
 	for i := int(l.from) + 1; i < len(t.headers); i++ {
@@ -298,7 +298,7 @@ func (l *layout) placeRoots() {
 	if len(order) == 0 {
 		return
 	}
-	rows := l.rows + len(order)
+	rows := l.below + len(order)
 	if t.flags[order[0]].edge() == edgeWhole {
 		rows--
 	}

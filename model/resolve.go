@@ -42,12 +42,9 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	case 1:
 		return found.nodes[0], nil
 	}
-	ambiguous := &AmbiguousError{ID: spec}
+	ambiguous := &AmbiguousError{ID: spec, More: found.more}
 	for _, n := range found.nodes {
 		ambiguous.Candidates = append(ambiguous.Candidates, t.headers[n].ID)
-	}
-	if found.more > 0 {
-		ambiguous.Candidates = append(ambiguous.Candidates, fmt.Sprintf("and %d more", found.more))
 	}
 	return NoNode, ambiguous
 }

@@ -83,11 +83,20 @@ func TestTimeline_ResolveNamesOnlySoManyCandidates(t *testing.T) {
 	}
 	_, err := NewTimeline(headers).Resolve("snap")
 	var ambiguous *AmbiguousError
-	if !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != maxCandidates+1 {
+	if !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != maxCandidates || ambiguous.More != 980 {
 		t.Fatalf("the error is %v", err)
 	}
-	if last := ambiguous.Candidates[maxCandidates]; last != "and 980 more" {
-		t.Errorf("the last candidate is %q", last)
+	if !strings.HasSuffix(err.Error(), `"snapshot-19" and 980 more`) {
+		t.Errorf("the error ends in %q", err)
+	}
+}
+
+// Ids are data of others: an error that names them can go to a terminal.
+func TestAmbiguousError_showsNoControlCharacters(t *testing.T) {
+	hostile := "\x1b]52;c;\u202e" + strings.Repeat("a", 1000)
+	text := (&AmbiguousError{ID: hostile, Candidates: []string{hostile, "b"}}).Error()
+	if strings.ContainsAny(text, "\x1b\u202e") || len(text) > 400 {
+		t.Errorf("the error is %q", text)
 	}
 }
 

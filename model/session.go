@@ -80,10 +80,20 @@ type AmbiguousError struct {
 	ID string
 	// Candidates are the sessions that hold it, or the ids that begin with it.
 	Candidates []string
+	// More counts the candidates that are not named.
+	More int
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("snapshot %q is ambiguous: %s", e.ID, strings.Join(e.Candidates, ", "))
+	named := make([]string, len(e.Candidates))
+	for i, candidate := range e.Candidates {
+		named[i] = fmt.Sprintf("%.80q", candidate)
+	}
+	text := fmt.Sprintf("snapshot %.80q is ambiguous: %s", e.ID, strings.Join(named, ", "))
+	if e.More > 0 {
+		text += fmt.Sprintf(" and %d more", e.More)
+	}
+	return text
 }
 
 // Is makes errors.Is(err, ErrAmbiguous) hold.

@@ -62,8 +62,8 @@ const (
 func (f flags) edge() edge { return edge(f >> edgeShift) }
 
 // NewTimeline builds the timeline of one session. The headers come in the
-// order in which they were recorded. The timeline keeps the slice: the caller
-// may not change it any more.
+// order in which they were recorded. The timeline takes the slice over: the
+// caller may neither change its headers nor append to it.
 func NewTimeline(headers []Header) *Timeline {
 	t := &Timeline{headers: headers, head: NoNode}
 	t.build()
@@ -81,7 +81,8 @@ func (t *Timeline) build() {
 // Append adds headers that were recorded after those that the timeline has.
 // It keeps a copy of each. A child of the head that becomes the head takes
 // constant time; anything else redraws, once for each call, what is below the
-// place where it leaves the active path.
+// place where it leaves the active path. A parent that comes after its child
+// makes everything anew, once for each call.
 //
 // Only what the new headers say is taken in: after a restore, which changes
 // the flags of earlier headers, a new timeline must be made.
@@ -236,8 +237,8 @@ func (t *Timeline) compare(a, b Node) int {
 // Len gives the number of visits.
 func (t *Timeline) Len() int { return len(t.headers) }
 
-// Header gives the header of a node. It stays valid, but is not to be written
-// to, and the next Append may leave it behind.
+// Header gives the header of a node. It is not to be written to, and not to be
+// kept over an Append.
 func (t *Timeline) Header(n Node) *Header { return &t.headers[n] }
 
 // Described gives a copy of the header of a node that says what the timeline

@@ -496,10 +496,10 @@ func TestTimeline_ReasonOfTheStoreWins(t *testing.T) {
 	}
 }
 
-// A million edges that lead nowhere are as quick as whole ones, and named in
-// few words.
+// Edges that lead nowhere, or in circles, take time that is linear too, and are
+// named in few words.
 func TestTimeline_damageNeverHangs(t *testing.T) {
-	const n = 200_000
+	const n = 100_000
 	damage := map[string]func(i int, h *Header){
 		"one circle":         func(i int, h *Header) { h.ParentID = strconv.Itoa((i + 1) % n) },
 		"circles of two":     func(i int, h *Header) { h.ParentID = strconv.Itoa(i ^ 1) },
@@ -520,8 +520,8 @@ func TestTimeline_damageNeverHangs(t *testing.T) {
 			start := time.Now()
 			tl := NewTimeline(headers)
 			faults := tl.Faults()
-			// Linear work takes some 0.1 s; what is not linear takes minutes.
-			if took := time.Since(start); took > 20*time.Second {
+			// Linear work takes some 0.1 s; 10^10 steps take far longer than this.
+			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			if len(faults) > 15*(maxFaultsOfKind+1) {
