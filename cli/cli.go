@@ -31,14 +31,14 @@ type App struct {
 	// Decode gives the rows of a portable file, Encode writes one.
 	Decode func(r io.Reader) iter.Seq2[store.Row, error]
 	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
-	// Demo gives the rows of the built-in demo, Sample a store that holds them.
+	// Demo gives the rows of the built-in demo, Sample what the screen shows
+	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]
-	Sample func(ctx context.Context) (store.Store, error)
+	Sample func(ctx context.Context) (Shown, error)
 	// Places gives the paths where a store is looked for when none is named.
 	Places func() []string
-	// Screen shows a store until the person leaves. note is one line that is
-	// worth saying about where the store came from, or "".
-	Screen func(ctx context.Context, s store.Store, note string) error
+	// Screen shows a store until the person leaves.
+	Screen func(ctx context.Context, what Shown) error
 	// In, Out and Err are the standard streams.
 	In       io.Reader
 	Out, Err io.Writer
@@ -47,6 +47,15 @@ type App struct {
 	InTerminal, OutTerminal bool
 	// Getenv reads the environment.
 	Getenv func(string) string
+}
+
+// Shown is what the screen opens with.
+type Shown struct {
+	Store store.Store
+	// Session is shown at once; "" for the list of sessions.
+	Session string
+	// Note is one line that is worth saying about where the store came from.
+	Note string
 }
 
 // The exit codes.

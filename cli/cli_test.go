@@ -53,8 +53,8 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 		Decode:  jsonl.Read,
 		Encode:  jsonl.Write,
 		Demo:    demo.Rows,
-		Sample:  func(context.Context) (store.Store, error) { return c.store, nil },
-		Screen:  func(context.Context, store.Store, string) error { return nil },
+		Sample:  func(context.Context) (cli.Shown, error) { return cli.Shown{Store: c.store}, nil },
+		Screen:  func(context.Context, cli.Shown) error { return nil },
 		In:      strings.NewReader(""),
 		Out:     &c.out,
 		Err:     &c.err,
@@ -372,7 +372,7 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 		{"recognised", nil, []string{old}, old, ""},
 		{"only one", []string{missing, other, old}, nil, old, ""},
 		{"the youngest", []string{old, young}, nil, young, "found 2 stores, opened the one that changed last; also " + old},
-		{"none", []string{missing, other}, nil, "demo", "no store found: this is the demo"},
+		{"none", []string{missing, other}, nil, "demo", "the demo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, demo.Rows())
@@ -388,14 +388,14 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 					return s.store, nil
 				},
 			}}
-			s.Sample = func(context.Context) (store.Store, error) {
+			s.Sample = func(context.Context) (cli.Shown, error) {
 				opened = "demo"
-				return s.store, nil
+				return cli.Shown{Store: s.store, Note: "the demo"}, nil
 			}
 			s.Places = func() []string { return c.places }
 			shown := "not shown"
-			s.Screen = func(_ context.Context, _ store.Store, note string) error {
-				shown = note
+			s.Screen = func(_ context.Context, what cli.Shown) error {
+				shown = what.Note
 				return nil
 			}
 			code, _, err := s.run(t, c.args...)

@@ -11,38 +11,36 @@ import (
 	"hindcast/store"
 )
 
-// open opens the store at an address. An address that looks like a path must
-// lead somewhere, which the kinds, who look at shapes, do not all say.
+// open opens the store at an address.
 func (a *App) open(ctx context.Context, address string) (store.Store, error) {
 	return a.Kinds.Open(ctx, address)
 }
 
 // screen shows the store that was named, or what is found, or the demo.
 func (a *App) screen(ctx context.Context, args []string) error {
-	s, note, err := a.choose(ctx, args)
+	what, err := a.choose(ctx, args)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	return a.Screen(ctx, s, note)
+	defer what.Store.Close()
+	return a.Screen(ctx, what)
 }
 
-// choose opens the store for the screen, with a line on how it was chosen.
-func (a *App) choose(ctx context.Context, args []string) (s store.Store, note string, err error) {
+func (a *App) choose(ctx context.Context, args []string) (Shown, error) {
 	if len(args) == 1 {
-		s, err = a.open(ctx, args[0])
-		return s, "", err
+		s, err := a.open(ctx, args[0])
+		return Shown{Store: s}, err
 	}
 	found := a.look(ctx)
 	if len(found) == 0 {
-		s, err = a.Sample(ctx)
-		return s, "no store found: this is the demo", err
+		return a.Sample(ctx)
 	}
-	s, err = a.open(ctx, found[0])
+	note := ""
 	if len(found) > 1 {
 		note = fmt.Sprintf("found %d stores, opened the one that changed last; also %s", len(found), strings.Join(found[1:], ", "))
 	}
-	return s, note, err
+	s, err := a.open(ctx, found[0])
+	return Shown{Store: s, Note: note}, err
 }
 
 // look gives the places that hold a store, the one that changed last first. It

@@ -1,0 +1,103 @@
+// Command hindcast travels through the sessions of an agent and puts one back
+// to the snapshot you pick.
+//
+// This file wires the rooms together and does nothing else.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/mattn/go-isatty"
+
+	"hindcast/cli"
+	"hindcast/keymap"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/jsonl"
+	"hindcast/store/memory"
+	"hindcast/store/sqlite"
+	"hindcast/tui"
+	"hindcast/tui/quiet"
+)
+
+func main() {
+	quiet.Done()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Run(ctx, app(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func app() *cli.App {
+	return &cli.App{
+		Version: version(),
+		Kinds:   store.Kinds{jsonl.Kind(), sqlite.Kind()},
+		Create: func(ctx context.Context, path string) (store.Store, error) {
+			return sqlite.Create(ctx, path)
+		},
+		Decode:      jsonl.Read,
+		Encode:      jsonl.Write,
+		Demo:        demo.Rows,
+		Sample:      sample,
+		Places:      places,
+		Screen:      screen,
+		In:          os.Stdin,
+		Out:         os.Stdout,
+		Err:         os.Stderr,
+		InTerminal:  isatty.IsTerminal(os.Stdin.Fd()),
+		OutTerminal: isatty.IsTerminal(os.Stdout.Fd()),
+		Getenv:      os.Getenv,
+	}
+}
+
+// screen shows a store, with the user's own keys.
+func screen(ctx context.Context, what cli.Shown) error {
+	keys, err := keymap.Load(keymap.Path(os.Getenv))
+	if err != nil {
+		return err
+	}
+	return tui.Run(ctx, tui.Options{Store: what.Store, Session: what.Session, Note: what.Note, Keys: keys})
+}
+
+// sample is the demo in memory, open at the session that has branches.
+func sample(ctx context.Context) (cli.Shown, error) {
+	s := memory.New()
+	_, err := s.Import(ctx, demo.Rows())
+	return cli.Shown{Store: named{s}, Session: demo.Trip, Note: "no store found: this is the demo"}, err
+}
+
+// named is a store in memory that the screen can call by a name.
+type named struct{ *memory.Store }
+
+func (named) Address() string { return "demo" }
+
+// places are the paths where a store is looked for when none is named: where
+// the Strands SDKs put sessions by default (for the user since 1.48, in the
+// temporary directory before), the names that their documentation uses in the
+// current directory, and stores of our own there.
+func places() []string {
+	list := []string{
+		filepath.Join(os.TempDir(), "strands", "sessions"),
+		"sessions",
+		".strands",
+		filepath.Join(".strands", "sessions"),
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		list = append([]string{filepath.Join(home, ".strands", "sessions")}, list...)
+	}
+	own, _ := filepath.Glob("*.db") // the pattern is a good one, which is all that can fail
+	return append(list, own...)
+}
+
+// version gives the version that the program was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

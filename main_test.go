@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// updating says that the scripts and the README are to be rewritten. The flag
+// belongs to the package of golden files that screentest brings along.
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
+
+// The commands that scripts and the README run are this test binary itself,
+// started again as the program.
+func TestMain(m *testing.M) {
+	testscript.Main(tidy{m}, map[string]func(){"hindcast": main})
+}
+
+// tidy takes away what the tests share when all have run.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	code := m.M.Run()
+	if shared.dir != "" {
+		os.RemoveAll(shared.dir)
+	}
+	return code
+}
+
+// shared is the program as it is shipped, built once for all tests.
+var shared struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// program gives the path of the program as it is shipped.
+func program(tb testing.TB) string {
+	tb.Helper()
+	shared.once.Do(func() {
+		if shared.dir, shared.err = os.MkdirTemp("", "hindcast-test-"); shared.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", shared.dir, ".").CombinedOutput()
+		if err != nil {
+			shared.err = fmt.Errorf("go build: %w: %s", err, out)
+		}
+	})
+	if shared.err != nil {
+		tb.Fatal(shared.err)
+	}
+	return filepath.Join(shared.dir, "hindcast")
+}
+
+// quietly is the environment in which output is the same on every machine:
+// no store in the usual places, one time zone.
+func quietly(home string) []string {
+	return []string{"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "TZ=UTC", "NO_COLOR=", "TERM=xterm-256color"}
+}
+
+func TestScripts(t *testing.T) {
+	fixtures, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: updating(),
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, quietly(env.Getenv("WORK"))...)
+			env.Setenv("FIXTURES", fixtures)
+			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, errors.New("no such condition")
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode},
+	})
+}
+
+// exitCode is the script command `code N command…`: the command must end with
+// that exit code.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+)
+
+// What the README shows is made by these tests, and what it claims is run by
+// them. With -update they write what they would otherwise compare.
+
+const readmeFile = "README.md"
+
+func readme(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// hold holds a part of the README to what it should be.
+func hold(t *testing.T, have, want string) {
+	t.Helper()
+	if have == want {
+		return
+	}
+	if !updating() {
+		t.Errorf("%s is stale; go test -run %s -update . rewrites it. It has\n%s\nand should have\n%s", readmeFile, t.Name(), have, want)
+		return
+	}
+	text := strings.Replace(readme(t), have, want, 1)
+	if err := os.WriteFile(readmeFile, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// generated gives the marked part of the README of that name, with its marks.
+func generated(t *testing.T, name string) string {
+	t.Helper()
+	text := readme(t)
+	begin := strings.Index(text, marked(name, "")[0])
+	end := strings.Index(text, marked(name, "")[1])
+	if begin < 0 || end < begin {
+		t.Fatalf("%s has no part %q", readmeFile, name)
+	}
+	return text[begin : end+len(marked(name, "")[1])]
+}
+
+func marked(name, text string) [2]string {
+	return [2]string{"<!-- " + name + ":begin -->\n" + text, "<!-- " + name + ":end -->"}
+}
+
+func holdGenerated(t *testing.T, name, text string) {
+	t.Helper()
+	parts := marked(name, text)
+	hold(t, generated(t, name), parts[0]+parts[1])
+}
+
+// shell runs a line of shell in a directory, as a reader of the README would,
+// and gives what it wrote.
+func shell(t *testing.T, dir, line string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), quietly(dir)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return string(out)
+}
+
+// The picture is what stands on a terminal of 100×30 when the demo is opened and
+// the cursor is moved up to where everything was cancelled.
+func TestREADME_screenIsTheProgram(t *testing.T) {
+	what, err := sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tui.New(t.Context(), tui.Options{
+		Store: what.Store, Session: what.Session,
+		Now:    func() time.Time { return time.Date(2026, time.May, 4, 12, 10, 0, 0, time.UTC) },
+		Zone:   time.UTC,
+		Getenv: func(string) string { return "" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := screentest.Start(t, m, keymap.Default(), 100, 30)
+	p.Press(keymap.Timeline, slices.Repeat([]keymap.Action{keymap.MoveUp}, 4)...)
+	holdGenerated(t, "screen", "```text\n"+strings.TrimRight(p.Screen(), "\n")+"\n```\n")
+}
+
+func TestREADME_keysAreThoseOfTheKeymap(t *testing.T) {
+	holdGenerated(t, "keys", keymap.Default().Markdown())
+}
+
+var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
+
+func TestREADME_bindingsCanBeRead(t *testing.T) {
+	block := tomlBlock.FindStringSubmatch(readme(t))
+	if block == nil {
+		t.Fatal("no example of bindings")
+	}
+	m, err := keymap.Parse("keys.toml", block[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Keys(keymap.Session, keymap.Restore); !slices.Equal(got, []string{"R"}) {
+		t.Errorf("restore is on %q", got)
+	}
+	if got := m.Keys(keymap.Session, keymap.Fork); len(got) > 0 {
+		t.Errorf("fork is on %q", got)
+	}
+}
+
+var usageLine = regexp.MustCompile(`(?m)^Usage:\n  (.*?)(?: \[flags\])?$`)
+
+func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	var table strings.Builder
+	table.WriteString("| command | what it does |\n|---|---|\n| `hindcast [STORE]` | open the screen |\n")
+	for line := range strings.Lines(shell(t, dir, "hindcast __complete '' 2>/dev/null")) {
+		name, short, isCommand := strings.Cut(strings.TrimSpace(line), "\t")
+		if !isCommand || name == "help" {
+			continue
+		}
+		use := usageLine.FindStringSubmatch(shell(t, dir, "hindcast "+name+" --help"))
+		if use == nil {
+			t.Fatalf("hindcast %s --help has no usage", name)
+		}
+		fmt.Fprintf(&table, "| `%s` | %s |\n", strings.ReplaceAll(use[1], "|", `\|`), short)
+	}
+	holdGenerated(t, "commands", table.String())
+}
+
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// Every line behind a "$ " is run, all of them in one directory, and what
+// follows it is what it wrote.
+func TestREADME_commandsPrintWhatItShows(t *testing.T) {
+	dir := t.TempDir()
+	for _, block := range consoleBlock.FindAllStringSubmatch(readme(t), -1) {
+		var want strings.Builder
+		want.WriteString("```console\n")
+		for line := range strings.Lines(block[1]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				want.WriteString(line)
+				want.WriteString(shell(t, dir, command))
+			}
+		}
+		want.WriteString("```")
+		hold(t, block[0], want.String())
+	}
+}
+
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// The two commands for a fresh machine. That the first one opens a screen is
+// held by the tests on a terminal; the second one is running just now.
+func TestREADME_twoCommandsAreEnough(t *testing.T) {
+	var commands []string
+	for _, block := range shellBlock.FindAllStringSubmatch(readme(t), -1) {
+		commands = append(commands, strings.TrimSpace(block[1]))
+	}
+	if want := []string{"go run .", "go test ./..."}; !slices.Equal(commands, want) {
+		t.Errorf("commands %q, want %q", commands, want)
+	}
+}
+
+var storeRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .* \\| (yes|not yet|no) \\| (yes|no) \\|$")
+
+func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
+	dir := t.TempDir()
+	shell(t, dir, "hindcast demo . && hindcast export hindcast-demo.db -o demo.jsonl")
+	addresses := map[string]string{
+		"strands": filepath.Join("testdata", "strands", "python-file"),
+		"sqlite":  filepath.Join(dir, "hindcast-demo.db"),
+		"jsonl":   filepath.Join(dir, "demo.jsonl"),
+	}
+	documented := map[string][]string{}
+	for _, row := range storeRow.FindAllStringSubmatch(readme(t), -1) {
+		documented[row[1]] = row[2:]
+	}
+	for _, kind := range app().Kinds {
+		row, ok := documented[kind.Name]
+		if !ok {
+			t.Errorf("%s is not in the table", kind.Name)
+			continue
+		}
+		delete(documented, kind.Name)
+		s, err := app().Kinds.Open(t.Context(), addresses[kind.Name])
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if s.Kind() != kind.Name {
+			t.Errorf("%s opens as %s", addresses[kind.Name], s.Kind())
+		}
+		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo} {
+			if can := store.Reason(s, op) == ""; can != (row[0] == "yes") {
+				t.Errorf("%s: the table says %s of %s, the store %q", kind.Name, row[0], op, store.Reason(s, op))
+			}
+		}
+		if _, can := s.(store.Importer); can != (row[1] == "yes") {
+			t.Errorf("%s: the table says %s of import, the store %v", kind.Name, row[1], can)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name := range documented {
+		t.Errorf("%s is in the table but not in the program", name)
+	}
+}
+
+var (
+	documentRow = regexp.MustCompile("(?m)^\\| `([a-z]+)(?: --([a-z-]+))?` \\| (.*) \\|$")
+	braces      = regexp.MustCompile(`\{([^}]*)\}`)
+)
+
+// The members that the README names are there, in every element where they
+// must be, and of those that it lists as the whole no other is.
+func TestREADME_documentsHaveTheFieldsItNames(t *testing.T) {
+	dir := t.TempDir()
+	shell(t, dir, "hindcast demo && hindcast restore hindcast-demo.db trip-planner '#10' -y")
+	if err := os.WriteFile(filepath.Join(dir, "damaged.jsonl"), []byte(`{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]string{
+		"sessions":          "sessions hindcast-demo.db",
+		"log":               "log hindcast-demo.db trip-planner",
+		"show":              "show hindcast-demo.db trip-planner head",
+		"diff":              "diff hindcast-demo.db trip-planner '#3'",
+		"checkpoint":        "checkpoint hindcast-demo.db packing-list head",
+		"restore --dry-run": "restore hindcast-demo.db trip-planner '#5' --dry-run",
+		"restore --yes":     "restore hindcast-demo.db trip-planner '#5' --yes",
+		"journal":           "journal hindcast-demo.db",
+		"doctor":            "doctor damaged.jsonl",
+	}
+	for _, row := range documentRow.FindAllStringSubmatch(readme(t), -1) {
+		name := row[1]
+		if row[2] != "" {
+			name += " --" + row[2]
+		}
+		line, ok := lines[name]
+		if !ok {
+			continue // a row of another table
+		}
+		delete(lines, name)
+		out := shell(t, dir, "hindcast "+line+" --json")
+		have := map[string]bool{}
+		for _, element := range elements(t, out) {
+			for member := range element {
+				have[member] = true
+			}
+		}
+		var named []string
+		for _, list := range braces.FindAllStringSubmatch(row[3], -1) {
+			named = append(named, strings.Split(list[1], ", ")...)
+		}
+		for _, member := range named {
+			if !have[member] {
+				t.Errorf("hindcast %s --json has no %q: %q", line, member, slices.Sorted(maps.Keys(have)))
+			}
+		}
+		if name == "sessions" && len(have) != len(named) {
+			t.Errorf("hindcast %s --json has more than %q: %q", line, named, slices.Sorted(maps.Keys(have)))
+		}
+	}
+	for name := range lines {
+		t.Errorf("%s is not in the table", name)
+	}
+}
+
+// elements gives the objects of a document: those of an array, or the one.
+func elements(t *testing.T, document string) []map[string]json.RawMessage {
+	t.Helper()
+	var list []map[string]json.RawMessage
+	text := bytes.TrimSpace([]byte(document))
+	if !bytes.HasPrefix(text, []byte("[")) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatalf("%v: %s", err, document)
+	}
+	return list
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goPackage is what `go list -json` tells about a package of this module.
+type goPackage struct {
+	ImportPath, Doc string
+	Imports, Deps   []string
+	TestImports     []string
+	XTestImports    []string
+}
+
+func goList(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Imports,Deps,TestImports,XTestImports", "./...").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); err == io.EOF {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+const (
+	module = "hindcast/"
+	charm  = "github.com/charmbracelet/"
+)
+
+// in reports whether a path is one of the rooms or, for a room that ends in
+// "/...", below it; "std" stands for the standard library.
+func in(path string, rooms ...string) bool {
+	for _, room := range rooms {
+		if below, tree := strings.CutSuffix(room, "/..."); tree {
+			if path == below || strings.HasPrefix(path, below+"/") {
+				return true
+			}
+		}
+		if path == room || room == "std" && !strings.Contains(strings.Split(path, "/")[0], ".") && !strings.HasPrefix(path+"/", module) {
+			return true
+		}
+	}
+	return false
+}
+
+// directions says what each room may import, its tests apart. The first row
+// whose room fits decides. Whatever is not named here is not allowed, so a new
+// dependency is a decision that somebody takes here and explains in the README.
+var directions = []struct {
+	room string
+	may  []string
+	why  string
+}{
+	{"hindcast", []string{"hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "github.com/mattn/go-isatty"},
+		"main wires the rooms together and does nothing else"},
+	{"hindcast/tui/quiet", nil,
+		"it must be initialised before Bubble Tea, and every import delays it"},
+	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/diff", "hindcast/store", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
+		"the screen knows stores through the port only"},
+	{"hindcast/cli", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/spf13/cobra"},
+		"the plain face must work where no screen does"},
+	{"hindcast/keymap", []string{charm + "bubbles/key", "github.com/BurntSushi/toml"},
+		"what keys mean does not depend on what they do"},
+	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
+		"data out: no colour, no width, no store"},
+	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/model/...", "pgregory.net/rapid"},
+		"one suite for every kind may know none of them"},
+	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/model/...", "modernc.org/sqlite/...", "github.com/klauspost/compress/..."},
+		"a kind knows the port, the model and its own format"},
+	{"hindcast/store/...", []string{"hindcast/store", "hindcast/model/..."},
+		"a kind knows the port, the model and its own format"},
+	{"hindcast/model/...", []string{"hindcast/model/..."},
+		"what every room agrees on may bring nothing along"},
+}
+
+func TestRooms_importOnlyWhatTheDesignAllows(t *testing.T) {
+	for _, p := range goList(t) {
+		i := slices.IndexFunc(directions, func(d struct {
+			room string
+			may  []string
+			why  string
+		}) bool {
+			return in(p.ImportPath, d.room)
+		})
+		if i < 0 {
+			t.Errorf("%s is in no room of the design: name it in directions", p.ImportPath)
+			continue
+		}
+		d := directions[i]
+		for _, path := range p.Imports {
+			if !in(path, append(slices.Clone(d.may), "std")...) {
+				t.Errorf("%s imports %s; it may not: %s", p.ImportPath, path, d.why)
+			}
+		}
+	}
+}
+
+// furniture is what the panes of the screen share, none of which knows a pane.
+// Every other package directly below tui is a pane: it draws a part of the
+// screen.
+var furniture = []string{
+	"hindcast/tui/cell", "hindcast/tui/field", "hindcast/tui/match", "hindcast/tui/prose", "hindcast/tui/quiet",
+	"hindcast/tui/screentest", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value",
+}
+
+func TestRooms_panesDoNotKnowEachOther(t *testing.T) {
+	isPane := func(path string) bool {
+		return in(path, "hindcast/tui/...") && path != "hindcast/tui" && !slices.Contains(furniture, path)
+	}
+	for _, p := range goList(t) {
+		if p.ImportPath == "hindcast/tui" || !in(p.ImportPath, "hindcast/tui/...") {
+			continue
+		}
+		for _, path := range p.Imports {
+			if isPane(path) {
+				t.Errorf("%s imports %s: panes meet in the root model only, so that each can be read alone", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+// closed are the packages that may not be in what a room is built from, at
+// whatever distance. Directions above look one step far; these look all the way.
+var closed = []struct {
+	room string
+	not  []string
+	why  string
+}{
+	{"hindcast", []string{"testing", charm + "x/exp/teatest", charm + "x/vt", "github.com/rogpeppe/go-internal/...", "github.com/creack/pty", "pgregory.net/rapid", "hindcast/store/storetest", "hindcast/tui/screentest"},
+		"what tests are made of is not shipped"},
+	{"hindcast/cli", []string{charm + "...", "hindcast/tui/...", "hindcast/keymap", "modernc.org/..."},
+		"a subcommand never starts a screen, nor asks a terminal anything"},
+	{"hindcast/tui", []string{"modernc.org/...", "database/sql"},
+		"the screen is the same whatever kinds there are"},
+	{"hindcast/store", []string{"modernc.org/...", charm + "..."},
+		"the port brings no kind along"},
+}
+
+func TestRooms_areClosedAllTheWayDown(t *testing.T) {
+	list := goList(t)
+	for _, c := range closed {
+		i := slices.IndexFunc(list, func(p goPackage) bool { return p.ImportPath == c.room })
+		if i < 0 {
+			t.Errorf("there is no package %s", c.room)
+			continue
+		}
+		for _, path := range list[i].Deps {
+			if in(path, c.not...) {
+				t.Errorf("%s is built from %s: %s", c.room, path, c.why)
+			}
+		}
+	}
+}
+
+func TestRooms_onlySQLiteKnowsSQLite(t *testing.T) {
+	for _, p := range goList(t) {
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/sqlite/...") {
+				t.Errorf("%s imports %s: a driver belongs to one kind, tests included", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+func TestRooms_allSayWhatTheyAreFor(t *testing.T) {
+	for _, p := range goList(t) {
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// The README's table of dependencies names every module that a package of ours
+// imports, tests included, and none besides.
+func TestRooms_everyDependencyHasAReason(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modules []string
+	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+`).FindAllStringSubmatch(string(mod), -1) {
+		modules = append(modules, m[1])
+	}
+	direct := map[string]bool{}
+	for _, p := range goList(t) {
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			longest := ""
+			for _, m := range modules {
+				if in(path, m+"/...") && len(m) > len(longest) {
+					longest = m
+				}
+			}
+			if longest != "" {
+				direct[longest] = true
+			}
+		}
+	}
+	var explained []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^` ]+\\.[^` ]+/[^` ]+)` \\| \\S.*\\|$").FindAllStringSubmatch(readme(t), -1) {
+		explained = append(explained, m[1])
+	}
+	slices.Sort(explained)
+	if want := slices.Sorted(maps.Keys(direct)); !slices.Equal(want, explained) {
+		t.Errorf("the packages import\n %s\nthe README explains\n %s", strings.Join(want, "\n "), strings.Join(explained, "\n "))
+	}
+}

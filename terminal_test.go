@@ -1,0 +1,225 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// The program as it is shipped, on a terminal that never answers: over a slow
+// line, in a pipe that looks like a terminal, or in a terminal that does not
+// know the question. Bubble Tea v1 alone waits five seconds there.
+
+// terminal is a silent terminal with a program on it.
+type terminal struct {
+	tty     *os.File
+	cmd     *exec.Cmd
+	started time.Time
+	screen  *vt.Emulator
+
+	mu      sync.Mutex
+	raw     bytes.Buffer
+	changed chan struct{} // gets a value when something was written
+	ended   chan struct{} // closed when the program has closed the terminal
+}
+
+// on starts the program on a terminal of that size, in a directory.
+func on(tb testing.TB, width, height int, dir string, env []string, args ...string) *terminal {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), program(tb), args...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), quietly(dir)...), env...)
+	t := &terminal{cmd: cmd, screen: vt.NewEmulator(width, height), changed: make(chan struct{}, 1), ended: make(chan struct{}), started: time.Now()}
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t.tty = tty
+	go io.Copy(io.Discard, t.screen) // the emulator would answer; this terminal does not
+	go t.read()
+	tb.Cleanup(func() {
+		tty.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		<-t.ended
+		t.screen.Close()
+	})
+	return t
+}
+
+func (t *terminal) read() {
+	defer close(t.ended)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := t.tty.Read(buf)
+		t.mu.Lock()
+		t.raw.Write(buf[:n])
+		t.screen.Write(buf[:n])
+		t.mu.Unlock()
+		select {
+		case t.changed <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return // the other side is closed
+		}
+	}
+}
+
+// written gives all that the program has written.
+func (t *terminal) written() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw.String()
+}
+
+// shown gives what stands on the screen.
+func (t *terminal) shown() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.screen.String()
+}
+
+// until waits for a screen, and gives the time since the start of the program.
+func (t *terminal) until(tb testing.TB, what string, is func(screen string) bool) time.Duration {
+	tb.Helper()
+	deadline := time.After(20 * time.Second)
+	for !is(t.shown()) {
+		select {
+		case <-t.changed:
+		case <-t.ended:
+			if is(t.shown()) {
+				return time.Since(t.started)
+			}
+			tb.Fatalf("the program ended before %s:\n%s", what, t.shown())
+		case <-deadline:
+			tb.Fatalf("no %s:\n%s", what, t.shown())
+		}
+	}
+	return time.Since(t.started)
+}
+
+// end waits for the end of the program.
+func (t *terminal) end(tb testing.TB) {
+	tb.Helper()
+	select {
+	case <-t.ended:
+	case <-time.After(20 * time.Second):
+		tb.Fatalf("the program does not end:\n%s", t.shown())
+	}
+}
+
+func demoStore(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if out, err := exec.CommandContext(tb.Context(), program(tb), "demo", dir).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
+	}
+	return dir
+}
+
+var everySubcommand = [][]string{
+	{"--help"},
+	{"--version"},
+	{"restore", "--help"},
+	{"sessions", "hindcast-demo.db"},
+	{"log", "hindcast-demo.db"},
+	{"show", "hindcast-demo.db", "trip-planner", "head"},
+	{"diff", "hindcast-demo.db", "trip-planner", "head"},
+	{"checkpoint", "hindcast-demo.db", "packing-list", "head"},
+	{"restore", "hindcast-demo.db", "trip-planner", "#5", "--yes"},
+	{"undo", "hindcast-demo.db", "--yes"},
+	{"redo", "hindcast-demo.db", "--yes"},
+	{"fork", "hindcast-demo.db", "trip-planner", "#5", "--as", "x", "--yes"},
+	{"journal", "hindcast-demo.db"},
+	{"doctor", "hindcast-demo.db"},
+	{"export", "hindcast-demo.db"},
+	{"export", "hindcast-demo.db", "-o", "demo.jsonl"},
+	{"import", "demo.jsonl", "copy.db"},
+	{"demo"},
+	{"completion", "bash"},
+	{"sessions", "nowhere"},
+	{"nonsense", "x"},
+}
+
+// colour is what a command may write besides text.
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+func TestTerminal_commandsAskItNothing(t *testing.T) {
+	dir := demoStore(t)
+	for _, args := range everySubcommand {
+		for _, env := range []string{"NO_COLOR=1", "NO_COLOR="} {
+			term := on(t, 100, 30, dir, []string{env}, args...)
+			term.end(t)
+			out := term.written()
+			if env == "NO_COLOR=" {
+				out = colour.ReplaceAllString(out, "")
+			}
+			if args[0] == "completion" {
+				continue // a script, which is for a shell and holds what it likes
+			}
+			if strings.ContainsAny(out, "\x1b\u009b") || out == "" || strings.Contains(out, "goroutine ") {
+				t.Errorf("%s hindcast %q wrote %q", env, args, out)
+			}
+		}
+	}
+}
+
+// queries are what a program asks a terminal: colours, attributes, versions,
+// the cursor, modes, keyboards.
+var queries = regexp.MustCompile(`\x1b\](4;\d+|1[0-9]);\?|\x1b\[[>=]?\d*c|\x1b\[>\d*q|\x1b\[\??[56]n|\x1b\[\??\d+\$p|\x1b\[\?u|\x1bP[+$]q|\x1bZ`)
+
+// painted says that the list of sessions or a session is on the screen.
+func painted(screen string) bool { return strings.Contains(screen, "trip-planner") }
+
+func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{nil, {"hindcast-demo.db"}} {
+		if args != nil {
+			dir = demoStore(t)
+		}
+		term := on(t, 100, 30, dir, nil, args...)
+		took := term.until(t, "screen", painted)
+		t.Logf("hindcast %q: first paint after %v", args, took)
+		if took > 2500*time.Millisecond {
+			t.Errorf("hindcast %q: first paint after %v; the five seconds of a question that nobody answers?", args, took)
+		}
+		if asked := queries.FindString(term.written()); asked != "" {
+			t.Errorf("hindcast %q asks the terminal %q", args, asked)
+		}
+		if _, err := term.tty.WriteString("qq"); err != nil { // out of the session, out of the list
+			t.Fatal(err)
+		}
+		term.end(t)
+		if err := term.cmd.Wait(); err != nil {
+			t.Errorf("hindcast %q: q ends it with %v", args, err)
+		}
+	}
+}
+
+// First paint, from the start of the process: the figure is 50 ms.
+func BenchmarkTerminal_firstPaint(b *testing.B) {
+	dir := b.TempDir()
+	program(b)
+	var total time.Duration
+	n := 0
+	for b.Loop() {
+		term := on(b, 100, 30, dir, nil)
+		total += term.until(b, "screen", painted)
+		n++
+		term.tty.Close()
+		term.end(b)
+	}
+	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/paint")
+}
