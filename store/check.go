@@ -2,8 +2,6 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +30,29 @@ func CheckState(state []byte) error {
 	return nil
 }
 
-// CheckID refuses an id that is not the hash of the state (rule 1). Rows of
-// other stores come in by [Importer], which takes them as they are.
-func CheckID(id string, state []byte) error {
-	if want := snapshotID(state); id != want {
-		return fmt.Errorf("%w: it should be %s", ErrIDMismatch, want)
+// checkID refuses an id that is not the hash of the state (rule 1), as it is
+// written or without the spaces. Rows of other stores come in by [Importer],
+// which takes them as they are.
+func checkID(id string, state []byte) error {
+	want := model.SnapshotID(state)
+	if id == want {
+		return nil
 	}
-	return nil
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, state); err != nil {
+		return ErrNotJSON
+	}
+	if id == model.SnapshotID(compact.Bytes()) {
+		return nil
+	}
+	return fmt.Errorf("%w: it should be %s", ErrIDMismatch, want)
+}
+
+// Mismatch reports whether an id is a hash, but of no serialisation of the
+// state: the state was changed after it was saved, or the id was.
+func Mismatch(id string, state []byte) bool {
+	v := model.Verify(id, state)
+	return !v.OK() && !errors.Is(v.Err, model.ErrNotHash)
 }
 
 // CheckSnapshot refuses a snapshot that cannot be kept. have is the state that
@@ -55,7 +69,7 @@ func CheckSnapshot(s *model.Snapshot[json.RawMessage], have []byte) error {
 	if have != nil && bytes.Equal(s.State, have) {
 		return nil
 	}
-	return CheckID(s.ID, s.State)
+	return checkID(s.ID, s.State)
 }
 
 // CheckData refuses the record of a session that cannot be kept. The errors
@@ -76,6 +90,9 @@ func CheckData(sessionID string, data *model.Data[json.RawMessage]) error {
 // where its zone has an offset that RFC 3339 cannot write. The error is
 // ErrTime.
 func Time(t time.Time) (time.Time, error) {
+	if t.IsZero() {
+		return time.Time{}, nil
+	}
 	t = t.Round(0)
 	_, offset := t.Zone()
 	if offset%60 != 0 || offset <= -24*3600 || offset >= 24*3600 {
@@ -85,11 +102,6 @@ func Time(t time.Time) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("year %d: %w", y, ErrTime)
 	}
 	return t, nil
-}
-
-func snapshotID(state []byte) string {
-	sum := sha256.Sum256(state)
-	return hex.EncodeToString(sum[:])
 }
 
 // Header gives the header of a snapshot as a store records it, its visit not

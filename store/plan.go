@@ -31,7 +31,8 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	orphans, reactivates := v.Restore(target)
+	lineage := v.lineage()
+	orphans, reactivates := lineage.restore(target)
 	plan := v.move(model.OpRestore, target, orphans, reactivates)
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", v.Session, plan.TargetIndex), "journal: one entry")
 	if target == v.Head {
@@ -40,7 +41,7 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	if c.WorkingState {
 		plan.Hazards = append(plan.Hazards, "the session's working state is not that of its last snapshot; it is replaced (undo brings it back)")
 	}
-	plan.Hazards = append(plan.Hazards, v.hazards(target, c)...)
+	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
 	if len(c.SharedWith) > 0 {
 		plan.Hazards = append(plan.Hazards, holders(c.SharedWith)+" the same snapshot, so that WithSnapshotID alone is ambiguous: resume by session")
 	}
@@ -57,7 +58,8 @@ func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan
 	if err != nil {
 		return model.Plan{}, err
 	}
-	path, _ := v.Path(target)
+	lineage := v.lineage()
+	path, _ := lineage.path(target)
 	plan := v.plan(model.OpFork, target)
 	plan.NewSession = as
 	plan.Loads = v.loads(as, target)
@@ -65,7 +67,7 @@ func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan
 		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d", as, count(len(path), "visit"), plan.TargetIndex),
 		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", as, plan.TargetIndex),
 		"journal: one entry")
-	plan.Hazards = append(plan.Hazards, v.hazards(target, c)...)
+	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
 	plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so that WithSnapshotID alone is ambiguous: resume by session")
 	return plan, nil
 }
@@ -182,12 +184,12 @@ func (v *Visits) loads(session string, target int) string {
 		session, h.Index, short(h.ID), h.TurnIndex, h.Index+1, h.ID)
 }
 
-func (v *Visits) hazards(target int, c Circumstances) []string {
+func (l lineage) hazards(target int, c Circumstances) []string {
 	var out []string
 	if c.Mismatch {
 		out = append(out, "the snapshot's id is not the hash of its state: the state may have been changed after it was saved")
 	}
-	if _, whole := v.Path(target); !whole {
+	if _, whole := l.path(target); !whole {
 		out = append(out, "the lineage of the snapshot is broken: a parent is missing or runs in a circle")
 	}
 	return out

@@ -99,6 +99,14 @@ type Limiter interface {
 	Lacks(op model.Op) string
 }
 
+// Deriver is a Store that derives its snapshots from what its framework wrote,
+// so that an id need not be the hash of the state.
+type Deriver interface {
+	// DerivedIDs says in a few words what the ids are, such as "the SHA-256
+	// of the log up to here".
+	DerivedIDs() string
+}
+
 // Row is one snapshot whole, or the record of one session: what export writes
 // and import reads.
 type Row struct {

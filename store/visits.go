@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 )
@@ -19,17 +18,6 @@ type Visits struct {
 	Headers []model.Header
 	// Head is the position of the head in Headers, -1 for none.
 	Head int
-}
-
-// ByIndex orders headers as rule 6 does: by index, then time, then id; the
-// order of recording settles what is still equal.
-func ByIndex(a, b model.Header) int {
-	return cmp.Or(
-		cmp.Compare(a.Index, b.Index),
-		a.CreatedAt.Compare(b.CreatedAt),
-		strings.Compare(a.ID, b.ID),
-		cmp.Compare(a.Visit, b.Visit),
-	)
 }
 
 // At gives the position of the visit of that number, or -1.
@@ -67,22 +55,9 @@ func (v *Visits) HeadRef() model.Ref {
 }
 
 // Path gives the positions from the root to the visit at i, and whether the
-// root is a true one: false where a parent is missing or the lineage runs in a
-// circle, in which case the path begins at the last visit that is there.
-func (v *Visits) Path(i int) (path []int, whole bool) {
-	seen := map[int]bool{}
-	parents := parentFinder{visits: v}
-	for {
-		seen[i] = true
-		path = append(path, i)
-		parent, rooted := parents.of(i)
-		if parent < 0 || seen[parent] {
-			slices.Reverse(path)
-			return path, rooted
-		}
-		i = parent
-	}
-}
+// root is a true one: false where a parent is missing or the lineage ran in a
+// circle, in which case the path begins where model.Timeline cuts it.
+func (v *Visits) Path(i int) (path []int, whole bool) { return v.lineage().path(i) }
 
 // Restore works out rule 5 for the visit at target: which visits leave the
 // active path and which come back to it, as positions in rule 6's order.
@@ -92,26 +67,50 @@ func (v *Visits) Path(i int) (path []int, whole bool) {
 // active after that is orphaned, and the way from the branch point down to the
 // target becomes active. Without an active ancestor the whole path comes back
 // and everything else leaves.
-func (v *Visits) Restore(target int) (orphans, reactivates []int) {
-	branch, seen := target, map[int]bool{}
-	parents := parentFinder{visits: v}
-	for branch >= 0 && v.Headers[branch].Orphaned && !seen[branch] {
-		seen[branch] = true
-		reactivates = append(reactivates, branch)
-		branch, _ = parents.of(branch)
+func (v *Visits) Restore(target int) (orphans, reactivates []int) { return v.lineage().restore(target) }
+
+// lineage is the visits with their parents.
+type lineage struct {
+	*Visits
+	tree *model.Timeline
+}
+
+func (v *Visits) lineage() lineage { return lineage{v, model.NewTimeline(v.Headers)} }
+
+// parent gives the position of the visit before the one at i, or -1. A
+// timeline has no circles.
+func (l lineage) parent(i int) int { return int(l.tree.Parent(model.Node(i))) }
+
+func (l lineage) path(i int) (path []int, whole bool) {
+	root := i
+	for ; i >= 0; i = l.parent(i) {
+		path, root = append(path, i), i
 	}
-	found := branch >= 0 && !v.Headers[branch].Orphaned
-	for i, h := range v.Headers {
-		if !h.Orphaned && (!found || h.Index > v.Headers[branch].Index) {
+	slices.Reverse(path)
+	h := &l.Headers[root]
+	return path, h.ParentID == "" && h.ParentVisit == 0
+}
+
+func (l lineage) restore(target int) (orphans, reactivates []int) {
+	branch := target
+	for ; branch >= 0 && l.Headers[branch].Orphaned; branch = l.parent(branch) {
+		reactivates = append(reactivates, branch)
+	}
+	for i := range l.Headers {
+		if h := &l.Headers[i]; !h.Orphaned && (branch < 0 || h.Index > l.Headers[branch].Index) {
 			orphans = append(orphans, i)
 		}
 	}
-	slices.SortFunc(orphans, v.byIndex)
-	slices.SortFunc(reactivates, v.byIndex)
+	slices.SortFunc(orphans, l.byIndex)
+	slices.SortFunc(reactivates, l.byIndex)
 	return orphans, reactivates
 }
 
-func (v *Visits) byIndex(a, b int) int { return ByIndex(v.Headers[a], v.Headers[b]) }
+// byIndex orders positions as rule 6 does; the order of recording settles what
+// is still equal.
+func (v *Visits) byIndex(a, b int) int {
+	return cmp.Or(model.CompareHeaders(&v.Headers[a], &v.Headers[b]), cmp.Compare(a, b))
+}
 
 // Rows gives the row of each id (rule 3): its first visit, active if any of its
 // visits is (rule 4), in rule 6's order; the orphaned ones only on request.
@@ -130,7 +129,7 @@ func (v *Visits) Rows(includeOrphaned bool) []model.Header {
 	if !includeOrphaned {
 		rows = slices.DeleteFunc(rows, func(h model.Header) bool { return h.Orphaned })
 	}
-	slices.SortFunc(rows, ByIndex)
+	slices.SortStableFunc(rows, func(a, b model.Header) int { return model.CompareHeaders(&a, &b) })
 	return rows
 }
 
@@ -138,8 +137,8 @@ func (v *Visits) Rows(includeOrphaned bool) []model.Header {
 // or -1: the head of a session whose head has been orphaned.
 func (v *Visits) LastActive() int {
 	last := -1
-	for i, h := range v.Headers {
-		if !h.Orphaned && (last < 0 || ByIndex(h, v.Headers[last]) > 0) {
+	for i := range v.Headers {
+		if !v.Headers[i].Orphaned && (last < 0 || v.byIndex(i, last) > 0) {
 			last = i
 		}
 	}
@@ -186,37 +185,4 @@ func (v *Visits) Next() int64 {
 		return 1
 	}
 	return v.Headers[len(v.Headers)-1].Visit + 1
-}
-
-// parentFinder finds parents by visit number, and by id where a visit only
-// knows that; the ids are gathered when the first such visit is met.
-type parentFinder struct {
-	visits *Visits
-	byID   map[string][]int
-}
-
-// of gives the position of the parent, or -1; rooted is false when there ought
-// to be one.
-func (p *parentFinder) of(i int) (parent int, rooted bool) {
-	h := &p.visits.Headers[i]
-	switch {
-	case h.ParentVisit != 0:
-		return p.visits.At(h.ParentVisit), false
-	case h.ParentID == "":
-		return -1, true
-	}
-	if p.byID == nil {
-		p.byID = map[string][]int{}
-		for j, other := range p.visits.Headers {
-			p.byID[other.ID] = append(p.byID[other.ID], j)
-		}
-	}
-	// The latest visit before this one is the parent; failing that, any.
-	parent = -1
-	for _, j := range p.byID[h.ParentID] {
-		if j < i || parent < 0 {
-			parent = j
-		}
-	}
-	return parent, false
 }

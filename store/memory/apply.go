@@ -23,6 +23,8 @@ type entry struct {
 	reactivated map[int64]*model.Reason
 	// head is the number of the visit that was the head before, 0 for none.
 	head int64
+	// superseded says that it was undone, and another write then ended redoing.
+	superseded bool
 	// before and after are the session's stands around the write.
 	before, after stand
 }
@@ -83,7 +85,7 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 func (s *Store) circumstances(ss *session, ref model.Ref) store.Circumstances {
 	c := store.Circumstances{SharedWith: s.holders(ref.ID, ss)}
 	if state, ok := ss.states[ref.ID]; ok {
-		c.Mismatch = store.CheckID(ref.ID, state) != nil
+		c.Mismatch = store.Mismatch(ref.ID, state)
 	}
 	if r := ss.record; r != nil {
 		head := ss.visits.Head
@@ -121,22 +123,23 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 }
 
 // pending gives the entry that an undo or a redo is about: the last that is
-// not undone, or the first of those undone since. Nil for none.
+// not undone, or the first that is and was not followed by another write. Nil
+// for none.
 func (s *Store) pending(op model.Op) *entry {
-	var redo *entry
-	for _, e := range slices.Backward(s.journal) {
-		if !e.Undone {
-			if op == model.OpUndo {
+	if op == model.OpRedo {
+		for _, e := range s.journal {
+			if e.Undone && !e.superseded {
 				return e
 			}
-			break
 		}
-		redo = e
-	}
-	if op == model.OpUndo {
 		return nil
 	}
-	return redo
+	for _, e := range slices.Backward(s.journal) {
+		if !e.Undone {
+			return e
+		}
+	}
+	return nil
 }
 
 func (s *Store) planEntry(op model.Op, e *entry) (model.Plan, error) {
@@ -313,6 +316,9 @@ func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
 	e := &entry{
 		JournalEntry: model.JournalEntry{ID: int64(len(s.journal) + 1), Op: op, Session: ss.visits.Session},
 		target:       target, head: ss.visits.HeadRef().Visit, before: ss.stand,
+	}
+	for _, earlier := range s.journal {
+		earlier.superseded = earlier.superseded || earlier.Undone
 	}
 	s.journal = append(s.journal, e)
 	return e

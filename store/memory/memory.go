@@ -50,6 +50,7 @@ var (
 	_ store.Undoer                  = (*Store)(nil)
 	_ store.Importer                = (*Store)(nil)
 	_ store.Recorder                = (*Store)(nil)
+	_ store.Doctor                  = (*Store)(nil)
 	_ store.Scoped[json.RawMessage] = (*Store)(nil)
 )
 
@@ -252,8 +253,10 @@ func (s *Store) save(ctx context.Context, sessionID string, data *model.Data[jso
 	if err != nil {
 		return err
 	}
-	if last := data.LastSnapshot; last != nil {
-		i, err := s.visit(ss, last)
+	if data.LastSnapshot != nil {
+		last := *data.LastSnapshot
+		last.Orphaned = false // it is where the session stands
+		i, err := s.visit(ss, &last)
 		if err != nil {
 			return err
 		}
@@ -486,4 +489,12 @@ func (ss *session) orphan(positions []int, reason *model.Reason) {
 	for _, i := range positions {
 		ss.visits.Headers[i].Orphaned, ss.visits.Headers[i].Reason = true, reason
 	}
+}
+
+// Faults implements store.Doctor. A memory store has no faults of its own.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session == "" {
+		return nil, ctx.Err()
+	}
+	return store.SessionFaults(ctx, s, session)
 }

@@ -94,7 +94,7 @@ func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref) (*store.Visits
 	if err != nil {
 		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
 	}
-	c.Mismatch = store.CheckID(ref.ID, state) != nil
+	c.Mismatch = store.Mismatch(ref.ID, state)
 	return visits, c, nil
 }
 
@@ -128,7 +128,7 @@ type entry struct {
 	beforeRevision, revision int64
 }
 
-const entryColumns = `entry, at, op, session, source, target, from_id, from_index, to_id, to_index, undone,
+const entryColumns = `entry, at, op, session, source, target, from_id, from_index, to_id, to_index, undone != 0,
 	reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision`
 
 func scanEntry(row interface{ Scan(...any) error }) (e entry, err error) {
@@ -195,12 +195,12 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err
 }
 
 // pending gives the entry that an undo or a redo is about: the last that is
-// not undone, or the first of those undone since. The error is a
-// model.NothingToError.
+// not undone, or the first that is and was not followed by another write. The
+// error is a model.NothingToError.
 func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
-	which := "NOT undone ORDER BY entry DESC"
+	which := "undone = 0 ORDER BY entry DESC"
 	if op == model.OpRedo {
-		which = "undone AND entry > (SELECT ifnull(max(entry), 0) FROM journal WHERE NOT undone) ORDER BY entry"
+		which = "undone = 1 ORDER BY entry"
 	}
 	e, err := scanEntry(t.row(ctx, "SELECT "+entryColumns+" FROM journal WHERE "+which+" LIMIT 1"))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -353,7 +353,12 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 	return e, moveHead(ctx, t, ss, e)
 }
 
+// insert adds an entry to the journal. What was undone before can then not be
+// done again.
 func (e *entry) insert(ctx context.Context, t *tx) error {
+	if _, err := t.exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
+		return err
+	}
 	result, err := t.exec(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
 		reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -53,7 +53,7 @@ CREATE TABLE journal (
 	from_index      INTEGER NOT NULL,
 	to_id           TEXT NOT NULL,
 	to_index        INTEGER NOT NULL,
-	undone          INTEGER NOT NULL DEFAULT 0,
+	undone          INTEGER NOT NULL DEFAULT 0, -- 1: undone; 2: undone, and then something else was written
 	reason          INTEGER NOT NULL, -- what the orphaned visits were given
 	before_head     INTEGER,
 	before_state    INTEGER REFERENCES states,

@@ -31,7 +31,9 @@ func (s *Store) save(ctx context.Context, t *tx, sessionID string, data *model.D
 		return err
 	}
 	if data.LastSnapshot != nil {
-		visit, _, err := s.visit(ctx, t, ss, data.LastSnapshot)
+		last := *data.LastSnapshot
+		last.Orphaned = false // it is where the session stands
+		visit, _, err := s.visit(ctx, t, ss, &last)
 		if err != nil {
 			return err
 		}

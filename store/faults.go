@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+)
+
+// Codes of the faults that SessionFaults gives besides those of a
+// model.Timeline.
+const (
+	FaultHashMismatch = "hash-mismatch"
+	FaultState        = "unreadable-state"
+)
+
+// SessionFaults tells what is wrong with one session of a store whose ids are
+// hashes: its lineage, and every state that cannot be read or is not what its
+// id says. It reads all states, one at a time.
+func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
+	var headers []model.Header
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, h)
+	}
+	faults := model.NewTimeline(headers).Faults()
+	seen := map[string]bool{}
+	for i := range headers {
+		h := &headers[i]
+		if seen[h.ID] {
+			continue
+		}
+		seen[h.ID] = true
+		fault, err := stateFault(ctx, s, h)
+		if err != nil {
+			return faults, err
+		}
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+	}
+	return faults, nil
+}
+
+// stateFault judges one state; the error is that of a context that ended.
+func stateFault(ctx context.Context, s Store, h *model.Header) (*model.Fault, error) {
+	state, err := s.State(ctx, h.Ref())
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	fault := &model.Fault{File: h.SessionID + "/" + h.ID, Path: "/state"}
+	if err != nil {
+		fault.Code, fault.Meaning, fault.Verdict = FaultState, err.Error(), "a program that loads it fails"
+		return fault, nil
+	}
+	v := model.Verify(h.ID, state)
+	if v.OK() || errors.Is(v.Err, model.ErrNotHash) {
+		return nil, nil
+	}
+	fault.Code = FaultHashMismatch
+	fault.Meaning = fmt.Sprintf("#%d: %s", h.Index, v.Text())
+	fault.Verdict = "a program that resumes from it notices nothing"
+	return fault, nil
+}

@@ -1,0 +1,363 @@
+// Package jsonl is the portable file of sessions: one JSON object a line, for
+// export, import and pipes. A line is a snapshot with the member names of the
+// seed (Genkit Go design, section 1.1), and those that Hindcast adds:
+//
+//	{"id":"…","parentId":"…","sessionId":"…","createdAt":"…","index":1,"turnIndex":0,"event":0,
+//	 "orphaned":true,"reason":{…},"head":true,"visit":2,"parentVisit":1,"size":…,"state":{…}}
+//
+// in any order. The state is the writer's own bytes; one that has line ends in
+// it, which a line cannot have, is written as "stateBase64" instead. A later
+// visit of a snapshot has no state. The record of a session follows its
+// snapshots:
+//
+//	{"session":"…","turnIndex":0,"state":{…}}
+//
+// The package may not know how anything is shown. It reads states by their
+// place in the file, so that memory holds the headers and one line.
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+)
+
+const kind = "jsonl"
+
+// FaultLine is the code of a line that could not be read.
+const FaultLine = "damaged-line"
+
+// Kind describes the portable file. The address "-" is the standard input.
+func Kind() store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Recognise: recognise,
+		Open:      func(ctx context.Context, path string) (store.Store, error) { return Open(ctx, path) },
+	}
+}
+
+// recognise looks at the beginning of the first line.
+func recognise(_ context.Context, path string) (string, bool, error) {
+	if path == "-" {
+		return "the standard input", true, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	const enough = 1 << 16
+	start, err := io.ReadAll(io.LimitReader(f, enough))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", false, err
+	}
+	first := bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
+	first, _, _ = bytes.Cut(first, []byte("\n"))
+	if len(first) == 0 || first[0] != '{' {
+		return "", false, nil
+	}
+	tape := jsontape.Prefix(first, len(first))
+	has := func(key string) bool { return tape.Find(0, key) != jsontape.None }
+	state := has("state") || has("stateBase64")
+	if !state || !(has("id") && has("sessionId") || has("session")) {
+		return "", false, nil
+	}
+	return "JSON lines, the first of which is a snapshot", true, nil
+}
+
+// Store is an open file, which is only read. It is safe for concurrent use.
+type Store struct {
+	address string
+	file    *os.File
+	// temporary is the copy of an input that is no file, "" for none.
+	temporary string
+	index     *index
+	modified  time.Time
+}
+
+var (
+	_ store.Tailer   = (*Store)(nil)
+	_ store.Doctor   = (*Store)(nil)
+	_ store.Limiter  = (*Store)(nil)
+	_ store.Recorder = (*Store)(nil)
+)
+
+// Open reads the headers of the file at path, or of the standard input if path
+// is "-". Lines that are damaged become faults, and the error names the first
+// of them when no line is whole.
+func Open(ctx context.Context, path string) (*Store, error) {
+	if path == "-" {
+		return From(ctx, path, os.Stdin)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("jsonl: %w", err)
+	}
+	s, err := open(ctx, path, f)
+	if err != nil {
+		return nil, fmt.Errorf("jsonl: read %q: %w", path, errors.Join(err, f.Close()))
+	}
+	return s, nil
+}
+
+// From reads a portable file from r to its end, into a temporary file. name is
+// the address of the store.
+func From(ctx context.Context, name string, r io.Reader) (*Store, error) {
+	f, err := os.CreateTemp("", "hindcast-*.jsonl")
+	if err != nil {
+		return nil, fmt.Errorf("jsonl: read %q: %w", name, err)
+	}
+	s := &Store{file: f, temporary: f.Name()}
+	if _, err = io.Copy(f, contextReader{ctx, r}); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		var opened *Store
+		if opened, err = open(ctx, name, f); err == nil {
+			opened.temporary = f.Name()
+			return opened, nil
+		}
+	}
+	return nil, fmt.Errorf("jsonl: read %q: %w", name, errors.Join(err, s.Close()))
+}
+
+// contextReader ends with the context's error.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+func open(ctx context.Context, address string, f *os.File) (*Store, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	x, err := scan(ctx, address, f)
+	if err != nil {
+		return nil, err
+	}
+	if x.first != nil && len(x.order) == 0 {
+		return nil, x.first
+	}
+	x.settleHeads()
+	return &Store{address: address, file: f, index: x, modified: info.ModTime()}, nil
+}
+
+// settleHeads finds the head of each session whose lines do not name one, as
+// those of the seed itself do not: its last active snapshot.
+func (x *index) settleHeads() {
+	for id, ss := range x.sessions {
+		if slices.ContainsFunc(ss.headers, func(h model.Header) bool { return h.Head }) {
+			continue
+		}
+		visits := store.Visits{Session: id, Headers: ss.headers, Head: -1}
+		if i := visits.LastActive(); i >= 0 {
+			ss.headers[i].Head = true
+		}
+	}
+}
+
+// Kind gives "jsonl".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the path that was opened, or "-".
+func (s *Store) Address() string { return s.address }
+
+// Lacks implements store.Limiter: nothing can be done to a file of lines.
+func (s *Store) Lacks(model.Op) string {
+	return "a portable file is only read; import it into a store first"
+}
+
+// Close closes the file.
+func (s *Store) Close() error {
+	err := s.file.Close()
+	if s.temporary != "" {
+		err = errors.Join(err, os.Remove(s.temporary))
+	}
+	if err != nil {
+		return fmt.Errorf("jsonl: close: %w", err)
+	}
+	return nil
+}
+
+// Sessions implements store.Store. A session changed last when its newest
+// snapshot was taken, or else with the file.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		infos := make([]model.SessionInfo, 0, len(s.index.order))
+		for _, id := range s.index.order {
+			infos = append(infos, s.info(id))
+		}
+		slices.SortStableFunc(infos, store.NewestFirst)
+		for _, info := range infos {
+			if err := ctx.Err(); err != nil {
+				yield(model.SessionInfo{}, fmt.Errorf("jsonl: list sessions: %w", err))
+				return
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) info(id string) model.SessionInfo {
+	headers := s.index.sessions[id].headers
+	info := model.SessionInfo{ID: id, Kind: kind, Snapshots: len(headers)}
+	for i := range headers {
+		h := &headers[i]
+		if h.Orphaned {
+			info.Orphaned++
+		}
+		if h.Head {
+			info.Head, info.HeadIndex = h.ID, h.Index
+		}
+		if h.CreatedAt.After(info.UpdatedAt) {
+			info.UpdatedAt = h.CreatedAt
+		}
+	}
+	if info.UpdatedAt.IsZero() {
+		info.UpdatedAt = s.modified
+	}
+	return info
+}
+
+// Headers implements store.Store, in the order of the lines.
+func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		headers, _, err := s.Tail(ctx, sessionID, maxLine)
+		if err != nil {
+			yield(model.Header{}, err)
+			return
+		}
+		for i := range headers {
+			if err := ctx.Err(); err != nil {
+				yield(model.Header{}, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err))
+				return
+			}
+			if !yield(headers[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+// Tail implements store.Tailer.
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err)
+	}
+	ss := s.index.sessions[sessionID]
+	if ss == nil {
+		return nil, false, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, model.ErrNoSession)
+	}
+	first := max(0, len(ss.headers)-max(n, 0))
+	return slices.Clone(ss.headers[first:]), first > 0, nil
+}
+
+// State implements store.Store.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	state, err := s.state(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("jsonl: read state %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return state, nil
+}
+
+func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ss := s.index.sessions[ref.Session]
+	if ss == nil {
+		return nil, model.ErrNoSession
+	}
+	at, ok := ss.states[ref.ID]
+	if !ok {
+		return nil, model.ErrNoSnapshot
+	}
+	if ref.Visit != 0 && !slices.ContainsFunc(ss.headers, func(h model.Header) bool { return h.Visit == ref.Visit && h.ID == ref.ID }) {
+		return nil, model.ErrNoSnapshot
+	}
+	return s.at(at)
+}
+
+// at reads a state from its place in the file.
+func (s *Store) at(at span) ([]byte, error) {
+	raw := make([]byte, at.end-at.start)
+	if _, err := s.file.ReadAt(raw, at.start); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("the file has become shorter: %w", io.ErrUnexpectedEOF)
+		}
+		return nil, fmt.Errorf("byte %d: %w", at.start, err)
+	}
+	state, err := decodeState(raw, at.coded)
+	if err != nil {
+		return nil, fmt.Errorf("byte %d: %w", at.start, err)
+	}
+	return state, nil
+}
+
+// Get implements store.Recorder.
+func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
+	data, err := s.get(ctx, sessionID)
+	if err != nil {
+		return nil, fmt.Errorf("jsonl: get session %q: %w", sessionID, err)
+	}
+	return data, nil
+}
+
+func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
+	ss := s.index.sessions[sessionID]
+	if ss == nil || ss.record == nil {
+		return nil, ctx.Err()
+	}
+	state, err := s.at(ss.record.state)
+	if err != nil {
+		return nil, err
+	}
+	data := &model.Data[json.RawMessage]{ID: sessionID, State: state, TurnIndex: ss.record.turn}
+	for _, h := range ss.headers {
+		if !h.Head {
+			continue
+		}
+		last, err := s.state(ctx, h.Ref())
+		if err != nil {
+			return nil, err
+		}
+		data.LastSnapshot = store.Snapshot(h, last)
+	}
+	return data, nil
+}
+
+// Faults implements store.Doctor: the damaged lines are faults of the store.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session != "" {
+		return store.SessionFaults(ctx, s, session)
+	}
+	return slices.Clone(s.index.faults), ctx.Err()
+}

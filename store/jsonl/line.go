@@ -1,0 +1,221 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// line is what one line of the file says. A snapshot has a header; the record
+// of a session has a session instead.
+type line struct {
+	header model.Header
+	// session is not nil on a record.
+	session *string
+	// state says where the state is in the line; its zero value is none.
+	state span
+}
+
+// span is where a state is, in a line or in the file.
+type span struct {
+	start, end int64
+	// coded says that the bytes are a JSON string of base64.
+	coded bool
+}
+
+// member is one member of the line's object.
+type member struct {
+	key        string
+	start, end int // of key and value, in the line
+	value      int // where the value starts
+}
+
+// lineError says where in a line something is wrong.
+type lineError struct {
+	offset int
+	err    error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("byte %d: %v", e.offset, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+var errNoState = errors.New("the record of a session has no state")
+
+// parseLine reads one line without its line end. The state is skipped: only
+// its brackets and strings are looked at. Everything else has to be JSON. The
+// error is a *lineError.
+//
+// The header is read by model, from an object of all members but the state,
+// so that the rules for it (names count by case, none is there twice) are in
+// one place.
+func parseLine(text []byte) (line, error) {
+	members, err := scanMembers(text)
+	if err != nil {
+		return line{}, err
+	}
+	var l line
+	rest := []byte{'{'}
+	for _, m := range members {
+		if m.key == "state" || m.key == "stateBase64" {
+			if l.state.end != 0 {
+				return line{}, &lineError{m.start, errors.New("the state is there twice")}
+			}
+			l.state = span{int64(m.value), int64(m.end), m.key == "stateBase64"}
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(rest, text[m.start:m.end]...)
+	}
+	if err := l.describe(append(rest, '}'), members); err != nil {
+		return line{}, locate(text, members, err)
+	}
+	return l, nil
+}
+
+// describe fills in who the line is about, from all members but the state.
+func (l *line) describe(object []byte, members []member) error {
+	if err := l.header.UnmarshalJSON(object); err != nil {
+		return err
+	}
+	has := func(key string) bool {
+		for _, m := range members {
+			if m.key == key {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("session") && !has("sessionId"):
+		if l.state.end == 0 {
+			return errNoState
+		}
+		var record struct {
+			Session *string `json:"session"`
+		}
+		if err := json.Unmarshal(object, &record); err != nil {
+			return err
+		}
+		if record.Session == nil {
+			return errors.New(`"session" is null`)
+		}
+		l.session = record.Session
+	case !has("sessionId"):
+		return errors.New("it has no sessionId: not a snapshot")
+	case l.header.ID == "":
+		return errors.New("it has no id: not a snapshot")
+	}
+	return nil
+}
+
+// locate finds the member that an error of the header is about: the first that
+// does not read by itself either.
+func locate(text []byte, members []member, err error) error {
+	for _, m := range members {
+		if m.key == "state" || m.key == "stateBase64" {
+			continue
+		}
+		var alone model.Header
+		if alone.UnmarshalJSON(bytes.Join([][]byte{{'{'}, text[m.start:m.end], {'}'}}, nil)) != nil {
+			return &lineError{m.value, err}
+		}
+	}
+	return &lineError{0, err}
+}
+
+// scanMembers gives the members of the one object in a line.
+func scanMembers(text []byte) ([]member, error) {
+	var members []member
+	i := skipBlank(text, 0)
+	if i == len(text) || text[i] != '{' {
+		return nil, &lineError{i, errors.New("a JSON object was expected")}
+	}
+	i = skipBlank(text, i+1)
+	if i < len(text) && text[i] == '}' {
+		return nil, trailing(text, i+1)
+	}
+	for {
+		m, err := scanMember(text, i)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+		i = skipBlank(text, m.end)
+		switch {
+		case i == len(text):
+			return nil, &lineError{i, errors.New("the line ends inside the object")}
+		case text[i] == ',':
+			i = skipBlank(text, i+1)
+		case text[i] == '}':
+			return members, trailing(text, i+1)
+		default:
+			return nil, &lineError{i, fmt.Errorf("%q where ',' or '}' was expected", text[i])}
+		}
+	}
+}
+
+// scanMember reads the member whose key starts at i.
+func scanMember(text []byte, i int) (member, error) {
+	m := member{start: i}
+	if i == len(text) || text[i] != '"' {
+		return m, &lineError{i, errors.New("a key was expected")}
+	}
+	end, err := jsontape.Skip(text, i)
+	if err != nil {
+		return m, inLine(i, err)
+	}
+	if m.key, err = decodeKey(text[i:end]); err != nil {
+		return m, &lineError{i, err}
+	}
+	colon := skipBlank(text, end)
+	if colon == len(text) || text[colon] != ':' {
+		return m, &lineError{colon, errors.New("a ':' was expected after the key")}
+	}
+	m.value = skipBlank(text, colon+1)
+	if m.end, err = jsontape.Skip(text, m.value); err != nil {
+		return m, inLine(m.value, err)
+	}
+	if m.key != "state" && m.key != "stateBase64" && !json.Valid(text[m.value:m.end]) {
+		return m, &lineError{m.value, fmt.Errorf("%.40q is not JSON", text[m.value:m.end])}
+	}
+	return m, nil
+}
+
+// decodeKey gives what encoding/json makes of a key.
+func decodeKey(quoted []byte) (string, error) {
+	var key string
+	if err := json.Unmarshal(quoted, &key); err != nil {
+		return "", fmt.Errorf("the key %.40q is not JSON", quoted)
+	}
+	return key, nil
+}
+
+// inLine words an error of jsontape, which counts from the start of the line
+// too, where it gives a place.
+func inLine(i int, err error) error {
+	if syntax, ok := errors.AsType[*jsontape.SyntaxError](err); ok {
+		return &lineError{int(syntax.Offset), errors.New(syntax.Msg)}
+	}
+	return &lineError{i, err}
+}
+
+// trailing refuses anything but blanks after the object.
+func trailing(text []byte, i int) error {
+	if i = skipBlank(text, i); i < len(text) {
+		return &lineError{i, fmt.Errorf("%q after the end of the object", text[i])}
+	}
+	return nil
+}
+
+func skipBlank(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
+		i++
+	}
+	return i
+}

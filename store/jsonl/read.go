@@ -1,0 +1,247 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// maxLine bounds a line, and with it the memory that a file can make us take.
+const maxLine = 1 << 30
+
+// ErrLineTooLong: a line is longer than the reader takes.
+var ErrLineTooLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// lines reads a file line by line.
+type lines struct {
+	in     *bufio.Reader
+	buffer []byte
+	// number and start are the line's number, from 1, and its first byte.
+	number int
+	start  int64
+	next   int64
+}
+
+func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 1<<18)} }
+
+// read gives the next line that is not blank, without its line end and a byte
+// order mark; it is overwritten by the next call. The error is io.EOF at the
+// end; after ErrLineTooLong the next call goes on with the line after.
+func (l *lines) read() ([]byte, error) {
+	for {
+		text, err := l.readAny()
+		if err != nil {
+			return nil, err
+		}
+		if bytes.HasPrefix(text, byteOrderMark) {
+			text = text[len(byteOrderMark):]
+			l.start += int64(len(byteOrderMark))
+		}
+		text = bytes.TrimRight(text, "\r\n")
+		if skipBlank(text, 0) < len(text) {
+			return text, nil
+		}
+	}
+}
+
+func (l *lines) readAny() ([]byte, error) {
+	l.number++
+	l.start = l.next
+	l.buffer = l.buffer[:0]
+	tooLong := false
+	for {
+		part, err := l.in.ReadSlice('\n')
+		l.next += int64(len(part))
+		if err == nil && len(l.buffer) == 0 && !tooLong {
+			return part, nil
+		}
+		if tooLong = tooLong || len(l.buffer)+len(part) > maxLine; !tooLong {
+			l.buffer = append(l.buffer, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!errors.Is(err, io.EOF) || l.next == l.start):
+			return nil, err
+		case tooLong:
+			return nil, ErrLineTooLong
+		}
+		return l.buffer, nil
+	}
+}
+
+// Read gives the rows of a portable file, each with a state of its own. It
+// ends with an error at the first line that is damaged: half a file is not
+// imported. r is read to its end only if the consumer goes on to there.
+func Read(r io.Reader) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		in := newLines(r)
+		for {
+			text, err := in.read()
+			if err == io.EOF {
+				return
+			}
+			row, err := readRow(text, err)
+			if err != nil {
+				yield(store.Row{}, fmt.Errorf("jsonl: read: line %d: %w", in.number, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func readRow(text []byte, err error) (store.Row, error) {
+	if err != nil {
+		return store.Row{}, err
+	}
+	l, err := parseLine(text)
+	if err != nil {
+		return store.Row{}, err
+	}
+	var state []byte
+	if l.state.end != 0 {
+		if state, err = decodeState(bytes.Clone(text[l.state.start:l.state.end]), l.state.coded); err != nil {
+			return store.Row{}, &lineError{int(l.state.start), err}
+		}
+	}
+	if l.session != nil {
+		return store.Row{Record: &model.Data[json.RawMessage]{ID: *l.session, State: state, TurnIndex: l.header.TurnIndex}}, nil
+	}
+	return store.Row{Header: l.header, State: state}, nil
+}
+
+// decodeState gives the state that is written as raw; the error is
+// store.ErrNotJSON.
+func decodeState(raw []byte, coded bool) ([]byte, error) {
+	if coded {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, fmt.Errorf("stateBase64 is not a string: %w", store.ErrNotJSON)
+		}
+		state, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("stateBase64: %w", err)
+		}
+		raw = state
+	}
+	return raw, store.CheckState(raw)
+}
+
+// index is where everything is in a file.
+type index struct {
+	// order holds the sessions as they first appear.
+	order    []string
+	sessions map[string]*session
+	faults   []model.Fault
+	// first is the error of the first damaged line.
+	first error
+}
+
+type session struct {
+	headers []model.Header
+	// states is where the state of each id is.
+	states map[string]span
+	record *record
+}
+
+type record struct {
+	turn  int
+	state span
+}
+
+// maxFaults bounds the damaged lines that are listed one by one.
+const maxFaults = 100
+
+// scan reads a file to its end and keeps everything but the states. A damaged
+// line becomes a fault.
+func scan(ctx context.Context, name string, r io.Reader) (*index, error) {
+	x := &index{sessions: map[string]*session{}}
+	in := newLines(r)
+	damaged := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		text, err := in.read()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			var l line
+			if l, err = parseLine(text); err == nil {
+				err = x.add(l, in.start)
+			}
+		} else if !errors.Is(err, ErrLineTooLong) {
+			return nil, err
+		}
+		if err != nil {
+			damaged++
+			x.damage(name, in.number, damaged, err)
+		}
+	}
+	if damaged > maxFaults {
+		x.faults = append(x.faults, model.Fault{Code: FaultLine, File: name, Meaning: fmt.Sprintf("%d more lines are damaged", damaged-maxFaults)})
+	}
+	return x, nil
+}
+
+func (x *index) damage(name string, number, damaged int, err error) {
+	if x.first == nil {
+		x.first = fmt.Errorf("line %d: %w", number, err)
+	}
+	if damaged <= maxFaults {
+		x.faults = append(x.faults, model.Fault{
+			Code: FaultLine, File: name, Path: fmt.Sprintf("line %d", number), Meaning: err.Error(),
+			Verdict: "the line is left out; an import of the file is refused",
+		})
+	}
+}
+
+// add takes a line in that starts at some byte of the file.
+func (x *index) add(l line, start int64) error {
+	at := l.state
+	at.start, at.end = at.start+start, at.end+start
+	if l.session != nil {
+		x.session(*l.session).record = &record{turn: l.header.TurnIndex, state: at}
+		return nil
+	}
+	h := l.header
+	have := x.sessions[h.SessionID]
+	if l.state.end == 0 {
+		if have == nil || have.states[h.ID].end == 0 {
+			return &lineError{0, store.ErrNoState}
+		}
+	}
+	ss := x.session(h.SessionID)
+	if ss.states[h.ID].end == 0 {
+		ss.states[h.ID] = at
+	}
+	if first := ss.states[h.ID]; !first.coded {
+		h.Size = first.end - first.start
+	}
+	ss.headers = append(ss.headers, h)
+	return nil
+}
+
+func (x *index) session(id string) *session {
+	ss := x.sessions[id]
+	if ss == nil {
+		ss = &session{states: map[string]span{}}
+		x.sessions[id], x.order = ss, append(x.order, id)
+	}
+	return ss
+}

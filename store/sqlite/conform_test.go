@@ -1,0 +1,36 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hindcast/store/sqlite"
+	"hindcast/store/storetest"
+)
+
+func TestStore_conforms(t *testing.T) {
+	storetest.Run(t, "sqlite", func(t *testing.T, now func() time.Time) storetest.Opened {
+		path := filepath.Join(t.TempDir(), "store.db")
+		s, err := sqlite.Create(t.Context(), path, sqlite.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeStore(t, s) })
+		reopen := func(t *testing.T) storetest.Store {
+			closeStore(t, s)
+			if s, err = sqlite.Open(t.Context(), path, sqlite.WithClock(now)); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		return storetest.Opened{Store: s, Reopen: reopen}
+	})
+}
+
+func closeStore(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,255 @@
+package strands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// agentFile is what agent.json says, as SessionAgent.from_dict of the SDK and
+// restore_from_session of its conversation managers read it.
+type agentFile struct {
+	// members are what of it goes into the state of the newest snapshot, as
+	// compact JSON with the comma before it.
+	members []byte
+	// missing says that there is no agent.json.
+	missing bool
+	// removed is how many messages the conversation manager took out, and
+	// pinned how many at the head stay although others behind them went.
+	removed, pinned int
+	// summary is the message that stands in place of those that were removed,
+	// as compact JSON; nil for none.
+	summary []byte
+	// interrupted says that an interrupt waits for an answer; held are the
+	// tool calls that run when it has one.
+	interrupted bool
+	held        []call
+	updated     time.Time
+}
+
+// agentMembers are the keys of a state and where agent.json has them. The names
+// are those of the SDK's own Snapshot (types/_snapshot.py).
+var agentMembers = []struct {
+	key  string
+	path []string
+}{
+	{"state", []string{"state"}},
+	{"conversation_manager_state", []string{"conversation_manager_state"}},
+	{"interrupt_state", []string{"_internal_state", "interrupt_state"}},
+	{"model_state", []string{"_internal_state", "model_state"}},
+}
+
+// agentReader reads one agent.json and gathers what is wrong with it.
+type agentReader struct {
+	agentFile
+	file   string
+	tape   *jsontape.Tape
+	faults *faultList
+}
+
+// readAgent reads the agent.json at name. What cannot be read is left out, and
+// told in faults.
+func readAgent(root *os.Root, name string, faults *faultList) agentFile {
+	r := agentReader{file: name, faults: faults}
+	d := readNamed(root, name)
+	switch {
+	case errors.Is(d.err, fs.ErrNotExist):
+		r.missing = true
+		return r.agentFile
+	case d.err != nil:
+		faults.add(fileFault(FaultAgentFile, name, d.err))
+		return r.agentFile
+	}
+	for _, f := range d.encodingFlaws() {
+		r.fault(f.code, f.path, f.meaning, f.verdict)
+	}
+	if d.tape.Kind(0) != jsontape.Object {
+		r.fault(FaultAgentFile, "", "the file holds no object", refuses+"AttributeError")
+		return r.agentFile
+	}
+	r.tape = d.tape
+	r.read()
+	return r.agentFile
+}
+
+// readNamed reads a file that has to be a regular one.
+func readNamed(root *os.Root, name string) document {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return document{err: cause(err)}
+	}
+	if err := checkRegular(info.Mode()); err != nil {
+		return document{err: err}
+	}
+	return readDocument(readFrom(root), name, nil)
+}
+
+// fileFault words that a file cannot be read.
+func fileFault(code, name string, err error) model.Fault {
+	if errors.Is(err, errSymlink) {
+		code = FaultSymlink
+	}
+	return model.Fault{Code: code, File: name, Path: errorPath(err), Meaning: "the file cannot be read: " + err.Error(), Verdict: readVerdict(err)}
+}
+
+func (r *agentReader) fault(code, path, meaning, verdict string) {
+	r.faults.add(model.Fault{Code: code, File: r.file, Path: path, Meaning: meaning, Verdict: verdict})
+}
+
+func (r *agentReader) read() {
+	t := r.tape
+	for _, key := range []string{"agent_id", "state", "conversation_manager_state"} {
+		if t.Find(0, key) < 0 {
+			r.fault(FaultAgentFile, "", fmt.Sprintf("there is no %s", key), refuses+fmt.Sprintf("TypeError: missing argument '%s'", key))
+		}
+	}
+	for _, m := range agentMembers {
+		if n := t.Lookup(m.path...); n >= 0 {
+			r.members = append(append(append(r.members, `,"`...), m.key...), `":`...)
+			r.members = appendCompact(r.members, t.Raw(n))
+		}
+	}
+	r.updated = timeOf(t, t.Find(0, "updated_at"))
+	if manager := t.Find(0, "conversation_manager_state"); manager >= 0 {
+		r.manager(manager)
+	}
+	r.interrupt(t.Lookup("_internal_state", "interrupt_state"))
+	if n := t.Lookup("_internal_state", "model_state"); n >= 0 && t.Count(n) > 0 {
+		r.fault(FaultStatefulModel, "/_internal_state/model_state", "the model's provider may keep the conversation itself",
+			loads+"with a model that is stateful, none of the messages; they are what was said all the same")
+	}
+}
+
+const managerPath = "/conversation_manager_state"
+
+// manager reads the state of the conversation manager. An empty one is that of
+// a BidiAgent, which has no such manager and loads all messages.
+func (r *agentReader) manager(n jsontape.Node) {
+	t := r.tape
+	if t.Kind(n) != jsontape.Object {
+		r.fault(FaultAgentFile, managerPath, "the state of the conversation manager is no object", refuses+"AttributeError")
+		return
+	}
+	if t.Count(n) == 0 {
+		return
+	}
+	if t.Find(n, "__name__") < 0 {
+		r.fault(FaultAgentFile, managerPath, "the conversation manager has no __name__", refuses+"ValueError: Invalid conversation manager state")
+	}
+	if removed := t.Find(n, "removed_message_count"); removed >= 0 {
+		r.removed = r.count(removed, managerPath+"/removed_message_count")
+	} else {
+		r.fault(FaultRemovedCount, managerPath, "there is no removed_message_count", refuses+"KeyError: 'removed_message_count'")
+	}
+	if pinned := t.Find(n, "pinned_head_count"); pinned >= 0 {
+		r.pinned = max(0, r.count(pinned, managerPath+"/pinned_head_count"))
+	}
+	r.summarized(t.Find(n, "summary_message"))
+}
+
+// count reads a number of messages, of whatever size.
+func (r *agentReader) count(n jsontape.Node, path string) int {
+	t := r.tape
+	if t.Kind(n) == jsontape.Null {
+		r.fault(FaultRemovedCount, path, "the count is null", loads+"as if it was 0; the next time that messages are removed it is a TypeError")
+		return 0
+	}
+	if t.Kind(n) == jsontape.Number {
+		if value, ok := parseNumber(string(t.Raw(n))); ok {
+			return value.clamp()
+		}
+	}
+	r.fault(FaultRemovedCount, path, "the count is no integer", refuses+"TypeError: slice indices must be integers")
+	return 0
+}
+
+// clamp gives the number as an int that is no larger than any number of files.
+func (n number) clamp() int {
+	value, ok := n.int64()
+	switch {
+	case ok && value > math.MinInt32 && value < math.MaxInt32:
+		return int(value)
+	case n.negative:
+		return math.MinInt32
+	}
+	return math.MaxInt32
+}
+
+// summarized takes the summary, if it is one that Python calls true.
+func (r *agentReader) summarized(n jsontape.Node) {
+	t := r.tape
+	switch kind := kindOf(t, n); {
+	case kind == jsontape.Invalid, !truthy(t, n):
+	case kind == jsontape.Object:
+		r.summary = appendCompact(nil, t.Raw(n))
+	default:
+		r.fault(FaultAgentFile, managerPath+"/summary_message", "the summary is no message", refuses+"TypeError")
+	}
+}
+
+// truthy reports whether Python's bool gives True for a value.
+func truthy(t *jsontape.Tape, n jsontape.Node) bool {
+	switch t.Kind(n) {
+	case jsontape.Object, jsontape.Array:
+		return t.Count(n) > 0
+	case jsontape.String:
+		return len(t.Raw(n)) > len(`""`)
+	case jsontape.Number:
+		f, err := strconv.ParseFloat(string(t.Raw(n)), 64)
+		return f != 0 || err != nil
+	}
+	return t.Kind(n) == jsontape.True
+}
+
+const interruptPath = "/_internal_state/interrupt_state"
+
+// interruptKeys are the fields of Interrupt (interrupt.py of the SDK), which
+// is made with exactly what is stored.
+var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "response": true}
+
+// interrupt reads the interrupt state: the older shape keeps the tool calls in
+// "context", the newer one in "pending_tool_execution".
+func (r *agentReader) interrupt(n jsontape.Node) {
+	t := r.tape
+	if kindOf(t, n) != jsontape.Object {
+		return
+	}
+	for _, key := range []string{"activated", "context", "interrupts"} {
+		if t.Find(n, key) < 0 {
+			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), refuses+fmt.Sprintf("KeyError: '%s'", key))
+		}
+	}
+	r.interruptNames(t.Find(n, "interrupts"))
+	r.interrupted = kindOf(t, t.Find(n, "activated")) == jsontape.True
+	held := find(t, t.Find(n, "pending_tool_execution"), "assistant_message")
+	if held < 0 {
+		held = find(t, t.Find(n, "context"), "tool_use_message")
+	}
+	if held >= 0 {
+		var m message
+		m.message(t, held)
+		r.held = m.calls
+	}
+}
+
+// interruptNames looks for interrupts that the SDK cannot make.
+func (r *agentReader) interruptNames(n jsontape.Node) {
+	t := r.tape
+	if kindOf(t, n) != jsontape.Object {
+		return
+	}
+	for i := t.First(n); i >= 0; i = t.Next(i) {
+		for k := t.First(i); t.Kind(i) == jsontape.Object && k >= 0; k = t.Next(k) {
+			if key := t.Key(k); !interruptKeys[key] {
+				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), refuses+"TypeError: unexpected keyword argument")
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package strands
+
+import (
+	"fmt"
+
+	"hindcast/model"
+)
+
+// Codes of the faults. Those marked * keep the SDK from starting on the
+// session, if what is wrong is in a part that it loads.
+const (
+	// FaultSessionFile *: session.json is missing or cannot be read.
+	FaultSessionFile = "session-file"
+	// FaultAgentMissing: there is no agent.json, so that the SDK starts a new
+	// agent over the messages of the old one.
+	FaultAgentMissing = "agent-missing"
+	// FaultAgentFile *: agent.json cannot be read or lacks something.
+	FaultAgentFile = "agent-file"
+	// FaultRemovedCount: removed_message_count (or pinned_head_count) leaves
+	// no message, or * is no number.
+	FaultRemovedCount = "removed-count"
+	// FaultStatefulModel: the provider keeps the conversation.
+	FaultStatefulModel = "stateful-model"
+	// FaultInterrupt: an interrupt waits for a tool call that is not in the
+	// last message.
+	FaultInterrupt = "interrupt-elsewhere"
+	// FaultDirectory *: a folder cannot be read.
+	FaultDirectory = "unreadable-directory"
+	// FaultName *: a message file whose name has no number.
+	FaultName = "stray-message-name"
+	// FaultDuplicateNumber: two message files have one number.
+	FaultDuplicateNumber = "duplicate-message-number"
+	// FaultGap: numbers are missing.
+	FaultGap = "message-gap"
+	// FaultMessageID: message_id is not the number in the file's name.
+	FaultMessageID = "message-id"
+	// FaultMessageFile *: a message file cannot be read.
+	FaultMessageFile = "message-file"
+	// FaultMessageShape *: a message file holds something else than a message.
+	FaultMessageShape = "message-shape"
+	// FaultEncoding *: a byte order mark, or bytes that are not UTF-8.
+	FaultEncoding = "encoding"
+	// FaultDepth *: nested deeper than Python's recursion goes.
+	FaultDepth = "deep-nesting"
+	// FaultSymlink *: a symbolic link where the SDK refuses one.
+	FaultSymlink = "symlink"
+	// FaultLeftover: a temporary file of a writer that was killed.
+	FaultLeftover = "leftover-file"
+	// FaultStray: a file that is no message.
+	FaultStray = "stray-file"
+	// FaultRole and FaultBlock: something that no SDK is known to write.
+	FaultRole  = "unknown-role"
+	FaultBlock = "unknown-block"
+	// FaultPinned: a pinned message is among those that were removed.
+	FaultPinned = "pinned-evicted"
+
+	// FaultMissingResult: a tool call has no result, and other messages follow.
+	FaultMissingResult = "missing-tool-result"
+	// FaultPartialResult: some tool calls of a message have a result.
+	FaultPartialResult = "partial-tool-result"
+	// FaultStaleResult: a result of a call that the message before has not.
+	FaultStaleResult = "stale-tool-result"
+	// FaultDuplicateResult: two results of one call.
+	FaultDuplicateResult = "duplicate-tool-result"
+	// FaultLeadingResult: what is loaded begins with a tool result.
+	FaultLeadingResult = "leading-tool-result"
+	// FaultOrphanResult: a tool result follows no tool call.
+	FaultOrphanResult = "orphan-tool-result"
+)
+
+// Verdicts begin with one of these, or say in their own words what happens.
+const (
+	loads    = "loads; "
+	repaired = "loads; repaired in memory, the files stay as they are: "
+	refuses  = "refuses to start: "
+	unread   = "loads; the file is before the window and is not read"
+)
+
+// mostFaults bounds the faults of one code that are listed one by one.
+const mostFaults = 20
+
+// faultList gathers faults.
+type faultList struct {
+	list  []model.Fault
+	count map[string]int
+}
+
+func (l *faultList) add(f model.Fault) {
+	if l.count == nil {
+		l.count = make(map[string]int)
+	}
+	if l.count[f.Code]++; l.count[f.Code] <= mostFaults {
+		l.list = append(l.list, f)
+	}
+}
+
+// all gives the faults in the order in which they were found; of each code at
+// most mostFaults and a last one that counts the others.
+func (l *faultList) all() []model.Fault {
+	list := l.list
+	told := make(map[string]bool)
+	for _, f := range l.list {
+		more := l.count[f.Code] - mostFaults
+		if more > 0 && !told[f.Code] {
+			told[f.Code] = true
+			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict})
+		}
+	}
+	return list
+}
+
+// flaw is something wrong with one file. What it means depends on whether the
+// SDK reads the file at all.
+type flaw struct {
+	code, path, meaning, verdict string
+}

@@ -1,0 +1,188 @@
+package strands
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hindcast/model"
+)
+
+// checkNames looks at the numbers of the files.
+func (l *messageLog) checkNames() {
+	for i, f := range l.files {
+		if i > 0 && f.number == l.files[i-1].number {
+			l.fault(model.Fault{Code: FaultDuplicateNumber, File: f.name, Meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
+				Verdict: loads + "both, one after the other"})
+			continue
+		}
+		before, expected := int64(-1), true
+		if i > 0 {
+			before, expected = l.files[i-1].number.int64()
+		}
+		n, ok := f.number.int64()
+		if !ok || !expected || before < -1 || n <= before+1 {
+			continue
+		}
+		fault := model.Fault{Code: FaultGap, File: f.name, Meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)),
+			Verdict: loads + "nothing notices"}
+		if i < l.start {
+			fault.Verdict = loads + "the window is counted in files, and so has moved by as many"
+		}
+		l.fault(fault)
+	}
+}
+
+func numbers(first, last int64) string {
+	if first == last {
+		return fmt.Sprintf("message %d", first)
+	}
+	return fmt.Sprintf("messages %d to %d", first, last)
+}
+
+func isAre(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// checkWindow looks for what makes the SDK begin a log anew that is there.
+func (l *messageLog) checkWindow() {
+	n := len(l.files)
+	switch {
+	case l.agent.missing:
+		verdict := "starts a new agent"
+		if n > 0 {
+			verdict += " without the messages; " + l.writesNext(0)
+		}
+		l.faults.add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
+	case n > 0 && l.start >= n && l.agent.pinned < n:
+		l.faults.add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
+			Meaning: fmt.Sprintf("%d messages are said to be removed, and there are %d", l.agent.removed, n),
+			Verdict: loads + "no message; " + l.writesNext(0) + " (SDKs that keep a pinned_head_count go on behind the last file)"})
+	}
+}
+
+// writesNext says which file the next message goes to.
+func (l *messageLog) writesNext(id int64) string {
+	name := fmt.Sprintf("message_%d.json", id)
+	for _, f := range l.files {
+		if f.name == name {
+			return "the next message would overwrite " + name
+		}
+	}
+	return "the next message becomes " + name
+}
+
+// lastChange gives the newest time that the log tells of.
+func (l *messageLog) lastChange(ctx context.Context) time.Time {
+	latest := l.updated
+	if l.agent.updated.After(latest) {
+		latest = l.agent.updated
+	}
+	if n := len(l.files); n > 0 {
+		// An error is that of the context, and comes up again.
+		_ = l.readAlone(ctx, l.files[n-1:], func(_ int, m *message) error {
+			if m.created.After(latest) {
+				latest = m.created
+			}
+			return nil
+		})
+	}
+	return latest
+}
+
+// inspector finds out what is wrong with a log while it is walked.
+type inspector struct {
+	log  *messageLog
+	list faultList
+}
+
+func newInspector(l *messageLog) *inspector {
+	return &inspector{log: l, list: faultList{list: l.faults.all(), count: l.faults.count}}
+}
+
+// faults gives what was found.
+func (in *inspector) faults() []model.Fault { return in.list.all() }
+
+func (in *inspector) add(file string, f flaw) {
+	in.list.add(model.Fault{Code: f.code, File: in.log.path("messages", file), Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+}
+
+// see looks at one message.
+func (in *inspector) see(s *step) {
+	l, m := in.log, s.msg
+	for _, f := range m.flaws {
+		if l.evicted(s.i) {
+			f.verdict = unread
+		}
+		in.add(m.name, f)
+	}
+	if l.evicted(s.i) {
+		if m.pinned {
+			in.add(m.name, flaw{FaultPinned, m.location + "/metadata/custom/pinned", "the message is pinned, and before the window",
+				loads + "it is not loaded: what was removed is counted from the start of the log"})
+		}
+	} else {
+		in.loaded(s)
+	}
+	in.number(s)
+}
+
+// loaded looks at a message that the SDK loads.
+func (in *inspector) loaded(s *step) {
+	m := s.msg
+	for _, f := range m.notes {
+		in.add(m.name, f)
+	}
+	rebuilt := false
+	for _, f := range s.fixes {
+		rebuilt = true
+		in.add(f.file, flaw{f.code, f.path, f.meaning, f.verdict})
+	}
+	if r, twice := m.duplicate(); twice && !rebuilt {
+		in.add(m.name, flaw{FaultDuplicateResult, m.path(r.block) + "/toolResult", fmt.Sprintf("a second result of %.60q", r.id),
+			loads + "both are kept and sent to the model, and most providers refuse them"})
+	}
+	if l := in.log; s.i == len(l.files)-1 && l.agent.interrupted && len(l.agent.held) > 0 {
+		if missing, _ := mismatch(l.agent.held, resultsOf(m.calls)); len(missing) > 0 {
+			in.list.add(model.Fault{Code: FaultInterrupt, File: l.path("agent.json"), Path: interruptPath,
+				Meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
+				Verdict: loads + "anything but an answer is a TypeError, and an answer writes a result without its call"})
+		}
+	}
+}
+
+// resultsOf gives results that answer exactly the calls.
+func resultsOf(calls []call) []result {
+	results := make([]result, len(calls))
+	for i, c := range calls {
+		results[i].id = c.id
+	}
+	return results
+}
+
+// number compares message_id with the number in the name. It counts for the
+// last message only, whose next one gets the number after it.
+func (in *inspector) number(s *step) {
+	l, m := in.log, s.msg
+	last := s.i == len(l.files)-1 && !l.evicted(s.i) && !l.agent.missing
+	n, ok := l.files[s.i].number.int64()
+	f := flaw{code: FaultMessageID, path: "/message_id"}
+	switch {
+	case len(m.flaws) > 0 || ok && m.hasID && m.id == n:
+		return
+	case !m.hasID:
+		f.meaning, f.verdict = "the message_id is no number", loads+"it does not matter before the last message"
+		if last {
+			f.verdict = loads + "the next message is a TypeError"
+		}
+	default:
+		f.meaning, f.verdict = fmt.Sprintf("the message_id is %d", m.id), loads+"it does not matter before the last message"
+		if last {
+			f.verdict = loads + l.writesNext(m.id+1)
+		}
+	}
+	in.add(m.name, f)
+}

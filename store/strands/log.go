@@ -1,0 +1,300 @@
+package strands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+)
+
+// messageFile is one file of a log, known by its name alone.
+type messageFile struct {
+	name   string
+	number number
+	mode   fs.FileMode // the type bits
+}
+
+// messageLog is the log of one agent as it lies on disk: its files in the order
+// in which the SDK reads them, and what surrounds them.
+type messageLog struct {
+	place
+	agent agentFile
+	files []messageFile
+	// start is the first file behind the window's gap: what is loaded are the
+	// files before agent.pinned and those from start on.
+	start int
+	// faults are what the names, agent.json and session.json tell.
+	faults faultList
+	// err is why the folder of the messages cannot be read.
+	err error
+
+	root *os.Root // the folder of the messages; nil where there is none
+	file reader
+}
+
+// openLog lists the log of an agent. Only Close is needed for one with an err.
+func openLog(root *os.Root, p place) *messageLog {
+	l := &messageLog{place: p}
+	l.checkSession(root)
+	if p.agent == "" {
+		return l
+	}
+	l.agent = readAgent(root, p.path("agent.json"), &l.faults)
+	l.leftovers(root, p.path())
+	l.list(root)
+	l.window()
+	l.checkNames()
+	l.checkWindow()
+	return l
+}
+
+// Close lets go of the folder.
+func (l *messageLog) Close() error {
+	if l.root == nil {
+		return nil
+	}
+	return l.root.Close()
+}
+
+// checkSession reads session.json: the SDK makes a session only from a file
+// that has both of its fields, and does not start one that has a folder alone.
+func (l *messageLog) checkSession(root *os.Root) {
+	name := path.Join(l.session, "session.json")
+	d := readNamed(root, name)
+	fault := model.Fault{Code: FaultSessionFile, File: name}
+	switch {
+	case errors.Is(d.err, fs.ErrNotExist):
+		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
+	case d.err != nil:
+		fault = fileFault(FaultSessionFile, name, d.err)
+	default:
+		for _, f := range d.encodingFlaws() {
+			l.faults.add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+		}
+		l.updated = timeOf(d.tape, find(d.tape, 0, "updated_at"))
+		for _, key := range []string{"session_id", "session_type"} {
+			if find(d.tape, 0, key) < 0 {
+				fault.Meaning, fault.Verdict = "there is no "+key, refuses+"TypeError: missing argument '"+key+"'"
+			}
+		}
+	}
+	if fault.Meaning != "" {
+		l.faults.add(fault)
+	}
+	l.leftovers(root, l.session)
+}
+
+// leftovers notes the temporary files in a folder. A folder that cannot be
+// listed is told of where it is needed.
+func (l *messageLog) leftovers(root *os.Root, dir string) {
+	entries, err := readDir(root, dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".tmp") {
+			l.leftover(path.Join(dir, e.Name()))
+		}
+	}
+}
+
+func (l *messageLog) leftover(name string) {
+	l.faults.add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+}
+
+// list reads the names in the folder of the messages, as list_messages of
+// FileSessionManager does.
+func (l *messageLog) list(root *os.Root) {
+	dir := l.path("messages")
+	if l.root, l.err = root.OpenRoot(dir); l.err == nil {
+		l.file = readFrom(l.root)
+		var entries []fs.DirEntry
+		if entries, l.err = readDir(l.root, "."); l.err == nil {
+			l.sort(entries)
+			return
+		}
+	}
+	fault := model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + cause(l.err).Error(), Verdict: refuses + "it cannot be read"}
+	if errors.Is(l.err, fs.ErrNotExist) {
+		l.err = nil
+		fault.Meaning, fault.Verdict = "there is no folder of messages", refuses+"SessionException: Messages directory missing"
+		if l.agent.missing {
+			return
+		}
+	}
+	l.faults.add(fault)
+}
+
+func (l *messageLog) sort(entries []fs.DirEntry) {
+	for _, e := range entries {
+		name := e.Name()
+		text, isMessage := strings.CutPrefix(name, "message_")
+		text, isJSON := strings.CutSuffix(text, ".json")
+		if !isMessage || !isJSON {
+			l.stray(name)
+			continue
+		}
+		number, ok := parseNumber(text)
+		if !ok {
+			l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
+				Verdict: refuses + "ValueError: invalid literal for int()"})
+			continue
+		}
+		l.files = append(l.files, messageFile{name, number, e.Type()})
+	}
+	slices.SortFunc(l.files, func(a, b messageFile) int {
+		if c := a.number.compare(b.number); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+}
+
+func (l *messageLog) stray(name string) {
+	if strings.HasSuffix(name, ".tmp") {
+		l.leftover(l.path("messages", name))
+		return
+	}
+	l.fault(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"})
+}
+
+// fault notes what is wrong with a file of the log.
+func (l *messageLog) fault(f model.Fault) {
+	f.File = l.path("messages", f.File)
+	l.faults.add(f)
+}
+
+// window finds the files that are loaded: messages[offset:], of Python.
+func (l *messageLog) window() {
+	n := len(l.files)
+	l.agent.pinned = min(l.agent.pinned, n)
+	if l.start = l.agent.pinned + l.agent.removed; l.start < 0 {
+		l.start = max(0, n+l.start)
+	}
+	l.start = max(l.agent.pinned, min(l.start, n))
+}
+
+// evicted reports whether the conversation manager took message i out.
+func (l *messageLog) evicted(i int) bool { return i >= l.agent.pinned && i < l.start }
+
+// through reports whether the state after message i is seen through today's
+// window: so are the newest and those whose message it shows. For an older one
+// the window is not known; then nothing is taken out.
+func (l *messageLog) through(i int) bool { return i >= l.start || i == len(l.files)-1 }
+
+// batch is how many files a worker takes at once, if they are small.
+const batch = 16
+
+// maxBatchBytes ends a batch early, so that few large messages are held.
+const maxBatchBytes = 1 << 20
+
+// slot is the place of a batch that is read: by one worker, then by whoever
+// takes the messages out, then by a worker again.
+type slot struct {
+	files    []messageFile
+	messages [batch]message
+	done     int // files that are in messages
+	arena    []byte
+	buf      []byte
+	ready    chan struct{}
+}
+
+// fill reads as many files of the slot as there is room for.
+func (s *slot) fill(read reader) {
+	if cap(s.arena) > 2*maxBatchBytes {
+		s.arena = nil
+	}
+	s.arena, s.done = s.arena[:0], 0
+	for s.done < len(s.files) && len(s.arena) < maxBatchBytes {
+		s.arena, s.buf = s.messages[s.done].read(read, s.files[s.done], s.arena, s.buf)
+		s.done++
+	}
+	if cap(s.buf) > maxBatchBytes {
+		s.buf = nil
+	}
+}
+
+// read reads files, several at once, and hands each to visit with its position
+// in files, in order. The message is lent: it is used again for another one.
+// Of large files no more than a few are in memory at a time. The error is that
+// of visit, or that of a context that has ended.
+func (l *messageLog) read(ctx context.Context, files []messageFile, visit func(i int, m *message) error) error {
+	workers := min(max(4, runtime.GOMAXPROCS(0)), 16, (len(files)-1)/batch)
+	if workers <= 1 {
+		return l.readAlone(ctx, files, visit)
+	}
+	slots := make([]*slot, 2*workers)
+	work := make(chan *slot, len(slots))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(work)
+	for range workers {
+		running.Go(func() {
+			for s := range work {
+				s.fill(l.file)
+				s.ready <- struct{}{}
+			}
+		})
+	}
+	given, taken := 0, 0 // files
+	give := func(s *slot) {
+		s.files = files[given:min(given+batch, len(files))]
+		given += len(s.files)
+		work <- s
+	}
+	for i := range slots {
+		slots[i] = &slot{ready: make(chan struct{}, 1)}
+		give(slots[i])
+	}
+	for next := 0; taken < len(files); next = (next + 1) % len(slots) {
+		s := slots[next]
+		<-s.ready
+		for {
+			if err := s.visit(ctx, taken, visit); err != nil {
+				return err
+			}
+			taken += s.done
+			if s.files = s.files[s.done:]; len(s.files) == 0 {
+				break
+			}
+			s.fill(l.file)
+		}
+		if given < len(files) {
+			give(s)
+		}
+	}
+	return nil
+}
+
+func (l *messageLog) readAlone(ctx context.Context, files []messageFile, visit func(i int, m *message) error) error {
+	s := &slot{files: files}
+	for taken := 0; taken < len(files); taken += s.done {
+		s.files = files[taken:min(taken+batch, len(files))]
+		s.fill(l.file)
+		if err := s.visit(ctx, taken, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit hands on the messages of the slot.
+func (s *slot) visit(ctx context.Context, first int, visit func(i int, m *message) error) error {
+	for i := range s.done {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read messages: %w", err)
+		}
+		if err := visit(first+i, &s.messages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

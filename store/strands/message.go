@@ -1,0 +1,299 @@
+package strands
+
+import (
+	"fmt"
+	"time"
+
+	"hindcast/model/jsontape"
+)
+
+// message is what one message file says. Its slices are used again for the
+// next message of the same slot, see messageLog.read.
+type message struct {
+	name string
+	// body is the effective message (redact_message, or else message) as
+	// compact JSON. For a file that holds none it says so in its place.
+	body []byte
+	// whole says that body is a message that the SDK could hold.
+	whole bool
+	// flaws are what is wrong with the file, wrong enough for the mark.
+	flaws []flaw
+	// notes are what is odd about it but loaded.
+	notes []flaw
+
+	id       int64 // message_id
+	hasID    bool
+	created  time.Time
+	redacted bool
+	pinned   bool
+
+	role     string // "user", "assistant", or cut to maxName bytes
+	calls    []call
+	results  []result
+	others   int    // blocks that are no tool results
+	text     string // its first text, cut
+	label    string // what stands for the text of a message without one
+	errored  bool   // a tool result has the status "error"
+	location string // JSON Pointer of the effective message in the file
+}
+
+// call is a tool call of a message.
+type call struct {
+	id    string // decoded
+	rawID string // as it stands in the file
+	name  string
+	block int // its position in the content
+}
+
+// result is a tool result of a message.
+type result struct {
+	id, status string
+	block      int
+}
+
+// read takes in a file; buf is lent for its bytes.
+func (m *message) read(read reader, file messageFile, arena, buf []byte) (newArena, newBuf []byte) {
+	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
+	d := document{data: buf}
+	if d.err = checkRegular(file.mode); d.err == nil {
+		d = readDocument(read, file.name, buf)
+	}
+	start := len(arena)
+	if d.err != nil {
+		m.flaws = append(m.flaws, flaw{FaultMessageFile, errorPath(d.err), "the file cannot be read: " + d.err.Error(), readVerdict(d.err)})
+		if d.err == errSymlink {
+			m.flaws[0].code = FaultSymlink
+		}
+		arena = appendUnreadable(arena, m.name, d.err.Error())
+	} else {
+		m.flaws = append(m.flaws, d.encodingFlaws()...)
+		arena = m.decode(d.tape, arena)
+	}
+	m.body = arena[start:len(arena):len(arena)]
+	return arena, d.data
+}
+
+// appendUnreadable appends what stands in a state for a file that holds no
+// message. It has no role, so that nothing takes it for one.
+func appendUnreadable(dst []byte, name, reason string) []byte {
+	dst = append(dst, `{"unreadable_file":`...)
+	dst = appendString(dst, name)
+	dst = append(dst, `,"error":`...)
+	dst = appendString(dst, reason)
+	return append(dst, '}')
+}
+
+// decode reads the wrapper that the SDK writes around a message, as
+// SessionMessage.from_dict and to_message do, and appends the effective
+// message to arena.
+func (m *message) decode(t *jsontape.Tape, arena []byte) []byte {
+	if t.Kind(0) != jsontape.Object {
+		m.misshapen("", "the file holds no object", "AttributeError")
+		return appendUnreadable(arena, m.name, "the file holds no object")
+	}
+	m.wrapper(t)
+	inner := t.Find(0, "message")
+	if inner < 0 {
+		m.misshapen("", "there is no message", "TypeError: missing argument 'message'")
+		return appendUnreadable(arena, m.name, "there is no message in the file")
+	}
+	m.location = "/message"
+	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
+		inner, m.redacted, m.location = redacted, true, "/redact_message"
+	}
+	m.message(t, inner)
+	return appendCompact(arena, t.Raw(inner))
+}
+
+// unlessLast belongs to what _fix_broken_tool_use stumbles over: it does not
+// look into an assistant's message at the end.
+const unlessLast = ", unless it is the assistant's and the last"
+
+// misshapen notes that the file is not what the SDK can load.
+func (m *message) misshapen(path, meaning, exception string) {
+	m.flaws = append(m.flaws, flaw{FaultMessageShape, path, meaning, refuses + exception})
+}
+
+// wrapper reads what stands beside the message.
+func (m *message) wrapper(t *jsontape.Tape) {
+	switch id := t.Find(0, "message_id"); {
+	case id < 0:
+		m.misshapen("", "there is no message_id", "TypeError: missing argument 'message_id'")
+	case t.Kind(id) == jsontape.Number:
+		if n, ok := parseNumber(string(t.Raw(id))); ok {
+			m.id, m.hasID = n.int64()
+		}
+	}
+	m.created = timeOf(t, t.Find(0, "created_at"))
+}
+
+// message reads the effective message.
+func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
+	if t.Kind(n) != jsontape.Object {
+		m.misshapen(m.location, "the message is no object", "TypeError")
+		return
+	}
+	role, content := t.Find(n, "role"), t.Find(n, "content")
+	if role < 0 {
+		m.misshapen(m.location, "the message has no role", "KeyError: 'role' (older SDKs do not always look)")
+		return
+	}
+	m.whole = true
+	m.role = shortText(t, role, maxName)
+	if m.role != "user" && m.role != "assistant" {
+		m.notes = append(m.notes, flaw{FaultRole, m.location + "/role", fmt.Sprintf("no SDK is known to write the role %q", m.role),
+			loads + "it is kept, and sent to the model as it is"})
+	}
+	m.pinned = kindOf(t, find(t, find(t, find(t, n, "metadata"), "custom"), "pinned")) == jsontape.True
+	switch kindOf(t, content) {
+	case jsontape.Array:
+		m.blocks(t, content)
+	case jsontape.String:
+		m.text = shortText(t, content, maxText)
+		if m.text != "" {
+			m.others = 1
+		}
+	case jsontape.Invalid:
+		m.misshapen(m.location, "the message has no content", "KeyError: 'content'"+unlessLast)
+		m.whole = false
+	default:
+		m.misshapen(m.location+"/content", "the content is no list of blocks", "TypeError"+unlessLast)
+		m.whole = false
+	}
+}
+
+// blocks reads the content of a message.
+func (m *message) blocks(t *jsontape.Tape, content jsontape.Node) {
+	i := 0
+	for b := t.First(content); b >= 0; b = t.Next(b) {
+		m.block(t, b, i)
+		i++
+	}
+}
+
+// path gives the JSON Pointer of a block.
+func (m *message) path(block int) string { return fmt.Sprintf("%s/content/%d", m.location, block) }
+
+func (m *message) block(t *jsontape.Tape, b jsontape.Node, i int) {
+	switch t.Kind(b) {
+	case jsontape.Object:
+	case jsontape.String, jsontape.Array:
+		// Python finds no "toolUse" in it and passes it on.
+		m.others++
+		m.odd(i)
+		return
+	default:
+		m.misshapen(m.path(i), "a block is no object", "TypeError"+unlessLast)
+		m.whole = false
+		return
+	}
+	use, res := t.Find(b, "toolUse"), t.Find(b, "toolResult")
+	if use >= 0 {
+		m.call(t, use, i)
+	}
+	if res >= 0 {
+		m.result(t, res, i)
+		return
+	}
+	m.others++
+	if use < 0 {
+		m.say(t, b, i)
+	}
+}
+
+func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
+	id := find(t, use, "toolUseId")
+	if id < 0 {
+		m.misshapen(m.path(block)+"/toolUse", "a tool call has no id", "KeyError: 'toolUseId'"+unlessLast)
+		m.whole = false
+		return
+	}
+	m.calls = append(m.calls, call{id: identity(t, id), rawID: string(t.Raw(id)), name: shortText(t, find(t, use, "name"), maxName), block: block})
+}
+
+func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
+	id := find(t, res, "toolUseId")
+	if id < 0 {
+		m.misshapen(m.path(block)+"/toolResult", "a tool result has no id", "KeyError: 'toolUseId', if a tool call stands before it")
+		m.whole = false
+		return
+	}
+	r := result{id: identity(t, id), status: shortText(t, find(t, res, "status"), maxName), block: block}
+	m.errored = m.errored || r.status == "error"
+	m.results = append(m.results, r)
+}
+
+// odd notes a block that no SDK is known to write.
+func (m *message) odd(block int) {
+	m.notes = append(m.notes, flaw{FaultBlock, m.path(block), "no SDK is known to write a block of this shape",
+		loads + "it is kept, and sent to the model as it is"})
+	if m.label == "" {
+		m.label = "[unknown block]"
+	}
+}
+
+// blockText says where the text of a block is, for the blocks that have one.
+// All keys are those of ContentBlock in types/content.py of the SDK.
+var blockText = []struct {
+	key  string
+	text func(t *jsontape.Tape, block jsontape.Node) jsontape.Node
+}{
+	{"text", func(_ *jsontape.Tape, n jsontape.Node) jsontape.Node { return n }},
+	{"citationsContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
+		list := find(t, n, "content")
+		if kindOf(t, list) != jsontape.Array || t.Count(list) == 0 {
+			return jsontape.None
+		}
+		return find(t, t.First(list), "text")
+	}},
+	{"guardContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node { return find(t, find(t, n, "text"), "text") }},
+	{"reasoningContent", nil}, {"image", nil}, {"document", nil}, {"video", nil}, {"audio", nil}, {"cachePoint", nil},
+}
+
+// say notes what a block that is no tool's says, for the title.
+func (m *message) say(t *jsontape.Tape, b jsontape.Node, i int) {
+	for _, known := range blockText {
+		n := t.Find(b, known.key)
+		if n < 0 {
+			continue
+		}
+		if known.text != nil && m.text == "" {
+			m.text = shortText(t, known.text(t, n), maxText)
+		}
+		if m.label == "" {
+			m.label = "[" + known.key + "]"
+		}
+		return
+	}
+	m.odd(i)
+}
+
+// identity gives an id for comparing: a string decoded, anything else as it is.
+func identity(t *jsontape.Tape, n jsontape.Node) string {
+	if t.Kind(n) == jsontape.String {
+		return t.Text(n)
+	}
+	return string(t.Raw(n))
+}
+
+// shortText gives at most limit bytes of a string; "" if n is none.
+func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
+	if kindOf(t, n) != jsontape.String {
+		return ""
+	}
+	return string(t.AppendText(nil, n, limit))
+}
+
+// timeOf reads a time as datetime.isoformat of Python writes it; a time
+// without a zone is taken as UTC. It gives the zero time for anything else.
+func timeOf(t *jsontape.Tape, n jsontape.Node) time.Time {
+	text := shortText(t, n, 64)
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at.UTC()
+	}
+	at, err := time.Parse("2006-01-02T15:04:05.999999999", text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

@@ -1,0 +1,355 @@
+// Package strands reads the message logs that the Strands Agents SDK for Python
+// writes: FileSessionManager, and any other RepositorySessionManager over the
+// same files. It is the third seed of the design.
+//
+//	STORE/session_<id>/session.json
+//	                   agents/agent_<id>/agent.json
+//	                                     messages/message_<n>.json
+//
+// A message log has no snapshots; they are derived, one for each message file,
+// in the order in which the SDK sorts them. A snapshot's state is what the SDK
+// would hold if the log ended with that message:
+//
+//	{"messages": […], "state": {…}, "conversation_manager_state": {…},
+//	 "interrupt_state": {…}, "model_state": {…}}
+//
+// "messages" is what RepositorySessionManager.initialize puts together: the
+// effective messages (the redacted one where there is one) behind those that the
+// conversation manager took out, below its summary, with tool calls and results
+// mended as [window] says. A message is there byte for byte as it was written,
+// without the white space between its values.
+//
+// Only the messages have a history. What agent.json says (how many messages
+// were taken out, the summary, the agent's state, a pending interrupt) is known
+// as of now and no earlier. So:
+//
+//   - the other four keys are in the state of the newest snapshot only;
+//   - the newest snapshot, and those whose message is still in the context, are
+//     seen through today's window, which is what a session that is put back to
+//     them starts with;
+//   - before that, nothing was taken out that is known of, and the state is the
+//     whole log up to there.
+//
+// What the SDK repairs in memory, what it stumbles over and what it would
+// overwrite is told as faults; see [Store.Faults].
+//
+// Names of sessions and agents are what stands in the names of their folders,
+// whatever characters that is. Files are only ever reached through an [os.Root].
+// Nothing is ever written.
+//
+// The package may not know how anything is shown, nor any other kind of store.
+package strands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+const kind = "strands"
+
+// Kind describes the message logs of Strands.
+func Kind() store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Recognise: recognise,
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return Open(ctx, dir) },
+	}
+}
+
+// mostLooked bounds the names that recognise looks at: a folder with more and
+// no session among them is taken for something else.
+const mostLooked = 20_000
+
+// recognise looks for session_*/session.json, or for session.json beside
+// agents.
+func recognise(ctx context.Context, dir string) (string, bool, error) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "", false, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	if isSingle(root) {
+		return "session.json beside agents", true, nil
+	}
+	f, err := root.Open(".")
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	for looked := 0; looked < mostLooked; {
+		entries, err := f.ReadDir(256)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), sessionPrefix) {
+				continue
+			}
+			if info, err := root.Lstat(filepath.Join(e.Name(), "session.json")); err == nil && !info.IsDir() {
+				return sessionPrefix + "…/session.json", true, nil
+			}
+		}
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return "", false, ctx.Err()
+		}
+		if err != nil {
+			return "", false, err
+		}
+		looked += len(entries)
+	}
+	return "", false, nil
+}
+
+// isSingle reports whether a folder is itself that of one session.
+func isSingle(root *os.Root) bool {
+	if info, err := root.Lstat("session.json"); err != nil || info.IsDir() {
+		return false
+	}
+	info, err := root.Stat("agents")
+	return err == nil && info.IsDir()
+}
+
+// Store is an opened folder of sessions, or of one session. It is read-only, and
+// safe for concurrent use. Use Open.
+type Store struct {
+	dir  string
+	root *os.Root
+	// single is the id of the session if dir is the folder of one.
+	single *string
+
+	mu      sync.Mutex
+	indexes []*index // the last used first
+}
+
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Doctor  = (*Store)(nil)
+	_ store.Limiter = (*Store)(nil)
+	_ store.Deriver = (*Store)(nil)
+)
+
+// Open opens the folder in which sessions are, or the folder of one session. An
+// empty folder is a store without sessions. The errors are those of the file
+// system: fs.ErrNotExist, fs.ErrPermission.
+func Open(_ context.Context, dir string) (*Store, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("strands: open %q: %w", dir, cause(err))
+	}
+	s := &Store{dir: dir, root: root}
+	if isSingle(root) {
+		whole, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
+		}
+		id := strings.TrimPrefix(filepath.Base(whole), sessionPrefix)
+		s.single = &id
+	}
+	return s, nil
+}
+
+// Kind gives "strands".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the folder that was opened.
+func (s *Store) Address() string { return s.dir }
+
+// Close lets go of the folder.
+func (s *Store) Close() error {
+	if err := s.root.Close(); err != nil {
+		return fmt.Errorf("strands: close %q: %w", s.dir, err)
+	}
+	return nil
+}
+
+// Lacks implements store.Limiter.
+func (s *Store) Lacks(model.Op) string { return "a message log is opened read-only" }
+
+// DerivedIDs implements store.Deriver.
+func (s *Store) DerivedIDs() string { return "the SHA-256 of the log up to here" }
+
+// Sessions implements store.Store: the newest change comes first, as the last
+// message or agent.json tells it. For the head's id and the faults each log is
+// read whole when its turn comes.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		places, err := s.newest(ctx)
+		for _, p := range places {
+			var info model.SessionInfo
+			if info, err = s.info(ctx, p); err != nil || !yield(info, nil) {
+				break
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, cause(err)))
+		}
+	}
+}
+
+// newest gives all places, that with the newest change first.
+func (s *Store) newest(ctx context.Context) ([]place, error) {
+	dirs, err := s.sessionDirs()
+	if err != nil {
+		return nil, err
+	}
+	var places []place
+	for _, dir := range dirs {
+		for _, p := range s.places(dir) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			l := openLog(s.root, p)
+			p.updated = l.lastChange(ctx)
+			l.Close()
+			places = append(places, p)
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
+	})
+	return places, nil
+}
+
+// info reads a log for what the list of sessions shows.
+func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
+	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
+	l := openLog(s.root, p)
+	defer l.Close()
+	in := newInspector(l)
+	err := l.walk(ctx, func(s *step) error {
+		info.Head, info.HeadIndex = s.header.ID, s.i
+		in.see(s)
+		return nil
+	})
+	info.Snapshots = len(l.files)
+	info.Faults = len(in.faults())
+	return info, err
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		if err := s.headers(ctx, session, yield); err != nil && !errors.Is(err, errStopped) {
+			yield(model.Header{}, fmt.Errorf("strands: list messages of session %q: %w", session, err))
+		}
+	}
+}
+
+// errStopped says that whoever asked has heard enough.
+var errStopped = errors.New("stopped")
+
+func (s *Store) headers(ctx context.Context, session string, yield func(model.Header, error) bool) error {
+	p, err := s.locate(session)
+	if err != nil {
+		return err
+	}
+	l := openLog(s.root, p)
+	defer l.Close()
+	if l.err != nil {
+		return fmt.Errorf("%s: %w", p.path("messages"), cause(l.err))
+	}
+	x := newIndex(l)
+	err = l.walk(ctx, func(s *step) error {
+		x.add(s)
+		if !yield(s.header, nil) {
+			return errStopped
+		}
+		return nil
+	})
+	if err == nil {
+		s.keep(x)
+	}
+	return err
+}
+
+// Faults implements store.Doctor: what the SDK repairs in memory, what it does
+// not start on, what it would overwrite, and what is odd, each with its verdict.
+// For the store itself it tells which sessions are not listed, and why.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	var list []model.Fault
+	if session == "" {
+		found, err := s.unlisted()
+		if err != nil {
+			return nil, fmt.Errorf("strands: check %q: %w", s.dir, cause(err))
+		}
+		list = found
+	}
+	p, err := s.locate(session)
+	switch {
+	case err != nil && session == "": // there may be a session of that name, too
+		return list, nil
+	case err != nil:
+		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+	}
+	l := openLog(s.root, p)
+	defer l.Close()
+	in := newInspector(l)
+	err = l.walk(ctx, func(s *step) error {
+		in.see(s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+	}
+	return append(list, in.faults()...), nil
+}
+
+// unlisted finds what looks like a session by its name and is not listed.
+func (s *Store) unlisted() ([]model.Fault, error) {
+	if s.single != nil {
+		return nil, nil
+	}
+	entries, err := readDir(s.root, ".")
+	if err != nil {
+		return nil, err
+	}
+	var faults faultList
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), sessionPrefix) || isDir(s.root, ".", e) {
+			continue
+		}
+		f := model.Fault{Code: FaultStray, File: e.Name(), Meaning: "it is named as a session is, and is no folder", Verdict: refuses + "NotADirectoryError"}
+		if e.Type()&fs.ModeSymlink != 0 {
+			f.Code, f.Meaning, f.Verdict = FaultSymlink, "a link that leads out of the store, or nowhere; it is not followed", loads+"the SDK follows links to folders"
+		}
+		faults.add(f)
+	}
+	return faults.all(), nil
+}
+
+// mostIndexes bounds the logs of which an index is kept.
+const mostIndexes = 4
+
+// indexed gives the index that is kept of a session, or nil.
+func (s *Store) indexed(session string) *index {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.indexes {
+		if x.session == session {
+			return x
+		}
+	}
+	return nil
+}
+
+// keep keeps an index instead of an older one. An index does not change.
+func (s *Store) keep(x *index) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.indexes = slices.DeleteFunc(s.indexes, func(old *index) bool { return old.session == x.session })
+	s.indexes = slices.Insert(s.indexes, 0, x)
+	s.indexes = s.indexes[:min(len(s.indexes), mostIndexes)]
+}

@@ -1,0 +1,280 @@
+package strands
+
+import (
+	"fmt"
+	"slices"
+)
+
+// window puts messages together to what the SDK holds in memory, in the way of
+// RepositorySessionManager._fix_broken_tool_use.
+//
+// The rules are those of strands-agents 1.62.0, whose two passes over the whole
+// list come down to looking at neighbours:
+//
+//  1. Tool results in a user message are taken out when the message before it,
+//     as it was stored, asks for no tool. A message that has nothing else goes.
+//  2. Of what is left, let a message that asks for tools be followed by another.
+//     If the results in that are not for exactly these calls, they are replaced
+//     by one for each call, in the calls' order: the result that is there (the
+//     last, if there are several), or an error. Where it has no results at all
+//     but something else, a message with the errors is put in before it.
+//
+// The last message is left alone: what happens to its calls is decided when the
+// agent is called. Older SDKs do less: up to 1.52 rule 1 holds only for the
+// first message of the list, of which nothing is kept; 1.40 (the seed) adds
+// what is missing behind the rest and leaves what is too much.
+//
+// Of a message that is not whole, nothing is concluded: the SDK would not have
+// come this far.
+type window struct {
+	// emit takes the pieces of the array, without the brackets.
+	emit func(json []byte)
+	size int64
+	n    int // messages in the array
+
+	stored asks // the message before, as it was stored
+	kept   asks // the message before, in the array
+}
+
+// asks is what the next message needs to know of one.
+type asks struct {
+	name  string
+	calls []call
+	any   bool // there is a message
+	whole bool
+	where string // location of the message in its file
+}
+
+// of takes over a message whose slices are about to be used again.
+func (a *asks) of(m *message) {
+	a.name, a.any, a.whole, a.where = m.name, true, m.whole, m.location
+	a.calls = append(a.calls[:0], m.calls...)
+}
+
+// fix is one repair.
+type fix struct {
+	// code is that of the fault that is repaired.
+	code string
+	// file and path say where it is.
+	file, path       string
+	meaning, verdict string
+}
+
+// wasInterrupted is what the SDK puts in the place of a result that is missing.
+const wasInterrupted = "Tool was interrupted."
+
+// add appends a message and gives the repairs that it took.
+func (w *window) add(m *message) []fix {
+	before := w.stored
+	w.stored.of(m)
+	if !m.whole {
+		w.write(m.body)
+		w.kept.of(m)
+		return nil
+	}
+	body, results, others := m.body, m.results, m.others
+	var fixes []fix
+	if m.role == "user" && len(results) > 0 && len(before.calls) == 0 && (!before.any || before.whole) {
+		fixes = append(fixes, w.orphan(m))
+		if others == 0 {
+			return fixes
+		}
+		body, results = withContent(body, keepOthers), nil
+	}
+	if w.kept.any && w.kept.whole && len(w.kept.calls) > 0 {
+		missing, stale := mismatch(w.kept.calls, results)
+		if len(missing)+len(stale) > 0 {
+			fixes = append(fixes, w.mismatched(m, missing, stale))
+			if len(results) == 0 && others > 0 {
+				w.write(appendErrors([]byte(`{"role":"user","content":[`), w.kept.calls))
+			} else {
+				body = withContent(body, rebuild(w.kept.calls))
+			}
+		}
+	}
+	w.write(body)
+	w.kept.of(m)
+	return fixes
+}
+
+// write appends one element to the array.
+func (w *window) write(body []byte) {
+	if w.n > 0 {
+		w.put([]byte{','})
+	}
+	w.n++
+	w.put(body)
+}
+
+func (w *window) put(json []byte) {
+	w.size += int64(len(json))
+	if w.emit != nil {
+		w.emit(json)
+	}
+}
+
+// mismatch gives the calls that have no result and the results that have no
+// call.
+func mismatch(calls []call, results []result) (missing []call, stale []result) {
+	if slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
+		return nil, nil
+	}
+	asked, answered := make(map[string]bool, len(calls)), make(map[string]bool, len(results))
+	for _, r := range results {
+		answered[r.id] = true
+	}
+	for _, c := range calls {
+		asked[c.id] = true
+		if !answered[c.id] {
+			missing = append(missing, c)
+		}
+	}
+	for _, r := range results {
+		if !asked[r.id] {
+			stale = append(stale, r)
+		}
+	}
+	return missing, stale
+}
+
+// keepOthers gives the blocks of a content that are no tool results.
+func keepOthers(_ map[string][]byte, others [][]byte) []byte {
+	return joined(nil, others)
+}
+
+// rebuild gives a function that makes the content of a message which answers
+// exactly these calls.
+func rebuild(calls []call) func(map[string][]byte, [][]byte) []byte {
+	return func(results map[string][]byte, others [][]byte) []byte {
+		var blocks [][]byte
+		for _, c := range calls {
+			block, ok := results[c.id]
+			if !ok {
+				block = appendError(nil, c)
+			}
+			blocks = append(blocks, block)
+		}
+		return joined(nil, append(blocks, others...))
+	}
+}
+
+func joined(dst []byte, blocks [][]byte) []byte {
+	for i, block := range blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, block...)
+	}
+	return dst
+}
+
+// withContent gives a message with another content: what makes has of the tool
+// results by id, the last of each, and the other blocks. All else stays byte
+// for byte.
+func withContent(body []byte, makes func(results map[string][]byte, others [][]byte) []byte) []byte {
+	t, err := parse(body)
+	if err != nil {
+		return body // it was parsed before
+	}
+	content := t.Find(0, "content")
+	results := make(map[string][]byte)
+	var others [][]byte
+	for b := t.First(content); b >= 0; b = t.Next(b) {
+		res := find(t, b, "toolResult")
+		if res < 0 {
+			others = append(others, t.Raw(b))
+			continue
+		}
+		results[identity(t, find(t, res, "toolUseId"))] = t.Raw(b)
+	}
+	start, end := t.Span(content)
+	out := append([]byte(nil), body[:start]...)
+	out = append(append(append(out, '['), makes(results, others)...), ']')
+	return append(out, body[end:]...)
+}
+
+// appendError appends the result that stands for one that is missing.
+func appendError(dst []byte, c call) []byte {
+	dst = append(dst, `{"toolResult":{"toolUseId":`...)
+	dst = append(dst, c.rawID...)
+	return append(dst, `,"status":"error","content":[{"text":"`+wasInterrupted+`"}]}}`...)
+}
+
+// appendErrors appends one for each call and ends the message. The SDK also
+// gives it a tracking_id, another one on every start.
+func appendErrors(dst []byte, calls []call) []byte {
+	for i, c := range calls {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendError(dst, c)
+	}
+	return append(dst, "]}"...)
+}
+
+// orphan words that rule 1 applies.
+func (w *window) orphan(m *message) fix {
+	f := fix{code: FaultOrphanResult, file: m.name, path: m.path(m.results[0].block) + "/toolResult",
+		meaning: fmt.Sprintf("the result of %.60q follows a message that asks for no tool", m.results[0].id)}
+	first := w.n == 0
+	switch {
+	case first && m.others == 0:
+		f.verdict = repaired + "the message is dropped"
+	case first:
+		f.verdict = repaired + "the result is dropped, its message stays (older SDKs, up to 1.52, drop the message)"
+	case m.others == 0:
+		f.verdict = repaired + "the message is dropped (older SDKs, up to 1.52, keep it, and most providers refuse it)"
+	default:
+		f.verdict = repaired + "the result is dropped, its message stays (older SDKs, up to 1.52, keep both, and most providers refuse them)"
+	}
+	if first {
+		f.code = FaultLeadingResult
+		f.meaning = fmt.Sprintf("what is loaded begins with the result of %.60q, without its call", m.results[0].id)
+	}
+	return f
+}
+
+// mismatched words that rule 2 applies between the message before and m.
+func (w *window) mismatched(m *message, missing []call, stale []result) fix {
+	k := &w.kept
+	if len(missing) == 0 {
+		return fix{code: FaultStaleResult, file: m.name, path: m.path(stale[0].block) + "/toolResult",
+			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
+			verdict: repaired + "the result is dropped (older SDKs, 1.40, keep it)"}
+	}
+	f := fix{code: FaultMissingResult, file: k.name, path: fmt.Sprintf("%s/content/%d/toolUse", k.where, missing[0].block),
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}
+	if more := len(missing) - 1; more > 0 {
+		f.meaning += fmt.Sprintf(", nor have %d others", more)
+	}
+	errors := "the error \"" + wasInterrupted + "\" takes the place of what is missing"
+	switch {
+	case len(m.results) == 0 && m.others > 0:
+		f.verdict = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
+	case len(stale) > 0:
+		f.verdict = repaired + errors + ", and the results of other calls are dropped (older SDKs, 1.40, keep them)"
+	case len(m.results) == 0:
+		f.verdict = repaired + errors + ", in the empty message that follows (older SDKs, 1.40, put in another)"
+	default:
+		f.verdict = repaired + errors + " (older SDKs, 1.40, put it last)"
+	}
+	if len(m.results) > len(stale) {
+		f.code = FaultPartialResult
+	}
+	return f
+}
+
+// duplicate gives the first tool result of a message that answers a call again.
+func (m *message) duplicate() (result, bool) {
+	if len(m.results) < 2 {
+		return result{}, false
+	}
+	seen := make(map[string]bool, len(m.results))
+	for _, r := range m.results {
+		if seen[r.id] {
+			return r, true
+		}
+		seen[r.id] = true
+	}
+	return result{}, false
+}
