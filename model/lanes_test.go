@@ -309,8 +309,8 @@ c b head         ¦ ◉ c
 			for _, fault := range p.check(t).Faults() {
 				_, id, _ := strings.Cut(fault.File, "/")
 				got = append(got, fault.Code+" "+id)
-				if fault.Meaning == "" {
-					t.Errorf("%s: no meaning", fault.Code)
+				if fault.Meaning == "" || fault.Verdict == "" {
+					t.Errorf("%s: without a meaning or a verdict: %+v", fault.Code, fault)
 				}
 			}
 			if strings.Join(got, "; ") != p.faults {
