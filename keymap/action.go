@@ -305,6 +305,8 @@ var bindings = []struct {
 	{Diff, LessContext, []string{"-"}},
 
 	{Overlay, Accept, []string{"enter"}},
+	{Overlay, Undo, []string{"u"}},
+	{Overlay, Redo, []string{"ctrl+r"}},
 
 	{Menu, Accept, []string{"enter"}},
 	{Menu, YankID, []string{"i"}},

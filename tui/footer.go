@@ -55,6 +55,7 @@ var (
 		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""}, {[]keymap.Action{keymap.Help}, ""},
 	}
+	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
 		{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"},
 		{[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
@@ -78,7 +79,9 @@ func (m *Model) putKeys(r *cell.Row) {
 	switch {
 	case m.dialog != nil:
 		return // it says itself what answers it
-	case m.place != inSession:
+	case m.place == nowhere:
+		hints, out = nowhereHints, "quit"
+	case m.place == atSessions:
 		hints, out = sessionsHints, "quit"
 	case m.focus == onTab:
 		hints = tabHints

@@ -15,6 +15,8 @@ const (
 	leastWidth  = 60
 	leastHeight = 18
 	wideWidth   = 100
+	// leastTimeline is what all columns of a timeline but the titles take.
+	leastTimeline = 52
 )
 
 // layout is where everything is. The first row is the header, the last the
@@ -39,7 +41,7 @@ func arrange(w, h int, at focus) layout {
 	body := rect{0, 1, w, max(h-2, 0)}
 	l.list, l.timeline, l.tab = body, body, body
 	if l.wide() {
-		l.timeline.w = w * 45 / 100
+		l.timeline.w = max(w*45/100, leastTimeline)
 		l.tab.x, l.tab.w = l.timeline.w, w-l.timeline.w
 		return l
 	}

@@ -37,24 +37,21 @@ func (m *Model) planWrite(op model.Op, plan func(context.Context) (model.Plan, e
 	})
 }
 
-// planRestore plans to put the session back to the snapshot under the cursor.
-func (m *Model) planRestore() tea.Cmd {
+// planRestore plans to put the session back to a snapshot.
+func (m *Model) planRestore(ref model.Ref) tea.Cmd {
 	restorer, ok := m.o.Store.(store.Restorer)
 	if !ok {
 		return nil // keymap.Restore is disabled
 	}
-	ref := m.subject().ref
 	return m.planWrite(model.OpRestore, func(ctx context.Context) (model.Plan, error) { return restorer.PlanRestore(ctx, ref) })
 }
 
-// planFork plans to start a session as a copy from the snapshot under the
-// cursor.
-func (m *Model) planFork(as string) tea.Cmd {
+// planFork plans to start a session from a snapshot.
+func (m *Model) planFork(ref model.Ref, as string) tea.Cmd {
 	forker, ok := m.o.Store.(store.Forker)
 	if !ok {
 		return nil // keymap.Fork is disabled
 	}
-	ref := m.subject().ref
 	return m.planWrite(model.OpFork, func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, ref, as) })
 }
 
@@ -82,7 +79,10 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 	case errors.As(msg.err, &nothing):
 		m.say(nothing.Error())
 		return nil
-	case msg.err != nil && asking:
+	case asking && errors.Is(msg.err, store.ErrSessionExists):
+		prompt.Refuse(store.ErrSessionExists.Error())
+		return nil
+	case asking && msg.err != nil:
 		prompt.Refuse(msg.err.Error())
 		return nil
 	case msg.err != nil:
@@ -158,14 +158,25 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, model.ErrHeadMoved):
-		m.failed("The session has moved on", fmt.Errorf("%w\n\nNothing was changed. Look at the session as it is now, and ask again", msg.err))
-		return m.reread()
+		m.say("the session has moved on since: nothing was changed, and this is the plan anew")
+		return tea.Batch(m.reread(), m.replan(&msg.plan))
 	case msg.err != nil:
 		m.failed("cannot "+string(msg.plan.Op), msg.err)
 		return m.reread()
 	}
 	m.confirmed(m.receipt(&msg.plan, &msg.receipt))
 	return m.reread()
+}
+
+// replan has the same plan worked out against the session as it is now.
+func (m *Model) replan(old *model.Plan) tea.Cmd {
+	switch old.Op {
+	case model.OpRestore:
+		return m.planRestore(old.Target)
+	case model.OpFork:
+		return m.planFork(old.Target, old.NewSession)
+	}
+	return m.planReturn(old.Op)
 }
 
 // reread reads again what shows: the session, or the list of them.
@@ -217,7 +228,7 @@ func (m *Model) answerPrompt(p *dialog.Prompt, a keymap.Action) tea.Cmd {
 		return nil
 	}
 	if p.Do(a) && p.Done() {
-		return m.planFork(p.Value())
+		return m.planFork(m.subject().ref, p.Value())
 	}
 	return nil
 }

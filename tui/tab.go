@@ -84,7 +84,10 @@ func newTab[C any](scope keymap.Scope, p interface {
 		scope:   scope,
 		pane:    p,
 		prepare: func(ctx context.Context, s subject) (any, error) { return prepare(ctx, s) },
-		set:     func(content any) { p.Set(content.(C)) },
+		set: func(content any) {
+			c, _ := content.(C) // nil shows nothing
+			p.Set(c)
+		},
 	}
 }
 

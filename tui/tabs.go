@@ -5,6 +5,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model/conversation"
+	"hindcast/tui/cell"
 	"hindcast/tui/checkpointtab"
 	"hindcast/tui/infotab"
 )
@@ -13,6 +14,9 @@ import (
 // commands, so it uses what never changes: the store, the states and the clock.
 func (m *Model) newTabs() []*tab {
 	return []*tab{
+		m.comingTab(keymap.Diff, "Diff"),
+		m.comingTab(keymap.State, "State"),
+		m.comingTab(keymap.Messages, "Messages"),
 		newTab(keymap.Checkpoint, checkpointtab.New(m.styles), m.prepareCheckpoint),
 		newTab(keymap.Info, infotab.New(m.styles), m.prepareInfo),
 	}
@@ -44,4 +48,25 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 	}
 	facts.Err = err
 	return infotab.Prepare(ctx, facts)
+}
+
+// coming stands for a tab that is being built.
+type coming struct {
+	blank
+	title string
+	w     int
+}
+
+func (c *coming) Resize(w, _ int) { c.w = w }
+func (c *coming) Title() string   { return c.title }
+func (c *coming) Status() string  { return "" }
+func (c *coming) Click(_, _ int)  {}
+func (c *coming) Set(_ any)       {}
+func (c *coming) AppendRow(dst []byte, _ int) []byte {
+	r := cell.Begin(dst, &c.m.styles.Glyphs, c.w)
+	return r.End(c.m.styles.Text)
+}
+
+func (m *Model) comingTab(scope keymap.Scope, title string) *tab {
+	return newTab[any](scope, &coming{blank: blank{m: m}, title: title}, func(context.Context, subject) (any, error) { return nil, nil })
 }

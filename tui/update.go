@@ -209,7 +209,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.SearchPrev:
 		return m.searchOn(-1)
 	case keymap.Restore:
-		return m.planRestore()
+		return m.planRestore(m.subject().ref)
 	case keymap.Fork:
 		m.askFork()
 	case keymap.Yank:
@@ -307,11 +307,16 @@ func (m *Model) answer(a keymap.Action) tea.Cmd {
 	case *dialog.Menu:
 		return m.answerMenu(d, a)
 	}
-	if !m.dialog.Do(a) {
-		switch a {
-		case keymap.Back, keymap.Help, keymap.Accept:
+	switch a {
+	case keymap.Back, keymap.Help, keymap.Accept:
+		m.close()
+	case keymap.Undo, keymap.Redo:
+		if _, ok := m.dialog.(*dialog.Journal); ok {
 			m.close()
+			return m.do(a)
 		}
+	default:
+		m.dialog.Do(a)
 	}
 	return nil
 }

@@ -101,15 +101,22 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		return r.End(s.Text)
 	}
 	r.Put(s.Muted, " "+g.Into+" ")
-	facts := m.timeline.Status()
-	head := ""
+	head, facts := "", m.timeline.Status()
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
 		head = "head #" + strconv.Itoa(m.timeline.Timeline().Header(n).Index)
 	}
-	right := cell.Width(facts) + cell.Width(head) + 5
-	r.Column(s.Strong, m.session, max(r.Room()-right, min(r.Room(), 12)))
-	r.Fill(s.Text, 2)
-	r.Put(s.Text, facts)
+	right := cell.Width(head) + 3
+	const name = 16 // cells that a session's id should have
+	if wanted := cell.Width(facts) + 2; r.Room() >= right+wanted+name {
+		right += wanted
+	} else {
+		facts = ""
+	}
+	r.Column(s.Strong, m.session, r.Room()-right)
+	if facts != "" {
+		r.Fill(s.Text, 2)
+		r.Put(s.Text, facts)
+	}
 	r.Fill(s.Text, 2)
 	r.Put(s.Head, head)
 	return r.End(s.Text)
@@ -198,7 +205,7 @@ func (m *Model) sessionsBox() box {
 }
 
 func (m *Model) timelineBox() box {
-	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title())}
+	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title()), foot: m.timeline.Position()}
 	b.from, b.to = m.timeline.Thumb()
 	return b
 }

@@ -33,7 +33,7 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 		paragraphs = []sheet.Paragraph{{Text: "Hindcast has written nothing to this store.", Pick: muted}}
 	}
 	d.text.Set(paragraphs)
-	d.foot = append(keyHelp(keys, keymap.Session, keymap.Undo, "undo the last"), keyHelp(keys, keymap.Overlay, keymap.Back, "close")...)
+	d.foot = append(keyHelp(keys, keymap.Overlay, keymap.Undo, "undo the last"), keyHelp(keys, keymap.Overlay, keymap.Back, "close")...)
 	return d
 }
 

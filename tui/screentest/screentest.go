@@ -9,7 +9,10 @@
 package screentest
 
 import (
+	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +21,6 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/exp/golden"
 	"github.com/charmbracelet/x/exp/teatest"
 	"github.com/charmbracelet/x/vt"
 
@@ -146,11 +148,47 @@ func (p *Program) Raw() []byte {
 	return slices.Clone(p.raw)
 }
 
-// Golden compares the screen with the golden file of the test; -update writes
-// it.
+// Golden compares the screen with the golden file of the test, which is named
+// after it in testdata/golden of the module; -update writes it.
 func (p *Program) Golden() {
 	p.tb.Helper()
-	golden.RequireEqual(p.tb, []byte(p.Screen()))
+	path := filepath.Join(moduleRoot(p.tb), "testdata", "golden", filepath.FromSlash(p.tb.Name())+".golden")
+	got := p.Screen()
+	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			p.tb.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			p.tb.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	if got != string(want) {
+		p.tb.Errorf("the screen is\n%s\nand not as in %s\n%s", got, path, want)
+	}
+}
+
+// moduleRoot gives the directory with the module's go.mod; tests run in that of
+// their package.
+func moduleRoot(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			tb.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // WaitEnd waits until the program has ended.

@@ -332,6 +332,14 @@ func (p *Pane) Wheel(n int) {
 // Thumb gives the rows that the thumb of a scrollbar covers.
 func (p *Pane) Thumb() (from, to int) { return p.rows.Thumb() }
 
+// Position says where the cursor is among the rows that show.
+func (p *Pane) Position() string {
+	if p.cursor == model.NoNode {
+		return ""
+	}
+	return strconv.Itoa(p.rows.Cursor+1) + " of " + strconv.Itoa(p.rows.Len)
+}
+
 // Title names the pane.
 func (p *Pane) Title() string { return "Timeline" }
 

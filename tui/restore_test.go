@@ -1,0 +1,254 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/tui/screentest"
+)
+
+// toRestore opens the trip with the cursor on #10, the second branch point.
+func toRestore(t *testing.T, s store.Store) *screentest.Program {
+	t.Helper()
+	o := options(s)
+	o.Session = demo.Trip
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.PrevBranch)
+	return p
+}
+
+func TestRestore_plan(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := trip(t, w, h)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+		p.Golden()
+	})
+}
+
+func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
+	s := demoStore(t)
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Restore)
+	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves path", "against the head")
+	p.Press(keymap.Confirm, keymap.Yes)
+	if got := head(t, s, demo.Trip); got != "#10" {
+		t.Fatalf("head %s", got)
+	}
+	shows(t, p, "✓ trip-planner is at #10 · 3 left the path · u undo", "head #10", "▌ ◉   10")
+	p.Golden()
+
+	p.Press(keymap.Timeline, keymap.Undo)
+	shows(t, p, "undo write 1", "[ No ]")
+	p.Press(keymap.Confirm, keymap.Other, keymap.Accept)
+	if got := head(t, s, demo.Trip); got != "#13" {
+		t.Fatalf("head after undo %s", got)
+	}
+	shows(t, p, "undone: trip-planner is at #13 · 3 came back · ^r redo", "▌ ○   10")
+
+	p.Press(keymap.Timeline, keymap.Redo)
+	p.Press(keymap.Confirm, keymap.Yes)
+	if got := head(t, s, demo.Trip); got != "#10" {
+		t.Fatalf("head after redo %s", got)
+	}
+	shows(t, p, "done again: trip-planner is at #10")
+}
+
+func TestRestore_refused(t *testing.T) {
+	for name, answers := range map[string][]keymap.Action{
+		"no":                {keymap.No},
+		"back":              {keymap.Back},
+		"accept is no":      {keymap.Accept},
+		"other twice is no": {keymap.Other, keymap.Other, keymap.Accept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := demoStore(t)
+			p := toRestore(t, s)
+			p.Press(keymap.Timeline, keymap.Restore)
+			p.Press(keymap.Confirm, answers...)
+			if got := head(t, s, demo.Trip); got != "#13" {
+				t.Errorf("head %s", got)
+			}
+			shows(t, p, "nothing was changed", "head #13")
+			lacks(t, p, "[ No ]")
+		})
+	}
+}
+
+// Keys that were typed before the plan could be read answer nothing, however
+// long they keep coming.
+func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
+	const quiet = 300 * time.Millisecond
+	s, clock := demoStore(t), &held{}
+	o := options(s)
+	o.Session = demo.Trip
+	o.After = func(d time.Duration) <-chan time.Time {
+		if d == quiet {
+			return clock.after(d)
+		}
+		return fired(d)
+	}
+	p := start(t, o, 100, 30)
+	p.Send(screentest.Key(t, "r"))
+	waitFor(t, p, "read the plan…")
+	stale := 1
+	for _, typed := range []string{"y", "enter", "tab", "y"} {
+		p.Send(screentest.Key(t, typed))
+		stale++
+	}
+	// Every wait but the last was made void by the key after it.
+	p.WaitFor("all keys to be handled", func(string) bool { return clock.waiting(quiet) == stale })
+	clock.fireFirst(quiet, stale-1)
+	p.Send(screentest.Key(t, "y"))
+	p.WaitFor("the key to be handled", func(string) bool { return clock.waiting(quiet) == 2 })
+	shows(t, p, "read the plan…")
+	if got := head(t, s, demo.Trip); got != "#13" {
+		t.Fatalf("head %s", got)
+	}
+	clock.fire(quiet)
+	waitFor(t, p, "[ No ]")
+	p.Send(screentest.Key(t, "esc"))
+	waitFor(t, p, "nothing was changed")
+}
+
+func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
+	o := options(readOnly{demoStore(t)})
+	o.Session = demo.Trip
+	p := start(t, o, 100, 30)
+	shows(t, p, "r restore ✗", "f fork ✗")
+	for a, want := range map[keymap.Action]string{
+		keymap.Restore: "restore: a memory store cannot restore",
+		keymap.Fork:    "fork: a memory store cannot fork",
+		keymap.Undo:    "undo: a memory store cannot undo",
+		keymap.Redo:    "redo: a memory store cannot redo",
+		keymap.Journal: "journal: a memory store cannot undo",
+	} {
+		p.Press(keymap.Timeline, a)
+		if got := lastLine(p); got != want {
+			t.Errorf("%s says %q, want %q", a, got, want)
+		}
+	}
+}
+
+func TestRestore_headMovedMeanwhile(t *testing.T) {
+	s := &scripted{Store: demoStore(t)}
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Restore)
+	// Somebody else restores while the plan is on the screen.
+	plan, err := s.Store.PlanRestore(t.Context(), model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	if err == nil {
+		_, err = s.Store.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Press(keymap.Confirm, keymap.Yes)
+	shows(t, p, "the session has moved on since: nothing was changed", "restore trip-planner to #10", "#5 917f5d36")
+	if got := head(t, s, demo.Trip); got != "#5" {
+		t.Fatalf("head %s", got)
+	}
+	p.Golden()
+	p.Press(keymap.Confirm, keymap.Yes)
+	if got := head(t, s, demo.Trip); got != "#10" {
+		t.Errorf("head %s", got)
+	}
+}
+
+// idAt gives the id of the active snapshot of the trip at an index.
+func idAt(t *testing.T, s store.Store, index int) string {
+	t.Helper()
+	for h, err := range s.Headers(t.Context(), demo.Trip) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Index == index && !h.Orphaned {
+			return h.ID
+		}
+	}
+	t.Fatalf("no #%d", index)
+	return ""
+}
+
+func TestRestore_failureIsShownWhole(t *testing.T) {
+	s := &scripted{Store: demoStore(t)}
+	bad := fmt.Errorf("sqlite: restore %s: write: %w", strings.Repeat("long ", 30), errors.New("no space left on device"))
+	s.apply = func(context.Context, model.Plan) (model.Receipt, error) { return model.Receipt{}, bad }
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Restore)
+	p.Press(keymap.Confirm, keymap.Yes)
+	shows(t, p, "cannot restore", "write: no space")
+	p.Press(keymap.Overlay, keymap.Back)
+	shows(t, p, "✗ sqlite: restore", "! all of it", "head #13")
+}
+
+func TestFork_asksForAName(t *testing.T) {
+	s := demoStore(t)
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Fork)
+	shows(t, p, "Fork from #10", "trip-planner-fork")
+	for range len("trip-planner-fork") {
+		p.Key("backspace")
+	}
+	p.Type(demo.Packing)
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, store.ErrSessionExists.Error(), "Fork from #10")
+	p.Golden()
+	p.Type("-q") // letters are text here, whatever they mean elsewhere
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "fork trip-planner from #10 as packing-list-q", "untouched")
+	p.Press(keymap.Confirm, keymap.Yes)
+	shows(t, p, "✓ forked as packing-list-q at #10", "u undo", "head #13")
+	if got := head(t, s, "packing-list-q"); got != "#10" {
+		t.Errorf("the fork's head is %s", got)
+	}
+	p.Press(keymap.Timeline, keymap.Back)
+	shows(t, p, "packing-list-q", "3 sessions")
+}
+
+func TestFork_givenUp(t *testing.T) {
+	s := demoStore(t)
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Fork)
+	p.Press(keymap.Input, keymap.Back)
+	lacks(t, p, "Fork from")
+	if got := head(t, s, "trip-planner-fork"); got != "none" {
+		t.Errorf("there is a fork at %s", got)
+	}
+}
+
+func TestUndo_nothingToUndo(t *testing.T) {
+	p := trip(t, 100, 30)
+	p.Press(keymap.Timeline, keymap.Undo)
+	if got := lastLine(p); got != "nothing to undo" {
+		t.Errorf("last line %q", got)
+	}
+}
+
+func TestJournal_listsWrites(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		s := demoStore(t)
+		o := options(s)
+		o.Session = demo.Trip
+		p := start(t, o, w, h)
+		p.Press(keymap.Timeline, keymap.Journal)
+		shows(t, p, "nothing") // nothing was written yet
+		p.Press(keymap.Overlay, keymap.Back)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+		p.Press(keymap.Confirm, keymap.Yes)
+		p.Press(keymap.Timeline, keymap.Journal)
+		p.Press(keymap.Overlay, keymap.Undo)
+		p.Press(keymap.Confirm, keymap.Yes)
+		if got := head(t, s, demo.Trip); got != "#13" {
+			t.Errorf("head %s", got)
+		}
+		p.Press(keymap.Timeline, keymap.Journal)
+		p.Golden()
+	})
+}

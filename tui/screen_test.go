@@ -1,0 +1,239 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
+)
+
+// sizes are those at which every screen has a golden file: narrow and stacked,
+// the least that is wide, and large.
+var sizes = []struct{ w, h int }{{60, 18}, {100, 30}, {200, 50}}
+
+// atSizes runs a test at each size.
+func atSizes(t *testing.T, test func(t *testing.T, w, h int)) {
+	t.Helper()
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) { test(t, size.w, size.h) })
+	}
+}
+
+func TestScreen_sessions(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		start(t, options(demoStore(t)), w, h).Golden()
+	})
+}
+
+func TestScreen_filter(t *testing.T) {
+	p := start(t, options(demoStore(t)), 60, 18)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("PACK")
+	p.Golden()
+	shows(t, p, "packing-list", "1 of 2 sessions")
+	lacks(t, p, "trip-planner")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "memory › packing-list", "stopped before buy")
+	p.Press(keymap.Timeline, keymap.Back)
+	shows(t, p, "1 of 2 sessions")
+	p.Press(keymap.Picker, keymap.Search)
+	shows(t, p, "2 sessions")
+	p.Press(keymap.Input, keymap.MoveDown)
+	shows(t, p, "▌ packing-list")
+	p.Type("no such")
+	shows(t, p, "no session matches the filter")
+	p.Press(keymap.Input, keymap.Back)
+	shows(t, p, "2 sessions", "trip-planner")
+}
+
+func TestScreen_timeline(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := trip(t, w, h)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
+		p.Golden()
+		shows(t, p, "◌ #11 left by a restore to #10 at 12:07")
+	})
+}
+
+func TestScreen_help(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		o := options(readOnly{demoStore(t)})
+		o.Session = demo.Trip
+		p := start(t, o, w, h)
+		p.Press(keymap.Timeline, keymap.Help)
+		p.Golden()
+		p.Press(keymap.Overlay, keymap.Bottom)
+		p.Press(keymap.Overlay, keymap.Help) // the key that opened it closes it
+		lacks(t, p, "Keys:")
+	})
+}
+
+func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
+	s := memory.New()
+	rows := func(yield func(store.Row, error) bool) {
+		for r, err := range demo.Rows() {
+			if r.Header.SessionID == demo.Packing && !yield(r, err) {
+				return
+			}
+		}
+	}
+	if _, err := s.Import(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, options(s), 100, 30)
+	shows(t, p, "memory › packing-list", "head #2", "q quit")
+	p.Send(screentest.Key(t, "q"))
+	p.WaitEnd()
+}
+
+func TestScreen_note(t *testing.T) {
+	o := options(demoStore(t))
+	o.Note = "no store was found, so this is the demo"
+	p := start(t, o, 100, 30)
+	if got := lastLine(p); got != o.Note {
+		t.Errorf("last line %q", got)
+	}
+	p.Press(keymap.Picker, keymap.MoveDown)
+	lacks(t, p, o.Note)
+}
+
+func TestScreen_emptyStore(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := start(t, options(memory.New()), w, h)
+		p.Golden()
+		p.Press(keymap.Picker, keymap.Open, keymap.MoveDown)
+		p.Send(click(5, 3))
+		p.Idle()
+		shows(t, p, "This store has no sessions yet.")
+	})
+}
+
+func TestScreen_badStore(t *testing.T) {
+	atSizes(t, func(t *testing.T, w, h int) {
+		bad := errors.New("sqlite: read trips.db: page 12: the database disk image is malformed")
+		s := &scripted{Store: demoStore(t), address: "/home/me/trips.db", sessions: func(context.Context) iter.Seq2[model.SessionInfo, error] { return failing[model.SessionInfo](bad) }}
+		p := start(t, options(s), w, h)
+		p.Golden()
+		p.Press(keymap.Picker, keymap.Open, keymap.MoveDown)
+		s.sessions = nil
+		p.Press(keymap.Picker, keymap.Reload)
+		shows(t, p, "trip-planner")
+	})
+}
+
+func TestScreen_badSession(t *testing.T) {
+	bad := errors.New("strands: read session.json: byte 812: unexpected end")
+	s := &scripted{Store: demoStore(t)}
+	s.tail = func(_ context.Context, session string, n int) ([]model.Header, bool, error) {
+		if session == demo.Trip {
+			return nil, false, bad
+		}
+		return s.Store.Tail(t.Context(), session, n)
+	}
+	p := start(t, options(s), 100, 30)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "Sessions", "✗ "+bad.Error(), "! all of it")
+	p.Press(keymap.Picker, keymap.Details)
+	p.Golden()
+	p.Press(keymap.Overlay, keymap.Back)
+	p.Press(keymap.Picker, keymap.MoveDown, keymap.Open)
+	shows(t, p, "memory › packing-list") // the rest of the store still opens
+
+	o := options(s)
+	o.Session = demo.Trip
+	shows(t, start(t, o, 100, 30), "This store cannot be shown.", bad.Error())
+}
+
+func TestScreen_damagedState(t *testing.T) {
+	bad := errors.New("strands: read message_7.json: byte 12: unexpected end of JSON")
+	s := &scripted{Store: demoStore(t)}
+	s.state = func(ctx context.Context, ref model.Ref) ([]byte, error) {
+		if ref.Session == demo.Trip {
+			return nil, bad
+		}
+		return s.Store.State(ctx, ref)
+	}
+	o := options(s)
+	o.Session = demo.Trip
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.ShowCheckpoint)
+	p.Golden()
+	p.Press(keymap.Timeline, keymap.Details)
+	shows(t, p, "Message")
+	p.Press(keymap.Overlay, keymap.Back)
+	s.state = nil
+	p.Press(keymap.Timeline, keymap.Reload)
+	lacks(t, p, "unexpected end")
+}
+
+func TestScreen_palettes(t *testing.T) {
+	for name, s := range map[string]*theme.Styles{
+		"dark": styles(theme.Dark, termenv.TrueColor), "light": styles(theme.Light, termenv.ANSI256),
+		"16": styles(theme.Sixteen, termenv.ANSI), "none": styles(theme.None, termenv.ANSI), "dumb": styles(theme.None, termenv.Ascii),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(demoStore(t))
+			o.Session, o.Theme = demo.Trip, s
+			p := start(t, o, 100, 30)
+			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
+			// Shapes and words carry the meaning in every palette.
+			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11 left by a restore", "[Diff]")
+			raw := string(p.Raw())
+			colours := strings.Contains(raw, "38;2;") || strings.Contains(raw, "38;5;") || strings.Contains(raw, "\x1b[3")
+			if want := name == "dark" || name == "light" || name == "16"; colours != want {
+				t.Errorf("colours: %t", colours)
+			}
+		})
+	}
+}
+
+func TestScreen_asciiGlyphs(t *testing.T) {
+	o := options(demoStore(t))
+	o.Session = demo.Trip
+	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
+	p.Golden()
+	for _, r := range p.Screen() {
+		if r > 126 {
+			t.Fatalf("%q is not ASCII", r)
+		}
+	}
+}
+
+func TestScreen_everyLineIsAsWideAsTheTerminal(t *testing.T) {
+	o := options(demoStore(t))
+	o.Session = demo.Trip
+	m, err := tui.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{60, 18}, {61, 19}, {99, 18}, {100, 18}, {101, 40}, {237, 61}} {
+		m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		lines := strings.Split(m.View(), "\n")
+		if len(lines) != size[1] {
+			t.Errorf("%v: %d lines", size, len(lines))
+		}
+		for y, line := range lines {
+			if w := ansi.StringWidth(line); w != size[0] {
+				t.Errorf("%v: line %d is %d cells wide: %q", size, y, w, ansi.Strip(line))
+			}
+		}
+	}
+}
