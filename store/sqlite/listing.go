@@ -85,7 +85,7 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 		batch = batch[:0]
 		return err
 	}
-	err := l.query(ctx, "WHERE session = ? ORDER BY visit", []any{l.session.key}, func(row visitRow) error {
+	err := l.query(ctx, "visits WHERE session = ? ORDER BY visit", []any{l.session.key}, func(row visitRow) error {
 		h := row.Header
 		if row.parentDerived {
 			h.ParentID = l.idOf(h.ParentVisit)
@@ -105,7 +105,7 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 
 // tail gives the last n headers and whether there are more.
 func (l *listing) tail(ctx context.Context, n int) ([]model.Header, bool, error) {
-	rows, err := l.gather(ctx, "WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
+	rows, err := l.gather(ctx, "visits WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,7 +124,7 @@ func (l *listing) tail(ctx context.Context, n int) ([]model.Header, bool, error)
 
 // one gives the header of one visit; the error is model.ErrNoSnapshot.
 func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
-	rows, err := l.gather(ctx, "WHERE session = ? AND visit = ?", l.session.key, visit)
+	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit = ?", l.session.key, visit)
 	if err != nil {
 		return model.Header{}, err
 	}
@@ -134,8 +134,8 @@ func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 	return l.complete(ctx, rows[0])
 }
 
-func (l *listing) gather(ctx context.Context, where string, args ...any) (rows []visitRow, err error) {
-	err = l.query(ctx, where, args, func(row visitRow) error {
+func (l *listing) gather(ctx context.Context, from string, args ...any) (rows []visitRow, err error) {
+	err = l.query(ctx, from, args, func(row visitRow) error {
 		rows = append(rows, row)
 		return nil
 	})
@@ -216,6 +216,10 @@ func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) e
 // the active path.
 const noReason = 0
 
+// visitsByID is the table for the queries that ask for an id in a session.
+// Without statistics SQLite would go through the whole session instead.
+const visitsByID = "visits INDEXED BY visits_by_id"
+
 // visitRow is a row of visits before what it refers to is looked up.
 type visitRow struct {
 	model.Header
@@ -226,9 +230,9 @@ type visitRow struct {
 
 const visitColumns = 11
 
-// query gives the rows of visits that a condition selects. No other statement
-// can run on the connection meanwhile.
-func (l *listing) query(ctx context.Context, where string, args []any, give func(visitRow) error) error {
+// query gives the rows of visits: from is the table and the condition. No other
+// statement can run on the connection meanwhile.
+func (l *listing) query(ctx context.Context, from string, args []any, give func(visitRow) error) error {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
@@ -239,7 +243,7 @@ func (l *listing) query(ctx context.Context, where string, args []any, give func
 	}
 	return l.tx.conn.Raw(func(conn any) error {
 		rows, err := conn.(driver.QueryerContext).QueryContext(ctx,
-			"SELECT visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra FROM visits "+where, named)
+			"SELECT visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra FROM "+from, named)
 		if err != nil {
 			return err
 		}

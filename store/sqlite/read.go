@@ -152,7 +152,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err err
 // apart but that they have to be there.
 func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) ([]byte, error) {
 	var key int64
-	err := t.row(ctx, "SELECT state FROM visits WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
+	err := t.row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, model.ErrNoSnapshot
 	}
@@ -262,7 +262,7 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 	}
 	var first sql.Null[int64]
 	var orphaned sql.Null[bool]
-	err = t.row(ctx, "SELECT min(visit), count(*) = count(reason) FROM visits WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
+	err = t.row(ctx, "SELECT min(visit), count(*) = count(reason) FROM "+visitsByID+" WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
 	if err != nil || !first.Valid {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 		return 0, false, err
 	}
 	l := listing{tx: t, session: ss}
-	same, err := l.gather(ctx, "WHERE id = ? AND session = ? AND idx = ?", h.ID, ss.key, h.Index)
+	same, err := l.gather(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ?", h.ID, ss.key, h.Index)
 	if err != nil {
 		return 0, false, err
 	}
@@ -206,7 +206,7 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 	if parentID == "" {
 		return 0, nil
 	}
-	err = t.row(ctx, `SELECT visit FROM visits WHERE id = ? AND session = ?
+	err = t.row(ctx, `SELECT visit FROM `+visitsByID+` WHERE id = ? AND session = ?
 		ORDER BY visit IS ? DESC, reason IS NULL DESC, visit DESC LIMIT 1`, parentID, ss.key, ss.head).Scan(&visit)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -224,7 +224,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 		}
 	}
 	var key int64
-	err = t.row(ctx, "SELECT state, size FROM visits WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
+	err = t.row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
 		h.Size = int64(len(state))
 		key, err = s.states.put(ctx, t, state)

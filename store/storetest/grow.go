@@ -16,14 +16,17 @@ import (
 // snapshots the session is restored to one of the last twenty, so that two in
 // a hundred snapshots are the tip of a lost branch. It is for benchmarks.
 func Grow(session string, snapshots, stateSize int) iter.Seq2[store.Row, error] {
-	headers := growHeaders(session, snapshots)
+	headers, targets := growHeaders(session, snapshots)
 	padding := strings.Repeat("all work and no play makes Jack a dull boy. ", stateSize/44+1)[:max(stateSize-24, 0)]
 	return func(yield func(store.Row, error) bool) {
-		parents := make([]string, len(headers)+1)
+		ids := make([]string, len(headers)+1) // by visit
 		for i, h := range headers {
 			state := fmt.Appendf(nil, `{"n":%d,"text":%q}`, i, padding)
 			h.ID, h.Size = model.SnapshotID(state), int64(len(state))
-			h.ParentID, parents[h.Visit] = parents[h.ParentVisit], h.ID
+			h.ParentID, ids[h.Visit] = ids[h.ParentVisit], h.ID
+			if h.Reason != nil {
+				h.Reason = &model.Reason{Kind: h.Reason.Kind, At: h.Reason.At, TargetIndex: h.Reason.TargetIndex, TargetID: ids[targets[h.Reason]]}
+			}
 			if !yield(store.Row{Header: h, State: state}, nil) {
 				return
 			}
@@ -31,19 +34,21 @@ func Grow(session string, snapshots, stateSize int) iter.Seq2[store.Row, error] 
 	}
 }
 
-// growHeaders plays the session without its states; path holds the positions
-// of the active visits.
-func growHeaders(session string, snapshots int) []model.Header {
+// growHeaders plays the session without its states, and gives the visits to
+// which it was restored by reason. path holds the positions of the active
+// visits.
+func growHeaders(session string, snapshots int) ([]model.Header, map[*model.Reason]int64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	headers := make([]model.Header, snapshots)
+	headers, targets := make([]model.Header, snapshots), map[*model.Reason]int64{}
 	var path []int
 	for i := range headers {
 		at := start.Add(time.Duration(i) * time.Second)
 		if len(path) > 1 && random.IntN(50) == 0 {
 			back := 1 + random.IntN(min(20, len(path)-1))
 			target := &headers[path[len(path)-1-back]]
-			reason := &model.Reason{Kind: model.ReasonRestore, At: at, TargetIndex: target.Index, TargetID: fmt.Sprintf("%064d", target.Visit)}
+			reason := &model.Reason{Kind: model.ReasonRestore, At: at, TargetIndex: target.Index}
+			targets[reason] = target.Visit
 			for _, left := range path[len(path)-back:] {
 				headers[left].Orphaned, headers[left].Reason = true, reason
 			}
@@ -60,5 +65,5 @@ func growHeaders(session string, snapshots int) []model.Header {
 	if snapshots > 0 {
 		headers[snapshots-1].Head = true
 	}
-	return headers
+	return headers, targets
 }

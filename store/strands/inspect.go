@@ -25,7 +25,7 @@ func (l *messageLog) checkNames() {
 			continue
 		}
 		fault := model.Fault{Code: FaultGap, File: f.name, Meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)),
-			Verdict: loads + "nothing notices"}
+			Verdict: loads + "the gap itself is not noticed"}
 		if i < l.start {
 			fault.Verdict = loads + "the window is counted in files, and so has moved by as many"
 		}
@@ -100,7 +100,7 @@ type inspector struct {
 }
 
 func newInspector(l *messageLog) *inspector {
-	return &inspector{log: l, list: faultList{list: l.faults.all(), count: l.faults.count}}
+	return &inspector{log: l, list: l.faults}
 }
 
 // faults gives what was found.
@@ -174,9 +174,9 @@ func (in *inspector) number(s *step) {
 	case len(m.flaws) > 0 || ok && m.hasID && m.id == n:
 		return
 	case !m.hasID:
-		f.meaning, f.verdict = "the message_id is no number", loads+"it does not matter before the last message"
+		f.meaning, f.verdict = "the message_id is no integer", loads+"it does not matter before the last message"
 		if last {
-			f.verdict = loads + "the next message is a TypeError"
+			f.verdict = loads + "writing the next message fails"
 		}
 	default:
 		f.meaning, f.verdict = fmt.Sprintf("the message_id is %d", m.id), loads+"it does not matter before the last message"

@@ -15,6 +15,8 @@ import (
 const (
 	sessionPrefix = "session_"
 	agentPrefix   = "agent_"
+	messagePrefix = "message_"
+	messageSuffix = ".json"
 )
 
 // place is where the log of one agent is. Its names were read from folders, or

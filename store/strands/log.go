@@ -133,22 +133,23 @@ func (l *messageLog) list(root *os.Root) {
 	l.faults.add(fault)
 }
 
+// sort tells message files from others and puts them in order.
 func (l *messageLog) sort(entries []fs.DirEntry) {
+	var strays []string
 	for _, e := range entries {
 		name := e.Name()
-		text, isMessage := strings.CutPrefix(name, "message_")
-		text, isJSON := strings.CutSuffix(text, ".json")
-		if !isMessage || !isJSON {
-			l.stray(name)
-			continue
+		text, isMessage := strings.CutPrefix(name, messagePrefix)
+		text, isJSON := strings.CutSuffix(text, messageSuffix)
+		number, isNumber := parseNumber(text)
+		if isMessage && isJSON && isNumber {
+			l.files = append(l.files, messageFile{name, number, e.Type()})
+		} else {
+			strays = append(strays, name)
 		}
-		number, ok := parseNumber(text)
-		if !ok {
-			l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
-				Verdict: refuses + "ValueError: invalid literal for int()"})
-			continue
-		}
-		l.files = append(l.files, messageFile{name, number, e.Type()})
+	}
+	slices.Sort(strays)
+	for _, name := range strays {
+		l.stray(name)
 	}
 	slices.SortFunc(l.files, func(a, b messageFile) int {
 		if c := a.number.compare(b.number); c != 0 {
@@ -158,12 +159,18 @@ func (l *messageLog) sort(entries []fs.DirEntry) {
 	})
 }
 
+// stray notes a file that is no message. One that is named as a message is not
+// passed over by the SDK, which reads a number from its name.
 func (l *messageLog) stray(name string) {
-	if strings.HasSuffix(name, ".tmp") {
+	switch {
+	case strings.HasSuffix(name, ".tmp"):
 		l.leftover(l.path("messages", name))
-		return
+	case strings.HasPrefix(name, messagePrefix) && strings.HasSuffix(name, messageSuffix):
+		l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
+			Verdict: refuses + "ValueError: invalid literal for int()"})
+	default:
+		l.fault(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"})
 	}
-	l.fault(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"})
 }
 
 // fault notes what is wrong with a file of the log.

@@ -76,7 +76,7 @@ const (
 	eventUser    = "user input"
 	eventModel   = "after model"
 	eventMessage = "message"
-	eventDamaged = "unreadable file"
+	eventDamaged = "damaged message"
 )
 
 // walker works out the headers of a log from its messages, in order.

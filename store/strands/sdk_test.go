@@ -1,0 +1,169 @@
+package strands
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What the newest SDK that was asked loads is what the states say. The oldest
+// is the seed's: where it does otherwise, a fault has to say so.
+const (
+	newestSDK = "1.62.0"
+	oldestSDK = "1.40.0"
+)
+
+// effective gives the message of a file in the plainest way.
+func effective(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrapper struct {
+		Message json.RawMessage `json:"message"`
+		Redact  json.RawMessage `json:"redact_message"`
+	}
+	if err := json.Unmarshal(data, &wrapper); err != nil {
+		t.Fatal(err)
+	}
+	if len(wrapper.Redact) > 0 && string(wrapper.Redact) != "null" {
+		wrapper.Message = wrapper.Redact
+	}
+	return canonical(tape(t, wrapper.Message), 0)
+}
+
+// storedMessages gives the effective messages of an agent in order.
+func storedMessages(t *testing.T, dir string) []string {
+	t.Helper()
+	var messages []string
+	for n := 0; len(messages) < len(mustGlob(t, filepath.Join(dir, "message_*.json"))); n++ {
+		file := filepath.Join(dir, "message_"+strconv.Itoa(n)+".json")
+		if _, err := os.Stat(file); err == nil {
+			messages = append(messages, effective(t, file))
+		}
+	}
+	return messages
+}
+
+func mustGlob(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
+	s := open(t, fixtures)
+	for _, version := range []string{newestSDK, oldestSDK} {
+		for place, positions := range sdk(t, version).Positions {
+			t.Run(version+"/"+place, func(t *testing.T) {
+				session, agent, _ := strings.Cut(place, "/")
+				id := session
+				if session == "twoagents" {
+					id = place
+				}
+				stored := storedMessages(t, filepath.Join(fixtures, "session_"+session, "agents", "agent_"+agent, "messages"))
+				list := headers(t, s, id)
+				if len(list) != len(positions) {
+					t.Fatalf("%d snapshots, the SDK has %d messages", len(list), len(positions))
+				}
+				for i, h := range list {
+					want := []string{}
+					for _, message := range positions[i] {
+						if n, err := strconv.Atoi(string(message)); err == nil {
+							want = append(want, stored[n])
+						} else {
+							want = append(want, canonical(tape(t, message), 0))
+						}
+					}
+					if got := canonicalMessages(t, state(t, s, h)); !slices.Equal(got, want) {
+						t.Errorf("message %d: the state has\n %s\nthe SDK loads\n %s", i, strings.Join(got, "\n "), strings.Join(want, "\n "))
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
+	newest, oldest := sdk(t, newestSDK), sdk(t, oldestSDK)
+	all := hazards(t)
+	if len(all) != len(newest.Hazards) || len(all) != len(oldest.Hazards) {
+		t.Fatalf("%d hazards, and the SDKs were asked about %d and %d", len(all), len(newest.Hazards), len(oldest.Hazards))
+	}
+	for name, files := range all {
+		t.Run(name, func(t *testing.T) {
+			s, want := openFiles(t, files), newest.Hazards[name]
+			found := faults(t, s, "h")
+			refused := ""
+			verdicts := ""
+			for _, f := range found {
+				verdicts += f.Code + ": " + f.Verdict + "\n"
+				if reason, ok := strings.CutPrefix(f.Verdict, refuses); ok {
+					refused = reason
+				}
+			}
+			if name == "manager-empty" {
+				// It is right for a BidiAgent, which the SDK was not asked about.
+				want = newest.Hazards["healthy"]
+				want.State = json.RawMessage("{}")
+			}
+			if (want.Refuses != "") != (refused != "") {
+				t.Fatalf("the SDK: %q, the faults: %q", want.Refuses, verdicts)
+			}
+			if exception, _, _ := strings.Cut(want.Refuses, ":"); !strings.HasPrefix(refused, exception) {
+				t.Errorf("the SDK refuses with %q, the fault says %q", want.Refuses, refused)
+			}
+			if want.Refuses != "" {
+				return
+			}
+			checkNext(t, want, verdicts)
+			list := headers(t, s, "h")
+			last := state(t, s, list[len(list)-1])
+			if name == "missing-agent" {
+				return // the SDK starts anew and holds nothing of what is shown
+			}
+			if got, loaded := canonicalMessages(t, last), plainMessages(t, want.Messages); !slices.Equal(got, loaded) {
+				t.Errorf("the state has\n %s\nthe SDK loads\n %s", strings.Join(got, "\n "), strings.Join(loaded, "\n "))
+			}
+			tape, wantTape := tape(t, last), tape(t, want.State)
+			if got, loaded := canonical(tape, tape.Find(0, "state")), canonical(wantTape, 0); got != loaded {
+				t.Errorf("the agent's state is %s, the SDK loads %s", got, loaded)
+			}
+			older := oldest.Hazards[name]
+			if name != "manager-empty" && (older.Refuses != "" || !equalMessages(t, older, want)) && !strings.Contains(verdicts, "older SDKs") {
+				t.Errorf("SDK %s does otherwise (%s%s), and no verdict says so:\n%s", oldestSDK, older.Refuses, bytes.Join(rawMessages(older), []byte("\n")), verdicts)
+			}
+		})
+	}
+}
+
+// checkNext compares which file the next message goes to.
+func checkNext(t *testing.T, want answer, verdicts string) {
+	t.Helper()
+	if want.Overwrites != strings.Contains(verdicts, "would overwrite "+want.Next) {
+		t.Errorf("the SDK writes %s next (over a file: %v), the verdicts: %s", want.Next, want.Overwrites, verdicts)
+	}
+	if strings.Contains(want.Next, "TypeError") && !strings.Contains(verdicts, "writing the next message fails") {
+		t.Errorf("the next message is %s, the verdicts: %s", want.Next, verdicts)
+	}
+}
+
+func equalMessages(t *testing.T, a, b answer) bool {
+	return slices.Equal(plainMessages(t, a.Messages), plainMessages(t, b.Messages))
+}
+
+func rawMessages(a answer) (list [][]byte) {
+	for _, m := range a.Messages {
+		list = append(list, m)
+	}
+	return list
+}

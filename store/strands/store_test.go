@@ -1,0 +1,238 @@
+package strands
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares text with a golden file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join(testdata, name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what it was; see what -update changes. Now:\n%s", file, got)
+	}
+}
+
+// picture draws a timeline, one line for each snapshot: index, turn, event,
+// position, marks and title.
+func picture(list []model.Header) string {
+	var text strings.Builder
+	for _, h := range list {
+		shape := "○"
+		if h.Head {
+			shape = "◉"
+		}
+		line := fmt.Sprintf("%s %2d  turn %d  %-15s %-12s %-22s %q", shape, h.Index, h.TurnIndex, h.EventText(), h.Position, strings.Join(h.Marks.Names(), " "), h.Title)
+		text.WriteString(line + "\n")
+	}
+	return text.String()
+}
+
+func pictureFaults(list []model.Fault) string {
+	var text strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&text, "! %s  %s %s\n    %s\n    %s\n", f.Code, f.File, f.Path, f.Meaning, f.Verdict)
+	}
+	return text.String()
+}
+
+func TestStore_drawsEveryFixture(t *testing.T) {
+	s := open(t, fixtures)
+	list := sessions(t, s)
+	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
+	var text strings.Builder
+	for _, info := range list {
+		rows, found := headers(t, s, info.ID), faults(t, s, info.ID)
+		fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults, changed %s\n%s%s\n", info.ID, info.Snapshots, info.HeadIndex, info.Faults,
+			info.UpdatedAt.Format("15:04:05.000000"), picture(rows), pictureFaults(found))
+		if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head != rows[len(rows)-1].ID {
+			t.Errorf("%s: the list of sessions says %+v, and there are %d headers and %d faults", info.ID, info, len(rows), len(found))
+		}
+	}
+	golden(t, "timelines.txt", text.String())
+}
+
+func TestStore_drawsEveryHazard(t *testing.T) {
+	all := hazards(t)
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := openFiles(t, all[name])
+		fmt.Fprintf(&text, "%s: %s%s%s\n", name, all[name]["why"], picture(headers(t, s, "h")), pictureFaults(faults(t, s, "h")))
+	}
+	golden(t, "faults.txt", text.String())
+}
+
+func TestHeaders_areOneLineThatEndsAtTheHead(t *testing.T) {
+	s := open(t, fixtures)
+	for _, info := range sessions(t, s) {
+		parent := ""
+		list := headers(t, s, info.ID)
+		for i, h := range list {
+			if h.ParentID != parent || h.SessionID != info.ID || h.Index != i || h.Head != (i == len(list)-1) || h.CreatedAt.IsZero() {
+				t.Errorf("%s: header %d is %+v after %s", info.ID, i, h, parent)
+			}
+			parent = h.ID
+		}
+	}
+}
+
+func TestHeader_sizeIsThatOfTheState(t *testing.T) {
+	for name, s := range everyStore(t) {
+		for _, info := range sessions(t, s) {
+			for _, h := range headers(t, s, info.ID) {
+				if state := state(t, s, h); h.Size != int64(len(state)) {
+					t.Errorf("%s: the header of message %d says %d bytes, the state has %d", name, h.Index, h.Size, len(state))
+				}
+			}
+		}
+	}
+}
+
+// everyStore gives the fixtures and the hazards.
+func everyStore(t *testing.T) map[string]*Store {
+	t.Helper()
+	stores := map[string]*Store{"fixtures": open(t, fixtures)}
+	for name, f := range hazards(t) {
+		stores[name] = openFiles(t, f)
+	}
+	return stores
+}
+
+func TestSnapshotID_isTheHashOfTheStateWhereNothingWasTakenOrAdded(t *testing.T) {
+	s := open(t, fixtures)
+	list := headers(t, s, "basic")
+	for _, h := range list {
+		state := state(t, s, h)
+		if v := model.Verify(h.ID, state); v.OK() == h.Head {
+			t.Errorf("message %d: %s", h.Index, v.Text())
+		}
+	}
+}
+
+func TestSnapshotID_isTheSameForEqualBeginnings(t *testing.T) {
+	all := hazards(t)
+	ids := func(f files) (list []string) {
+		for _, h := range headers(t, openFiles(t, f), "h") {
+			list = append(list, h.ID)
+		}
+		return list
+	}
+	whole := ids(all["healthy"])
+	if again := ids(all["healthy"]); !slices.Equal(again, whole) {
+		t.Errorf("read again, the ids are %s, not %s", again, whole)
+	}
+	fork := ids(all["healthy"].with(map[string]string{
+		"session.json":            `{"session_id":"fork","session_type":"AGENT"}`,
+		"agent.json":              `{"agent_id":"x","state":{},"conversation_manager_state":{}}`,
+		"messages/message_3.json": `{"message":{"role":"assistant", "content":[{"text":"done"}]}, "message_id":7, "created_at":"2030-01-01T00:00:00+00:00"}`,
+		"messages/message_4.json": `{"message":{"role":"user","content":[{"text":"else"}]},"message_id":4}`,
+	}))
+	if !slices.Equal(fork[:4], whole[:4]) || fork[4] == whole[4] || fork[5] == whole[5] {
+		t.Errorf("a fork that differs from message 4 on has\n%s\nthe session has\n%s", strings.Join(fork, "\n"), strings.Join(whole, "\n"))
+	}
+	if evicted := ids(all["removed-all"]); !slices.Equal(evicted, whole) {
+		t.Errorf("what is removed from the context changes the ids")
+	}
+}
+
+func TestSnapshotID_isUniqueWhateverIsWrong(t *testing.T) {
+	for name, s := range everyStore(t) {
+		for _, info := range sessions(t, s) {
+			seen := map[string]bool{}
+			for _, h := range headers(t, s, info.ID) {
+				if seen[h.ID] {
+					t.Errorf("%s: %s has the id of an earlier one", name, h.Title)
+				}
+				seen[h.ID] = true
+			}
+		}
+	}
+}
+
+func TestState_keepsEveryByteOfAMessage(t *testing.T) {
+	message := `{"role":"user","content":[{"text":"\ud800 \u00e9 <&> \/ ` + "\xff\u2028" + `"},{"hologram":{"big":12345678901234567890123,"e":1e999,"nan":NaN,"neg":-0,"dup":1,"dup":2}}],"later":[-Infinity]}`
+	spaced := strings.NewReplacer(`,"`, " ,\n\t\"", `:[`, " : [ ").Replace(message)
+	s := openFiles(t, hazards(t)["healthy"].with(map[string]string{
+		"messages/message_4.json": `{"message": ` + spaced + `, "message_id": 4, "redact_message": null}`,
+		"agent.json":              `{"agent_id":"default", "state": {"x": NaN , "big": 123456789012345678901234567890}, "conversation_manager_state": {}, "_internal_state": {"model_state": {"\ud801": 1}}}`,
+	}))
+	last := headers(t, s, "h")[5]
+	got := string(state(t, s, last))
+	for _, want := range []string{message, `,"state":{"x":NaN,"big":123456789012345678901234567890}`, `,"model_state":{"\ud801":1}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%q", want, got)
+		}
+	}
+}
+
+func TestState_hasTheAgentsStateOnTheNewestAlone(t *testing.T) {
+	s := open(t, fixtures)
+	for _, h := range headers(t, s, "basic") {
+		tape := tape(t, state(t, s, h))
+		for _, m := range agentMembers {
+			if found := tape.Find(0, m.key) >= 0; found != h.Head {
+				t.Errorf("message %d, head %v: %q is in the state: %v", h.Index, h.Head, m.key, found)
+			}
+		}
+	}
+}
+
+func TestState_followsThePinnedHead(t *testing.T) {
+	text := func(n int, text string) string {
+		return fmt.Sprintf(`{"message":{"role":"user","content":[{"text":%q}]},"message_id":%d}`, text, n)
+	}
+	session := func(removed, pinned int) *Store {
+		f := files{
+			"session.json": []byte(`{"session_id":"h","session_type":"AGENT"}`),
+			"agent.json": fmt.Appendf(nil, `{"agent_id":"default","state":{},"conversation_manager_state":{"__name__":"SummarizingConversationManager","removed_message_count":%d,"pinned_head_count":%d,"summary_message":{"role":"user","content":[{"text":"summary"}]}}}`,
+				removed, pinned),
+		}
+		for n, said := range []string{"pinned 0", "pinned 1", "gone", "stays"} {
+			f[fmt.Sprintf("messages/message_%d.json", n)] = []byte(text(n, said))
+		}
+		return openFiles(t, f)
+	}
+	for _, c := range []struct {
+		removed, pinned, message int
+		want                     string
+	}{
+		{1, 2, 3, "pinned 0|pinned 1|summary|stays"},
+		{1, 2, 2, "pinned 0|pinned 1|gone"}, // not seen through the window
+		{1, 2, 1, "pinned 0|pinned 1"},
+		{2, 2, 3, "pinned 0|pinned 1|summary"},
+		{0, 4, 3, "pinned 0|pinned 1|gone|stays|summary"},
+		{0, 9, 3, "pinned 0|pinned 1|gone|stays|summary"},
+		{1, 0, 3, "summary|pinned 1|gone|stays"},
+	} {
+		s := session(c.removed, c.pinned)
+		tape := tape(t, state(t, s, headers(t, s, "h")[c.message]))
+		var said []string
+		for n := tape.First(tape.Find(0, "messages")); n >= 0; n = tape.Next(n) {
+			content := tape.Find(n, "content")
+			said = append(said, tape.Text(tape.Find(tape.First(content), "text")))
+		}
+		if got := strings.Join(said, "|"); got != c.want {
+			t.Errorf("%d removed, %d pinned, message %d: %s; want %s", c.removed, c.pinned, c.message, got, c.want)
+		}
+	}
+}
