@@ -21,6 +21,7 @@ import (
 	"hindcast/store/jsonl"
 	"hindcast/store/memory"
 	"hindcast/store/sqlite"
+	"hindcast/store/strands"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
 )
@@ -36,7 +37,7 @@ func main() {
 func app() *cli.App {
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), sqlite.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(), sqlite.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

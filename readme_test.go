@@ -104,7 +104,10 @@ func TestREADME_screenIsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := screentest.Start(t, m, keymap.Default(), 100, 30)
-	p.Press(keymap.Timeline, slices.Repeat([]keymap.Action{keymap.MoveUp}, 4)...)
+	p.Press(keymap.Timeline, slices.Repeat([]keymap.Action{keymap.MoveUp}, 5)...)
+	if !regexp.MustCompile(`(?m)▌.*18d2`).MatchString(p.Screen()) {
+		t.Fatalf("the cursor is elsewhere:\n%s", p.Screen())
+	}
 	holdGenerated(t, "screen", "```text\n"+strings.TrimRight(p.Screen(), "\n")+"\n```\n")
 }
 

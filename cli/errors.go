@@ -51,9 +51,14 @@ func given(args []string) string {
 }
 
 // report writes an error and what to do about it. Errors carry ids, paths and
-// values out of stores, so they are escaped as a whole.
+// values out of stores, so they are escaped, and only the first line of one
+// begins as a message of ours does.
 func (a *App) report(err error) {
-	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(err.Error()))
+	first, rest, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(first))
+	for line := range strings.Lines(rest) {
+		fmt.Fprintf(a.Err, "  | %s\n", printable.String(strings.TrimSuffix(line, "\n")))
+	}
 	if todo := advice(err); todo != "" {
 		fmt.Fprintf(a.Err, "  %s\n", todo)
 	}

@@ -131,7 +131,21 @@ func (a *App) make(ctx context.Context, path string, rows iter.Seq2[store.Row, e
 	if err = errors.Join(err, s.Close()); err != nil {
 		return 0, err
 	}
-	return added, os.Link(draft, path)
+	return added, christen(draft, path)
+}
+
+// christen gives a file its name, unless something has that name already. Not
+// every file system can link; there, somebody who takes the name in the very
+// same moment is not seen.
+func christen(draft, path string) error {
+	err := os.Link(draft, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, taken := os.Lstat(path); !errors.Is(taken, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(draft, path)
 }
 
 func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
