@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -37,7 +38,11 @@ type terminal struct {
 // on starts the program on a terminal of that size, in a directory.
 func on(tb testing.TB, width, height int, dir string, env []string, args ...string) *terminal {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), program(tb), args...)
+	return onCommand(tb, width, height, exec.CommandContext(tb.Context(), program(tb), args...), dir, env)
+}
+
+func onCommand(tb testing.TB, width, height int, cmd *exec.Cmd, dir string, env []string) *terminal {
+	tb.Helper()
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), quietly(dir)...), env...)
 	t := &terminal{cmd: cmd, screen: vt.NewEmulator(width, height), changed: make(chan struct{}, 1), ended: make(chan struct{}), started: time.Now()}
@@ -205,6 +210,34 @@ func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
 		if err := term.cmd.Wait(); err != nil {
 			t.Errorf("hindcast %q: q ends it with %v", args, err)
 		}
+	}
+}
+
+// Rows come through a pipe, keys from the terminal.
+func TestTerminal_screenOfAPipe(t *testing.T) {
+	term := on(t, 100, 30, demoStore(t), nil, "export", "hindcast-demo.db", "-o", "demo.jsonl")
+	term.end(t)
+	term = onCommand(t, 100, 30, exec.CommandContext(t.Context(), "sh", "-c", `cat demo.jsonl | "$0" -`, program(t)), term.cmd.Dir, nil)
+	term.until(t, "screen", painted)
+	if _, err := term.tty.WriteString("q"); err != nil {
+		t.Fatal(err)
+	}
+	term.end(t)
+}
+
+// A mistake in the bindings is answered before the screen starts.
+func TestTerminal_badBindings(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "hindcast"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hindcast", "keys.toml"), []byte("[session]\nfly = \"x\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	term := on(t, 100, 30, dir, nil)
+	term.end(t)
+	if out := term.written(); !strings.Contains(out, "keys.toml: line 2") || strings.Contains(out, "\x1b") {
+		t.Errorf("wrote %q", out)
 	}
 }
 

@@ -98,6 +98,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"undo mem: --yes", 1, "nothing to undo"},
 		{"restore mem: trip-planner #5", 1, "--yes"},
 		{"sessions /nowhere/at/all", 1, "not a store"},
+		{"mem:", 1, "the screen needs a terminal"},
 	} {
 		code, out, err := start(t, demo.Rows()).run(t, strings.Fields(c.line)...)
 		if code != c.code || !strings.Contains(err, c.says) {
@@ -376,6 +377,7 @@ func TestScreen_opensWhatIsThere(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, demo.Rows())
+			s.OutTerminal = true
 			opened := ""
 			s.Kinds = store.Kinds{{
 				Name: "mem",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -18,6 +19,9 @@ func (a *App) open(ctx context.Context, address string) (store.Store, error) {
 
 // screen shows the store that was named, or what is found, or the demo.
 func (a *App) screen(ctx context.Context, args []string) error {
+	if !a.OutTerminal {
+		return errors.New("the screen needs a terminal, and the output is none; the commands do not: see hindcast --help")
+	}
 	what, err := a.choose(ctx, args)
 	if err != nil {
 		return err
