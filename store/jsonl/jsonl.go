@@ -6,8 +6,8 @@
 //	 "orphaned":true,"reason":{…},"head":true,"visit":2,"parentVisit":1,"size":…,"state":{…}}
 //
 // in any order. The state is the writer's own bytes; one that has line ends in
-// it, which a line cannot have, is written as "stateBase64" instead. A later
-// visit of a snapshot has no state. The record of a session follows its
+// it, which a line cannot have, or blanks around it, which readers drop, is
+// written as "stateBase64" instead. A later visit of a snapshot has no state. The record of a session follows its
 // snapshots:
 //
 //	{"session":"…","turnIndex":0,"state":{…}}

@@ -57,13 +57,20 @@ func writeRow(out *bufio.Writer, row store.Row) error {
 		return fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
 	}
 	name := `,"state":`
-	if bytes.ContainsAny(state, "\r\n") {
+	if !inline(state) {
 		name = `,"stateBase64":`
 		if state, err = json.Marshal(base64.StdEncoding.EncodeToString(state)); err != nil {
 			return err
 		}
 	}
 	return write(out, head[:len(head)-1], []byte(name), state, []byte("}\n"))
+}
+
+// inline reports whether the bytes of a state can be read back out of a line:
+// there are no line ends in them, and no blanks around them, which are not
+// part of a JSON value.
+func inline(state []byte) bool {
+	return !bytes.ContainsAny(state, "\r\n") && len(bytes.Trim(state, " \t")) == len(state)
 }
 
 // recordLine is the record of a session, but for its state.

@@ -58,7 +58,7 @@ type agentReader struct {
 // told in faults.
 func readAgent(root *os.Root, name string, faults *faultList) agentFile {
 	r := agentReader{file: name, faults: faults}
-	d := readNamed(root, name)
+	d := readDocument(readFrom(root), name, nil)
 	switch {
 	case errors.Is(d.err, fs.ErrNotExist):
 		r.missing = true
@@ -77,18 +77,6 @@ func readAgent(root *os.Root, name string, faults *faultList) agentFile {
 	r.tape = d.tape
 	r.read()
 	return r.agentFile
-}
-
-// readNamed reads a file that has to be a regular one.
-func readNamed(root *os.Root, name string) document {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return document{err: cause(err)}
-	}
-	if err := checkRegular(info.Mode()); err != nil {
-		return document{err: err}
-	}
-	return readDocument(readFrom(root), name, nil)
 }
 
 // fileFault words that a file cannot be read.

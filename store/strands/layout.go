@@ -40,7 +40,8 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
-// readDir lists a folder in no particular order.
+// readDir lists a folder in no particular order. In an [os.Root] it looks at
+// every entry, which takes longer than reading the names.
 func readDir(root *os.Root, name string) (entries []fs.DirEntry, err error) {
 	f, err := root.Open(name)
 	if err != nil {
@@ -48,6 +49,16 @@ func readDir(root *os.Root, name string) (entries []fs.DirEntry, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return f.ReadDir(-1)
+}
+
+// readNames lists the names in a folder in no particular order.
+func readNames(root *os.Root, name string) (names []string, err error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Readdirnames(-1)
 }
 
 // isDir reports whether an entry of a folder is a folder, or a link to one that

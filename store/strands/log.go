@@ -19,7 +19,6 @@ import (
 type messageFile struct {
 	name   string
 	number number
-	mode   fs.FileMode // the type bits
 }
 
 // messageLog is the log of one agent as it lies on disk: its files in the order
@@ -68,7 +67,7 @@ func (l *messageLog) Close() error {
 // that has both of its fields, and does not start one that has a folder alone.
 func (l *messageLog) checkSession(root *os.Root) {
 	name := path.Join(l.session, "session.json")
-	d := readNamed(root, name)
+	d := readDocument(readFrom(root), name, nil)
 	fault := model.Fault{Code: FaultSessionFile, File: name}
 	switch {
 	case errors.Is(d.err, fs.ErrNotExist):
@@ -95,13 +94,13 @@ func (l *messageLog) checkSession(root *os.Root) {
 // leftovers notes the temporary files in a folder. A folder that cannot be
 // listed is told of where it is needed.
 func (l *messageLog) leftovers(root *os.Root, dir string) {
-	entries, err := readDir(root, dir)
+	names, err := readNames(root, dir)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".tmp") {
-			l.leftover(path.Join(dir, e.Name()))
+	for _, name := range names {
+		if strings.HasSuffix(name, ".tmp") {
+			l.leftover(path.Join(dir, name))
 		}
 	}
 }
@@ -116,9 +115,9 @@ func (l *messageLog) list(root *os.Root) {
 	dir := l.path("messages")
 	if l.root, l.err = root.OpenRoot(dir); l.err == nil {
 		l.file = readFrom(l.root)
-		var entries []fs.DirEntry
-		if entries, l.err = readDir(l.root, "."); l.err == nil {
-			l.sort(entries)
+		var names []string
+		if names, l.err = readNames(l.root, "."); l.err == nil {
+			l.sort(names)
 			return
 		}
 	}
@@ -134,15 +133,14 @@ func (l *messageLog) list(root *os.Root) {
 }
 
 // sort tells message files from others and puts them in order.
-func (l *messageLog) sort(entries []fs.DirEntry) {
+func (l *messageLog) sort(names []string) {
 	var strays []string
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		text, isMessage := strings.CutPrefix(name, messagePrefix)
 		text, isJSON := strings.CutSuffix(text, messageSuffix)
 		number, isNumber := parseNumber(text)
 		if isMessage && isJSON && isNumber {
-			l.files = append(l.files, messageFile{name, number, e.Type()})
+			l.files = append(l.files, messageFile{name, number})
 		} else {
 			strays = append(strays, name)
 		}

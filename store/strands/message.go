@@ -54,10 +54,7 @@ type result struct {
 // read takes in a file; buf is lent for its bytes.
 func (m *message) read(read reader, file messageFile, arena, buf []byte) (newArena, newBuf []byte) {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
-	d := document{data: buf}
-	if d.err = checkRegular(file.mode); d.err == nil {
-		d = readDocument(read, file.name, buf)
-	}
+	d := readDocument(read, file.name, buf)
 	start := len(arena)
 	if d.err != nil {
 		m.flaws = append(m.flaws, flaw{FaultMessageFile, errorPath(d.err), "the file cannot be read: " + d.err.Error(), readVerdict(d.err)})
@@ -139,7 +136,14 @@ func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
 		return
 	}
 	m.whole = true
-	m.role = shortText(t, role, maxName)
+	switch raw := t.Raw(role); string(raw) {
+	case `"user"`:
+		m.role = "user"
+	case `"assistant"`:
+		m.role = "assistant"
+	default:
+		m.role = shortText(t, role, maxName)
+	}
 	if m.role != "user" && m.role != "assistant" {
 		m.notes = append(m.notes, flaw{FaultRole, m.location + "/role", fmt.Sprintf("no SDK is known to write the role %q", m.role),
 			loads + "it is kept, and sent to the model as it is"})
