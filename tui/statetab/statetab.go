@@ -1,3 +1,400 @@
-// Package statetab is the tab with a state as a foldable JSON tree. (In the making by the engineer of the
-// tabs: do not write this package, use it.)
+// Package statetab is the tab with a state as a foldable JSON tree.
+//
+// The tree is the tape of the state: a fold jumps over a subtree, whatever its
+// size, and only the rows on the screen are ever looked at. A large state shows
+// first what [Preview] finds in its beginning; [Prepare] then reads all of it,
+// and the tab goes on at the same place.
+//
+// The tab may not know the store, the other panes or the root model.
 package statetab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"hindcast/keymap"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/theme"
+	"hindcast/tui/walk"
+)
+
+// previewSize is how much of a state [Preview] reads, in bytes.
+const previewSize = 64 << 10
+
+// Content is a state to show. It is read-only and safe for concurrent use.
+type Content struct {
+	tape *jsontape.Tape
+	// whole is false while only the beginning is read.
+	whole bool
+	// size is that of the whole state in bytes.
+	size int
+	// warnings are what jsontape says about nodes.
+	warnings map[jsontape.Node]jsontape.WarningKind
+	warned   int
+	// err says where the text stops being JSON; what is before it shows.
+	err error
+}
+
+// Preview reads the beginning of a state, in microseconds at any size. The
+// caller may not write to data any more.
+func Preview(data []byte) *Content {
+	return &Content{tape: jsontape.Prefix(data, previewSize), size: len(data)}
+}
+
+// Prepare reads a whole state, about a second for a GB, so it belongs in a
+// command. A text that is no JSON is shown up to where it goes wrong. The error
+// is the context's. The caller may not write to data any more.
+func Prepare(ctx context.Context, data []byte) (*Content, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &Content{whole: true, size: len(data)}
+	tape, warnings, err := jsontape.ParseTolerant(data)
+	if err != nil {
+		c.err = err
+		tape = jsontape.Prefix(data, len(data))
+		var syntax *jsontape.SyntaxError
+		if errors.As(err, &syntax) {
+			tape = jsontape.Prefix(data, int(syntax.Offset))
+			line, column := jsontape.Position(data, syntax.Offset)
+			c.err = fmt.Errorf("not JSON from line %d, column %d: %w", line, column, err)
+		}
+	}
+	c.tape = tape
+	c.note(warnings)
+	return c, ctx.Err()
+}
+
+func (c *Content) note(warnings []jsontape.Warning) {
+	c.warned = len(warnings)
+	c.warnings = make(map[jsontape.Node]jsontape.WarningKind, len(warnings))
+	for _, w := range warnings {
+		if _, twice := c.warnings[w.Node]; !twice {
+			c.warnings[w.Node] = w.Kind
+		}
+	}
+}
+
+// Tape gives the tape of the state, or of its beginning.
+func (c *Content) Tape() *jsontape.Tape { return c.tape }
+
+// Whole reports whether all of the state has been read.
+func (c *Content) Whole() bool { return c.whole }
+
+// Err says why the text could not be read to its end; nil if it could.
+func (c *Content) Err() error { return c.err }
+
+// row is a value of the tree or, below a string that is opened, one of its
+// lines, from 1.
+type row struct {
+	node jsontape.Node
+	line int32
+}
+
+// Pane draws a state and keeps its cursor and folds. Make it with New. It is
+// not safe for concurrent use.
+type Pane struct {
+	styles *theme.Styles
+	focus  *theme.Tokens
+	w      int
+	c      *Content
+	window walk.Window[row]
+
+	// A container is folded when it lies at depth level or deeper, unless it
+	// is in turned. Both cost the same at any size.
+	level  int
+	turned map[jsontape.Node]struct{}
+	opened map[jsontape.Node][]string // strings that show their lines
+
+	matches Matches
+}
+
+// firstLevel is how deep a state is unfolded at first.
+const firstLevel = 2
+
+// all is a level that no container reaches.
+const all = jsontape.MaxDepth + 1
+
+// New makes an empty tab.
+func New(styles *theme.Styles) *Pane {
+	p := &Pane{styles: styles, focus: styles.Selected, level: firstLevel}
+	p.forget()
+	return p
+}
+
+func (p *Pane) forget() {
+	p.turned = make(map[jsontape.Node]struct{})
+	p.opened = make(map[jsontape.Node][]string)
+}
+
+// Focus says that the tab has the keys, Blur that another pane has them.
+func (p *Pane) Focus() { p.focus = p.styles.Selected }
+
+// Blur is the contrary of Focus.
+func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
+
+// Title names the tab.
+func (p *Pane) Title() string { return "State" }
+
+// Set shows a content; nil shows nothing. When it is the whole of a state of
+// which the beginning shows, cursor and folds stay, for a value has the same
+// number in both. In another state the cursor goes to the value at the same
+// path, or as far down that path as there is one, and folds are kept likewise.
+func (p *Pane) Set(c *Content) {
+	old := p.c
+	p.c, p.matches = c, Matches{}
+	switch {
+	case c == nil:
+		p.window.Clear()
+		p.forget()
+	case old == nil:
+		p.window.Top(p)
+	case sameText(old, c):
+		p.refresh()
+	default:
+		p.follow(old)
+	}
+}
+
+// sameText reports whether two contents are of the same bytes.
+func sameText(a, b *Content) bool {
+	if a.size != b.size {
+		return false
+	}
+	x, y := a.tape.Data(), b.tape.Data()
+	return len(x) == 0 || len(y) == 0 || &x[0] == &y[0]
+}
+
+// Following paths into another state is bounded, for it happens on a key.
+const (
+	longestPath  = 16
+	mostFolds    = 16
+	mostChildren = 1000
+)
+
+// follow takes cursor and folds from the state that showed before.
+func (p *Pane) follow(old *Content) {
+	turned := p.turned
+	at, y, ok := p.window.Cursor()
+	p.forget()
+	for n := range turned {
+		if len(p.turned) == mostFolds {
+			break
+		}
+		if same, whole := p.sameNode(old.tape, n); whole {
+			p.turned[same] = struct{}{}
+		}
+	}
+	p.window.Top(p)
+	if !ok {
+		return
+	}
+	n, _ := p.sameNode(old.tape, at.node)
+	p.window.Place(p, row{node: p.visible(n)}, y)
+}
+
+// sameNode gives the value at the path of m in another tape, or the last one on
+// the way there, and whether it got there.
+func (p *Pane) sameNode(other *jsontape.Tape, m jsontape.Node) (n jsontape.Node, whole bool) {
+	var path []jsontape.Node
+	for at := m; at > 0; at = other.Parent(at) {
+		if len(path) == longestPath {
+			return 0, false
+		}
+		path = append(path, at)
+	}
+	for _, step := range slices.Backward(path) {
+		next := child(p.c.tape, n, other, step)
+		if next == jsontape.None {
+			return n, false
+		}
+		n = next
+	}
+	return n, true
+}
+
+// child gives the child of n that is called as m of another tape is, if it is
+// among the first ones.
+func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.Node) jsontape.Node {
+	index, key := other.Index(m), other.RawKey(m)
+	c := t.First(n)
+	for range mostChildren {
+		if c == jsontape.None || t.Index(c) == index && bytes.Equal(t.RawKey(c), key) {
+			return c
+		}
+		c = t.Next(c)
+	}
+	return jsontape.None
+}
+
+// Resize gives the tab its size in cells.
+func (p *Pane) Resize(w, h int) {
+	if w = max(w, 0); w != p.w {
+		p.w = w
+		clear(p.opened)
+	}
+	p.window.Resize(p, h)
+	p.refresh()
+}
+
+// Do carries out an action and reports whether it is one of the tab's.
+func (p *Pane) Do(a keymap.Action) bool {
+	if p.c == nil {
+		return false
+	}
+	page := max(p.window.Height()-1, 1)
+	switch a {
+	case keymap.MoveDown:
+		p.window.Move(p, 1)
+	case keymap.MoveUp:
+		p.window.Move(p, -1)
+	case keymap.HalfDown:
+		p.window.Move(p, max(page/2, 1))
+	case keymap.HalfUp:
+		p.window.Move(p, -max(page/2, 1))
+	case keymap.PageDown:
+		p.window.Move(p, page)
+	case keymap.PageUp:
+		p.window.Move(p, -page)
+	case keymap.Top:
+		p.window.Top(p)
+	case keymap.Bottom:
+		p.window.Bottom(p)
+	case keymap.Open:
+		p.toggle()
+	case keymap.Fold:
+		p.fold()
+	case keymap.Unfold:
+		p.unfold()
+	case keymap.FoldAll:
+		p.setLevel(1)
+	case keymap.UnfoldAll:
+		p.setLevel(p.deeper())
+	default:
+		return false
+	}
+	return true
+}
+
+// Click moves the cursor to row y; on the sign of a fold it folds.
+func (p *Pane) Click(x, y int) {
+	if !p.window.Click(y) {
+		return
+	}
+	at, _, _ := p.window.Cursor()
+	if sign := p.indent(at.node); x >= sign && x < sign+2 {
+		p.toggle()
+	}
+}
+
+// Wheel scrolls by n rows; the cursor stays in sight.
+func (p *Pane) Wheel(n int) {
+	if p.c != nil {
+		p.window.Scroll(p, n)
+	}
+}
+
+// Thumb gives the rows that the thumb of a scrollbar covers. It goes by bytes,
+// for the rows are not counted.
+func (p *Pane) Thumb() (from, to int) {
+	rows := p.window.Rows()
+	if len(rows) == 0 || p.c.size == 0 || len(rows) < p.window.Height() {
+		return 0, 0
+	}
+	_, more := p.Next(rows[len(rows)-1])
+	if _, before := p.Prev(rows[0]); !more && !before {
+		return 0, 0
+	}
+	h := p.window.Height()
+	start, _ := p.c.tape.Span(rows[0].node)
+	_, end := p.c.tape.Span(rows[len(rows)-1].node)
+	from = start * h / p.c.size
+	to = max(end*h/p.c.size, from+1)
+	if !more {
+		from, to = max(0, h-(to-from)), h
+	}
+	return min(from, h-1), min(to, h)
+}
+
+// Selected gives the value under the cursor, for [Content.Tape]; -1 when
+// nothing shows.
+func (p *Pane) Selected() jsontape.Node {
+	if at, _, ok := p.window.Cursor(); ok {
+		return at.node
+	}
+	return jsontape.None
+}
+
+// Path gives the JSON Pointer of the value under the cursor. It is untrusted.
+func (p *Pane) Path() string {
+	if n := p.Selected(); n != jsontape.None {
+		return p.c.tape.Pointer(n)
+	}
+	return ""
+}
+
+// Value gives the value under the cursor: a string as it reads, anything else
+// as it is spelled. It is untrusted; nil when nothing shows.
+func (p *Pane) Value() []byte {
+	n := p.Selected()
+	switch {
+	case n == jsontape.None:
+		return nil
+	case p.c.tape.Kind(n) == jsontape.String:
+		return []byte(p.c.tape.Text(n))
+	}
+	return p.c.tape.Raw(n)
+}
+
+// Status says where the cursor is and how much there is. It is untrusted and
+// short.
+func (p *Pane) Status() string {
+	if p.c == nil {
+		return ""
+	}
+	dot := " " + p.styles.Glyphs.Dot + " "
+	text := p.place() + dot + string(conversation.AppendSize(nil, int64(p.c.size)))
+	if !p.c.whole {
+		text += dot + "loading"
+	}
+	switch {
+	case p.c.warned == 1:
+		text += dot + "1 warning"
+	case p.c.warned == jsontape.MaxWarnings:
+		text += dot + strconv.Itoa(p.c.warned) + " warnings or more"
+	case p.c.warned > 1:
+		text += dot + strconv.Itoa(p.c.warned) + " warnings"
+	}
+	if p.c.err != nil {
+		text += dot + p.c.err.Error()
+	}
+	return text
+}
+
+// longestPlace bounds the path in the status, in bytes.
+const longestPlace = 120
+
+// place gives the end of the cursor's path.
+func (p *Pane) place() string {
+	n := p.Selected()
+	if n == jsontape.None || n == 0 {
+		return "/"
+	}
+	var text string
+	for ; n > 0; n = p.c.tape.Parent(n) {
+		if len(text) > longestPlace {
+			return p.styles.Glyphs.Ellipsis + text
+		}
+		step := strconv.Itoa(p.c.tape.Index(n))
+		if raw := p.c.tape.RawKey(n); raw != nil {
+			step = string(raw[1:max(1, min(len(raw)-1, longestPlace))])
+		}
+		text = "/" + step + text
+	}
+	return text
+}

@@ -75,7 +75,7 @@ func endings(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.
 func closeOne(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
 	switch {
 	case t.Unfinished(c):
-		r.Put(tokens.Muted, " (loading)")
+		r.Put(tokens.Muted, " (unfinished)")
 	case t.Kind(c) == jsontape.Object:
 		r.Put(tokens.Punct, "}")
 	default:
@@ -95,7 +95,7 @@ func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 		}
 		r.PutBytes(style, t.Raw(n))
 	case jsontape.Invalid:
-		r.Put(tokens.Muted, "(loading)")
+		r.Put(tokens.Muted, "(nothing)")
 	default:
 		r.PutBytes(tokens.Literal, t.Raw(n))
 	}

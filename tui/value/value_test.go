@@ -60,7 +60,7 @@ func TestPut_spellsAValueInOneRow(t *testing.T) {
 func TestPut_saysWhatIsNotReadYet(t *testing.T) {
 	whole := []byte(`{"a":[1,2],"b":"text that goes on"}`)
 	for limit, want := range map[int]string{
-		0: `(loading)`, 1: `{ (loading)`, 7: `{a: [1 (loading)`, 11: `{a: [1, 2] (loading)`, 20: `{a: [1, 2], b: "text (loading)`,
+		0: `(nothing)`, 1: `{ (unfinished)`, 7: `{a: [1 (unfinished)`, 11: `{a: [1, 2] (unfinished)`, 20: `{a: [1, 2], b: "text (unfinished)`,
 	} {
 		if got := strings.TrimRight(draw(jsontape.Prefix(whole, limit), 0, 60), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("%d bytes are %q, want %q", limit, got, want)

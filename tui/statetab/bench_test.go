@@ -1,0 +1,108 @@
+package statetab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hindcast/keymap"
+)
+
+func contextCancelled(t *testing.T) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx, cancel
+}
+
+// large gives a state of about n MB, with some 46 bytes for each value as the
+// states of agents have.
+func large(mb int) []byte {
+	var out bytes.Buffer
+	out.WriteString(`{"cart":{"total":120.5},"messages":[`)
+	for i := 0; out.Len() < mb*1_000_000; i++ {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, `{"role":"user","content":[{"text":"message %d: %s"},{"toolUse":{"toolUseId":"t%d","name":"search","input":{"day":"2026-05-09","from":"Paris","seats":2}}}]}`,
+			i, strings.Repeat("word ", 20), i)
+	}
+	out.WriteString(`]}`)
+	return out.Bytes()
+}
+
+var sizes = []int{1, 10, 100}
+
+// BenchmarkFirstPaint is from the bytes of a state to the first frame.
+func BenchmarkFirstPaint(b *testing.B) {
+	for _, mb := range sizes {
+		data := large(mb)
+		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
+			var frame []byte
+			for b.Loop() {
+				p := show(Preview(data), 200, 50)
+				frame = frame[:0]
+				for y := range 50 {
+					frame = p.AppendRow(frame, y)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPrepare reads the whole state.
+func BenchmarkPrepare(b *testing.B) {
+	for _, mb := range sizes {
+		data := large(mb)
+		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				prepare(b, data)
+			}
+		})
+	}
+}
+
+// BenchmarkFrame draws one frame of a state that is read.
+func BenchmarkFrame(b *testing.B) {
+	each(b, func(b *testing.B, p *Pane) {
+		var frame []byte
+		for b.Loop() {
+			frame = frame[:0]
+			for y := range 50 {
+				frame = p.AppendRow(frame, y)
+			}
+		}
+	})
+}
+
+// BenchmarkKeys folds and unfolds the largest container, and goes to the end
+// and back.
+func BenchmarkKeys(b *testing.B) {
+	each(b, func(b *testing.B, p *Pane) {
+		p.Select(p.c.tape.LookupPointer("/messages"))
+		for b.Loop() {
+			do(p, keymap.Fold, keymap.Unfold, keymap.Bottom, keymap.PageUp, keymap.Top)
+			p.Select(p.c.tape.LookupPointer("/messages"))
+		}
+	})
+}
+
+func each(b *testing.B, run func(*testing.B, *Pane)) {
+	for _, mb := range sizes {
+		p := show(prepare(b, large(mb)), 200, 50)
+		do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.PageDown)
+		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) { run(b, p) })
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	c := prepare(b, large(10))
+	b.SetBytes(int64(c.size))
+	for b.Loop() {
+		if _, err := Find(b.Context(), c, "not there"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package statetab
+
+import (
+	"context"
+	"slices"
+
+	"hindcast/model/jsontape"
+	"hindcast/tui/match"
+)
+
+// Matches is what a search found: values, in the order of the text. The zero
+// Matches is no search.
+type Matches struct {
+	query match.Query
+	nodes []jsontape.Node
+	more  bool
+}
+
+// most bounds how many matches are kept.
+const most = 10_000
+
+// often is how many values are looked at between two looks at the context.
+const often = 4096
+
+// Find searches the keys and the values of a content for a text, whatever its
+// case, and stops at 10,000 matches. The time is linear in the size of the
+// state, so it belongs in a command. The error is the context's.
+func Find(ctx context.Context, c *Content, query string) (Matches, error) {
+	m := Matches{query: match.New(query)}
+	if c == nil || m.query.Empty() {
+		return m, ctx.Err()
+	}
+	for n := range jsontape.Node(c.tape.Len()) {
+		if n%often == 0 && ctx.Err() != nil {
+			return Matches{}, ctx.Err()
+		}
+		if !m.query.InKey(c.tape, n) && !m.query.InValue(c.tape, n) {
+			continue
+		}
+		if len(m.nodes) == most {
+			m.more = true
+			break
+		}
+		m.nodes = append(m.nodes, n)
+	}
+	return m, nil
+}
+
+// Len gives the number of matches, and whether there are more than are kept.
+func (m *Matches) Len() (n int, more bool) { return len(m.nodes), m.more }
+
+func (m *Matches) has(n jsontape.Node) bool {
+	_, found := slices.BinarySearch(m.nodes, n)
+	return found
+}
+
+// SetMatches shows what a search in the content found, and moves the cursor to
+// the first match at or after it, going round at the end. It reports whether
+// there is one.
+func (p *Pane) SetMatches(m Matches) bool {
+	p.matches = m
+	if p.c == nil || len(m.nodes) == 0 {
+		return false
+	}
+	i, _ := slices.BinarySearch(m.nodes, p.Selected())
+	p.Select(m.nodes[i%len(m.nodes)])
+	return true
+}
+
+// Match moves the cursor by n matches, going round at the ends, and gives the
+// number of the match from 1 and how many there are; both are 0 for none.
+func (p *Pane) Match(n int) (at, of int) {
+	of = len(p.matches.nodes)
+	if p.c == nil || of == 0 {
+		return 0, 0
+	}
+	i, on := slices.BinarySearch(p.matches.nodes, p.Selected())
+	if !on && n > 0 {
+		n--
+	}
+	i = ((i+n)%of + of) % of
+	p.Select(p.matches.nodes[i])
+	return i + 1, of
+}

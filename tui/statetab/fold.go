@@ -1,0 +1,202 @@
+package statetab
+
+import (
+	"hindcast/model/jsontape"
+	"hindcast/tui/prose"
+)
+
+// Next gives the row after r: the next value that no fold hides.
+func (p *Pane) Next(r row) (row, bool) {
+	t := p.c.tape
+	if int(r.line) < len(p.opened[r.node]) {
+		return row{r.node, r.line + 1}, true
+	}
+	n := r.node + 1
+	if p.folded(r.node) {
+		n = t.End(r.node)
+	}
+	return row{node: n}, int(n) < t.Len()
+}
+
+// Prev gives the row before r: the value before it, or the outermost fold that
+// hides that one.
+func (p *Pane) Prev(r row) (row, bool) {
+	if r.line > 0 {
+		return row{r.node, r.line - 1}, true
+	}
+	if r.node == 0 {
+		return r, false
+	}
+	n := p.visible(r.node - 1)
+	return row{n, int32(len(p.opened[n]))}, true
+}
+
+// First gives the root.
+func (p *Pane) First() (row, bool) { return row{}, p.c != nil }
+
+// Last gives the last row that shows.
+func (p *Pane) Last() (row, bool) {
+	if p.c == nil {
+		return row{}, false
+	}
+	n := p.visible(jsontape.Node(p.c.tape.Len() - 1))
+	return row{n, int32(len(p.opened[n]))}, true
+}
+
+// folded reports whether a fold hides what is in n.
+func (p *Pane) folded(n jsontape.Node) bool {
+	if p.c.tape.End(n) == n+1 {
+		return false
+	}
+	_, turned := p.turned[n]
+	return p.c.tape.Depth(n) >= p.level != turned
+}
+
+// visible gives the outermost fold that hides n, or n itself.
+func (p *Pane) visible(n jsontape.Node) jsontape.Node {
+	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
+		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level {
+			break
+		}
+		if p.folded(at) {
+			n = at
+		}
+	}
+	return n
+}
+
+// turn folds n if it is unfolded, and the other way round.
+func (p *Pane) turn(n jsontape.Node) {
+	if _, turned := p.turned[n]; turned {
+		delete(p.turned, n)
+		return
+	}
+	p.turned[n] = struct{}{}
+}
+
+// toggle opens or closes what is under the cursor.
+func (p *Pane) toggle() {
+	n := p.Selected()
+	switch {
+	case n == jsontape.None:
+	case p.folded(n) || p.c.tape.First(n) == jsontape.None && p.opened[n] == nil:
+		p.unfold()
+	default:
+		p.fold()
+	}
+}
+
+// fold closes what is under the cursor, or what that is in.
+func (p *Pane) fold() {
+	n := p.Selected()
+	if n == jsontape.None {
+		return
+	}
+	if p.opened[n] != nil {
+		delete(p.opened, n)
+		p.Select(n)
+		return
+	}
+	if p.c.tape.End(n) == n+1 || p.folded(n) {
+		if n = p.c.tape.Parent(n); n <= 0 {
+			p.Select(0)
+			return
+		}
+	}
+	p.turn(n)
+	p.Select(n)
+}
+
+// unfold opens a container or a long string; on what is open it goes on to the
+// first value inside.
+func (p *Pane) unfold() {
+	n := p.Selected()
+	switch {
+	case n == jsontape.None:
+		return
+	case p.folded(n):
+		p.turn(n)
+	case p.c.tape.Kind(n) == jsontape.String:
+		p.open(n)
+	default:
+		p.window.Move(p, 1)
+		return
+	}
+	p.refresh()
+}
+
+// maxPages bounds the pages of a string that are shown when it is opened; a
+// person who wants more copies the value.
+const maxPages = 8
+
+// open shows the lines of a string that has more than one or does not fit.
+func (p *Pane) open(n jsontape.Node) {
+	text := prose.Of(p.c.tape, n)
+	width := p.w - p.indent(n) - 2
+	if width < 4 || text.Len() < width/2 {
+		return
+	}
+	var lines []string
+	for page := range min(text.Pages(), maxPages) {
+		lines = append(lines, text.Lines(page, width)...)
+	}
+	if text.Pages() > maxPages {
+		lines = append(lines, "(the rest is left out; copy the value to have it)")
+	}
+	p.opened[n] = lines
+}
+
+// setLevel folds every container from a depth on, and forgets all other folds.
+func (p *Pane) setLevel(level int) {
+	p.level = level
+	p.forget()
+	p.refresh()
+}
+
+// unfoldAllFrom is the level from which unfolding one more means unfolding all.
+const unfoldAllFrom = 5
+
+// deeper gives the next level: one more, and then all.
+func (p *Pane) deeper() int {
+	if p.level >= unfoldAllFrom {
+		return all
+	}
+	return p.level + 1
+}
+
+// refresh shows the cursor again after folds changed; where one hides it, the
+// cursor goes to the fold.
+func (p *Pane) refresh() {
+	at, y, ok := p.window.Cursor()
+	if !ok || p.c == nil {
+		return
+	}
+	if int(at.node) >= p.c.tape.Len() {
+		at = row{node: jsontape.Node(p.c.tape.Len() - 1)}
+	}
+	if n := p.visible(at.node); n != at.node {
+		at = row{node: n}
+	}
+	at.line = min(at.line, int32(len(p.opened[at.node])))
+	p.window.Place(p, at, y)
+}
+
+// Select moves the cursor to a value and unfolds what hides it.
+func (p *Pane) Select(n jsontape.Node) {
+	if p.c == nil || n < 0 || int(n) >= p.c.tape.Len() {
+		return
+	}
+	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
+		if p.folded(at) {
+			p.turn(at)
+		}
+	}
+	y := p.window.Height() / 2
+	for i, r := range p.window.Rows() {
+		if r.node == n && r.line == 0 {
+			y = i
+			break
+		}
+	}
+	p.window.Place(p, row{node: n}, y)
+}
