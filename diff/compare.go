@@ -3,6 +3,7 @@ package diff
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"hindcast/model/jsontape"
@@ -32,6 +33,12 @@ func Compare(ctx context.Context, old, new State) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if old.tape == nil || new.tape == nil {
+		r, err := compareInStep(ctx, old, new, bigValue)
+		if !errors.Is(err, errOutOfStep) {
+			return r, err
+		}
+	}
 	return compareTapes(ctx, old, new)
 }
 
@@ -50,7 +57,7 @@ func compareTapes(ctx context.Context, old, new State) (*Result, error) {
 		return nil, err
 	}
 	c := comparer{ctx: ctx}
-	if err := c.values(value{tape: a}, value{tape: b}, place{none, none, none}); err != nil {
+	if err := c.values(value{tape: a}, value{tape: b}, place{parent: none, old: none, new: none}); err != nil {
 		return nil, err
 	}
 	return c.result(r), nil

@@ -114,9 +114,20 @@ type spelling interface {
 	space() string
 	keys([]string) []string
 	quote(string) string
+	number(number) string
 }
 
+// plainSpelling is that of one program: the same value, the same bytes.
 type plainSpelling struct{}
+
+func (plainSpelling) number(n number) string {
+	if plain, found := plainNumbers[n]; found {
+		return plain
+	}
+	return string(n)
+}
+
+var plainNumbers = map[number]string{"1.0": "1", "10e-1": "1", "-0": "0", "10e399": "1e400"}
 
 func (plainSpelling) space() string            { return "" }
 func (plainSpelling) keys(k []string) []string { return k }
@@ -130,8 +141,11 @@ func (plainSpelling) quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// looseSpelling draws white space, the order of keys and escapes.
+// looseSpelling draws white space, the order of keys and escapes, and spells
+// numbers as they come.
 type looseSpelling struct{ t *rapid.T }
+
+func (looseSpelling) number(n number) string { return string(n) }
 
 func (l looseSpelling) space() string {
 	return rapid.SampledFrom([]string{"", "", " ", "\n  ", "\t"}).Draw(l.t, "space")
@@ -163,7 +177,7 @@ func spell(b *strings.Builder, v any, how spelling) {
 	case bool:
 		fmt.Fprint(b, v)
 	case number:
-		b.WriteString(string(v))
+		b.WriteString(how.number(v))
 	case string:
 		b.WriteString(how.quote(v))
 	case []any:

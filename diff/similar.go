@@ -52,21 +52,51 @@ const (
 )
 
 // pairUp gives the pairs of removed and added elements that are one element
-// changed, ascending. Coarse is true if there were too many to weigh.
-func pairUp(removed, added []value) (pairs []pair, coarse bool) {
-	switch {
-	case len(removed) == 0 || len(added) == 0:
-		return nil, false
-	case len(removed) == 1 && len(added) == 1:
-		return []pair{{0, 0}}, false
-	case len(removed)*len(added) > maxTable:
-		for i := range min(len(removed), len(added)) {
-			if likeness(removed[i], added[i]) >= similar {
-				pairs = append(pairs, pair{int32(i), int32(i)})
-			}
-		}
-		return pairs, true
+// changed, as positions in removed and added, ascending.
+func (c *comparer) pairUp(p elements, removed, added []int) ([]pair, error) {
+	if len(removed) == 0 || len(added) == 0 {
+		return nil, nil
 	}
+	if len(removed) == 1 && len(added) == 1 {
+		return []pair{{0, 0}}, nil
+	}
+	olds, err := valuesAt(p.old, removed)
+	if err != nil {
+		return nil, err
+	}
+	news, err := valuesAt(p.new, added)
+	if err != nil {
+		return nil, err
+	}
+	if len(removed)*len(added) <= maxTable {
+		return bestPairs(olds, news), nil
+	}
+	c.coarse = true
+	var pairs []pair
+	for i := range min(len(olds), len(news)) {
+		if err := c.tick(); err != nil {
+			return nil, err
+		}
+		if likeness(olds[i], news[i]) >= similar {
+			pairs = append(pairs, pair{int32(i), int32(i)})
+		}
+	}
+	return pairs, nil
+}
+
+func valuesAt(get func(int) (value, error), at []int) ([]value, error) {
+	values := make([]value, len(at))
+	for k, i := range at {
+		var err error
+		if values[k], err = get(i); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// bestPairs gives the similar pairs that do not cross and have most in common.
+func bestPairs(removed, added []value) []pair {
 	// best[i][j] is the most that removed[i:] and added[j:] can have in common.
 	width := len(added) + 1
 	best := make([]int32, (len(removed)+1)*width)
@@ -81,6 +111,7 @@ func pairUp(removed, added []value) (pairs []pair, coarse bool) {
 			best[i*width+j] = here
 		}
 	}
+	var pairs []pair
 	for i, j := 0, 0; i < len(removed) && j < len(added); {
 		here := best[i*width+j]
 		if l := like[i*len(added)+j]; l > 0 && here == l+best[(i+1)*width+j+1] {
@@ -92,7 +123,7 @@ func pairUp(removed, added []value) (pairs []pair, coarse bool) {
 			j++
 		}
 	}
-	return pairs, false
+	return pairs
 }
 
 // likeness weighs what two values have in common, in bytes, against their

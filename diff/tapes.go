@@ -19,14 +19,15 @@ type comparer struct {
 
 // place says where in its parent a pair of values stands.
 type place struct {
-	parent   int32 // entry of the container
-	old, new int32 // places in the array, or -1
+	parent   int32 // entry of the container, none for the root
+	old, new int32 // places in the array, or none
+	key      Span  // key in the object, if it is in one
 }
 
 // add appends an entry and gives its position.
-func (c *comparer) add(op Op, old, new, key Span, at place) int32 {
+func (c *comparer) add(op Op, old, new Span, at place) int32 {
 	i := int32(len(c.entries))
-	e := Entry{Op: op, Old: old, New: new, Key: key, OldIndex: at.old, NewIndex: at.new, Parent: at.parent, End: i + 1}
+	e := Entry{Op: op, Old: old, New: new, Key: at.key, OldIndex: at.old, NewIndex: at.new, Parent: at.parent, End: i + 1}
 	if at.parent >= 0 {
 		e.Depth = c.entries[at.parent].Depth + 1
 	}
@@ -63,7 +64,7 @@ func (c *comparer) values(old, new value, at place) error {
 	}
 	kind := old.kind()
 	if kind == new.kind() && isContainer(kind) {
-		i := c.add(Within, old.span(), new.span(), new.keySpan(), at)
+		i := c.add(Within, old.span(), new.span(), at)
 		if err := c.inside(old, new, i); err != nil {
 			return err
 		}
@@ -71,11 +72,11 @@ func (c *comparer) values(old, new value, at place) error {
 		return nil
 	}
 	if !jsontape.EqualScalar(old.tape, old.node, new.tape, new.node) {
-		c.add(Replaced, old.span(), new.span(), new.keySpan(), at)
+		c.add(Replaced, old.span(), new.span(), at)
 		return nil
 	}
 	if kind == jsontape.Number && !bytes.Equal(old.raw(), new.raw()) {
-		c.add(Respelled, old.span(), new.span(), new.keySpan(), at)
+		c.add(Respelled, old.span(), new.span(), at)
 	}
 	return nil
 }
@@ -91,17 +92,17 @@ func (c *comparer) inside(old, new value, entry int32) error {
 func (c *comparer) members(old, new value, entry int32) error {
 	unchanged := int32(0)
 	for p := range jsontape.MatchMembers(old.tape, old.node, new.tape, new.node) {
-		at := place{parent: entry, old: none, new: none}
 		switch {
 		case p.New < 0:
 			o := old.at(p.Old)
-			c.add(Removed, o.span(), Span{}, o.keySpan(), at)
+			c.add(Removed, o.span(), Span{}, place{parent: entry, old: none, new: none, key: o.keySpan()})
 		case p.Old < 0:
 			n := new.at(p.New)
-			c.add(Added, Span{}, n.span(), n.keySpan(), at)
+			c.add(Added, Span{}, n.span(), place{parent: entry, old: none, new: none, key: n.keySpan()})
 		default:
 			before := len(c.entries)
-			if err := c.values(old.at(p.Old), new.at(p.New), at); err != nil {
+			n := new.at(p.New)
+			if err := c.values(old.at(p.Old), n, place{parent: entry, old: none, new: none, key: n.keySpan()}); err != nil {
 				return err
 			}
 			if len(c.entries) == before {
@@ -134,43 +135,75 @@ func (c *comparer) note(object value, entry int32) {
 // elements compares two arrays. Equal heads are walked in place; only what
 // follows the first difference is aligned.
 func (c *comparer) elements(old, new value, entry int32) error {
-	unchanged, head := int32(0), int32(0)
-	a, b := old.tape.First(old.node), new.tape.First(new.node)
+	a, b, head := skipHead(old, new)
+	unchanged := head
 	for a >= 0 && b >= 0 && old.tape.Hash(a) == new.tape.Hash(b) {
-		same, err := c.matched(old.at(a), new.at(b), place{entry, head, head})
+		before := len(c.entries)
+		if err := c.values(old.at(a), new.at(b), place{parent: entry, old: head, new: head}); err != nil {
+			return err
+		}
+		if len(c.entries) == before {
+			unchanged++
+		}
+		head++
+		a, b = old.tape.Next(a), new.tape.Next(b)
+	}
+	if a >= 0 || b >= 0 {
+		p := parsedPair{c: c}
+		var classes [2][]uint64
+		p.olds, classes[0] = rest(old, a)
+		p.news, classes[1] = rest(new, b)
+		arr := c.arrange(classes[0], classes[1])
+		same, err := c.arranged(p, &arr, entry, head)
 		if err != nil {
 			return err
 		}
 		unchanged += same
-		head++
-		a, b = old.tape.Next(a), new.tape.Next(b)
 	}
-	if a < 0 && b < 0 {
-		c.entries[entry].Unchanged = unchanged
-		return nil
-	}
-	removed, classesA := rest(old, a)
-	added, classesB := rest(new, b)
-	match := c.align(classesA, classesB)
-	same, err := c.aligned(removed, added, match, classesA, classesB, entry, head)
-	if err != nil {
-		return err
-	}
-	c.entries[entry].Unchanged = unchanged + same
+	c.entries[entry].Unchanged = unchanged
 	return nil
 }
 
-// matched compares two elements that belong together and gives 1 if there is
-// nothing to tell about them.
-func (c *comparer) matched(old, new value, at place) (int32, error) {
-	before := len(c.entries)
-	if err := c.values(old, new, at); err != nil {
-		return 0, err
+// skipHead gives the first elements of two arrays that may differ and how many
+// there are before them. Long runs of equal bytes hold equal elements, which
+// need not be visited one by one.
+func skipHead(old, new value) (a, b jsontape.Node, head int32) {
+	a, b = old.tape.First(old.node), new.tape.First(new.node)
+	if a < 0 || b < 0 {
+		return a, b, 0
 	}
-	if len(c.entries) == before {
-		return 1, nil
+	same := commonPrefix(old.raw(), new.raw())
+	if same <= max(startIn(old, a), startIn(new, b)) {
+		return a, b, 0
 	}
-	return 0, nil
+	a, b = elementBefore(old, same), elementBefore(new, same)
+	// The place where they part can be before an element in one of the two.
+	head = int32(min(old.tape.Index(a), new.tape.Index(b)))
+	for old.tape.Index(a) > int(head) {
+		a = elementBefore(old, startIn(old, a))
+	}
+	for new.tape.Index(b) > int(head) {
+		b = elementBefore(new, startIn(new, b))
+	}
+	return a, b, head
+}
+
+// elementBefore gives the last element of an array that starts less than n
+// bytes behind the array.
+func elementBefore(array value, n int) jsontape.Node {
+	start, _ := array.tape.Span(array.node)
+	e := array.tape.LastBefore(start + n)
+	for array.tape.Parent(e) != array.node {
+		e = array.tape.Parent(e)
+	}
+	return e
+}
+
+// startIn gives how far behind the array one of its elements starts.
+func startIn(array value, e jsontape.Node) int {
+	start, _ := array.tape.Span(array.node)
+	at, _ := array.tape.Span(e)
+	return at - start
 }
 
 // rest gives the elements from n on and their classes.
@@ -187,135 +220,17 @@ func rest(array value, n jsontape.Node) (elements []value, classes []uint64) {
 	return elements, classes
 }
 
-// aligned adds the entries of two aligned runs of elements, which start at head
-// in their arrays, and gives how many are unchanged.
-func (c *comparer) aligned(old, new []value, match []int32, classesA, classesB []uint64, entry, head int32) (unchanged int32, err error) {
-	from := moves(match, classesA, classesB)
-	i, j := 0, 0
-	for i < len(old) || j < len(new) {
-		endI, endJ := i, len(new)
-		for endI < len(old) && match[endI] == none {
-			endI++
-		}
-		if endI < len(old) {
-			endJ = int(match[endI])
-		}
-		if err := c.between(old, new, i, endI, j, endJ, from, entry, head); err != nil {
-			return 0, err
-		}
-		i, j = endI, endJ
-		if i < len(old) {
-			same, err := c.matched(old[i], new[j], place{entry, head + int32(i), head + int32(j)})
-			if err != nil {
-				return 0, err
-			}
-			unchanged += same
-			i, j = i+1, j+1
-		}
-	}
-	return unchanged, nil
+// parsedPair is two arrays that are on tapes.
+type parsedPair struct {
+	c          *comparer
+	olds, news []value
 }
 
-// moved tells which elements without a partner are at another place.
-type moved struct {
-	away []bool  // by position in the old run
-	from []int32 // by position in the new run: where it was, or none
-}
+func (p parsedPair) oldSpan(i int) Span       { return p.olds[i].span() }
+func (p parsedPair) newSpan(j int) Span       { return p.news[j].span() }
+func (p parsedPair) old(i int) (value, error) { return p.olds[i], nil }
+func (p parsedPair) new(j int) (value, error) { return p.news[j], nil }
 
-// moves pairs what is left on both sides by class, in order.
-func moves(match []int32, a, b []uint64) moved {
-	m := moved{away: make([]bool, len(a)), from: make([]int32, len(b))}
-	partnered := make([]bool, len(b))
-	left := make(map[uint64][]int32)
-	for i, j := range match {
-		if j != none {
-			partnered[j] = true
-			continue
-		}
-		left[a[i]] = append(left[a[i]], int32(i))
-	}
-	for j := range m.from {
-		m.from[j] = none
-		if at := left[b[j]]; !partnered[j] && len(at) > 0 {
-			m.from[j] = at[0]
-			m.away[at[0]] = true
-			left[b[j]] = at[1:]
-		}
-	}
-	return m
-}
-
-// between adds the entries of a gap: old[i:endI] and new[j:endJ] have no
-// partners.
-func (c *comparer) between(old, new []value, i, endI, j, endJ int, from moved, entry, head int32) error {
-	var removed, added []value
-	var removedAt, addedAt []int32
-	for ; i < endI; i++ {
-		if !from.away[i] {
-			removed, removedAt = append(removed, old[i]), append(removedAt, head+int32(i))
-		}
-	}
-	for k := j; k < endJ; k++ {
-		if from.from[k] == none {
-			added, addedAt = append(added, new[k]), append(addedAt, head+int32(k))
-		}
-	}
-	pairs, coarse := pairUp(removed, added)
-	c.coarse = c.coarse || coarse
-	r, a := 0, 0
-	remove := func(until int) {
-		for ; r < until; r++ {
-			c.add(Removed, removed[r].span(), Span{}, Span{}, place{entry, removedAt[r], none})
-		}
-	}
-	for ; j < endJ; j++ {
-		// What was removed comes before what was added in its place.
-		until := len(removed)
-		if len(pairs) > 0 {
-			until = int(pairs[0].a)
-		}
-		remove(until)
-		if i := from.from[j]; i != none {
-			if err := c.move(old[i], new[j], place{entry, head + i, head + int32(j)}); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(pairs) > 0 && int(pairs[0].b) == a {
-			if err := c.values(removed[r], added[a], place{entry, removedAt[r], addedAt[a]}); err != nil {
-				return err
-			}
-			pairs = pairs[1:]
-			r++
-		} else {
-			c.add(Added, Span{}, added[a].span(), Span{}, place{entry, none, addedAt[a]})
-		}
-		a++
-	}
-	remove(len(removed))
-	return nil
-}
-
-// move adds the entry of an element that is at another place, with what is
-// respelled in it below. Two elements whose class is the same by chance only
-// are no move.
-func (c *comparer) move(old, new value, at place) error {
-	if bytes.Equal(old.raw(), new.raw()) {
-		c.add(Moved, old.span(), new.span(), Span{}, at)
-		return nil
-	}
-	if !jsontape.Equal(old.tape, old.node, new.tape, new.node) {
-		c.add(Removed, old.span(), Span{}, Span{}, place{at.parent, at.old, none})
-		c.add(Added, Span{}, new.span(), Span{}, place{at.parent, none, at.new})
-		return nil
-	}
-	i := c.add(Moved, old.span(), new.span(), Span{}, at)
-	if isContainer(old.kind()) {
-		if err := c.inside(old, new, i); err != nil {
-			return err
-		}
-		c.entries[i].Unchanged = 0
-		c.close(i)
-	}
-	return nil
+func (p parsedPair) compare(i, j int, at place) error {
+	return p.c.values(p.olds[i], p.news[j], at)
 }

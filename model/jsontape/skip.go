@@ -51,6 +51,17 @@ func Skip(data []byte, off int) (end int, err error) {
 	return 0, unexpected(data, i, "a value")
 }
 
+// StringEnd gives the byte after the closing quote of the string whose opening
+// quote is at off, or -1 if it is not closed. Like [Skip], it does not look at
+// what is in the string.
+func StringEnd(data []byte, off int) int {
+	end := closingQuote(data, off+1)
+	if end >= len(data) {
+		return -1
+	}
+	return end + 1
+}
+
 // skipContainer gives the byte after the bracket that closes the container
 // whose first byte after the opening bracket is i.
 func skipContainer(data []byte, i int) (int, error) {

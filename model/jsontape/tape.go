@@ -158,6 +158,9 @@ func (t *Tape) Index(n Node) int {
 	return int(v.index)
 }
 
+// Position gives n's position among its siblings, from 0, in an object too.
+func (t *Tape) Position(n Node) int { return int(t.nodes[n].index) }
+
 // Unfinished reports whether the text was cut inside n, so that more of it may
 // follow. Only a tape of [Prefix] has such nodes.
 func (t *Tape) Unfinished(n Node) bool { return t.nodes[n].flags&unfinished != 0 }
@@ -190,11 +193,16 @@ func (t *Tape) KeySpan(n Node) (start, end int) {
 // NodeAt gives the innermost value whose bytes hold the byte at off, or -1. The
 // bytes of a key belong to the object.
 func (t *Tape) NodeAt(off int) Node {
-	n := Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) > off })) - 1
+	n := t.LastBefore(off + 1)
 	for n >= 0 && int(t.nodes[n].end) <= off {
 		n = t.nodes[n].parent
 	}
 	return n
+}
+
+// LastBefore gives the last value that starts before the byte at off, or -1.
+func (t *Tape) LastBefore(off int) Node {
+	return Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) >= off })) - 1
 }
 
 // keyBody gives what stands between the quotes of n's key, never nil if there

@@ -21,6 +21,7 @@ type State struct {
 	// Messages are the messages, each as compact JSON.
 	Messages [][]byte
 
+	turn   int
 	random *rand.Rand
 	made   int
 }
@@ -41,6 +42,7 @@ func New(size int, seed uint64) *State {
 func (s *State) Clone() *State {
 	return &State{
 		Messages: slices.Clone(s.Messages),
+		turn:     s.turn,
 		random:   rand.New(rand.NewPCG(uint64(len(s.Messages)), 47)),
 		made:     1_000_000,
 	}
@@ -49,14 +51,16 @@ func (s *State) Clone() *State {
 // JSON gives the state as compact JSON.
 func (s *State) JSON() []byte {
 	var b bytes.Buffer
-	b.WriteString(`{"session":{"id":"trip-planner","user":{"name":"Ada","locale":"fr-FR"}},"messages":[`)
+	b.WriteString(`{"session":{"id":"trip-planner","turn":`)
+	b.WriteString(strconv.Itoa(s.turn))
+	b.WriteString(`,"user":{"name":"Ada","locale":"fr-FR"}},"messages":[`)
 	for i, m := range s.Messages {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		b.Write(m)
 	}
-	fmt.Fprintf(&b, `],"cart":{"total":140.5,"currency":"EUR","items":[{"sku":"TGV-6607","qty":2},{"sku":"HTL-44","qty":1}]},"turn":42}`)
+	fmt.Fprintf(&b, `],"cart":{"total":140.5,"currency":"EUR","items":[{"sku":"TGV-6607","qty":2},{"sku":"HTL-44","qty":1}]},"cycles":%d}`, 3*s.turn)
 	return b.Bytes()
 }
 
@@ -64,6 +68,13 @@ func (s *State) JSON() []byte {
 func (s *State) Append() *State {
 	s.Messages = append(s.Messages, s.message())
 	return s
+}
+
+// Step does what a turn of an agent does: it appends a message, and counters
+// before and behind the messages go up.
+func (s *State) Step() *State {
+	s.turn++
+	return s.Append()
 }
 
 // DropFirst removes the first message, as a sliding window does.

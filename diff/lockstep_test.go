@@ -1,0 +1,108 @@
+package diff
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hindcast/model/jsontape"
+)
+
+// inStep compares in step whatever the size, with every choice of tapes, and
+// gives how often it did not have to give up. Each result has to be the one
+// that tapes give.
+func inStep(t failer, old, new []byte) (stayed int) {
+	t.Helper()
+	want := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+	for way, s := range ways(t, old, new) {
+		if way == "both tapes" {
+			continue
+		}
+		got, err := compareInStep(context.Background(), s[0], s[1], 1)
+		if errors.Is(err, errOutOfStep) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		stayed++
+		if picture(got) != picture(want) {
+			t.Fatalf("%s:\nold   %s\nnew   %s\nstep  %s\ntapes %s", way, old, new, picture(got), picture(want))
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s:\nold   %s\nnew   %s\n%+v\n%+v", way, old, new, got.Entries, want.Entries)
+		}
+	}
+	return stayed
+}
+
+func TestCompareInStep_isTheSameAsWithTapes(t *testing.T) {
+	stayed, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		v := container(t)
+		w := change(t, v)
+		stayed += inStep(t, text(v, plainSpelling{}), text(w, plainSpelling{}))
+		all += 3
+	})
+	t.Logf("%d of %d stayed in step", stayed, all)
+	if stayed < all/3 {
+		t.Errorf("only %d of %d comparisons stayed in step", stayed, all)
+	}
+}
+
+// FuzzCompare takes any two texts: nothing may panic, whichever way they are
+// compared the verdict is the same, and the patch leads to the second one.
+func FuzzCompare(f *testing.F) {
+	for _, p := range pictures {
+		f.Add([]byte(p.old), []byte(p.new))
+	}
+	f.Fuzz(func(t *testing.T, old, new []byte) {
+		got, err := compareInStep(context.Background(), Bytes(old), Bytes(new), 1)
+		for _, data := range [][]byte{old, new} {
+			if _, _, err := jsontape.ParseTolerant(data); err != nil {
+				return // what is wrong may be in bytes that both share
+			}
+		}
+		want := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+		for way, s := range ways(t, old, new) {
+			r, err := compareInStep(context.Background(), s[0], s[1], 1)
+			if err == nil && (r.Equal() != want.Equal() || r.Duplicates != want.Duplicates) {
+				t.Fatalf("%s: %q and %q: equal %v, tapes %v", way, old, new, r.Equal(), want.Equal())
+			}
+		}
+		for _, r := range []*Result{want, got} {
+			if r == got && err != nil {
+				continue
+			}
+			checkFuzzedPatch(t, r, old, new)
+		}
+	})
+}
+
+// checkFuzzedPatch is checkPatch where json-patch is able to follow.
+func checkFuzzedPatch(t *testing.T, r *Result, old, new []byte) {
+	t.Helper()
+	a, err := jsontape.Parse(old)
+	if err != nil {
+		return
+	}
+	b, err := jsontape.Parse(new)
+	if err != nil || !isContainer(a.Kind(0)) || !isContainer(b.Kind(0)) || !cleanKeys(a) || !cleanKeys(b) {
+		return
+	}
+	checkPatch(t, r, a.Raw(0), new)
+}
+
+// cleanKeys: json-patch decodes the root whatever the patch is, and replaces
+// what is no valid Unicode in its keys.
+func cleanKeys(t *jsontape.Tape) bool {
+	for n := range jsontape.Node(t.Len()) {
+		if !t.CleanKey(n) {
+			return false
+		}
+	}
+	return true
+}
