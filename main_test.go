@@ -49,7 +49,7 @@ func program(tb testing.TB) string {
 		if shared.dir, shared.err = os.MkdirTemp("", "hindcast-test-"); shared.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", shared.dir, ".").CombinedOutput()
+		out, err := exec.Command("go", "build", "-buildvcs=false", "-o", shared.dir, ".").CombinedOutput()
 		if err != nil {
 			shared.err = fmt.Errorf("go build: %w: %s", err, out)
 		}

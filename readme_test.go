@@ -142,7 +142,7 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 	table.WriteString("| command | what it does |\n|---|---|\n| `hindcast [STORE]` | open the screen |\n")
 	for line := range strings.Lines(shell(t, dir, "hindcast __complete '' 2>/dev/null")) {
 		name, short, isCommand := strings.Cut(strings.TrimSpace(line), "\t")
-		if !isCommand || name == "help" {
+		if !isCommand || name == "help" || name == "completion" {
 			continue
 		}
 		use := usageLine.FindStringSubmatch(shell(t, dir, "hindcast "+name+" --help"))

@@ -127,7 +127,7 @@ A store that is called like a command is opened as ./NAME.`,
 	root.AddCommand(
 		a.sessions(), a.log(), a.show(), a.diff(), a.checkpoint(),
 		a.restore(), a.fork(), a.undo(), a.redo(), a.journal(),
-		a.doctor(), a.export(), a.import_(), a.demo(),
+		a.doctor(), a.export(), a.importing(), a.demo(),
 	)
 	return root
 }

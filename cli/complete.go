@@ -101,7 +101,7 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 			continue
 		}
 		seen[name] = true
-		words = append(words, fmt.Sprintf("%s\t#%d turn %d, %s %s", name, h.Index, h.TurnIndex, printable.String(h.EventText()), printable.String(h.Title)))
+		words = append(words, fmt.Sprintf("%s\t#%d turn %d, %s %s", name, h.Index, h.TurnIndex, clip(h.EventText(), maxEvent), clip(h.Title, maxTitle)))
 	}
 	return words
 }

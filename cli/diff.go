@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -96,11 +95,11 @@ func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, err
 			return nil, err
 		}
 	}
-	new, err := from.State(ctx, s.new.Ref())
+	state, err := from.State(ctx, s.new.Ref())
 	if err != nil {
 		return nil, err
 	}
-	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new))
+	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
 	if err != nil {
 		return nil, fmt.Errorf("diff: compare the states of %s: %w", s.title(), err)
 	}
@@ -209,14 +208,13 @@ func brief(value []byte) string {
 	return cut(value)
 }
 
-// cut gives a text on one line, with its size where it is cut. It looks at no
-// more of the text than it shows.
+// cut gives a text on one line, with its size where it is cut.
 func cut[T ~string | ~[]byte](text T) string {
-	head := []rune(string(printable.Append(nil, text[:min(len(text), utf8.UTFMax*briefRunes)])))
-	if len(head) <= briefRunes && len(text) <= utf8.UTFMax*briefRunes {
-		return string(head)
+	line := clip(text, briefRunes)
+	if strings.HasSuffix(line, "…") {
+		line += " " + string(conversation.AppendSize(nil, int64(len(text))))
 	}
-	return string(head[:min(len(head), briefRunes)]) + "… " + string(conversation.AppendSize(nil, int64(len(text))))
+	return line
 }
 
 // replaced shows how one value became another: in long texts, the words that

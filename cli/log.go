@@ -183,8 +183,11 @@ func nodesBefore(t *model.Timeline, row int) int {
 // logColumns are the widths of the columns behind the drawing.
 type logColumns struct{ index, turn, event int }
 
-// maxEvent bounds the column of the event, which may have any name.
-const maxEvent = 24
+// An event may have any name, and a title any length.
+const (
+	maxEvent = 24
+	maxTitle = 200
+)
 
 func columns(t *model.Timeline, from int) logColumns {
 	var c logColumns
@@ -196,14 +199,14 @@ func columns(t *model.Timeline, from int) logColumns {
 		h := t.Header(r.Node)
 		c.index = max(c.index, len(strconv.Itoa(h.Index)))
 		c.turn = max(c.turn, len(strconv.Itoa(h.TurnIndex)))
-		c.event = max(c.event, min(maxEvent, utf8.RuneCountInString(printable.String(h.EventText()))))
+		c.event = max(c.event, utf8.RuneCountInString(clip(h.EventText(), maxEvent)))
 	}
 	return c
 }
 
 func (c logColumns) line(h *model.Header) string {
 	return fmt.Sprintf(" %*s  turn %-*d  %-*s  %-*s  %s  %s", c.index+1, "#"+strconv.Itoa(h.Index), c.turn, h.TurnIndex,
-		c.event, printable.String(h.EventText()), idDigits, shortID(h.ID), moment(h.CreatedAt), title(h))
+		c.event, clip(h.EventText(), maxEvent), idDigits, shortID(h.ID), moment(h.CreatedAt), title(h))
 }
 
 // title gives the header's title, with what is wrong or special about the
@@ -215,7 +218,7 @@ func title(h *model.Header) string {
 			words = append(words, "["+m.word+"]")
 		}
 	}
-	return strings.Join(append(words, printable.String(h.Title)), " ")
+	return strings.Join(append(words, clip(h.Title, maxTitle)), " ")
 }
 
 var marks = []struct {

@@ -22,11 +22,17 @@ func moment(t time.Time) string {
 const idDigits = 8
 
 // shortID gives the beginning of an id, safe to print.
-func shortID(id string) string {
-	if runes := []rune(id); len(runes) > idDigits {
-		id = string(runes[:idDigits])
+func shortID(id string) string { return strings.TrimSuffix(clip(id, idDigits), "…") }
+
+// clip gives the first runes of a text on one line, safe to print, with … where
+// it is cut. It looks at no more of the text than it gives.
+func clip[T ~string | ~[]byte](text T, most int) string {
+	head := text[:min(len(text), utf8.UTFMax*most)]
+	line := []rune(string(printable.Append(nil, head)))
+	if len(line) <= most && len(head) == len(text) {
+		return string(line)
 	}
-	return printable.String(id)
+	return string(line[:min(len(line), most)]) + "…"
 }
 
 // count gives a number of things in words: "1 fault", "2 faults".

@@ -67,8 +67,8 @@ func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
 	return nil
 }
 
-// import_ is `hindcast import`.
-func (a *App) import_() *cobra.Command {
+// importing is `hindcast import`.
+func (a *App) importing() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE STORE",
 		Short: "read portable JSON lines into a native store",

@@ -109,7 +109,7 @@ func (a *App) takeBack(op model.Op, short string, plan func(store.Undoer, contex
 
 // change carries out one write. plan is only called on a store that has the
 // capability of op.
-func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, op model.Op, plan func(store.Store) (model.Plan, error)) error {
+func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, op model.Op, plan func(store.Store) (model.Plan, error)) (err error) {
 	if agreed.dryRun && agreed.yes {
 		return usagef("--dry-run writes nothing and --yes goes ahead: give one of them")
 	}
@@ -117,7 +117,7 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if reason := store.Reason(s, op); reason != "" {
 		return &model.UnsupportedError{Op: op, Reason: reason}
 	}
@@ -125,16 +125,18 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 	if err != nil {
 		return err
 	}
-	if agreed.dryRun && p.json {
-		return p.document(todo)
-	}
-	if !p.json {
+	switch {
+	case !p.json:
 		p.plan(&todo)
+	case agreed.dryRun:
+		return p.document(todo)
+	case !agreed.yes:
+		// The answer is the receipt; who is asked still sees the plan.
+		aside := &printer{Writer: bufio.NewWriter(a.Err)}
+		aside.plan(&todo)
+		err = aside.Flush()
 	}
-	if agreed.dryRun {
-		return nil
-	}
-	if err := p.Flush(); err != nil {
+	if err = errors.Join(err, p.Flush()); err != nil || agreed.dryRun {
 		return err
 	}
 	if !agreed.yes {
