@@ -42,20 +42,41 @@ func (q Query) Empty() bool { return len(q.lower) == 0 }
 // In reports whether the query is in text. Most queries are ASCII, for which
 // it allocates nothing.
 func (q Query) In(text []byte) bool {
-	switch {
-	case q.Empty():
-		return false
-	case !q.ascii:
-		return bytes.Contains(bytes.ToLower(text), q.lower)
+	if !q.ascii {
+		return !q.Empty() && bytes.Contains(bytes.ToLower(text), q.lower)
 	}
+	return q.find(text) >= 0
+}
+
+// InString reports whether the query is in a text.
+func (q Query) InString(text string) bool { return q.In([]byte(text)) }
+
+// Index gives where in text the query is for the first time, from start up to
+// end, for whoever wants to show it; -1 where it is not, or where upper and
+// lower case are not equally long.
+func (q Query) Index(text string) (start, end int) {
+	start = -1
+	switch {
+	case q.ascii:
+		start = q.find([]byte(text))
+	case !q.Empty():
+		if lower := strings.ToLower(text); len(lower) == len(text) {
+			start = strings.Index(lower, string(q.lower))
+		}
+	}
+	return start, start + len(q.lower)
+}
+
+// find gives where an ASCII query is in text, or -1.
+func (q Query) find(text []byte) int {
 	lower, upper := index(text, 0, q.lower[0]), index(text, 0, q.upper)
 	for {
 		i := min(lower, upper)
 		switch {
 		case len(text)-i < len(q.lower):
-			return false
+			return -1
 		case sameFold(text[i:i+len(q.lower)], q.lower):
-			return true
+			return i
 		case i == lower:
 			lower = index(text, i+1, q.lower[0])
 		}
@@ -72,9 +93,6 @@ func index(text []byte, from int, c byte) int {
 	}
 	return len(text)
 }
-
-// InString reports whether the query is in a text.
-func (q Query) InString(text string) bool { return q.In([]byte(text)) }
 
 // sameFold reports whether text is lower but for the case of ASCII letters.
 func sameFold(text, lower []byte) bool {

@@ -29,6 +29,11 @@ func TestQuery_ignoresCase(t *testing.T) {
 		if got := New(tc.query).InString(tc.text); got != tc.want {
 			t.Errorf("%q in %q is %v", tc.query, tc.text, got)
 		}
+		if start, end := New(tc.query).Index(tc.text); start >= 0 != tc.want {
+			t.Errorf("%q in %q is at %d", tc.query, tc.text, start)
+		} else if tc.want && !strings.EqualFold(tc.text[start:end], tc.query) {
+			t.Errorf("%q in %q is %q", tc.query, tc.text, tc.text[start:end])
+		}
 	}
 }
 

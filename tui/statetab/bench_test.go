@@ -2,19 +2,12 @@ package statetab
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"hindcast/keymap"
 )
-
-func contextCancelled(t *testing.T) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx, cancel
-}
 
 // large gives a state of about n MB, with some 46 bytes for each value as the
 // states of agents have.
@@ -58,7 +51,7 @@ func BenchmarkPrepare(b *testing.B) {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				prepare(b, data)
+				prepare(data)
 			}
 		})
 	}
@@ -91,14 +84,14 @@ func BenchmarkKeys(b *testing.B) {
 
 func each(b *testing.B, run func(*testing.B, *Pane)) {
 	for _, mb := range sizes {
-		p := show(prepare(b, large(mb)), 200, 50)
+		p := show(prepare(large(mb)), 200, 50)
 		do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.PageDown)
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) { run(b, p) })
 	}
 }
 
 func BenchmarkFind(b *testing.B) {
-	c := prepare(b, large(10))
+	c := prepare(large(10))
 	b.SetBytes(int64(c.size))
 	for b.Loop() {
 		if _, err := Find(b.Context(), c, "not there"); err != nil {

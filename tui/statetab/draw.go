@@ -88,12 +88,7 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 // drawLine draws a line of a string that is opened.
 func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
 	r.Fill(tokens.Text, p.indent(at.node)+1)
-	style := tokens.String
-	line := p.opened[at.node][at.line-1]
-	if p.matches.query.InString(line) {
-		style = tokens.Match
-	}
-	r.Put(style, line)
+	value.Text(r, tokens.String, tokens.Match, p.opened[at.node][at.line-1], p.matches.query)
 }
 
 // matched gives tokens in which a value stands out as found.

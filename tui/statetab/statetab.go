@@ -10,7 +10,6 @@ package statetab
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,28 +45,22 @@ func Preview(data []byte) *Content {
 	return &Content{tape: jsontape.Prefix(data, previewSize), size: len(data)}
 }
 
-// Prepare reads a whole state, about a second for a GB, so it belongs in a
-// command. A text that is no JSON is shown up to where it goes wrong. The error
-// is the context's. The caller may not write to data any more.
-func Prepare(ctx context.Context, data []byte) (*Content, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c := &Content{whole: true, size: len(data)}
-	tape, warnings, err := jsontape.ParseTolerant(data)
+// Prepare reads a whole state: what jsontape.ParseTolerant gave for data. A text
+// that is no JSON shows up to where it goes wrong, and is read once more for
+// that, so this belongs in a command. The caller may not write to data any more.
+func Prepare(data []byte, tape *jsontape.Tape, warnings []jsontape.Warning, err error) *Content {
+	c := &Content{tape: tape, whole: true, size: len(data)}
 	if err != nil {
-		c.err = err
-		tape = jsontape.Prefix(data, len(data))
+		c.err, c.tape = err, jsontape.Prefix(data, len(data))
 		var syntax *jsontape.SyntaxError
 		if errors.As(err, &syntax) {
-			tape = jsontape.Prefix(data, int(syntax.Offset))
+			c.tape = jsontape.Prefix(data, int(syntax.Offset))
 			line, column := jsontape.Position(data, syntax.Offset)
 			c.err = fmt.Errorf("not JSON from line %d, column %d: %w", line, column, err)
 		}
 	}
-	c.tape = tape
 	c.note(warnings)
-	return c, ctx.Err()
+	return c
 }
 
 func (c *Content) note(warnings []jsontape.Warning) {

@@ -11,6 +11,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
+	"hindcast/tui/match"
 	"hindcast/tui/theme"
 )
 
@@ -87,7 +88,7 @@ func closeOne(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.No
 func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	switch t.Kind(n) {
 	case jsontape.String:
-		text(r, tokens, t, n)
+		quoted(r, tokens, t, n)
 	case jsontape.Number:
 		style := tokens.Number
 		if !t.Standard(n) {
@@ -101,9 +102,9 @@ func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 	}
 }
 
-// text draws a string in quotes. Where a large one is cut, its size takes the
+// quoted draws a string in quotes. Where a large one is cut, its size takes the
 // last cells.
-func text(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
+func quoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	var buf [512]byte
 	out := beginning(append(buf[:0], '"'), t, n, r.Room())
 	if len(out) <= r.Room()*perCell && !t.Unfinished(n) {
@@ -130,6 +131,21 @@ func beginning(dst []byte, t *jsontape.Tape, n jsontape.Node, room int) []byte {
 		}
 	}
 	return dst
+}
+
+// Text draws a line of text in a style, and what a query finds in it in
+// another.
+func Text(r *cell.Row, style, found theme.Style, line string, q match.Query) {
+	for r.Room() > 0 {
+		start, end := q.Index(line)
+		if start < 0 {
+			break
+		}
+		r.Put(style, line[:start])
+		r.Put(found, line[start:end])
+		line = line[end:]
+	}
+	r.Put(style, line)
 }
 
 // maxKey bounds the cells of a key, so that a value stays in sight beside it.
