@@ -170,7 +170,7 @@ func TestTerminal_commandsAskItNothing(t *testing.T) {
 			t.Errorf("hindcast %q wrote %q", args, out)
 		}
 	}
-	term := on(t, 100, 30, dir, []string{"NO_COLOR=1"}, "log", "hindcast-demo.db")
+	term := on(t, 100, 30, dir, []string{"NO_COLOR=1"}, "log", "hindcast-demo.db", "trip-planner")
 	term.end(t)
 	if out := term.written(); strings.Contains(out, "\x1b") || !strings.Contains(out, "trip-planner") {
 		t.Errorf("without colour, hindcast log wrote %q", out)

@@ -326,6 +326,20 @@ func TestRestore_asksFirst(t *testing.T) {
 	}
 }
 
+// With --json the answer is the receipt alone; whoever is asked sees the plan.
+func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
+	s := start(t, demo.Rows())
+	s.In, s.InTerminal = strings.NewReader("y\n"), true
+	code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5", "--json")
+	if code != 0 || !strings.HasPrefix(err, "plan: restore trip-planner to #5\n") || !strings.HasSuffix(err, "restore now? [y/N] ") {
+		t.Errorf("exit %d, %q", code, err)
+	}
+	var receipt model.Receipt
+	if e := json.Unmarshal([]byte(out), &receipt); e != nil || receipt.HeadIndex != 5 {
+		t.Errorf("answered %s", out)
+	}
+}
+
 func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
 	s := start(t, demo.Rows())
 	s.InTerminal = true
