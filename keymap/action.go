@@ -38,6 +38,8 @@ const (
 	UnfoldAll
 	NextChange
 	PrevChange
+	NextMessage
+	PrevMessage
 	MoreContext
 	LessContext
 	Wrap
@@ -134,6 +136,8 @@ var actionTable = [actions]struct {
 	UnfoldAll:      {"unfold-all", "unfold all", looking, nil},
 	NextChange:     {"next-change", "next change", looking, nil},
 	PrevChange:     {"previous-change", "previous change", looking, nil},
+	NextMessage:    {"next-message", "next message", looking, nil},
+	PrevMessage:    {"previous-message", "previous message", looking, nil},
 	MoreContext:    {"more-context", "more context", looking, nil},
 	LessContext:    {"less-context", "less context", looking, nil},
 	Wrap:           {"wrap", "wrap lines", looking, nil},
@@ -303,6 +307,9 @@ var bindings = []struct {
 	{Diff, PrevChange, []string{"("}},
 	{Diff, MoreContext, []string{"+"}},
 	{Diff, LessContext, []string{"-"}},
+
+	{Messages, NextMessage, []string{")"}},
+	{Messages, PrevMessage, []string{"("}},
 
 	{Overlay, Accept, []string{"enter"}},
 	{Overlay, Undo, []string{"u"}},
