@@ -43,6 +43,7 @@ type Model struct {
 	lacks  keymap.Context // what the store cannot do, and why
 	tasks  [taskKinds]task
 	crash  *PanicError
+	leave  func() // ends the program from outside of an update
 
 	place    place
 	trouble  *sheet.Sheet // why the screen is nowhere
@@ -122,6 +123,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		sessions: picker.New(o.Theme, o.Now),
 		timeline: timeline.New(o.Theme, o.Zone),
 		dirty:    true,
+		leave:    func() {},
 	}
 	m.lacks = keymap.Context{
 		Restore: store.Reason(o.Store, model.OpRestore),

@@ -115,7 +115,9 @@ func Run(ctx context.Context, o Options) error {
 	if o.Input != nil {
 		options = append(options, tea.WithInput(o.Input))
 	}
-	_, err = tea.NewProgram(m, options...).Run()
+	program := tea.NewProgram(m, options...)
+	m.leave = program.Quit
+	_, err = program.Run()
 	switch {
 	case m.crash != nil:
 		return m.crash

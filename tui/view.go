@@ -24,8 +24,9 @@ func (m *Model) View() (frame string) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			// View cannot end the program; the next update does.
+			// View cannot give a command, and Send waits for whoever called View.
 			m.crash, frame = newPanicError(value), m.frame
+			go m.leave()
 		}
 	}()
 	m.dirty = false
@@ -84,8 +85,9 @@ func (m *Model) appendTooSmall(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &m.styles.Glyphs, m.layout.w)
 	if y == (m.layout.h-1)/2 {
 		text := fmt.Sprintf("Hindcast needs %d×%d cells, here are %d×%d", leastWidth, leastHeight, m.layout.w, m.layout.h)
-		r.Fill(m.styles.Text, (m.layout.w-cell.Width(text))/2)
-		r.Put(m.styles.Text, text)
+		width := min(cell.Width(text), m.layout.w-1) // Bubble Tea may clear the last cell
+		r.Fill(m.styles.Text, (m.layout.w-width)/2)
+		r.Column(m.styles.Text, text, width)
 	}
 	return r.End(m.styles.Text)
 }

@@ -142,6 +142,8 @@ func (p *Pane) gutter(r *cell.Row, st theme.Style, i int) {
 func (p *Pane) note(r *cell.Row, kind model.RowKind, i int) {
 	below := p.t.Row(i + 1).At
 	switch {
+	case kind == model.RowBreak && p.c.More:
+		r.Put(p.styles.Muted, "earlier snapshots are being read")
 	case kind == model.RowBranch && !p.t.OnPath(below):
 		r.Fill(p.styles.Text, 2)
 		r.Put(p.styles.Muted, p.t.Reason(below).Text(p.hour))

@@ -1,0 +1,209 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/model"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+	"hindcast/tui/timeline"
+)
+
+// demoModel gives a model over the demo's sessions.
+func demoModel(t testing.TB) *Model {
+	t.Helper()
+	s := memory.New()
+	if _, err := s.Import(t.Context(), demo.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(t.Context(), Options{Store: s, Session: demo.Trip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestModel_panicInAnUpdateEndsTheProgram(t *testing.T) {
+	m := demoModel(t)
+	m.tabs = nil // a fault of the program's own
+	m.place = inSession
+	_, cmd := m.Update(tea.KeyMsg{Type: tea.KeyTab})
+	if cmd == nil || m.crash == nil {
+		t.Fatalf("crash %v", m.crash)
+	}
+	if _, quits := cmd().(tea.QuitMsg); !quits {
+		t.Error("the program goes on")
+	}
+}
+
+// A fact that comes too late changes nothing, whatever it is about.
+func TestModel_dropsStaleFacts(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Init()
+	before := m.View()
+	late := errors.New("too late")
+	for _, fact := range []tea.Msg{
+		sessionsListedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
+		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
+		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
+	} {
+		if _, cmd := m.Update(fact); cmd != nil {
+			t.Errorf("%T leads on", fact)
+		}
+		if m.dirty || m.View() != before {
+			t.Errorf("%T changed the screen", fact)
+		}
+	}
+}
+
+func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	m.View()
+	if n := testing.AllocsPerRun(100, func() {
+		m.Update(struct{}{})
+		m.View()
+	}); n != 0 {
+		t.Errorf("%v allocations for nothing", n)
+	}
+}
+
+// states over a store that counts how often it is read.
+type counting struct {
+	*memory.Store
+	reads map[string]int
+	fail  error
+}
+
+func (c *counting) State(_ context.Context, ref model.Ref) ([]byte, error) {
+	c.reads[ref.ID]++
+	if c.fail != nil {
+		return nil, c.fail
+	}
+	return make([]byte, 100), nil
+}
+
+func TestStates_keepsWithinItsBudget(t *testing.T) {
+	s := &counting{Store: memory.New(), reads: map[string]int{}}
+	c := newStates(s, 600) // three states, each with a tape as large
+	for _, id := range []string{"a", "b", "c", "a", "d", "a", "c", "b"} {
+		if _, err := c.get(t.Context(), model.Ref{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// d pushes b out, which was asked for longest ago; b then pushes d out.
+	if want := map[string]int{"a": 1, "b": 2, "c": 1, "d": 1}; !reflect.DeepEqual(s.reads, want) {
+		t.Errorf("reads %v, want %v", s.reads, want)
+	}
+	if c.used > 600 || len(c.byRef) != 3 || c.order.Len() != 3 {
+		t.Errorf("%d bytes used by %d states", c.used, len(c.byRef))
+	}
+	c.forget()
+	if c.used != 0 || c.order.Len() != 0 {
+		t.Errorf("%d bytes used after forgetting", c.used)
+	}
+}
+
+func TestStates_errorsAreNotKept(t *testing.T) {
+	s := &counting{Store: memory.New(), reads: map[string]int{}, fail: errors.New("unreadable")}
+	c := newStates(s, 600)
+	if _, err := c.get(t.Context(), model.Ref{ID: "a"}); !errors.Is(err, s.fail) {
+		t.Errorf("error %v", err)
+	}
+	s.fail = nil
+	if st, err := c.get(t.Context(), model.Ref{ID: "a"}); err != nil || len(st.data) != 100 {
+		t.Errorf("error %v", err)
+	}
+	if c.used != 200 {
+		t.Errorf("%d bytes used", c.used)
+	}
+}
+
+// slow is a store whose states come when the test says so.
+type slow struct {
+	*memory.Store
+	asked, answer chan struct{}
+}
+
+func (s *slow) State(ctx context.Context, _ model.Ref) ([]byte, error) {
+	s.asked <- struct{}{}
+	select {
+	case <-s.answer:
+		return []byte("{}"), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Who waits for a state that somebody else gave up reads it himself.
+func TestStates_cancellingOneDoesNotCancelTheOthers(t *testing.T) {
+	s := &slow{memory.New(), make(chan struct{}), make(chan struct{})}
+	c := newStates(s, 600)
+	first, giveUp := context.WithCancel(t.Context())
+	results := make(chan error)
+	get := func(ctx context.Context) {
+		_, err := c.get(ctx, model.Ref{ID: "a"})
+		results <- err
+	}
+	go get(first)
+	<-s.asked
+	go get(t.Context())
+	giveUp()
+	if err := <-results; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first got %v", err)
+	}
+	<-s.asked
+	s.answer <- struct{}{}
+	if err := <-results; err != nil {
+		t.Errorf("the second got %v", err)
+	}
+}
+
+// BenchmarkFrame is a key and the frame that it leads to, on 200x50 cells.
+func BenchmarkFrame(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			m := demoModel(b)
+			m.Init()
+			m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+			m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
+			keys := []tea.KeyMsg{{Type: tea.KeyRunes, Runes: []rune{'k'}}, {Type: tea.KeyCtrlU}, {Type: tea.KeyRunes, Runes: []rune{'j'}}}
+			i, bytes := 0, 0
+			for b.Loop() {
+				m.Update(keys[i%len(keys)])
+				bytes += len(m.View())
+				i++
+			}
+			b.ReportMetric(float64(bytes)/float64(b.N), "bytes/frame")
+		})
+	}
+}
+
+// long gives the content of a session of n snapshots with a branch every fifty.
+func long(n int) *timeline.Content {
+	headers := make([]model.Header, n)
+	tip := 0
+	for i := range headers {
+		h := &headers[i]
+		*h = model.Header{
+			ID: fmt.Sprintf("%064x", i), SessionID: demo.Trip, Index: i, TurnIndex: i / 3,
+			Visit: int64(i + 1), ParentVisit: int64(tip), Title: "Booked the 09:40 to Lyon, and a room for two nights.",
+			CreatedAt: time.Unix(int64(1e9+i), 0), Event: model.SnapshotEvent(i % 3),
+		}
+		if i%50 == 49 && i < n-1 {
+			h.Orphaned = true
+		} else {
+			tip = i + 1
+		}
+	}
+	headers[n-1].Head = true
+	return timeline.Prepare(headers)
+}
