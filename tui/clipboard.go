@@ -16,11 +16,12 @@ import (
 // tmux and xterm take. A longer one would be cut or dropped in silence.
 const longestCopy = 74_994
 
-// copier is a tab in which something is selected that can be copied.
+// copier is a tab with a cursor on a value that can be copied.
 type copier interface {
-	// Value gives the JSON text of the value under the cursor and its JSON
-	// Pointer; ok is false where there is none.
-	Value() (text []byte, pointer string, ok bool)
+	// Value gives the value, nil where there is none.
+	Value() []byte
+	// Path gives its JSON Pointer.
+	Path() string
 }
 
 // resumer is a tab that knows the payload that resumes from what it shows.
@@ -31,28 +32,27 @@ func (m *Model) askYank() {
 	items := []dialog.Item{{Action: keymap.YankID, Text: m.subject().header.ID}}
 	value := dialog.Item{Action: keymap.YankValue, Disabled: "no value is selected"}
 	path := dialog.Item{Action: keymap.YankPath, Disabled: "no value is selected"}
-	if text, pointer, ok := m.selectedValue(); ok {
+	if c := m.selected(); c != nil {
 		value.Disabled, path.Disabled = "", ""
-		value.Text = string(conversation.AppendSize(nil, int64(len(text))))
-		path.Text = pointer
-		if pointer == "" {
+		value.Text, path.Text = sizeOf(c.Value()), c.Path()
+		if path.Text == "" {
 			path.Text = "the whole state"
 		}
 	}
 	resume := dialog.Item{Action: keymap.YankResume, Disabled: "open the checkpoint tab: none is known here"}
 	if payload := m.payload(); payload != nil {
-		resume.Disabled, resume.Text = "", string(conversation.AppendSize(nil, int64(len(payload))))
+		resume.Disabled, resume.Text = "", sizeOf(payload)
 	}
 	m.open(dialog.NewMenu(m.styles, m.keys, "Copy", append(items, value, path, resume)))
 }
 
-// selectedValue gives the JSON value that is selected in the tab.
-func (m *Model) selectedValue() (text []byte, pointer string, ok bool) {
+// selected gives the tab in which a value is selected, or nil.
+func (m *Model) selected() copier {
 	t := m.tabs[m.current]
-	if c, is := t.pane.(copier); is && t.content != nil {
-		return c.Value()
+	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
+		return c
 	}
-	return nil, "", false
+	return nil
 }
 
 // payload gives the resume payload of the snapshot under the cursor, or nil
@@ -79,18 +79,19 @@ func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
 		return m.copyText("the id", m.subject().header.ID)
 	case keymap.YankValue:
 		m.close()
-		text, _, _ := m.selectedValue()
-		return m.copyText("the value", string(text))
+		return m.copyText("the value", string(m.selected().Value()))
 	case keymap.YankPath:
 		m.close()
-		_, pointer, _ := m.selectedValue()
-		return m.copyText("the path", pointer)
+		return m.copyText("the path", m.selected().Path())
 	case keymap.YankResume:
 		m.close()
 		return m.copyText("the resume payload", string(m.payload()))
 	}
 	return nil
 }
+
+// sizeOf gives the length of data for people.
+func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int64(len(data)))) }
 
 // copyText sends a text to the terminal's clipboard by OSC 52. It is only ever
 // called for a key that says so.
@@ -108,7 +109,7 @@ func (m *Model) copyText(what, text string) tea.Cmd {
 		encoded := seq.String()
 		if len(encoded) > longestCopy {
 			return copiedMsg{what, fmt.Errorf("%s is too long for a terminal's clipboard: %s, of at most %s",
-				what, conversation.AppendSize(nil, int64(len(text))), conversation.AppendSize(nil, longestCopy*3/4))}
+				what, sizeOf([]byte(text)), conversation.AppendSize(nil, longestCopy*3/4))}
 		}
 		// One write, so that it cannot fall into the middle of a frame.
 		_, err := out.Write([]byte(encoded))

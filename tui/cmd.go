@@ -230,15 +230,32 @@ func (m *Model) follow() tea.Cmd {
 	}
 	after := m.o.After
 	return m.start(preparing, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		fact := preparedMsg{gen: gen, tab: tab, subject: s}
 		if wait > 0 {
 			select {
 			case <-after(wait):
 			case <-ctx.Done():
-				return preparedMsg{gen: gen, err: ctx.Err()}
+				return fact
 			}
 		}
-		content, err := t.prepare(ctx, s)
-		return preparedMsg{gen, tab, s, content, err}
+		if t.preview != nil {
+			fact.content, fact.err = t.preview(ctx, s)
+			if fact.content != nil || fact.err != nil {
+				fact.part = fact.err == nil
+				return fact
+			}
+		}
+		fact.content, fact.err = t.prepare(ctx, s)
+		return fact
+	})
+}
+
+// prepareRest has a tab prepare the whole of what it shows a part of.
+func (m *Model) prepareRest(part preparedMsg) tea.Cmd {
+	t := m.tabs[part.tab]
+	return m.start(preparing, fmt.Sprintf("reading #%d", part.subject.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		content, err := t.prepare(ctx, part.subject)
+		return preparedMsg{gen: gen, tab: part.tab, subject: part.subject, content: content, err: err}
 	})
 }
 
@@ -256,6 +273,10 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 		m.fail(msg.err)
 	}
 	t.set(t.content)
+	if msg.part {
+		t.shows = subjectKey{} // not all of it yet
+		return m.prepareRest(msg)
+	}
 	return m.fetchNeighbours()
 }
 

@@ -52,8 +52,10 @@ type faultsFoundMsg struct {
 // fetchedMsg: the states that may be wanted next were read.
 type fetchedMsg struct{ gen uint64 }
 
-// preparedMsg: what a tab shows of a subject was worked out.
+// preparedMsg: what a tab shows of a subject was worked out; or, if part is set,
+// what of it can be shown at once.
 type preparedMsg struct {
+	part    bool
 	gen     uint64
 	tab     int
 	subject subject

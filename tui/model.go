@@ -221,6 +221,15 @@ func (m *Model) focusOn(at focus) {
 	} else {
 		m.timeline.Blur()
 	}
+	for _, t := range m.tabs {
+		if f, ok := t.pane.(focuser); ok {
+			if at == onTab {
+				f.Focus()
+			} else {
+				f.Blur()
+			}
+		}
+	}
 	m.resized(m.layout.w, m.layout.h)
 }
 

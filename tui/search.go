@@ -33,7 +33,7 @@ func (m *Model) askSearch() {
 	label := "search the timeline: "
 	if m.focus == onTab {
 		t := m.tabs[m.current]
-		if t.search == nil {
+		if t.find == nil {
 			m.say("there is nothing to search in " + t.pane.Title())
 			return
 		}
@@ -79,11 +79,11 @@ func (m *Model) find(text string) tea.Cmd {
 	if m.focus == onTab {
 		t := m.tabs[m.current]
 		content := t.content
-		if t.search == nil || content == nil {
+		if t.find == nil || content == nil {
 			m.say("there is nothing to search in " + t.pane.Title())
 			return nil
 		}
-		look = func(ctx context.Context) (any, error) { return t.search.find(ctx, content, text) }
+		look = func(ctx context.Context) (any, error) { return t.find(ctx, content, text) }
 	}
 	at := m.searching()
 	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
@@ -121,7 +121,7 @@ func (m *Model) found(msg foundMsg) tea.Cmd {
 	if msg.at.focus == onTimeline {
 		m.timeline.SetMatches(msg.matches.(timeline.Matches))
 	} else {
-		m.tabs[msg.at.tab].search.show(msg.matches)
+		m.tabs[msg.at.tab].show(msg.matches)
 	}
 	return tea.Batch(m.step(0), m.follow())
 }
@@ -139,7 +139,7 @@ func (m *Model) searchOn(n int) tea.Cmd {
 func (m *Model) step(n int) tea.Cmd {
 	step := m.timeline.Match
 	if m.focus == onTab {
-		step = m.tabs[m.current].search.step
+		step = m.tabs[m.current].step
 	}
 	at, of := step(n)
 	if of == 0 {

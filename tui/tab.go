@@ -28,6 +28,12 @@ type tabPane interface {
 	Click(x, y int)
 }
 
+// focuser is a pane that looks different while it has the keys.
+type focuser interface {
+	Focus()
+	Blur()
+}
+
 // scroller is a pane that knows where the thumb of its scrollbar is.
 type scroller interface{ Thumb() (from, to int) }
 
@@ -48,31 +54,28 @@ type subjectKey struct {
 	reading   int
 }
 
-// tab is one of the tabs, with the types of its content hidden: what prepare
-// gives is what set and find take.
+// tab is one of the tabs, with the types of its content hidden: what prepare and
+// preview give is what set and find take.
 type tab struct {
 	scope keymap.Scope
 	pane  tabPane
 	// prepare works out what to show; it runs in a command.
 	prepare func(context.Context, subject) (any, error)
+	// preview, where it is not nil, gives what can be shown at once while prepare
+	// still works, or nil where that is no quicker; it runs in a command.
+	preview func(context.Context, subject) (any, error)
 	set     func(content any)
-	// search is nil where there is nothing to search.
-	search *search
+	// find, show and step search the tab; they are nil where there is nothing to
+	// search. find runs in a command, show takes what it gave and goes to the
+	// first match, and step goes on by n matches and gives the number of the
+	// match from 1 and how many there are.
+	find func(ctx context.Context, content any, text string) (any, error)
+	show func(matches any)
+	step func(n int) (at, of int)
 
 	shows   subjectKey // of the content, the zero key for none
 	content any
 	trouble *sheet.Sheet // why there is no content, else nil
-}
-
-// search is how a tab is searched.
-type search struct {
-	// find looks for a text; it runs in a command.
-	find func(ctx context.Context, content any, text string) (any, error)
-	// show takes what find gave, and goes to the first match.
-	show func(matches any)
-	// step goes on by n matches, and gives the number of the match from 1 and
-	// how many there are; 0 for none.
-	step func(n int) (at, of int)
 }
 
 // newTab makes a tab of a pane and of what prepares its content.
@@ -89,6 +92,17 @@ func newTab[C any](scope keymap.Scope, p interface {
 			p.Set(c)
 		},
 	}
+}
+
+// searchable lets a tab be searched.
+func searchable[C, M any](t *tab, p interface {
+	SetMatches(M) bool
+	Match(n int) (at, of int)
+}, find func(context.Context, C, string) (M, error)) *tab {
+	t.find = func(ctx context.Context, content any, text string) (any, error) { return find(ctx, content.(C), text) }
+	t.show = func(matches any) { p.SetMatches(matches.(M)) }
+	t.step = p.Match
+	return t
 }
 
 // shown gives the pane that draws the tab: its own, or that of its trouble.

@@ -4,10 +4,13 @@ import (
 	"context"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
 	"hindcast/tui/checkpointtab"
 	"hindcast/tui/infotab"
+	"hindcast/tui/statetab"
 )
 
 // newTabs makes the tabs, in the order of their keys. What prepares them runs in
@@ -15,39 +18,68 @@ import (
 func (m *Model) newTabs() []*tab {
 	return []*tab{
 		m.comingTab(keymap.Diff, "Diff"),
-		m.comingTab(keymap.State, "State"),
+		m.stateTab(),
 		m.comingTab(keymap.Messages, "Messages"),
 		newTab(keymap.Checkpoint, checkpointtab.New(m.styles), m.prepareCheckpoint),
 		newTab(keymap.Info, infotab.New(m.styles), m.prepareInfo),
 	}
 }
 
-func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
+// quick is the size of a state up to which all of it is read as quickly as its
+// beginning.
+const quick = 256 << 10
+
+func (m *Model) stateTab() *tab {
+	p := statetab.New(m.styles)
+	t := newTab(keymap.State, p, m.prepareState)
+	t.preview = m.previewState
+	return searchable(t, p, statetab.Find)
+}
+
+func (m *Model) previewState(ctx context.Context, s subject) (any, error) {
+	st, err := m.states.get(ctx, s.ref)
+	if err != nil || len(st.data) <= quick {
+		return nil, err
+	}
+	return statetab.Preview(st.data), nil
+}
+
+func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
 	st, err := m.states.get(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
-	tape, _, err := st.Tape()
+	tape, warnings, err := st.Tape()
+	return statetab.Prepare(st.data, tape, warnings, err), nil
+}
+
+func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
+	tape, err := m.tape(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
 	return checkpointtab.Prepare(ctx, conversation.Decode(tape))
 }
 
+// tape gives a state as a tape.
+func (m *Model) tape(ctx context.Context, ref model.Ref) (*jsontape.Tape, error) {
+	st, err := m.states.get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	tape, _, err := st.Tape()
+	return tape, err
+}
+
 func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
-	facts := infotab.Facts{
-		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
-		Faults: s.faults, Now: m.o.Now(),
-	}
-	st, err := m.states.get(ctx, s.ref)
-	if err == nil {
-		facts.Tape, _, err = st.Tape()
-	}
+	tape, err := m.tape(ctx, s.ref)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	facts.Err = err
-	return infotab.Prepare(ctx, facts)
+	return infotab.Prepare(ctx, infotab.Facts{
+		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
+		Tape: tape, Err: err, Faults: s.faults, Now: m.o.Now(),
+	})
 }
 
 // coming stands for a tab that is being built.
