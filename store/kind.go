@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type Kind struct {
 type Kinds []Kind
 
 // Open opens a store by "kind:address", or by a path whose kind is recognised
-// by shape. The error is ErrUnrecognised when no kind knows it.
+// by shape. The error is ErrUnrecognised when no kind knows it; when the path
+// could not be looked at, it is what the first kind said.
 func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 	if name, rest, ok := strings.Cut(address, ":"); ok {
 		for _, k := range ks {
@@ -37,18 +39,20 @@ func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 		}
 	}
 	var tried []string
+	var unseen error
 	for _, k := range ks {
 		if k.Recognise == nil {
 			continue
 		}
 		_, ok, err := k.Recognise(ctx, address)
-		if err != nil {
-			return nil, fmt.Errorf("open %q: %w", address, err)
-		}
-		if ok {
+		if ok && err == nil {
 			return k.Open(ctx, address)
 		}
+		unseen = cmp.Or(unseen, err)
 		tried = append(tried, k.Name)
+	}
+	if unseen != nil {
+		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	}
 	return nil, fmt.Errorf("open %q: %w (tried %s)", address, ErrUnrecognised, strings.Join(tried, ", "))
 }

@@ -1,11 +1,7 @@
 package sqlite_test
 
 import (
-	"context"
-	"errors"
-	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,121 +10,88 @@ import (
 	"hindcast/store/storetest"
 )
 
-// The timeline of the design's figures: 100,000 snapshots, a restore in about
-// fifty. The store is made once and kept in the temporary directory.
-const (
-	bigSession = "big"
-	bigCount   = 100_000
-)
-
-func bigStore(b *testing.B) string {
-	b.Helper()
-	path := filepath.Join(os.TempDir(), "hindcast-bench-100k.db")
-	s, err := sqlite.Open(b.Context(), path)
-	if errors.Is(err, fs.ErrNotExist) {
-		s = makeBigStore(b, path)
-	} else if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	return path
-}
-
-func makeBigStore(b *testing.B, path string) *sqlite.Store {
-	b.Helper()
+// BenchmarkTimeline is the design's figure: 100,000 snapshots of 1 kB, a
+// restore in about fifty.
+func BenchmarkTimeline(b *testing.B) {
+	const session, count = "big", 100_000
+	path := filepath.Join(b.TempDir(), "store.db")
 	s, err := sqlite.Create(b.Context(), path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Import(b.Context(), storetest.Grow(bigSession, bigCount, 1000)); err != nil {
+	if _, err := s.Import(b.Context(), storetest.Grow(session, count, 1000)); err != nil {
 		b.Fatal(err)
 	}
-	return s
-}
-
-// BenchmarkOpenTail is the first screen: open, list the sessions, take the
-// newest 200 headers.
-func BenchmarkOpenTail(b *testing.B) {
-	path := bigStore(b)
-	for b.Loop() {
-		s, err := sqlite.Open(b.Context(), path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, err := range s.Sessions(b.Context()) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		headers, more, err := s.Tail(b.Context(), bigSession, 200)
-		if err != nil || len(headers) != 200 || !more {
-			b.Fatal(len(headers), more, err)
-		}
+	reopen := func(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+		if s, err = sqlite.Open(b.Context(), path); err != nil {
+			b.Fatal(err)
+		}
 	}
-}
-
-// BenchmarkHeaders is the whole timeline.
-func BenchmarkHeaders(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), bigStore(b))
+	reopen(b)
+	// The first screen: open, list the sessions, take the newest 200 headers.
+	b.Run("OpenTail", func(b *testing.B) {
+		for b.Loop() {
+			reopen(b)
+			for _, err := range s.Sessions(b.Context()) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			headers, more, err := s.Tail(b.Context(), session, 200)
+			if err != nil || len(headers) != 200 || !more {
+				b.Fatal(len(headers), more, err)
+			}
+		}
+	})
+	b.Run("Headers", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			n := 0
+			for _, err := range s.Headers(b.Context(), session) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			if n != count {
+				b.Fatal(n)
+			}
+		}
+	})
+	headers, _, err := s.Tail(b.Context(), session, count)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for _, err := range s.Headers(b.Context(), bigSession) {
+	b.Run("State", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if _, err := s.State(b.Context(), headers[i*7919%count].Ref()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	// Half of the session is left behind, and comes back.
+	b.Run("RestoreUndo", func(b *testing.B) {
+		for b.Loop() {
+			plan, err := s.PlanRestore(b.Context(), headers[count/2].Ref())
 			if err != nil {
 				b.Fatal(err)
 			}
-			n++
+			if _, err := s.Apply(b.Context(), plan); err != nil {
+				b.Fatal(err)
+			}
+			if plan, err = s.PlanUndo(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := s.Apply(b.Context(), plan); err != nil {
+				b.Fatal(err)
+			}
 		}
-		if n != bigCount {
-			b.Fatal(n)
-		}
-	}
-}
-
-// BenchmarkState reads one state of 1 kB.
-func BenchmarkState(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), bigStore(b))
-	if err != nil {
+	})
+	if err := s.Close(); err != nil {
 		b.Fatal(err)
-	}
-	defer s.Close()
-	headers, _, err := s.Tail(b.Context(), bigSession, 1000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	i := 0
-	for b.Loop() {
-		i = (i + 1) % len(headers)
-		if _, err := s.State(b.Context(), headers[i].Ref()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkPlanRestore plans a restore across half of the session.
-func BenchmarkPlanRestore(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), bigStore(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	headers, _, err := s.Tail(b.Context(), bigSession, bigCount)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := s.PlanRestore(b.Context(), headers[bigCount/2].Ref()); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 
@@ -148,19 +111,21 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// BenchmarkSaveSnapshot is what an agent pays for one snapshot of 10 kB.
+// BenchmarkSaveSnapshot is what an agent pays for a snapshot of 10 kB.
 func BenchmarkSaveSnapshot(b *testing.B) {
 	s, err := sqlite.Create(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
 	next, stop := iter.Pull2(storetest.Grow("s", 1_000_000, 10_000))
 	defer stop()
 	for b.Loop() {
 		row, _, _ := next()
-		if err := s.SaveSnapshot(context.Background(), store.Snapshot(row.Header, row.State)); err != nil {
+		if err := s.SaveSnapshot(b.Context(), store.Snapshot(row.Header, row.State)); err != nil {
 			b.Fatal(err)
 		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -367,6 +368,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
 	case lib.SQLITE_CORRUPT:
 		return fmt.Errorf("the file is damaged: %w", err)
+	case lib.SQLITE_BUSY:
+		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	}
 	return err
 }
@@ -424,10 +427,21 @@ func checkSchema(ctx context.Context, t *tx) error {
 	return nil
 }
 
-// create puts the schema into a file that is not there or empty. The file
-// leaves WAL mode's side files behind only while it is open.
+// create puts the schema into a file that is not there or empty. Only the
+// user can read the file: states hold what people told an agent.
 func create(ctx context.Context, path string) (err error) {
-	if info, err := os.Stat(path); err == nil && (info.IsDir() || info.Size() > 0) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, syscall.EISDIR) {
+		return fs.ErrExist
+	}
+	if err != nil {
+		return plain(err)
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if info.Size() > 0 {
 		return fs.ErrExist
 	}
 	db, err := open(path, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")

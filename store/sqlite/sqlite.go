@@ -34,6 +34,8 @@ var (
 	// ErrChanged: another program wrote to the file while it was read; read
 	// again.
 	ErrChanged = errors.New("the store changed while it was read")
+	// ErrBusy: another program has been writing to the file for too long.
+	ErrBusy = errors.New("another program is writing to the store")
 	// ErrReadBack: what was written did not read back as planned, so that
 	// nothing was kept.
 	ErrReadBack = errors.New("the store does not read back as planned")

@@ -1,9 +1,9 @@
 package storetest
 
 import (
-	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +17,13 @@ import (
 // a hundred snapshots are the tip of a lost branch. It is for benchmarks.
 func Grow(session string, snapshots, stateSize int) iter.Seq2[store.Row, error] {
 	headers, targets := growHeaders(session, snapshots)
-	padding := strings.Repeat("all work and no play makes Jack a dull boy. ", stateSize/44+1)[:max(stateSize-24, 0)]
+	text := strings.Repeat("all work and no play makes Jack a dull boy. ", stateSize/44+1)[:max(stateSize-24, 0)]
 	return func(yield func(store.Row, error) bool) {
 		ids := make([]string, len(headers)+1) // by visit
 		for i, h := range headers {
-			state := fmt.Appendf(nil, `{"n":%d,"text":%q}`, i, padding)
+			state := make([]byte, 0, stateSize+32)
+			state = strconv.AppendInt(append(state, `{"n":`...), int64(i), 10)
+			state = append(append(append(state, `,"text":"`...), text...), `"}`...)
 			h.ID, h.Size = model.SnapshotID(state), int64(len(state))
 			h.ParentID, ids[h.Visit] = ids[h.ParentVisit], h.ID
 			if h.Reason != nil {

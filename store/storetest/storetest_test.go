@@ -108,7 +108,9 @@ func (l *life) each(r *rapid.T, do func(s storetest.Store) error) bool {
 	return errs[0] == nil
 }
 
-func (l *life) session(r *rapid.T) string { return rapid.SampledFrom([]string{"s", "t"}).Draw(r, "session") }
+func (l *life) session(r *rapid.T) string {
+	return rapid.SampledFrom([]string{"s", "t"}).Draw(r, "session")
+}
 
 // snapshot is the next snapshot of a session, mostly.
 func (l *life) snapshot(r *rapid.T, session string) *model.Snapshot[json.RawMessage] {

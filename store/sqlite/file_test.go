@@ -1,0 +1,792 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlite"
+	"hindcast/store/storetest"
+)
+
+// filled makes a store with two sessions and a lost branch, closed again.
+func filled(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := sqlite.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{"s", "t"} {
+		if _, err := s.Import(t.Context(), storetest.Grow(session, 60, 600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openStore(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+// execute runs a statement on a database behind the store's back.
+func execute(t testing.TB, path, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// number asks a database for a number.
+func number(t *testing.T, path, query string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// snapshot is the next one of a session, by its headers.
+func snapshot(t *testing.T, s *sqlite.Store, session, state string) *model.Snapshot[json.RawMessage] {
+	t.Helper()
+	next := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: session, State: json.RawMessage(state)}
+	headers, _, err := s.Tail(t.Context(), session, 1)
+	if err != nil && !errors.Is(err, model.ErrNoSession) {
+		t.Fatal(err)
+	}
+	if len(headers) > 0 {
+		next.ParentID, next.Index = headers[0].ID, headers[0].Index+1
+	}
+	return next
+}
+
+// directory describes every file in a directory, content and times.
+func directory(t *testing.T, dir string) string {
+	t.Helper()
+	var out strings.Builder
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%q %v %v %d %x\n", e.Name(), info.Mode(), info.ModTime(), info.Size(), sha256.Sum256(content))
+	}
+	return out.String()
+}
+
+// readEverything does all that can be done with a store without writing.
+func readEverything(t *testing.T, path string) string {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump := storetest.Dump(t, s)
+	var ref model.Ref
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		headers, _, err := s.Tail(t.Context(), info.ID, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref = headers[0].Ref()
+		if _, err := s.Faults(t.Context(), info.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, restoreErr := s.PlanRestore(t.Context(), ref)
+	_, forkErr := s.PlanFork(t.Context(), ref, "new")
+	_, journalErr := s.Journal(t.Context())
+	_, faultsErr := s.Faults(t.Context(), "")
+	_, listErr := s.ListSnapshots(t.Context(), ref.Session, true)
+	_, undoErr := s.PlanUndo(t.Context())
+	if nothing := (*model.NothingToError)(nil); errors.As(undoErr, &nothing) {
+		undoErr = nil
+	}
+	if err := errors.Join(restoreErr, forkErr, journalErr, faultsErr, listErr, undoErr, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dump
+}
+
+func TestOpen_readingChangesNothing(t *testing.T) {
+	path := filled(t)
+	dir := filepath.Dir(path)
+	before := directory(t, dir)
+	readEverything(t, path)
+	if _, ok, err := sqlite.Kind().Recognise(t.Context(), path); !ok || err != nil {
+		t.Errorf("not recognised: %v", err)
+	}
+	if after := directory(t, dir); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+}
+
+func TestOpen_readOnlyDirectory(t *testing.T) {
+	path := filled(t)
+	dir := filepath.Dir(path)
+	for _, err := range []error{os.Chmod(path, 0o444), os.Chmod(dir, 0o555)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Error(err)
+		}
+	})
+	before := directory(t, dir)
+	readEverything(t, path)
+	if after := directory(t, dir); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+	if os.Getuid() == 0 {
+		t.Skip("nothing is read-only to root")
+	}
+	s := openStore(t, path)
+	if err := s.SaveSnapshot(t.Context(), snapshot(t, s, "s", "1")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a save into a read-only store: %v", err)
+	}
+	if after := directory(t, dir); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// TestOpen_besideAWriter: a reader sees the last word of a writer that has the
+// store open, and does not keep it from tidying up.
+func TestOpen_besideAWriter(t *testing.T) {
+	path := filled(t)
+	dir := filepath.Dir(path)
+	reader, writer := openStore(t, path), openStore(t, path)
+	same := func(when string) {
+		t.Helper()
+		if got, want := storetest.Dump(t, reader), storetest.Dump(t, writer); got != want {
+			t.Errorf("%s the reader sees\n%s\nwant\n%s", when, got, want)
+		}
+	}
+	same("before any write")
+	for i := range 3 {
+		if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, "s", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		same("while the writer is there")
+		if got, want := readEverything(t, path), storetest.Dump(t, writer); got != want {
+			t.Errorf("a new reader sees\n%s\nwant\n%s", got, want)
+		}
+	}
+	plan, err := reader.PlanRestore(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("0"))})
+	if err != nil || len(plan.Hazards) == 0 || !strings.Contains(plan.Hazards[len(plan.Hazards)-1], "another program") {
+		t.Errorf("hazards %q, %v", plan.Hazards, err)
+	}
+	want := storetest.Dump(t, writer)
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := storetest.Dump(t, reader); got != want {
+		t.Errorf("when the writer is gone the reader sees\n%s\nwant\n%s", got, want)
+	}
+	if after := directory(t, dir); strings.Contains(after, "-wal") {
+		t.Errorf("the reader kept the writer from tidying up:\n%s", after)
+	}
+}
+
+// TestOpen_besideAnotherProgram: looking at a store that another program has
+// open changes none of its files, the log and its index included.
+func TestOpen_besideAnotherProgram(t *testing.T) {
+	if path := os.Getenv("HINDCAST_TEST_WRITER"); path != "" {
+		s := openStore(t, path)
+		if err := s.SaveSnapshot(t.Context(), snapshot(t, s, "s", `"written by another program"`)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("saved")
+		if _, err := io.ReadAll(os.Stdin); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	path := filled(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOpen_besideAnotherProgram$")
+	cmd.Env = append(os.Environ(), "HINDCAST_TEST_WRITER="+path)
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	if line, err := said.ReadString('\n'); err != nil || line != "saved\n" {
+		t.Fatalf("the other program says %q, %v", line, err)
+	}
+	before := directory(t, filepath.Dir(path))
+	if !strings.Contains(before, "-wal") || !strings.Contains(before, "-shm") {
+		t.Errorf("the other program does not have the store open:\n%s", before)
+	}
+	if dump := readEverything(t, path); !strings.Contains(dump, "written by another program") {
+		t.Errorf("its last word is missing in\n%s", dump)
+	}
+	if after := directory(t, filepath.Dir(path)); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+	closeErr := in.Close()
+	rest, readErr := io.ReadAll(said)
+	if err := errors.Join(closeErr, readErr, cmd.Wait()); err != nil {
+		t.Errorf("the other program ends with %v: %s", err, rest)
+	}
+	if after := directory(t, filepath.Dir(path)); strings.Contains(after, "-wal") {
+		t.Errorf("the other program could not tidy up:\n%s", after)
+	}
+}
+
+// TestOpen_afterAKilledWriter: the log is read where it lies, as it is.
+func TestOpen_afterAKilledWriter(t *testing.T) {
+	path := filled(t)
+	writer := openStore(t, path)
+	if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, "s", `"last word"`)); err != nil {
+		t.Fatal(err)
+	}
+	want := storetest.Dump(t, writer)
+	left := filepath.Join(t.TempDir(), "left.db")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		content, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(left+suffix, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := directory(t, filepath.Dir(left))
+	if got := readEverything(t, left); got != want {
+		t.Errorf("the reader sees\n%s\nwant\n%s", got, want)
+	}
+	if after := directory(t, filepath.Dir(left)); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+	// A log without its index could only be read by writing one.
+	if err := os.Remove(left + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), left); !errors.Is(err, sqlite.ErrUnsettled) {
+		t.Errorf("a log without its index: %v", err)
+	}
+	if why, ok, err := sqlite.Kind().Recognise(t.Context(), left); !ok || err != nil || why == "" {
+		t.Errorf("recognised %v, %q, %v", ok, why, err)
+	}
+}
+
+func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := sqlite.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), storetest.Grow("s", 5000, 10)); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	reader := openStore(t, path)
+	n := 0
+	var last error
+	for _, err := range reader.Headers(t.Context(), "s") {
+		if last = err; err != nil {
+			break
+		}
+		if n++; n == 1 {
+			writer := openStore(t, path)
+			if err := writer.InvalidateSnapshotsAfter(t.Context(), "s", -1); err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, writer)
+		}
+	}
+	if !errors.Is(last, sqlite.ErrChanged) || n == 0 || n == 5000 {
+		t.Errorf("after %d headers: %v", n, last)
+	}
+	// The next reading is of the new file.
+	for h, err := range reader.Headers(t.Context(), "s") {
+		if err != nil || !h.Orphaned {
+			t.Fatalf("visit %d is orphaned %v, %v", h.Visit, h.Orphaned, err)
+		}
+	}
+}
+
+func TestOpen_refuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	altered := func(name, statement string) string {
+		content, err := os.ReadFile(filled(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := file(name, content)
+		execute(t, path, statement)
+		return path
+	}
+	foreign := filepath.Join(dir, "foreign")
+	execute(t, foreign, "CREATE TABLE sessions (id TEXT); PRAGMA user_version = 1")
+	whole, err := os.ReadFile(filled(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsettled := file("unsettled", whole)
+	file("unsettled-journal", []byte("something"))
+	for _, c := range []struct {
+		name, path string
+		want       error
+		word       string
+	}{
+		{"no file", filepath.Join(dir, "none"), fs.ErrNotExist, "no such file"},
+		{"no directory", filepath.Join(dir, "none", "store.db"), fs.ErrNotExist, "no such file"},
+		{"a directory", dir, nil, "directory"},
+		{"an empty file", file("empty", nil), sqlite.ErrNotSQLite, "empty"},
+		{"text", file("text", bytes.Repeat([]byte("hello\n"), 1000)), sqlite.ErrNotSQLite, "not a SQLite database"},
+		{"short text", file("short", []byte("hello")), sqlite.ErrNotSQLite, "not a SQLite database"},
+		{"half a header", file("half", whole[:50]), sqlite.ErrForeign, "not a Hindcast store"},
+		{"another program's", foreign, sqlite.ErrForeign, "application id"},
+		{"a newer schema", altered("newer", "PRAGMA user_version = 7"), sqlite.ErrNewer, "version 7"},
+		{"an unknown schema", altered("older", "PRAGMA user_version = 0"), sqlite.ErrForeign, "version 0"},
+		{"a trigger", altered("trigger", "CREATE TRIGGER x AFTER INSERT ON visits BEGIN DELETE FROM visits; END"), sqlite.ErrForeign, "schema"},
+		{"a missing index", altered("index", "DROP INDEX visits_by_id"), sqlite.ErrForeign, "schema"},
+		{"an unfinished write", unsettled, sqlite.ErrUnsettled, "unfinished"},
+	} {
+		_, err := sqlite.Open(t.Context(), c.path)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.word) || !strings.HasPrefix(err.Error(), fmt.Sprintf("sqlite: open %q: ", c.path)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if os.Getuid() != 0 {
+		path := file("locked", whole)
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("no permission: %v", err)
+		}
+	}
+}
+
+func TestKind_recognise(t *testing.T) {
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "foreign")
+	execute(t, foreign, "CREATE TABLE x (y)")
+	text, empty := filepath.Join(dir, "text"), filepath.Join(dir, "empty")
+	for path, content := range map[string]string{text: `{"id":"x"}`, empty: ""} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer := filled(t)
+	execute(t, newer, "PRAGMA user_version = 9")
+	for path, want := range map[string]bool{filled(t): true, newer: true, foreign: false, text: false, empty: false, dir: false} {
+		why, ok, err := sqlite.Kind().Recognise(t.Context(), path)
+		if ok != want || err != nil || ok != (why != "") {
+			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
+		}
+	}
+	if _, _, err := sqlite.Kind().Recognise(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	s, err := sqlite.Kind().Open(t.Context(), filled(t))
+	if err != nil || s.Kind() != "sqlite" {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpen_damagedFile cuts a store short and overwrites parts of it: whatever
+// comes of it, it is an error or data, and never a panic.
+func TestOpen_damagedFile(t *testing.T) {
+	whole, err := os.ReadFile(filled(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for i := 0; i < len(whole); i += 1531 {
+		cut := whole[:i]
+		torn := bytes.Clone(whole)
+		copy(torn[i:], bytes.Repeat([]byte{0xa5}, 300))
+		for _, content := range [][]byte{cut, torn} {
+			if damagedStore(t, content) != nil {
+				failed++
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// damagedStore reads all it can of a file and gives the first error.
+func damagedStore(t testing.TB, content []byte) (first error) {
+	path := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	note := func(err error) { first = errors.Join(first, err) }
+	for info, err := range s.Sessions(t.Context()) {
+		note(err)
+		for h, err := range s.Headers(t.Context(), info.ID) {
+			note(err)
+			_, err := s.State(t.Context(), h.Ref())
+			note(err)
+		}
+		_, _, err := s.Tail(t.Context(), info.ID, 10)
+		note(err)
+		_, err = s.Get(t.Context(), info.ID)
+		note(err)
+	}
+	faults, err := s.Faults(t.Context(), "")
+	note(err)
+	if len(faults) > 0 {
+		note(errors.New(faults[0].Meaning))
+	}
+	return first
+}
+
+// FuzzOpen opens damaged stores.
+func FuzzOpen(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "store.db")
+	s, err := sqlite.Create(f.Context(), path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := s.Import(f.Context(), storetest.Grow("s", 60, 300)); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint32(16), []byte{0, 1})
+	f.Add(uint32(4096*2), bytes.Repeat([]byte{0xff}, 40))
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte) {
+		content := bytes.Clone(whole)
+		copy(content[int(at)%len(content):], patch)
+		_ = damagedStore(t, content)
+	})
+}
+
+func TestCreate_onlyWhereNothingIs(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal("an empty file: ", err)
+	}
+	closeStore(t, s)
+	before := directory(t, dir)
+	for _, p := range []string{path, dir} {
+		if _, err := sqlite.Create(t.Context(), p); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), p) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if after := directory(t, dir); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+	if _, err := sqlite.Create(t.Context(), filepath.Join(dir, "none", "store.db")); err == nil {
+		t.Error("a store in no directory")
+	}
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	made := 0
+	for range 8 {
+		wait.Go(func() {
+			s, err := sqlite.Create(context.WithoutCancel(t.Context()), filepath.Join(dir, "race.db"))
+			if err != nil {
+				if !errors.Is(err, fs.ErrExist) {
+					t.Error(err)
+				}
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			made++
+			closeStore(t, s)
+		})
+	}
+	wait.Wait()
+	if made != 1 {
+		t.Errorf("one store was made %d times", made)
+	}
+}
+
+func TestCreate_oddNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a b", "a?mode=memory", "a#b", "a%2fb", "a\nb", "名前", ":memory:", "file:x", "-", "'"} {
+		s, err := sqlite.Create(t.Context(), filepath.Join(dir, name))
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		if err := s.SaveSnapshot(t.Context(), snapshot(t, s, "s", "1")); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		closeStore(t, s)
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestStates_areStoredOnceAndDropped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := sqlite.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	large := `"` + strings.Repeat("the same again ", 10_000) + `"`
+	for _, session := range []string{"a", "b", "c"} {
+		for _, state := range []string{"1", large} {
+			if err := s.SaveSnapshot(t.Context(), snapshot(t, s, session, state)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := number(t, path, "SELECT count(*) FROM states"); n != 2 {
+		t.Errorf("%d states are stored", n)
+	}
+	if n := number(t, path, "SELECT sum(length(data)) FROM states"); n > len(large)/10 {
+		t.Errorf("%d bytes are stored", n)
+	}
+	for i := range 20 {
+		if err := s.Save(t.Context(), "a", &model.Data[json.RawMessage]{State: fmt.Append(nil, i+100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := number(t, path, "SELECT count(*) FROM states"); n != 3 {
+		t.Errorf("%d states are stored after twenty records", n)
+	}
+}
+
+func TestState_damaged(t *testing.T) {
+	large := `"` + strings.Repeat("the same again ", 1000) + `"`
+	for name, statement := range map[string]string{
+		"other bytes":     "UPDATE states SET data = zeroblob(40) WHERE encoding = 1",
+		"cut":             "UPDATE states SET data = substr(data, 1, 20) WHERE encoding = 1",
+		"a smaller size":  "UPDATE states SET size = 10 WHERE encoding = 1",
+		"a larger size":   "UPDATE states SET size = size + 1 WHERE encoding = 1",
+		"a huge size":     "UPDATE states SET size = 1 << 60 WHERE encoding = 1",
+		"a negative size": "UPDATE states SET size = -1 WHERE encoding = 1",
+		"an encoding":     "UPDATE states SET encoding = 9 WHERE encoding = 1",
+		"missing":         "DELETE FROM states WHERE encoding = 1",
+		"raw, wrong size": "UPDATE states SET encoding = 0 WHERE encoding = 1",
+	} {
+		path := filepath.Join(t.TempDir(), "store.db")
+		s, err := sqlite.Create(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []string{"1", large} {
+			if err := s.SaveSnapshot(t.Context(), snapshot(t, s, "s", state)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		closeStore(t, s)
+		execute(t, path, statement)
+		s = openStore(t, path)
+		if _, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte(large))}); !errors.Is(err, sqlite.ErrDamagedState) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if state, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("1"))}); err != nil || string(state) != "1" {
+			t.Errorf("%s: the other state is %s, %v", name, state, err)
+		}
+		faults, err := s.Faults(t.Context(), "s")
+		if err != nil || len(faults) != 1 || faults[0].Code != store.FaultState {
+			t.Errorf("%s: faults %+v, %v", name, faults, err)
+		}
+	}
+}
+
+func TestFaults_ofTheStoreItself(t *testing.T) {
+	for name, c := range map[string]struct{ statement, code string }{
+		"counts":        {"UPDATE sessions SET visits = visits + 1 WHERE id = 's'", sqlite.FaultCount},
+		"orphaned":      {"UPDATE sessions SET orphaned = 0 WHERE id = 's'", sqlite.FaultCount},
+		"head":          {"UPDATE sessions SET head = 12345 WHERE id = 's'", sqlite.FaultHead},
+		"missing state": {"DELETE FROM states WHERE state = 1", sqlite.FaultDatabase},
+	} {
+		path := filled(t)
+		execute(t, path, c.statement)
+		faults, err := openStore(t, path).Faults(t.Context(), "")
+		if err != nil || len(faults) == 0 || faults[0].Code != c.code {
+			t.Errorf("%s: faults %+v, %v", name, faults, err)
+		}
+	}
+	path := filled(t)
+	execute(t, path, "UPDATE states SET data = x'31', size = 1, encoding = 0 WHERE state = 1")
+	faults, err := openStore(t, path).Faults(t.Context(), "s")
+	if err != nil || !strings.Contains(fmt.Sprint(faults), store.FaultHashMismatch) {
+		t.Errorf("faults %+v, %v", faults, err)
+	}
+}
+
+// TestSave_twoStoresOnOneFile: as two programs would.
+func TestSave_twoStoresOnOneFile(t *testing.T) {
+	path := filled(t)
+	var wait sync.WaitGroup
+	for w := range 4 {
+		s := openStore(t, path)
+		wait.Go(func() {
+			for i := range 10 {
+				state := fmt.Sprintf("[%d,%d]", w, i)
+				if err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: "new", Index: i, State: json.RawMessage(state)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	s := openStore(t, path)
+	n := 0
+	for h, err := range s.Headers(t.Context(), "new") {
+		if n++; err != nil || h.Visit != int64(n) {
+			t.Errorf("visit %d is number %d, %v", h.Visit, n, err)
+		}
+	}
+	if n != 40 {
+		t.Errorf("%d visits", n)
+	}
+}
+
+// TestApply_killedAtAnyTime runs a program that restores to and fro, and kills
+// it: the store is always as before or as planned.
+func TestApply_killedAtAnyTime(t *testing.T) {
+	if path := os.Getenv("HINDCAST_TEST_RESTORE"); path != "" {
+		restoreForEver(t, path)
+	}
+	path := filled(t)
+	for kill := range 6 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(150+37*kill)*time.Millisecond)
+		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestApply_killedAtAnyTime$")
+		cmd.Env = append(os.Environ(), "HINDCAST_TEST_RESTORE="+path)
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.Exited() {
+			t.Fatalf("the program ended by itself: %v\n%s", err, out)
+		}
+		s := openStore(t, path)
+		faults, err := s.Faults(t.Context(), "")
+		if err != nil || len(faults) != 0 {
+			t.Fatalf("faults %+v, %v", faults, err)
+		}
+		headers, _, err := s.Tail(t.Context(), "s", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// With a head at #40 and later ones orphaned, or at the end and none.
+		data, err := s.Get(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range headers {
+			if h.Head && (data != nil && data.LastSnapshot.ID != h.ID) {
+				t.Fatalf("the head is #%d, the record's is #%d", h.Index, data.LastSnapshot.Index)
+			}
+		}
+		tree := model.NewTimeline(headers)
+		head := tree.Header(tree.Head())
+		for i := range headers {
+			h := &headers[i]
+			if tree.OnPath(model.Node(i)) == h.Orphaned {
+				t.Fatalf("half a restore: the head is #%d, visit %d (#%d) is orphaned %v", head.Index, h.Visit, h.Index, h.Orphaned)
+			}
+		}
+	}
+}
+
+// restoreForEver restores the session to an early snapshot and takes it back.
+func restoreForEver(t *testing.T, path string) {
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers, _, err := s.Tail(t.Context(), "s", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		plan, err := s.PlanRestore(t.Context(), headers[i*31%len(headers)].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		if i%3 != 0 {
+			continue
+		}
+		if plan, err = s.PlanUndo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

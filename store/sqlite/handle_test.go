@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store/storetest"
+)
+
+// two makes a store with one session of two snapshots, and plans to restore
+// the first.
+func two(t *testing.T) (*Store, model.Plan) {
+	t.Helper()
+	s, err := Create(t.Context(), filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i, state := range []string{"1", "2"} {
+		err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: "s", Index: i, State: json.RawMessage(state)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("1"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, plan
+}
+
+// TestApply_whatDoesNotReadBackIsNotKept: the write goes wrong behind the
+// plan's back, is found out by reading back, and leaves no trace.
+func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
+	s, plan := two(t)
+	before := storetest.Dump(t, s)
+	for name, sabotage := range map[string]string{
+		"head":       "UPDATE sessions SET head = 2",
+		"orphan":     "UPDATE visits SET reason = NULL",
+		"visits":     "DELETE FROM visits WHERE visit = 2",
+		"state":      "UPDATE sessions SET record_state = (SELECT max(state) FROM states)",
+		"no session": "UPDATE sessions SET id = 'other'",
+	} {
+		err := s.update(t.Context(), func(tx *tx) error {
+			e, err := s.restore(t.Context(), tx, plan)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.exec(t.Context(), sabotage); err != nil {
+				return err
+			}
+			_, err = s.verify(t.Context(), tx, plan, e)
+			return err
+		})
+		if !errors.Is(err, ErrReadBack) && !errors.Is(err, model.ErrNoSession) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := storetest.Dump(t, s); after != before {
+			t.Errorf("%s: the store holds\n%s\nwant\n%s", name, after, before)
+		}
+	}
+	if journal, err := s.Journal(t.Context()); err != nil || len(journal) != 0 {
+		t.Errorf("the journal is %+v, %v", journal, err)
+	}
+}
+
+func TestUpdate_anotherWriterIsNamed(t *testing.T) {
+	s, plan := two(t)
+	before := storetest.Dump(t, s)
+	db, err := open(s.path, "mode=rw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	// The same store, with less patience.
+	hasty := newStore(s.path, nil)
+	if hasty.handle, err = hastyHandle(s.path); err != nil {
+		t.Fatal(err)
+	}
+	defer hasty.Close()
+	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, ErrBusy) {
+		t.Errorf("while another program writes: %v", err)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if after := storetest.Dump(t, s); after != before {
+		t.Errorf("the store holds\n%s\nwant\n%s", after, before)
+	}
+	if _, err := hasty.Apply(t.Context(), plan); err != nil {
+		t.Errorf("when it is done: %v", err)
+	}
+}
+
+func hastyHandle(path string) (*handle, error) {
+	db, err := open(path, "mode=rw&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)")
+	return &handle{db: db, access: writable}, err
+}
