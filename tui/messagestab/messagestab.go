@@ -1,3 +1,240 @@
-// Package messagestab is the tab with the conversation in a state. (In the making by the engineer of the
-// tabs: do not write this package, use it.)
+// Package messagestab is the tab with the conversation in a state, for reading:
+// who said what, which tools were called and what they answered, the newest
+// message at the bottom.
+//
+// A conversation is cut into units, a unit into pieces, and a piece into rows.
+// Only the units around the window are laid out, and of a long text only the
+// pages around it are wrapped, so that a message of 10 MB scrolls as a short
+// one does.
+//
+// The tab may not know the store, the other panes or the root model.
 package messagestab
+
+import (
+	"fmt"
+
+	"hindcast/keymap"
+	"hindcast/model/jsontape"
+	"hindcast/tui/theme"
+	"hindcast/tui/walk"
+)
+
+// row names a row: its unit, the piece of the unit, and the place in the piece.
+// In a text that is a page and a line of it, in a value the number of a node
+// below the first.
+type row struct{ unit, piece, page, line int32 }
+
+// Pane draws a conversation and keeps its cursor and folds. Make it with New.
+// It is not safe for concurrent use.
+type Pane struct {
+	styles *theme.Styles
+	focus  *theme.Tokens
+	w      int
+	c      *Content
+	window walk.Window[row]
+
+	// A unit that can be folded is open when unfolded is, unless it is in
+	// turned.
+	unfolded bool
+	turned   map[int32]struct{}
+	units    map[int32]*unit // laid out, around the window
+
+	matches Matches
+}
+
+// New makes an empty tab.
+func New(styles *theme.Styles) *Pane {
+	p := &Pane{styles: styles, focus: styles.Selected, turned: make(map[int32]struct{})}
+	p.forget()
+	return p
+}
+
+// forget drops what is laid out.
+func (p *Pane) forget() { p.units = make(map[int32]*unit) }
+
+// Focus says that the tab has the keys, Blur that another pane has them.
+func (p *Pane) Focus() { p.focus = p.styles.Selected }
+
+// Blur is the contrary of Focus.
+func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
+
+// Title names the tab.
+func (p *Pane) Title() string { return "Messages" }
+
+// Set shows a conversation, from its last message; nil shows nothing.
+func (p *Pane) Set(c *Content) {
+	same := c != nil && p.c != nil && c.conv.Tape() == p.c.conv.Tape()
+	p.c, p.matches = c, Matches{}
+	p.forget()
+	switch {
+	case c == nil:
+		p.window.Clear()
+	case same:
+		p.refresh()
+	default:
+		clear(p.turned)
+		p.window.Bottom(p)
+	}
+}
+
+// Resize gives the tab its size in cells.
+func (p *Pane) Resize(w, h int) {
+	if w = max(w, 0); w != p.w {
+		p.w = w
+		p.forget()
+		p.toFirstLine()
+	}
+	p.window.Resize(p, h)
+}
+
+// toFirstLine moves the cursor to a row that there is at any width: its lines
+// are other ones at another.
+func (p *Pane) toFirstLine() {
+	if at, y, ok := p.window.Cursor(); ok {
+		at.line = 0
+		p.window.Place(p, at, y)
+	}
+}
+
+// Do carries out an action and reports whether it is one of the tab's.
+func (p *Pane) Do(a keymap.Action) bool {
+	if p.c == nil {
+		return false
+	}
+	page := max(p.window.Height()-1, 1)
+	switch a {
+	case keymap.MoveDown:
+		p.window.Move(p, 1)
+	case keymap.MoveUp:
+		p.window.Move(p, -1)
+	case keymap.HalfDown:
+		p.window.Move(p, max(page/2, 1))
+	case keymap.HalfUp:
+		p.window.Move(p, -max(page/2, 1))
+	case keymap.PageDown:
+		p.window.Move(p, page)
+	case keymap.PageUp:
+		p.window.Move(p, -page)
+	case keymap.Top:
+		p.window.Top(p)
+	case keymap.Bottom:
+		p.window.Bottom(p)
+	case keymap.NextMessage:
+		p.jump(1)
+	case keymap.PrevMessage:
+		p.jump(-1)
+	case keymap.Open:
+		p.toggle()
+	case keymap.Fold:
+		p.fold()
+	case keymap.Unfold:
+		p.unfold()
+	case keymap.FoldAll:
+		p.setUnfolded(false)
+	case keymap.UnfoldAll:
+		p.setUnfolded(true)
+	default:
+		return false
+	}
+	return true
+}
+
+// jump goes to the heading of the message n messages on. Backwards it first
+// goes to the heading of the message that the cursor is in.
+func (p *Pane) jump(n int) {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return
+	}
+	m, _ := p.c.at(int(at.unit))
+	if heading := (row{unit: int32(p.c.start(m))}); n < 0 && at != heading {
+		n++
+	}
+	m = max(0, min(m+n, p.c.conv.Len()-1))
+	p.window.Place(p, row{unit: int32(p.c.start(m))}, p.window.Height()/4)
+}
+
+// Click moves the cursor to row y; on the sign of a fold it folds.
+func (p *Pane) Click(x, y int) {
+	if p.window.Click(y) && (x == indent || x == indent+1) {
+		p.toggle()
+	}
+}
+
+// Wheel scrolls by n rows; the cursor stays in sight.
+func (p *Pane) Wheel(n int) {
+	if p.c != nil {
+		p.window.Scroll(p, n)
+	}
+}
+
+// Thumb gives the rows that the thumb of a scrollbar covers. It goes by units,
+// for the rows are not counted.
+func (p *Pane) Thumb() (from, to int) {
+	rows := p.window.Rows()
+	if len(rows) == 0 {
+		return 0, 0
+	}
+	_, more := p.Next(rows[len(rows)-1])
+	if _, before := p.Prev(rows[0]); !more && !before {
+		return 0, 0
+	}
+	h, units := p.window.Height(), p.c.units()
+	from = int(rows[0].unit) * h / units
+	to = max(int(rows[len(rows)-1].unit)*h/units, from+1)
+	if !more {
+		from, to = max(0, h-(to-from)), h
+	}
+	return min(from, h-1), min(to, h)
+}
+
+// Selected gives the block under the cursor as a value of the state's tape, or
+// the message where the cursor is on its heading; -1 when nothing shows.
+func (p *Pane) Selected() jsontape.Node {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return jsontape.None
+	}
+	if block, ok := p.c.blockOf(int(at.unit)); ok {
+		return p.c.conv.Block(block).Node
+	}
+	m, _ := p.c.at(int(at.unit))
+	return p.c.conv.Message(m).Node
+}
+
+// Path gives the JSON Pointer of what is under the cursor. It is untrusted.
+func (p *Pane) Path() string {
+	if n := p.Selected(); n != jsontape.None {
+		return p.c.conv.Tape().Pointer(n)
+	}
+	return ""
+}
+
+// Value gives what is under the cursor: the text of a block that is one, else
+// the JSON of the block or the message. It is untrusted; nil when nothing
+// shows.
+func (p *Pane) Value() []byte {
+	n := p.Selected()
+	if n == jsontape.None {
+		return nil
+	}
+	t := p.c.conv.Tape()
+	at, _, _ := p.window.Cursor()
+	if block, ok := p.c.blockOf(int(at.unit)); ok {
+		if b := p.c.conv.Block(block); isProse(b) && b.Body >= 0 && t.Kind(b.Body) == jsontape.String {
+			return []byte(t.Text(b.Body))
+		}
+	}
+	return t.Raw(n)
+}
+
+// Status says where the cursor is and where the conversation stands.
+func (p *Pane) Status() string {
+	at, _, ok := p.window.Cursor()
+	if !ok {
+		return ""
+	}
+	m, _ := p.c.at(int(at.unit))
+	dot := p.styles.Glyphs.Dot
+	return fmt.Sprintf("message %d of %d %s %s", m+1, p.c.conv.Len(), dot, p.c.conv.Position())
+}

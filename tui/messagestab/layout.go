@@ -1,0 +1,325 @@
+package messagestab
+
+import (
+	"strconv"
+	"strings"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/cell"
+	"hindcast/tui/prose"
+	"hindcast/tui/theme"
+	"hindcast/tui/value"
+)
+
+func plain(t *theme.Tokens) theme.Style { return t.Text }
+func muted(t *theme.Tokens) theme.Style { return t.Muted }
+func warn(t *theme.Tokens) theme.Style  { return t.Warn }
+func bad(t *theme.Tokens) theme.Style   { return t.Error }
+func good(t *theme.Tokens) theme.Style  { return t.Good }
+
+// layOut makes the pieces of a unit.
+func (p *Pane) layOut(n int32) *unit {
+	u := &unit{}
+	m, place := p.c.at(int(n))
+	if place == 0 {
+		p.heading(u, m)
+		return u
+	}
+	block, ok := p.c.blockOf(int(n))
+	if !ok {
+		u.row(func(*cell.Row, *theme.Tokens) {})
+		return u
+	}
+	b := p.c.conv.Block(block)
+	switch b.Kind {
+	case conversation.ToolCall:
+		p.call(u, block, p.isOpen(n))
+	case conversation.ToolResult:
+		if b.Pair >= 0 {
+			p.answered(u, b)
+			break
+		}
+		p.result(u, b, p.isOpen(n))
+	case conversation.Reasoning:
+		p.reasoning(u, b, p.isOpen(n))
+	default:
+		p.part(u, b, indent, p.isOpen(n))
+	}
+	return u
+}
+
+func (u *unit) row(draw func(*cell.Row, *theme.Tokens)) {
+	u.pieces = append(u.pieces, piece{kind: oneRow, draw: draw})
+}
+
+// words adds a row of text of the program's own.
+func (u *unit) words(in int, pick func(*theme.Tokens) theme.Style, text string) {
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		r.Fill(tokens.Text, in-1)
+		r.Put(pick(tokens), text)
+	})
+}
+
+func (u *unit) text(text prose.Text, in int, pick func(*theme.Tokens) theme.Style) {
+	u.pieces = append(u.pieces, piece{kind: textRows, text: text, in: in, style: pick})
+}
+
+func (u *unit) tree(n jsontape.Node, in int) {
+	u.pieces = append(u.pieces, piece{kind: treeRows, tree: n, in: in})
+}
+
+// heading says who speaks, and what is special about the message.
+func (p *Pane) heading(u *unit, m int) {
+	msg, name := p.c.conv.Message(m), p.c.conv.RoleText(m)
+	if name == "" {
+		name = msg.Role.String()
+	}
+	var badges []string
+	if msg.Held {
+		badges = append(badges, "held in the interrupt state")
+	}
+	if msg.Redacted {
+		badges = append(badges, "redacted")
+	}
+	if m == p.c.conv.Len()-1 {
+		badges = append(badges, p.c.marks.Names()...)
+	}
+	style := roleStyle(msg.Role)
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		r.Put(tokens.Muted, "["+strconv.Itoa(m)+"] ")
+		r.Put(style(tokens), name)
+		if len(badges) > 0 {
+			r.Fill(tokens.Text, 2)
+			r.Put(tokens.Badge, strings.Join(badges, ", "))
+		}
+	})
+}
+
+func roleStyle(role conversation.Role) func(*theme.Tokens) theme.Style {
+	switch role {
+	case conversation.User:
+		return func(t *theme.Tokens) theme.Style { return t.User }
+	case conversation.Assistant:
+		return func(t *theme.Tokens) theme.Style { return t.Assistant }
+	case conversation.Tool:
+		return func(t *theme.Tokens) theme.Style { return t.Tool }
+	case conversation.System:
+		return func(t *theme.Tokens) theme.Style { return t.System }
+	}
+	return func(t *theme.Tokens) theme.Style { return t.Strong }
+}
+
+// sign draws the sign of a fold at the indent of blocks.
+func (p *Pane) sign(r *cell.Row, tokens *theme.Tokens, open bool) {
+	glyph := p.styles.Glyphs.Closed
+	if open {
+		glyph = p.styles.Glyphs.Open
+	}
+	r.Fill(tokens.Text, indent-1)
+	r.Put(tokens.Punct, glyph)
+	r.Fill(tokens.Text, 1)
+}
+
+// call lays a tool call out, with its result below.
+func (p *Pane) call(u *unit, block int, open bool) {
+	u.foldable = true
+	b := p.c.conv.Block(block)
+	name := p.c.conv.ToolName(b)
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		p.sign(r, tokens, open)
+		r.Put(tokens.Muted, "call ")
+		r.Put(p.found(tokens, tokens.Tool, name), name)
+		if !open && b.Body >= 0 {
+			r.Fill(tokens.Text, 2)
+			value.Put(r, tokens, p.c.conv.Tape(), b.Body)
+		}
+	})
+	if open && b.Body >= 0 {
+		p.body(u, b.Body)
+	}
+	switch notRun, waits := p.c.pending[block]; {
+	case b.Pair >= 0:
+		p.result(u, p.c.conv.Block(int(b.Pair)), open)
+	case b.Interrupted || waits && notRun && len(p.c.conv.Interrupts()) > 0:
+		u.words(inner, warn, p.styles.Glyphs.Arrow+" not run: an interrupt waits for an answer")
+	case waits && notRun:
+		u.words(inner, warn, p.styles.Glyphs.Arrow+" not run")
+	default:
+		u.words(inner, warn, p.styles.Glyphs.Arrow+" no result")
+	}
+}
+
+// body lays a value out whole: the arguments of a call.
+func (p *Pane) body(u *unit, n jsontape.Node) {
+	if p.c.conv.Tape().Kind(n) == jsontape.String {
+		u.text(prose.Of(p.c.conv.Tape(), n), inner, plain)
+		return
+	}
+	u.tree(n, inner)
+}
+
+// result lays out what a tool answered: how it ended and, folded, the beginning
+// of what it said.
+func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
+	u.foldable = true
+	status, pick := "done", muted
+	switch b.Status {
+	case conversation.OK:
+		status, pick = "ok", good
+	case conversation.Failed:
+		status, pick = "error", bad
+	}
+	alone := b.Pair < 0
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		if alone {
+			p.sign(r, tokens, open)
+			r.Put(tokens.Muted, "result ")
+			r.Put(tokens.Tool, p.c.conv.ToolName(b)+" ")
+		} else {
+			r.Fill(tokens.Text, inner-1)
+		}
+		r.Put(tokens.Punct, p.styles.Glyphs.Arrow+" ")
+		r.Put(pick(tokens), status)
+		if alone {
+			r.Put(tokens.Warn, ", for a call that is not here")
+		}
+		if !open {
+			p.preview(r, tokens, b)
+		}
+	})
+	if !open {
+		return
+	}
+	parts := 0
+	for part := range p.c.conv.Parts(b) {
+		if parts == maxParts {
+			u.words(inner, muted, "and more: see the State tab")
+			break
+		}
+		p.part(u, &part, inner, true)
+		parts++
+	}
+}
+
+// preview draws the beginning of what a tool said.
+func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block) {
+	t, separator := p.c.conv.Tape(), "  "
+	for part := range p.c.conv.Parts(b) {
+		if r.Room() <= len(separator) {
+			return
+		}
+		r.Put(tokens.Muted, separator)
+		separator = " " + p.styles.Glyphs.Dot + " "
+		switch {
+		case part.Kind == conversation.Text && part.Body >= 0:
+			text := string(t.AppendText(nil, part.Body, 20*(r.Room()+1)))
+			value.Text(r, tokens.Text, tokens.Match, text, p.matches.query)
+		case part.Kind == conversation.JSON && part.Body >= 0:
+			value.Put(r, tokens, t, part.Body)
+		default:
+			r.Put(tokens.Text, p.c.conv.Label(&part))
+		}
+	}
+}
+
+// answered is the row of a tool result in its own message: the result is shown
+// with its call.
+func (p *Pane) answered(u *unit, b *conversation.Block) {
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		r.Fill(tokens.Text, indent-1)
+		r.Put(tokens.Muted, "result of "+p.c.conv.ToolName(b)+", shown with its call")
+	})
+}
+
+// reasoning folds what the model thought to its first line.
+func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
+	if b.Body < 0 || p.c.conv.Hidden(b) {
+		u.words(indent, muted, p.c.conv.Label(b)+", encrypted by the provider")
+		return
+	}
+	u.foldable = true
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		p.sign(r, tokens, open)
+		r.Put(tokens.Muted, "reasoning")
+		if !open {
+			r.Fill(tokens.Text, 2)
+			text := string(p.c.conv.Tape().AppendText(nil, b.Body, 20*(r.Room()+1)))
+			value.Text(r, tokens.Muted, tokens.Match, text, p.matches.query)
+		}
+	})
+	if open {
+		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, muted)
+	}
+}
+
+// part lays out a block that is no tool's and no reasoning, or a part of a
+// tool's result.
+func (p *Pane) part(u *unit, b *conversation.Block, in int, open bool) {
+	t := p.c.conv.Tape()
+	switch b.Kind {
+	case conversation.Text, conversation.Guard:
+		if b.Kind == conversation.Guard {
+			u.words(in, muted, b.Kind.String())
+		}
+		if b.Body >= 0 {
+			u.text(prose.Of(t, b.Body), in, plain)
+		}
+	case conversation.Citations:
+		for part := range p.c.conv.Parts(b) {
+			if part.Kind == conversation.Text {
+				u.text(prose.Of(t, part.Body), in, plain)
+			}
+		}
+		sources := b.Node
+		if b.Body >= 0 {
+			sources = t.Find(t.Parent(b.Body), "citations")
+		}
+		if sources >= 0 {
+			p.value(u, b.Kind.String(), sources, in, open)
+		}
+	case conversation.JSON:
+		p.value(u, "", b.Body, in, open)
+	case conversation.Unknown:
+		p.value(u, p.c.conv.Label(b), b.Node, in, open)
+	default:
+		u.words(in, muted, p.c.conv.Label(b))
+	}
+	if len(u.pieces) == 0 {
+		u.words(in, muted, b.Kind.String())
+	}
+}
+
+// value lays out a value in one row, or as a tree where the unit is open.
+func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) {
+	u.foldable = true
+	switch {
+	case !open:
+		u.row(func(r *cell.Row, tokens *theme.Tokens) {
+			p.sign(r, tokens, false)
+			if label != "" {
+				r.Put(tokens.Muted, label+"  ")
+			}
+			value.Put(r, tokens, p.c.conv.Tape(), n)
+		})
+		return
+	case in == indent:
+		u.row(func(r *cell.Row, tokens *theme.Tokens) {
+			p.sign(r, tokens, true)
+			r.Put(tokens.Muted, label)
+		})
+		u.tree(n, inner)
+		return
+	case label != "":
+		u.words(in, muted, label)
+	}
+	u.tree(n, in)
+}
+
+// found gives the style of a text: its own, or that of a match.
+func (p *Pane) found(tokens *theme.Tokens, own theme.Style, text string) theme.Style {
+	if p.matches.query.InString(text) {
+		return tokens.Match
+	}
+	return own
+}

@@ -1,0 +1,369 @@
+package messagestab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+	"pgregory.net/rapid"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/theme"
+)
+
+var colourless = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+
+func prepare(t testing.TB, state []byte) *Content {
+	t.Helper()
+	tape, err := jsontape.Parse(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Prepare(conversation.Decode(tape), 0)
+}
+
+func show(c *Content, w, h int) *Pane {
+	p := New(colourless)
+	p.Resize(w, h)
+	p.Set(c)
+	return p
+}
+
+func screen(p *Pane, h int) string {
+	var b strings.Builder
+	for y := range h {
+		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
+		b.WriteByte('\n')
+	}
+	return b.String() + "\n" + p.Status() + "\n"
+}
+
+func TestPane_realConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no states in testdata", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		c := prepare(t, data)
+		for _, w := range []int{20, 60, 100, 200} {
+			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
+				golden.RequireEqual(t, []byte(screen(show(c, w, 60), 60)))
+			})
+		}
+		t.Run(name+"/unfolded", func(t *testing.T) {
+			p := show(c, 100, 120)
+			p.Do(keymap.UnfoldAll)
+			golden.RequireEqual(t, []byte(screen(p, 120)))
+		})
+	}
+}
+
+func TestPane_opensAtTheEnd(t *testing.T) {
+	c := prepare(t, long(50))
+	p := show(c, 80, 10)
+	if got, want := p.Status(), "message 200 of 200 · turn end"; got != want {
+		t.Errorf("status %q, want %q", got, want)
+	}
+	if text := screen(p, 10); !strings.Contains(text, "The 09:40 is the next one.") || strings.Contains(text, "[0]") {
+		t.Errorf("it opens at\n%s", text)
+	}
+}
+
+func TestPane_nothingToShow(t *testing.T) {
+	for name, c := range map[string]*Content{
+		"no state":    Prepare(nil, 0),
+		"no messages": prepare(t, []byte(`{"cart":1}`)),
+		"empty list":  prepare(t, []byte(`{"messages":[]}`)),
+	} {
+		p := show(c, 40, 3)
+		if got, want := screen(p, 3), "  no messages in this state\n\n\n\n\n"; got != want {
+			t.Errorf("%s: screen %q, want %q", name, got, want)
+		}
+		for a := keymap.None; a <= keymap.Quit; a++ {
+			p.Do(a)
+		}
+		p.Click(2, 0)
+		p.Wheel(2)
+		m, err := Find(t.Context(), c, "x")
+		if p.SetMatches(m) || err != nil || p.Path() != "" || p.Value() != nil {
+			t.Errorf("%s: something is selected", name)
+		}
+	}
+}
+
+func TestPane_marksTheLastMessage(t *testing.T) {
+	tape, err := jsontape.Parse([]byte(`[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError), 60, 6)
+	if got := screen(p, 6); !strings.Contains(got, "[1] assistant  evicted, error") || strings.Contains(got, "user  evicted") {
+		t.Errorf("screen\n%s", got)
+	}
+}
+
+func TestPane_jumpsFromMessageToMessage(t *testing.T) {
+	p := show(prepare(t, long(3)), 60, 8)
+	var got []string
+	for _, a := range []keymap.Action{keymap.PrevMessage, keymap.PrevMessage, keymap.NextMessage, keymap.NextMessage, keymap.Top, keymap.PrevMessage, keymap.NextMessage} {
+		p.Do(a)
+		got = append(got, p.Path())
+	}
+	want := []string{"/messages/11", "/messages/10", "/messages/11", "/messages/11", "/messages/0", "/messages/0", "/messages/1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("jumps lead to %v, want %v", got, want)
+	}
+}
+
+func TestPane_givesPathAndValue(t *testing.T) {
+	p := show(prepare(t, []byte(`[{"role":"user","content":[{"text":"a\nb"},{"image":{"format":"png"}}]}]`)), 60, 8)
+	p.Do(keymap.Top)
+	want := []string{`/0 {"role":"user","content":[{"text":"a\nb"},{"image":{"format":"png"}}]}`, "/0/content/0 a\nb", "/0/content/0 a\nb", `/0/content/1 {"image":{"format":"png"}}`}
+	for _, want := range want {
+		if got := p.Path() + " " + string(p.Value()); got != want {
+			t.Errorf("selected %q, want %q", got, want)
+		}
+		p.Do(keymap.MoveDown)
+	}
+}
+
+func TestPane_clickOnTheSignFolds(t *testing.T) {
+	p := show(prepare(t, []byte(`[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"ls","input":{"path":"/tmp"}}}]}]`)), 60, 8)
+	p.Click(2, 1)
+	if got := screen(p, 3); !strings.Contains(got, "▾ call ls") || !strings.Contains(got, `path  "/tmp"`) {
+		t.Errorf("screen\n%s", got)
+	}
+	p.Click(2, 1)
+	if got := screen(p, 3); !strings.Contains(got, `▸ call ls  {path: "/tmp"}`) {
+		t.Errorf("screen\n%s", got)
+	}
+}
+
+func TestFind_goesWhereTheTextShows(t *testing.T) {
+	text := strings.Repeat("words ", 5000) + "NEEDLE" + strings.Repeat(" words", 5000)
+	state, err := json.Marshal([]any{
+		map[string]any{"role": "user", "content": []any{map[string]any{"text": text}}},
+		map[string]any{"role": "assistant", "content": []any{map[string]any{"toolUse": map[string]any{"toolUseId": "1", "name": "find", "input": map[string]any{"in": "hay"}}}}},
+		map[string]any{"role": "user", "content": []any{map[string]any{"toolResult": map[string]any{"toolUseId": "1", "status": "success", "content": []any{map[string]any{"text": "a needle"}}}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := prepare(t, state)
+	p := show(c, 60, 10)
+	m, err := Find(t.Context(), c, "needle")
+	if n, more := m.Len(); n != 2 || more || err != nil {
+		t.Fatalf("%d matches, more %v, error %v; want the text and the result", n, more, err)
+	}
+	if !p.SetMatches(m) || p.Path() != "/0/content/0" { // from the end it goes round
+		t.Errorf("the first match is at %q", p.Path())
+	}
+	for _, want := range []string{"a needle", "NEEDLE", "a needle"} {
+		p.Match(1)
+		at, y, _ := p.window.Cursor()
+		if line := string(p.AppendRow(nil, y)); !strings.Contains(line, want) {
+			t.Errorf("the cursor is at %+v on %q, want %q there", at, line, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Find(ctx, c, "needle"); err == nil {
+		t.Error("a cancelled search goes on")
+	}
+}
+
+// conversations makes states of any of the shapes, with what a model may write
+// into them.
+func conversations() *rapid.Generator[string] {
+	text := rapid.Custom(func(t *rapid.T) string {
+		s := strings.Repeat(rapid.SampledFrom([]string{"", "x", "\x1b[2J", "\x1b]52;c;QUJD\x07", "\u202e", "日本", "😀 ", "\u0085", "word ", "\n", "\t"}).Draw(t, "piece"), rapid.IntRange(0, 80).Draw(t, "times"))
+		data, err := json.Marshal(s + rapid.String().Draw(t, "text"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	})
+	forms := []string{
+		`{"text":%s}`, `{"toolUse":{"toolUseId":"%d","name":%s,"input":{"a":%s,"b":[1,{}]}}}`,
+		`{"toolResult":{"toolUseId":"%d","status":"error","content":[{"text":%s},{"json":[%s]},{"image":{"format":%s}}]}}`,
+		`{"reasoningContent":{"reasoningText":{"text":%s}}}`, `{"citationsContent":{"citations":[],"content":[{"text":%s}]}}`,
+		`{"guardContent":{"text":{"text":%s}}}`, `{"image":{"format":%s,"source":{"bytes":"AAAA"}}}`, `{"odd":[%s]}`,
+		`{"toolRequest":{"ref":"%d","name":%s,"input":%s}}`, `{"toolResponse":{"ref":"%d","name":%s,"output":%s}}`, `{"reasoning":%s}`, `%s`, `null`,
+	}
+	return rapid.Custom(func(t *rapid.T) string {
+		var messages []string
+		for range rapid.IntRange(1, 6).Draw(t, "messages") {
+			var blocks []string
+			for range rapid.IntRange(0, 4).Draw(t, "blocks") {
+				form := rapid.SampledFrom(forms).Draw(t, "form")
+				for strings.Contains(form, "%d") {
+					form = strings.Replace(form, "%d", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "id")), 1)
+				}
+				for strings.Contains(form, "%s") {
+					form = strings.Replace(form, "%s", strings.ReplaceAll(text.Draw(t, "value"), "%", ""), 1)
+				}
+				blocks = append(blocks, form)
+			}
+			role := rapid.SampledFrom([]string{`"user"`, `"assistant"`, `"model"`, `"tool"`, `"system"`, `"\u001b[31mcritic"`}).Draw(t, "role")
+			messages = append(messages, `{"role":`+role+`,"content":[`+strings.Join(blocks, ",")+`]}`)
+		}
+		return `{"messages":[` + strings.Join(messages, ",") + `]}`
+	})
+}
+
+// all gives every row, walked down.
+func all(p *Pane) []row {
+	var out []row
+	for r, ok := p.First(); ok; r, ok = p.Next(r) {
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestPane_anyUseOfAnyConversation(t *testing.T) {
+	actions := []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp, keymap.Top,
+		keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll, keymap.NextMessage, keymap.PrevMessage}
+	rapid.Check(t, func(t *rapid.T) {
+		state := conversations().Draw(t, "state")
+		tape, err := jsontape.Parse([]byte(state))
+		if err != nil {
+			t.Fatalf("%s: %v", state, err)
+		}
+		c := Prepare(conversation.Decode(tape), model.MarkEvicted)
+		w, h := rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
+		p := show(c, w, h)
+		t.Repeat(map[string]func(*rapid.T){
+			"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },
+			"wheel":  func(t *rapid.T) { p.Wheel(rapid.IntRange(-5, 5).Draw(t, "by")) },
+			"click":  func(t *rapid.T) { p.Click(rapid.IntRange(0, w).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y")) },
+			"resize": func(t *rapid.T) {
+				w, h = rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
+				p.Resize(w, h)
+			},
+			"search": func(t *rapid.T) {
+				m, _ := Find(t.Context(), c, rapid.SampledFrom([]string{"x", "日", "word word", "1", "\x1b"}).Draw(t, "query"))
+				p.SetMatches(m)
+				p.Match(rapid.IntRange(-2, 2).Draw(t, "by"))
+			},
+			"": func(t *rapid.T) {
+				every, rows := all(p), p.window.Rows()
+				first := slices.Index(every, rows[0])
+				if first < 0 || first+len(rows) > len(every) || !slices.Equal(rows, every[first:first+len(rows)]) {
+					t.Fatalf("rows %v are no part of %v", rows, every)
+				}
+				for i, r := range every {
+					if prev, ok := p.Prev(r); ok != (i > 0) || ok && prev != every[i-1] {
+						t.Fatalf("before %v comes %v, want %v", r, prev, every[max(i-1, 0)])
+					}
+				}
+				for y := range h + 1 {
+					line := string(p.AppendRow(nil, y))
+					if ansi.StringWidth(line) != w || strings.ContainsAny(line, "\x1b\x07\u202e\u0085\n\t") {
+						t.Fatalf("row %d in %d cells: %q", y, w, line)
+					}
+				}
+				if from, to := p.Thumb(); from < 0 || to > h || from > to {
+					t.Fatalf("the thumb goes from %d to %d of %d", from, to, h)
+				}
+				p.Status()
+				p.Path()
+				p.Value()
+			},
+		})
+	})
+}
+
+// long gives a conversation of a number of turns with a tool call in each.
+func long(turns int) []byte {
+	const turn = `{"role":"user","content":[{"text":"and the next train?"}]},` +
+		`{"role":"assistant","content":[{"text":"Let me look."},{"toolUse":{"toolUseId":"t%[1]d","name":"search","input":{"day":"2026-05-09"}}}]},` +
+		`{"role":"user","content":[{"toolResult":{"toolUseId":"t%[1]d","status":"success","content":[{"text":"07:58 for 85.00 EUR"}]}}]},` +
+		`{"role":"assistant","content":[{"text":"The 09:40 is the next one."}]}`
+	var all []string
+	for i := range turns {
+		all = append(all, fmt.Sprintf(turn, i))
+	}
+	return []byte(`{"messages":[` + strings.Join(all, ",") + `]}`)
+}
+
+// benchmarks are conversations that are large in several ways.
+func benchmarks() map[string][]byte {
+	text := strings.Repeat("The 09:40 to Lyon is the next one. ", 10_000_000/35)
+	return map[string][]byte{
+		"100_turns":     long(100),
+		"100000_turns":  long(100_000),
+		"10MB_text":     []byte(`[{"role":"user","content":[{"text":"` + text + `"}]}]`),
+		"10MB_one_word": []byte(`[{"role":"user","content":[{"text":"` + strings.Repeat("x", 10_000_000) + `"}]}]`),
+	}
+}
+
+// BenchmarkSet shows a conversation from its end: what happens on the key path
+// when a snapshot's conversation is there.
+func BenchmarkSet(b *testing.B) {
+	for name, state := range benchmarks() {
+		c := prepare(b, state)
+		b.Run(name, func(b *testing.B) {
+			var frame []byte
+			for b.Loop() {
+				p := show(c, 200, 50)
+				frame = frame[:0]
+				for y := range 50 {
+					frame = p.AppendRow(frame, y)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFrame(b *testing.B) {
+	for name, state := range benchmarks() {
+		p := show(prepare(b, state), 200, 50)
+		b.Run(name, func(b *testing.B) {
+			var frame []byte
+			for b.Loop() {
+				frame = frame[:0]
+				for y := range 50 {
+					frame = p.AppendRow(frame, y)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPageUp goes on through a conversation that was not yet laid out.
+func BenchmarkPageUp(b *testing.B) {
+	for name, state := range benchmarks() {
+		p := show(prepare(b, state), 200, 50)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				p.Do(keymap.PageUp)
+			}
+		})
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	c := prepare(b, benchmarks()["10MB_text"])
+	b.SetBytes(10_000_000)
+	for b.Loop() {
+		if _, err := Find(b.Context(), c, "not there"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package messagestab
+
+import (
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/tui/cell"
+	"hindcast/tui/prose"
+	"hindcast/tui/theme"
+	"hindcast/tui/value"
+)
+
+const (
+	// indent is how far blocks stand in from the headings, and more what is
+	// inside them.
+	indent = 2
+	inner  = 4
+	// widest is how wide text is wrapped: longer lines are hard to read.
+	widest = 100
+	// maxParts bounds the parts of one tool result that are shown.
+	maxParts = 200
+	// maxUnits bounds the units that are kept laid out.
+	maxUnits = 512
+)
+
+// unit is a heading, a block or an empty row, laid out for the tab's width.
+type unit struct {
+	pieces []piece
+	// foldable says that the unit shows more when it is open.
+	foldable bool
+	pages    map[[2]int32][]string // the wrapped pages of its texts, by piece
+}
+
+// piece is a part of a unit whose rows are made in the same way: one row that
+// is drawn as a whole, or a text, or the values of a tree.
+type piece struct {
+	draw func(*cell.Row, *theme.Tokens)
+
+	text  prose.Text
+	style func(*theme.Tokens) theme.Style
+
+	tree jsontape.Node
+
+	kind pieceKind
+	in   int
+}
+
+type pieceKind uint8
+
+const (
+	oneRow pieceKind = iota
+	textRows
+	treeRows
+)
+
+// unit gives a unit, laid out.
+func (p *Pane) unit(n int32) *unit {
+	u := p.units[n]
+	if u == nil {
+		if len(p.units) >= maxUnits {
+			clear(p.units)
+		}
+		u = p.layOut(n)
+		p.units[n] = u
+	}
+	return u
+}
+
+// width gives the cells that text has at an indent.
+func (p *Pane) width(in int) int { return max(1, min(p.w-in-1, widest)) }
+
+// lines gives a page of a text.
+func (p *Pane) lines(u *unit, piece, page int32) []string {
+	key := [2]int32{piece, page}
+	lines := u.pages[key]
+	if lines == nil {
+		v := &u.pieces[piece]
+		lines = v.text.Lines(int(page), p.width(v.in))
+		if u.pages == nil || len(u.pages) >= maxUnits {
+			u.pages = make(map[[2]int32][]string)
+		}
+		u.pages[key] = lines
+	}
+	return lines
+}
+
+// firstNode gives the first value of a tree that has a row: what is in a
+// container, for its brackets say nothing.
+func (p *Pane) firstNode(v *piece) jsontape.Node {
+	if p.c.conv.Tape().First(v.tree) == jsontape.None {
+		return v.tree
+	}
+	return v.tree + 1
+}
+
+// Next gives the row after r.
+func (p *Pane) Next(r row) (row, bool) {
+	u := p.unit(r.unit)
+	switch v := &u.pieces[r.piece]; v.kind {
+	case textRows:
+		if int(r.line)+1 < len(p.lines(u, r.piece, r.page)) {
+			r.line++
+			return r, true
+		}
+		if int(r.page)+1 < v.text.Pages() {
+			return row{r.unit, r.piece, r.page + 1, 0}, true
+		}
+	case treeRows:
+		if p.firstNode(v)+r.page+1 < p.c.conv.Tape().End(v.tree) {
+			return row{r.unit, r.piece, r.page + 1, 0}, true
+		}
+	}
+	if int(r.piece)+1 < len(u.pieces) {
+		return row{unit: r.unit, piece: r.piece + 1}, true
+	}
+	return row{unit: r.unit + 1}, int(r.unit)+1 < p.c.units()
+}
+
+// Prev gives the row before r.
+func (p *Pane) Prev(r row) (row, bool) {
+	switch {
+	case r.line > 0:
+		r.line--
+		return r, true
+	case r.page > 0:
+		return p.lastOf(row{r.unit, r.piece, r.page - 1, 0}), true
+	case r.piece > 0:
+		return p.lastIn(r.unit, r.piece-1), true
+	case r.unit > 0:
+		return p.lastIn(r.unit-1, int32(len(p.unit(r.unit-1).pieces))-1), true
+	}
+	return r, false
+}
+
+// lastIn gives the last row of a piece.
+func (p *Pane) lastIn(n, piece int32) row {
+	r := row{unit: n, piece: piece}
+	switch v := &p.unit(n).pieces[piece]; v.kind {
+	case textRows:
+		r.page = int32(v.text.Pages()) - 1
+	case treeRows:
+		r.page = p.c.conv.Tape().End(v.tree) - p.firstNode(v) - 1
+	}
+	return p.lastOf(r)
+}
+
+// lastOf gives the last row of a page.
+func (p *Pane) lastOf(r row) row {
+	if u := p.unit(r.unit); u.pieces[r.piece].kind == textRows {
+		r.line = int32(len(p.lines(u, r.piece, r.page))) - 1
+	}
+	return r
+}
+
+// First gives the first row.
+func (p *Pane) First() (row, bool) { return row{}, p.c != nil && p.c.units() > 0 }
+
+// Last gives the last row that says something: the one before the empty row.
+func (p *Pane) Last() (row, bool) {
+	if p.c == nil || p.c.units() == 0 {
+		return row{}, false
+	}
+	return p.Prev(row{unit: int32(p.c.units()) - 1})
+}
+
+// isOpen reports whether a unit shows all of itself.
+func (p *Pane) isOpen(n int32) bool {
+	_, turned := p.turned[n]
+	return p.unfolded != turned
+}
+
+// setOpen opens or closes the unit under the cursor.
+func (p *Pane) setOpen(open bool) {
+	at, y, ok := p.window.Cursor()
+	if !ok || !p.unit(at.unit).foldable || p.isOpen(at.unit) == open {
+		return
+	}
+	p.turn(at.unit)
+	p.window.Place(p, row{unit: at.unit}, y)
+}
+
+func (p *Pane) turn(n int32) {
+	delete(p.units, n)
+	if _, turned := p.turned[n]; turned {
+		delete(p.turned, n)
+		return
+	}
+	p.turned[n] = struct{}{}
+}
+
+func (p *Pane) fold()   { p.setOpen(false) }
+func (p *Pane) unfold() { p.setOpen(true) }
+
+func (p *Pane) toggle() {
+	if at, _, ok := p.window.Cursor(); ok {
+		p.setOpen(!p.isOpen(at.unit))
+	}
+}
+
+// setUnfolded opens or closes everything.
+func (p *Pane) setUnfolded(unfolded bool) {
+	p.unfolded = unfolded
+	clear(p.turned)
+	p.forget()
+	p.refresh()
+}
+
+// refresh shows the unit under the cursor again after it was laid out anew.
+func (p *Pane) refresh() {
+	at, y, ok := p.window.Cursor()
+	if !ok {
+		return
+	}
+	p.window.Place(p, row{unit: min(at.unit, int32(p.c.units())-1)}, y)
+}
+
+// isProse reports whether a block is a text to read.
+func isProse(b *conversation.Block) bool {
+	return b.Kind == conversation.Text || b.Kind == conversation.Guard || b.Kind == conversation.Reasoning
+}
+
+// AppendRow appends row y of the tab to dst: exactly as many cells as it is
+// wide.
+func (p *Pane) AppendRow(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
+	rows := p.window.Rows()
+	switch {
+	case p.c == nil || p.c.conv.Len() == 0:
+		if y == 0 {
+			r.Put(p.styles.Muted, "  no messages in this state")
+		}
+	case y >= 0 && y < min(len(rows), p.window.Height()):
+		_, at, _ := p.window.Cursor()
+		tokens, cursor := &p.styles.Tokens, " "
+		if y == at {
+			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
+		}
+		r.Put(tokens.Focus, cursor)
+		p.drawRow(&r, tokens, rows[y])
+		return r.End(tokens.Text)
+	}
+	return r.End(p.styles.Text)
+}
+
+func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
+	u := p.unit(at.unit)
+	v := &u.pieces[at.piece]
+	switch v.kind {
+	case oneRow:
+		v.draw(r, tokens)
+	case textRows:
+		r.Fill(tokens.Text, v.in-1)
+		value.Text(r, v.style(tokens), tokens.Match, p.lines(u, at.piece, at.page)[at.line], p.matches.query)
+	case treeRows:
+		p.drawNode(r, tokens, v, p.firstNode(v)+at.page)
+	}
+}
+
+// drawNode draws one value of a tree.
+func (p *Pane) drawNode(r *cell.Row, tokens *theme.Tokens, v *piece, n jsontape.Node) {
+	t := p.c.conv.Tape()
+	r.Fill(tokens.Text, v.in-1+min(2*(t.Depth(n)-t.Depth(p.firstNode(v))), p.w/2))
+	if n != v.tree {
+		value.Key(r, tokens.Name, t, n)
+		r.Fill(tokens.Text, 2)
+	}
+	if t.First(n) != jsontape.None {
+		r.Put(tokens.Muted, value.Count(t, n))
+		return
+	}
+	value.Put(r, tokens, t, n)
+}
