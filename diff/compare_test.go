@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
+	"hindcast/model/jsontape/jsontest"
 )
 
 // picture draws a result as one string: a sign, the path and the values of each
@@ -178,6 +179,29 @@ func TestCompare_stopsWhenCancelled(t *testing.T) {
 	cancel()
 	if _, err := Compare(ctx, Bytes([]byte(`1`)), Bytes([]byte(`2`))); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// deadline is a context that ends after so many looks at it.
+type deadline struct {
+	context.Context
+	looks int
+}
+
+func (d *deadline) Err() error {
+	if d.looks--; d.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestCompare_stopsInTheMiddle(t *testing.T) {
+	s := jsontest.New(300_000, 1)
+	for _, way := range ways(t, s.JSON(), s.Indented()) {
+		ctx := &deadline{t.Context(), 3}
+		if r, err := Compare(ctx, way[0], way[1]); !errors.Is(err, context.DeadlineExceeded) || r != nil {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

@@ -799,14 +799,14 @@ func (p *spanPair) check(arr *arrangement) error {
 	var come []uint64
 	for g := range arr.gaps() {
 		removed, added := arr.alone(g)
+		if len(removed) == 1 && len(added) == 1 && p.l.inStep(p.olds[removed[0]], p.news[added[0]]) {
+			continue
+		}
 		for _, i := range removed {
 			alone += size(p.olds[i])
 		}
 		if alone > strangers && alone > all/3 {
 			return errOutOfStep
-		}
-		if len(removed) == 1 && len(added) == 1 && p.l.inStep(p.olds[removed[0]], p.news[added[0]]) {
-			continue
 		}
 		for _, i := range removed {
 			v, err := p.old(i)

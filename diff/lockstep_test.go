@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"hindcast/model/jsontape"
+	"hindcast/model/jsontape/jsontest"
 )
 
 // inStep compares in step whatever the size, with every choice of tapes, and
@@ -51,6 +54,46 @@ func TestCompareInStep_isTheSameAsWithTapes(t *testing.T) {
 	if stayed < all/3 {
 		t.Errorf("only %d of %d comparisons stayed in step", stayed, all)
 	}
+}
+
+// Long arrays, whose common heads are skipped, with spaces here and there.
+func TestCompareInStep_isTheSameOnLongArrays(t *testing.T) {
+	element := rapid.SampledFrom([]string{`1`, `12`, `"a"`, ` "a" `, `{}`, `{"k":[1,2]}`, `{"k":[1,3]}`, ` [ ]`, `{"long":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}`})
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(element, longArray, 3*longArray).Draw(t, "old")
+		w := slices.Clone(v)
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(w)).Draw(t, "at")
+			if rapid.Bool().Draw(t, "insert") {
+				w = slices.Insert(w, at, element.Draw(t, "inserted"))
+			} else {
+				w = slices.Delete(w, at, min(at+rapid.IntRange(1, 20).Draw(t, "removed"), len(w)))
+			}
+		}
+		old, new := []byte(list(v...)), []byte(list(w...))
+		r := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+		checkPatch(t, r, old, new)
+		inStep(t, old, new)
+	})
+}
+
+func TestCompareInStep_isTheSameOnLargeStates(t *testing.T) {
+	for _, p := range jsontest.Pairs(1 << 20) {
+		if stayed := inStep(t, p.Old, p.New); stayed == 0 && p.Name != "reformatted" && p.Name != "reordered" && p.Name != "unrelated" {
+			t.Errorf("%s: did not stay in step", p.Name)
+		}
+	}
+}
+
+// Values in values are not read again at every level.
+func TestCompareInStep_goesDownBounded(t *testing.T) {
+	deep := func(depth int, leaf string) []byte {
+		return []byte(strings.Repeat("[[1,2],", depth) + leaf + strings.Repeat("]", depth))
+	}
+	if inStep(t, deep(1000, `"x"`), deep(1000, `"y"`)) == 0 {
+		t.Error("did not stay in step")
+	}
+	inStep(t, deep(jsontape.MaxDepth-2, `"x"`), deep(jsontape.MaxDepth-2, `"y"`))
 }
 
 // FuzzCompare takes any two texts: nothing may panic, whichever way they are

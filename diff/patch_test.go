@@ -2,6 +2,8 @@ package diff
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -75,6 +77,78 @@ func TestResult_patchLeadsToTheSecondState(t *testing.T) {
 		checkPatch(t, compare(t, Parsed(parse(t, old)), Parsed(parse(t, new))), old, new)
 		checkPatch(t, compare(t, Bytes(old), Bytes(new)), old, new)
 	})
+}
+
+// Classes are hashes, and all hashes may collide: what differs has to come out
+// all the same.
+func TestComparer_collisionsHideNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := array(t, 3)
+		w := []any{change(t, v), v}
+		old, new := text([]any{v, number("1")}, plainSpelling{}), text(append(w, nil), plainSpelling{})
+		a, b := value{tape: parse(t, old)}, value{tape: parse(t, new)}
+		c := comparer{ctx: context.Background()}
+		root := c.add(Within, a.span(), b.span(), place{parent: none, old: none, new: none})
+		var p parsedPair
+		p.c = &c
+		p.olds, _ = rest(a, a.tape.First(0))
+		p.news, _ = rest(b, b.tape.First(0))
+		collide := rapid.SliceOfN(rapid.Uint64Range(0, 2), 100, 100).Draw(t, "classes")
+		arr := c.arrange(collide[:len(p.olds)], collide[50:50+len(p.news)])
+		if _, err := c.arranged(p, &arr, root, 0); err != nil {
+			t.Fatalf("%v", err)
+		}
+		c.close(root)
+		checkPatch(t, c.result(&Result{old: old, new: new}), old, new)
+	})
+}
+
+func TestResult_patchOfManyMoves(t *testing.T) {
+	var old, new []string
+	for i := range 1000 {
+		old = append(old, fmt.Sprintf(`{"id":%d}`, i))
+		new = append(new, fmt.Sprintf(`{"id":%d}`, 999-i))
+	}
+	a, b := []byte(list(old...)), []byte(list(new...))
+	r := compare(t, Bytes(a), Bytes(b))
+	if r.Moved != 999 || r.Added+r.Removed+r.Replaced != 0 {
+		t.Errorf("%d moved, +%d −%d ~%d", r.Moved, r.Added, r.Removed, r.Replaced)
+	}
+	checkPatch(t, r, a, b)
+}
+
+func TestResult_patchPictures(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"nothing", `{"a":1}`, `{"a":1}`, `[]`},
+		{"replace", `{"a/b":{"m~n":1}}`, `{"a/b":{"m~n":2}}`, `[{"op":"replace","path":"/a~1b/m~0n","value":2}]`},
+		{"key to quote", `{"\"":1}`, `{"\"":2}`, `[{"op":"replace","path":"/\"","value":2}]`},
+		{"append", `[1,2]`, `[1,2,{"x":[]}]`, `[{"op":"add","path":"/2","value":{"x":[]}}]`},
+		{"window", `[1,2,3]`, `[2,3,4]`, `[{"op":"remove","path":"/0"},{"op":"add","path":"/2","value":4}]`},
+		{"move", `[1,2,3]`, `[2,3,1]`, `[{"op":"move","from":"/0","path":"/2"}]`},
+		{"move back", `[1,2,3]`, `[3,1,2]`, `[{"op":"move","from":"/2","path":"/0"}]`},
+		{"respelled", `{"a":1}`, `{"a":1.0}`, `[{"op":"replace","path":"/a","value":1.0}]`},
+		{"root", `{"a":1}`, `[]`, `[{"op":"replace","path":"","value":[]}]`},
+		{"duplicate keys", `{"x":{"a":1,"a":2}}`, `{"x":{"a":3}}`, `[{"op":"replace","path":"/x","value":{"a":3}}]`},
+		{"lone surrogate in a key", `{"x":{"\ud800":1,"b":1}}`, `{"x":{"\ud800":1,"b":2}}`, `[{"op":"replace","path":"/x","value":{"\ud800":1,"b":2}}]`},
+		{"below an empty key", `{"":{"a":1}}`, `{"":{"a":2}}`, `[{"op":"replace","path":"/","value":{"a":2}}]`},
+	} {
+		r := compare(t, Bytes([]byte(c.old)), Bytes([]byte(c.new)))
+		patch, err := r.Patch()
+		if err != nil || string(patch) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", c.name, patch, c.want, err)
+		}
+	}
+}
+
+func TestResult_patchRefusesWhatIsNotJSON(t *testing.T) {
+	r := compare(t, Bytes([]byte(`{"a":[1]}`)), Bytes([]byte(`{"a":[NaN]}`)))
+	if _, err := r.Patch(); !errors.Is(err, ErrNoPatch) {
+		t.Errorf("%v", err)
+	}
+	r = compare(t, Bytes([]byte(`{"a":NaN}`)), Bytes([]byte(`{"a":1}`)))
+	if patch, err := r.Patch(); err != nil || string(patch) != `[{"op":"replace","path":"/a","value":1}]` {
+		t.Errorf("away from NaN: %s, %v", patch, err)
+	}
 }
 
 func TestResult_patchOfUnrelatedStates(t *testing.T) {

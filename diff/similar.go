@@ -1,10 +1,6 @@
 package diff
 
-import (
-	"bytes"
-
-	"hindcast/model/jsontape"
-)
+import "hindcast/model/jsontape"
 
 // What is left between two matched elements of an array was removed on one side
 // and added on the other, or it is the same element changed. One against one
@@ -69,7 +65,7 @@ func (c *comparer) pairUp(p elements, removed, added []int) ([]pair, error) {
 		return nil, err
 	}
 	if len(removed)*len(added) <= maxTable {
-		return bestPairs(olds, news), nil
+		return c.bestPairs(olds, news)
 	}
 	c.coarse = true
 	var pairs []pair
@@ -96,12 +92,15 @@ func valuesAt(get func(int) (value, error), at []int) ([]value, error) {
 }
 
 // bestPairs gives the similar pairs that do not cross and have most in common.
-func bestPairs(removed, added []value) []pair {
+func (c *comparer) bestPairs(removed, added []value) ([]pair, error) {
 	// best[i][j] is the most that removed[i:] and added[j:] can have in common.
 	width := len(added) + 1
 	best := make([]int32, (len(removed)+1)*width)
 	like := make([]int32, len(removed)*len(added))
 	for i := len(removed) - 1; i >= 0; i-- {
+		if err := c.tick(); err != nil {
+			return nil, err
+		}
 		for j := len(added) - 1; j >= 0; j-- {
 			here := max(best[(i+1)*width+j], best[i*width+j+1])
 			if l := likeness(removed[i], added[j]); l >= similar {
@@ -123,7 +122,7 @@ func bestPairs(removed, added []value) []pair {
 			j++
 		}
 	}
-	return pairs
+	return pairs, nil
 }
 
 // likeness weighs what two values have in common, in bytes, against their
@@ -190,39 +189,4 @@ func commonText(a, b value) int {
 	head := commonPrefix(x[:n], y[:n])
 	tail := commonSuffix(x[max(head, len(x)-n):], y[max(head, len(y)-n):])
 	return head + tail
-}
-
-const block = 4 << 10
-
-// commonPrefix gives how many bytes a and b share at the start.
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i+block <= n && bytes.Equal(a[i:i+block], b[i:i+block]) {
-		i += block
-	}
-	for i+64 <= n && bytes.Equal(a[i:i+64], b[i:i+64]) {
-		i += 64
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-// commonSuffix gives how many bytes a and b share at the end.
-func commonSuffix(a, b []byte) int {
-	n := min(len(a), len(b))
-	a, b = a[len(a)-n:], b[len(b)-n:]
-	i := n
-	for i >= block && bytes.Equal(a[i-block:i], b[i-block:i]) {
-		i -= block
-	}
-	for i >= 64 && bytes.Equal(a[i-64:i], b[i-64:i]) {
-		i -= 64
-	}
-	for i > 0 && a[i-1] == b[i-1] {
-		i--
-	}
-	return n - i
 }

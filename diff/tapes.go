@@ -15,6 +15,34 @@ type comparer struct {
 	entries    []Entry
 	duplicates bool
 	steps      int
+	run        run
+}
+
+// run is a stretch of the old state, from from to to, that the new one has as
+// well, shift bytes further on.
+type run struct {
+	from, to uint32
+	shift    int64
+}
+
+// commonHead gives how many bytes two values share at the start. Values in
+// values ask for the same bytes again and again, so the last answer is kept.
+func (c *comparer) commonHead(old, new value) int {
+	o, n := old.span(), new.span()
+	shift := int64(n.Start) - int64(o.Start)
+	if c.run.shift != shift || o.Start < c.run.from || c.run.to <= o.Start {
+		c.run = run{o.Start, o.Start + uint32(commonPrefix(old.raw(), new.raw())), shift}
+	}
+	return int(min(c.run.to, o.End, uint32(int64(n.End)-shift)) - o.Start)
+}
+
+// sameBytes reports whether two values are spelled the same.
+func (c *comparer) sameBytes(old, new value) bool {
+	a, b := old.raw(), new.raw()
+	if len(a) != len(b) || len(a) < block {
+		return bytes.Equal(a, b)
+	}
+	return c.commonHead(old, new) == len(a)
 }
 
 // place says where in its parent a pair of values stands.
@@ -56,7 +84,7 @@ func (c *comparer) tick() error {
 // hashes only say that it is worth comparing the bytes, so that chance cannot
 // hide a change.
 func (c *comparer) values(old, new value, at place) error {
-	if old.hash() == new.hash() && bytes.Equal(old.raw(), new.raw()) {
+	if old.hash() == new.hash() && c.sameBytes(old, new) {
 		return nil
 	}
 	if err := c.tick(); err != nil {
@@ -135,7 +163,7 @@ func (c *comparer) note(object value, entry int32) {
 // elements compares two arrays. Equal heads are walked in place; only what
 // follows the first difference is aligned.
 func (c *comparer) elements(old, new value, entry int32) error {
-	a, b, head := skipHead(old, new)
+	a, b, head := c.skipHead(old, new)
 	unchanged := head
 	for a >= 0 && b >= 0 && old.tape.Hash(a) == new.tape.Hash(b) {
 		before := len(c.entries)
@@ -164,15 +192,18 @@ func (c *comparer) elements(old, new value, entry int32) error {
 	return nil
 }
 
+// longArray is from how many elements on a head is worth to be skipped.
+const longArray = 64
+
 // skipHead gives the first elements of two arrays that may differ and how many
 // there are before them. Long runs of equal bytes hold equal elements, which
 // need not be visited one by one.
-func skipHead(old, new value) (a, b jsontape.Node, head int32) {
+func (c *comparer) skipHead(old, new value) (a, b jsontape.Node, head int32) {
 	a, b = old.tape.First(old.node), new.tape.First(new.node)
-	if a < 0 || b < 0 {
+	if min(old.tape.Count(old.node), new.tape.Count(new.node)) < longArray {
 		return a, b, 0
 	}
-	same := commonPrefix(old.raw(), new.raw())
+	same := c.commonHead(old, new)
 	if same <= max(startIn(old, a), startIn(new, b)) {
 		return a, b, 0
 	}

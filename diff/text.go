@@ -56,13 +56,13 @@ func Text(old, new string, limit time.Duration) TextDiff {
 	d := textDiffer{end: time.Now().Add(limit)}
 	if !utf8.ValidString(old) || !utf8.ValidString(new) {
 		// go-diff works on characters, to which all invalid bytes are one.
-		return TextDiff{Spans: d.diff(singleBytes(old), singleBytes(new)), Coarse: d.coarse, Bytes: true}
+		return TextDiff{Spans: d.diff(old, new, singleBytes), Coarse: d.coarse, Bytes: true}
 	}
 	var spans []TextSpan
-	lines := d.diff(strings.SplitAfter(old, "\n"), strings.SplitAfter(new, "\n"))
+	lines := d.diff(old, new, wholeLines)
 	for i := 0; i < len(lines); i++ {
 		if lines[i].Op == Deleted && i+1 < len(lines) && lines[i+1].Op == Inserted {
-			for _, s := range d.diff(words(lines[i].Text), words(lines[i+1].Text)) {
+			for _, s := range d.diff(lines[i].Text, lines[i+1].Text, words) {
 				spans = appendSpan(spans, s.Op, s.Text)
 			}
 			i++
@@ -73,11 +73,14 @@ func Text(old, new string, limit time.Duration) TextDiff {
 	return TextDiff{Spans: spans, Coarse: d.coarse}
 }
 
-// go-diff looks for the shorter text in the longer one in a simple way that can
-// take the product of their lengths, and does not look at the clock meanwhile.
-// These bounds keep that to a tenth of a second: texts of more than fewPieces
-// pieces are compared only if they repeat themselves little.
 const (
+	// maxText is how many bytes are cut in pieces, beyond what two texts have in
+	// common at their ends.
+	maxText = 1 << 20
+	// go-diff looks for the shorter text in the longer one in a simple way that
+	// can take the product of their lengths, and does not look at the clock
+	// meanwhile. These bounds keep that to a tenth of a second: texts of more
+	// than fewPieces pieces are compared only if they repeat themselves little.
 	fewPieces  = 20_000
 	manyPieces = 100_000
 )
@@ -87,38 +90,35 @@ type textDiffer struct {
 	coarse bool
 }
 
-// diff compares two texts that are cut in pieces. Each different piece becomes
-// a character, and go-diff compares the two strings of those.
-func (d *textDiffer) diff(old, new []string) []TextSpan {
-	head := 0
-	for head < min(len(old), len(new)) && old[head] == new[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(old), len(new))-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
-		tail++
-	}
-	spans := appendSpan(nil, Same, strings.Join(old[:head], ""))
-	for _, s := range d.middle(old[head:len(old)-tail], new[head:len(new)-tail]) {
+// diff compares two texts piece by piece.
+func (d *textDiffer) diff(old, new string, c cutting) []TextSpan {
+	head := commonPrefix(old, new)
+	tail := commonSuffix(old[head:], new[head:])
+	head, tail = c.pieceBefore(old[:head]), c.pieceAfter(old[len(old)-tail:])
+	spans := appendSpan(nil, Same, old[:head])
+	for _, s := range d.middle(old[head:len(old)-tail], new[head:len(new)-tail], c) {
 		spans = appendSpan(spans, s.Op, s.Text)
 	}
-	return appendSpan(spans, Same, strings.Join(old[len(old)-tail:], ""))
+	return appendSpan(spans, Same, old[len(old)-tail:])
 }
 
-func (d *textDiffer) middle(old, new []string) []TextSpan {
-	whole := []TextSpan{{Deleted, strings.Join(old, "")}, {Inserted, strings.Join(new, "")}}
-	if len(old) == 0 || len(new) == 0 {
+// middle compares two texts that start and end with different pieces. Each
+// different piece becomes a character, and go-diff compares the strings of
+// those.
+func (d *textDiffer) middle(old, new string, c cutting) []TextSpan {
+	whole := []TextSpan{{Deleted, old}, {Inserted, new}}
+	if old == "" || new == "" {
 		return whole
 	}
-	left := time.Until(d.end)
-	pieces := max(len(old), len(new))
-	if left <= 0 || pieces > manyPieces {
-		d.coarse = true
+	if max(len(old), len(new)) > maxText {
+		d.coarse = d.coarse || c.finest
 		return whole
 	}
 	a := alphabet{runes: make(map[string]rune)}
-	x, y := a.encode(old), a.encode(new)
-	if pieces > fewPieces && len(a.pieces) < pieces/4 {
+	x, y := a.encode(c.cut(old)), a.encode(c.cut(new))
+	left := time.Until(d.end)
+	pieces := max(len(x), len(y))
+	if left <= 0 || pieces > manyPieces || pieces > fewPieces && len(a.pieces) < pieces/4 {
 		d.coarse = true
 		return whole
 	}
@@ -221,23 +221,74 @@ func rank(r rune) int {
 	return int(r - firstRune)
 }
 
-// words cuts text into runs of letters and digits, runs of white space, and
-// single other characters.
-func words(text string) []string {
-	var out []string
-	start, class := 0, noRun
-	for i, r := range text {
-		c := runClass(r)
-		if i > start && (c != class || c == noRun) {
-			out = append(out, text[start:i])
-			start = i
+// cutting is a way to cut a text in pieces.
+type cutting struct {
+	cut func(text string) []string
+	// pieceBefore gives how much of text there is before its last piece, and
+	// pieceAfter how much behind its first: those may go on outside of text.
+	pieceBefore, pieceAfter func(text string) int
+	// finest: what is too long for this will not be cut in another way.
+	finest bool
+}
+
+var wholeLines = cutting{
+	cut:         func(text string) []string { return strings.SplitAfter(text, "\n") },
+	pieceBefore: func(text string) int { return strings.LastIndexByte(text, '\n') + 1 },
+	pieceAfter: func(text string) int {
+		_, after, _ := strings.Cut(text, "\n")
+		return len(after)
+	},
+}
+
+var singleBytes = cutting{
+	cut:         func(text string) []string { return strings.Split(text, "") },
+	pieceBefore: func(text string) int { return len(text) },
+	pieceAfter:  func(text string) int { return len(text) },
+	finest:      true,
+}
+
+// words are runs of letters and digits, runs of white space, and single other
+// characters.
+var words = cutting{
+	cut: func(text string) []string {
+		var all []string
+		for text != "" {
+			n := firstWord(text)
+			all, text = append(all, text[:n]), text[n:]
 		}
-		class = c
+		return all
+	},
+	pieceBefore: func(text string) int {
+		for r, size := utf8.DecodeLastRuneInString(text); r == utf8.RuneError && size == 1; r, size = utf8.DecodeLastRuneInString(text) {
+			text = text[:len(text)-1] // a part of a character
+		}
+		for last := runClass(utf8.DecodeLastRuneInString(text)); text != ""; {
+			r, size := utf8.DecodeLastRuneInString(text)
+			if runClass(r, size) != last {
+				break
+			}
+			text = text[:len(text)-size]
+		}
+		return len(text)
+	},
+	pieceAfter: func(text string) int {
+		for text != "" && !utf8.RuneStart(text[0]) {
+			text = text[1:]
+		}
+		return len(text) - firstWord(text)
+	},
+	finest: true,
+}
+
+// firstWord gives the length of the first word.
+func firstWord(text string) int {
+	class := runClass(utf8.DecodeRuneInString(text))
+	for i, r := range text {
+		if i > 0 && (class == noRun || runClass(r, 0) != class) {
+			return i
+		}
 	}
-	if start < len(text) {
-		out = append(out, text[start:])
-	}
-	return out
+	return len(text)
 }
 
 const (
@@ -246,7 +297,8 @@ const (
 	spaceRun
 )
 
-func runClass(r rune) int {
+// runClass takes what the decoders of utf8 give.
+func runClass(r rune, _ int) int {
 	switch {
 	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_':
 		return wordRun
@@ -254,12 +306,4 @@ func runClass(r rune) int {
 		return spaceRun
 	}
 	return noRun
-}
-
-func singleBytes(s string) []string {
-	out := make([]string, len(s))
-	for i := range len(s) {
-		out[i] = s[i : i+1]
-	}
-	return out
 }

@@ -31,6 +31,9 @@ func TestText_pictures(t *testing.T) {
 		{"no newline", "no newline\n", "no newline+{\n}+"},
 		{"total: 120.50 €", "total: 140.50 €", "total: -{120}-+{140}+.50 €"},
 		{"café", "cafe\u0301", "-{café}-+{cafe\u0301}+"},
+		{"cafés", "cafès", "-{cafés}-+{cafès}+"}, // é and è share a byte
+		{"(a)(b)", "(a)(c)", "(a)(-{b}-+{c}+)"},
+		{"wordier", "wordy", "-{wordier}-+{wordy}+"},
 		{"a\r\nb", "a\nb", "a-{\r\n}-+{\n}+b"},
 	} {
 		d := Text(c.old, c.new, time.Minute)
@@ -105,16 +108,25 @@ func TestText_marksWhatItGaveUpOn(t *testing.T) {
 
 func TestText_boundsItsWork(t *testing.T) {
 	for name, c := range map[string][2]string{
-		"repeated lines": {strings.Repeat("a\n", 500_000), strings.Repeat("a\n", 300_000) + "b\n" + strings.Repeat("a\n", 100_000) + "c"},
-		"one long line":  {strings.Repeat("ab cd ", 500_000), "x" + strings.Repeat("ab cd ", 500_000) + "y"},
-		"many lines":     {manyLines(200_000, "x"), manyLines(200_000, "y")},
-		"bytes":          {strings.Repeat("\xff\xfe", 200_000), strings.Repeat("\xfe\xff", 200_000)},
+		"repeated lines": {strings.Repeat("a\n", 100_000), strings.Repeat("a\n", 50_000) + "b\n" + strings.Repeat("a\n", 10_000) + "c"},
+		"one long line":  {"x" + strings.Repeat("ab cd ", 50_000), strings.Repeat("ab cd ", 50_000) + "y"},
+		"many lines":     {manyLines(110_000, "x"), manyLines(110_000, "y")},
+		"bytes":          {strings.Repeat("\xff\xfe", 60_000), strings.Repeat("\xfe\xff", 60_000)},
+		"long":           {"x " + strings.Repeat("a", maxText) + " x", "y " + strings.Repeat("a", maxText) + " y"},
 	} {
 		d := Text(c[0], c[1], TextLimit)
 		checkText(t, c[0], c[1], d)
 		if !d.Coarse {
 			t.Errorf("%s: not coarse", name)
 		}
+	}
+}
+
+func TestText_findsOneWordInALongLine(t *testing.T) {
+	line := strings.Repeat("the quick brown fox ", 500_000)
+	d := Text(line+"jumps "+line, line+"sleeps "+line, time.Minute)
+	if len(d.Spans) != 4 || d.Spans[1].Text != "jumps" || d.Spans[2].Text != "sleeps" || d.Coarse {
+		t.Errorf("%d spans, coarse %v", len(d.Spans), d.Coarse)
 	}
 }
 

@@ -87,6 +87,9 @@ func (s *State) DropFirst() *State {
 func (s *State) Edit(n int) *State {
 	for i := range n {
 		at := (2*i + 1) * len(s.Messages) / (2 * n)
+		for !bytes.Contains(s.Messages[at], []byte(`"text":"`)) {
+			at++ // a tool's result
+		}
 		s.Messages[at] = bytes.Replace(s.Messages[at], []byte(`"text":"`), []byte(`"text":"Edited. `), 1)
 	}
 	return s
@@ -133,6 +136,29 @@ func (s *State) Reordered() []byte {
 		panic("jsontest: a state cannot be written: " + err.Error())
 	}
 	return out
+}
+
+// Pair is a state and a later one.
+type Pair struct {
+	// Name says what happened in between.
+	Name     string
+	Old, New []byte
+}
+
+// Pairs gives states of about size bytes and what may become of them.
+func Pairs(size int) []Pair {
+	s := New(size, 1)
+	old := s.JSON()
+	return []Pair{
+		{"append", old, s.Clone().Append().JSON()},
+		{"step", old, s.Clone().Step().JSON()},
+		{"10edits", old, s.Clone().Edit(10).JSON()},
+		{"mixed", old, s.Clone().Mix(len(s.Messages) / 100).JSON()},
+		{"slid", old, s.Clone().DropFirst().Append().JSON()},
+		{"reformatted", old, s.Indented()},
+		{"reordered", old, s.Reordered()},
+		{"unrelated", old, New(size, 2).JSON()},
+	}
 }
 
 var words = []string{

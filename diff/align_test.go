@@ -1,0 +1,153 @@
+package diff
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// fewClasses draws sequences in which most classes occur often.
+func fewClasses(t *rapid.T, label string) []uint64 {
+	return rapid.SliceOfN(rapid.Uint64Range(0, 4), 0, 30).Draw(t, label)
+}
+
+// longestCommon is the length of the longest common subsequence, by the table
+// of the textbook.
+func longestCommon(x, y []uint64) int {
+	row := make([]int, len(y)+1)
+	for i := range x {
+		diagonal := 0
+		for j := range y {
+			here := max(row[j], row[j+1])
+			if x[i] == y[j] {
+				here = diagonal + 1
+			}
+			diagonal, row[j+1] = row[j+1], here
+		}
+	}
+	return row[len(y)]
+}
+
+func checkPairs(t failer, x, y []uint64, pairs []pair) {
+	t.Helper()
+	for k, p := range pairs {
+		if x[p.a] != y[p.b] {
+			t.Fatalf("%v and %v: pair %v is not equal", x, y, p)
+		}
+		if k > 0 && (p.a <= pairs[k-1].a || p.b <= pairs[k-1].b) {
+			t.Fatalf("%v and %v: pairs cross: %v", x, y, pairs)
+		}
+	}
+}
+
+func TestShortestEdit_findsTheLongestCommonSubsequence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x, y := fewClasses(t, "x"), fewClasses(t, "y")
+		pairs, found := shortestEdit(x, y)
+		checkPairs(t, x, y, pairs)
+		if want := longestCommon(x, y); !found || len(pairs) != want {
+			t.Fatalf("%v and %v: %d pairs, want %d", x, y, len(pairs), want)
+		}
+	})
+}
+
+func TestShortestEdit_givesUpBeyondItsBound(t *testing.T) {
+	x, y := make([]uint64, maxEdits), make([]uint64, maxEdits)
+	for i := range x {
+		x[i], y[i] = uint64(i), uint64(i+len(x))
+	}
+	if _, found := shortestEdit(x, y); found {
+		t.Error("found, with twice as many edits as allowed")
+	}
+	if _, found := shortestEdit(x[:maxEdits/2], y[:maxEdits/2]); !found {
+		t.Error("not found, with as many edits as allowed")
+	}
+}
+
+func TestLongestRun_isTheLongest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		to := rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).Draw(t, "to")
+		pairs := make([]pair, len(to))
+		for i, b := range to {
+			pairs[i] = pair{int32(i), b}
+		}
+		// The longest increasing subsequence is the longest one that a sequence
+		// has in common with its sorted self.
+		x, sorted := make([]uint64, len(to)), make([]uint64, len(to))
+		for i, b := range to {
+			x[i], sorted[i] = uint64(b), uint64(i)
+		}
+		run := longestRun(pairs)
+		for k := 1; k < len(run); k++ {
+			if run[k].a <= run[k-1].a || run[k].b <= run[k-1].b {
+				t.Fatalf("%v: %v does not ascend", to, run)
+			}
+		}
+		if want := longestCommon(x, sorted); len(run) != want {
+			t.Fatalf("%v: run of %d, want %d", to, len(run), want)
+		}
+	})
+}
+
+func checkAlign(t failer, l *aligner, x, y []uint64) (matched int) {
+	t.Helper()
+	var pairs []pair
+	for i, j := range l.align(x, y) {
+		if j != none {
+			pairs = append(pairs, pair{int32(i), j})
+		}
+	}
+	checkPairs(t, x, y, pairs)
+	return len(pairs)
+}
+
+func TestAligner_pairsAreEqualAndDoNotCross(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l aligner
+		x, y := fewClasses(t, "x"), fewClasses(t, "y")
+		checkAlign(t, &l, x, y)
+		// With a class that is unlike all others here and there.
+		wide := rapid.SliceOfN(rapid.Uint64Range(0, 40), 0, 30)
+		checkAlign(t, &l, wide.Draw(t, "wide x"), wide.Draw(t, "wide y"))
+		if l.coarse {
+			t.Fatalf("coarse")
+		}
+	})
+}
+
+func TestAligner_isBestWithoutAnchors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l aligner
+		x, y := fewClasses(t, "x"), fewClasses(t, "y")
+		x, y = append(x, x...), append(y, y...) // no class occurs once
+		if got, want := checkAlign(t, &l, x, y), longestCommon(x, y); got != want {
+			t.Fatalf("%v and %v: %d pairs, want %d", x, y, got, want)
+		}
+	})
+}
+
+func TestAligner_staysWithinBoundsOnRepetitions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y := make([]uint64, 100_000), make([]uint64, 100_000)
+	for i := range x {
+		x[i], y[i] = r.Uint64N(50), r.Uint64N(50)
+	}
+	var l aligner
+	if got := checkAlign(t, &l, x, y); got < len(x)/50 || !l.coarse {
+		t.Errorf("%d pairs, coarse %v", got, l.coarse)
+	}
+}
+
+func TestAligner_keepsWhatIsCommonToLongArrays(t *testing.T) {
+	x := make([]uint64, 50_000)
+	for i := range x {
+		x[i] = uint64(i) * 7
+	}
+	y := slices.Delete(slices.Insert(slices.Clone(x), 40_000, 1, 2, 3), 100, 200)
+	var l aligner
+	if got, want := checkAlign(t, &l, x, y), len(x)-100; got != want || l.coarse {
+		t.Errorf("%d pairs, want %d, coarse %v", got, want, l.coarse)
+	}
+}
