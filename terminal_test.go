@@ -58,7 +58,9 @@ func onCommand(tb testing.TB, width, height int, cmd *exec.Cmd, dir string, env 
 		cmd.Process.Kill()
 		cmd.Wait()
 		<-t.ended
-		t.screen.Close()
+		if pipe, ok := t.screen.InputPipe().(io.Closer); ok {
+			pipe.Close() // not the emulator's own Close, which races with Read
+		}
 	})
 	return t
 }
