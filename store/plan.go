@@ -180,7 +180,7 @@ func (v *Visits) loads(session string, target int) string {
 		return fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", session)
 	}
 	h := &v.Headers[target]
-	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d (%s) and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
+	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d (%q) and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
 		session, h.Index, short(h.ID), h.TurnIndex, h.Index+1, h.ID)
 }
 

@@ -1,6 +1,8 @@
 // Package store is the port between Hindcast and the places where sessions
 // live. It declares what every kind of store can do, the optional capabilities
-// that are found by type assertion, and how an address finds its kind.
+// that are found by type assertion, and how an address finds its kind. It also
+// holds what the kinds that record visits would otherwise each have: the
+// visits that a restore moves, the plan in words, the checks of what is saved.
 //
 // The package may not know any kind by name: each is a package below this one
 // and is handed in by main.

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -83,7 +84,7 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 type Store struct {
 	address string
 	file    *os.File
-	// temporary is the copy of an input that is no file, "" for none.
+	// temporary is the name of a copy that Close removes, "" for none.
 	temporary string
 	index     *index
 	modified  time.Time
@@ -121,14 +122,19 @@ func From(ctx context.Context, name string, r io.Reader) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jsonl: read %q: %w", name, err)
 	}
-	s := &Store{file: f, temporary: f.Name()}
+	// Where an open file can lose its name it does so now: then a killed
+	// program leaves nothing behind.
+	s := &Store{file: f}
+	if os.Remove(f.Name()) != nil {
+		s.temporary = f.Name()
+	}
 	if _, err = io.Copy(f, contextReader{ctx, r}); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err == nil {
 		var opened *Store
 		if opened, err = open(ctx, name, f); err == nil {
-			opened.temporary = f.Name()
+			opened.temporary = s.temporary
 			return opened, nil
 		}
 	}
@@ -249,7 +255,7 @@ func (s *Store) info(id string) model.SessionInfo {
 // Headers implements store.Store, in the order of the lines.
 func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		headers, _, err := s.Tail(ctx, sessionID, maxLine)
+		headers, _, err := s.Tail(ctx, sessionID, math.MaxInt)
 		if err != nil {
 			yield(model.Header{}, err)
 			return

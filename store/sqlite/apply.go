@@ -114,7 +114,7 @@ func (s *Store) liveHazard() []string {
 	s.mu.Lock()
 	own := s.handle != nil && s.handle.access == writable
 	s.mu.Unlock()
-	if _, err := os.Stat(s.path + "-wal"); own || err != nil {
+	if _, err := os.Stat(s.file + "-wal"); own || err != nil {
 		return nil
 	}
 	return []string{"another program has the store open, or was killed with it open: an agent that runs goes on from what it holds in memory, so stop it first"}
@@ -123,9 +123,11 @@ func (s *Store) liveHazard() []string {
 // entry is a row of the journal.
 type entry struct {
 	store.Entry
-	reason                   int64
-	before                   session
-	beforeRevision, revision int64
+	// reason is what the orphaned visits were given.
+	reason int64
+	// before is the session's row before the entry, revision that after it.
+	before   session
+	revision int64
 }
 
 const entryColumns = `entry, at, op, session, source, target, from_id, from_index, to_id, to_index, undone != 0,

@@ -239,6 +239,29 @@ func TestOpen_besideAWriter(t *testing.T) {
 	}
 }
 
+// TestOpen_throughALink: the log lies beside the file, not beside the link.
+func TestOpen_throughALink(t *testing.T) {
+	path := filled(t)
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	writer := openStore(t, path)
+	if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, "s", `"behind the link"`)); err != nil {
+		t.Fatal(err)
+	}
+	reader := openStore(t, link)
+	if got, want := storetest.Dump(t, reader), storetest.Dump(t, writer); got != want || reader.Address() != link {
+		t.Errorf("through the link %q the reader sees\n%s\nwant\n%s", reader.Address(), got, want)
+	}
+	if err := reader.SaveSnapshot(t.Context(), snapshot(t, reader, "s", `"through the link"`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := storetest.Dump(t, reader), storetest.Dump(t, writer); got != want {
+		t.Errorf("the writer sees\n%s\nwant\n%s", want, got)
+	}
+}
+
 // TestOpen_besideAnotherProgram: looking at a store that another program has
 // open changes none of its files, the log and its index included.
 func TestOpen_besideAnotherProgram(t *testing.T) {

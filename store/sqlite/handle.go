@@ -137,7 +137,7 @@ func (s *Store) acquire(ctx context.Context) (*handle, error) {
 		h.users++
 		return h, nil
 	}
-	how, info, err := look(s.path)
+	how, info, err := look(s.file)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Store) acquire(ctx context.Context) (*handle, error) {
 		return h, nil
 	}
 	if err := s.swap(ctx, how, info); err != nil {
-		return nil, err
+		return nil, s.blame(how, err)
 	}
 	s.handle.users++
 	return s.handle, nil
@@ -161,7 +161,7 @@ func (s *Store) acquireWritable(ctx context.Context) (*handle, error) {
 		return nil, errClosed
 	}
 	if s.handle == nil || s.handle.access != writable {
-		if _, _, err := look(s.path); err != nil && !errors.Is(err, ErrUnsettled) {
+		if _, _, err := look(s.file); err != nil && !errors.Is(err, ErrUnsettled) {
 			return nil, err
 		}
 		if err := s.swap(ctx, writable, nil); err != nil {
@@ -175,7 +175,7 @@ func (s *Store) acquireWritable(ctx context.Context) (*handle, error) {
 // swap replaces the handle by one of another way, once that is seen to be a
 // store. The caller holds the mutex.
 func (s *Store) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
-	db, err := open(s.path, how)
+	db, err := open(s.file, how)
 	if err != nil {
 		return err
 	}
@@ -219,38 +219,47 @@ func (s *Store) retireLocked(h *handle) error {
 // stale reports whether what was read through h may be wrong, because the file
 // moved underneath.
 func (s *Store) stale(h *handle) bool {
-	if h.access == writable {
+	if h.access != immutable {
 		return false
 	}
-	how, info, err := look(s.path)
-	if err != nil || how != h.access {
-		// A log that has appeared does not change the file itself.
-		return h.access != immutable || err != nil || !sameFile(h.stamp, info)
+	info, err := os.Stat(s.file)
+	return err != nil || !sameFile(h.stamp, info)
+}
+
+// blame turns an error into ErrChanged if the file is no longer to be opened
+// in the way in which it was: a writer came or went meanwhile.
+func (s *Store) blame(how access, err error) error {
+	if err == nil || how == writable {
+		return err
 	}
-	return how == immutable && !sameFile(h.stamp, info)
+	if now, _, lookErr := look(s.file); lookErr == nil && now != how {
+		return fmt.Errorf("%w (%w)", ErrChanged, err)
+	}
+	return err
 }
 
 // read runs what on a connection, in one transaction, so that it sees one
-// state of the store. It may run it again when the file moved meanwhile.
-func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
+// state of the store. It runs it again when the file moved meanwhile.
+func (s *Store) read(ctx context.Context, what func(t *tx) error) (err error) {
 	const attempts = 5
 	for range attempts {
-		again, err := s.readOnce(ctx, what)
-		if !again || ctx.Err() != nil {
-			return err
+		if err = s.readOnce(ctx, what); !errors.Is(err, ErrChanged) || ctx.Err() != nil {
+			break
 		}
 	}
-	return ErrChanged
+	return err
 }
 
-func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) (again bool, err error) {
+func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 	h, err := s.acquire(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	err = h.transaction(ctx, "BEGIN", what)
-	again = s.stale(h)
-	return again, errors.Join(err, s.release(h))
+	err = s.blame(h.access, h.transaction(ctx, "BEGIN", what))
+	if s.stale(h) {
+		err = ErrChanged
+	}
+	return errors.Join(err, s.release(h))
 }
 
 // update runs what in a transaction that writes: all of it or nothing.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -77,7 +78,10 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 // model.Store of raw JSON states. It is safe for concurrent use, by several
 // programs at once too. Use Open or Create.
 type Store struct {
-	path   string
+	// path is the address, file the file itself, links followed: SQLite keeps
+	// the log beside that.
+	path, file string
+
 	now    func() time.Time
 	states codec
 
@@ -111,6 +115,9 @@ func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = no
 // ErrNewer and ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		s.file = file
+	}
 	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
 		return nil, fmt.Errorf("sqlite: open %q: %w", path, errors.Join(err, s.Close()))
 	}
@@ -127,7 +134,7 @@ func Create(ctx context.Context, path string, options ...Option) (*Store, error)
 }
 
 func newStore(path string, options []Option) *Store {
-	s := &Store{path: path, now: time.Now, writing: make(chan struct{}, 1), states: newCodec()}
+	s := &Store{path: path, file: path, now: time.Now, writing: make(chan struct{}, 1), states: newCodec()}
 	for _, o := range options {
 		o(s)
 	}
