@@ -19,6 +19,7 @@ import (
 	"hindcast/store"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
 )
 
 // What the README shows is made by these tests, and what it claims is run by
@@ -131,6 +132,25 @@ func TestREADME_bindingsCanBeRead(t *testing.T) {
 	}
 	if got := m.Keys(keymap.Session, keymap.Fork); len(got) > 0 {
 		t.Errorf("fork is on %q", got)
+	}
+}
+
+func TestREADME_themesAreKnown(t *testing.T) {
+	_, rest, _ := strings.Cut(readme(t), "`HINDCAST_THEME` overrules them")
+	sentence, _, _ := strings.Cut(rest, ". ")
+	var words []string
+	for i, word := range strings.Split(sentence, "`") {
+		if i%2 == 1 {
+			words = append(words, word)
+		}
+	}
+	if len(words) != 6 {
+		t.Fatalf("it names %q", words)
+	}
+	for _, word := range words {
+		if _, err := theme.Choose(word, func(string) string { return "" }); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
