@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/timeline"
@@ -55,7 +57,6 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 func (m *Model) openSession(id string) tea.Cmd {
 	m.place, m.session = inSession, id
 	m.against, m.query = false, ""
-	m.info = sessionFacts{reading: m.info.reading}
 	m.show(timeline.Prepare(nil))
 	m.focusOn(onTimeline)
 	return m.readSession()
@@ -68,14 +69,13 @@ const tailSize = 256
 // readSession reads the open session: its newest snapshots first where the
 // store can give those at once, then all.
 func (m *Model) readSession() tea.Cmd {
-	m.info.reading++
-	find := m.findFaults()
+	m.info = sessionFacts{reading: m.info.reading + 1}
 	tailer, ok := m.o.Store.(store.Tailer)
 	if !ok || m.content.Timeline.Len() > 0 {
-		return tea.Batch(m.readHeaders(), find)
+		return m.readHeaders()
 	}
 	session := m.session
-	return tea.Batch(find, m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		headers, more, err := tailer.Tail(ctx, session, tailSize)
 		if err != nil {
 			return tailReadMsg{gen: gen, err: err}
@@ -83,7 +83,7 @@ func (m *Model) readSession() tea.Cmd {
 		content := timeline.Prepare(headers)
 		content.More = more
 		return tailReadMsg{gen: gen, content: content}
-	}))
+	})
 }
 
 // tailRead shows the newest snapshots and has the others read.
@@ -101,19 +101,32 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	return tea.Batch(m.follow(), m.readHeaders())
 }
 
-// readHeaders reads all headers of the open session.
+// chunk is how many headers are gathered at a time.
+const chunk = 4096
+
+// readHeaders reads all headers of the open session. They are gathered in chunks
+// and copied once, for a slice that grows leaves several times its size behind;
+// and an id that two neighbours share is kept once.
 func (m *Model) readHeaders() tea.Cmd {
-	s, session, known := m.o.Store, m.session, m.content.Timeline.Len()
+	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
-		headers := make([]model.Header, 0, known)
+		var chunks [][]model.Header
+		last := ""
 		for h, err := range s.Headers(ctx, session) {
 			if err != nil {
 				return headersReadMsg{gen: gen, err: err}
 			}
-			headers = append(headers, h)
+			if n := len(chunks); n == 0 || len(chunks[n-1]) == chunk {
+				chunks = append(chunks, make([]model.Header, 0, chunk))
+			}
+			if h.ParentID == last {
+				h.ParentID = last
+			}
+			last = h.ID
+			chunks[len(chunks)-1] = append(chunks[len(chunks)-1], h)
 			done.Add(1)
 		}
-		return headersReadMsg{gen: gen, content: timeline.Prepare(headers)}
+		return headersReadMsg{gen: gen, content: timeline.Prepare(slices.Concat(chunks...))}
 	})
 }
 
@@ -159,12 +172,14 @@ func (m *Model) show(content *timeline.Content) {
 	}
 }
 
-// findFaults has the store look for what is wrong with the session.
+// findFaults has the store look for what is wrong with the session, once
+// somebody looks at the tab that tells of it: it may take long.
 func (m *Model) findFaults() tea.Cmd {
 	doctor, ok := m.o.Store.(store.Doctor)
-	if !ok {
+	if !ok || m.info.checked || m.tabs[m.current].scope != keymap.Info {
 		return nil
 	}
+	m.info.checked = true
 	session := m.session
 	return m.start(checking, "", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		faults, err := doctor.Faults(ctx, session)
@@ -222,14 +237,15 @@ func (m *Model) follow() tea.Cmd {
 		wait = 0 // only the tab is another
 	}
 	m.wanted = want
+	find := m.findFaults()
 	t, tab := m.tabs[m.current], m.current
 	m.stop(fetching)
 	if t.shows == s.subjectKey {
 		m.stop(preparing)
-		return m.fetchNeighbours()
+		return tea.Batch(find, m.fetchNeighbours())
 	}
 	after := m.o.After
-	return m.start(preparing, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return tea.Batch(find, m.start(preparing, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		fact := preparedMsg{gen: gen, tab: tab, subject: s}
 		if wait > 0 {
 			select {
@@ -247,7 +263,7 @@ func (m *Model) follow() tea.Cmd {
 		}
 		fact.content, fact.err = t.prepare(ctx, s)
 		return fact
-	})
+	}))
 }
 
 // prepareRest has a tab prepare the whole of what it shows a part of.

@@ -77,7 +77,8 @@ type Model struct {
 
 // sessionFacts is what is known of the session that is open.
 type sessionFacts struct {
-	reading int // how often it was read
+	reading int  // how often a session was read
+	checked bool // its faults were looked for
 	faults  []model.Fault
 }
 

@@ -577,6 +577,27 @@ func TestRun_endsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestRun_endsWithItsTerminal(t *testing.T) {
+	outside, inside, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	screen := newSyncBuffer()
+	go io.Copy(screen, outside)
+	o := options(demoStore(t))
+	o.Input, o.Output = inside, inside
+	ended := make(chan error, 1)
+	go func() { ended <- tui.Run(t.Context(), o) }()
+	screen.waitFor("\x1b[?1049h")
+	outside.Close()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the program goes on without a terminal")
+	}
+}
+
 func TestNew_needsAStore(t *testing.T) {
 	if _, err := tui.New(t.Context(), tui.Options{}); err == nil {
 		t.Error("there is a model without a store")

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/term"
 
 	"hindcast/keymap"
 	"hindcast/store"
@@ -112,8 +113,8 @@ func Run(ctx context.Context, o Options) error {
 		tea.WithoutSignalHandler(), // ctx ends on signals
 		tea.WithoutCatchPanics(),   // it would print what the panic says, unescaped
 	}
-	if o.Input != nil {
-		options = append(options, tea.WithInput(o.Input))
+	if in := m.keyboard(); in != nil {
+		options = append(options, tea.WithInput(in))
 	}
 	program := tea.NewProgram(m, options...)
 	m.leave = program.Quit
@@ -127,6 +128,35 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("tui: run the screen: %w", err)
 	}
 	return nil
+}
+
+// keyboard gives the terminal's input, or nil to leave it to Bubble Tea, which
+// opens the terminal where the standard input is something else.
+func (m *Model) keyboard() io.Reader {
+	in := m.o.Input
+	if in == nil && term.IsTerminal(os.Stdin.Fd()) {
+		in = os.Stdin
+	}
+	if f, ok := in.(*os.File); ok {
+		return &keyboard{f, func() { m.leave() }}
+	}
+	return in
+}
+
+// keyboard is a terminal's input that tells when the terminal is gone. Bubble
+// Tea would go on without it for ever, unseen.
+type keyboard struct {
+	*os.File
+	gone func()
+}
+
+// Read implements io.Reader.
+func (k *keyboard) Read(p []byte) (int, error) {
+	n, err := k.File.Read(p)
+	if err != nil {
+		go k.gone()
+	}
+	return n, err
 }
 
 // PanicError is a panic inside the screen. The terminal was given back.
