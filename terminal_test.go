@@ -31,6 +31,7 @@ type terminal struct {
 
 	mu      sync.Mutex
 	raw     bytes.Buffer
+	arrived time.Time     // when the last of raw was written
 	changed chan struct{} // gets a value when something was written
 	ended   chan struct{} // closed when the program has closed the terminal
 }
@@ -70,7 +71,9 @@ func (t *terminal) read() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := t.tty.Read(buf)
+		now := time.Now()
 		t.mu.Lock()
+		t.arrived = now
 		t.raw.Write(buf[:n])
 		t.screen.Write(buf[:n])
 		t.mu.Unlock()
@@ -107,14 +110,30 @@ func (t *terminal) until(tb testing.TB, what string, is func(screen string) bool
 		case <-t.changed:
 		case <-t.ended:
 			if is(t.shown()) {
-				return time.Since(t.started)
+				return t.since()
 			}
 			tb.Fatalf("the program ended before %s:\n%s", what, t.shown())
 		case <-deadline:
 			tb.Fatalf("no %s:\n%s", what, t.shown())
 		}
 	}
-	return time.Since(t.started)
+	return t.since()
+}
+
+// since gives the time from the start of the program to what it wrote last.
+func (t *terminal) since() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.arrived.Sub(t.started)
+}
+
+// kill ends the program at once.
+func (t *terminal) kill(tb testing.TB) {
+	tb.Helper()
+	if err := t.cmd.Process.Kill(); err != nil {
+		tb.Fatal(err)
+	}
+	t.end(tb)
 }
 
 // end waits for the end of the program.
@@ -249,8 +268,7 @@ func BenchmarkTerminal_firstPaint(b *testing.B) {
 		term := on(b, 100, 30, dir, nil)
 		total += term.until(b, "screen", painted)
 		n++
-		term.tty.Close()
-		term.end(b)
+		term.kill(b)
 	}
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/paint")
 }
