@@ -116,7 +116,10 @@ func (s sides) title() string {
 
 // summary counts the changes.
 func summary(r *diff.Result) string {
-	text := fmt.Sprintf("  +%d ~%d -%d", r.Added, r.Replaced, r.Removed)
+	if r.Equal() {
+		return "no change"
+	}
+	text := fmt.Sprintf("+%d ~%d -%d", r.Added, r.Replaced, r.Removed)
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" >%d", r.Moved)
 	}
@@ -161,12 +164,7 @@ func patchTo(w io.Writer, r *diff.Result) error {
 
 // changes writes a line for each change, below the title.
 func (p *printer) changes(title string, r *diff.Result) {
-	if r.Equal() {
-		title += "  no change"
-	} else {
-		title += summary(r)
-	}
-	fmt.Fprintln(p, p.paint.in(bold, title))
+	fmt.Fprintln(p, p.paint.in(bold, title+"  "+summary(r)))
 	for _, e := range r.Changes() {
 		path := printable.String(r.Path(e))
 		if path == "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
@@ -127,13 +128,13 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 	}
 	switch {
 	case !p.json:
-		p.plan(&todo)
+		p.plan(&todo, difference(ctx, s, &todo))
 	case agreed.dryRun:
 		return p.document(todo)
 	case !agreed.yes:
 		// The answer is the receipt; who is asked still sees the plan.
 		aside := &printer{Writer: bufio.NewWriter(a.Err)}
-		aside.plan(&todo)
+		aside.plan(&todo, difference(ctx, s, &todo))
 		err = aside.Flush()
 	}
 	if err = errors.Join(err, p.Flush()); err != nil || agreed.dryRun {
@@ -180,8 +181,30 @@ func (a *App) ask(ctx context.Context, plan *model.Plan) error {
 	}
 }
 
-// plan writes a plan whole.
-func (p *printer) plan(plan *model.Plan) {
+// difference says in a few words how the state that the session is put back to
+// differs from that of its head; "" where there are no two states. A state that
+// cannot be read does not stand in the way of leaving it.
+func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
+	if plan.Op == model.OpFork || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
+		return ""
+	}
+	old, err := s.State(ctx, plan.ExpectedHead)
+	if err != nil {
+		return "not compared: " + err.Error()
+	}
+	state, err := s.State(ctx, plan.Target)
+	if err != nil {
+		return "not compared: " + err.Error()
+	}
+	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
+	if err != nil {
+		return "not compared: " + err.Error()
+	}
+	return summary(result) + " against the head"
+}
+
+// plan writes a plan whole, with the difference between the states.
+func (p *printer) plan(plan *model.Plan, difference string) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, headline(plan)))
 	now, then := place(plan.HeadID, plan.HeadIndex), place(plan.TargetID, plan.TargetIndex)
 	if plan.Op == model.OpFork {
@@ -193,6 +216,9 @@ func (p *printer) plan(plan *model.Plan) {
 	}
 	p.items("leaves path", plan.Orphans)
 	p.items("comes back", plan.Reactivates)
+	if difference != "" {
+		fmt.Fprintf(p, "  state        %s\n", printable.String(difference))
+	}
 	for _, line := range plan.Writes {
 		fmt.Fprintf(p, "  writes       %s\n", printable.String(line))
 	}
