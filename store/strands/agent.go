@@ -58,25 +58,28 @@ type agentReader struct {
 // told in faults.
 func readAgent(root *os.Root, name string, faults *faultList) agentFile {
 	r := agentReader{file: name, faults: faults}
-	d := readDocument(readFrom(root), name, nil)
+	r.take(readDocument(readFrom(root), name, nil))
+	return r.agentFile
+}
+
+func (r *agentReader) take(d document) {
 	switch {
 	case errors.Is(d.err, fs.ErrNotExist):
 		r.missing = true
-		return r.agentFile
+		return
 	case d.err != nil:
-		faults.add(fileFault(FaultAgentFile, name, d.err))
-		return r.agentFile
+		r.faults.add(fileFault(FaultAgentFile, r.file, d.err))
+		return
 	}
 	for _, f := range d.encodingFlaws() {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
 	}
 	if d.tape.Kind(0) != jsontape.Object {
 		r.fault(FaultAgentFile, "", "the file holds no object", refuses+"AttributeError")
-		return r.agentFile
+		return
 	}
 	r.tape = d.tape
 	r.read()
-	return r.agentFile
 }
 
 // fileFault words that a file cannot be read.

@@ -106,8 +106,14 @@ func (m *message) decode(t *jsontape.Tape, arena []byte) []byte {
 // look into an assistant's message at the end.
 const unlessLast = ", unless it is the assistant's and the last"
 
+// mostFlaws bounds what is noted of one file: a million blocks may be wrong.
+const mostFlaws = 8
+
 // misshapen notes that the file is not what the SDK can load.
 func (m *message) misshapen(path, meaning, exception string) {
+	if len(m.flaws) == mostFlaws {
+		return
+	}
 	m.flaws = append(m.flaws, flaw{FaultMessageShape, path, meaning, refuses + exception})
 }
 
@@ -229,8 +235,10 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 
 // odd notes a block that no SDK is known to write.
 func (m *message) odd(block int) {
-	m.notes = append(m.notes, flaw{FaultBlock, m.path(block), "no SDK is known to write a block of this shape",
-		loads + "it is kept, and sent to the model as it is"})
+	if len(m.notes) < mostFlaws {
+		m.notes = append(m.notes, flaw{FaultBlock, m.path(block), "no SDK is known to write a block of this shape",
+			loads + "it is kept, and sent to the model as it is"})
+	}
 	if m.label == "" {
 		m.label = "[unknown block]"
 	}

@@ -96,26 +96,33 @@ func TestHeaders_areOneLineThatEndsAtTheHead(t *testing.T) {
 	}
 }
 
-func TestHeader_sizeIsThatOfTheState(t *testing.T) {
-	for name, s := range everyStore(t) {
+// Whatever is wrong: sizes are those of the states, ids tell the snapshots of a
+// session apart, and their lineage is whole.
+func TestHeaders_holdForEverySession(t *testing.T) {
+	stores := []*Store{open(t, fixtures)}
+	for _, f := range hazards(t) {
+		stores = append(stores, openFiles(t, f))
+	}
+	for _, s := range stores {
 		for _, info := range sessions(t, s) {
-			for _, h := range headers(t, s, info.ID) {
+			list := headers(t, s, info.ID)
+			seen := map[string]bool{}
+			for _, h := range list {
 				if state := state(t, s, h); h.Size != int64(len(state)) {
-					t.Errorf("%s: the header of message %d says %d bytes, the state has %d", name, h.Index, h.Size, len(state))
+					t.Errorf("%s: the header of message %d says %d bytes, the state has %d", info.ID, h.Index, h.Size, len(state))
+				}
+				if seen[h.ID] {
+					t.Errorf("%s: message %d has the id of an earlier one", info.ID, h.Index)
+				}
+				seen[h.ID] = true
+			}
+			for _, f := range model.NewTimeline(list).Faults() {
+				if f.Code != model.FaultEqualTime && f.Code != model.FaultParentNewer { // as the hazards have them
+					t.Errorf("%s: %+v", info.ID, f)
 				}
 			}
 		}
 	}
-}
-
-// everyStore gives the fixtures and the hazards.
-func everyStore(t *testing.T) map[string]*Store {
-	t.Helper()
-	stores := map[string]*Store{"fixtures": open(t, fixtures)}
-	for name, f := range hazards(t) {
-		stores[name] = openFiles(t, f)
-	}
-	return stores
 }
 
 func TestSnapshotID_isTheHashOfTheStateWhereNothingWasTakenOrAdded(t *testing.T) {
@@ -152,20 +159,6 @@ func TestSnapshotID_isTheSameForEqualBeginnings(t *testing.T) {
 	}
 	if evicted := ids(all["removed-all"]); !slices.Equal(evicted, whole) {
 		t.Errorf("what is removed from the context changes the ids")
-	}
-}
-
-func TestSnapshotID_isUniqueWhateverIsWrong(t *testing.T) {
-	for name, s := range everyStore(t) {
-		for _, info := range sessions(t, s) {
-			seen := map[string]bool{}
-			for _, h := range headers(t, s, info.ID) {
-				if seen[h.ID] {
-					t.Errorf("%s: %s has the id of an earlier one", name, h.Title)
-				}
-				seen[h.ID] = true
-			}
-		}
 	}
 }
 
