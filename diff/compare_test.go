@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +140,41 @@ func TestCompare_oneChangeIn10000Messages(t *testing.T) {
 		if got := picture(compare(t, s[0], s[1])); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", way, got, want)
 		}
+	}
+}
+
+// realStates gives states that a real SDK wrote, one after the other.
+func realStates(t testing.TB) (states [][]byte) {
+	t.Helper()
+	for _, name := range []string{"1", "2", "3", "4"} {
+		data, err := os.ReadFile("testdata/states/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, data)
+	}
+	return states
+}
+
+func TestCompare_realSteps(t *testing.T) {
+	states := realStates(t)
+	for i := range len(states) - 1 {
+		for way, s := range ways(t, states[i], states[i+1]) {
+			r := compare(t, s[0], s[1])
+			if r.Equal() || r.Coarse {
+				t.Errorf("step %d, %s: equal %v, coarse %v", i, way, r.Equal(), r.Coarse)
+			}
+			checkPatch(t, r, states[i], states[i+1])
+		}
+	}
+	var got []string
+	r := compare(t, Bytes(states[0]), Bytes(states[1]))
+	for _, e := range r.Changes() {
+		got = append(got, e.Op.String()+" "+r.Path(e))
+	}
+	want := []string{"replace /created_at", "add /data/messages/2", "add /data/messages/3", "add /data/messages/4", "add /data/messages/5", "add /data/state/n"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

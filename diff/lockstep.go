@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -61,12 +62,12 @@ type lockstep struct {
 // array.
 type frame struct {
 	object          bool
-	start, newStart int // opening bracket
-	child, newChild int // where the member or element starts that is being read
-	done            int // where it ended, if it is a container that has; else 0
-	before          int32
-	keys            int // its part of lockstep.keys starts here
-	entry           int32
+	start, newStart int           // opening bracket
+	child, newChild int           // where the member or element starts that is being read
+	done            int           // where it ended, if it is a container that has; else 0
+	before          int32         // how many members or elements came before it
+	keys            int           // its part of lockstep.keys starts here
+	entry           int32         // none until something in it differs
 	node            jsontape.Node // on the tape, if there is one
 }
 
@@ -74,6 +75,9 @@ type frame struct {
 // big bytes on are compared in step, smaller ones parsed. The error may be
 // errOutOfStep.
 func compareInStep(ctx context.Context, old, new State, big int) (*Result, error) {
+	if max(len(old.data), len(new.data)) >= math.MaxUint32 {
+		return nil, errOutOfStep // which is too much for a tape as well
+	}
 	o, ok := outside(old.data)
 	n, okToo := outside(new.data)
 	if !ok || !okToo || old.data[o.Start] != new.data[n.Start] {
@@ -115,14 +119,13 @@ func (l *lockstep) run(o, n Span, at place) error {
 	l.old, l.new, l.same = l.old[:o.End], l.new[:n.End], -1
 	i := int(o.Start)
 	l.shift = int(n.Start) - i
-	root := at
 	l.open(i)
 	i++
 	for {
 		limit := i + commonPrefix(l.old[i:], l.new[i+l.shift:])
 		end, err := l.advance(i, limit)
 		if err == nil && len(l.frames) > 0 {
-			end, err = l.parted(limit, root)
+			end, err = l.parted(limit, at)
 		}
 		if err != nil {
 			return err
@@ -305,14 +308,14 @@ func (l *lockstep) childStart(n jsontape.Node, start int) int {
 
 // parted goes on where the states part, at p in the old one, up to where they
 // are in step again, which it gives; or to the end of the outermost container.
-func (l *lockstep) parted(p int, root place) (int, error) {
+func (l *lockstep) parted(p int, at place) (int, error) {
 	if isBreak(l.old, p) != isBreak(l.new, p+l.shift) {
 		return 0, errOutOfStep // one of them is formatted in another way
 	}
 	if err := l.tick(); err != nil {
 		return 0, err
 	}
-	if err := l.addEntries(root); err != nil {
+	if err := l.addEntries(at); err != nil {
 		return 0, err
 	}
 	var o, n int

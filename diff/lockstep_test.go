@@ -102,6 +102,10 @@ func FuzzCompare(f *testing.F) {
 	for _, p := range pictures {
 		f.Add([]byte(p.old), []byte(p.new))
 	}
+	steps := realStates(f)
+	for i := range len(steps) - 1 {
+		f.Add(steps[i], steps[i+1])
+	}
 	f.Fuzz(func(t *testing.T, old, new []byte) {
 		got, err := compareInStep(context.Background(), Bytes(old), Bytes(new), 1)
 		for _, data := range [][]byte{old, new} {

@@ -63,7 +63,8 @@ func (c *comparer) add(op Op, old, new Span, at place) int32 {
 	return i
 }
 
-// close ends the container's entry: it stays only if there are some inside.
+// close ends the entry of a container; that of one that is just [Within] stays
+// only if there are entries inside.
 func (c *comparer) close(i int32) {
 	if int(i) == len(c.entries)-1 && c.entries[i].Op == Within {
 		c.entries = c.entries[:i]

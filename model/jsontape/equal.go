@@ -84,10 +84,41 @@ func MatchMembers(t *Tape, n Node, u *Tape, m Node) iter.Seq[Pair] {
 			}
 			a, b = t.Next(a), u.Next(b)
 		}
-		if a >= 0 || b >= 0 {
+		switch {
+		case a < 0 && b < 0:
+		case t.Count(n)+u.Count(m) <= fewMembers:
+			matchFew(t, a, u, b, yield)
+		default:
 			matchRest(t, a, u, b, yield)
 		}
 	}
+}
+
+// fewMembers is how many members are matched by looking at each pair.
+const fewMembers = 24
+
+// matchFew pairs the members from a and b on without a table of keys.
+func matchFew(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
+	for c := a; c >= 0; c = t.Next(c) {
+		if !t.Shadowed(c) && !yield(Pair{c, sameMember(t, c, u, b)}) {
+			return
+		}
+	}
+	for c := b; c >= 0; c = u.Next(c) {
+		if !u.Shadowed(c) && sameMember(u, c, t, a) < 0 && !yield(Pair{None, c}) {
+			return
+		}
+	}
+}
+
+// sameMember gives the member from m on that has n's key and counts, or -1.
+func sameMember(t *Tape, n Node, u *Tape, m Node) Node {
+	for ; m >= 0; m = u.Next(m) {
+		if sameKey(t, n, u, m) && !u.Shadowed(m) {
+			return m
+		}
+	}
+	return None
 }
 
 // matchRest pairs the members from a and b on by looking their keys up.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -163,4 +165,29 @@ func FuzzEqual(f *testing.F) {
 			t.Fatalf("called different: %s and %s", j, k)
 		}
 	})
+}
+
+// Few members are matched in another way than many; both have to agree.
+func TestMatchMembers_fewAndManyAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	object := func() string {
+		var members []string
+		for range r.IntN(8) {
+			key := []string{`"a"`, `"\u0061"`, `"b"`, `"c"`, `"\/"`, `"/"`, `""`}[r.IntN(7)]
+			members = append(members, key+":1")
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	for range 2000 {
+		a, b := mustParse(t, object()), mustParse(t, object())
+		var few, many []Pair
+		matchFew(a, a.First(0), b, b.First(0), func(p Pair) bool { few = append(few, p); return true })
+		matchRest(a, a.First(0), b, b.First(0), func(p Pair) bool { many = append(many, p); return true })
+		if !slices.Equal(few, many) {
+			t.Fatalf("%s and %s: %v, %v", a.Data(), b.Data(), few, many)
+		}
+		if got := slices.Collect(MatchMembers(a, 0, b, 0)); len(got) != len(few) {
+			t.Fatalf("%s and %s: %v, %v", a.Data(), b.Data(), got, few)
+		}
+	}
 }
