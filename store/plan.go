@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 )
@@ -180,8 +179,8 @@ func (v *Visits) loads(session string, target int) string {
 		return fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", session)
 	}
 	h := &v.Headers[target]
-	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d (%q) and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
-		session, h.Index, short(h.ID), h.TurnIndex, h.Index+1, h.ID)
+	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
+		session, h.Index, h.TurnIndex, h.Index+1, h.ID)
 }
 
 func (l lineage) hazards(target int, c Circumstances) []string {
@@ -223,16 +222,6 @@ func SamePlan(a, b model.Plan) bool {
 	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry &&
 		a.Target == b.Target && a.ExpectedHead == b.ExpectedHead &&
 		slices.Equal(a.Orphans, b.Orphans) && slices.Equal(a.Reactivates, b.Reactivates)
-}
-
-// short gives the first characters of an id, enough for people to tell
-// snapshots apart.
-func short(id string) string {
-	const enough = 8
-	if len(id) <= enough {
-		return id
-	}
-	return strings.ToValidUTF8(id[:enough], "")
 }
 
 func count(n int, noun string) string {

@@ -351,7 +351,7 @@ func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Import(t.Context(), storetest.Grow("s", 5000, 10)); err != nil {
+	if _, err := s.Import(t.Context(), storetest.Grow("s", 2500, 10)); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
@@ -370,7 +370,7 @@ func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
 			closeStore(t, writer)
 		}
 	}
-	if !errors.Is(last, sqlite.ErrChanged) || n == 0 || n == 5000 {
+	if !errors.Is(last, sqlite.ErrChanged) || n == 0 || n == 2500 {
 		t.Errorf("after %d headers: %v", n, last)
 	}
 	// The next reading is of the new file.
@@ -480,7 +480,7 @@ func TestOpen_damagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := 0
-	for i := 0; i < len(whole); i += 1531 {
+	for i := 0; i < len(whole); i += 3061 {
 		cut := whole[:i]
 		torn := bytes.Clone(whole)
 		copy(torn[i:], bytes.Repeat([]byte{0xa5}, 300))

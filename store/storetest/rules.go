@@ -224,8 +224,8 @@ func rule05Reasons(b *bench) {
 
 func rule06(b *bench) {
 	a := b.agent("s")
-	ids := a.turns(`"a"`, `"b"`, `"c"`)
-	b.restore(model.Ref{Session: "s", ID: ids[0]})
+	a.turns(`"a"`, `"b"`, `"c"`)
+	b.restore(model.Ref{Session: "s", ID: id(`"a"`)})
 	if data := a.resume(); data.LastSnapshot.Index != 0 {
 		b.Errorf("the session goes on from #%d", data.LastSnapshot.Index)
 	}
@@ -248,12 +248,10 @@ func rule06(b *bench) {
 	b.ok(err)
 	for i := range list {
 		if list[i].ID != same[i] {
-			b.Fatalf("order of equal indexes and times: %q, want %q", idsOf(list), same)
+			b.Fatalf("order of equal indexes and times: %q, want %q", ids(list), same)
 		}
 	}
 }
-
-func idsOf(list []*model.Snapshot[json.RawMessage]) []string { return ids(list) }
 
 func rule07(b *bench) {
 	a := b.agent("s")

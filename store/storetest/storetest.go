@@ -90,7 +90,7 @@ type bench struct {
 	clock  *Clock
 }
 
-// check fails the test for an error.
+// ok fails the test for an error.
 func (b *bench) ok(err error) {
 	b.Helper()
 	if err != nil {
@@ -254,17 +254,19 @@ func Dump(t *testing.T, s Store) string {
 	for _, info := range infos {
 		info.Kind = ""
 		fmt.Fprintf(&out, "session %+v\n", info)
+		states := map[string][]byte{}
 		for h, err := range s.Headers(t.Context(), info.ID) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, err := s.State(t.Context(), h.Ref())
-			if err != nil {
-				t.Fatal(err)
+			if states[h.ID] == nil {
+				if states[h.ID], err = s.State(t.Context(), h.Ref()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			reason := h.Reason
 			h.Reason = nil
-			fmt.Fprintf(&out, "  %+v %+v %s\n", h, reason, state)
+			fmt.Fprintf(&out, "  %+v %+v %s\n", h, reason, states[h.ID])
 		}
 		data, err := s.Get(t.Context(), info.ID)
 		if err != nil {

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,16 @@ import (
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 )
+
+// TestMain lets the random lives be fewer than rapid's hundred, for the sake of
+// -race; go test -rapid.checks=1000 plays more of them.
+func TestMain(m *testing.M) {
+	checks := flag.Lookup("rapid.checks")
+	if err := checks.Value.Set("40"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 func TestGrow_isASessionWithoutFaults(t *testing.T) {
 	s := memory.New()
