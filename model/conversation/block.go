@@ -193,7 +193,7 @@ func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 		marks = b.object(t, c)
 		return b, marks
 	}
-	switch t.Key(c) {
+	switch string(key(t, c)) {
 	case "text":
 		if t.Kind(c) == jsontape.String {
 			b.Kind = Text
@@ -208,7 +208,7 @@ func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 
 // object reads a member of a block that is an object.
 func (b *Block) object(t *jsontape.Tape, c Node) traits {
-	switch key := t.Key(c); key {
+	switch string(key(t, c)) {
 	case "toolUse":
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "toolUseId"), t.Find(c, "name"), t.Find(c, "input")
 		return traitStrands
@@ -235,7 +235,7 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 		}
 		return traitTypeScript
 	case "image", "document", "video", "audio":
-		b.Kind = fileKinds[key]
+		b.Kind = fileKinds[string(key(t, c))]
 		b.Name, b.Body = t.Find(c, "format"), t.Find(c, "source")
 	case "media":
 		b.Kind, b.Name, b.Body = Media, t.Find(c, "contentType"), t.Find(c, "url")

@@ -358,10 +358,11 @@ func long(mb int) []byte {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, mb := range []int{1, 10} {
-		tape := parse(b, string(long(mb)))
-		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
-			b.SetBytes(int64(mb) * 1_000_000)
+	short := `{"messages":[` + strings.Repeat(`{"role":"user","content":[{"text":"a message of 120 bytes: `+strings.Repeat("word ", 12)+`"}]},`, 80_000) + `null]}`
+	for name, state := range map[string]string{"1MB": string(long(1)), "10MB": string(long(10)), "10MB_of_short_messages": short} {
+		tape := parse(b, state)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(state)))
 			b.ReportAllocs()
 			for b.Loop() {
 				Decode(tape)

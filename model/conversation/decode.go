@@ -2,44 +2,88 @@ package conversation
 
 import "hindcast/model/jsontape"
 
+// fields are the members of a message that say something; None for those that
+// it has not. They are found in one walk, because a state may have a hundred
+// thousand messages.
+type fields struct {
+	role, content, calls, callID, name Node
+	redacted, wrapped                  Node
+	traits                             traits
+}
+
+// key gives the key of a member without its quotes. The keys that are looked
+// for here are never written with escapes.
+func key(t *jsontape.Tape, n Node) []byte {
+	quoted := t.RawKey(n)
+	return quoted[1 : len(quoted)-1]
+}
+
+func readFields(t *jsontape.Tape, n Node) fields {
+	f := fields{jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, 0}
+	if !isKind(t, n, jsontape.Object) {
+		return f
+	}
+	for c := t.First(n); c >= 0; c = t.Next(c) {
+		switch string(key(t, c)) {
+		case "role":
+			f.role = c
+		case "content":
+			f.content = c
+		case "tool_calls":
+			f.calls = c
+		case "tool_call_id":
+			f.callID = c
+		case "name":
+			f.name = c
+		case "redact_message":
+			f.redacted = c
+		case "message":
+			f.wrapped = c
+		case "tracking_id":
+			f.traits |= traitPython
+		case "trackingId":
+			f.traits |= traitTypeScript
+		}
+	}
+	return f
+}
+
 // message reads one element of the list.
 func (c *Conversation) message(n Node) {
 	t := c.tape
-	m := unwrap(t, n)
-	c.begin(Message{
-		Node:     n,
-		Role:     c.role(find(t, m, "role")),
-		Redacted: isKind(t, find(t, n, "redact_message"), jsontape.Object),
-	})
-	if !isKind(t, m, jsontape.Object) {
-		c.add(newBlock(m))
-		return
+	m, f := n, readFields(t, n)
+	redacted := isKind(t, f.redacted, jsontape.Object)
+	switch { // as unwrap does
+	case redacted:
+		m, f = f.redacted, readFields(t, f.redacted)
+	case f.role < 0 && isKind(t, f.wrapped, jsontape.Object):
+		m, f = f.wrapped, readFields(t, f.wrapped)
 	}
-	c.noteMessage(m)
-	content := t.Find(m, "content")
+	c.begin(Message{Node: n, Role: c.role(f.role), Redacted: redacted})
+	c.traits |= f.traits
 	switch {
-	case t.Find(m, "tool_call_id") >= 0:
+	case f.callID >= 0:
 		b := newBlock(m)
-		b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(m, "tool_call_id"), t.Find(m, "name"), content
+		b.Kind, b.ID, b.Name, b.Body = ToolResult, f.callID, f.name, f.content
 		c.add(b)
 		c.traits |= traitOpenAI
-	case isKind(t, content, jsontape.Array):
-		for n := t.First(content); n >= 0; n = t.Next(n) {
+	case isKind(t, f.content, jsontape.Array):
+		for n := t.First(f.content); n >= 0; n = t.Next(n) {
 			c.content(n)
 		}
-	case isKind(t, content, jsontape.String):
-		c.add(value(t, content))
+	case isKind(t, f.content, jsontape.String):
+		c.add(value(t, f.content))
 		c.traits |= traitOpenAI
-	case content >= 0 && t.Kind(content) != jsontape.Null:
-		c.content(content)
+	case f.content >= 0 && t.Kind(f.content) != jsontape.Null:
+		c.content(f.content)
 	}
-	if calls := t.Find(m, "tool_calls"); isKind(t, calls, jsontape.Array) {
+	if isKind(t, f.calls, jsontape.Array) {
 		c.traits |= traitOpenAI
-		for n := t.First(calls); n >= 0; n = t.Next(n) {
+		for n := t.First(f.calls); n >= 0; n = t.Next(n) {
 			c.functionCall(n)
 		}
 	}
-	if last := &c.messages[len(c.messages)-1]; last.first == last.end && !isMessage(t, m) {
+	if last := &c.messages[len(c.messages)-1]; last.first == last.end && (f.role < 0 || f.content < 0 && f.calls < 0) {
 		c.add(newBlock(m))
 	}
 }

@@ -1,7 +1,5 @@
 package conversation
 
-import "hindcast/model/jsontape"
-
 // Framework is whose shape the messages have, as far as they tell.
 type Framework uint8
 
@@ -83,17 +81,4 @@ var stateKeys = map[string]traits{
 	"modelState":                 traitTypeScript,
 	"snapshotId":                 traitGenkit,
 	"artifacts":                  traitGenkit,
-}
-
-// noteMessage looks for what the Strands SDKs write on every message.
-func (c *Conversation) noteMessage(m Node) {
-	if c.traits&(traitPython|traitTypeScript) != 0 {
-		return
-	}
-	switch {
-	case isKind(c.tape, c.tape.Find(m, "tracking_id"), jsontape.String):
-		c.traits |= traitPython
-	case isKind(c.tape, c.tape.Find(m, "trackingId"), jsontape.String):
-		c.traits |= traitTypeScript
-	}
 }
