@@ -49,6 +49,19 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	}
 }
 
+// Most is Put in at most w cells; it takes only as many as the value needs.
+func Most(r *cell.Row, g *theme.Glyphs, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node, w int) {
+	w = min(w, r.Room())
+	measure := cell.Begin(nil, g, w)
+	Put(&measure, tokens, t, n)
+	w -= measure.Room()
+	r.Drawn(theme.Style{}, w, func(dst []byte) []byte {
+		exact := cell.Begin(dst, g, w)
+		Put(&exact, tokens, t, n)
+		return exact.End(tokens.Text)
+	})
+}
+
 // separate draws what stands before a child: a comma, a key.
 func separate(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
 	parent := t.Parent(c)

@@ -95,3 +95,21 @@ func BenchmarkPut(b *testing.B) {
 		dst = r.End(plain.Text)
 	}
 }
+
+func TestMost_takesWhatItNeeds(t *testing.T) {
+	state := tape(t, `["120.5", {"a": [1, 2, 3]}]`)
+	for _, tc := range []struct {
+		pointer string
+		w       int
+		want    string
+	}{
+		{"/0", 20, `"120.5"|  `}, {"/0", 4, `"12…|     `}, {"/1", 8, `{a: [1, | `}, {"/1", 100, `{a: [1, 2…`}, {"/0", 0, `|         `},
+	} {
+		r := cell.Begin(nil, &plain.Glyphs, 10)
+		Most(&r, &plain.Glyphs, &plain.Tokens, state, state.LookupPointer(tc.pointer), tc.w)
+		r.Put(plain.Text, "|")
+		if got := string(r.End(plain.Text)); got != tc.want {
+			t.Errorf("%s in %d cells: %q, want %q", tc.pointer, tc.w, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,418 @@
+package difftab
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/diff"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+	"hindcast/tui/value"
+)
+
+// AppendRow appends row y of the tab to dst: exactly as many cells as it is
+// wide.
+func (p *Pane) AppendRow(dst []byte, y int) []byte {
+	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
+	rows, i := p.window.Rows(), y-p.head()
+	switch {
+	case p.c == nil:
+		if y == 0 {
+			r.Put(p.styles.Muted, "  nothing to compare")
+		}
+	case y == 0 && p.head() > 0:
+		p.heading(&r)
+	case i == 0 && len(rows) == 0:
+		p.unchanged(&r)
+	case i >= 0 && i < min(len(rows), p.window.Height()):
+		_, at, _ := p.window.Cursor()
+		tokens, cursor := &p.styles.Tokens, " "
+		if i == at {
+			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
+		}
+		r.Put(tokens.Focus, cursor)
+		if rows[i].line > 0 {
+			p.drawLine(&r, tokens, rows[i])
+		} else {
+			p.drawEntry(&r, tokens, rows[i].entry)
+		}
+		return r.End(tokens.Text)
+	}
+	return r.End(p.styles.Text)
+}
+
+// name says which snapshot a side is.
+func name(h *model.Header) string { return "#" + strconv.Itoa(h.Index) + " " + h.EventText() }
+
+// heading says what is compared, and how much changed.
+func (p *Pane) heading(r *cell.Row) {
+	g, tokens := &p.styles.Glyphs, &p.styles.Tokens
+	names := name(p.c.old.header) + " " + g.Arrow + " " + name(p.c.new.header)
+	if p.c.first {
+		names = "nothing before " + name(p.c.new.header)
+	}
+	result := p.c.result
+	counts := []struct {
+		style theme.Style
+		text  string
+		n     int
+		must  bool
+	}{
+		{tokens.Added, g.Added, result.Added, true},
+		{tokens.Changed, g.Changed, result.Replaced, true},
+		{tokens.Removed, g.Removed, result.Removed, true},
+		{tokens.Muted, "moved ", result.Moved, false},
+		{tokens.Muted, "respelled ", result.Respelled, false},
+	}
+	size := string(conversation.AppendSize(nil, p.c.size))
+	width := len(size) + 3
+	for _, c := range counts {
+		if c.must || c.n > 0 {
+			width += cell.Width(c.text) + len(strconv.Itoa(c.n)) + 2
+		}
+	}
+	if cell.Width(names)+width+3 > p.w && !p.c.first {
+		names = fmt.Sprintf("#%d %s #%d", p.c.old.header.Index, g.Arrow, p.c.new.header.Index)
+	}
+	r.Fill(tokens.Text, 1)
+	r.Put(tokens.Strong, names)
+	r.Fill(tokens.Text, max(2, r.Room()-width))
+	for _, c := range counts {
+		if c.must || c.n > 0 {
+			r.Put(c.style, c.text+strconv.Itoa(c.n))
+			r.Fill(tokens.Text, 2)
+		}
+	}
+	r.Put(tokens.Muted, size)
+	if result.Coarse {
+		r.Put(tokens.Warn, "  coarse")
+	}
+	if result.Duplicates {
+		r.Put(tokens.Warn, "  duplicate keys")
+	}
+}
+
+// unchanged says that there are no changes.
+func (p *Pane) unchanged(r *cell.Row) {
+	text := "  the states are equal"
+	if p.c.first {
+		text = "  the first snapshot; its state is empty"
+	}
+	r.Put(p.styles.Muted, text)
+}
+
+// signAt gives the column of an entry's sign of folding.
+func (p *Pane) signAt(entry int32) int {
+	if p.group(entry) {
+		return 1
+	}
+	return 3 + p.indent(entry)
+}
+
+// indent gives how far in an entry stands, in cells.
+func (p *Pane) indent(entry int32) int { return min(2*p.depth(entry), p.w/3) }
+
+// width gives the cells that lines below an entry have.
+func (p *Pane) width(entry int32) int { return max(1, p.w-p.indent(entry)-8) }
+
+// sign gives the sign of what happened to an entry, its style and, where the
+// sign does not say it all, the word.
+func (p *Pane) sign(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.Style, word string) {
+	g := &p.styles.Glyphs
+	switch e.Op {
+	case diff.Added:
+		return g.Added, tokens.Added, ""
+	case diff.Removed:
+		return g.Removed, tokens.Removed, ""
+	case diff.Replaced:
+		return g.Changed, tokens.Changed, ""
+	case diff.Moved:
+		return g.Into, tokens.Changed, fmt.Sprintf("moved [%d] %s [%d]", e.OldIndex, g.Arrow, e.NewIndex)
+	case diff.Respelled:
+		return g.Dot, tokens.Muted, "respelled"
+	}
+	return " ", tokens.Punct, ""
+}
+
+// drawEntry draws the row of an entry.
+func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
+	e, g := &p.c.result.Entries[entry], &p.styles.Glyphs
+	sign, style, word := p.sign(tokens, e)
+	group := p.group(entry)
+	switch {
+	case group && p.folded(entry):
+		r.Put(tokens.Punct, g.Closed)
+	case group:
+		r.Put(tokens.Punct, g.Open)
+	default:
+		r.Put(style, sign)
+	}
+	r.Fill(tokens.Text, 1+p.indent(entry))
+	switch {
+	case group:
+	case p.opened(entry) && p.openable(entry):
+		r.Put(tokens.Punct, g.Open+" ")
+	case p.openable(entry):
+		r.Put(tokens.Punct, g.Closed+" ")
+	default:
+		r.Fill(tokens.Text, 2)
+	}
+	p.key(r, tokens, e, p.matches.has(entry))
+	if word != "" {
+		r.Fill(tokens.Text, 2)
+		r.Put(style, word)
+	}
+	if conv, m := p.c.message(e); m >= 0 {
+		p.message(r, tokens, conv, m)
+		return
+	}
+	switch {
+	case e.Op == diff.Within:
+		text := strconv.Itoa(int(e.Unchanged)) + " unchanged"
+		r.Fill(tokens.Text, max(2, r.Room()-len(text)-1))
+		r.Put(tokens.Muted, text)
+	case e.Op == diff.Replaced, e.Op == diff.Respelled:
+		r.Fill(tokens.Text, 2)
+		p.fromTo(r, tokens, entry)
+	default:
+		r.Fill(tokens.Text, 2)
+		s, n := p.c.value(e)
+		if n == s.conv.List() {
+			r.Put(tokens.Muted, plural(s.tape.Count(n), "message"))
+			return
+		}
+		value.Put(r, tokens, s.tape, n)
+	}
+}
+
+// key draws the key or the number of an entry.
+func (p *Pane) key(r *cell.Row, tokens *theme.Tokens, e *diff.Entry, matched bool) {
+	style := tokens.Name
+	if matched {
+		style = tokens.Match
+	}
+	if s, n := p.c.value(e); s.tape.Parent(n) != jsontape.None {
+		value.Key(r, style, s.tape, n)
+		return
+	}
+	r.Put(style, "the whole state")
+}
+
+// message draws a message as one line.
+func (p *Pane) message(r *cell.Row, tokens *theme.Tokens, conv *conversation.Conversation, m int) {
+	role := conv.RoleText(m)
+	if role == "" {
+		role = conv.Message(m).Role.String()
+	}
+	r.Fill(tokens.Text, 1)
+	r.Column(tokens.Event, role, 10)
+	r.Fill(tokens.Text, 1)
+	r.PutBytes(tokens.Text, conv.AppendSummary(nil, m, 4*(r.Room()+1), p.styles.Glyphs.Arrow))
+}
+
+// fromTo draws the old and the new value of an entry. Of texts it draws what is
+// around the first difference.
+func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
+	e, g := &p.c.result.Entries[entry], &p.styles.Glyphs
+	half := max(1, (r.Room()-3)/2)
+	if d := p.c.texts[entry]; d != nil {
+		old, new := p.excerpts(d)
+		if d.coarse {
+			r.Put(tokens.Warn, "coarse ")
+		}
+		switch {
+		case old == "":
+			r.Put(tokens.Added, g.Added+" ")
+		case new == "":
+			r.Put(tokens.Removed, g.Removed+" ")
+		}
+		if cell.Width(old) > half && new != "" {
+			r.Column(tokens.Removed, old, half)
+		} else {
+			r.Put(tokens.Removed, old)
+		}
+		if old != "" && new != "" {
+			r.Put(tokens.Punct, " "+g.Arrow+" ")
+		}
+		r.Put(tokens.Added, new)
+		return
+	}
+	from, to := p.c.old.tape, p.c.new.tape
+	value.Most(r, g, tokens, from, nodeAt(from, e.Old), half)
+	r.Put(tokens.Punct, " "+g.Arrow+" ")
+	value.Put(r, tokens, to, nodeAt(to, e.New))
+}
+
+// excerpts gives the words around the first difference of a text, as they were
+// and as they are.
+func (p *Pane) excerpts(d *textDiff) (old, new string) {
+	const around = 16
+	excerpt := func(bits []diff.TextSpan) string {
+		text := `"`
+		for i, bit := range bits {
+			piece := bit.Text
+			if bit.Op == diff.Same && i == 0 && len(piece) > around {
+				cut := piece[len(piece)-around:]
+				for len(cut) > 0 && cut[0]&0xc0 == 0x80 {
+					cut = cut[1:]
+				}
+				piece = p.styles.Glyphs.Ellipsis + cut
+			}
+			text += piece
+			if len(text) > 40*around {
+				break
+			}
+		}
+		return text + `"`
+	}
+	for _, line := range d.lines {
+		switch {
+		case line.op == diff.Deleted && old == "":
+			old = excerpt(line.bits)
+		case line.op == diff.Inserted && new == "":
+			new = excerpt(line.bits)
+		case line.op == diff.Same && (old != "" || new != ""):
+			return old, new
+		}
+	}
+	return old, new
+}
+
+// textRows lays a text diff out for a width: lines are wrapped, and unchanged
+// lines far from a change are counted.
+func (p *Pane) textRows(d *textDiff, w int) []textRow {
+	var rows []textRow
+	skipped := 0
+	skip := func() {
+		if skipped > 0 {
+			rows = append(rows, textRow{op: diff.Same, note: plural(skipped, "unchanged line")})
+			skipped = 0
+		}
+	}
+	for _, line := range d.lines {
+		switch {
+		case line.skip > 0:
+			skipped += line.skip
+		case line.op == diff.Same && line.far > p.context:
+			skipped++
+		default:
+			skip()
+			rows = wrapped(rows, line, w)
+		}
+	}
+	skip()
+	if d.coarse {
+		rows = append(rows, textRow{op: diff.Same, note: "coarse: the texts are too different for the best comparison"})
+	}
+	return rows
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// wrapped adds the rows of a line. Its pieces are made safe to print here,
+// because they are cut by cells.
+func wrapped(rows []textRow, line textLine, w int) []textRow {
+	at := textRow{op: line.op}
+	room := w
+	for _, bit := range line.bits {
+		text := printable.String(bit.Text)
+		for text != "" {
+			head := ansi.Truncate(text, room, "")
+			if head == "" && room == w {
+				head = text // a character wider than the tab: Row cuts it
+			}
+			if head != "" {
+				at.bits = append(at.bits, diff.TextSpan{Op: bit.Op, Text: head})
+				room -= ansi.StringWidth(head)
+			}
+			if text = text[len(head):]; text != "" {
+				rows = append(rows, at)
+				at, room = textRow{op: line.op}, w
+			}
+		}
+	}
+	return append(rows, at)
+}
+
+// drawLine draws a line below an opened entry.
+func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
+	d, i := p.detail(at.entry), int(at.line)-1
+	r.Fill(tokens.Text, p.indent(at.entry)+4)
+	if i < len(d.text) {
+		p.drawText(r, tokens, &d.text[i])
+		return
+	}
+	i -= len(d.text)
+	for k := range d.trees {
+		if n := d.trees[k].len(); i >= n {
+			i -= n
+			continue
+		}
+		p.drawNode(r, tokens, &d.trees[k], d.trees[k].first+jsontape.Node(i))
+		return
+	}
+}
+
+// side draws the sign of the side that a line is on and gives the styles of
+// what is the same and of what differs.
+func (p *Pane) side(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, word theme.Style) {
+	g := &p.styles.Glyphs
+	line, word = tokens.Muted, tokens.Muted
+	sign := " "
+	switch op {
+	case diff.Deleted:
+		sign, line, word = g.Removed, tokens.Removed, tokens.RemovedWord
+	case diff.Inserted:
+		sign, line, word = g.Added, tokens.Added, tokens.AddedWord
+	}
+	r.Put(line, sign)
+	r.Fill(tokens.Text, 1)
+	return line, word
+}
+
+func (p *Pane) drawText(r *cell.Row, tokens *theme.Tokens, line *textRow) {
+	same, word := p.side(r, tokens, line.op)
+	if line.note != "" {
+		r.Put(tokens.Muted, p.styles.Glyphs.Ellipsis+" "+line.note)
+		return
+	}
+	for _, bit := range line.bits {
+		style := same
+		if bit.Op != diff.Same {
+			style = word
+		}
+		value.Text(r, style, tokens.Match, bit.Text, p.matches.query)
+	}
+}
+
+// drawNode draws one value of a tree.
+func (p *Pane) drawNode(r *cell.Row, tokens *theme.Tokens, t *tree, n jsontape.Node) {
+	p.side(r, tokens, t.op)
+	if t.messages != nil {
+		m := int(n - t.first)
+		r.Put(tokens.Name, "["+strconv.Itoa(m)+"]")
+		p.message(r, tokens, t.messages, m)
+		return
+	}
+	r.Fill(tokens.Text, min(2*(t.tape.Depth(n)-t.tape.Depth(t.first)), p.w/3))
+	if n != t.root {
+		value.Key(r, tokens.Name, t.tape, n)
+		r.Fill(tokens.Text, 2)
+	}
+	if t.tape.First(n) != jsontape.None {
+		r.Put(tokens.Muted, value.Count(t.tape, n))
+		return
+	}
+	value.Put(r, tokens, t.tape, n)
+}
