@@ -424,6 +424,7 @@ func TestOpen_refuses(t *testing.T) {
 		{"an unknown schema", altered("older", "PRAGMA user_version = 0"), sqlite.ErrForeign, "version 0"},
 		{"a trigger", altered("trigger", "CREATE TRIGGER x AFTER INSERT ON visits BEGIN DELETE FROM visits; END"), sqlite.ErrForeign, "schema"},
 		{"a missing index", altered("index", "DROP INDEX visits_by_id"), sqlite.ErrForeign, "schema"},
+		{"a file cut short", file("cut", whole[:3000]), sqlite.ErrDamaged, "malformed"},
 		{"an unfinished write", unsettled, sqlite.ErrUnsettled, "unfinished"},
 	} {
 		_, err := sqlite.Open(t.Context(), c.path)
@@ -454,7 +455,11 @@ func TestKind_recognise(t *testing.T) {
 	}
 	newer := filled(t)
 	execute(t, newer, "PRAGMA user_version = 9")
-	for path, want := range map[string]bool{filled(t): true, newer: true, foreign: false, text: false, empty: false, dir: false} {
+	cut := filled(t)
+	if err := os.Truncate(cut, 3000); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{filled(t): true, newer: true, cut: true, foreign: false, text: false, empty: false, dir: false} {
 		why, ok, err := sqlite.Kind().Recognise(t.Context(), path)
 		if ok != want || err != nil || ok != (why != "") {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)

@@ -180,7 +180,7 @@ func (s *Store) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
 		return err
 	}
 	if err := check(ctx, db); err != nil {
-		return errors.Join(explain(err), db.Close())
+		return errors.Join(err, db.Close())
 	}
 	old := s.handle
 	s.handle = &handle{db: db, access: how, stamp: stamp}
@@ -376,7 +376,7 @@ func explain(err error) error {
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:
 		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
 	case lib.SQLITE_CORRUPT:
-		return fmt.Errorf("the file is damaged: %w", err)
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	}

@@ -133,13 +133,30 @@ func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []mo
 }
 
 // State implements store.Store.
-func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	return s.stateBy(ctx, ref, s.states.get)
+}
+
+// Peek implements store.Peeker.
+func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
+	return s.stateBy(ctx, ref, func(ctx context.Context, t *tx, key int64) ([]byte, error) {
+		first, _, err := s.states.peek(ctx, t, key)
+		return first, err
+	})
+}
+
+// stateBy gives what read makes of the key of a snapshot's state.
+func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Context, *tx, int64) ([]byte, error)) (state []byte, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, ref.Session)
 		if err != nil {
 			return err
 		}
-		state, err = s.stateOf(ctx, t, ss, ref)
+		key, err := stateKey(ctx, t, ss, ref)
+		if err != nil {
+			return err
+		}
+		state, err = read(ctx, t, key)
 		return err
 	})
 	if err != nil {
@@ -148,18 +165,23 @@ func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err err
 	return state, nil
 }
 
-// stateOf gives the state of a snapshot; nothing tells the visits of one id
-// apart but that they have to be there.
+// stateOf gives the state of a snapshot.
 func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) ([]byte, error) {
-	var key int64
-	err := t.row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, model.ErrNoSnapshot
-	}
+	key, err := stateKey(ctx, t, ss, ref)
 	if err != nil {
 		return nil, err
 	}
 	return s.states.get(ctx, t, key)
+}
+
+// stateKey gives the key of a snapshot's state; nothing tells the visits of one
+// id apart but that they have to be there.
+func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64, err error) {
+	err = t.row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = model.ErrNoSnapshot
+	}
+	return key, err
 }
 
 // Get implements model.Store.

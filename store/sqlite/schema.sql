@@ -3,7 +3,14 @@ CREATE TABLE states (
 	sha256   BLOB NOT NULL UNIQUE, -- of the bytes as their writer serialised them
 	size     INTEGER NOT NULL,     -- of those bytes
 	encoding INTEGER NOT NULL,     -- of data: 0 as they are, 1 zstd
-	data     BLOB NOT NULL
+	data     BLOB NOT NULL         -- the first MiB
+) STRICT;
+CREATE TABLE state_chunks (
+	state    INTEGER NOT NULL REFERENCES states ON DELETE CASCADE,
+	chunk    INTEGER NOT NULL,     -- the second MiB is 1, and so on
+	encoding INTEGER NOT NULL,
+	data     BLOB NOT NULL,
+	PRIMARY KEY (state, chunk)
 ) STRICT;
 CREATE TABLE sessions (
 	session      INTEGER PRIMARY KEY,

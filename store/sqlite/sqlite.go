@@ -29,6 +29,8 @@ var (
 	ErrForeign = errors.New("a SQLite database, but not a Hindcast store")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the store's schema is newer than this program")
+	// ErrDamaged: SQLite cannot make sense of the file.
+	ErrDamaged = errors.New("the file is damaged")
 	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
 	// -wal without its -shm) that SQLite can only settle by writing.
 	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
@@ -67,8 +69,8 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 		return "a SQLite database with Hindcast's application id", true, s.Close()
 	case errors.Is(err, ErrNotSQLite), errors.Is(err, ErrForeign):
 		return "", false, nil
-	case errors.Is(err, ErrNewer), errors.Is(err, ErrUnsettled):
-		// It is one; Open says what is in the way.
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrUnsettled), errors.Is(err, ErrDamaged):
+		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil
 	}
 	return "", false, err
@@ -95,6 +97,7 @@ type Store struct {
 
 var (
 	_ store.Tailer   = (*Store)(nil)
+	_ store.Peeker   = (*Store)(nil)
 	_ store.Restorer = (*Store)(nil)
 	_ store.Forker   = (*Store)(nil)
 	_ store.Undoer   = (*Store)(nil)
@@ -112,7 +115,7 @@ func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = no
 
 // Open opens the store in a file, which must exist; it writes nothing. The
 // errors are fs.ErrNotExist, fs.ErrPermission, ErrNotSQLite, ErrForeign,
-// ErrNewer and ErrUnsettled.
+// ErrNewer, ErrDamaged and ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
 	if file, err := filepath.EvalSymlinks(path); err == nil {

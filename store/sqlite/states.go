@@ -6,19 +6,27 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // How states are kept: each once, by the SHA-256 of its bytes. The rest of the
-// package only knows a state's key, through put, get and drop.
+// package only knows a state's key, through put, get, peek and drop.
+//
+// A large state is cut into chunks that are compressed by themselves: the first
+// in the row of the state, the others in state_chunks. Its beginning can so be
+// read, and drawn, without all of it: 100 MB take half a second to decompress,
+// their first chunk some milliseconds.
 
 const (
 	encodingRaw  = 0
 	encodingZstd = 1
 	// smallState is the size below which compression gains nothing.
 	smallState = 256
+	// chunkSize is the size of all chunks of a state but the last.
+	chunkSize = 1 << 20
 	// maxState bounds a state, and what a damaged file can make us allocate.
 	maxState = 1 << 30
 )
@@ -62,10 +70,8 @@ func (c codec) encode(raw []byte) (encoding int64, data []byte, err error) {
 	return encodingZstd, data, nil
 }
 
+// decode gives the bytes of a chunk, which has to have that size.
 func (c codec) decode(encoding, size int64, data []byte) ([]byte, error) {
-	if size < 0 || size > maxState {
-		return nil, fmt.Errorf("%w: a size of %d", ErrDamagedState, size)
-	}
 	switch encoding {
 	case encodingRaw:
 	case encodingZstd:
@@ -96,7 +102,8 @@ func (c codec) put(ctx context.Context, t *tx, raw []byte) (int64, error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return key, err
 	}
-	encoding, data, err := c.encode(raw)
+	first, rest := raw[:min(len(raw), chunkSize)], raw[min(len(raw), chunkSize):]
+	encoding, data, err := c.encode(first)
 	if err != nil {
 		return 0, err
 	}
@@ -104,21 +111,74 @@ func (c codec) put(ctx context.Context, t *tx, raw []byte) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
+	if key, err = result.LastInsertId(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for chunk := range slices.Chunk(rest, chunkSize) {
+		n++
+		if encoding, data, err = c.encode(chunk); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(ctx, "INSERT INTO state_chunks (state, chunk, encoding, data) VALUES (?, ?, ?, ?)", key, n, encoding, data); err != nil {
+			return 0, err
+		}
+	}
+	return key, nil
+}
+
+// peek gives the first chunk of a state, and the size of all of it.
+func (c codec) peek(ctx context.Context, t *tx, key int64) (first []byte, size int64, err error) {
+	var encoding int64
+	var data []byte
+	err = t.row(ctx, "SELECT encoding, size, data FROM states WHERE state = ?", key).Scan(&encoding, &size, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, fmt.Errorf("%w: it is missing", ErrDamagedState)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if size < 0 || size > maxState {
+		return nil, 0, fmt.Errorf("%w: a size of %d", ErrDamagedState, size)
+	}
+	first, err = c.decode(encoding, min(size, chunkSize), data)
+	return first, size, err
 }
 
 // get gives the bytes of a state.
 func (c codec) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	var encoding, size int64
-	var data []byte
-	err := t.row(ctx, "SELECT encoding, size, data FROM states WHERE state = ?", key).Scan(&encoding, &size, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: it is missing", ErrDamagedState)
+	first, size, err := c.peek(ctx, t, key)
+	if err != nil || size <= chunkSize {
+		return first, err
 	}
+	// The number of chunks is checked before room is made for them, because the
+	// size may be what is damaged.
+	var chunks int64
+	if err := t.row(ctx, "SELECT count(*) FROM state_chunks WHERE state = ?", key).Scan(&chunks); err != nil {
+		return nil, err
+	}
+	if want := (size - 1) / chunkSize; chunks != want {
+		return nil, fmt.Errorf("%w: %d chunks where there should be %d", ErrDamagedState, chunks, want)
+	}
+	rows, err := t.rows(ctx, "SELECT encoding, data FROM state_chunks WHERE state = ? ORDER BY chunk", key)
 	if err != nil {
 		return nil, err
 	}
-	return c.decode(encoding, size, data)
+	defer rows.Close()
+	state := append(make([]byte, 0, size), first...)
+	for rows.Next() {
+		var encoding int64
+		var data sql.RawBytes
+		if err := rows.Scan(&encoding, &data); err != nil {
+			return nil, err
+		}
+		chunk, err := c.decode(encoding, min(size-int64(len(state)), chunkSize), data)
+		if err != nil {
+			return nil, err
+		}
+		state = append(state, chunk...)
+	}
+	return state, rows.Err()
 }
 
 // drop removes a state that nothing refers to any more.
