@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +179,29 @@ func TestPane_givesPathAndValue(t *testing.T) {
 		do(p, keymap.PrevChange)
 		if got := p.Path() + " " + string(p.Value()); got != want {
 			t.Errorf("selected %q, want %q", got, want)
+		}
+	}
+}
+
+// sgr are the only sequences that a tab may send: colours, and nothing else.
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+func TestPane_coloursChangeNothingElse(t *testing.T) {
+	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
+		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
+		for _, w := range []int{1, 7, 40, 120} {
+			p, plain := New(styles), New(colourless)
+			for _, p := range []*Pane{p, plain} {
+				p.Resize(w, 30)
+				p.Set(compare(t, file(t, "old.json"), file(t, "new.json")))
+				p.Do(keymap.UnfoldAll)
+			}
+			for y := range 30 {
+				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
+				if sgr.ReplaceAllString(got, "") != want {
+					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
+				}
+			}
 		}
 	}
 }

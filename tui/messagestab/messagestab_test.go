@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,33 @@ func TestFind_goesWhereTheTextShows(t *testing.T) {
 	cancel()
 	if _, err := Find(ctx, c, "needle"); err == nil {
 		t.Error("a cancelled search goes on")
+	}
+}
+
+// sgr are the only sequences that a tab may send: colours, and nothing else.
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+func TestPane_coloursChangeNothingElse(t *testing.T) {
+	state, err := os.ReadFile("testdata/odd.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
+		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
+		for _, w := range []int{1, 7, 40, 120} {
+			p, plain := New(styles), New(colourless)
+			for _, p := range []*Pane{p, plain} {
+				p.Resize(w, 30)
+				p.Set(prepare(t, state))
+				p.Do(keymap.UnfoldAll)
+			}
+			for y := range 30 {
+				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
+				if sgr.ReplaceAllString(got, "") != want {
+					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
+				}
+			}
+		}
 	}
 }
 

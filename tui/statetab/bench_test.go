@@ -34,7 +34,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
-				p := show(Preview(data), 200, 50)
+				p := show(Preview(data, len(data)), 200, 50)
 				frame = frame[:0]
 				for y := range 50 {
 					frame = p.AppendRow(frame, y)
@@ -97,5 +97,30 @@ func BenchmarkFind(b *testing.B) {
 		if _, err := Find(b.Context(), c, "not there"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkOddStates draws and scrolls states that no agent writes but that
+// may come all the same.
+func BenchmarkOddStates(b *testing.B) {
+	for name, state := range map[string]string{
+		"10000_deep":  strings.Repeat("[", 9_999) + "1" + strings.Repeat("]", 9_999),
+		"5MB_key":     `{"a":1,"` + strings.Repeat("k", 5_000_000) + `":{"b":2}}`,
+		"20MB_string": `["` + strings.Repeat(`\u0041`, 3_400_000) + `"]`,
+		"1M_keys":     `{` + strings.TrimSuffix(strings.Repeat(`"k":1,`, 1_000_000), ",") + `}`,
+	} {
+		p := show(prepare([]byte(state)), 200, 50)
+		do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll)
+		b.Run(name, func(b *testing.B) {
+			var frame []byte
+			for b.Loop() {
+				do(p, keymap.Bottom, keymap.PageUp, keymap.Fold, keymap.Unfold, keymap.Top, keymap.PageDown)
+				frame = frame[:0]
+				for y := range 50 {
+					frame = p.AppendRow(frame, y)
+				}
+				p.Status()
+			}
+		})
 	}
 }

@@ -39,10 +39,11 @@ type Content struct {
 	err error
 }
 
-// Preview reads the beginning of a state, in microseconds at any size. The
-// caller may not write to data any more.
-func Preview(data []byte) *Content {
-	return &Content{tape: jsontape.Prefix(data, previewSize), size: len(data)}
+// Preview reads the beginning of a state of that size in bytes, in microseconds
+// whatever the size. data is the state, or as much of its beginning as there is;
+// the caller may not write to it any more.
+func Preview(data []byte, size int) *Content {
+	return &Content{tape: jsontape.Prefix(data, previewSize), size: size}
 }
 
 // Prepare reads a whole state: what jsontape.ParseTolerant gave for data. A text

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,29 @@ func TestPane_emptyShowsNoState(t *testing.T) {
 	p.Wheel(3)
 	if at, of := p.Match(1); at != 0 || of != 0 || p.Value() != nil || p.Path() != "" {
 		t.Error("something is selected without a state")
+	}
+}
+
+// sgr are the only sequences that a tab may send: colours, and nothing else.
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+func TestPane_coloursChangeNothingElse(t *testing.T) {
+	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
+		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
+		for _, w := range []int{1, 7, 40, 120} {
+			p, plain := New(styles), New(plain)
+			for _, p := range []*Pane{p, plain} {
+				p.Resize(w, 30)
+				p.Set(prepare(read(t, "state.json")))
+				p.Do(keymap.UnfoldAll)
+			}
+			for y := range 30 {
+				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
+				if sgr.ReplaceAllString(got, "") != want {
+					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
+				}
+			}
+		}
 	}
 }
 
@@ -261,7 +285,7 @@ func TestPane_anyUseOfAnyState(t *testing.T) {
 
 func TestPane_wholeStateTakesOverAtTheCursor(t *testing.T) {
 	data := large(1)
-	p := show(Preview(data), 100, 30)
+	p := show(Preview(data, len(data)), 100, 30)
 	do(p, keymap.UnfoldAll, keymap.PageDown, keymap.MoveDown, keymap.Fold)
 	before, path := screen(p, 30), p.Path()
 	p.Set(prepare(data))
