@@ -16,12 +16,12 @@ func (l *messageLog) checkNames() {
 				Verdict: loads + "both, one after the other"})
 			continue
 		}
-		before, expected := int64(-1), true
+		before, small := int64(-1), true
 		if i > 0 {
-			before, expected = l.files[i-1].number.int64()
+			before, small = l.files[i-1].number.int64()
 		}
 		n, ok := f.number.int64()
-		if !ok || !expected || before < -1 || n <= before+1 {
+		if !ok || !small || before < -1 || n <= before+1 {
 			continue
 		}
 		fault := model.Fault{Code: FaultGap, File: f.name, Meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)),
@@ -57,7 +57,7 @@ func (l *messageLog) checkWindow() {
 			verdict += " without the messages; " + l.writesNext(0)
 		}
 		l.faults.add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
-	case n > 0 && l.start >= n && l.agent.pinned < n:
+	case n > 0 && l.start >= n && l.agent.pinned == 0:
 		l.faults.add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
 			Meaning: fmt.Sprintf("%d messages are said to be removed, and there are %d", l.agent.removed, n),
 			Verdict: loads + "no message; " + l.writesNext(0) + " (SDKs that keep a pinned_head_count go on behind the last file)"})
@@ -76,21 +76,21 @@ func (l *messageLog) writesNext(id int64) string {
 }
 
 // lastChange gives the newest time that the log tells of.
-func (l *messageLog) lastChange(ctx context.Context) time.Time {
-	latest := l.updated
-	if l.agent.updated.After(latest) {
-		latest = l.agent.updated
+func (l *messageLog) lastChange(ctx context.Context) (latest time.Time, err error) {
+	note := func(at time.Time) {
+		if at.After(latest) {
+			latest = at
+		}
 	}
+	note(l.updated)
+	note(l.agent.updated)
 	if n := len(l.files); n > 0 {
-		// An error is that of the context, and comes up again.
-		_ = l.readAlone(ctx, l.files[n-1:], func(_ int, m *message) error {
-			if m.created.After(latest) {
-				latest = m.created
-			}
+		err = l.readAlone(ctx, l.files[n-1:], func(_ int, m *message) error {
+			note(m.created)
 			return nil
 		})
 	}
-	return latest
+	return latest, err
 }
 
 // inspector finds out what is wrong with a log while it is walked.

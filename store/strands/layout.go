@@ -33,6 +33,8 @@ type place struct {
 	agent string
 	// updated is the time of the last change, as far as it is known.
 	updated time.Time
+	// err is why the session's agents cannot be listed.
+	err error
 }
 
 // path gives the name of a file of the agent, relative to the store.
@@ -71,13 +73,15 @@ func isDir(root *os.Root, dir string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// isSession reports whether a folder is that of a session, by its shape.
+// isSession reports whether a folder is that of a session: whether it has a
+// session.json or a folder of agents, or does not let anybody see.
 func isSession(root *os.Root, dir string) bool {
-	if info, err := root.Lstat(path.Join(dir, "session.json")); err == nil && !info.IsDir() {
-		return true
+	for _, name := range []string{"session.json", "agents"} {
+		if _, err := root.Lstat(path.Join(dir, name)); err == nil || errors.Is(err, fs.ErrPermission) {
+			return true
+		}
 	}
-	info, err := root.Stat(path.Join(dir, "agents"))
-	return err == nil && info.IsDir()
+	return false
 }
 
 // sessionDirs gives the folders of the sessions in a store.
@@ -113,7 +117,7 @@ func (s *Store) places(dir string) []place {
 	agents := path.Join(dir, "agents")
 	entries, err := readDir(s.root, agents)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []place{{id: id, session: dir}}
+		return []place{{id: id, session: dir, err: err}}
 	}
 	var list []place
 	for _, e := range entries {

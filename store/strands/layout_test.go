@@ -165,7 +165,8 @@ func TestSessions_listTheNewestChangeFirst(t *testing.T) {
 	for _, info := range sessions(t, open(t, fixtures)) {
 		times = append(times, info.UpdatedAt.Format("15:04:05.000000")+" "+info.ID)
 	}
-	if want := slices.Clone(times); !slices.IsSortedFunc(times, func(a, b string) int { return strings.Compare(b[:15], a[:15]) }) || len(want) != 11 {
+	newestFirst := func(a, b string) int { return strings.Compare(b[:15], a[:15]) }
+	if len(times) != 11 || !slices.IsSortedFunc(times, newestFirst) {
 		t.Errorf("%s", strings.Join(times, "\n"))
 	}
 }
@@ -223,6 +224,45 @@ func TestSessions_listWhatCannotBeRead(t *testing.T) {
 	}
 	if found := faults(t, s, "bad"); len(found) != 1 || found[0].Code != FaultDirectory {
 		t.Errorf("faults: %+v", found)
+	}
+	if found := faults(t, s, "worse"); len(found) != 2 || found[1].Code != FaultDirectory || found[1].File != "session_worse/agents" {
+		t.Errorf("faults: %+v", found)
+	}
+}
+
+func TestSessions_listWhatNobodyMayRead(t *testing.T) {
+	dir := t.TempDir()
+	closed := filepath.Join(dir, "session_closed")
+	hazards(t)["healthy"].write(t, closed)
+	if err := os.Chmod(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(closed, 0o755) })
+	if _, err := os.ReadDir(closed); err == nil {
+		t.Skip("this user may read everything")
+	}
+	s := open(t, dir)
+	if list := sessions(t, s); len(list) != 1 || list[0].ID != "closed" || list[0].Faults == 0 {
+		t.Errorf("%+v", list)
+	}
+	for _, err := range s.Headers(t.Context(), "closed") {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("headers: %v", err)
+		}
+	}
+}
+
+func TestFaults_ofTheStoreTellWhatIsNotListed(t *testing.T) {
+	dir := t.TempDir()
+	hazards(t)["healthy"].write(t, filepath.Join(dir, "session_"))
+	mustWrite(t, filepath.Join(dir, "session_file"), "")
+	mustWrite(t, filepath.Join(dir, "session_bare", "notes.txt"), "")
+	mustWrite(t, filepath.Join(dir, "other", "notes.txt"), "")
+	got := pictureFaults(faults(t, open(t, dir), ""))
+	want := "! session-file  session_bare \n    the folder has neither session.json nor agents\n    refuses to start: SessionException: the session already exists\n" +
+		"! stray-file  session_file \n    it is named as a session is, and is no folder\n    refuses to start: it is no folder\n"
+	if got != want {
+		t.Errorf("%s", got)
 	}
 }
 

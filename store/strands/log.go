@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 )
 
 // messageFile is one file of a log, known by its name alone.
@@ -32,17 +33,20 @@ type messageLog struct {
 	start int
 	// faults are what the names, agent.json and session.json tell.
 	faults faultList
-	// err is why the folder of the messages cannot be read.
+	// err names the folder that cannot be read, and why.
 	err error
 
 	root *os.Root // the folder of the messages; nil where there is none
 	file reader
 }
 
-// openLog lists the log of an agent. Only Close is needed for one with an err.
+// openLog lists the log of an agent; close lets go of it.
 func openLog(root *os.Root, p place) *messageLog {
 	l := &messageLog{place: p}
 	l.checkSession(root)
+	if l.err = p.err; l.err != nil {
+		l.unreadable(path.Join(p.session, "agents"))
+	}
 	if p.agent == "" {
 		return l
 	}
@@ -55,12 +59,11 @@ func openLog(root *os.Root, p place) *messageLog {
 	return l
 }
 
-// Close lets go of the folder.
-func (l *messageLog) Close() error {
-	if l.root == nil {
-		return nil
+// close lets go of the folder, from which was only read.
+func (l *messageLog) close() {
+	if l.root != nil {
+		l.root.Close()
 	}
-	return l.root.Close()
 }
 
 // checkSession reads session.json: the SDK makes a session only from a file
@@ -74,6 +77,8 @@ func (l *messageLog) checkSession(root *os.Root) {
 		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
 	case d.err != nil:
 		fault = fileFault(FaultSessionFile, name, d.err)
+	case d.tape.Kind(0) != jsontape.Object:
+		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
 	default:
 		for _, f := range d.encodingFlaws() {
 			l.faults.add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
@@ -121,15 +126,21 @@ func (l *messageLog) list(root *os.Root) {
 			return
 		}
 	}
-	fault := model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + cause(l.err).Error(), Verdict: refuses + "it cannot be read"}
-	if errors.Is(l.err, fs.ErrNotExist) {
-		l.err = nil
-		fault.Meaning, fault.Verdict = "there is no folder of messages", refuses+"SessionException: Messages directory missing"
-		if l.agent.missing {
-			return
-		}
+	if !errors.Is(l.err, fs.ErrNotExist) {
+		l.unreadable(dir)
+		return
 	}
-	l.faults.add(fault)
+	l.err = nil
+	if !l.agent.missing {
+		l.faults.add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "there is no folder of messages", Verdict: refuses + "SessionException: Messages directory missing"})
+	}
+}
+
+// unreadable notes that a folder cannot be read, for the reason in l.err.
+func (l *messageLog) unreadable(dir string) {
+	l.err = cause(l.err)
+	l.faults.add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + l.err.Error(), Verdict: refuses + "it cannot be read"})
+	l.err = fmt.Errorf("%s: %w", dir, l.err)
 }
 
 // sort tells message files from others and puts them in order.

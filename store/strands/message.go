@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,7 +59,7 @@ func (m *message) read(read reader, file messageFile, arena, buf []byte) (newAre
 	start := len(arena)
 	if d.err != nil {
 		m.flaws = append(m.flaws, flaw{FaultMessageFile, errorPath(d.err), "the file cannot be read: " + d.err.Error(), readVerdict(d.err)})
-		if d.err == errSymlink {
+		if errors.Is(d.err, errSymlink) {
 			m.flaws[0].code = FaultSymlink
 		}
 		arena = appendUnreadable(arena, m.name, d.err.Error())

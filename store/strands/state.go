@@ -29,7 +29,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, err
 	}
 	l := openLog(s.root, p)
-	defer l.Close()
+	defer l.close()
 	if l.err != nil {
 		return nil, l.err
 	}

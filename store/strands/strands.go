@@ -16,8 +16,10 @@
 // "messages" is what RepositorySessionManager.initialize puts together: the
 // effective messages (the redacted one where there is one) behind those that the
 // conversation manager took out, below its summary, with tool calls and results
-// mended as [window] says. A message is there byte for byte as it was written,
-// without the white space between its values.
+// mended as the comment on window says. A message is there byte for byte as it
+// was written, without the white space between its values. Where the SDK would
+// not start, it is what would be there if it passed over what stops it; a file
+// that holds no message is named in its place.
 //
 // Only the messages have a history. What agent.json says (how many messages
 // were taken out, the summary, the agent's state, a pending interrupt) is known
@@ -30,6 +32,7 @@
 //   - before that, nothing was taken out that is known of, and the state is the
 //     whole log up to there.
 //
+// The id of a snapshot is the SHA-256 of the log up to there, see timeline.go.
 // What the SDK repairs in memory, what it stumbles over and what it would
 // overwrite is told as faults; see [Store.Faults].
 //
@@ -41,6 +44,7 @@
 package strands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,12 +212,12 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	var places []place
 	for _, dir := range dirs {
 		for _, p := range s.places(dir) {
-			if err := ctx.Err(); err != nil {
+			l := openLog(s.root, p)
+			p.updated, err = l.lastChange(ctx)
+			l.close()
+			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return nil, err
 			}
-			l := openLog(s.root, p)
-			p.updated = l.lastChange(ctx)
-			l.Close()
 			places = append(places, p)
 		}
 	}
@@ -227,7 +231,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
 	l := openLog(s.root, p)
-	defer l.Close()
+	defer l.close()
 	in := newInspector(l)
 	err := l.walk(ctx, func(s *step) error {
 		info.Head, info.HeadIndex = s.header.ID, s.i
@@ -257,9 +261,9 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 		return err
 	}
 	l := openLog(s.root, p)
-	defer l.Close()
+	defer l.close()
 	if l.err != nil {
-		return fmt.Errorf("%s: %w", p.path("messages"), cause(l.err))
+		return l.err
 	}
 	x := newIndex(l)
 	err = l.walk(ctx, func(s *step) error {
@@ -295,7 +299,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
 	l := openLog(s.root, p)
-	defer l.Close()
+	defer l.close()
 	in := newInspector(l)
 	err = l.walk(ctx, func(s *step) error {
 		in.see(s)
@@ -317,13 +321,21 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		return nil, err
 	}
 	var faults faultList
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), sessionPrefix) || isDir(s.root, ".", e) {
+		if !strings.HasPrefix(e.Name(), sessionPrefix) {
 			continue
 		}
-		f := model.Fault{Code: FaultStray, File: e.Name(), Meaning: "it is named as a session is, and is no folder", Verdict: refuses + "NotADirectoryError"}
-		if e.Type()&fs.ModeSymlink != 0 {
+		f := model.Fault{Code: FaultStray, File: e.Name()}
+		switch folder := isDir(s.root, ".", e); {
+		case folder && isSession(s.root, e.Name()):
+			continue
+		case folder:
+			f.Code, f.Meaning, f.Verdict = FaultSessionFile, "the folder has neither session.json nor agents", refuses+"SessionException: the session already exists"
+		case e.Type()&fs.ModeSymlink != 0:
 			f.Code, f.Meaning, f.Verdict = FaultSymlink, "a link that leads out of the store, or nowhere; it is not followed", loads+"the SDK follows links to folders"
+		default:
+			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", refuses+"it is no folder"
 		}
 		faults.add(f)
 	}

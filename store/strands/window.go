@@ -32,23 +32,13 @@ type window struct {
 	size int64
 	n    int // messages in the array
 
-	stored asks // the message before, as it was stored
-	kept   asks // the message before, in the array
-}
-
-// asks is what the next message needs to know of one.
-type asks struct {
-	name  string
-	calls []call
-	any   bool // there is a message
-	whole bool
-	where string // location of the message in its file
-}
-
-// of takes over a message whose slices are about to be used again.
-func (a *asks) of(m *message) {
-	a.name, a.any, a.whole, a.where = m.name, true, m.whole, m.location
-	a.calls = append(a.calls[:0], m.calls...)
+	// answers says that the message before, as it was stored, lets the next one
+	// have tool results.
+	answers bool
+	// The message before in the array: its file, where it is in that, and the
+	// calls that the next one has to answer.
+	file, location string
+	calls          []call
 }
 
 // fix is one repair.
@@ -64,36 +54,34 @@ type fix struct {
 const wasInterrupted = "Tool was interrupted."
 
 // add appends a message and gives the repairs that it took.
-func (w *window) add(m *message) []fix {
-	before := w.stored
-	w.stored.of(m)
+func (w *window) add(m *message) (fixes []fix) {
+	answers := w.answers
+	w.answers = !m.whole || len(m.calls) > 0
 	if !m.whole {
 		w.write(m.body)
-		w.kept.of(m)
+		w.calls = w.calls[:0]
 		return nil
 	}
-	body, results, others := m.body, m.results, m.others
-	var fixes []fix
-	if m.role == "user" && len(results) > 0 && len(before.calls) == 0 && (!before.any || before.whole) {
+	body, results := m.body, m.results
+	if m.role == "user" && len(results) > 0 && !answers {
 		fixes = append(fixes, w.orphan(m))
-		if others == 0 {
+		if m.others == 0 {
 			return fixes
 		}
 		body, results = withContent(body, keepOthers), nil
 	}
-	if w.kept.any && w.kept.whole && len(w.kept.calls) > 0 {
-		missing, stale := mismatch(w.kept.calls, results)
-		if len(missing)+len(stale) > 0 {
-			fixes = append(fixes, w.mismatched(m, missing, stale))
-			if len(results) == 0 && others > 0 {
-				w.write(appendErrors([]byte(`{"role":"user","content":[`), w.kept.calls))
-			} else {
-				body = withContent(body, rebuild(w.kept.calls))
-			}
-		}
+	missing, stale := mismatch(w.calls, results)
+	switch {
+	case len(missing)+len(stale) == 0:
+	case len(results) == 0 && m.others > 0:
+		fixes = append(fixes, w.mismatched(m, missing, stale))
+		w.write(appendErrors([]byte(`{"role":"user","content":[`), w.calls))
+	default:
+		fixes = append(fixes, w.mismatched(m, missing, stale))
+		body = withContent(body, rebuild(w.calls))
 	}
 	w.write(body)
-	w.kept.of(m)
+	w.file, w.location, w.calls = m.name, m.location, append(w.calls[:0], m.calls...)
 	return fixes
 }
 
@@ -113,10 +101,10 @@ func (w *window) put(json []byte) {
 	}
 }
 
-// mismatch gives the calls that have no result and the results that have no
-// call.
+// mismatch gives the calls that have no result, and the results that have no
+// call; neither if there are no calls.
 func mismatch(calls []call, results []result) (missing []call, stale []result) {
-	if slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
+	if len(calls) == 0 || slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
 		return nil, nil
 	}
 	asked, answered := make(map[string]bool, len(calls)), make(map[string]bool, len(results))
@@ -236,13 +224,12 @@ func (w *window) orphan(m *message) fix {
 
 // mismatched words that rule 2 applies between the message before and m.
 func (w *window) mismatched(m *message, missing []call, stale []result) fix {
-	k := &w.kept
 	if len(missing) == 0 {
 		return fix{code: FaultStaleResult, file: m.name, path: m.path(stale[0].block) + "/toolResult",
 			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
 			verdict: repaired + "the result is dropped (older SDKs, 1.40, keep it)"}
 	}
-	f := fix{code: FaultMissingResult, file: k.name, path: fmt.Sprintf("%s/content/%d/toolUse", k.where, missing[0].block),
+	f := fix{code: FaultMissingResult, file: w.file, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
 		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
