@@ -175,6 +175,7 @@ func (l *loop) paste(text string) {
 }
 
 func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
+	t.Parallel()
 	for i, payload := range payloads {
 		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
 			t.Parallel()
@@ -235,6 +236,7 @@ func (l *loop) lookAtEverything() {
 
 // The bytes on the wire are those of the views and of Bubble Tea, and no others.
 func TestEscapes_bytesOnTheWire(t *testing.T) {
+	t.Parallel()
 	s := memory.New()
 	for _, payload := range payloads {
 		inner, session := hostileStore(t, payload)
@@ -271,6 +273,7 @@ func TestEscapes_bytesOnTheWire(t *testing.T) {
 // The check must see what it is there for: every payload, but for those that
 // are own sequences too, or that are allowed within bounds.
 func TestEscapes_theCheckHasTeeth(t *testing.T) {
+	t.Parallel()
 	allowed := map[string]bool{"\x1b[31mred": true, "\x1b[2J": true, "\x1b[1;1H": true, "\x1b[?1049l": true, "\r": true, "a\nb": true}
 	for _, payload := range payloads {
 		marks := strings.HasPrefix(payload, "e\u0301") || strings.HasPrefix(payload, "ᄀ")

@@ -27,6 +27,7 @@ import (
 )
 
 func TestModel_runesOfOneReadAreAllKeys(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Type("kkJ{{j")
 	shows(t, p, "▌ │ ◌  6")
@@ -35,6 +36,7 @@ func TestModel_runesOfOneReadAreAllKeys(t *testing.T) {
 }
 
 func TestModel_pastedTextIsNoKeys(t *testing.T) {
+	t.Parallel()
 	s := demoStore(t)
 	o := options(s)
 	o.Session = demo.Trip
@@ -51,6 +53,7 @@ func TestModel_pastedTextIsNoKeys(t *testing.T) {
 }
 
 func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
 	p.Press(keymap.Info, keymap.StepBack)
@@ -64,6 +67,7 @@ func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
 }
 
 func TestModel_tabs(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	names := []string{"[Diff]", "[State]", "[Messages]", "[Checkpoint]", "[Info]"}
 	for _, name := range names {
@@ -80,6 +84,7 @@ func TestModel_tabs(t *testing.T) {
 }
 
 func TestModel_disabledKeysSayWhy(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	for a, want := range map[keymap.Action]string{
 		keymap.ClearMark:  "clear mark: no snapshot is marked",
@@ -96,6 +101,7 @@ func TestModel_disabledKeysSayWhy(t *testing.T) {
 }
 
 func TestModel_searchesTheTimeline(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.Search)
 	p.Type("BOOK_")
@@ -137,6 +143,7 @@ func (g *gate) wait(ctx context.Context) error {
 }
 
 func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
+	t.Parallel()
 	rest := newGate()
 	s := &scripted{Store: demoStore(t)}
 	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
@@ -161,6 +168,7 @@ func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
 }
 
 func TestModel_progressIsShownAndCancelled(t *testing.T) {
+	t.Parallel()
 	never := newGate()
 	var cancelled atomic.Bool
 	s := &scripted{Store: demoStore(t)}
@@ -207,6 +215,7 @@ func TestModel_progressIsShownAndCancelled(t *testing.T) {
 // Moving on cancels what is being read for the row before, and its fact, should
 // it still come, is dropped.
 func TestModel_movingCancelsTheLoadThatRuns(t *testing.T) {
+	t.Parallel()
 	first := newGate()
 	var cancelled atomic.Bool
 	s := &scripted{Store: demoStore(t)}
@@ -237,6 +246,7 @@ func TestModel_movingCancelsTheLoadThatRuns(t *testing.T) {
 }
 
 func TestModel_debouncesWhileTheCursorMoves(t *testing.T) {
+	t.Parallel()
 	const settle = 40 * time.Millisecond
 	clock := &held{}
 	var mu sync.Mutex
@@ -277,6 +287,7 @@ func TestModel_debouncesWhileTheCursorMoves(t *testing.T) {
 }
 
 func TestModel_followsTheCursorOnItsSnapshotThroughAReload(t *testing.T) {
+	t.Parallel()
 	s := demoStore(t)
 	o := options(s)
 	o.Session = demo.Trip
@@ -294,6 +305,7 @@ func TestModel_followsTheCursorOnItsSnapshotThroughAReload(t *testing.T) {
 }
 
 func TestModel_mouse(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	for _, step := range []struct {
 		what string
@@ -325,6 +337,7 @@ func TestModel_mouse(t *testing.T) {
 }
 
 func TestModel_mouseInTheSessions(t *testing.T) {
+	t.Parallel()
 	p := start(t, options(demoStore(t)), 100, 30)
 	p.Send(click(10, 4))
 	p.Idle()
@@ -339,6 +352,7 @@ func TestModel_mouseInTheSessions(t *testing.T) {
 }
 
 func TestModel_resizeStorm(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
 	for _, size := range [][2]int{{1, 1}, {0, 0}, {59, 18}, {60, 17}, {60, 18}, {300, 2}, {2, 300}, {200, 50}, {1, 50}, {99, 30}, {100, 30}} {
@@ -412,6 +426,7 @@ func (b *syncBuffer) waitFor(text string) {
 }
 
 func TestModel_copiesOnlyOnItsKey(t *testing.T) {
+	t.Parallel()
 	terminal := newSyncBuffer()
 	s := demoStore(t)
 	o := options(s)
@@ -435,6 +450,7 @@ func TestModel_copiesOnlyOnItsKey(t *testing.T) {
 }
 
 func TestModel_copyRefused(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		id, term, want string
 	}{
@@ -442,6 +458,7 @@ func TestModel_copyRefused(t *testing.T) {
 		"no terminal": {"a", "dumb", `✗ copy the id: this terminal has no clipboard (TERM is "dumb")`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			terminal := newSyncBuffer()
 			s := &scripted{Store: demoStore(t)}
 			s.tail = func(context.Context, string, int) ([]model.Header, bool, error) {
@@ -463,6 +480,7 @@ func TestModel_copyRefused(t *testing.T) {
 }
 
 func TestModel_quits(t *testing.T) {
+	t.Parallel()
 	p := start(t, options(demoStore(t)), 60, 18)
 	p.Press(keymap.Picker, keymap.Open)
 	p.Press(keymap.Timeline, keymap.Back)
@@ -509,8 +527,8 @@ func run(t *testing.T, o tui.Options, typing func(keyboard io.Writer, screen *sy
 		t.Errorf("the terminal is not in the state that it was in: %v", stateErr)
 	}
 	inside.Close()
+	<-read // all that was written
 	outside.Close()
-	<-read
 	return screen.String(), err
 }
 
@@ -526,6 +544,7 @@ func restored(t *testing.T, written string) {
 }
 
 func TestRun_restoresTheTerminal(t *testing.T) {
+	t.Parallel()
 	written, err := run(t, options(demoStore(t)), func(keyboard io.Writer, screen *syncBuffer) {
 		screen.waitFor("packing-list")
 		io.WriteString(keyboard, "jkq")
@@ -537,6 +556,7 @@ func TestRun_restoresTheTerminal(t *testing.T) {
 }
 
 func TestRun_panicsRestoreTheTerminal(t *testing.T) {
+	t.Parallel()
 	const evil = "boom \x1b]52;c;aGk=\x07"
 	for name, plant := range map[string]func(*scripted, *tui.Options){
 		"in a command": func(s *scripted, _ *tui.Options) {
@@ -547,6 +567,7 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := &scripted{Store: demoStore(t)}
 			o := options(s)
 			plant(s, &o)
@@ -564,6 +585,7 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 }
 
 func TestRun_endsWithItsContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	terminal := newSyncBuffer()
 	r, _ := io.Pipe()
@@ -578,18 +600,24 @@ func TestRun_endsWithItsContext(t *testing.T) {
 }
 
 func TestRun_endsWithItsTerminal(t *testing.T) {
+	t.Parallel()
 	outside, inside, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer inside.Close()
-	screen := newSyncBuffer()
-	go io.Copy(screen, outside)
 	o := options(demoStore(t))
 	o.Input, o.Output = inside, inside
 	ended := make(chan error, 1)
 	go func() { ended <- tui.Run(t.Context(), o) }()
-	screen.waitFor("\x1b[?1049h")
+	// A read that still waits would keep the terminal open.
+	for shown, buf := "", make([]byte, 1024); !strings.Contains(shown, "\x1b[?1049h"); {
+		n, err := outside.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(buf[:n])
+	}
 	outside.Close()
 	select {
 	case <-ended:
@@ -599,6 +627,7 @@ func TestRun_endsWithItsTerminal(t *testing.T) {
 }
 
 func TestNew_needsAStore(t *testing.T) {
+	t.Parallel()
 	if _, err := tui.New(t.Context(), tui.Options{}); err == nil {
 		t.Error("there is a model without a store")
 	}

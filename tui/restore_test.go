@@ -26,6 +26,7 @@ func toRestore(t *testing.T, s store.Store) *screentest.Program {
 }
 
 func TestRestore_plan(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := trip(t, w, h)
 		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
@@ -34,6 +35,7 @@ func TestRestore_plan(t *testing.T) {
 }
 
 func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
+	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
@@ -62,6 +64,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 }
 
 func TestRestore_refused(t *testing.T) {
+	t.Parallel()
 	for name, answers := range map[string][]keymap.Action{
 		"no":                {keymap.No},
 		"back":              {keymap.Back},
@@ -69,6 +72,7 @@ func TestRestore_refused(t *testing.T) {
 		"other twice is no": {keymap.Other, keymap.Other, keymap.Accept},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := demoStore(t)
 			p := toRestore(t, s)
 			p.Press(keymap.Timeline, keymap.Restore)
@@ -85,6 +89,7 @@ func TestRestore_refused(t *testing.T) {
 // Keys that were typed before the plan could be read answer nothing, however
 // long they keep coming.
 func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
+	t.Parallel()
 	const quiet = 300 * time.Millisecond
 	s, clock := demoStore(t), &held{}
 	o := options(s)
@@ -98,16 +103,21 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 	p := start(t, o, 100, 30)
 	p.Send(screentest.Key(t, "r"))
 	waitFor(t, p, "read the plan…")
-	stale := 1
+	waits := 0
+	handled := func() {
+		waits++
+		p.WaitFor("the key to be handled", func(string) bool { return clock.waiting(quiet) == waits })
+	}
+	handled()
 	for _, typed := range []string{"y", "enter", "tab", "y"} {
 		p.Send(screentest.Key(t, typed))
-		stale++
+		handled()
 	}
 	// Every wait but the last was made void by the key after it.
-	p.WaitFor("all keys to be handled", func(string) bool { return clock.waiting(quiet) == stale })
-	clock.fireFirst(quiet, stale-1)
+	clock.fireFirst(quiet, waits-1)
+	waits = 1
 	p.Send(screentest.Key(t, "y"))
-	p.WaitFor("the key to be handled", func(string) bool { return clock.waiting(quiet) == 2 })
+	handled()
 	shows(t, p, "read the plan…")
 	if got := head(t, s, demo.Trip); got != "#13" {
 		t.Fatalf("head %s", got)
@@ -119,6 +129,7 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 }
 
 func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
+	t.Parallel()
 	o := options(readOnly{demoStore(t)})
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
@@ -138,6 +149,7 @@ func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
 }
 
 func TestRestore_headMovedMeanwhile(t *testing.T) {
+	t.Parallel()
 	s := &scripted{Store: demoStore(t)}
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
@@ -177,6 +189,7 @@ func idAt(t *testing.T, s store.Store, index int) string {
 }
 
 func TestRestore_failureIsShownWhole(t *testing.T) {
+	t.Parallel()
 	s := &scripted{Store: demoStore(t)}
 	bad := fmt.Errorf("sqlite: restore %s: write: %w", strings.Repeat("long ", 30), errors.New("no space left on device"))
 	s.apply = func(context.Context, model.Plan) (model.Receipt, error) { return model.Receipt{}, bad }
@@ -189,6 +202,7 @@ func TestRestore_failureIsShownWhole(t *testing.T) {
 }
 
 func TestFork_asksForAName(t *testing.T) {
+	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Fork)
@@ -213,6 +227,7 @@ func TestFork_asksForAName(t *testing.T) {
 }
 
 func TestFork_givenUp(t *testing.T) {
+	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Fork)
@@ -224,6 +239,7 @@ func TestFork_givenUp(t *testing.T) {
 }
 
 func TestUndo_nothingToUndo(t *testing.T) {
+	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.Undo)
 	if got := lastLine(p); got != "nothing to undo" {
@@ -232,6 +248,7 @@ func TestUndo_nothingToUndo(t *testing.T) {
 }
 
 func TestJournal_listsWrites(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
 		o := options(s)

@@ -30,17 +30,22 @@ var sizes = []struct{ w, h int }{{60, 18}, {100, 30}, {200, 50}}
 func atSizes(t *testing.T, test func(t *testing.T, w, h int)) {
 	t.Helper()
 	for _, size := range sizes {
-		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) { test(t, size.w, size.h) })
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			t.Parallel()
+			test(t, size.w, size.h)
+		})
 	}
 }
 
 func TestScreen_sessions(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		start(t, options(demoStore(t)), w, h).Golden()
 	})
 }
 
 func TestScreen_filter(t *testing.T) {
+	t.Parallel()
 	p := start(t, options(demoStore(t)), 60, 18)
 	p.Press(keymap.Picker, keymap.Search)
 	p.Type("PACK")
@@ -63,6 +68,7 @@ func TestScreen_filter(t *testing.T) {
 }
 
 func TestScreen_timeline(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := trip(t, w, h)
 		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
@@ -72,6 +78,7 @@ func TestScreen_timeline(t *testing.T) {
 }
 
 func TestScreen_help(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		o := options(readOnly{demoStore(t)})
 		o.Session = demo.Trip
@@ -85,6 +92,7 @@ func TestScreen_help(t *testing.T) {
 }
 
 func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
+	t.Parallel()
 	s := memory.New()
 	rows := func(yield func(store.Row, error) bool) {
 		for r, err := range demo.Rows() {
@@ -103,6 +111,7 @@ func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
 }
 
 func TestScreen_note(t *testing.T) {
+	t.Parallel()
 	o := options(demoStore(t))
 	o.Note = "no store was found, so this is the demo"
 	p := start(t, o, 100, 30)
@@ -114,6 +123,7 @@ func TestScreen_note(t *testing.T) {
 }
 
 func TestScreen_emptyStore(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := start(t, options(memory.New()), w, h)
 		p.Golden()
@@ -125,6 +135,7 @@ func TestScreen_emptyStore(t *testing.T) {
 }
 
 func TestScreen_badStore(t *testing.T) {
+	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		bad := errors.New("sqlite: read trips.db: page 12: the database disk image is malformed")
 		s := &scripted{Store: demoStore(t), address: "/home/me/trips.db", sessions: func(context.Context) iter.Seq2[model.SessionInfo, error] { return failing[model.SessionInfo](bad) }}
@@ -138,6 +149,7 @@ func TestScreen_badStore(t *testing.T) {
 }
 
 func TestScreen_badSession(t *testing.T) {
+	t.Parallel()
 	bad := errors.New("strands: read session.json: byte 812: unexpected end")
 	s := &scripted{Store: demoStore(t)}
 	s.tail = func(_ context.Context, session string, n int) ([]model.Header, bool, error) {
@@ -161,6 +173,7 @@ func TestScreen_badSession(t *testing.T) {
 }
 
 func TestScreen_damagedState(t *testing.T) {
+	t.Parallel()
 	bad := errors.New("strands: read message_7.json: byte 12: unexpected end of JSON")
 	s := &scripted{Store: demoStore(t)}
 	s.state = func(ctx context.Context, ref model.Ref) ([]byte, error) {
@@ -183,11 +196,13 @@ func TestScreen_damagedState(t *testing.T) {
 }
 
 func TestScreen_palettes(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]*theme.Styles{
 		"dark": styles(theme.Dark, termenv.TrueColor), "light": styles(theme.Light, termenv.ANSI256),
 		"16": styles(theme.Sixteen, termenv.ANSI), "none": styles(theme.None, termenv.ANSI), "dumb": styles(theme.None, termenv.Ascii),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := options(demoStore(t))
 			o.Session, o.Theme = demo.Trip, s
 			p := start(t, o, 100, 30)
@@ -204,6 +219,7 @@ func TestScreen_palettes(t *testing.T) {
 }
 
 func TestScreen_asciiGlyphs(t *testing.T) {
+	t.Parallel()
 	o := options(demoStore(t))
 	o.Session = demo.Trip
 	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
@@ -218,6 +234,7 @@ func TestScreen_asciiGlyphs(t *testing.T) {
 }
 
 func TestScreen_everyLineIsAsWideAsTheTerminal(t *testing.T) {
+	t.Parallel()
 	o := options(demoStore(t))
 	o.Session = demo.Trip
 	m, err := tui.New(t.Context(), o)

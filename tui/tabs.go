@@ -8,8 +8,10 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
+	"hindcast/store"
 	"hindcast/tui/checkpointtab"
 	"hindcast/tui/infotab"
+	"hindcast/tui/messagestab"
 	"hindcast/tui/statetab"
 )
 
@@ -19,7 +21,7 @@ func (m *Model) newTabs() []*tab {
 	return []*tab{
 		m.comingTab(keymap.Diff, "Diff"),
 		m.stateTab(),
-		m.comingTab(keymap.Messages, "Messages"),
+		m.messagesTab(),
 		newTab(keymap.Checkpoint, checkpointtab.New(m.styles), m.prepareCheckpoint),
 		newTab(keymap.Info, infotab.New(m.styles), m.prepareInfo),
 	}
@@ -36,12 +38,21 @@ func (m *Model) stateTab() *tab {
 	return searchable(t, p, statetab.Find)
 }
 
+// previewState gives the beginning of a large state, from a store that can read
+// it alone without reading the rest.
 func (m *Model) previewState(ctx context.Context, s subject) (any, error) {
+	if peeker, ok := m.o.Store.(store.Peeker); ok && s.header.Size > quick {
+		data, err := peeker.Peek(ctx, s.ref)
+		if err != nil {
+			return nil, err
+		}
+		return statetab.Preview(data, int(s.header.Size)), nil
+	}
 	st, err := m.states.get(ctx, s.ref)
 	if err != nil || len(st.data) <= quick {
 		return nil, err
 	}
-	return statetab.Preview(st.data), nil
+	return statetab.Preview(st.data, len(st.data)), nil
 }
 
 func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
@@ -51,6 +62,19 @@ func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content,
 	}
 	tape, warnings, err := st.Tape()
 	return statetab.Prepare(st.data, tape, warnings, err), nil
+}
+
+func (m *Model) messagesTab() *tab {
+	p := messagestab.New(m.styles)
+	return searchable(newTab(keymap.Messages, p, m.prepareMessages), p, messagestab.Find)
+}
+
+func (m *Model) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {
+	tape, err := m.tape(ctx, s.ref)
+	if err != nil {
+		return nil, err
+	}
+	return messagestab.Prepare(conversation.Decode(tape), s.header.Marks), nil
 }
 
 func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
