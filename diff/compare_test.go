@@ -242,6 +242,26 @@ func TestCompare_stopsInTheMiddle(t *testing.T) {
 	}
 }
 
+func TestResult_pathsOnBothSides(t *testing.T) {
+	r := compare(t, Bytes([]byte(`{"l":[1,{"a":"x"},3]}`)), Bytes([]byte(`{"l":[0,1,{"a":"y"}]}`)))
+	var got []string
+	for _, e := range r.Changes() {
+		key, inObject := r.Key(e)
+		got = append(got, fmt.Sprintf("%s old %q new %q key %q %v", e.Op, r.OldPath(e), r.NewPath(e), key, inObject))
+	}
+	want := []string{
+		`add old "" new "/l/0" key "" false`,
+		`replace old "/l/1/a" new "/l/2/a" key "a" true`,
+		`remove old "/l/2" new "" key "" false`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for range r.Changes() {
+		break // stopping early is allowed
+	}
+}
+
 func TestResult_entriesAreATree(t *testing.T) {
 	r := compare(t, Bytes([]byte(`{"a":[1,{"b":1,"c":2}],"d":1}`)), Bytes([]byte(`{"a":[1,{"b":2,"c":3}],"e":1}`)))
 	for i := range r.Entries {

@@ -12,7 +12,7 @@
 // There are two ways to the same result. With a tape for both states, subtrees
 // with equal hashes are passed over (tapes.go). Without, both texts are walked
 // in step: where their bytes are the same, only one of them is read, and only
-// what differs is parsed (lockstep.go); a tape of one of the two saves most of
+// what differs is parsed (lockstep*.go); a tape of one of the two saves most of
 // that as well.
 //
 // The package may not know where states come from, what their keys mean or how

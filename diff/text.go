@@ -141,22 +141,19 @@ var textOps = map[diffmatchpatch.Operation]TextOp{
 	diffmatchpatch.DiffInsert: Inserted,
 }
 
-// appendSpan adds a span and keeps the order and the joins of a [TextDiff].
+// appendSpan adds a span and keeps what a [TextDiff] promises of their order,
+// since go-diff now and then has what was inserted first.
 func appendSpan(spans []TextSpan, op TextOp, text string) []TextSpan {
-	if text == "" {
-		return spans
-	}
 	last := len(spans) - 1
 	switch {
+	case text == "":
+		return spans
 	case last >= 0 && spans[last].Op == op:
 		spans[last].Text += text
 		return spans
 	case op == Deleted && last >= 0 && spans[last].Op == Inserted:
-		if last > 0 && spans[last-1].Op == Deleted {
-			spans[last-1].Text += text
-			return spans
-		}
-		return append(spans[:last], TextSpan{Deleted, text}, spans[last])
+		inserted := spans[last]
+		return append(appendSpan(spans[:last], Deleted, text), inserted)
 	}
 	return append(spans, TextSpan{op, text})
 }

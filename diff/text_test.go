@@ -48,6 +48,9 @@ func TestText_tellsInvalidBytesApart(t *testing.T) {
 	if got, want := marked(d), "ab\xff-{\xfe}-+{\xfd}+cd"; got != want || !d.Bytes {
 		t.Errorf("got %q, want %q, bytes %v", got, want, d.Bytes)
 	}
+	// Here go-diff puts an insertion before a deletion.
+	old, new := "1010010", "000100001\xd3001"
+	checkText(t, old, new, Text(old, new, time.Minute))
 	if d := Text("\xff", "\ufffd", time.Minute); len(d.Spans) != 2 || !d.Bytes {
 		t.Errorf("a bad byte and its replacement mark: %q", marked(d))
 	}

@@ -72,6 +72,18 @@ func bothHuge(a, b string) bool {
 	return strings.Contains(a, "e") && strings.Contains(b, "e") && len(a) > 18 && len(b) > 18
 }
 
+func TestEqualScalar_isForScalarsOnly(t *testing.T) {
+	all := []string{`null`, `true`, `false`, `1`, `"a"`, `[]`, `{}`}
+	for i, a := range all {
+		for j, b := range all {
+			want := i == j && a != `[]` && a != `{}`
+			if got := EqualScalar(mustParse(t, a), 0, mustParse(t, b), 0); got != want {
+				t.Errorf("%s and %s: %v", a, b, got)
+			}
+		}
+	}
+}
+
 func TestEqual_tellsNamedNumbersApart(t *testing.T) {
 	all := []string{"NaN", "Infinity", "-Infinity", "1"}
 	for i, a := range all {

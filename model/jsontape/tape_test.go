@@ -387,6 +387,9 @@ func TestTape_pointersLeadBack(t *testing.T) {
 			t.Errorf("%q leads to %d", pointer, n)
 		}
 	}
+	if n := tape.Lookup("a/b", "x", "y"); n != None || tape.Find(tape.Lookup("0"), "x") != None {
+		t.Errorf("a path that is not there leads to %d", n)
+	}
 	if n := tape.Lookup(); n != 0 {
 		t.Errorf("no path leads to %d", n)
 	}
