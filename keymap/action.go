@@ -38,6 +38,7 @@ const (
 	UnfoldAll
 	NextChange
 	PrevChange
+	SideBySide
 	NextMessage
 	PrevMessage
 	MoreContext
@@ -136,6 +137,7 @@ var actionTable = [actions]struct {
 	UnfoldAll:      {"unfold-all", "unfold all", looking, nil},
 	NextChange:     {"next-change", "next change", looking, nil},
 	PrevChange:     {"previous-change", "previous change", looking, nil},
+	SideBySide:     {"side-by-side", "side by side", looking, nil},
 	NextMessage:    {"next-message", "next message", looking, nil},
 	PrevMessage:    {"previous-message", "previous message", looking, nil},
 	MoreContext:    {"more-context", "more context", looking, nil},
@@ -307,6 +309,7 @@ var bindings = []struct {
 	{Diff, PrevChange, []string{"("}},
 	{Diff, MoreContext, []string{"+"}},
 	{Diff, LessContext, []string{"-"}},
+	{Diff, SideBySide, []string{"s"}},
 
 	{Messages, NextMessage, []string{")"}},
 	{Messages, PrevMessage, []string{"("}},

@@ -36,7 +36,8 @@ type Pane struct {
 	turned  map[int32]struct{}
 	details map[int32]*detail // of opened entries, laid out
 
-	context int // unchanged lines around a changed one
+	context int  // unchanged lines around a changed one
+	split   bool // texts are side by side, where there is room for that
 	matches Matches
 }
 
@@ -138,6 +139,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.setContext(min(p.context+1, maxContext))
 	case keymap.LessContext:
 		p.setContext(max(p.context-1, 0))
+	case keymap.SideBySide:
+		p.split = !p.split
+		p.setContext(p.context)
 	case keymap.Open:
 		p.toggle()
 	case keymap.Fold:
@@ -252,9 +256,12 @@ func (p *Pane) Status() string {
 	if !ok {
 		return ""
 	}
-	number, of := p.c.number(at.entry), len(p.c.changes)
-	if number == 0 {
-		return plural(of, "change")
+	text := plural(len(p.c.changes), "change")
+	if number := p.c.number(at.entry); number > 0 {
+		text = "change " + strconv.Itoa(number) + " of " + strconv.Itoa(len(p.c.changes))
 	}
-	return "change " + strconv.Itoa(number) + " of " + strconv.Itoa(of)
+	if p.split && p.w < splitFrom {
+		text += " " + p.styles.Glyphs.Dot + " side by side needs " + strconv.Itoa(splitFrom) + " columns"
+	}
+	return text
 }

@@ -89,10 +89,11 @@ func do(p *Pane, actions ...keymap.Action) {
 func TestPane_looksAsDrawn(t *testing.T) {
 	old, new := file(t, "old.json"), file(t, "new.json")
 	for name, steps := range map[string]func(*Pane){
-		"first":    func(*Pane) {},
-		"opened":   func(p *Pane) { do(p, keymap.UnfoldAll) },
-		"folded":   func(p *Pane) { do(p, keymap.FoldAll) },
-		"no lines": func(p *Pane) { do(p, keymap.UnfoldAll, keymap.LessContext, keymap.LessContext, keymap.LessContext) },
+		"first":        func(*Pane) {},
+		"opened":       func(p *Pane) { do(p, keymap.UnfoldAll) },
+		"folded":       func(p *Pane) { do(p, keymap.FoldAll) },
+		"no lines":     func(p *Pane) { do(p, keymap.UnfoldAll, keymap.LessContext, keymap.LessContext, keymap.LessContext) },
+		"side by side": func(p *Pane) { do(p, keymap.UnfoldAll, keymap.SideBySide) },
 		"found": func(p *Pane) {
 			m, _ := Find(t.Context(), p.c, "umbrella")
 			p.SetMatches(m)
@@ -264,7 +265,7 @@ func TestTextLines_leaveOutWhatIsFarFromAChange(t *testing.T) {
 func TestPane_anyUseOfAnyDiff(t *testing.T) {
 	actions := []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
 		keymap.Top, keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll,
-		keymap.NextChange, keymap.PrevChange, keymap.MoreContext, keymap.LessContext}
+		keymap.NextChange, keymap.PrevChange, keymap.MoreContext, keymap.LessContext, keymap.SideBySide}
 	words := rapid.SampledFrom([]string{"x", "\x1b[2J", "\x1b]52;c;QUJD\x07", "\u202e", "日本", "😀 ", "\u0085", "word ", "\n", "\t", "e\u0301\u0301"})
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(words, 0, 30).Draw(t, "words"), "")
@@ -295,14 +296,14 @@ func TestPane_anyUseOfAnyDiff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, h := rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
+		w, h := rapid.IntRange(0, 150).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
 		p := show(c, w, h)
 		t.Repeat(map[string]func(*rapid.T){
 			"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },
 			"wheel":  func(t *rapid.T) { p.Wheel(rapid.IntRange(-5, 5).Draw(t, "by")) },
 			"click":  func(t *rapid.T) { p.Click(rapid.IntRange(0, w).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y")) },
 			"resize": func(t *rapid.T) {
-				w, h = rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
+				w, h = rapid.IntRange(0, 150).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
 				p.Resize(w, h)
 			},
 			"search": func(t *rapid.T) {

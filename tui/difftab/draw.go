@@ -287,28 +287,80 @@ func (p *Pane) excerpts(d *textDiff) (old, new string) {
 // textRows lays a text diff out for a width: lines are wrapped, and unchanged
 // lines far from a change are counted.
 func (p *Pane) textRows(d *textDiff, w int) []textRow {
+	arrange := unified
+	if p.split && p.w >= splitFrom {
+		arrange = sideBySide
+	}
 	var rows []textRow
 	skipped := 0
-	skip := func() {
+	for lines := d.lines; len(lines) > 0; {
+		if line := lines[0]; line.op == diff.Same && (line.skip > 0 || line.far > p.context) {
+			skipped += max(line.skip, 1)
+			lines = lines[1:]
+			continue
+		}
 		if skipped > 0 {
-			rows = append(rows, textRow{op: diff.Same, note: plural(skipped, "unchanged line")})
+			rows = append(rows, skippedRow(skipped))
 			skipped = 0
 		}
-	}
-	for _, line := range d.lines {
-		switch {
-		case line.skip > 0:
-			skipped += line.skip
-		case line.op == diff.Same && line.far > p.context:
-			skipped++
-		default:
-			skip()
-			rows = wrapped(rows, line, w)
+		n := 1
+		for n < len(lines) && lines[n].op != diff.Same && lines[0].op != diff.Same {
+			n++
 		}
+		rows = arrange(rows, lines[:n], w)
+		lines = lines[n:]
 	}
-	skip()
+	if skipped > 0 {
+		rows = append(rows, skippedRow(skipped))
+	}
 	if d.coarse {
 		rows = append(rows, textRow{op: diff.Same, note: "coarse: the texts are too different for the best comparison"})
+	}
+	return rows
+}
+
+func skippedRow(n int) textRow {
+	return textRow{op: diff.Same, note: plural(n, "unchanged line")}
+}
+
+// unified adds a run of lines one below the other.
+func unified(rows []textRow, run []textLine, w int) []textRow {
+	for _, line := range run {
+		rows = wrapped(rows, line, w)
+	}
+	return rows
+}
+
+// splitFrom is the width from which two texts have room beside each other, and
+// between is what stands between them: a space, a line, and the signs.
+const (
+	splitFrom = 120
+	between   = 5
+)
+
+// sideBySide adds a run of lines with the old ones on the left and the new ones
+// on the right.
+func sideBySide(rows []textRow, run []textLine, w int) []textRow {
+	half := max(1, (w-between)/2)
+	var left, right []textRow
+	for _, line := range run {
+		if line.op != diff.Inserted {
+			left = wrapped(left, line, half)
+		}
+		if line.op != diff.Deleted {
+			right = wrapped(right, line, half)
+		}
+	}
+	for i := range max(len(left), len(right)) {
+		row, other := textRow{op: diff.Same}, textRow{op: diff.Same}
+		if i < len(left) {
+			row = left[i]
+		}
+		if i < len(right) {
+			other = right[i]
+		}
+		row.other, row.half = &other, half
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -381,12 +433,28 @@ func (p *Pane) side(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, wo
 	return line, word
 }
 
+// drawText draws a row of a text diff, or both halves of one.
 func (p *Pane) drawText(r *cell.Row, tokens *theme.Tokens, line *textRow) {
-	same, word := p.side(r, tokens, line.op)
-	if line.note != "" {
+	switch {
+	case line.note != "":
+		r.Fill(tokens.Text, 2)
 		r.Put(tokens.Muted, p.styles.Glyphs.Ellipsis+" "+line.note)
-		return
+	case line.other == nil:
+		p.drawBits(r, tokens, line)
+	default:
+		w := line.half + 2
+		r.Drawn(theme.Style{}, w, func(dst []byte) []byte {
+			left := cell.Begin(dst, &p.styles.Glyphs, w)
+			p.drawBits(&left, tokens, line)
+			return left.End(tokens.Text)
+		})
+		r.Put(tokens.Border, p.styles.Glyphs.Vertical)
+		p.drawBits(r, tokens, line.other)
 	}
+}
+
+func (p *Pane) drawBits(r *cell.Row, tokens *theme.Tokens, line *textRow) {
+	same, word := p.side(r, tokens, line.op)
 	for _, bit := range line.bits {
 		style := same
 		if bit.Op != diff.Same {

@@ -98,11 +98,14 @@ type detail struct {
 	trees []tree
 }
 
-// textRow is a row of a text diff, cut to the width of the tab.
+// textRow is a row of a text diff, cut to the width that it has: that of the
+// tab or, with another row on its right, half of it.
 type textRow struct {
-	op   diff.TextOp
-	bits []diff.TextSpan
-	note string
+	op    diff.TextOp
+	bits  []diff.TextSpan
+	note  string
+	other *textRow
+	half  int
 }
 
 // tree is the rows of a value: one for each value inside or, of a list of
