@@ -50,6 +50,14 @@ type Tailer interface {
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, more bool, err error)
 }
 
+// Peeker is a Store that can give the beginning of a state at once, however
+// large the state is.
+type Peeker interface {
+	// Peek gives as much of the beginning of a state as is quick to read, all of
+	// it if it is small. The bytes are as those of State.
+	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
+}
+
 // Doctor is a Store that can tell what is wrong with it.
 type Doctor interface {
 	// Faults gives what is wrong with a session, or with the store itself

@@ -19,12 +19,31 @@ import (
 // commands, so it uses what never changes: the store, the states and the clock.
 func (m *Model) newTabs() []*tab {
 	return []*tab{
-		m.comingTab(keymap.Diff, "Diff"),
+		m.diffTab(),
 		m.stateTab(),
 		m.messagesTab(),
 		newTab(keymap.Checkpoint, checkpointtab.New(m.styles), m.prepareCheckpoint),
 		newTab(keymap.Info, infotab.New(m.styles), m.prepareInfo),
 	}
+}
+
+func (m *Model) diffTab() *tab {
+	p := difftab.New(m.styles)
+	return searchable(newTab(keymap.Diff, p, m.prepareDiff), p, difftab.Find)
+}
+
+func (m *Model) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
+	sides := difftab.Sides{Old: difftab.Side{Header: s.base}, New: difftab.Side{Header: s.header}}
+	var err error
+	if sides.New.Tape, err = m.tape(ctx, s.ref); err != nil {
+		return nil, err
+	}
+	if s.with.ID != "" {
+		if sides.Old.Tape, err = m.tape(ctx, s.with); err != nil {
+			return nil, err
+		}
+	}
+	return difftab.Prepare(ctx, sides)
 }
 
 // quick is the size of a state up to which all of it is read as quickly as its
@@ -104,25 +123,4 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
 		Tape: tape, Err: err, Faults: s.faults, Now: m.o.Now(),
 	})
-}
-
-// coming stands for a tab that is being built.
-type coming struct {
-	blank
-	title string
-	w     int
-}
-
-func (c *coming) Resize(w, _ int) { c.w = w }
-func (c *coming) Title() string   { return c.title }
-func (c *coming) Status() string  { return "" }
-func (c *coming) Click(_, _ int)  {}
-func (c *coming) Set(_ any)       {}
-func (c *coming) AppendRow(dst []byte, _ int) []byte {
-	r := cell.Begin(dst, &c.m.styles.Glyphs, c.w)
-	return r.End(c.m.styles.Text)
-}
-
-func (m *Model) comingTab(scope keymap.Scope, title string) *tab {
-	return newTab[any](scope, &coming{blank: blank{m: m}, title: title}, func(context.Context, subject) (any, error) { return nil, nil })
 }
