@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // dump tells all that a conversation says, as text.
 func dump(c *Conversation) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "framework %s, position %s, cycle %d, turns %d, interrupted %v\n",
-		c.Framework(), c.Position(), c.Cycle(), c.Turns(), c.Interrupted())
+	fmt.Fprintf(&out, "framework %s, position %s, cycle %d, interrupted %v\n",
+		c.Framework(), c.Position(), c.Cycle(), c.Interrupted())
 	for m := range c.Len() {
 		v := c.Message(m)
 		fmt.Fprintf(&out, "\n[%d] %s (%s)", m, v.Role, c.RoleText(m))

@@ -73,17 +73,6 @@ func (c *Conversation) Cycle() int {
 	return cycle
 }
 
-// Turns counts the times at which the user spoke.
-func (c *Conversation) Turns() int {
-	turns := 0
-	for m := range c.messages {
-		if c.opensTurn(m) {
-			turns++
-		}
-	}
-	return turns
-}
-
 // Calls gives the tool calls of the last cycle of the current turn, as numbers
 // for [Conversation.Block], in the order in which the model asked for them.
 func (c *Conversation) Calls() []int {
@@ -103,7 +92,7 @@ func (c *Conversation) Calls() []int {
 }
 
 // Pending gives those of [Conversation.Calls] that have no result: at
-// AfterModel they have not run, at AfterTools their results are missing.
+// AfterModel they have not run, at any later position their results are missing.
 func (c *Conversation) Pending() []int {
 	var pending []int
 	for _, call := range c.Calls() {
