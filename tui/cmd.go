@@ -314,7 +314,7 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 		for _, ref := range refs {
 			// An error is told when somebody goes there.
 			if s, err := states.get(ctx, ref); err == nil {
-				s.Tape()
+				s.Conversation()
 			} else if errors.Is(err, context.Canceled) {
 				break
 			}

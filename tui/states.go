@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 )
@@ -14,19 +15,34 @@ import (
 // stateBudget bounds the memory of the states that are kept, in bytes.
 const stateBudget = 256 << 20
 
-// state is one state of the store and what was read from it.
+// state is one state of the store and what was read from it. It is safe for
+// concurrent use.
 type state struct {
-	data  []byte
+	data []byte
+
 	parse sync.Once
 	tape  *jsontape.Tape
 	warn  []jsontape.Warning
 	err   error
+
+	decode sync.Once
+	conv   *conversation.Conversation
 }
 
 // Tape gives the state as a tape, and what is odd about its JSON.
 func (s *state) Tape() (*jsontape.Tape, []jsontape.Warning, error) {
 	s.parse.Do(func() { s.tape, s.warn, s.err = jsontape.ParseTolerant(s.data) })
 	return s.tape, s.warn, s.err
+}
+
+// Conversation gives the messages of the state.
+func (s *state) Conversation() (*conversation.Conversation, error) {
+	tape, _, err := s.Tape()
+	if err != nil {
+		return nil, err
+	}
+	s.decode.Do(func() { s.conv = conversation.Decode(tape) })
+	return s.conv, nil
 }
 
 // cost is about what the state takes up: its bytes, and a tape that is about as

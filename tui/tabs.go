@@ -6,10 +6,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
-	"hindcast/tui/cell"
 	"hindcast/store"
 	"hindcast/tui/checkpointtab"
+	"hindcast/tui/difftab"
 	"hindcast/tui/infotab"
 	"hindcast/tui/messagestab"
 	"hindcast/tui/statetab"
@@ -35,15 +34,24 @@ func (m *Model) diffTab() *tab {
 func (m *Model) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
 	sides := difftab.Sides{Old: difftab.Side{Header: s.base}, New: difftab.Side{Header: s.header}}
 	var err error
-	if sides.New.Tape, err = m.tape(ctx, s.ref); err != nil {
+	if sides.New.Conversation, err = m.conversation(ctx, s.ref); err != nil {
 		return nil, err
 	}
 	if s.with.ID != "" {
-		if sides.Old.Tape, err = m.tape(ctx, s.with); err != nil {
+		if sides.Old.Conversation, err = m.conversation(ctx, s.with); err != nil {
 			return nil, err
 		}
 	}
 	return difftab.Prepare(ctx, sides)
+}
+
+// conversation gives the messages of a state.
+func (m *Model) conversation(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
+	st, err := m.states.get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return st.Conversation()
 }
 
 // quick is the size of a state up to which all of it is read as quickly as its
@@ -89,38 +97,34 @@ func (m *Model) messagesTab() *tab {
 }
 
 func (m *Model) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {
-	tape, err := m.tape(ctx, s.ref)
+	conv, err := m.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
-	return messagestab.Prepare(conversation.Decode(tape), s.header.Marks), nil
+	return messagestab.Prepare(conv, s.header.Marks), nil
 }
 
 func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
-	tape, err := m.tape(ctx, s.ref)
+	conv, err := m.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
-	return checkpointtab.Prepare(ctx, conversation.Decode(tape))
-}
-
-// tape gives a state as a tape.
-func (m *Model) tape(ctx context.Context, ref model.Ref) (*jsontape.Tape, error) {
-	st, err := m.states.get(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	tape, _, err := st.Tape()
-	return tape, err
+	return checkpointtab.Prepare(ctx, conv)
 }
 
 func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
-	tape, err := m.tape(ctx, s.ref)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return infotab.Prepare(ctx, infotab.Facts{
+	facts := infotab.Facts{
 		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
-		Tape: tape, Err: err, Faults: s.faults, Now: m.o.Now(),
-	})
+		Faults: s.faults, Now: m.o.Now(),
+	}
+	st, err := m.states.get(ctx, s.ref)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		facts.Err = err
+	default:
+		facts.Tape, _, facts.Err = st.Tape()
+	}
+	return infotab.Prepare(ctx, facts)
 }
