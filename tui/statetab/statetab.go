@@ -155,13 +155,14 @@ func (p *Pane) Set(c *Content) {
 	}
 }
 
-// sameText reports whether two contents are of the same bytes.
+// sameText reports whether what a shows is in b under the same numbers: b is of
+// the same bytes or, where a is only a beginning, starts with them.
 func sameText(a, b *Content) bool {
-	if a.size != b.size {
-		return false
-	}
 	x, y := a.tape.Data(), b.tape.Data()
-	return len(x) == 0 || len(y) == 0 || &x[0] == &y[0]
+	if !a.whole {
+		return bytes.HasPrefix(y, x)
+	}
+	return a.size == b.size && (len(x) == 0 || len(y) == 0 || &x[0] == &y[0])
 }
 
 // Following paths into another state is bounded, for it happens on a key.
