@@ -150,10 +150,12 @@ func matchRest(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 	}
 }
 
-// spelledKey gives n's key so that equal keys are equal strings.
-func (t *Tape) spelledKey(n Node) string {
-	body := t.keyBody(n)
-	if t.nodes[n].flags&keyRespelled == 0 {
+func (t *Tape) spelledKey(n Node) string { return spelledKey(t.data, &t.nodes[n]) }
+
+// spelledKey gives a member's key so that equal keys are equal strings.
+func spelledKey(data []byte, member *node) string {
+	body := keyBody(data, member)
+	if member.flags&keyRespelled == 0 {
 		return string(body)
 	}
 	return string(appendSpelling(nil, body))

@@ -3,7 +3,6 @@ package jsontape
 import (
 	"hash/maphash"
 	"math/bits"
-	"slices"
 )
 
 // Hashes. Two subtrees with the same value have the same hash: members of an
@@ -32,50 +31,25 @@ const (
 )
 
 // Hash gives the hash of n's subtree. The first call on a tape takes the time
-// of hashing all of it, about half a millisecond for each MB.
+// of hashing all of it, about a millisecond for each MB.
 func (t *Tape) Hash(n Node) uint64 {
 	t.hashOnce.Do(t.hashAll)
 	return t.hashes[n]
 }
 
-// Shadowed reports whether n is a member of an object in which a later member
-// has the same key, so that encoding/json would not see it. Like [Tape.Hash],
-// the first call looks at the whole tape.
-func (t *Tape) Shadowed(n Node) bool {
-	t.hashOnce.Do(t.hashAll)
-	if len(t.shadowed) == 0 {
-		return false
-	}
-	_, found := slices.BinarySearch(t.shadowed, n)
-	return found
-}
-
-// HasShadowed reports whether there are duplicate keys anywhere.
-func (t *Tape) HasShadowed() bool {
-	t.hashOnce.Do(t.hashAll)
-	return len(t.shadowed) > 0
-}
-
 func (t *Tape) hashAll() {
-	h := hasher{t: t, hashes: make([]uint64, len(t.nodes))}
+	t.hashes = make([]uint64, len(t.nodes))
+	var h hasher
 	for n := Node(len(t.nodes)) - 1; n >= 0; n-- {
-		h.hashes[n] = h.hash(n)
+		t.hashes[n] = h.hash(t, n)
 	}
-	slices.Sort(h.shadowed)
-	t.hashes, t.shadowed = h.hashes, h.shadowed
 }
 
-type hasher struct {
-	t        *Tape
-	hashes   []uint64
-	shadowed []Node
-	buf      []byte
-	keys     []uint64
-	sorted   []uint64
-}
+// hasher has the room that hashing needs again and again.
+type hasher struct{ buf []byte }
 
-func (h *hasher) hash(n Node) uint64 {
-	v := &h.t.nodes[n]
+func (h *hasher) hash(t *Tape, n Node) uint64 {
+	v := &t.nodes[n]
 	switch v.kind {
 	case Null:
 		return saltNull
@@ -84,75 +58,29 @@ func (h *hasher) hash(n Node) uint64 {
 	case True:
 		return saltTrue
 	case Number:
-		return mix(h.number(h.t.Raw(n)), saltNumber)
+		return mix(h.number(t.Raw(n)), saltNumber)
 	case String:
-		return mix(h.string(h.t.stringBody(n), v.flags&valueRespelled), saltString)
+		return mix(h.string(t.stringBody(n), v.flags&valueRespelled), saltString)
 	case Array:
 		var sum uint64
-		for c := n + 1; c < v.next; c = h.t.nodes[c].next {
-			sum = mix(sum^h.hashes[c], saltArray)
+		for c := n + 1; c < v.next; c = t.nodes[c].next {
+			sum = mix(sum^t.hashes[c], saltArray)
 		}
 		return mix(sum^uint64(v.count), saltArray)
 	case Object:
-		return mix(h.members(n), saltObject)
+		var sum uint64
+		for c := n + 1; c < v.next; c = t.nodes[c].next {
+			if !t.Shadowed(c) {
+				sum += mix(h.key(t, c)^bits.RotateLeft64(t.hashes[c], 31), saltMember)
+			}
+		}
+		return mix(sum, saltObject)
 	}
 	return saltInvalid
 }
 
-// members adds up the members of an object and notes the shadowed ones.
-func (h *hasher) members(n Node) uint64 {
-	v := &h.t.nodes[n]
-	var sum uint64
-	keys := h.keys[:0]
-	for c := n + 1; c < v.next; c = h.t.nodes[c].next {
-		k := h.string(h.t.keyBody(c), h.t.nodes[c].flags&keyRespelled)
-		keys = append(keys, k)
-		sum += mix(k^bits.RotateLeft64(h.hashes[c], 31), saltMember)
-	}
-	h.keys = keys
-	if !h.repeats(keys) {
-		return sum
-	}
-	sum = 0
-	seen := make(map[string]bool, len(keys))
-	for i, c := range slices.Backward(h.t.children(n)) {
-		key := h.t.spelledKey(c)
-		if seen[key] {
-			h.shadowed = append(h.shadowed, c)
-			continue
-		}
-		seen[key] = true
-		sum += mix(keys[i]^bits.RotateLeft64(h.hashes[c], 31), saltMember)
-	}
-	return sum
-}
-
-// repeats reports whether a hash is in keys twice.
-func (h *hasher) repeats(keys []uint64) bool {
-	if len(keys) <= 12 {
-		for i := range keys {
-			if slices.Contains(keys[:i], keys[i]) {
-				return true
-			}
-		}
-		return false
-	}
-	h.sorted = append(h.sorted[:0], keys...)
-	slices.Sort(h.sorted)
-	for i := 1; i < len(h.sorted); i++ {
-		if h.sorted[i] == h.sorted[i-1] {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *Tape) children(n Node) []Node {
-	all := make([]Node, 0, t.nodes[n].count)
-	for c := n + 1; c < t.nodes[n].next; c = t.nodes[c].next {
-		all = append(all, c)
-	}
-	return all
+func (h *hasher) key(t *Tape, n Node) uint64 {
+	return h.string(t.keyBody(n), t.nodes[n].flags&keyRespelled)
 }
 
 func (h *hasher) string(body []byte, respelled flag) uint64 {

@@ -3,6 +3,7 @@ package jsontape
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Parse reads a JSON text. It accepts exactly what json.Valid accepts; the
@@ -38,14 +39,12 @@ func ParseTolerant(data []byte) (*Tape, []Warning, error) {
 func Prefix(data []byte, limit int) *Tape {
 	cut := data[:min(max(limit, 0), len(data))]
 	p := parser{data: cut, tolerant: true}
-	stopped := p.run(markLen(cut)) != nil
-	t := p.tape()
-	if stopped {
-		t.leaveOpen(p.open)
-	} else if len(cut) < len(data) && t.nodes[0].kind == Number {
-		t.nodes[0].flags |= unfinished
+	if p.run(markLen(cut)) != nil {
+		p.leaveOpen()
+	} else if len(cut) < len(data) && p.nodes[0].kind == Number {
+		p.nodes[0].flags |= unfinished
 	}
-	return t
+	return p.tape()
 }
 
 var mark = []byte("\ufeff")
@@ -58,14 +57,18 @@ func markLen(data []byte) int {
 }
 
 // leaveOpen marks the containers around the place where the text was cut.
-func (t *Tape) leaveOpen(open Node) {
-	if len(t.nodes) == 0 {
-		t.nodes = []node{{parent: None, next: 1, flags: unfinished, start: uint32(len(t.data)), end: uint32(len(t.data))}}
+func (p *parser) leaveOpen() {
+	end := uint32(len(p.data))
+	if len(p.nodes) == 0 {
+		p.nodes = []node{{parent: None, next: 1, flags: unfinished, start: end, end: end}}
 	}
-	for ; open >= 0; open = t.nodes[open].parent {
-		v := &t.nodes[open]
+	for n := p.open; n >= 0; n = p.nodes[n].parent {
+		v := &p.nodes[n]
 		v.flags |= unfinished
-		v.end, v.next = uint32(len(t.data)), Node(len(t.nodes))
+		v.end, v.next = end, Node(len(p.nodes))
+		if v.kind == Object {
+			p.shadows.look(p.data, p.nodes, n)
+		}
 	}
 }
 
@@ -74,10 +77,14 @@ type parser struct {
 	data     []byte
 	nodes    []node
 	open     Node // innermost open container, -1 for none
+	shadows  shadows
 	tolerant bool
 }
 
-func (p *parser) tape() *Tape { return &Tape{data: p.data, nodes: p.nodes} }
+func (p *parser) tape() *Tape {
+	slices.Sort(p.shadows.found)
+	return &Tape{data: p.data, nodes: p.nodes, shadowed: p.shadows.found}
+}
 
 // run reads one value that starts at or after i and is all there is.
 func (p *parser) run(i int) error {
@@ -185,6 +192,9 @@ func (p *parser) run(i int) error {
 			}
 			i++
 			o.end, o.next = uint32(i), Node(len(p.nodes))
+			if o.kind == Object && o.count > 1 {
+				p.shadows.look(data, p.nodes, p.open)
+			}
 			p.open = o.parent
 		}
 	}

@@ -91,9 +91,10 @@ type Tape struct {
 	data  []byte
 	nodes []node
 
+	shadowed []Node // ascending
+
 	hashOnce sync.Once
 	hashes   []uint64
-	shadowed []Node
 }
 
 // Data gives the text the tape was made from.
@@ -205,15 +206,20 @@ func (t *Tape) LastBefore(off int) Node {
 	return Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) >= off })) - 1
 }
 
-// keyBody gives what stands between the quotes of n's key, never nil if there
-// is a key.
+// keyBody gives what stands between the quotes of n's key; nil if n is not in an
+// object, and only then.
 func (t *Tape) keyBody(n Node) []byte {
 	v := &t.nodes[n]
 	if v.parent < 0 || t.nodes[v.parent].kind != Object {
 		return nil
 	}
-	end := closingQuote(t.data, int(v.key)+1)
-	return t.data[v.key+1 : end : end]
+	return keyBody(t.data, v)
+}
+
+// keyBody gives what stands between the quotes of a member's key.
+func keyBody(data []byte, member *node) []byte {
+	end := closingQuote(data, int(member.key)+1)
+	return data[member.key+1 : end : end]
 }
 
 // stringBody gives what stands between the quotes of the string n; an

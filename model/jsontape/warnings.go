@@ -31,7 +31,6 @@ func (t *Tape) warnings() []Warning {
 			all = append(all, Warning{NamedNumber, int64(v.start), n})
 		}
 	}
-	t.hashOnce.Do(t.hashAll)
 	for _, n := range t.shadowed {
 		if len(all) >= 2*MaxWarnings {
 			break
