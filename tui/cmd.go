@@ -305,7 +305,7 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 	}
 	var refs []model.Ref
 	for _, near := range []model.Node{t.Prev(n), t.Next(n)} {
-		if near != model.NoNode {
+		if near != model.NoNode && t.Header(near).Size < stateBudget/16 {
 			refs = append(refs, t.Header(near).Ref())
 		}
 	}

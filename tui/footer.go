@@ -57,7 +57,7 @@ var (
 	}
 	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
-		{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"},
+		stepHint,
 		{[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 		{[]keymap.Action{keymap.Help}, ""},
 		{[]keymap.Action{keymap.Mark}, ""}, {[]keymap.Action{keymap.Compare}, ""},
@@ -65,11 +65,18 @@ var (
 		{[]keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "branch"}, {[]keymap.Action{keymap.NextTab}, ""},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
+	stepHint = hint{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"}
+	// tabHints are those of the tabs with a cursor, textHints those of the tabs
+	// that are only read; diffHints come first in the diff.
 	tabHints = []hint{
-		{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"},
-		{[]keymap.Action{keymap.Fold, keymap.Unfold}, "fold"}, {[]keymap.Action{keymap.Search}, ""},
+		stepHint, {[]keymap.Action{keymap.Fold, keymap.Unfold}, "fold"}, {[]keymap.Action{keymap.Search}, ""},
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.NextTab}, ""},
 		{[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Compare}, ""},
+	}
+	diffHints = append([]hint{{[]keymap.Action{keymap.PrevChange, keymap.NextChange}, "change"}}, tabHints...)
+	textHints = []hint{
+		stepHint, {[]keymap.Action{keymap.NextTab}, ""}, {[]keymap.Action{keymap.Yank}, ""},
+		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 	}
 )
 
@@ -85,6 +92,11 @@ func (m *Model) putKeys(r *cell.Row) {
 		hints, out = sessionsHints, "quit"
 	case m.focus == onTab:
 		hints = tabHints
+		if t := m.tabs[m.current]; t.find == nil {
+			hints = textHints
+		} else if t.scope == keymap.Diff {
+			hints = diffHints
+		}
 	case m.only:
 		out = "quit"
 	}

@@ -7,6 +7,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store"
 	"hindcast/tui/checkpointtab"
 	"hindcast/tui/difftab"
 	"hindcast/tui/infotab"
@@ -67,19 +68,21 @@ func (m *Model) stateTab() *tab {
 
 // previewState gives the beginning of a large state, from a store that can read
 // it alone without reading the rest.
+// previewState gives the beginning of a large state: as the store peeks into it,
+// where it can.
 func (m *Model) previewState(ctx context.Context, s subject) (any, error) {
 	if peeker, ok := m.o.Store.(store.Peeker); ok && s.header.Size > quick {
 		data, err := peeker.Peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
-		return statetab.Preview(data, int(s.header.Size)), nil
+		return statetab.Preview(data), nil
 	}
 	st, err := m.states.get(ctx, s.ref)
 	if err != nil || len(st.data) <= quick {
 		return nil, err
 	}
-	return statetab.Preview(st.data, len(st.data)), nil
+	return statetab.Preview(st.data), nil
 }
 
 func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
@@ -115,7 +118,10 @@ func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointta
 func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
 	facts := infotab.Facts{
 		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
-		Faults: s.faults, Now: m.o.Now(),
+		Faults: s.faults, Now: m.o.Now(), Zone: m.o.Zone,
+	}
+	if d, ok := m.o.Store.(store.Deriver); ok {
+		facts.IDs = d.DerivedIDs()
 	}
 	st, err := m.states.get(ctx, s.ref)
 	switch {

@@ -38,8 +38,10 @@ type Facts struct {
 	Err  error
 	// Faults are those of the session.
 	Faults []model.Fault
-	// Now is the time against which ages are told.
-	Now time.Time
+	// Now is the time against which ages are told, Zone that in which times are
+	// shown; nil for the local one.
+	Now  time.Time
+	Zone *time.Location
 }
 
 // Content is what the tab shows of one snapshot.
@@ -51,6 +53,9 @@ const most = 24
 // Prepare works out what to show, hashing the state on the way. It is heavy,
 // and runs in a command. The error is that of a cancelled context.
 func Prepare(ctx context.Context, f Facts) (*Content, error) {
+	if f.Zone == nil {
+		f.Zone = time.Local
+	}
 	c := &Content{}
 	h := &f.Header
 	c.heading("Snapshot")
@@ -73,11 +78,11 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	if h.Visit != 0 {
 		c.fact("visit", strconv.FormatInt(h.Visit, 10))
 	}
-	c.standing(h)
+	c.standing(h, f.Zone)
 	if names := h.Marks.Names(); len(names) > 0 {
 		c.add("marks", strings.Join(names, ", "), warn)
 	}
-	c.times(h.CreatedAt, f.Now)
+	c.times(h.CreatedAt, f.Now, f.Zone)
 
 	c.heading("Session")
 	c.fact("session", h.SessionID)
@@ -122,12 +127,12 @@ func (c *Content) verified(f Facts) {
 }
 
 // standing says where the snapshot stands in its timeline.
-func (c *Content) standing(h *model.Header) {
+func (c *Content) standing(h *model.Header, zone *time.Location) {
 	switch {
 	case h.Head:
 		c.add("path", "the head: the framework would resume here", head)
 	case h.Reason != nil:
-		c.add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.Local().Format(time.DateTime) }), orphan)
+		c.add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.In(zone).Format(time.DateTime) }), orphan)
 	case h.Orphaned:
 		c.add("path", "off the path", orphan)
 	default:
@@ -136,12 +141,12 @@ func (c *Content) standing(h *model.Header) {
 }
 
 // times gives a time in both zones that people ask for, and its age.
-func (c *Content) times(t, now time.Time) {
+func (c *Content) times(t, now time.Time, zone *time.Location) {
 	if t.IsZero() {
 		c.fact("created", "not recorded")
 		return
 	}
-	c.fact("created", t.Local().Format("2006-01-02 15:04:05.000 -07:00"))
+	c.fact("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00"))
 	c.fact("in UTC", t.UTC().Format("2006-01-02 15:04:05.000000"))
 	if age := now.Sub(t).Round(time.Second); age >= 0 {
 		c.fact("age", age.String())

@@ -1,0 +1,191 @@
+package tui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+)
+
+// tabs are the five tabs with the scope that their keys are in.
+var tabs = []struct {
+	name  string
+	show  keymap.Action
+	scope keymap.Scope
+}{
+	{"diff", keymap.ShowDiff, keymap.Diff},
+	{"state", keymap.ShowState, keymap.State},
+	{"messages", keymap.ShowMessages, keymap.Messages},
+	{"checkpoint", keymap.ShowCheckpoint, keymap.Checkpoint},
+	{"info", keymap.ShowInfo, keymap.Info},
+}
+
+func TestScreen_tabs(t *testing.T) {
+	t.Parallel()
+	for _, tab := range tabs {
+		t.Run(tab.name, func(t *testing.T) {
+			atSizes(t, func(t *testing.T, w, h int) {
+				s := demoStore(t)
+				o := options(s)
+				o.Session = demo.Packing
+				p := start(t, o, w, h)
+				p.Press(keymap.Timeline, tab.show, keymap.Open)
+				p.Golden()
+			})
+		})
+	}
+}
+
+func TestTabs_compareWithTheMark(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.Compare)
+	shows(t, p, "[Diff]", "#13 invocation end → #10 turn end", "=◉   13")
+	p.Press(keymap.Timeline, keymap.StepBack)
+	shows(t, p, "#13 invocation end → #9 turn end") // the mark stays
+	p.Press(keymap.Timeline, keymap.Compare)
+	shows(t, p, "#8 turn end → #9 turn end") // with the parent again
+	p.Press(keymap.Timeline, keymap.Compare, keymap.ClearMark)
+	shows(t, p, "#8 turn end → #9 turn end")
+	lacks(t, p, "=◉")
+	p.Press(keymap.Timeline, keymap.Mark, keymap.Mark) // the second takes it away
+	lacks(t, p, "▌=")
+}
+
+func TestTabs_firstSnapshotHasNothingToCompareWith(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 30)
+	p.Press(keymap.Timeline, keymap.Top)
+	shows(t, p, "▌ ○    0", "#0 turn end")
+}
+
+func TestTabs_searchInsideTheState(t *testing.T) {
+	t.Parallel()
+	for _, tab := range tabs[:3] {
+		t.Run(tab.name, func(t *testing.T) {
+			t.Parallel()
+			p := trip(t, 120, 30)
+			p.Press(keymap.Timeline, tab.show, keymap.StepBack, keymap.StepBack, keymap.Open)
+			p.Press(tab.scope, keymap.Search)
+			p.Type("MOVING")
+			p.Press(keymap.Input, keymap.Accept)
+			shows(t, p, `"MOVING": match 1 of`, "Moving the train only.")
+			p.Press(tab.scope, keymap.SearchNext)
+			shows(t, p, `"MOVING": match 1 of 1`)
+			p.Press(tab.scope, keymap.StepForward, keymap.SearchNext)
+			// What shows is another snapshot, so it is searched anew.
+			if tab.scope == keymap.Diff {
+				shows(t, p, `"MOVING" was not found`)
+			} else {
+				shows(t, p, `"MOVING": match 1 of 1`)
+			}
+		})
+	}
+}
+
+func TestTabs_nothingToSearch(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
+	p.Press(keymap.Info, keymap.Search)
+	shows(t, p, "there is nothing to search in Info")
+}
+
+func TestTabs_copyTheValueUnderTheCursor(t *testing.T) {
+	t.Parallel()
+	terminal := newSyncBuffer()
+	o := options(demoStore(t))
+	o.Session, o.Output = demo.Trip, terminal
+	p := start(t, o, 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open)
+	p.Press(keymap.State, keymap.Search)
+	p.Type("budget")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.State, keymap.Yank)
+	shows(t, p, "/trip/budget")
+	p.Press(keymap.Menu, keymap.YankPath)
+	p.Press(keymap.State, keymap.Yank)
+	p.Press(keymap.Menu, keymap.YankValue)
+	if got, want := fmt.Sprint(clipboard(t, terminal.String())), "[/trip/budget 300]"; got != want {
+		t.Errorf("copied %s, want %s", got, want)
+	}
+}
+
+func TestTabs_stayWhereTheyAreWhileTheSnapshotChanges(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open)
+	p.Press(keymap.State, keymap.Search)
+	p.Type("total")
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "total  210", "/cart/total")
+	p.Press(keymap.State, keymap.StepBack, keymap.StepBack, keymap.StepBack)
+	shows(t, p, "total  205.5", "/cart/total")
+}
+
+// The beginning of a large state shows before the whole of it is read.
+func TestTabs_largeStateShowsItsBeginningFirst(t *testing.T) {
+	t.Parallel()
+	s := memory.New()
+	large := []byte(`{"first":1,"filler":"` + strings.Repeat("x", 1<<20) + `","last":2}`)
+	rows := func(yield func(store.Row, error) bool) {
+		yield(store.Row{Header: model.Header{ID: model.SnapshotID(large), SessionID: "large", Visit: 1, Head: true}, State: large}, nil)
+	}
+	if _, err := s.Import(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, options(s), 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowState)
+	shows(t, p, "first  1", "last  2", "1.0 MB")
+}
+
+func TestTabs_faultsAreFoundWhenTheyAreLookedAt(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	s := &doctored{Store: demoStore(t), asked: &asked}
+	o := options(s)
+	o.Session = demo.Trip
+	p := start(t, o, 120, 50)
+	p.Press(keymap.Timeline, keymap.ShowState, keymap.StepBack)
+	if len(asked) != 0 {
+		t.Errorf("faults were looked for before anybody wanted them: %v", asked)
+	}
+	p.Press(keymap.Timeline, keymap.ShowInfo)
+	shows(t, p, "missing-tool-result")
+	p.Press(keymap.Timeline, keymap.StepBack)
+	shows(t, p, "missing-tool-result")
+	if fmt.Sprint(asked) != "["+demo.Trip+"]" {
+		t.Errorf("asked for %v", asked)
+	}
+}
+
+// doctored is a store with a fault.
+type doctored struct {
+	*memory.Store
+	asked *[]string
+}
+
+func (d *doctored) Faults(_ context.Context, session string) ([]model.Fault, error) {
+	*d.asked = append(*d.asked, session)
+	return []model.Fault{{Code: "missing-tool-result", File: "message_7.json", Meaning: "a tool call has no result"}}, nil
+}
+
+func TestTabs_mouse(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 30)
+	p.Press(keymap.Timeline, keymap.ShowState)
+	p.Send(click(70, 4))
+	p.Idle()
+	shows(t, p, "/trip/from", "h l fold")
+	p.Send(wheel(70, 9, tea.MouseButtonWheelDown))
+	p.Idle()
+	lacks(t, p, "▾ 4 keys")
+}
