@@ -7,7 +7,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store"
 	"hindcast/tui/checkpointtab"
 	"hindcast/tui/difftab"
 	"hindcast/tui/infotab"
@@ -68,21 +67,19 @@ func (m *Model) stateTab() *tab {
 
 // previewState gives the beginning of a large state, from a store that can read
 // it alone without reading the rest.
-// previewState gives the beginning of a large state: as the store peeks into it,
-// where it can.
 func (m *Model) previewState(ctx context.Context, s subject) (any, error) {
 	if peeker, ok := m.o.Store.(store.Peeker); ok && s.header.Size > quick {
 		data, err := peeker.Peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
-		return statetab.Preview(data), nil
+		return statetab.Preview(data, int(s.header.Size)), nil
 	}
 	st, err := m.states.get(ctx, s.ref)
 	if err != nil || len(st.data) <= quick {
 		return nil, err
 	}
-	return statetab.Preview(st.data), nil
+	return statetab.Preview(st.data, len(st.data)), nil
 }
 
 func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
