@@ -120,7 +120,7 @@ func TestRooms_importOnlyWhatTheDesignAllows(t *testing.T) {
 // screen.
 var furniture = []string{
 	"hindcast/tui/cell", "hindcast/tui/field", "hindcast/tui/match", "hindcast/tui/prose", "hindcast/tui/quiet",
-	"hindcast/tui/screentest", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value", "hindcast/tui/walk",
+	"hindcast/tui/screentest", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value", "hindcast/tui/walk", "hindcast/tui/when",
 }
 
 func TestRooms_panesDoNotKnowEachOther(t *testing.T) {

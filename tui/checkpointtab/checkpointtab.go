@@ -205,7 +205,7 @@ type Pane struct {
 }
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{sheet: sheet.New(styles)} }
+func New(styles *theme.Styles) *Pane { return &Pane{sheet: sheet.NewPage(styles)} }
 
 // Title gives the name of the tab.
 func (p *Pane) Title() string { return "Checkpoint" }

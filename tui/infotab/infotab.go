@@ -21,6 +21,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
+	"hindcast/tui/when"
 )
 
 // Facts are what the tab is about.
@@ -148,11 +149,11 @@ func (c *Content) times(t, now time.Time, zone *time.Location) {
 	}
 	c.fact("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00"))
 	c.fact("in UTC", t.UTC().Format("2006-01-02 15:04:05.000000"))
-	if age := now.Sub(t).Round(time.Second); age >= 0 {
-		c.fact("age", age.String())
-	} else {
-		c.add("age", "in the future by "+(-age).String(), warn)
+	pick := sheet.Pick(nil)
+	if now.Before(t) {
+		pick = warn
 	}
+	c.add("age", when.Ago(now, t), pick)
 }
 
 // member is one part of the state and its share of the bytes.
@@ -235,7 +236,7 @@ func orphan(t *theme.Tokens) theme.Style { return t.Orphaned }
 type Pane struct{ sheet *sheet.Sheet }
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{sheet.New(styles)} }
+func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
 
 // Title gives the name of the tab.
 func (p *Pane) Title() string { return "Info" }

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
+	"hindcast/tui/when"
 )
 
 // Pane lists sessions. Make it with New.
@@ -172,7 +173,7 @@ var columns = []struct {
 }{
 	{"snapshots", 9, func(_ *Pane, info *model.SessionInfo) string { return strconv.Itoa(info.Snapshots) }},
 	{"head", 9, func(_ *Pane, info *model.SessionInfo) string { return headText(info) }},
-	{"changed", 12, func(p *Pane, info *model.SessionInfo) string { return age(p.now(), info.UpdatedAt) }},
+	{"changed", 12, func(p *Pane, info *model.SessionInfo) string { return when.Ago(p.now(), info.UpdatedAt) }},
 	{"orphaned", 8, func(_ *Pane, info *model.SessionInfo) string { return some(info.Orphaned) }},
 	{"faults", 6, func(_ *Pane, info *model.SessionInfo) string { return some(info.Faults) }},
 }
@@ -239,24 +240,4 @@ func some(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n)
-}
-
-// age says how long ago a time was, in the largest unit that fits.
-func age(now, t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	d := now.Sub(t)
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{{365 * 24 * time.Hour, "y"}, {24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
-		if d >= unit.size {
-			return strconv.Itoa(int(d/unit.size)) + " " + unit.name + " ago"
-		}
-	}
-	if d < 0 {
-		return "in future"
-	}
-	return "just now"
 }

@@ -43,11 +43,17 @@ type Sheet struct {
 	paragraphs []Paragraph
 	// selects says that a row has the cursor, rather than that text scrolls.
 	selects bool
-	labels  int
-	w       int
-	rows    []Paragraph // each fits into one row
-	window  cell.Window
+	// margin is the number of cells that stay free on both sides.
+	margin int
+	labels int
+	w      int
+	rows   []Paragraph // each fits into one row
+	window cell.Window
 }
+
+// NewPage makes an empty sheet that scrolls, with a margin on both sides: one
+// that fills a tab.
+func NewPage(styles *theme.Styles) *Sheet { return &Sheet{styles: styles, margin: 1} }
 
 // New makes an empty sheet that scrolls.
 func New(styles *theme.Styles) *Sheet { return &Sheet{styles: styles} }
@@ -91,8 +97,8 @@ func (s *Sheet) layout() {
 	for i := range s.paragraphs {
 		s.labels = max(s.labels, cell.Width(s.paragraphs[i].Label))
 	}
-	s.labels = min(s.labels, s.w/2)
-	width := s.w
+	width := s.w - 2*s.margin
+	s.labels = min(s.labels, max(width, 0)/2)
 	if s.labels > 0 {
 		width -= s.labels + 2
 	}
@@ -181,6 +187,7 @@ func (s *Sheet) AppendRow(dst []byte, y int) []byte {
 		tokens = s.styles.Selected
 	}
 	line := &s.rows[i]
+	r.Fill(tokens.Text, s.margin)
 	if s.labels > 0 && !line.Wide {
 		r.Column(line.LabelPick.style(tokens), line.Label, s.labels)
 		r.Fill(tokens.Text, 2)
