@@ -40,7 +40,7 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 	m.place = atSessions
 	switch {
 	case msg.err != nil && len(msg.sessions) == 0:
-		m.unusable(msg.err)
+		m.unusable("This store cannot be shown.", msg.err)
 	case msg.err != nil:
 		m.fail(msg.err)
 	case len(msg.sessions) == 1 && m.session == "":
@@ -55,6 +55,7 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 
 // openSession shows a session from its head.
 func (m *Model) openSession(id string) tea.Cmd {
+	m.stop(listing) // it would bring us back to the list
 	m.place, m.session = inSession, id
 	m.against, m.query = false, ""
 	m.show(timeline.Prepare(nil))
@@ -151,7 +152,7 @@ func (m *Model) unreadable(err error) tea.Cmd {
 	case m.sessions.Len() > 1:
 		m.place = atSessions
 	default:
-		m.unusable(err)
+		m.unusable("This session cannot be shown.", err)
 	}
 	return nil
 }
@@ -205,9 +206,12 @@ func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
 }
 
 // subject gives what the tabs are about: the snapshot under the cursor, and its
-// parent or the mark.
+// parent or the mark. It is the zero subject where nothing is selected.
 func (m *Model) subject() subject {
 	t, n := m.timeline.Timeline(), m.timeline.Selected()
+	if n == model.NoNode {
+		return subject{}
+	}
 	s := subject{header: t.Described(n), faults: m.info.faults}
 	base := t.Parent(n)
 	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {

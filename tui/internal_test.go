@@ -187,6 +187,22 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
+// BenchmarkFrame_dialog is a key and its frame while a dialog is open.
+func BenchmarkFrame_dialog(b *testing.B) {
+	m := demoModel(b)
+	m.Init()
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(1000)})
+	m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{'?'}})
+	keys := []tea.KeyMsg{{Type: tea.KeyRunes, Runes: []rune{'j'}}, {Type: tea.KeyRunes, Runes: []rune{'k'}}}
+	i := 0
+	for b.Loop() {
+		m.Update(keys[i%len(keys)])
+		m.View()
+		i++
+	}
+}
+
 // long gives the content of a session of n snapshots with a branch every fifty.
 func long(n int) *timeline.Content {
 	headers := make([]model.Header, n)

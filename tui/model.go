@@ -35,15 +35,16 @@ const (
 
 // Model is the root model. Make it with [New]; [Run] shows it.
 type Model struct {
-	ctx    context.Context
-	o      Options
-	keys   *keymap.Map
-	styles *theme.Styles
-	states *states
-	lacks  keymap.Context // what the store cannot do, and why
-	tasks  [taskKinds]task
-	crash  *PanicError
-	leave  func() // ends the program from outside of an update
+	ctx     context.Context
+	o       Options
+	keys    *keymap.Map
+	styles  *theme.Styles
+	states  *states
+	lacks   keymap.Context // what the store cannot do, and why
+	tasks   [taskKinds]task
+	crash   *PanicError
+	leave   func() // ends the program from outside of an update
+	leaving bool   // once the write that goes on has ended
 
 	place    place
 	trouble  *sheet.Sheet // why the screen is nowhere
@@ -63,6 +64,7 @@ type Model struct {
 	layout   layout
 	dialog   dialogPane
 	plan     *model.Plan // that the open question is about
+	forkFrom model.Ref   // that the open prompt is about
 	quiet    uint64      // generation of the wait for no keys
 	input    *input
 	query    string   // that n and N look for

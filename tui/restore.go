@@ -156,6 +156,9 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	if !m.finish(applying, msg.gen) {
 		return nil
 	}
+	if m.leaving {
+		return tea.Quit
+	}
 	switch {
 	case errors.Is(msg.err, model.ErrHeadMoved):
 		m.say("the session has moved on since: nothing was changed, and this is the plan anew")
@@ -215,8 +218,10 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) string {
 	return text
 }
 
-// askFork asks for the name of the new session.
+// askFork asks for the name of a session to start from the snapshot under the
+// cursor.
 func (m *Model) askFork() {
+	m.forkFrom = m.subject().ref
 	m.open(dialog.NewPrompt(m.styles, m.keys, fmt.Sprintf("Fork from #%d", m.subject().header.Index), "new session", m.session+"-fork"))
 }
 
@@ -228,7 +233,7 @@ func (m *Model) answerPrompt(p *dialog.Prompt, a keymap.Action) tea.Cmd {
 		return nil
 	}
 	if p.Do(a) && p.Done() {
-		return m.planFork(m.subject().ref, p.Value())
+		return m.planFork(m.forkFrom, p.Value())
 	}
 	return nil
 }

@@ -201,6 +201,34 @@ func TestRestore_failureIsShownWhole(t *testing.T) {
 	shows(t, p, "✗ sqlite: restore", "! all of it", "head #13")
 }
 
+// Who leaves while a write goes on leaves when it has ended.
+func TestRestore_isNotLeftInTheMiddle(t *testing.T) {
+	t.Parallel()
+	writing, done := newGate(), newGate()
+	s := &scripted{Store: demoStore(t)}
+	s.apply = func(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+		done.open()
+		if err := writing.wait(ctx); err != nil {
+			return model.Receipt{}, err
+		}
+		return s.Store.Apply(ctx, plan)
+	}
+	p := toRestore(t, s)
+	p.Press(keymap.Timeline, keymap.Restore)
+	p.Send(screentest.Key(t, "y"))
+	if err := done.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.Send(screentest.Key(t, "ctrl+c"))
+	p.WaitFor("the progress line", func(string) bool { return strings.Contains(lastLine(p), "writing: restore trip-planner to #10") })
+	p.Send(screentest.Key(t, "esc")) // a write is not cancelled
+	writing.open()
+	p.WaitEnd()
+	if got := head(t, s, demo.Trip); got != "#10" {
+		t.Errorf("head %s", got)
+	}
+}
+
 func TestFork_asksForAName(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)

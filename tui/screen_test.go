@@ -169,7 +169,7 @@ func TestScreen_badSession(t *testing.T) {
 
 	o := options(s)
 	o.Session = demo.Trip
-	shows(t, start(t, o, 100, 30), "This store cannot be shown.", bad.Error())
+	shows(t, start(t, o, 100, 30), "This session cannot be shown.", bad.Error())
 }
 
 func TestScreen_damagedState(t *testing.T) {

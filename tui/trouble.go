@@ -7,8 +7,8 @@ import (
 
 // unusable shows why there is nothing to show: a screen of its own, with the
 // whole text.
-func (m *Model) unusable(err error) {
-	m.place, m.trouble = nowhere, m.troubleSheet("This store cannot be shown.", err)
+func (m *Model) unusable(what string, err error) {
+	m.place, m.trouble = nowhere, m.troubleSheet(what, err)
 	m.resized(m.layout.w, m.layout.h)
 }
 

@@ -119,7 +119,7 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.Quit:
-		return tea.Quit
+		return m.quit()
 	case keymap.Suspend:
 		return tea.Suspend
 	case keymap.Redraw:
@@ -161,7 +161,7 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		if m.cancelSlow() {
 			return nil
 		}
-		return tea.Quit
+		return m.quit()
 	case keymap.Open:
 		if info, ok := m.sessions.Selected(); ok {
 			return m.openSession(info.ID)
@@ -194,7 +194,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.PrevTab:
 		m.showTab((m.current + len(m.tabs) - 1) % len(m.tabs))
 	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo:
-		m.showTab(int(a - keymap.ShowDiff))
+		m.showTab(tabOf(a))
 	case keymap.Mark:
 		m.mark()
 	case keymap.ClearMark:
@@ -245,7 +245,7 @@ func (m *Model) back() tea.Cmd {
 		m.focusOn(onTimeline)
 		return nil
 	case m.only:
-		return tea.Quit
+		return m.quit()
 	}
 	for kind := range taskKinds {
 		if kind != applying {
@@ -256,10 +256,21 @@ func (m *Model) back() tea.Cmd {
 	return m.listSessions()
 }
 
-// showTab shows a tab.
-func (m *Model) showTab(i int) {
-	m.current = i
+// quit ends the program; while a write goes on, as soon as that has ended.
+func (m *Model) quit() tea.Cmd {
+	if m.tasks[applying].running {
+		m.leaving = true
+		m.say("leaving once this is done: " + m.tasks[applying].what)
+		return nil
+	}
+	return tea.Quit
 }
+
+// tabOf gives the place of the tab that an action shows.
+func tabOf(show keymap.Action) int { return int(show - keymap.ShowDiff) }
+
+// showTab shows a tab.
+func (m *Model) showTab(i int) { m.current = i }
 
 // mark sets the snapshot under the cursor aside, or takes the mark away from it.
 func (m *Model) mark() {
@@ -274,7 +285,7 @@ func (m *Model) mark() {
 // compare shows the diff, with the mark if there is one; where that shows
 // already, with the parent again.
 func (m *Model) compare() {
-	diff := int(keymap.ShowDiff - keymap.ShowDiff)
+	diff := tabOf(keymap.ShowDiff)
 	m.against = m.timeline.Marked() != model.NoNode && !(m.against && m.current == diff)
 	m.showTab(diff)
 }
