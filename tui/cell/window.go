@@ -1,5 +1,7 @@
 package cell
 
+import "hindcast/keymap"
+
 // Window is a cursor in a list of rows of which only some are on the screen.
 // The zero Window is at the top of an empty list.
 type Window struct {
@@ -60,4 +62,42 @@ func (v *Window) Thumb() (from, to int) {
 	size := max(1, v.Height*v.Height/v.Len)
 	from = v.Top * (v.Height - size) / (v.Len - v.Height)
 	return from, from + size
+}
+
+// Steps gives by how many rows an action moves down a list of which height rows
+// show; up is negative. ok is false for actions that do not move by rows.
+func Steps(a keymap.Action, height int) (n int, ok bool) {
+	// A row of the page before stays in sight, so that the eye finds its place.
+	page := max(height-1, 1)
+	switch a {
+	case keymap.MoveDown:
+		return 1, true
+	case keymap.MoveUp:
+		return -1, true
+	case keymap.HalfDown:
+		return max(page/2, 1), true
+	case keymap.HalfUp:
+		return -max(page/2, 1), true
+	case keymap.PageDown:
+		return page, true
+	case keymap.PageUp:
+		return -page, true
+	}
+	return 0, false
+}
+
+// Do carries out the actions that move the cursor through the list; it reports
+// whether a is one of them.
+func (v *Window) Do(a keymap.Action) bool {
+	switch n, ok := Steps(a, v.Height); {
+	case ok:
+		v.Move(n)
+	case a == keymap.Top:
+		v.MoveTo(0)
+	case a == keymap.Bottom:
+		v.MoveTo(v.Len - 1)
+	default:
+		return false
+	}
+	return true
 }

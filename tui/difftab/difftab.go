@@ -113,24 +113,10 @@ func (p *Pane) Do(a keymap.Action) bool {
 	if p.c == nil {
 		return false
 	}
-	page := max(p.window.Height()-1, 1)
+	if p.window.Do(p, a) {
+		return true
+	}
 	switch a {
-	case keymap.MoveDown:
-		p.window.Move(p, 1)
-	case keymap.MoveUp:
-		p.window.Move(p, -1)
-	case keymap.HalfDown:
-		p.window.Move(p, max(page/2, 1))
-	case keymap.HalfUp:
-		p.window.Move(p, -max(page/2, 1))
-	case keymap.PageDown:
-		p.window.Move(p, page)
-	case keymap.PageUp:
-		p.window.Move(p, -page)
-	case keymap.Top:
-		p.window.Top(p)
-	case keymap.Bottom:
-		p.window.Bottom(p)
 	case keymap.NextChange:
 		p.step(1)
 	case keymap.PrevChange:

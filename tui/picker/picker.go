@@ -127,29 +127,7 @@ func (p *Pane) Status() string {
 }
 
 // Do carries out an action; it reports whether it knew it.
-func (p *Pane) Do(a keymap.Action) bool {
-	switch a {
-	case keymap.MoveDown:
-		p.window.Move(1)
-	case keymap.MoveUp:
-		p.window.Move(-1)
-	case keymap.HalfDown:
-		p.window.Move(max(p.window.Height/2, 1))
-	case keymap.HalfUp:
-		p.window.Move(-max(p.window.Height/2, 1))
-	case keymap.PageDown:
-		p.window.Move(max(p.window.Height, 1))
-	case keymap.PageUp:
-		p.window.Move(-max(p.window.Height, 1))
-	case keymap.Top:
-		p.window.MoveTo(0)
-	case keymap.Bottom:
-		p.window.MoveTo(len(p.shown) - 1)
-	default:
-		return false
-	}
-	return true
-}
+func (p *Pane) Do(a keymap.Action) bool { return p.window.Do(a) }
 
 // Click selects the session on row y; it reports whether there is one.
 func (p *Pane) Click(_, y int) bool {

@@ -128,7 +128,13 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 }
 
 // Wheel moves by n rows.
-func (s *Sheet) Wheel(n int) { s.move(n) }
+func (s *Sheet) Wheel(n int) {
+	if s.selects {
+		s.window.Move(n)
+		return
+	}
+	s.window.Scroll(n)
+}
 
 // Click moves the cursor of a list to row y; it reports whether there is one.
 func (s *Sheet) Click(y int) bool {
@@ -140,34 +146,18 @@ func (s *Sheet) Click(y int) bool {
 	return true
 }
 
-func (s *Sheet) move(n int) {
-	if s.selects {
-		s.window.Move(n)
-		return
-	}
-	s.window.Scroll(n)
-}
-
 // Do carries out the actions that move; it reports whether a was one.
 func (s *Sheet) Do(a keymap.Action) bool {
-	half, page := max(s.window.Height/2, 1), max(s.window.Height, 1)
-	switch a {
-	case keymap.MoveDown:
-		s.move(1)
-	case keymap.MoveUp:
-		s.move(-1)
-	case keymap.HalfDown:
-		s.move(half)
-	case keymap.HalfUp:
-		s.move(-half)
-	case keymap.PageDown:
-		s.move(page)
-	case keymap.PageUp:
-		s.move(-page)
-	case keymap.Top:
-		s.move(-len(s.rows))
-	case keymap.Bottom:
-		s.move(len(s.rows))
+	if s.selects {
+		return s.window.Do(a)
+	}
+	switch n, ok := cell.Steps(a, s.window.Height); {
+	case ok:
+		s.window.Scroll(n)
+	case a == keymap.Top:
+		s.window.Scroll(-len(s.rows))
+	case a == keymap.Bottom:
+		s.window.Scroll(len(s.rows))
 	default:
 		return false
 	}

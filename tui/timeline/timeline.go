@@ -8,6 +8,7 @@
 package timeline
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -225,20 +226,11 @@ func (p *Pane) Do(a keymap.Action) bool {
 	if p.cursor == model.NoNode {
 		return false
 	}
-	at, page := p.rows.Cursor, max(p.rows.Height-1, 1)
+	if n, ok := cell.Steps(a, p.rows.Height); ok {
+		p.moveTo(p.rows.Cursor+n, cmp.Compare(n, 0))
+		return true
+	}
 	switch a {
-	case keymap.MoveDown:
-		p.moveTo(at+1, 1)
-	case keymap.MoveUp:
-		p.moveTo(at-1, -1)
-	case keymap.HalfDown:
-		p.moveTo(at+max(page/2, 1), 1)
-	case keymap.HalfUp:
-		p.moveTo(at-max(page/2, 1), -1)
-	case keymap.PageDown:
-		p.moveTo(at+page, 1)
-	case keymap.PageUp:
-		p.moveTo(at-page, -1)
 	case keymap.Top:
 		p.moveTo(0, 1)
 	case keymap.Bottom:

@@ -6,7 +6,12 @@
 // length is known there is cell.Window.
 package walk
 
-import "slices"
+import (
+	"slices"
+
+	"hindcast/keymap"
+	"hindcast/tui/cell"
+)
 
 // Row names a row of a list.
 type Row comparable
@@ -167,6 +172,22 @@ func (w *Window[R]) end(list List[R], end func() (R, bool)) {
 		return
 	}
 	w.Place(list, row, 0)
+}
+
+// Do carries out the actions that move the cursor through the list; it reports
+// whether a is one of them.
+func (w *Window[R]) Do(list List[R], a keymap.Action) bool {
+	switch n, ok := cell.Steps(a, w.height); {
+	case ok:
+		w.Move(list, n)
+	case a == keymap.Top:
+		w.Top(list)
+	case a == keymap.Bottom:
+		w.Bottom(list)
+	default:
+		return false
+	}
+	return true
 }
 
 // Click moves the cursor to the row at place y of the screen; it reports
