@@ -182,7 +182,7 @@ func (m *Model) findFaults() tea.Cmd {
 	}
 	m.info.checked = true
 	session := m.session
-	return m.start(checking, "", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(checking, "looking for faults in "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		faults, err := doctor.Faults(ctx, session)
 		return faultsFoundMsg{gen, faults, err}
 	})

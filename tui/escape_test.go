@@ -113,7 +113,6 @@ type loop struct {
 	t    *testing.T
 	m    *tui.Model
 	keys *keymap.Map
-	quit bool
 }
 
 func newLoop(t *testing.T, o tui.Options, w, h int) *loop {
@@ -150,8 +149,6 @@ func (l *loop) run(cmd tea.Cmd) {
 	}
 	switch msg := cmd().(type) {
 	case nil:
-	case tea.QuitMsg:
-		l.quit = true
 	case tea.BatchMsg:
 		for _, cmd := range msg {
 			l.run(cmd)

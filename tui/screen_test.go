@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -195,24 +196,34 @@ func TestScreen_damagedState(t *testing.T) {
 	lacks(t, p, "unexpected end")
 }
 
+// palettes are the themes at the colours for which they are made.
+var palettes = map[string]*theme.Styles{
+	"dark": styles(theme.Dark, termenv.TrueColor), "light": styles(theme.Light, termenv.ANSI256),
+	"16": styles(theme.Sixteen, termenv.ANSI), "none": styles(theme.None, termenv.ANSI), "dumb": styles(theme.None, termenv.Ascii),
+}
+
+// Shapes and words carry the meaning in every palette.
 func TestScreen_palettes(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]*theme.Styles{
-		"dark": styles(theme.Dark, termenv.TrueColor), "light": styles(theme.Light, termenv.ANSI256),
-		"16": styles(theme.Sixteen, termenv.ANSI), "none": styles(theme.None, termenv.ANSI), "dumb": styles(theme.None, termenv.Ascii),
-	} {
+	styled := regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	colour := regexp.MustCompile(`\x1b\[[0-9;]*\b(3[0-7]|38;[25];[0-9;]+|4[0-7]|48;[25];[0-9;]+|9[0-7]|10[0-7])m`)
+	for name, s := range palettes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(demoStore(t))
 			o.Session, o.Theme = demo.Trip, s
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
-			// Shapes and words carry the meaning in every palette.
 			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11 left by a restore", "[Diff]")
 			raw := string(p.Raw())
-			colours := strings.Contains(raw, "38;2;") || strings.Contains(raw, "38;5;") || strings.Contains(raw, "\x1b[3")
-			if want := name == "dark" || name == "light" || name == "16"; colours != want {
-				t.Errorf("colours: %t", colours)
+			if got, want := colour.MatchString(raw), name != "none" && name != "dumb"; got != want {
+				t.Errorf("colours: %t", got)
+			}
+			if got, want := strings.Contains(raw, "\x1b[7m"), name == "none" || name == "16"; got != want {
+				t.Errorf("reversed rows: %t", got)
+			}
+			if got, want := styled.MatchString(raw), name != "dumb"; got != want {
+				t.Errorf("styles: %t", got)
 			}
 		})
 	}

@@ -42,9 +42,9 @@ const (
 )
 
 // start begins work of a kind and cancels what runs of it. what says in the
-// progress line what goes on; "" for work that nobody waits for. The command that it gives runs work, which gets a
-// context, the generation that its fact must carry, and a counter to tell how
-// far it is.
+// progress line what goes on; it is "" for work that nobody waits for. The
+// command runs work, which gets a context, the generation that its fact must
+// carry, and a counter to tell how far it is.
 func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg) tea.Cmd {
 	t := &m.tasks[kind]
 	m.stop(kind)

@@ -188,6 +188,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.Back:
 		return m.back()
 	case keymap.Reload:
+		m.states.forget() // the store may have changed
 		return m.readSession()
 	case keymap.NextTab:
 		m.showTab((m.current + 1) % len(m.tabs))

@@ -4,10 +4,10 @@ import "hindcast/model"
 
 // Glyphs are the shapes of the screen. Each is one cell wide.
 type Glyphs struct {
-	// Gutter are the shapes in which the timeline's lanes are drawn; Active,
-	// Orphaned and Head are its snapshots, for a legend.
-	Gutter                 model.GlyphSet
-	Active, Orphaned, Head string
+	// Gutter are the shapes in which the timeline's lanes are drawn; Orphaned and
+	// Head are its snapshots where a text names them.
+	Gutter         model.GlyphSet
+	Orphaned, Head string
 	// Horizontal, Vertical and the corners draw boxes.
 	Horizontal, Vertical                       string
 	TopLeft, TopRight, BottomLeft, BottomRight string
@@ -15,8 +15,8 @@ type Glyphs struct {
 	Cursor, Mark string
 	// Open and Closed are a fold; Ellipsis stands for what was cut.
 	Open, Closed, Ellipsis string
-	// Track and Thumb are a scrollbar.
-	Track, Thumb string
+	// Thumb is where a scrollbar stands.
+	Thumb string
 	// Dot separates facts, Arrow leads from old to new, Into leads on.
 	Dot, Arrow, Into string
 	// Added, Removed and Changed are signs of a diff.
@@ -29,13 +29,13 @@ type Glyphs struct {
 
 // Unicode are the shapes for terminals that take UTF-8.
 var Unicode = Glyphs{
-	Gutter: model.GlyphsUnicode, Active: "○", Orphaned: "◌", Head: "◉",
+	Gutter: model.GlyphsUnicode, Orphaned: "◌", Head: "◉",
 	Horizontal: "─", Vertical: "│",
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▌", Mark: "=",
 	Open: "▾", Closed: "▸", Ellipsis: "…",
-	Track: "│", Thumb: "┃",
-	Dot: "·", Arrow: "→", Into: "›",
+	Thumb: "┃",
+	Dot:   "·", Arrow: "→", Into: "›",
 	Added: "+", Removed: "−", Changed: "~",
 	Good: "✓", Bad: "✗",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
@@ -43,13 +43,13 @@ var Unicode = Glyphs{
 
 // ASCII are the shapes for all others.
 var ASCII = Glyphs{
-	Gutter: model.GlyphsASCII, Active: "o", Orphaned: ".", Head: "@",
+	Gutter: model.GlyphsASCII, Orphaned: ".", Head: "@",
 	Horizontal: "-", Vertical: "|",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: ">", Mark: "=",
 	Open: "v", Closed: ">", Ellipsis: "~",
-	Track: "|", Thumb: "#",
-	Dot: "-", Arrow: ">", Into: ">",
+	Thumb: "#",
+	Dot:   "-", Arrow: ">", Into: ">",
 	Added: "+", Removed: "-", Changed: "~",
 	Good: "*", Bad: "!",
 	Spinner: []string{"|", "/", "-", "\\"},

@@ -11,7 +11,6 @@ package theme
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -124,9 +123,6 @@ func utf8Locale(getenv func(string) string) bool {
 	}
 	return true
 }
-
-// FromEnvironment is Choose with the process's own environment.
-func FromEnvironment(names string) (Choice, error) { return Choose(names, os.Getenv) }
 
 // Style is one token, rendered: the bytes that switch it on, and the bytes that
 // switch everything off again. Both are empty for a token that looks like plain

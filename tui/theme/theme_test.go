@@ -50,8 +50,8 @@ func TestChoose_followsTheEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Palette != tc.palette || c.Profile != tc.profile || (c.Glyphs.Active == ASCII.Active) != tc.ascii {
-				t.Errorf("Choose = palette %d, profile %v, glyph %q", c.Palette, c.Profile, c.Glyphs.Active)
+			if c.Palette != tc.palette || c.Profile != tc.profile || (c.Glyphs.Head == ASCII.Head) != tc.ascii {
+				t.Errorf("Choose = palette %d, profile %v, glyph %q", c.Palette, c.Profile, c.Glyphs.Head)
 			}
 		})
 	}

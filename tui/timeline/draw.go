@@ -96,7 +96,10 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	h, c := p.t.Header(n), &p.columns
 	p.gutter(r, shape, i)
 	number := text
-	if p.matches.has(n) {
+	switch {
+	case p.matches.has(n) && n == p.cursor:
+		number = tokens.MatchOn
+	case p.matches.has(n):
 		number = tokens.Match
 	}
 	var buf [64]byte
