@@ -25,7 +25,7 @@ a snapshot, it is joined with the session, and says which tools have not run. A
 FILE (- for the standard input) holds what to_dict() gave, or the answer of the
 agent with a "checkpoint" in it; it is refused as the SDK would refuse it.
 
-The last line is the input that makes the agent go on from there.`,
+The last line is the payload that makes the agent go on from there.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return usagef("checkpoint takes STORE SESSION SNAPSHOT, or one FILE")
@@ -48,7 +48,7 @@ The last line is the input that makes the agent go on from there.`,
 }
 
 // checkpointJSON is what `checkpoint --json` answers. Session, ID, Index and
-// the tools are there for a snapshot, Warnings for a file.
+// Tools are there for a snapshot.
 type checkpointJSON struct {
 	Session       string     `json:"session,omitempty"`
 	ID            string     `json:"id,omitempty"`
@@ -57,10 +57,10 @@ type checkpointJSON struct {
 	CycleIndex    int64      `json:"cycleIndex"`
 	SchemaVersion string     `json:"schemaVersion"`
 	Tools         []toolJSON `json:"tools,omitempty"`
-	Interrupted   bool       `json:"interrupted,omitempty"`
 	Warnings      []string   `json:"warnings,omitempty"`
-	// Next says what resuming will do first.
+	// Next says what resuming does first, Call what Resume is passed to.
 	Next   string          `json:"next"`
+	Call   string          `json:"call"`
 	Resume json.RawMessage `json:"resume"`
 }
 
@@ -97,64 +97,48 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 	return joined(h, state)
 }
 
-// joined works out the checkpoint that stands at a snapshot from the
-// conversation in its state.
+// joined gives the checkpoint that the state of a snapshot holds, or else the
+// one that Strands would emit there, with the tools of its cycle.
 func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
 	tape, err := jsontape.Parse(state)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: read the state of %q: %w", h.ID, err)
 	}
 	conv := conversation.Decode(tape)
-	position := conv.Position()
-	if position.Name() == "" {
-		return nil, fmt.Errorf("checkpoint: none stands at #%d: the conversation is at %s, and Strands emits checkpoints only between a model's tool calls and its next answer", h.Index, position)
-	}
-	c := model.Checkpoint{Position: position.Name(), CycleIndex: int64(conv.Cycle()), SchemaVersion: model.CheckpointSchemaVersion}
-	typescript := conv.Framework() == conversation.StrandsTypeScript
-	if typescript {
-		c.Dialect = model.CheckpointTypeScript
-		c.Position = map[string]string{model.PositionAfterModel: "afterModel", model.PositionAfterTools: "afterTools"}[c.Position]
+	c, ok := conv.Checkpoint()
+	switch {
+	case !ok && conv.Interrupted():
+		return nil, fmt.Errorf("checkpoint: none stands at #%d: an interrupt waits for an answer there, which goes before a checkpoint", h.Index)
+	case !ok:
+		return nil, fmt.Errorf("checkpoint: none stands at #%d: the conversation is at %s, and Strands emits checkpoints only in cycles that use tools", h.Index, conv.Position())
+	case c.Err != nil:
+		return nil, fmt.Errorf("checkpoint: read the one at #%d: %w", h.Index, c.Err)
 	}
 	out := described(c)
-	out.Session, out.ID, out.Index, out.Interrupted = h.SessionID, h.ID, &h.Index, conv.Interrupted()
+	out.Session, out.ID, out.Index = h.SessionID, h.ID, &h.Index
 	for _, number := range conv.Calls() {
 		b := conv.Block(number)
-		out.Tools = append(out.Tools, toolJSON{
-			ID: text(tape, b.ID), Name: text(tape, b.Name), Run: b.Pair >= 0, Input: raw(tape, b.Body),
-		})
+		tool := toolJSON{Name: conv.ToolName(b), Run: b.Pair >= 0}
+		if b.ID >= 0 {
+			tool.ID = tape.Text(b.ID)
+		}
+		if b.Body >= 0 {
+			tool.Input = tape.Raw(b.Body)
+		}
+		out.Tools = append(out.Tools, tool)
 	}
 	return out, nil
 }
 
-func text(t *jsontape.Tape, n jsontape.Node) string {
-	if n < 0 {
-		return ""
-	}
-	return t.Text(n)
-}
-
-func raw(t *jsontape.Tape, n jsontape.Node) json.RawMessage {
-	if n < 0 {
-		return nil
-	}
-	return t.Raw(n)
-}
-
-// described gives what a checkpoint tells without its session.
-func described(c model.Checkpoint) *checkpointJSON {
+// described gives what a checkpoint tells by itself.
+func described(c conversation.Checkpoint) *checkpointJSON {
+	next, warning := c.Executes()
 	out := &checkpointJSON{
 		Position: c.Position, CycleIndex: c.CycleIndex, SchemaVersion: c.SchemaVersion,
-		Resume: c.ResumePayload(),
+		Warnings: c.Warnings, Next: next, Call: c.Call(), Resume: c.Payload(),
 	}
-	switch boundary := c.Boundary(); {
-	case boundary == model.PositionAfterTools:
-		out.Next = fmt.Sprintf("the model is called with the tools' results, as cycle %d", c.CycleIndex+1)
-	case boundary == model.PositionAfterModel && c.Dialect == model.CheckpointTypeScript:
-		out.Next = "the model is asked again, because the TypeScript SDK keeps its answer only after the tools have run"
-	case boundary == model.PositionAfterModel:
-		out.Next = "the tools that have not run are run; the model is not asked first"
-	default:
-		out.Next = "unknown: the SDK takes any position, but only knows after_model and after_tools"
+	if warning != "" {
+		out.Warnings = append(out.Warnings, warning)
 	}
 	return out
 }
@@ -183,9 +167,7 @@ func (a *App) checkpointInFile(path string) (*checkpointJSON, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: read %q: %w", path, err)
 	}
-	out := described(c)
-	out.Warnings = warnings
-	return out, nil
+	return described(conversation.Checkpoint{Checkpoint: c, Node: jsontape.None, Warnings: warnings}), nil
 }
 
 // unwrapped gives the checkpoint inside the answer of an agent, or inside the
@@ -218,12 +200,10 @@ func (p *printer) checkpoint(c *checkpointJSON) {
 		}
 		field("tool", fmt.Sprintf("%s %s %s", run, tool.Name, tool.Input))
 	}
-	if c.Interrupted {
-		field("waits", "an interrupt waits for an answer, which comes before the checkpoint")
-	}
 	for _, warning := range c.Warnings {
 		field("warning", warning)
 	}
 	field("next", c.Next)
-	field("resume", string(c.Resume))
+	field("call", c.Call)
+	field("payload", string(c.Resume))
 }
