@@ -75,6 +75,7 @@ type Model struct {
 	dirty bool // View has something new to draw
 	frame string
 	buf   []byte
+	cuts  []cut // by line
 }
 
 // sessionFacts is what is known of the session that is open.

@@ -272,15 +272,31 @@ func (b blank) AppendRow(dst []byte, y int) []byte {
 	return r.End(b.m.styles.Text)
 }
 
-// layDialog lays row y of the dialog over the line that starts at start.
+// cut is a line that a dialog lies over: what shows of it on both sides, from
+// the left end up to column from, and from column to on.
+type cut struct {
+	line        string
+	from, to    int
+	left, right string
+}
+
+// layDialog lays row y of the dialog over the line that starts at start. What a
+// line was cut to is kept, for it seldom changes while a dialog is open.
 func (m *Model) layDialog(dst []byte, start, y int) []byte {
 	w, h := m.dialog.Size()
-	left, top := (m.layout.w-w)/2, (m.layout.h-h)/2
+	from, top := (m.layout.w-w)/2, (m.layout.h-h)/2
 	if y < top || y >= top+h {
 		return dst
 	}
-	line := string(dst[start:])
-	dst = append(dst[:start], ansi.Truncate(line, left, "")...)
+	for len(m.cuts) <= y {
+		m.cuts = append(m.cuts, cut{})
+	}
+	c := &m.cuts[y]
+	if c.line != string(dst[start:]) || c.from != from || c.to != from+w {
+		line := string(dst[start:])
+		*c = cut{line, from, from + w, ansi.Truncate(line, from, ""), ansi.TruncateLeft(line, from+w, "")}
+	}
+	dst = append(dst[:start], c.left...)
 	dst = m.dialog.AppendRow(dst, y-top)
-	return append(dst, ansi.TruncateLeft(line, left+w, "")...)
+	return append(dst, c.right...)
 }
