@@ -81,14 +81,17 @@ func splice(object []byte, name string, value []byte) []byte {
 
 // appendEscaped appends JSON text with the characters that a terminal could
 // obey, or that a reader cannot see, as \u escapes. In valid JSON they stand
-// within strings only, where the escape means the same.
+// within strings only, where the escape means the same; but for the carriage
+// return, which stands between values only, where a space means the same.
 func appendEscaped(dst, text []byte) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		switch {
 		case r == utf8.RuneError && n == 1:
 			dst = append(dst, `\ufffd`...)
-		case r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+		case r == '\r':
+			dst = append(dst, ' ')
+		case r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			dst = append(dst, text[:n]...)
 		case r > 0xffff:
 			r -= 0x10000
