@@ -132,6 +132,9 @@ func (l *loop) send(msg tea.Msg) {
 	l.t.Helper()
 	_, cmd := l.m.Update(msg)
 	view := l.m.View()
+	if err := l.m.Crash(); err != nil {
+		l.t.Fatal(err)
+	}
 	if at := strings.IndexAny(view, "\x1b\r"); at >= 0 { // without styles there is nothing own either
 		l.t.Fatalf("an escape would reach the terminal: %q", view[max(0, at-60):min(len(view), at+20)])
 	}
