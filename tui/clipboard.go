@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,9 +25,6 @@ type copier interface {
 	Path() string
 }
 
-// resumer is a tab that knows the payload that resumes from what it shows.
-type resumer interface{ Payload() []byte }
-
 // askYank asks what to copy.
 func (m *Model) askYank() {
 	items := []dialog.Item{{Action: keymap.YankID, Text: m.subject().header.ID}}
@@ -39,10 +37,7 @@ func (m *Model) askYank() {
 			path.Text = "the whole state"
 		}
 	}
-	resume := dialog.Item{Action: keymap.YankResume, Disabled: "open the checkpoint tab: none is known here"}
-	if payload := m.payload(); payload != nil {
-		resume.Disabled, resume.Text = "", sizeOf(payload)
-	}
+	resume := dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here"}
 	m.open(dialog.NewMenu(m.styles, m.keys, "Copy", append(items, value, path, resume)))
 }
 
@@ -51,17 +46,6 @@ func (m *Model) selected() copier {
 	t := m.tabs[m.current]
 	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
 		return c
-	}
-	return nil
-}
-
-// payload gives the resume payload of the snapshot under the cursor, or nil
-// where no tab has worked it out.
-func (m *Model) payload() []byte {
-	for _, t := range m.tabs {
-		if r, is := t.pane.(resumer); is && t.content != nil && t.shows == m.wanted.subjectKey {
-			return r.Payload()
-		}
 	}
 	return nil
 }
@@ -85,7 +69,7 @@ func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
 		return m.copyText("the path", m.selected().Path())
 	case keymap.YankResume:
 		m.close()
-		return m.copyText("the resume payload", string(m.payload()))
+		return m.copyResume()
 	}
 	return nil
 }
@@ -93,28 +77,47 @@ func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
 // sizeOf gives the length of data for people.
 func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int64(len(data)))) }
 
-// copyText sends a text to the terminal's clipboard by OSC 52. It is only ever
-// called for a key that says so.
+// copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
-	out, getenv := m.o.Output, m.o.Getenv
+	return run(func() tea.Msg { return m.o.copyOut(what, text) })
+}
+
+// copyResume works out the payload that resumes from the snapshot under the
+// cursor, and sends it to the clipboard.
+func (m *Model) copyResume() tea.Cmd {
+	const what = "the resume payload"
+	s := m.subject()
 	return run(func() tea.Msg {
-		term := getenv("TERM")
-		if term == "" || term == "dumb" {
-			return copiedMsg{what, fmt.Errorf("this terminal has no clipboard (TERM is %q)", term)}
+		content, err := m.prepareCheckpoint(m.ctx, s)
+		switch {
+		case err != nil:
+			return copiedMsg{what, err}
+		case content.Payload() == nil:
+			return copiedMsg{what, errors.New("there is no checkpoint to resume from here")}
 		}
-		seq := osc52.New(text)
-		if getenv("TMUX") == "" && strings.HasPrefix(term, "screen") {
-			seq = seq.Screen()
-		}
-		encoded := seq.String()
-		if len(encoded) > longestCopy {
-			return copiedMsg{what, fmt.Errorf("%s is too long for a terminal's clipboard: %s, of at most %s",
-				what, sizeOf([]byte(text)), conversation.AppendSize(nil, longestCopy*3/4))}
-		}
-		// One write, so that it cannot fall into the middle of a frame.
-		_, err := out.Write([]byte(encoded))
-		return copiedMsg{what, err}
+		return m.o.copyOut(what, string(content.Payload()))
 	})
+}
+
+// copyOut sends a text to the terminal's clipboard by OSC 52. It is only ever
+// called for a key that says so.
+func (o *Options) copyOut(what, text string) copiedMsg {
+	term := o.Getenv("TERM")
+	if term == "" || term == "dumb" {
+		return copiedMsg{what, fmt.Errorf("this terminal has no clipboard (TERM is %q)", term)}
+	}
+	seq := osc52.New(text)
+	if o.Getenv("TMUX") == "" && strings.HasPrefix(term, "screen") {
+		seq = seq.Screen()
+	}
+	encoded := seq.String()
+	if len(encoded) > longestCopy {
+		return copiedMsg{what, fmt.Errorf("%s is too long for a terminal's clipboard: %s, of at most %s",
+			what, sizeOf([]byte(text)), conversation.AppendSize(nil, longestCopy*3/4))}
+	}
+	// One write, so that it cannot fall into the middle of a frame.
+	_, err := o.Output.Write([]byte(encoded))
+	return copiedMsg{what, err}
 }
 
 // copied says that a text is on the clipboard, as far as one can know: no

@@ -432,17 +432,20 @@ func TestModel_copiesOnlyOnItsKey(t *testing.T) {
 	o := options(s)
 	o.Session, o.Output = demo.Packing, terminal
 	p := start(t, o, 100, 30)
-	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Yank)
 	p.Golden()
-	p.Press(keymap.Menu, keymap.YankResume) // not known yet
+	p.Press(keymap.Menu, keymap.YankValue) // nothing is selected, so nothing is copied
 	shows(t, p, "Copy")
-	p.Press(keymap.Menu, keymap.Back)
-	p.Press(keymap.Timeline, keymap.Yank)
 	p.Press(keymap.Menu, keymap.YankID)
 	shows(t, p, "✓ the id was sent to the terminal's clipboard")
-	p.Press(keymap.Timeline, keymap.ShowCheckpoint, keymap.Yank)
-	p.Press(keymap.Menu, keymap.MoveDown, keymap.MoveDown, keymap.MoveDown, keymap.Accept)
+	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Menu, keymap.Bottom, keymap.Accept)
 	shows(t, p, "✓ the resume payload was sent")
+	p.Press(keymap.Timeline, keymap.Top, keymap.StepForward, keymap.Yank)
+	p.Press(keymap.Menu, keymap.YankResume)
+	shows(t, p, "✗ copy the resume payload: there is no checkpoint to resume from here")
+	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Menu, keymap.Back)
 	texts := clipboard(t, terminal.String())
 	if len(texts) != 2 || !strings.HasPrefix(texts[0], "40224820") || !strings.Contains(texts[1], "after_model") {
 		t.Errorf("copied %q", texts)
