@@ -42,6 +42,13 @@ type Program struct {
 	raw    []byte
 	w, h   int
 	ended  bool
+
+	// What painted found: the view that it looked at last and the screen that
+	// this makes, how many bytes had been written then, and whether the screen
+	// was that.
+	view, target string
+	compared     int
+	whole        bool
 }
 
 // Start runs a model on a terminal of w×h cells. keys is what Press looks keys
@@ -99,6 +106,7 @@ func (p *Program) Resize(w, h int) {
 	p.drain()
 	p.w, p.h = w, h
 	p.screen.Resize(w, h)
+	p.target = ""
 	p.Send(tea.WindowSizeMsg{Width: w, Height: h})
 	p.Idle()
 }
@@ -109,32 +117,28 @@ func (p *Program) Idle() {
 	p.tb.Helper()
 	p.watch.add(1)
 	p.model.Send(counted{barrier{}})
-	wanted, view := "", ""
-	looked := -1 // bytes that had been written when the screen was compared last
-	p.until("the program to be idle", func() bool {
-		if p.watch.busy() > 0 {
-			return false
-		}
-		p.drain()
-		// Emulating a view is what costs most here, so it is done when one is new.
-		if latest := p.watch.lastView(); looked < 0 || latest != view {
-			view, wanted, looked = latest, drawn(latest, p.w, p.h), -1
-		}
-		if looked == len(p.raw) {
-			return false
-		}
-		looked = len(p.raw)
-		return p.Screen() == wanted
-	})
+	p.until("the program to be idle", func() bool { return p.watch.busy() == 0 && p.painted() })
 }
 
-// WaitFor waits until the screen is as wanted, whatever is still in flight.
+// WaitFor waits until the screen is as wanted, whatever is still in flight. A
+// frame of which only a part has arrived is not looked at.
 func (p *Program) WaitFor(what string, wanted func(screen string) bool) {
 	p.tb.Helper()
-	p.until(what, func() bool {
-		p.drain()
-		return wanted(p.Screen())
-	})
+	p.until(what, func() bool { return p.painted() && wanted(p.Screen()) })
+}
+
+// painted reports whether the terminal shows the model's last View whole.
+// Emulating a view is what costs most here, so it is done once for each, and
+// the screen is only compared when something has changed.
+func (p *Program) painted() bool {
+	p.drain()
+	if latest := p.watch.lastView(); latest != p.view || p.target == "" {
+		p.view, p.target, p.compared = latest, drawn(latest, p.w, p.h), -1
+	}
+	if p.compared != len(p.raw) {
+		p.compared, p.whole = len(p.raw), p.Screen() == p.target
+	}
+	return p.whole
 }
 
 func (p *Program) until(what string, reached func() bool) {
