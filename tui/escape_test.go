@@ -224,8 +224,8 @@ func (l *loop) lookAtEverything() {
 	l.t.Helper()
 	for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo} {
 		l.press(keymap.Timeline, keymap.Mark, keymap.PrevBranch, show, keymap.Open)
-		l.press(keymap.Tab, keymap.UnfoldAll, keymap.MoveDown, keymap.HalfDown, keymap.Unfold, keymap.Wrap, keymap.Open, keymap.Bottom)
-		l.press(keymap.Tab, keymap.ScrollRight, keymap.Compare, show, keymap.Yank)
+		l.press(keymap.Tab, keymap.UnfoldAll, keymap.MoveDown, keymap.HalfDown, keymap.Unfold, keymap.Open, keymap.Bottom)
+		l.press(keymap.Tab, keymap.Compare, show, keymap.Yank)
 		l.press(keymap.Menu, keymap.Back)
 		l.press(keymap.Tab, keymap.Back, keymap.GoHead)
 	}

@@ -171,10 +171,7 @@ func TestStates_cancellingOneDoesNotCancelTheOthers(t *testing.T) {
 func BenchmarkFrame(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			m := demoModel(b)
-			m.Init()
-			m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
-			m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
+			m := framed(b, n)
 			keys := []tea.KeyMsg{{Type: tea.KeyRunes, Runes: []rune{'k'}}, {Type: tea.KeyCtrlU}, {Type: tea.KeyRunes, Runes: []rune{'j'}}}
 			i, bytes := 0, 0
 			for b.Loop() {
@@ -187,12 +184,30 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame_dialog is a key and its frame while a dialog is open.
-func BenchmarkFrame_dialog(b *testing.B) {
+// framed gives a model on 200x50 cells that shows a session of n snapshots, and
+// beside it the largest diff of the demo.
+func framed(b *testing.B, n int) *Model {
+	b.Helper()
 	m := demoModel(b)
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(1000)})
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
+	headers, _, err := m.o.Store.(*memory.Store).Tail(b.Context(), demo.Trip, 100)
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, last := headers[0], headers[len(headers)-1]
+	content, err := m.tabs[0].prepare(b.Context(), subject{subjectKey{ref: last.Ref(), with: first.Ref()}, last, first, nil})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m.tabs[0].set(content)
+	return m
+}
+
+// BenchmarkFrame_dialog is a key and its frame while a dialog is open.
+func BenchmarkFrame_dialog(b *testing.B) {
+	m := framed(b, 1000)
 	m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{'?'}})
 	keys := []tea.KeyMsg{{Type: tea.KeyRunes, Runes: []rune{'j'}}, {Type: tea.KeyRunes, Runes: []rune{'k'}}}
 	i := 0
