@@ -205,46 +205,17 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 
 // plan writes a plan whole, with the difference between the states.
 func (p *printer) plan(plan *model.Plan, difference string) {
-	fmt.Fprintf(p, "%s\n", p.paint.in(bold, headline(plan)))
-	now, then := place(plan.HeadID, plan.HeadIndex), place(plan.TargetID, plan.TargetIndex)
-	if plan.Op == model.OpFork {
-		fmt.Fprintf(p, "  starts at    %s\n", then)
-		fmt.Fprintf(p, "  untouched    %s stays at %s\n", printable.String(plan.Session), now)
-	} else {
-		fmt.Fprintf(p, "  head now     %s\n", now)
-		fmt.Fprintf(p, "  head then    %s\n", then)
-	}
-	p.items("leaves path", plan.Orphans)
-	p.items("comes back", plan.Reactivates)
+	fmt.Fprintf(p, "%s\n", p.paint.in(bold, "plan: "+printable.String(plan.Headline())))
+	lines := plan.Lines()
 	if difference != "" {
-		fmt.Fprintf(p, "  state        %s\n", printable.String(difference))
+		lines = append(lines, model.PlanLine{Label: "state", Text: difference})
 	}
-	for _, line := range plan.Writes {
-		fmt.Fprintf(p, "  writes       %s\n", printable.String(line))
-	}
-	if plan.Loads != "" {
-		fmt.Fprintf(p, "  loads        %s\n", printable.String(plan.Loads))
-	}
-	for _, line := range plan.Hazards {
-		fmt.Fprintf(p, "  %s      %s\n", p.paint.in(yellow, "warning"), printable.String(line))
-	}
-}
-
-func headline(plan *model.Plan) string {
-	session := printable.String(plan.Session)
-	switch plan.Op {
-	case model.OpFork:
-		return fmt.Sprintf("plan: fork %s from #%d as %s", session, plan.TargetIndex, printable.String(plan.NewSession))
-	case model.OpUndo, model.OpRedo:
-		return fmt.Sprintf("plan: %s write %d on %s", plan.Op, plan.Entry, session)
-	}
-	return fmt.Sprintf("plan: %s %s to #%d", plan.Op, session, plan.TargetIndex)
-}
-
-// items writes the visits of a plan, a line each.
-func (p *printer) items(label string, items []model.PlanItem) {
-	for _, it := range items {
-		fmt.Fprintf(p, "  %-11s  #%d %s\n", label, it.Index, shortID(it.ID))
+	for _, line := range lines {
+		label := fmt.Sprintf("%-11s", line.Label)
+		if line.Label == model.PlanWarning {
+			label = p.paint.in(yellow, label)
+		}
+		fmt.Fprintf(p, "  %s  %s\n", label, printable.String(line.Text))
 	}
 }
 

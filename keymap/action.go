@@ -43,9 +43,6 @@ const (
 	PrevMessage
 	MoreContext
 	LessContext
-	Wrap
-	ScrollLeft
-	ScrollRight
 
 	Mark
 	ClearMark
@@ -142,9 +139,6 @@ var actionTable = [actions]struct {
 	PrevMessage:    {"previous-message", "previous message", looking, nil},
 	MoreContext:    {"more-context", "more context", looking, nil},
 	LessContext:    {"less-context", "less context", looking, nil},
-	Wrap:           {"wrap", "wrap lines", looking, nil},
-	ScrollLeft:     {"scroll-left", "scroll left", looking, nil},
-	ScrollRight:    {"scroll-right", "scroll right", looking, nil},
 
 	Mark:       {"mark", "mark", comparing, noSnapshot},
 	ClearMark:  {"clear-mark", "clear mark", comparing, noMark},
@@ -301,9 +295,6 @@ var bindings = []struct {
 	{Tab, Unfold, []string{"l", "right"}},
 	{Tab, FoldAll, []string{"E"}},
 	{Tab, UnfoldAll, []string{"e"}},
-	{Tab, Wrap, []string{"w"}},
-	{Tab, ScrollLeft, []string{"<", "shift+left"}},
-	{Tab, ScrollRight, []string{">", "shift+right"}},
 
 	{Diff, NextChange, []string{")"}},
 	{Diff, PrevChange, []string{"("}},
