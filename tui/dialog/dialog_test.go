@@ -64,7 +64,7 @@ func dialogs(styles *theme.Styles) map[string]pane {
 		"question":      question,
 		"hostile":       NewQuestion(styles, keys, bad, []string{hostile}),
 		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Restore: "a strands store cannot restore"}),
-		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 2, At: noon, Op: model.OpFork, Session: hostile}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", FromIndex: 5, ToIndex: 2, Undone: true}}, clock),
+		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 2, At: noon, Op: model.OpFork, Session: hostile, To: "c", ToIndex: 3}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Undone: true}}, clock),
 		"empty journal": NewJournal(styles, keys, nil, clock),
 		"menu":          NewMenu(styles, keys, "Copy", []Item{{Action: keymap.YankID, Text: hostile}, {Action: keymap.YankPath, Disabled: "no value is selected"}}),
 		"prompt":        NewPrompt(styles, keys, "Fork", "new session", "trip-planner-2"),

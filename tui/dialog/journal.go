@@ -21,7 +21,7 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 		e := &entries[i]
 		p := sheet.Paragraph{
 			Label: fmt.Sprintf("%d", e.ID), LabelPick: muted,
-			Text: fmt.Sprintf("%s  %-7s  %s  #%d %s #%d", clock(e.At), e.Op, e.Session, e.FromIndex, styles.Glyphs.Arrow, e.ToIndex),
+			Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, e.Session, place(e.From, e.FromIndex), styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
 		}
 		if e.Undone {
 			p.Text, p.Pick = p.Text+"  undone", orphan
@@ -42,3 +42,11 @@ func (d *Journal) Scope() keymap.Scope { return keymap.Overlay }
 
 // Do carries out an action; it reports whether it knew it.
 func (d *Journal) Do(a keymap.Action) bool { return d.move(a) }
+
+// place names a head by its index.
+func place(id string, index int) string {
+	if id == "" {
+		return "none"
+	}
+	return fmt.Sprintf("#%d", index)
+}
