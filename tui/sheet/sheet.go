@@ -139,7 +139,7 @@ func (s *Sheet) Wheel(n int) {
 // Click moves the cursor of a list to row y; it reports whether there is one.
 func (s *Sheet) Click(y int) bool {
 	row := s.window.Top + y
-	if !s.selects || y < 0 || row >= len(s.rows) {
+	if !s.selects || y < 0 || y >= s.window.Height || row >= len(s.rows) {
 		return false
 	}
 	s.window.MoveTo(row)

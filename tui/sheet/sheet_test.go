@@ -1,0 +1,125 @@
+package sheet
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"hindcast/keymap"
+	"hindcast/tui/theme"
+)
+
+func styles() *theme.Styles {
+	return theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+}
+
+func screen(s *Sheet, h int) string {
+	var b strings.Builder
+	for y := range h {
+		b.WriteString(strings.TrimRight(string(s.AppendRow(nil, y)), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestSheet_wrapsBesideTheLabels(t *testing.T) {
+	paragraphs := []Paragraph{
+		{Text: "A heading", Wide: true},
+		{Label: "call", Text: "agent(None) goes on from here"},
+		{Label: "a", Text: "two\nlines"},
+	}
+	for _, c := range []struct {
+		name string
+		s    *Sheet
+		want string
+	}{
+		{"plain", New(styles()), "A heading\ncall  agent(None)\n      goes on from\n      here\na     two\n      lines\n"},
+		{"page", NewPage(styles()), " A heading\n call  agent(None\n       ) goes on\n       from here\n a     two\n       lines\n"},
+		{"list", NewList(styles()), "A heading\ncall  agent(None)…\na     two↵lines\n\n\n\n"},
+	} {
+		c.s.Resize(18, 6)
+		c.s.Set(paragraphs)
+		if got := screen(c.s, 6); got != c.want {
+			t.Errorf("%s:\n%swant:\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSheet_rowsAreExactAndClean(t *testing.T) {
+	const hostile = "x\x1b[2J\u202e\u009b\x00 wide 你好 and\ttabs\r\n and lines"
+	for _, s := range []*Sheet{New(styles()), NewPage(styles()), NewList(styles())} {
+		for w := range 60 {
+			s.Resize(w, 9)
+			s.Set([]Paragraph{{Label: hostile, Text: hostile}, {Text: hostile, Wide: true}, {Label: "b", Text: strings.Repeat(hostile, 9)}})
+			for y := -1; y < 12; y++ {
+				line := string(s.AppendRow(nil, y))
+				if got := ansi.StringWidth(line); got != w {
+					t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
+				}
+				if strings.ContainsAny(line, "\x1b\x00\n\r\t\u202e\u009b") {
+					t.Fatalf("row %d lets control characters through: %q", y, line)
+				}
+			}
+		}
+	}
+}
+
+func TestSheet_boundsAParagraph(t *testing.T) {
+	s := New(styles())
+	s.Resize(80, 10)
+	s.Set([]Paragraph{{Text: strings.Repeat("x ", 1<<20)}})
+	if s.Len() > longest/40+2 {
+		t.Errorf("two megabytes take %d rows", s.Len())
+	}
+	s.Do(keymap.Bottom)
+	if got := screen(s, 10); !strings.Contains(got, "(cut here)") {
+		t.Errorf("nothing says that the text was cut:\n%s", got)
+	}
+}
+
+func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
+	var paragraphs []Paragraph
+	for i := range 20 {
+		paragraphs = append(paragraphs, Paragraph{Text: fmt.Sprint("row ", i)})
+	}
+	text, list := New(styles()), NewList(styles())
+	for _, s := range []*Sheet{text, list} {
+		s.Resize(20, 5)
+		s.Set(paragraphs)
+	}
+	for _, c := range []struct {
+		do           keymap.Action
+		first        int // the first row of the text that shows
+		cursorOfList int
+	}{
+		{keymap.MoveDown, 1, 1}, {keymap.PageDown, 5, 5}, {keymap.HalfDown, 7, 7}, {keymap.MoveUp, 6, 6},
+		{keymap.Bottom, 15, 19}, {keymap.MoveDown, 15, 19}, {keymap.PageUp, 11, 15}, {keymap.HalfUp, 9, 13}, {keymap.Top, 0, 0},
+	} {
+		if !text.Do(c.do) || !list.Do(c.do) {
+			t.Errorf("%s does not move", c.do)
+		}
+		if want := fmt.Sprint("row ", c.first, "\n"); !strings.HasPrefix(screen(text, 1), want) {
+			t.Errorf("after %s the text begins with %q, not %q", c.do, screen(text, 1), want)
+		}
+		if list.Cursor() != c.cursorOfList {
+			t.Errorf("after %s the cursor is at %d, not %d", c.do, list.Cursor(), c.cursorOfList)
+		}
+	}
+	if text.Do(keymap.Restore) || list.Do(keymap.Restore) {
+		t.Error("an action that does not move counts as one that does")
+	}
+	if got := text.Status(); got != "1-5 of 20" {
+		t.Errorf("the status is %q", got)
+	}
+	if text.Click(2) || !list.Click(2) || list.Cursor() != 2 || list.Click(7) {
+		t.Errorf("a click moves a text, or not the cursor of a list (at %d)", list.Cursor())
+	}
+	text.Wheel(3)
+	list.Wheel(3)
+	if !strings.HasPrefix(screen(text, 1), "row 3\n") || list.Cursor() != 5 {
+		t.Errorf("the wheel leads to %q and %d", screen(text, 1), list.Cursor())
+	}
+}
