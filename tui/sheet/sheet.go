@@ -22,6 +22,9 @@ import (
 // be.
 const longest = 1 << 16
 
+// longestLabel bounds the bytes of a label: more than any row shows.
+const longestLabel = 1 << 9
+
 // Pick chooses a token, so that a row can be drawn under the cursor too; nil
 // stands for plain text.
 type Pick func(*theme.Tokens) theme.Style
@@ -62,8 +65,14 @@ func New(styles *theme.Styles) *Sheet { return &Sheet{styles: styles} }
 // cut where they are longer.
 func NewList(styles *theme.Styles) *Sheet { return &Sheet{styles: styles, selects: true} }
 
-// Set shows other paragraphs, from the beginning.
+// Set shows other paragraphs, from the beginning. They are the sheet's from then
+// on.
 func (s *Sheet) Set(paragraphs []Paragraph) {
+	for i := range paragraphs {
+		if label := paragraphs[i].Label; len(label) > longestLabel {
+			paragraphs[i].Label = strings.ToValidUTF8(label[:longestLabel], "")
+		}
+	}
 	s.paragraphs = paragraphs
 	s.window.Top, s.window.Cursor = 0, 0
 	s.layout()

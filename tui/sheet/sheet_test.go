@@ -80,6 +80,18 @@ func TestSheet_boundsAParagraph(t *testing.T) {
 	}
 }
 
+func TestSheet_boundsALabel(t *testing.T) {
+	s := New(styles())
+	s.Set([]Paragraph{{Label: strings.Repeat("é", 1<<20), Text: "text"}})
+	s.Resize(20, 1)
+	if got := screen(s, 1); got != "ééééééééé…  text\n" {
+		t.Errorf("the row is %q", got)
+	}
+	if got := len(s.paragraphs[0].Label); got > longestLabel {
+		t.Errorf("the label is kept with %d bytes", got)
+	}
+}
+
 func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
 	var paragraphs []Paragraph
 	for i := range 20 {
