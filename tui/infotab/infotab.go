@@ -31,8 +31,8 @@ type Facts struct {
 	Header model.Header
 	// Kind and Address are the store's.
 	Kind, Address string
-	// IDs says what the ids of the store are where they are not the hash of the
-	// state; "" where they are.
+	// IDs says what an id of the store is if it is not the hash of the state; ""
+	// if it always has to be that hash.
 	IDs string
 	// Tape is the state; nil where it could not be read, and then Err says why.
 	Tape *jsontape.Tape
@@ -115,15 +115,15 @@ func (c *Content) verified(f Facts) {
 	switch {
 	case f.Err != nil:
 		c.add("hash", "not checked: the state could not be read", warn)
-	case f.IDs != "":
-		c.fact("hash", "not of the state: "+f.IDs)
 	case f.Tape != nil:
-		v := model.Verify(f.Header.ID, f.Tape.Data())
-		pick := good
-		if !v.OK() {
-			pick = bad
+		switch v := model.Verify(f.Header.ID, f.Tape.Data()); {
+		case v.OK():
+			c.add("hash", v.Text(), good)
+		case f.IDs != "":
+			c.fact("hash", "not of the state: "+f.IDs)
+		default:
+			c.add("hash", v.Text(), bad)
 		}
-		c.add("hash", v.Text(), pick)
 	}
 }
 

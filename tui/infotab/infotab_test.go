@@ -71,6 +71,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	damaged.Tape, damaged.Err = nil, errors.New("sqlite: read state: byte 12: it is torn")
 	foreign := facts(t)
 	foreign.Header.Head, foreign.IDs = true, "of the chain of its messages"
+	foreign.Header.ID = strings.Repeat("cd", 32)
 	for name, f := range map[string]Facts{"active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {
 		for _, w := range []int{20, 58, 100} {
 			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {

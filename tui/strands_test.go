@@ -1,0 +1,68 @@
+package tui_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/store/strands"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+)
+
+// strandsStore opens the sessions that the Strands SDK for Python wrote.
+func strandsStore(t *testing.T) tui.Options {
+	t.Helper()
+	s, err := strands.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := options(s)
+	o.Now = func() time.Time { return time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC) }
+	return o
+}
+
+// A person opens real sessions, picks one by a filter, goes to the step whose
+// tools have not run, and looks at every tab.
+func TestStrands_realSessions(t *testing.T) {
+	t.Parallel()
+	for _, screen := range []keymap.Action{keymap.None, keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo} {
+		t.Run(screen.String(), func(t *testing.T) {
+			atSizes(t, func(t *testing.T, w, h int) {
+				p := start(t, strandsStore(t), w, h)
+				if screen == keymap.None {
+					p.Golden()
+					return
+				}
+				openBasic(p)
+				p.Press(keymap.Timeline, screen)
+				p.Golden()
+			})
+		})
+	}
+}
+
+// openBasic opens a session by a filter and goes to #7.
+func openBasic(p *screentest.Program) {
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("basic")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Picker, keymap.Open)
+	for range 6 {
+		p.Press(keymap.Timeline, keymap.MoveUp)
+	}
+}
+
+func TestStrands_restoreSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	p := start(t, strandsStore(t), 100, 30)
+	openBasic(p)
+	p.Press(keymap.Timeline, keymap.Restore)
+	shows(t, p, "restore: a message log is opened read-only")
+}
