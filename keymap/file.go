@@ -79,7 +79,9 @@ func Parse(file, text string) (*Map, error) {
 	if err != nil {
 		var parse toml.ParseError
 		if errors.As(err, &parse) {
-			return nil, &FileError{file, parse.Position.Line, parse.Message}
+			// The library gives line 0 for a string that a carriage return ends on
+			// the first line.
+			return nil, &FileError{file, max(parse.Position.Line, 1), parse.Message}
 		}
 		return nil, fmt.Errorf("keymap: read %s: %w", file, err)
 	}
