@@ -186,21 +186,12 @@ func (p *Pane) Wheel(n int) {
 // Thumb gives the rows that the thumb of a scrollbar covers. It goes by
 // changes, for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
-	rows := p.window.Rows()
-	if len(rows) == 0 {
+	from, to = p.window.Thumb(p, func(first, last row) (int, int, int) {
+		return int(first.entry), int(last.entry), len(p.c.result.Entries)
+	})
+	if to == 0 {
 		return 0, 0
 	}
-	_, more := p.Next(rows[len(rows)-1])
-	if _, before := p.Prev(rows[0]); !more && !before {
-		return 0, 0
-	}
-	h, n := p.window.Height(), len(p.c.result.Entries)
-	from = int(rows[0].entry) * h / n
-	to = max(int(rows[len(rows)-1].entry)*h/n, from+1)
-	if !more {
-		from, to = max(0, h-(to-from)), h
-	}
-	from, to = min(from, h-1), min(to, h)
 	return from + p.head(), to + p.head()
 }
 

@@ -157,21 +157,9 @@ func (p *Pane) Wheel(n int) {
 // Thumb gives the rows that the thumb of a scrollbar covers. It goes by units,
 // for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
-	rows := p.window.Rows()
-	if len(rows) == 0 {
-		return 0, 0
-	}
-	_, more := p.Next(rows[len(rows)-1])
-	if _, before := p.Prev(rows[0]); !more && !before {
-		return 0, 0
-	}
-	h, units := p.window.Height(), p.c.units()
-	from = int(rows[0].unit) * h / units
-	to = max(int(rows[len(rows)-1].unit)*h/units, from+1)
-	if !more {
-		from, to = max(0, h-(to-from)), h
-	}
-	return min(from, h-1), min(to, h)
+	return p.window.Thumb(p, func(first, last row) (int, int, int) {
+		return int(first.unit), int(last.unit), p.c.units()
+	})
 }
 
 // Selected gives the block under the cursor as a value of the state's tape, or

@@ -283,23 +283,14 @@ func (p *Pane) Wheel(n int) {
 // Thumb gives the rows that the thumb of a scrollbar covers. It goes by bytes,
 // for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
-	rows := p.window.Rows()
-	if len(rows) == 0 || p.c.size == 0 || len(rows) < p.window.Height() {
+	if rows := p.window.Rows(); len(rows) == 0 || p.c.size == 0 || len(rows) < p.window.Height() {
 		return 0, 0
 	}
-	_, more := p.Next(rows[len(rows)-1])
-	if _, before := p.Prev(rows[0]); !more && !before {
-		return 0, 0
-	}
-	h := p.window.Height()
-	start, _ := p.c.tape.Span(rows[0].node)
-	_, end := p.c.tape.Span(rows[len(rows)-1].node)
-	from = start * h / p.c.size
-	to = max(end*h/p.c.size, from+1)
-	if !more {
-		from, to = max(0, h-(to-from)), h
-	}
-	return min(from, h-1), min(to, h)
+	return p.window.Thumb(p, func(first, last row) (int, int, int) {
+		start, _ := p.c.tape.Span(first.node)
+		_, end := p.c.tape.Span(last.node)
+		return start, end, p.c.size
+	})
 }
 
 // Selected gives the value under the cursor, for [Content.Tape]; -1 when

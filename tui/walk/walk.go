@@ -174,6 +174,28 @@ func (w *Window[R]) end(list List[R], end func() (R, bool)) {
 	w.Place(list, row, 0)
 }
 
+// Thumb gives the rows of the screen that a scrollbar's thumb covers, from and
+// up to but without to; both are 0 where everything is in sight. As the rows
+// are not counted, measure gives how far into the list the first and the last
+// row that show are, and how far it goes, in any unit; it goes further than 0.
+func (w *Window[R]) Thumb(list List[R], measure func(first, last R) (start, end, size int)) (from, to int) {
+	if len(w.rows) == 0 {
+		return 0, 0
+	}
+	first, last := w.rows[0], w.rows[len(w.rows)-1]
+	_, more := list.Next(last)
+	if _, before := list.Prev(first); !more && !before {
+		return 0, 0
+	}
+	start, end, size := measure(first, last)
+	from = start * w.height / size
+	to = max(end*w.height/size, from+1)
+	if !more {
+		from, to = max(0, w.height-(to-from)), w.height
+	}
+	return min(from, w.height-1), min(to, w.height)
+}
+
 // Do carries out the actions that move the cursor through the list; it reports
 // whether a is one of them.
 func (w *Window[R]) Do(list List[R], a keymap.Action) bool {
