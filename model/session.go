@@ -98,3 +98,37 @@ func (e *AmbiguousError) Error() string {
 
 // Is makes errors.Is(err, ErrAmbiguous) hold.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
+
+// ConflictError says that a session is not where its writer left it: another
+// program wrote to it, or somebody restored it. Nothing was overwritten. It is
+// ErrHeadMoved.
+type ConflictError struct {
+	// Session is the session's id.
+	Session string
+	// Head is the snapshot at which the session stands now, with its index; ""
+	// for none.
+	Head      string
+	HeadIndex int
+	// Expected is the one from which the writer went on; "" for none. It is that
+	// of Head where only the record was changed.
+	Expected      string
+	ExpectedIndex int
+}
+
+func (e *ConflictError) Error() string {
+	if e.Head == e.Expected && e.HeadIndex == e.ExpectedIndex {
+		return fmt.Sprintf("session %.80q was written to by another program: its head still is %s", e.Session, at(e.Head, e.HeadIndex))
+	}
+	return fmt.Sprintf("session %.80q has moved on: its head is %s and no longer %s", e.Session, at(e.Head, e.HeadIndex), at(e.Expected, e.ExpectedIndex))
+}
+
+// at names a snapshot in an error.
+func at(id string, index int) string {
+	if id == "" {
+		return "at no snapshot"
+	}
+	return fmt.Sprintf("#%d %.12s", index, id)
+}
+
+// Is makes errors.Is(err, ErrHeadMoved) hold.
+func (e *ConflictError) Is(target error) bool { return target == ErrHeadMoved }

@@ -20,6 +20,8 @@ CREATE TABLE sessions (
 	record_turn  INTEGER NOT NULL DEFAULT 0,
 	updated      ANY,                          -- a time, as visits.at
 	revision     INTEGER NOT NULL DEFAULT 0,   -- counts the changes; undo puts it back
+	writes       INTEGER NOT NULL DEFAULT 0,   -- counts the changes, undo included: a store.Revision
+	rewrites     INTEGER NOT NULL DEFAULT 0,   -- counts those that changed earlier visits: a store.Cursor's
 	visits       INTEGER NOT NULL DEFAULT 0,   -- how many the session has
 	orphaned     INTEGER NOT NULL DEFAULT 0    -- how many of them are off the active path
 ) STRICT;

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+
+	"hindcast/model"
+)
+
+// This file is what a session that is still being written needs of its store:
+// a writer that must not overwrite another, and a reader that wants to keep up.
+
+// Revision tells one moment in the life of a session from every other: each
+// change of its record or its snapshots gives it another, and none is ever
+// given twice, not even when a change is undone. 0 is before the session is.
+type Revision int64
+
+// Committer is a model.Store in which a session moves on in one step, and only
+// from where the writer last saw it.
+type Committer[S any] interface {
+	// Load gives the record of a session and the revision it is at, both of the
+	// same moment. The record is nil where there is none.
+	Load(ctx context.Context, sessionID string) (*model.Data[S], Revision, error)
+	// Commit saves a record as Save does, in one transaction: its LastSnapshot
+	// becomes the head, and a visit if it is not one yet. It does so only while
+	// the session is at that revision; otherwise the error is a
+	// [model.ConflictError] and nothing is written. It gives the new revision.
+	Commit(ctx context.Context, data *model.Data[S], at Revision) (Revision, error)
+}
+
+// Watcher is a Store that can tell that something in it changed.
+type Watcher interface {
+	// Watch gives a value soon after the store may have changed; several
+	// changes in a row may give one. It writes nothing. The channel is closed
+	// when ctx ends, and when the store can be watched no longer.
+	Watch(ctx context.Context) (<-chan struct{}, error)
+}
+
+// Cursor is how far a session has been read.
+type Cursor struct {
+	// Visit is the last visit, 0 for none.
+	Visit int64
+	// Rewrites counts the changes of the session that were more than growth.
+	Rewrites int64
+}
+
+// Growth is what a session became since it was read.
+type Growth struct {
+	// Headers are the visits that are new, in the order of Headers. The last of
+	// them that says Head is the head; where none does, the head has stayed.
+	Headers []model.Header
+	// Rewritten says that more than that changed, after a restore for instance:
+	// Headers is nil then, and the session has to be read again.
+	Rewritten bool
+	// Cursor is where the next call goes on.
+	Cursor Cursor
+}
+
+// Grower is a Store that can tell what is new in a session without reading
+// what is old.
+type Grower interface {
+	// Cursor gives how far a session reaches just now. Whoever reads the
+	// session after that may meet visits beyond the cursor, and meets them
+	// again in Growth. The error is model.ErrNoSession.
+	Cursor(ctx context.Context, session string) (Cursor, error)
+	// Growth gives what the session became since a cursor. The error is
+	// model.ErrNoSession.
+	Growth(ctx context.Context, session string, since Cursor) (Growth, error)
+}
+
+// Span is a run of bytes of one state that stands for a run of another; either
+// may be empty.
+type Span struct{ AFrom, ATo, BFrom, BTo int64 }
+
+// Comparer is a Store that knows which parts two states share without reading
+// them.
+type Comparer interface {
+	// Compare gives the spans in which the states differ, in order, apart from
+	// each other; what lies between them is equal byte for byte. No spans mean
+	// equal states. A span may hold equal bytes too: it is made of whole parts.
+	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
+}
