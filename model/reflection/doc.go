@@ -1,0 +1,18 @@
+// Package reflection is what goes over the wire when a process shows the
+// session stores of its agents: the keys of the actions, what is asked, what
+// is answered, and errors. It is the reflection API of Genkit with the actions
+// of the Genkit Go design, section 10:
+//
+//	GET  /api/actions                  the actions that there are, by key
+//	POST /api/runAction                {"key":"/session-store/chat/getSnapshot","input":{"snapshotId":"…"}}
+//	                                   {"result":{…},"telemetry":{"traceId":""}}
+//	                                   {"error":{"code":5,"message":"…","details":{…}}}, with the status 200 as well
+//	GET  /api/__health                 200 while the process lives
+//
+// Hindcast adds the action listSessions, because nothing else tells which
+// sessions there are, and to listSnapshots the input metadataOnly, which gives
+// a header for each visit instead of a snapshot for each id.
+//
+// Both sides share the package. It may not know HTTP, nor any store: it uses
+// model and the standard library only.
+package reflection
