@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hindcast/model"
@@ -17,6 +18,8 @@ var (
 	ErrNotJSON = errors.New("the state is not one JSON value")
 	// ErrNoState: a row of an import has no state, and none came before it.
 	ErrNoState = errors.New("the snapshot has no state")
+	// ErrNoRecord: a session was to be saved without its record.
+	ErrNoRecord = errors.New("there is no record")
 	// ErrTime: a time that RFC 3339 cannot write.
 	ErrTime = errors.New("the time is outside the years 0 to 9999")
 )
@@ -73,17 +76,53 @@ func CheckSnapshot(s *model.Snapshot[json.RawMessage], have []byte) error {
 }
 
 // CheckData refuses the record of a session that cannot be kept. The errors
-// are ErrNotJSON, ErrTime, and those of a record of another session.
+// are ErrNotJSON and those of a record of another session. A state that is that
+// of the record's last snapshot is not looked at: CheckSnapshot does so.
 func CheckData(sessionID string, data *model.Data[json.RawMessage]) error {
 	switch {
 	case data == nil:
-		return errors.New("there is no record")
+		return ErrNoRecord
 	case data.ID != "" && data.ID != sessionID:
 		return fmt.Errorf("the record is of session %q", data.ID)
 	case data.LastSnapshot != nil && data.LastSnapshot.SessionID != sessionID:
 		return fmt.Errorf("its last snapshot is of session %q", data.LastSnapshot.SessionID)
 	}
+	if SharesState(data) {
+		return nil
+	}
 	return CheckState(data.State)
+}
+
+// SharesState reports whether the state of a record is, byte for byte, that of
+// its last snapshot: it then need not be checked, nor kept, a second time.
+func SharesState(data *model.Data[json.RawMessage]) bool {
+	return data.LastSnapshot != nil && bytes.Equal(data.State, data.LastSnapshot.State)
+}
+
+// Conflict gives the error of a commit of data that came too late. head is
+// where the session stands now, nil for none; visits are the visits that the
+// session has of the id of the last snapshot. Where that snapshot is one of
+// them, its writer had been there; else it went on from the snapshot's parent.
+func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []model.Header) error {
+	e := &model.ConflictError{Session: data.ID}
+	if head != nil {
+		e.Head, e.HeadIndex = head.ID, head.Index
+	}
+	last := data.LastSnapshot
+	if last == nil {
+		return e
+	}
+	mine, err := Header(last)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(visits, func(h model.Header) bool { return SameVisit(&h, &mine) }) {
+		e.Expected, e.ExpectedIndex = last.ID, last.Index
+	} else if last.ParentID != "" {
+		// An index goes on from that of the parent (rule 6).
+		e.Expected, e.ExpectedIndex = last.ParentID, last.Index-1
+	}
+	return e
 }
 
 // Time gives t as a store keeps it: without a monotonic reading, and in UTC

@@ -20,37 +20,75 @@ type Scoped[S any] interface {
 // Of gives a store of states of type S on top of one that keeps raw JSON. A
 // state is written as encoding/json marshals it, which is compact, so that
 // its id is the hash of exactly these bytes. The result is as safe for
-// concurrent use as raw is.
-func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] { return typed[S]{raw} }
+// concurrent use as raw is. It is [Layered], and a [Committer] if raw is one.
+func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] {
+	if c, ok := raw.(Committer[json.RawMessage]); ok {
+		return committing[S]{typed[S]{raw}, c}
+	}
+	return typed[S]{raw}
+}
+
+// Layered is a store that stands on one of raw JSON, such as that of [Of]:
+// whoever has the bytes of a state already can save them without marshalling
+// the state again.
+type Layered interface {
+	// Raw gives the store beneath.
+	Raw() Scoped[json.RawMessage]
+}
 
 type typed[S any] struct{ raw Scoped[json.RawMessage] }
 
+// Raw implements Layered.
+func (t typed[S]) Raw() Scoped[json.RawMessage] { return t.raw }
+
+// committing is a typed store on top of one that commits.
+type committing[S any] struct {
+	typed[S]
+	committer Committer[json.RawMessage]
+}
+
+// Load implements Committer.
+func (c committing[S]) Load(ctx context.Context, sessionID string) (*model.Data[S], Revision, error) {
+	raw, at, err := c.committer.Load(ctx, sessionID)
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := decodeData[S](sessionID, raw)
+	if err != nil {
+		return nil, 0, err
+	}
+	return data, at, nil
+}
+
+// Commit implements Committer.
+func (c committing[S]) Commit(ctx context.Context, data *model.Data[S], at Revision) (Revision, error) {
+	if data == nil {
+		return c.committer.Commit(ctx, nil, at)
+	}
+	raw, err := encodeData(data.ID, data)
+	if err != nil {
+		return 0, err
+	}
+	return c.committer.Commit(ctx, raw, at)
+}
+
 func (t typed[S]) Get(ctx context.Context, sessionID string) (*model.Data[S], error) {
 	raw, err := t.raw.Get(ctx, sessionID)
-	if err != nil || raw == nil {
+	if err != nil {
 		return nil, err
 	}
-	data := &model.Data[S]{ID: raw.ID, TurnIndex: raw.TurnIndex}
-	if err := json.Unmarshal(raw.State, &data.State); err != nil {
-		return nil, fmt.Errorf("store: decode state of session %q: %w", sessionID, err)
-	}
-	data.LastSnapshot, err = decodeSnapshot[S](raw.LastSnapshot)
-	return data, err
+	return decodeData[S](sessionID, raw)
 }
 
 func (t typed[S]) Save(ctx context.Context, sessionID string, data *model.Data[S]) error {
 	if data == nil {
 		return t.raw.Save(ctx, sessionID, nil)
 	}
-	state, err := json.Marshal(data.State)
-	if err != nil {
-		return fmt.Errorf("store: encode state of session %q: %w", sessionID, err)
-	}
-	last, err := encodeSnapshot(data.LastSnapshot)
+	raw, err := encodeData(sessionID, data)
 	if err != nil {
 		return err
 	}
-	return t.raw.Save(ctx, sessionID, &model.Data[json.RawMessage]{ID: data.ID, State: state, LastSnapshot: last, TurnIndex: data.TurnIndex})
+	return t.raw.Save(ctx, sessionID, raw)
 }
 
 func (t typed[S]) GetSnapshot(ctx context.Context, snapshotID string) (*model.Snapshot[S], error) {
@@ -93,6 +131,34 @@ func (t typed[S]) ListSnapshots(ctx context.Context, sessionID string, includeOr
 
 func (t typed[S]) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
 	return t.raw.InvalidateSnapshotsAfter(ctx, sessionID, afterIndex)
+}
+
+func decodeData[S any](sessionID string, raw *model.Data[json.RawMessage]) (*model.Data[S], error) {
+	if raw == nil {
+		return nil, nil
+	}
+	data := &model.Data[S]{ID: raw.ID, TurnIndex: raw.TurnIndex}
+	if err := json.Unmarshal(raw.State, &data.State); err != nil {
+		return nil, fmt.Errorf("store: decode state of session %q: %w", sessionID, err)
+	}
+	last, err := decodeSnapshot[S](raw.LastSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	data.LastSnapshot = last
+	return data, nil
+}
+
+func encodeData[S any](sessionID string, data *model.Data[S]) (*model.Data[json.RawMessage], error) {
+	state, err := json.Marshal(data.State)
+	if err != nil {
+		return nil, fmt.Errorf("store: encode state of session %q: %w", sessionID, err)
+	}
+	last, err := encodeSnapshot(data.LastSnapshot)
+	if err != nil {
+		return nil, err
+	}
+	return &model.Data[json.RawMessage]{ID: data.ID, State: state, LastSnapshot: last, TurnIndex: data.TurnIndex}, nil
 }
 
 func decodeSnapshot[S any](raw *model.Snapshot[json.RawMessage]) (*model.Snapshot[S], error) {

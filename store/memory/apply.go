@@ -258,13 +258,13 @@ func (s *Store) restore(plan model.Plan) *entry {
 	e.At = now
 	e.reason = &model.Reason{Kind: model.ReasonRestore, At: now, TargetID: plan.TargetID, TargetIndex: plan.TargetIndex}
 	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
-	ss.restore(e)
+	s.move(ss, e)
 	e.after = ss.stand
 	return e
 }
 
-// restore moves the session to an entry's target.
-func (ss *session) restore(e *entry) {
+// move puts the session back to an entry's target.
+func (s *Store) move(ss *session, e *entry) {
 	target := ss.visits.At(e.target.Visit)
 	orphans, reactivates := ss.visits.Restore(target)
 	ss.orphan(orphans, e.reason)
@@ -274,16 +274,18 @@ func (ss *session) restore(e *entry) {
 		e.reactivated[h.Visit] = h.Reason
 		h.Orphaned, h.Reason = false, nil
 	}
-	ss.settle(target, e)
+	s.settle(ss, target, e)
 }
 
 // settle makes the visit at a position the head and its state the session's.
-func (ss *session) settle(head int, e *entry) {
+func (s *Store) settle(ss *session, head int, e *entry) {
 	h := &ss.visits.Headers[head]
 	ss.visits.Head = head
 	ss.record = &record{state: ss.states[h.ID], turn: h.TurnIndex}
 	ss.updated = e.At
 	ss.revision++
+	s.wrote(ss)
+	s.rewrote(ss)
 }
 
 func (s *Store) fork(target model.Ref, as string) *entry {
@@ -307,8 +309,7 @@ func (s *Store) copyPath(source, ss *session, e *entry) {
 		h.ParentVisit = ss.visits.Next() - 1
 		s.add(ss, h, source.states[h.ID])
 	}
-	ss.settle(len(path)-1, e)
-	s.sessions[ss.visits.Session] = ss
+	s.settle(ss, len(path)-1, e)
 }
 
 // enter adds an entry to the journal, as things stand before it.
@@ -328,6 +329,7 @@ func (s *Store) undo(e *entry) {
 	e.Undone = true
 	if e.Op == model.OpFork {
 		delete(s.sessions, e.Session)
+		s.bell.Ring()
 		return
 	}
 	ss := s.sessions[e.Session]
@@ -340,6 +342,8 @@ func (s *Store) undo(e *entry) {
 		h.Orphaned, h.Reason = true, reason
 	}
 	ss.visits.Head, ss.stand = ss.visits.At(e.head), e.before
+	s.wrote(ss)
+	s.rewrote(ss)
 }
 
 func (s *Store) redo(e *entry) {
@@ -348,7 +352,7 @@ func (s *Store) redo(e *entry) {
 		s.copyPath(s.sessions[e.target.Session], newSession(e.Session), e)
 		return
 	}
-	s.sessions[e.Session].restore(e)
+	s.move(s.sessions[e.Session], e)
 }
 
 // receipt says what was done, by the store's own head.

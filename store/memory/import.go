@@ -117,21 +117,18 @@ func (p *importing) check(in *incoming, row *store.Row) error {
 func (p *importing) commit() int {
 	n := 0
 	for id, in := range p.sessions {
-		ss := p.store.sessions[id]
-		fresh := ss == nil
-		if fresh {
-			ss = newSession(id)
-			p.store.sessions[id] = ss
-		}
+		ss := p.store.at(id)
+		fresh := p.store.sessions[id] == nil
 		n += len(in.rows)
 		moved := in.into(p.store, ss)
 		if fresh && !moved {
 			ss.visits.Head = ss.visits.LastActive()
 		}
-		if in.record != nil && (ss.record == nil || moved) {
+		takesRecord := in.record != nil && (ss.record == nil || moved)
+		if takesRecord {
 			ss.record = &record{state: bytes.Clone(in.record.State), turn: in.record.TurnIndex}
 		}
-		if fresh || len(in.rows) > 0 {
+		if fresh || takesRecord || len(in.rows) > 0 {
 			p.settle(ss, in.rows)
 		}
 	}
@@ -176,4 +173,5 @@ func (p *importing) settle(ss *session, rows []store.Row) {
 		ss.updated = newest
 	}
 	ss.revision++
+	p.store.wrote(ss)
 }

@@ -41,6 +41,11 @@ type Store struct {
 	// states holds the state of each snapshot once, by its hash.
 	states  map[[sha256.Size]byte][]byte
 	journal []*entry
+	// writes counts the changes of all sessions, so that none of them ever has
+	// the revision of another time, even if it went and came back.
+	writes int64
+
+	bell store.Bell
 }
 
 var (
@@ -51,7 +56,11 @@ var (
 	_ store.Importer                = (*Store)(nil)
 	_ store.Recorder                = (*Store)(nil)
 	_ store.Doctor                  = (*Store)(nil)
+	_ store.Watcher                 = (*Store)(nil)
+	_ store.Grower                  = (*Store)(nil)
 	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+
+	_ store.Committer[json.RawMessage] = (*Store)(nil)
 )
 
 // An Option changes how New makes a store.
@@ -77,6 +86,9 @@ type session struct {
 	rows map[string][]int
 	// states holds the state of each id.
 	states map[string][]byte
+	// writes is the number of the last change, a store.Revision; rewrites that
+	// of the last which was more than growth. An undo is a change like others.
+	writes, rewrites int64
 	stand
 }
 
@@ -85,8 +97,8 @@ type session struct {
 type stand struct {
 	record  *record
 	updated time.Time
-	// revision counts the changes of the session. An undo puts it back, so
-	// that equal revisions stand for equal content.
+	// revision counts the changes of the session for the journal. An undo puts
+	// it back, so that equal revisions stand for equal content.
 	revision int64
 }
 
@@ -182,11 +194,16 @@ func (s *Store) tail(sessionID string, n int) ([]model.Header, bool, error) {
 	if n >= 0 && n < len(all) {
 		first = len(all) - n
 	}
-	headers := slices.Clone(all[first:])
+	return ss.from(first), first > 0, nil
+}
+
+// from gives the headers from a position on.
+func (ss *session) from(first int) []model.Header {
+	headers := slices.Clone(ss.visits.Headers[first:])
 	if head := ss.visits.Head; head >= first {
 		headers[head-first].Head = true
 	}
-	return headers, first > 0, nil
+	return headers
 }
 
 // State implements store.Store.
@@ -214,21 +231,33 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 
 // Get implements model.Store.
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	if err := ctx.Err(); err != nil {
+	data, _, err := s.load(ctx, sessionID)
+	if err != nil {
 		return nil, fmt.Errorf("memory: get session %q: %w", sessionID, err)
+	}
+	return data, nil
+}
+
+func (s *Store) load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], store.Revision, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ss := s.sessions[sessionID]
-	if ss == nil || ss.record == nil {
-		return nil, nil
+	if ss == nil {
+		return nil, 0, nil
+	}
+	at := store.Revision(ss.writes)
+	if ss.record == nil {
+		return nil, at, nil
 	}
 	data := &model.Data[json.RawMessage]{ID: sessionID, State: bytes.Clone(ss.record.state), TurnIndex: ss.record.turn}
 	if i := ss.visits.Head; i >= 0 {
 		h := ss.visits.Headers[i]
 		data.LastSnapshot = store.Snapshot(h, bytes.Clone(ss.states[h.ID]))
 	}
-	return data, nil
+	return data, at, nil
 }
 
 // Save implements model.Store. The last snapshot becomes the session's head;
@@ -249,10 +278,14 @@ func (s *Store) save(ctx context.Context, sessionID string, data *model.Data[jso
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss, err := s.prepare(sessionID, data.LastSnapshot)
-	if err != nil {
-		return err
-	}
+	return s.put(s.at(sessionID), data)
+}
+
+// put writes a checked record into a session, which enters the store with it.
+// Nothing is changed where that fails.
+func (s *Store) put(ss *session, data *model.Data[json.RawMessage]) error {
+	head, before := ss.visits.Head, len(ss.visits.Headers)
+	var state []byte
 	if data.LastSnapshot != nil {
 		last := *data.LastSnapshot
 		last.Orphaned = false // it is where the session stands
@@ -260,10 +293,21 @@ func (s *Store) save(ctx context.Context, sessionID string, data *model.Data[jso
 		if err != nil {
 			return err
 		}
-		ss.visits.Head = i
+		head, state = i, ss.states[last.ID]
 	}
-	ss.record = &record{state: bytes.Clone(data.State), turn: data.TurnIndex}
+	if state == nil || !bytes.Equal(data.State, state) {
+		// A visit that was there already says nothing of the snapshot's bytes.
+		if err := store.CheckState(data.State); err != nil {
+			return err
+		}
+		state = bytes.Clone(data.State)
+	}
+	ss.record = &record{state: state, turn: data.TurnIndex}
 	s.touch(ss)
+	if head != ss.visits.Head && head < before {
+		s.rewrote(ss)
+	}
+	ss.visits.Head = head
 	return nil
 }
 
@@ -329,10 +373,7 @@ func (s *Store) saveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ss, err := s.prepare(snapshot.SessionID, snapshot)
-	if err != nil {
-		return err
-	}
+	ss := s.at(snapshot.SessionID)
 	before := len(ss.visits.Headers)
 	i, err := s.visit(ss, snapshot)
 	if err != nil || i < before {
@@ -386,32 +427,41 @@ func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, 
 		ss.visits.Head = ss.visits.LastActive()
 	}
 	s.touch(ss)
+	s.rewrote(ss)
 	return nil
 }
 
 // clock gives the time as it is kept.
 func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
 
-// touch notes a change of the session.
+// touch notes a change of a session of the present moment.
 func (s *Store) touch(ss *session) {
 	ss.updated = s.clock()
 	ss.revision++
+	s.wrote(ss)
 }
 
-// prepare gives the session to save into; a new one enters the store when the
-// snapshot, if any, is fit to be kept.
-func (s *Store) prepare(sessionID string, snapshot *model.Snapshot[json.RawMessage]) (*session, error) {
+// wrote gives a session that was changed its next revision. A session that is
+// new is in the store from then on.
+func (s *Store) wrote(ss *session) {
+	s.writes++
+	ss.writes = s.writes
+	if s.sessions[ss.visits.Session] != ss {
+		s.sessions[ss.visits.Session] = ss
+		s.rewrote(ss) // there may have been another of this name
+	}
+	s.bell.Ring()
+}
+
+// rewrote notes that the last change of a session was more than growth.
+func (s *Store) rewrote(ss *session) { ss.rewrites = ss.writes }
+
+// at gives a session, or a new one, which is not in the store yet.
+func (s *Store) at(sessionID string) *session {
 	if ss := s.sessions[sessionID]; ss != nil {
-		return ss, nil
+		return ss
 	}
-	if snapshot != nil {
-		if err := store.CheckSnapshot(snapshot, nil); err != nil {
-			return nil, err
-		}
-	}
-	ss := newSession(sessionID)
-	s.sessions[sessionID] = ss
-	return ss, nil
+	return newSession(sessionID)
 }
 
 func newSession(id string) *session {
