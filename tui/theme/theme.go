@@ -1,6 +1,5 @@
-// Package theme holds every colour and every drawn shape of the screen: four
-// palettes, two sets of glyphs, and [Styles], the semantic tokens that panes
-// draw with.
+// Package theme holds every colour of the screen: four palettes, and [Styles],
+// the semantic tokens and the shapes that panes draw with.
 //
 // A token is rendered once into the bytes that switch it on and off, so that
 // drawing a frame is appending bytes. The package may not know what is drawn
@@ -9,17 +8,25 @@
 package theme
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+
+	"hindcast/look"
 )
 
-// Variable is the environment variable that chooses the theme; see [Choose].
-const Variable = "HINDCAST_THEME"
+// Glyphs are the shapes of the screen, which the command line draws with too.
+type Glyphs = look.Glyphs
+
+// Unicode are the shapes for terminals that take UTF-8, ASCII those for all
+// others.
+var (
+	Unicode = look.Unicode
+	ASCII   = look.ASCII
+)
 
 // Palette is a set of colours.
 type Palette uint8
@@ -43,14 +50,14 @@ type Choice struct {
 }
 
 // Choose works out the theme from the environment. names is what the user
-// asked for on the command line, "" to look at HINDCAST_THEME: a comma-separated
-// list of dark, light, 16, none, unicode and ascii; an unknown word is an error.
-// What is not asked for follows from NO_COLOR, TERM, COLORTERM, COLORFGBG and
-// the locale.
+// asked for on the command line, "" to look at HINDCAST_THEME; the words and
+// the error are those of [look.Read]. Colours that are not asked for follow
+// from NO_COLOR, TERM, COLORTERM and COLORFGBG.
 func Choose(names string, getenv func(string) string) (Choice, error) {
-	c := Choice{Profile: profile(getenv), Glyphs: Unicode}
+	asked, err := look.Read(names, getenv)
+	c := Choice{Profile: profile(getenv), Glyphs: asked.Glyphs}
 	switch {
-	case c.Profile == termenv.Ascii && getenv("NO_COLOR") != "" && !dumb(getenv):
+	case c.Profile == termenv.Ascii && getenv("NO_COLOR") != "" && !look.Dumb(getenv):
 		c.Palette, c.Profile = None, termenv.ANSI
 	case c.Profile == termenv.Ascii:
 		c.Palette = None
@@ -59,39 +66,21 @@ func Choose(names string, getenv func(string) string) (Choice, error) {
 	case lightBackground(getenv("COLORFGBG")):
 		c.Palette = Light
 	}
-	if dumb(getenv) || !utf8Locale(getenv) {
-		c.Glyphs = ASCII
+	switch asked.Palette {
+	case "dark":
+		c.Palette, c.Profile = Dark, atLeast(c.Profile, termenv.ANSI256)
+	case "light":
+		c.Palette, c.Profile = Light, atLeast(c.Profile, termenv.ANSI256)
+	case "16":
+		c.Palette, c.Profile = Sixteen, termenv.ANSI
+	case "none":
+		c.Palette, c.Profile = None, termenv.ANSI
 	}
-	from := "--theme"
-	if names == "" {
-		names, from = getenv(Variable), Variable
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		switch strings.TrimSpace(name) {
-		case "", "auto":
-		case "dark":
-			c.Palette, c.Profile = Dark, atLeast(c.Profile, termenv.ANSI256)
-		case "light":
-			c.Palette, c.Profile = Light, atLeast(c.Profile, termenv.ANSI256)
-		case "16":
-			c.Palette, c.Profile = Sixteen, termenv.ANSI
-		case "none":
-			c.Palette, c.Profile = None, termenv.ANSI
-		case "unicode":
-			c.Glyphs = Unicode
-		case "ascii":
-			c.Glyphs = ASCII
-		default:
-			return c, fmt.Errorf("theme: read %s: %q is none of auto, dark, light, 16, none, unicode, ascii", from, name)
-		}
-	}
-	return c, nil
+	return c, err
 }
 
 // atLeast gives the richer of two profiles; termenv counts downwards.
 func atLeast(a, b termenv.Profile) termenv.Profile { return min(a, b) }
-
-func dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
 // environment shows a getenv function to termenv.
 type environment func(string) string
@@ -111,17 +100,6 @@ func profile(getenv func(string) string) termenv.Profile {
 func lightBackground(fgbg string) bool {
 	n, err := strconv.Atoi(fgbg[strings.LastIndexByte(fgbg, ';')+1:])
 	return err == nil && (n == 7 || n > 8)
-}
-
-// utf8Locale reports whether the locale lets us draw beyond ASCII. A locale
-// that nobody set says nothing, and terminals of today take UTF-8.
-func utf8Locale(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := strings.ToLower(getenv(name)); v != "" {
-			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
-		}
-	}
-	return true
 }
 
 // Style is one token, rendered: the bytes that switch it on, and the bytes that

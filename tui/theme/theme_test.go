@@ -5,8 +5,9 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+
+	"hindcast/look"
 )
 
 // env makes a getenv function of pairs.
@@ -38,8 +39,8 @@ func TestChoose_followsTheEnvironment(t *testing.T) {
 		{"NO_COLOR", env("TERM", "xterm-256color", "NO_COLOR", "1"), "", None, termenv.ANSI, false},
 		{"dumb", env("TERM", "dumb"), "", None, termenv.Ascii, true},
 		{"dumb and NO_COLOR", env("TERM", "dumb", "NO_COLOR", "1"), "", None, termenv.Ascii, true},
-		{"variable", env("TERM", "xterm-256color", Variable, "light"), "", Light, termenv.ANSI256, false},
-		{"asked over variable", env("TERM", "xterm-256color", Variable, "light"), "dark, ascii", Dark, termenv.ANSI256, true},
+		{"variable", env("TERM", "xterm-256color", look.Variable, "light"), "", Light, termenv.ANSI256, false},
+		{"asked over variable", env("TERM", "xterm-256color", look.Variable, "light"), "dark, ascii", Dark, termenv.ANSI256, true},
 		{"asked over NO_COLOR", env("TERM", "xterm-256color", "NO_COLOR", "1"), "16", Sixteen, termenv.ANSI, false},
 		{"C locale", env("TERM", "xterm-256color", "LANG", "C"), "", Dark, termenv.ANSI256, true},
 		{"LC_ALL first", env("TERM", "xterm-256color", "LC_ALL", "C", "LANG", "de_DE.UTF-8"), "", Dark, termenv.ANSI256, true},
@@ -54,13 +55,6 @@ func TestChoose_followsTheEnvironment(t *testing.T) {
 				t.Errorf("Choose = palette %d, profile %v, glyph %q", c.Palette, c.Profile, c.Glyphs.Head)
 			}
 		})
-	}
-}
-
-func TestChoose_namesTheUnknownWord(t *testing.T) {
-	_, err := Choose("", env(Variable, "dark,pink"))
-	if want := `theme: read HINDCAST_THEME: "pink" is none of auto, dark, light, 16, none, unicode, ascii`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -111,33 +105,6 @@ func TestNew_cursorRowShowsInEveryPalette(t *testing.T) {
 			if plain[name] == selected[name] || plain[name] == unfocused[name] || selected[name] == unfocused[name] {
 				t.Errorf("palette %d: %s is %q, selected %q, unfocused %q", palette, name, plain[name], selected[name], unfocused[name])
 			}
-		}
-	}
-}
-
-func TestGlyphs_areOneCellWide(t *testing.T) {
-	for _, g := range []Glyphs{Unicode, ASCII} {
-		v := reflect.ValueOf(g)
-		for i := range v.NumField() {
-			name := v.Type().Field(i).Name
-			var shapes []string
-			switch field := v.Field(i).Interface().(type) {
-			case string:
-				shapes = []string{field}
-			case []string:
-				shapes = field
-			}
-			for _, shape := range shapes {
-				if ansi.StringWidth(shape) != 1 {
-					t.Errorf("%s %q is %d cells wide", name, shape, ansi.StringWidth(shape))
-				}
-			}
-		}
-	}
-	v := reflect.ValueOf(ASCII)
-	for i := range v.NumField() {
-		if s := v.Field(i); s.Kind() == reflect.String && s.String()[0] >= 0x80 {
-			t.Errorf("%s is not ASCII: %q", v.Type().Field(i).Name, s)
 		}
 	}
 }

@@ -1,13 +1,13 @@
-package theme
+package look
 
 import "hindcast/model"
 
-// Glyphs are the shapes of the screen. Each is one cell wide.
+// Glyphs are the shapes that are drawn. Each is one cell wide.
 type Glyphs struct {
-	// Gutter are the shapes in which the timeline's lanes are drawn; Orphaned and
-	// Head are its snapshots where a text names them.
-	Gutter         model.GlyphSet
-	Orphaned, Head string
+	// Gutter are the shapes in which the timeline's lanes are drawn; Active, Orphaned
+	// and Head are its snapshots where a text names them.
+	Gutter                 model.GlyphSet
+	Active, Orphaned, Head string
 	// Horizontal, Vertical and the corners draw boxes.
 	Horizontal, Vertical                       string
 	TopLeft, TopRight, BottomLeft, BottomRight string
@@ -29,7 +29,7 @@ type Glyphs struct {
 
 // Unicode are the shapes for terminals that take UTF-8.
 var Unicode = Glyphs{
-	Gutter: model.GlyphsUnicode, Orphaned: "◌", Head: "◉",
+	Gutter: model.GlyphsUnicode, Active: "○", Orphaned: "◌", Head: "◉",
 	Horizontal: "─", Vertical: "│",
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▌", Mark: "=",
@@ -43,7 +43,7 @@ var Unicode = Glyphs{
 
 // ASCII are the shapes for all others.
 var ASCII = Glyphs{
-	Gutter: model.GlyphsASCII, Orphaned: ".", Head: "@",
+	Gutter: model.GlyphsASCII, Active: "o", Orphaned: ".", Head: "@",
 	Horizontal: "-", Vertical: "|",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: ">", Mark: "=",

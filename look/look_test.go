@@ -1,0 +1,83 @@
+package look
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// env makes a getenv function.
+func env(vars map[string]string) func(string) string {
+	return func(key string) string { return vars[key] }
+}
+
+func TestRead_asksTheEnvironment(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		env     func(string) string
+		names   string
+		palette string
+		ascii   bool
+	}{
+		{"nothing", env(nil), "", "", false},
+		{"dumb", env(map[string]string{"TERM": "dumb"}), "", "", true},
+		{"C locale", env(map[string]string{"LANG": "C"}), "", "", true},
+		{"LC_ALL first", env(map[string]string{"LC_ALL": "C", "LANG": "de_DE.UTF-8"}), "", "", true},
+		{"LC_CTYPE before LANG", env(map[string]string{"LC_CTYPE": "C.UTF-8", "LANG": "C"}), "", "", false},
+		{"UTF-8 locale", env(map[string]string{"LANG": "de_DE.utf8"}), "", "", false},
+		{"variable", env(map[string]string{Variable: "ascii"}), "", "", true},
+		{"variable over the locale", env(map[string]string{"LANG": "C", Variable: "unicode"}), "", "", false},
+		{"names over the variable", env(map[string]string{Variable: "light,ascii"}), "dark", "dark", false},
+		{"a list", env(map[string]string{Variable: " 16 , ascii,auto"}), "", "16", true},
+		{"the last one counts", env(map[string]string{Variable: "dark,none,ascii,unicode"}), "", "none", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked, err := Read(tc.names, tc.env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Asked{tc.palette, Unicode}
+			if tc.ascii {
+				want.Glyphs = ASCII
+			}
+			if !reflect.DeepEqual(asked, want) {
+				t.Errorf("Read = %+v, want %+v", asked, want)
+			}
+		})
+	}
+}
+
+func TestRead_namesTheUnknownWord(t *testing.T) {
+	_, err := Read("", env(map[string]string{Variable: "dark,pink"}))
+	if want := `theme: read HINDCAST_THEME: "pink" is none of auto, dark, light, 16, none, unicode, ascii`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestGlyphs_areOneCellWide(t *testing.T) {
+	for _, g := range []Glyphs{Unicode, ASCII} {
+		v := reflect.ValueOf(g)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			var shapes []string
+			switch field := v.Field(i).Interface().(type) {
+			case string:
+				shapes = []string{field}
+			case []string:
+				shapes = field
+			}
+			for _, shape := range shapes {
+				if ansi.StringWidth(shape) != 1 {
+					t.Errorf("%s %q is %d cells wide", name, shape, ansi.StringWidth(shape))
+				}
+			}
+		}
+	}
+	v := reflect.ValueOf(ASCII)
+	for i := range v.NumField() {
+		if s := v.Field(i); s.Kind() == reflect.String && s.String()[0] >= 0x80 {
+			t.Errorf("%s is not ASCII: %q", v.Type().Field(i).Name, s)
+		}
+	}
+}
