@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindcast/look"
 	"hindcast/store"
 )
 
@@ -140,15 +141,23 @@ func asJSON(cmd *cobra.Command) bool {
 // printer is where a command writes its answer.
 type printer struct {
 	*bufio.Writer
-	json  bool
-	paint paint
+	json   bool
+	paint  paint
+	glyphs look.Glyphs
 }
 
 // answer makes the RunE of a command that writes an answer: run gets a
 // printer, which is flushed behind it.
 func (a *App) answer(run func(ctx context.Context, p *printer, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		p := &printer{bufio.NewWriterSize(a.Out, 64<<10), asJSON(cmd), a.paint()}
+		p := &printer{bufio.NewWriterSize(a.Out, 64<<10), asJSON(cmd), a.paint(), look.Unicode}
+		if !p.json { // a document has no shapes, so it looks at no theme
+			asked, err := look.Read("", a.Getenv)
+			if err != nil {
+				return err
+			}
+			p.glyphs = asked.Glyphs
+		}
 		err := run(cmd.Context(), p, args)
 		return errors.Join(err, p.Flush())
 	}

@@ -276,9 +276,9 @@ func TestRun_coloursOnlyHelp(t *testing.T) {
 		{"dumb", true, map[string]string{"TERM": "dumb"}, false},
 	} {
 		c := start(t, demo.Rows())
+		c.Getenv = func(name string) string { return world.env[name] }
 		_, plain, _ := c.run(t, "log", "mem:")
 		c.OutTerminal = world.terminal
-		c.Getenv = func(name string) string { return world.env[name] }
 		_, out, _ := c.run(t, "log", "mem:")
 		if got := strings.Contains(out, "\x1b"); got != world.colour {
 			t.Errorf("%s: colour %v, want %v", world.name, got, world.colour)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
 )
@@ -86,6 +87,10 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 	if err != nil {
 		return nil
 	}
+	asked, err := look.Read("", a.Getenv)
+	if err != nil {
+		return nil
+	}
 	var words []string
 	if strings.HasPrefix("head", word) {
 		words = append(words, "head\tfrom where the framework resumes")
@@ -101,7 +106,7 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 			continue
 		}
 		seen[name] = true
-		words = append(words, fmt.Sprintf("%s\t#%d turn %d, %s %s", name, h.Index, h.TurnIndex, clip(h.EventText(), maxEvent), clip(h.Title, maxTitle)))
+		words = append(words, fmt.Sprintf("%s\t#%d turn %d, %s %s", name, h.Index, h.TurnIndex, clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis), clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
 	}
 	return words
 }

@@ -54,7 +54,7 @@ Each line names the place by its JSON Pointer. Inside a text that changed,
 			case p.json:
 				return array(p, changes(result))
 			}
-			p.changes(sides.title(), result)
+			p.changes(sides.title(p.glyphs.Arrow), result)
 			return nil
 		}),
 	}
@@ -101,17 +101,18 @@ func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, err
 	}
 	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
 	if err != nil {
-		return nil, fmt.Errorf("diff: compare the states of %s: %w", s.title(), err)
+		return nil, fmt.Errorf("diff: compare the states of %s: %w", s.title("and"), err)
 	}
 	return result, nil
 }
 
-func (s sides) title() string {
+// title names the sides, with a word or a shape between them.
+func (s sides) title(between string) string {
 	old := "nothing"
 	if s.old != nil {
 		old = fmt.Sprintf("#%d %s", s.old.Index, printable.String(s.old.EventText()))
 	}
-	return fmt.Sprintf("%s → #%d %s", old, s.new.Index, printable.String(s.new.EventText()))
+	return fmt.Sprintf("%s %s #%d %s", old, between, s.new.Index, printable.String(s.new.EventText()))
 }
 
 // summary counts the changes.
@@ -172,15 +173,15 @@ func (p *printer) changes(title string, r *diff.Result) {
 		}
 		switch e.Op {
 		case diff.Added:
-			fmt.Fprintln(p, p.paint.in(green, "+ "+path+"  "+brief(r.New(e))))
+			fmt.Fprintln(p, p.paint.in(green, "+ "+path+"  "+p.brief(r.New(e))))
 		case diff.Removed:
-			fmt.Fprintln(p, p.paint.in(red, "- "+path+"  "+brief(r.Old(e))))
+			fmt.Fprintln(p, p.paint.in(red, "- "+path+"  "+p.brief(r.Old(e))))
 		case diff.Moved:
-			fmt.Fprintf(p, "> %s  from %s  %s\n", path, printable.String(r.OldPath(e)), brief(r.New(e)))
+			fmt.Fprintf(p, "> %s  from %s  %s\n", path, printable.String(r.OldPath(e)), p.brief(r.New(e)))
 		case diff.Respelled:
-			fmt.Fprintf(p, "  %s  %s, spelled %s\n", path, brief(r.Old(e)), brief(r.New(e)))
+			fmt.Fprintf(p, "  %s  %s, spelled %s\n", path, p.brief(r.Old(e)), p.brief(r.New(e)))
 		default:
-			fmt.Fprintln(p, p.paint.in(yellow, "~ "+path+"  "+replaced(r.Old(e), r.New(e))))
+			fmt.Fprintln(p, p.paint.in(yellow, "~ "+path+"  "+p.replaced(r.Old(e), r.New(e))))
 		}
 	}
 	if r.Duplicates {
@@ -198,43 +199,43 @@ const (
 )
 
 // brief gives a JSON value on one line, cut where it is long.
-func brief(value []byte) string {
+func (p *printer) brief(value []byte) string {
 	var compact bytes.Buffer
 	if len(value) <= compactBytes && json.Compact(&compact, value) == nil {
 		value = compact.Bytes()
 	}
-	return cut(value)
+	return cut(value, p.glyphs.Ellipsis)
 }
 
-// cut gives a text on one line, with its size where it is cut.
-func cut[T ~string | ~[]byte](text T) string {
-	line := clip(text, briefRunes)
-	if strings.HasSuffix(line, "…") {
-		line += " " + string(conversation.AppendSize(nil, int64(len(text))))
+// cut gives a text on one line, with an ellipsis and its size where it is cut.
+func cut[T ~string | ~[]byte](text T, ellipsis string) string {
+	line, whole := beginning(text, briefRunes)
+	if !whole {
+		line += ellipsis + " " + string(conversation.AppendSize(nil, int64(len(text))))
 	}
 	return line
 }
 
 // replaced shows how one value became another: in long texts, the words that
 // changed and a little around them.
-func replaced(old, new []byte) string {
+func (p *printer) replaced(old, new []byte) string {
 	var before, after string
 	if len(old)+len(new) < briefRunes || json.Unmarshal(old, &before) != nil || json.Unmarshal(new, &after) != nil {
-		return brief(old) + " → " + brief(new)
+		return p.brief(old) + " " + p.glyphs.Arrow + " " + p.brief(new)
 	}
 	d := diff.Text(before, after, 0)
 	if d.Bytes {
-		return brief(old) + " → " + brief(new)
+		return p.brief(old) + " " + p.glyphs.Arrow + " " + p.brief(new)
 	}
 	var line strings.Builder
 	for i, span := range d.Spans {
 		switch span.Op {
 		case diff.Deleted:
-			line.WriteString("[-" + cut(span.Text) + "-]")
+			line.WriteString("[-" + cut(span.Text, p.glyphs.Ellipsis) + "-]")
 		case diff.Inserted:
-			line.WriteString("{+" + cut(span.Text) + "+}")
+			line.WriteString("{+" + cut(span.Text, p.glyphs.Ellipsis) + "+}")
 		default:
-			line.WriteString(around(span.Text, i, len(d.Spans)))
+			line.WriteString(p.around(span.Text, i, len(d.Spans)))
 		}
 	}
 	return line.String()
@@ -242,7 +243,7 @@ func replaced(old, new []byte) string {
 
 // around gives of a text that stayed, the i-th of n spans, what stands beside
 // the spans before and after it.
-func around(text string, i, n int) string {
+func (p *printer) around(text string, i, n int) string {
 	runes := []rune(printable.String(text))
 	if len(runes) <= 2*aroundRunes {
 		return string(runes)
@@ -254,5 +255,5 @@ func around(text string, i, n int) string {
 	if i < n-1 {
 		after = string(runes[len(runes)-aroundRunes:])
 	}
-	return before + "…" + after
+	return before + p.glyphs.Ellipsis + after
 }

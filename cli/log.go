@@ -6,10 +6,11 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
+	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
@@ -61,6 +62,8 @@ func latestSession(ctx context.Context, s store.Store) (string, error) {
 // log is `hindcast log`.
 func (a *App) log() *cobra.Command {
 	var last int
+	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
+	g := &asked.Glyphs
 	cmd := &cobra.Command{
 		Use:   "log STORE [SESSION]",
 		Short: "draw the timeline of a session as a tree",
@@ -68,8 +71,8 @@ func (a *App) log() *cobra.Command {
 below the snapshot where it left. Without SESSION it is the one that changed
 last.
 
-  ○  on the active path    ◉  the head, from which the framework resumes
-  ◌  off the active path; below the tree stands why
+  ` + g.Active + `  on the active path    ` + g.Head + `  the head, from which the framework resumes
+  ` + g.Orphaned + `  off the active path; below the tree stands why
 
 With --json it is one array of headers in the same order.`,
 		Args:              argsBetween(1, 2),
@@ -147,17 +150,17 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 	if from > 0 {
 		fmt.Fprintf(p, "%s above are left out\n", count(nodesBefore(t, from), "snapshot"))
 	}
-	cols := columns(t, from)
+	cols := p.columns(t, from)
 	var gutter []byte
 	lanes := min(t.Lanes(), maxLanes)
 	for row := from; row < t.Rows(); row++ {
-		gutter = t.AppendGutter(gutter[:0], row, lanes, model.GlyphsUnicode)
+		gutter = t.AppendGutter(gutter[:0], row, lanes, p.glyphs.Gutter)
 		r := t.Row(row)
 		if r.Kind != model.RowNode {
 			p.WriteString(strings.TrimRight(string(gutter), " ") + "\n")
 			continue
 		}
-		line := strings.TrimRight(string(gutter)+cols.line(t.Header(r.Node)), " ")
+		line := strings.TrimRight(string(gutter)+p.line(cols, t.Header(r.Node)), " ")
 		switch {
 		case r.Node == t.Head():
 			line = p.paint.in(bold, line)
@@ -180,8 +183,8 @@ func nodesBefore(t *model.Timeline, row int) int {
 	return n
 }
 
-// logColumns are the widths of the columns behind the drawing.
-type logColumns struct{ index, turn, event int }
+// logColumns are the widths of the columns behind the drawing, in cells.
+type logColumns struct{ index, turn, event, id int }
 
 // An event may have any name, and a title any length.
 const (
@@ -189,8 +192,8 @@ const (
 	maxTitle = 200
 )
 
-func columns(t *model.Timeline, from int) logColumns {
-	var c logColumns
+func (p *printer) columns(t *model.Timeline, from int) logColumns {
+	c := logColumns{id: idDigits}
 	for row := from; row < t.Rows(); row++ {
 		r := t.Row(row)
 		if r.Kind != model.RowNode {
@@ -199,26 +202,31 @@ func columns(t *model.Timeline, from int) logColumns {
 		h := t.Header(r.Node)
 		c.index = max(c.index, len(strconv.Itoa(h.Index)))
 		c.turn = max(c.turn, len(strconv.Itoa(h.TurnIndex)))
-		c.event = max(c.event, utf8.RuneCountInString(clip(h.EventText(), maxEvent)))
+		c.event = max(c.event, displaywidth.String(p.event(h)))
+		c.id = max(c.id, displaywidth.String(shortID(h.ID)))
 	}
 	return c
 }
 
-func (c logColumns) line(h *model.Header) string {
-	return fmt.Sprintf(" %*s  turn %-*d  %-*s  %-*s  %s  %s", c.index+1, "#"+strconv.Itoa(h.Index), c.turn, h.TurnIndex,
-		c.event, clip(h.EventText(), maxEvent), idDigits, shortID(h.ID), moment(h.CreatedAt), title(h))
+func (p *printer) line(c logColumns, h *model.Header) string {
+	return fmt.Sprintf(" %*s  turn %-*d  %s  %s  %s  %s", c.index+1, "#"+strconv.Itoa(h.Index), c.turn, h.TurnIndex,
+		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt), p.title(h))
+}
+
+func (p *printer) event(h *model.Header) string {
+	return clip(h.EventText(), maxEvent, p.glyphs.Ellipsis)
 }
 
 // title gives the header's title, with what is wrong or special about the
 // snapshot in front.
-func title(h *model.Header) string {
+func (p *printer) title(h *model.Header) string {
 	var words []string
 	for _, m := range marks {
 		if h.Marks.Has(m.mark) {
 			words = append(words, "["+m.word+"]")
 		}
 	}
-	return strings.Join(append(words, clip(h.Title, maxTitle)), " ")
+	return strings.Join(append(words, clip(h.Title, maxTitle, p.glyphs.Ellipsis)), " ")
 }
 
 var marks = []struct {
@@ -255,6 +263,6 @@ func (p *printer) reasons(t *model.Timeline, from int) {
 		if len(list) > 1 {
 			names += fmt.Sprintf(" to #%d, %d snapshots", list[len(list)-1], len(list))
 		}
-		fmt.Fprintf(p, "◌ %s: %s\n", names, reason.Text(moment))
+		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, names, reason.Text(moment))
 	}
 }

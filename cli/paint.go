@@ -1,5 +1,7 @@
 package cli
 
+import "hindcast/look"
+
 // paint puts colour around a text that is safe to print. Colour only helps:
 // every line says the same without it.
 type paint bool
@@ -22,5 +24,5 @@ func (p paint) in(sgr, s string) string {
 // paint gives colour on a terminal only, and nowhere when NO_COLOR is set
 // (no-color.org: to anything but the empty text) or the terminal is a dumb one.
 func (a *App) paint() paint {
-	return paint(a.OutTerminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb")
+	return paint(a.OutTerminal && a.Getenv("NO_COLOR") == "" && !look.Dumb(a.Getenv))
 }

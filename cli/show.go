@@ -85,7 +85,7 @@ func (p *printer) show(h *model.Header, onPath bool, state []byte) {
 	default:
 		field("path", "orphaned: "+h.Reason.Text(moment))
 	}
-	if what := title(h); what != "" {
+	if what := p.title(h); what != "" {
 		field("title", what)
 	}
 	field("size", string(conversation.AppendSize(nil, int64(len(state)))))

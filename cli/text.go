@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"hindcast/model/printable"
 )
 
@@ -22,17 +24,35 @@ func moment(t time.Time) string {
 const idDigits = 8
 
 // shortID gives the beginning of an id, safe to print.
-func shortID(id string) string { return strings.TrimSuffix(clip(id, idDigits), "…") }
+func shortID(id string) string {
+	head, _ := beginning(id, idDigits)
+	return head
+}
 
-// clip gives the first runes of a text on one line, safe to print, with … where
-// it is cut. It looks at no more of the text than it gives.
-func clip[T ~string | ~[]byte](text T, most int) string {
-	head := text[:min(len(text), utf8.UTFMax*most)]
-	line := []rune(string(printable.Append(nil, head)))
-	if len(line) <= most && len(head) == len(text) {
-		return string(line)
+// beginning gives the first runes of a text on one line, safe to print, and
+// whether that is all of it. It looks at no more of the text than it gives.
+func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
+	seen := text[:min(len(text), utf8.UTFMax*most)]
+	line := []rune(string(printable.Append(nil, seen)))
+	if len(line) <= most {
+		return string(line), len(seen) == len(text)
 	}
-	return string(line[:min(len(line), most)]) + "…"
+	return string(line[:most]), false
+}
+
+// clip gives the first runes of a text on one line, safe to print, with an
+// ellipsis where it is cut.
+func clip(text string, most int, ellipsis string) string {
+	head, whole := beginning(text, most)
+	if !whole {
+		head += ellipsis
+	}
+	return head
+}
+
+// padded fills a text that is safe to print up to a number of cells.
+func padded(text string, cells int) string {
+	return text + strings.Repeat(" ", max(cells-displaywidth.String(text), 0))
 }
 
 // count gives a number of things in words: "1 fault", "2 faults".
@@ -58,13 +78,13 @@ func (t *table) write(p *printer) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], displaywidth.String(cell))
 		}
 	}
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, cell := range row {
-			fmt.Fprintf(&line, "%-*s  ", widths[i], cell)
+			line.WriteString(padded(cell, widths[i]) + "  ")
 		}
 		p.WriteString(strings.TrimRight(line.String(), " "))
 		p.WriteByte('\n')
