@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.Ra
 // Commit implements store.Committer.
 func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
 	if data == nil {
-		return 0, store.ErrNoRecord
+		return 0, fmt.Errorf("memory: commit: %w", store.ErrNoRecord)
 	}
 	now, err := s.commit(ctx, data, at)
 	if err != nil {

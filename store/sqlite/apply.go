@@ -409,7 +409,7 @@ func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "UPDATE sessions SET orphaned = orphaned - ? WHERE session = ?", n, ss.key)
+	_, err = t.exec(ctx, "UPDATE sessions SET orphaned = orphaned - ?, rewrites = rewrites + 1 WHERE session = ?", n, ss.key)
 	return err
 }
 
@@ -419,7 +419,7 @@ func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error 
 	if err := t.row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
 		return err
 	}
-	ss.updated, ss.revision = encodeTime(e.At), e.revision
+	ss.updated, ss.revision, ss.rewrote = encodeTime(e.At), e.revision, true
 	return ss.write(ctx, t)
 }
 
@@ -474,7 +474,7 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 		return err
 	}
 	if e.Op == model.OpFork {
-		err = s.remove(ctx, t, ss)
+		err = s.remove(ctx, t, ss, e)
 	} else {
 		err = s.putBack(ctx, t, ss, e)
 	}
@@ -505,13 +505,16 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 	if _, err := t.exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
-	e.before.key = ss.key
+	e.before.key, e.before.rewrote = ss.key, true
 	return e.before.write(ctx, t)
 }
 
 // remove takes a fork back: its visits and record go, its states stay with the
-// session that it was made from.
-func (s *Store) remove(ctx context.Context, t *tx, ss session) error {
+// session that it was made from, and its counters with the entry.
+func (s *Store) remove(ctx context.Context, t *tx, ss session, e entry) error {
+	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", ss.writes+1, e.ID); err != nil {
+		return err
+	}
 	for _, table := range []string{"visits", "reasons", "sessions"} {
 		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
 			return err

@@ -22,13 +22,19 @@ type session struct {
 	turn     int
 	updated  any
 	revision int64
+	// writes counts the changes, as a store.Revision; rewrites grows with those
+	// that were more than growth. A session that goes by an undo of its fork
+	// leaves their next value behind in the journal, where findOrMake finds it.
+	writes, rewrites int64
+	// rewrote says that the head went to a visit that was there before.
+	rewrote bool
 }
 
 // find gives the row of a session; the error is model.ErrNoSession.
 func find(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
-	err := t.row(ctx, "SELECT session, head, record_state, record_turn, updated, revision FROM sessions WHERE id = ?", id).
-		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision)
+	err := t.row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?", id).
+		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision, &ss.writes, &ss.rewrites)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ss, model.ErrNoSession
 	}
@@ -185,22 +191,29 @@ func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64,
 }
 
 // Get implements model.Store.
-func (s *Store) Get(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], err error) {
+func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
+	data, _, err := s.load(ctx, sessionID)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: get session %q: %w", sessionID, err)
+	}
+	return data, nil
+}
+
+func (s *Store) load(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], at store.Revision, err error) {
 	err = s.read(ctx, func(t *tx) error {
+		data, at = nil, 0
 		ss, err := find(ctx, t, sessionID)
 		if errors.Is(err, model.ErrNoSession) {
 			return nil
 		}
+		at = store.Revision(ss.writes)
 		if err != nil || !ss.record.Valid {
 			return err
 		}
 		data, err = s.data(ctx, t, ss)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: get session %q: %w", sessionID, err)
-	}
-	return data, nil
+	return data, at, err
 }
 
 func (s *Store) data(ctx context.Context, t *tx, ss session) (*model.Data[json.RawMessage], error) {

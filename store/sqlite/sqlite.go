@@ -104,7 +104,8 @@ var (
 	_ store.Importer = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
 
-	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+	_ store.Scoped[json.RawMessage]    = (*Store)(nil)
+	_ store.Committer[json.RawMessage] = (*Store)(nil)
 )
 
 // An Option changes how Open and Create make a Store.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -30,25 +31,41 @@ func (s *Store) save(ctx context.Context, t *tx, sessionID string, data *model.D
 	if err != nil {
 		return err
 	}
+	return s.put(ctx, t, &ss, data)
+}
+
+// put writes a checked record into a session.
+func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[json.RawMessage]) error {
+	var kept sql.Null[int64]
 	if data.LastSnapshot != nil {
 		last := *data.LastSnapshot
 		last.Orphaned = false // it is where the session stands
-		visit, _, err := s.visit(ctx, t, ss, &last)
+		v, err := s.visit(ctx, t, *ss, &last)
 		if err != nil {
 			return err
 		}
-		ss.head = sql.Null[int64]{V: visit, Valid: true}
+		ss.moveTo(v)
+		if store.SharesState(data) {
+			kept = v.state
+		}
 	}
 	before := ss.record
-	state, err := s.states.put(ctx, t, data.State)
-	if err != nil {
-		return err
+	if ss.record = kept; !kept.Valid {
+		// A visit that was there already says nothing of the snapshot's bytes.
+		if err := store.CheckState(data.State); err != nil {
+			return err
+		}
+		state, err := s.states.put(ctx, t, data.State)
+		if err != nil {
+			return err
+		}
+		ss.record = sql.Null[int64]{V: state, Valid: true}
 	}
-	ss.record, ss.turn = sql.Null[int64]{V: state, Valid: true}, data.TurnIndex
+	ss.turn = data.TurnIndex
 	if err := s.touch(ctx, t, ss); err != nil {
 		return err
 	}
-	if before.Valid && before.V != state {
+	if before.Valid && before != ss.record {
 		return s.states.drop(ctx, t, before.V)
 	}
 	return nil
@@ -73,14 +90,14 @@ func (s *Store) saveSnapshot(ctx context.Context, t *tx, snapshot *model.Snapsho
 	if err != nil {
 		return err
 	}
-	visit, isNew, err := s.visit(ctx, t, ss, snapshot)
-	if err != nil || !isNew {
+	v, err := s.visit(ctx, t, ss, snapshot)
+	if err != nil || !v.isNew {
 		return err
 	}
 	if !snapshot.Orphaned {
-		ss.head = sql.Null[int64]{V: visit, Valid: true}
+		ss.moveTo(v)
 	}
-	return s.touch(ctx, t, ss)
+	return s.touch(ctx, t, &ss)
 }
 
 // InvalidateSnapshotsAfter implements model.Store. The visits that it orphans
@@ -123,7 +140,7 @@ func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIn
 	if visits.Head >= 0 && visits.Headers[visits.Head].Orphaned {
 		ss.head = visitAt(visits, visits.LastActive())
 	}
-	return s.touch(ctx, t, ss)
+	return s.touch(ctx, t, &ss)
 }
 
 // visitAt gives the number of the visit at a position, null for -1.
@@ -134,70 +151,102 @@ func visitAt(v *store.Visits, i int) sql.Null[int64] {
 	return sql.Null[int64]{V: v.Headers[i].Visit, Valid: true}
 }
 
+// findOrMake gives the row of a session, which it makes where there is none.
+// The counters of one that was removed are gone on from (see session.writes).
 func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	ss, err := find(ctx, t, id)
 	if !errors.Is(err, model.ErrNoSession) {
 		return ss, err
 	}
-	result, err := t.exec(ctx, "INSERT INTO sessions (id) VALUES (?)", id)
+	_, err = t.exec(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
+		FROM (SELECT ifnull(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op = ?2)`, id, string(model.OpFork))
 	if err != nil {
 		return ss, err
 	}
-	ss.key, err = result.LastInsertId()
-	return ss, err
+	return find(ctx, t, id)
 }
 
 // touch writes a session's head and record and notes the change.
-func (s *Store) touch(ctx context.Context, t *tx, ss session) error {
+func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
 	ss.updated = encodeTime(s.clock())
 	ss.revision++
 	return ss.write(ctx, t)
 }
 
-// write writes the row of a session as it is.
-func (ss session) write(ctx context.Context, t *tx) error {
-	_, err := t.exec(ctx, "UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ? WHERE session = ?",
-		ss.head, ss.record, ss.turn, ss.updated, ss.revision, ss.key)
-	return err
+// write writes the row of a session as it is, and gives it its next revision.
+func (ss *session) write(ctx context.Context, t *tx) error {
+	return t.row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
+		writes = writes + 1, rewrites = rewrites + ? WHERE session = ? RETURNING writes`,
+		ss.head, ss.record, ss.turn, ss.updated, ss.revision, ss.rewrote, ss.key).Scan(&ss.writes)
 }
 
-// visit records a visit of the snapshot and gives its number; a visit that
-// tells of the same event, and stands as the snapshot does, is there already.
-func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Snapshot[json.RawMessage]) (visit int64, isNew bool, err error) {
+// visited is a visit of a snapshot that was saved.
+type visited struct {
+	visit int64
+	isNew bool
+	// state is the key of the bytes that were saved, null where nobody looked
+	// whether the session's are the same.
+	state sql.Null[int64]
+}
+
+// moveTo makes a visit the head.
+func (ss *session) moveTo(v visited) {
+	head := sql.Null[int64]{V: v.visit, Valid: true}
+	if !v.isNew && ss.head != head {
+		ss.rewrote = true
+	}
+	ss.head = head
+}
+
+// visit records a visit of the snapshot; a visit that tells of the same event,
+// and stands as the snapshot does, is there already.
+func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Snapshot[json.RawMessage]) (v visited, err error) {
 	h, err := store.Header(snapshot)
 	if err != nil {
-		return 0, false, err
+		return v, err
 	}
-	l := listing{tx: t, session: ss}
-	same, err := l.gather(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ?", h.ID, ss.key, h.Index)
+	same, err := visitsOf(ctx, t, ss, h.ID, h.Index)
 	if err != nil {
-		return 0, false, err
+		return v, err
 	}
-	for _, row := range same {
-		have, err := l.complete(ctx, row)
-		if err != nil {
-			return 0, false, err
-		}
+	for _, have := range same {
 		if store.SameVisit(&have, &h) && have.Orphaned == h.Orphaned {
-			return have.Visit, false, nil
+			return visited{visit: have.Visit}, nil
 		}
 	}
 	have, err := s.stateOf(ctx, t, ss, model.Ref{ID: h.ID})
 	if err != nil && !errors.Is(err, model.ErrNoSnapshot) {
-		return 0, false, err
+		return v, err
 	}
 	if err := store.CheckSnapshot(snapshot, have); err != nil {
-		return 0, false, err
+		return v, err
 	}
 	if h.ParentVisit, err = parentOf(ctx, t, ss, h.ParentID); err != nil {
-		return 0, false, err
+		return v, err
 	}
 	reason, err := unknownReason(ctx, t, ss, h.Orphaned)
 	if err != nil {
-		return 0, false, err
+		return v, err
 	}
-	visit, err = s.add(ctx, t, ss, h, snapshot.State, reason)
-	return visit, true, err
+	v, err = s.add(ctx, t, ss, h, snapshot.State, reason)
+	v.state.Valid = have == nil || bytes.Equal(have, snapshot.State)
+	return v, err
+}
+
+// visitsOf gives the visits of an id with an index in a session.
+func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]model.Header, error) {
+	l := listing{tx: t, session: ss}
+	rows, err := l.gather(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ?", id, ss.key, index)
+	if err != nil {
+		return nil, err
+	}
+	headers := make([]model.Header, len(rows))
+	for i, row := range rows {
+		if headers[i], err = l.complete(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	return headers, nil
 }
 
 // parentOf gives the visit that a new one with that parent follows, by the
@@ -216,11 +265,12 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 
 // add records a visit under the next number, or under its own if it has one,
 // with the number of the reason for which it is off the active path. state is
-// what the snapshot holds; it is not looked at when the session has the id.
-func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state []byte, reason sql.Null[int64]) (visit int64, err error) {
+// what the snapshot holds; it is not looked at when the session has the id, so
+// that the key may be that of other bytes.
+func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state []byte, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
 		if err := t.row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
-			return 0, err
+			return v, err
 		}
 	}
 	var key int64
@@ -230,24 +280,24 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 		key, err = s.states.put(ctx, t, state)
 	}
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	parentID, err := s.parentID(ctx, t, ss, &h)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	more, err := extraOf(&h)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	_, err = t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
 		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), key, h.Size, reason, more)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	_, err = t.exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
-	return h.Visit, err
+	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
 
 // parentID gives what the column of that name holds: the id of the parent,
@@ -318,6 +368,6 @@ func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions [
 		}
 		first = last + 1
 	}
-	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ? WHERE session = ?", len(positions), ss.key)
+	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", len(positions), ss.key)
 	return err
 }

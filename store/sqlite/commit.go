@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Load implements store.Committer.
+func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], store.Revision, error) {
+	data, at, err := s.load(ctx, sessionID)
+	if err != nil {
+		return nil, 0, fmt.Errorf("sqlite: load session %q: %w", sessionID, err)
+	}
+	return data, at, nil
+}
+
+// Commit implements store.Committer.
+func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (now store.Revision, err error) {
+	if data == nil {
+		return 0, fmt.Errorf("sqlite: commit: %w", store.ErrNoRecord)
+	}
+	if err = store.CheckData(data.ID, data); err == nil {
+		err = s.update(ctx, func(t *tx) error {
+			now, err = s.commit(ctx, t, data, at)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sqlite: commit session %q: %w", data.ID, err)
+	}
+	return now, nil
+}
+
+func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+	ss, err := find(ctx, t, data.ID)
+	if err != nil && !errors.Is(err, model.ErrNoSession) {
+		return 0, err
+	}
+	if store.Revision(ss.writes) != at {
+		return 0, conflict(ctx, t, ss, data)
+	}
+	if err != nil {
+		if ss, err = findOrMake(ctx, t, data.ID); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.put(ctx, t, &ss, data); err != nil {
+		return 0, err
+	}
+	return store.Revision(ss.writes), nil
+}
+
+// conflict gives the error of a commit that came too late.
+func conflict(ctx context.Context, t *tx, ss session, data *model.Data[json.RawMessage]) error {
+	var head *model.Header
+	if ss.head.Valid {
+		h, err := (&listing{tx: t, session: ss}).one(ctx, ss.head.V)
+		if err != nil {
+			return err
+		}
+		head = &h
+	}
+	var visits []model.Header
+	if data.LastSnapshot != nil {
+		var err error
+		if visits, err = visitsOf(ctx, t, ss, data.LastSnapshot.ID, data.LastSnapshot.Index); err != nil {
+			return err
+		}
+	}
+	return store.Conflict(data, head, visits)
+}
