@@ -97,12 +97,12 @@ const (
 	noEnd    = math.MaxInt32
 )
 
-// reset makes room for n nodes, all unplaced.
-func (d *drawing) reset(n int) {
-	d.row, d.lane = make([]int32, n), make([]int8, n)
-	d.keep, d.left = make([]Node, n), make([]Node, n)
-	d.size, d.span = make([]int32, n), make([]int32, n)
-	d.prevBranch, d.nextBranch = make([]Node, n), make([]Node, n)
+// reset makes n nodes, all unplaced, with room for as many as room in all.
+func (d *drawing) reset(n, room int) {
+	d.row, d.lane = make([]int32, n, room), make([]int8, n, room)
+	d.keep, d.left = make([]Node, n, room), make([]Node, n, room)
+	d.size, d.span = make([]int32, n, room), make([]int32, n, room)
+	d.prevBranch, d.nextBranch = make([]Node, n, room), make([]Node, n, room)
 	d.end = noEnd
 	for i := range n {
 		d.keep[i] = NoNode
@@ -352,10 +352,11 @@ func (d *drawing) put(n Node, row int32, lane int8) {
 	d.rows[row] = makeRow(RowNode, n)
 }
 
-// resize makes the drawing n rows long.
+// resize makes the drawing n rows long, with room for a row of each node that
+// there is room for.
 func (d *drawing) resize(n int) {
 	if n > cap(d.rows) {
-		rows := make([]rowCode, n)
+		rows := make([]rowCode, n, n+cap(d.row)-len(d.row))
 		copy(rows, d.rows)
 		d.rows = rows
 	}

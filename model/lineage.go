@@ -27,8 +27,8 @@ type visitKey struct {
 // first. What then still runs in a circle is cut open.
 func (t *Timeline) resolveAll() {
 	n := len(t.headers)
-	t.parent = make([]Node, n)
-	t.flags = make([]flags, n)
+	t.parent = make([]Node, n, cap(t.headers))
+	t.flags = make([]flags, n, cap(t.headers))
 	t.ids = newIDTable()
 	for i := range t.headers {
 		t.resolve(Node(i))
@@ -142,15 +142,15 @@ func (t *Timeline) cutCircles() {
 
 // linkAll makes the lists of children.
 func (t *Timeline) linkAll() {
-	n := len(t.headers)
-	t.first, t.last, t.next = make([]Node, n), make([]Node, n), make([]Node, n)
+	n, room := len(t.headers), cap(t.headers)
+	t.first, t.last, t.next = make([]Node, n, room), make([]Node, n, room), make([]Node, n, room)
 	for i := range n {
 		t.first[i], t.last[i], t.next[i] = NoNode, NoNode, NoNode
 	}
 	for i := range n {
 		t.link(Node(i))
 	}
-	t.drawing.reset(n)
+	t.drawing.reset(n, room)
 }
 
 // link adds n to the children of its parent, or to the roots.

@@ -63,7 +63,9 @@ func (f flags) edge() edge { return edge(f >> edgeShift) }
 
 // NewTimeline builds the timeline of one session. The headers come in the
 // order in which they were recorded. The timeline takes the slice over: the
-// caller may neither change its headers nor append to it.
+// caller may neither change its headers nor append to it. While the slice has
+// capacity left, a header that extends the path is appended without copying
+// anything.
 func NewTimeline(headers []Header) *Timeline {
 	t := &Timeline{headers: headers, head: NoNode}
 	t.build()
