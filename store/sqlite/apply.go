@@ -280,7 +280,7 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 // Apply implements store.Applier. What it wrote is read back before it is
 // kept; the error is then ErrReadBack if it is not as planned.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
-	err = s.update(ctx, func(t *tx) error {
+	err = s.change(ctx, func(t *tx) error {
 		receipt, err = s.apply(ctx, t, plan)
 		return err
 	})

@@ -25,7 +25,7 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 		return 0, fmt.Errorf("sqlite: commit: %w", store.ErrNoRecord)
 	}
 	if err = store.CheckData(data.ID, data); err == nil {
-		err = s.update(ctx, func(t *tx) error {
+		err = s.change(ctx, func(t *tx) error {
 			now, err = s.commit(ctx, t, data, at)
 			return err
 		})

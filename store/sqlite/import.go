@@ -20,7 +20,7 @@ import (
 // The rows are read while the store is locked against other writers. They may
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
-	err = s.update(ctx, func(t *tx) error {
+	err = s.change(ctx, func(t *tx) error {
 		p := importing{store: s, tx: t, sessions: map[string]*incoming{}}
 		for row, err := range rows {
 			if err := errors.Join(err, ctx.Err()); err != nil {

@@ -93,6 +93,11 @@ type Store struct {
 	mu     sync.Mutex
 	handle *handle
 	closed bool
+	// met is the last file that was at the path, files how many there were.
+	met   fs.FileInfo
+	files int64
+
+	bell store.Bell
 }
 
 var (
@@ -103,6 +108,8 @@ var (
 	_ store.Undoer   = (*Store)(nil)
 	_ store.Importer = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
+	_ store.Watcher  = (*Store)(nil)
+	_ store.Grower   = (*Store)(nil)
 
 	_ store.Scoped[json.RawMessage]    = (*Store)(nil)
 	_ store.Committer[json.RawMessage] = (*Store)(nil)
@@ -151,12 +158,14 @@ func (s *Store) Kind() string { return kind }
 // Address gives the path that was opened.
 func (s *Store) Address() string { return s.path }
 
-// Close lets go of the file. A sequence that is still running ends first.
+// Close lets go of the file, and ends what Watch gave. A sequence that is still
+// running ends first.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	h := s.handle
 	s.handle, s.closed = nil, true
 	s.mu.Unlock()
+	s.bell.Close()
 	if err := s.retire(h); err != nil {
 		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
 	}

@@ -18,7 +18,7 @@ import (
 func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[json.RawMessage]) error {
 	err := store.CheckData(sessionID, data)
 	if err == nil {
-		err = s.update(ctx, func(t *tx) error { return s.save(ctx, t, sessionID, data) })
+		err = s.change(ctx, func(t *tx) error { return s.save(ctx, t, sessionID, data) })
 	}
 	if err != nil {
 		return fmt.Errorf("sqlite: save session %q: %w", sessionID, err)
@@ -78,7 +78,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.
 	if snapshot == nil {
 		return errors.New("sqlite: save snapshot: there is none")
 	}
-	err := s.update(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
+	err := s.change(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
 	if err != nil {
 		return fmt.Errorf("sqlite: save snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
 	}
@@ -104,7 +104,7 @@ func (s *Store) saveSnapshot(ctx context.Context, t *tx, snapshot *model.Snapsho
 // say that they were left by a restore, and a head among them gives way to the
 // last visit that is still active.
 func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
-	err := s.update(ctx, func(t *tx) error { return s.invalidate(ctx, t, sessionID, afterIndex) })
+	err := s.change(ctx, func(t *tx) error { return s.invalidate(ctx, t, sessionID, afterIndex) })
 	if err != nil {
 		return fmt.Errorf("sqlite: invalidate snapshots of session %q after #%d: %w", sessionID, afterIndex, err)
 	}

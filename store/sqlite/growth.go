@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Cursor implements store.Grower.
+func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Cursor, err error) {
+	err = s.grown(ctx, sessionID, func(_ *tx, _ session, now store.Cursor) error {
+		cursor = now
+		return nil
+	})
+	if err != nil {
+		return store.Cursor{}, fmt.Errorf("sqlite: look how far session %q reaches: %w", sessionID, err)
+	}
+	return cursor, nil
+}
+
+// Growth implements store.Grower.
+func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (growth store.Growth, err error) {
+	err = s.grown(ctx, sessionID, func(t *tx, ss session, now store.Cursor) error {
+		growth = store.Growth{Cursor: now}
+		if since.Rewrites != now.Rewrites || since.Visit > now.Visit {
+			growth.Rewritten = true
+			return nil
+		}
+		if since.Visit == now.Visit {
+			return nil
+		}
+		growth.Headers, err = (&listing{tx: t, session: ss}).after(ctx, since.Visit)
+		return err
+	})
+	if err != nil {
+		return store.Growth{}, fmt.Errorf("sqlite: look what is new in session %q: %w", sessionID, err)
+	}
+	return growth, nil
+}
+
+// grown runs what on a session, with the cursor of the same moment.
+func (s *Store) grown(ctx context.Context, sessionID string, what func(t *tx, ss session, now store.Cursor) error) error {
+	for {
+		files := s.fileCount()
+		err := s.read(ctx, func(t *tx) error {
+			ss, err := find(ctx, t, sessionID)
+			if err != nil {
+				return err
+			}
+			now := store.Cursor{Rewrites: ss.rewrites + files<<32}
+			if err := t.row(ctx, "SELECT ifnull(max(visit), 0) FROM visits WHERE session = ?", ss.key).Scan(&now.Visit); err != nil {
+				return err
+			}
+			return what(t, ss, now)
+		})
+		if err != nil || s.fileCount() == files {
+			return err
+		}
+	}
+}
+
+// fileCount counts the files that have been at the store's path: a cursor is
+// worth nothing in another file, whose sessions may have the same names and
+// numbers.
+func (s *Store) fileCount() int64 {
+	info, err := os.Stat(s.file)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && (s.met == nil || !os.SameFile(s.met, info)) {
+		s.met = info
+		s.files++
+	}
+	return s.files
+}
+
+// after gives the headers of the visits beyond a number.
+func (l *listing) after(ctx context.Context, visit int64) ([]model.Header, error) {
+	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit > ? ORDER BY visit", l.session.key, visit)
+	if err != nil {
+		return nil, err
+	}
+	headers := make([]model.Header, len(rows))
+	for i, row := range rows {
+		if headers[i], err = l.complete(ctx, row); err != nil {
+			return nil, err
+		}
+		l.remember(&headers[i])
+	}
+	return headers, nil
+}
