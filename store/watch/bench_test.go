@@ -1,0 +1,48 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// large makes a store of 10,000 sessions, 40,001 folders.
+func large(b *testing.B) string {
+	root := b.TempDir()
+	for n := range 10_000 {
+		if err := os.MkdirAll(filepath.Join(root, fmt.Sprint("session_", n), "agents", "agent_default", "messages"), 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return root
+}
+
+// BenchmarkFollow begins to watch a large store.
+func BenchmarkFollow(b *testing.B) {
+	root := large(b)
+	for b.Loop() {
+		follow(root, log, isTemporary, usual()).heard.close()
+	}
+	b.StopTimer()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	w := follow(root, log, isTemporary, usual())
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
+	b.ReportMetric(float64(len(w.places)), "places")
+	b.ReportMetric(float64(len(w.watched)), "watches")
+	w.heard.close()
+}
+
+// BenchmarkRound is one round over a part of a large store.
+func BenchmarkRound(b *testing.B) {
+	w := follow(large(b), log, isTemporary, usual())
+	defer w.heard.close()
+	for b.Loop() {
+		w.look()
+	}
+}

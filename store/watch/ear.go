@@ -1,0 +1,127 @@
+package watch
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// ear gathers what the system says about folders. It always listens, so that
+// nothing queues up behind somebody who is busy; the system's queue is short.
+type ear struct {
+	system *fsnotify.Watcher // nil where the system cannot tell
+	ignore func(name string) bool
+	// sign has a value when there is something to take.
+	sign chan struct{}
+	done chan struct{}
+
+	mu    sync.Mutex
+	paths map[string]bool
+	lost  bool
+}
+
+// mostPaths bounds the paths that are kept until somebody takes them. What is
+// beyond is lost, and everything may have changed.
+const mostPaths = 10_000
+
+// listen begins to listen; close ends it.
+func listen(ignore func(name string) bool) *ear {
+	e := &ear{ignore: ignore, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
+	// Elsewhere a watched folder takes a descriptor for each file in it.
+	if slices.Contains([]string{"linux", "windows"}, runtime.GOOS) {
+		e.system, _ = fsnotify.NewWatcher() // without one, rounds are what is left
+	}
+	if e.system == nil {
+		close(e.done)
+		return e
+	}
+	go e.listen()
+	return e
+}
+
+func (e *ear) listen() {
+	defer close(e.done)
+	for {
+		select {
+		case event, ok := <-e.system.Events:
+			if !ok {
+				return
+			}
+			e.hear(event)
+		case _, ok := <-e.system.Errors:
+			if !ok {
+				return
+			}
+			// Its queue ran over, or it cannot say what happened.
+			e.mu.Lock()
+			e.lost = true
+			e.mu.Unlock()
+			e.tell()
+		}
+	}
+}
+
+// hear notes the folder in which something happened, and a folder that went
+// away itself.
+func (e *ear) hear(event fsnotify.Event) {
+	if event.Op == fsnotify.Chmod || e.ignore(filepath.Base(event.Name)) {
+		return
+	}
+	e.mu.Lock()
+	e.paths[filepath.Dir(event.Name)] = true
+	if event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
+		e.paths[event.Name] = true
+	}
+	if len(e.paths) > mostPaths {
+		clear(e.paths)
+		e.lost = true
+	}
+	e.mu.Unlock()
+	e.tell()
+}
+
+func (e *ear) tell() {
+	select {
+	case e.sign <- struct{}{}:
+	default:
+	}
+}
+
+// take gives the paths at which something happened since the last call, and
+// whether others were lost.
+func (e *ear) take() (paths map[string]bool, lost bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	paths, lost = e.paths, e.lost
+	e.paths, e.lost = map[string]bool{}, false
+	return paths, lost
+}
+
+// watch begins to watch a folder. The error is errors.ErrUnsupported where the
+// system cannot tell, or the system's own.
+func (e *ear) watch(path string) error {
+	if e.system == nil {
+		return errors.ErrUnsupported
+	}
+	return e.system.Add(path)
+}
+
+// unwatch ends that. A folder that is gone has ended it already, which is all
+// that can fail.
+func (e *ear) unwatch(path string) {
+	if e.system != nil {
+		_ = e.system.Remove(path)
+	}
+}
+
+// close ends all watching. Nothing runs on when it returns.
+func (e *ear) close() {
+	if e.system != nil {
+		_ = e.system.Close() // it has nothing to write back that could fail
+	}
+	<-e.done
+}

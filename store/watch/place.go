@@ -1,0 +1,83 @@
+package watch
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// in gives the names of the entries of a folder that belong to the level.
+func (l Level) in(dir string) (names map[string]bool, err error) {
+	if l.Name != "" {
+		return map[string]bool{l.Name: true}, nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	names = map[string]bool{}
+	for {
+		entries, err := f.ReadDir(256)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), l.Prefix) && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
+				names[e.Name()] = true
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// stat gives what is at a path, nil for nothing that is followed: a link to a
+// folder has to stay within the root.
+func (w *watcher) stat(path string) fs.FileInfo {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil
+	}
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return info
+	}
+	if info, err = os.Stat(path); err != nil {
+		return nil
+	}
+	if info.IsDir() && path != w.base && !within(w.base, path) {
+		return nil
+	}
+	return info
+}
+
+// within reports whether what a path leads to is below a folder.
+func within(dir, path string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// sameFile reports whether two looks at a path found the same thing, or both
+// nothing.
+func sameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b)
+}
+
+// same reports whether two looks at a path found no difference.
+func same(a, b fs.FileInfo) bool {
+	return sameFile(a, b) && (a == nil || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()))
+}

@@ -1,0 +1,346 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// How it works.
+//
+// What is followed is a tree of places: folders, and at most one file in each
+// that is followed for its own sake. Of a folder on the last level no entry is
+// a place: a log of 10,000 messages is one place, that of their folder.
+//
+// Each place is looked at from time to time: one stat, whose time and size tell
+// whether something came, went or was replaced in a folder. That alone is
+// enough everywhere, network file systems included, but for being slow in a
+// large tree: a round looks at a bounded number of places. So the folders that
+// changed last are watched by the system as well, as many as bounds allow, and
+// tell at once. A folder that is found changed takes the watch of the one that
+// has been quiet for longest. Where the system's own limits are reached, or
+// where it cannot tell or a watch would cost a descriptor for each file in the
+// folder, the rounds are what is left.
+//
+// Times of files are coarse: what happens twice within a few milliseconds may
+// leave the same time twice. So a place that a round found changed counts as
+// changed in the next round, too.
+
+// Level says which entries of a folder are followed: the one called Name, which
+// need not be there yet, or if Name is "" the folders whose names begin with
+// Prefix.
+type Level struct{ Name, Prefix string }
+
+// bounds are what watching may cost.
+type bounds struct {
+	watches int           // folders that the system watches
+	places  int           // places in all; what is beyond is not followed
+	looks   int           // places that one round looks at
+	every   time.Duration // from one round to the next
+	settle  time.Duration // from the first sign of a change to the value that tells it
+}
+
+// usual are the bounds that stores are watched with. 1,024 watches are an
+// eighth of the least that Linux allows a user by default. A round of 2,000
+// takes some 7 ms, so that a store of 10,000 sessions is swept in ten seconds for
+// one and a half percent of a processor.
+func usual() bounds {
+	return bounds{watches: 1024, places: 200_000, looks: 2000, every: 500 * time.Millisecond, settle: 60 * time.Millisecond}
+}
+
+// File tells that a file was appended to, cut, replaced, removed, or made: a
+// value comes soon after, one for several changes in a row. When File returns,
+// it is watching. The channel is closed when ctx ends, and nothing is left
+// running then.
+func File(ctx context.Context, path string) <-chan struct{} {
+	return file(ctx, path, usual())
+}
+
+func file(ctx context.Context, path string, b bounds) <-chan struct{} {
+	name := filepath.Base(path)
+	return start(ctx, filepath.Dir(path), []Level{{Name: name}}, func(n string) bool { return n != name }, b)
+}
+
+// Tree tells as File does that something changed in a tree of folders: in root,
+// in the entries of root that levels[0] names, in those of theirs that levels[1]
+// names, and so on; also in those that appear later. What happens to an entry
+// whose name is ignored is not told where the system says which entry it was.
+// A file that is written in place is only noticed in folders that the system
+// watches, which are those that changed last.
+//
+// Links to folders outside of root are not followed. To return takes as long as
+// listing the folders.
+func Tree(ctx context.Context, root string, levels []Level, ignore func(name string) bool) <-chan struct{} {
+	return start(ctx, root, levels, ignore, usual())
+}
+
+// start begins to watch, and goes on until ctx ends.
+func start(ctx context.Context, root string, levels []Level, ignore func(string) bool, b bounds) <-chan struct{} {
+	w := follow(root, levels, ignore, b)
+	out := make(chan struct{}, 1)
+	go w.run(ctx, out)
+	return out
+}
+
+// follow finds the places and has the newest watched.
+func follow(root string, levels []Level, ignore func(string) bool, b bounds) *watcher {
+	w := &watcher{
+		bounds: b, levels: levels, base: filepath.Clean(root),
+		places: map[string]*place{}, watched: map[*place]bool{}, heard: listen(ignore),
+	}
+	w.add(nil, w.base)
+	w.watchNewest()
+	return w
+}
+
+// place is a folder or a file that is followed, there or not.
+type place struct {
+	path  string
+	level int // levels[level] says what is followed in it
+	// inside are the places in it by name.
+	inside map[string]*place
+	// info is what a stat said last, nil for nothing there.
+	info fs.FileInfo
+	// changed is when it changed last, as far as is known.
+	changed time.Time
+	// again says that the next round takes it for changed.
+	again bool
+}
+
+func (p *place) isFolder() bool { return p.info != nil && p.info.IsDir() }
+
+// watcher is used by one goroutine; what the system says is gathered by another,
+// see ear.
+type watcher struct {
+	bounds
+	levels []Level
+	base   string // path of the root
+	places map[string]*place
+	// watched are the folders that the system watches.
+	watched map[*place]bool
+	heard   *ear
+	// started says that what was there at first is followed.
+	started bool
+	// found are places that a round found changed.
+	found []*place
+	// round are the places that are left of a sweep over all of them.
+	round []*place
+}
+
+func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
+	defer close(out)
+	defer w.heard.close()
+	rounds := time.NewTicker(w.every)
+	defer rounds.Stop()
+	var settled <-chan time.Time
+	for {
+		sign := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.heard.sign:
+			sign = true
+		case <-rounds.C:
+			sign = w.look()
+		case <-settled:
+			settled = nil
+			w.renewChanged()
+			select {
+			case out <- struct{}{}:
+			default: // the last value has not been taken, and stands for this one too
+			}
+		}
+		// The next sign does not start the time anew: a writer that never rests
+		// is told of, too.
+		if sign && settled == nil {
+			settled = time.After(w.settle)
+		}
+	}
+}
+
+// look is one round. It reports whether it found something changed.
+func (w *watcher) look() bool {
+	if len(w.round) == 0 {
+		for _, p := range w.places {
+			w.round = append(w.round, p)
+		}
+	}
+	now := w.round[:min(w.looks, len(w.round))]
+	w.round = w.round[len(now):]
+	for _, p := range now {
+		if w.places[p.path] != p {
+			continue // it was dropped since the sweep began
+		}
+		changed := !same(p.info, w.stat(p.path))
+		if changed || p.again {
+			w.found = append(w.found, p)
+		}
+		p.again = changed
+	}
+	return len(w.found) > 0
+}
+
+// renewChanged renews the places in which something changed.
+func (w *watcher) renewChanged() {
+	paths, lost := w.heard.take()
+	if lost {
+		w.renewAll(w.places[w.base])
+	}
+	for path := range paths {
+		w.found = append(w.found, w.places[path])
+	}
+	for _, p := range w.found {
+		if p != nil && w.places[p.path] == p {
+			w.renew(p)
+			w.touch(p)
+		}
+	}
+	w.found = nil
+}
+
+// renewAll renews every place, because it is not known which changed.
+func (w *watcher) renewAll(p *place) {
+	w.renew(p)
+	for _, inside := range p.inside {
+		w.renewAll(inside)
+	}
+}
+
+// renew looks at a place, and at what is followed in it.
+func (w *watcher) renew(p *place) {
+	info := w.stat(p.path)
+	if !sameFile(p.info, info) {
+		w.empty(p)
+	}
+	p.info = info
+	if !p.isFolder() || p.level == len(w.levels) {
+		return
+	}
+	names, err := w.levels[p.level].in(p.path)
+	if err != nil {
+		return // what is in it is looked at as before; an empty folder is no error
+	}
+	for name, inside := range p.inside {
+		if !names[name] {
+			w.drop(inside)
+			delete(p.inside, name)
+		}
+	}
+	for name := range names {
+		path := filepath.Join(p.path, name)
+		switch inside := p.inside[name]; {
+		case inside == nil && len(w.places) < w.bounds.places:
+			w.add(p, path)
+		case inside != nil && !same(inside.info, w.stat(path)):
+			w.renew(inside)
+			w.touch(inside)
+		}
+	}
+}
+
+// add follows a path in a place, or the root.
+func (w *watcher) add(parent *place, path string) {
+	p := &place{path: path, inside: map[string]*place{}}
+	w.places[path] = p
+	if parent != nil {
+		p.level = parent.level + 1
+		parent.inside[filepath.Base(path)] = p
+	}
+	if p.info = w.stat(path); p.info != nil {
+		p.changed = p.info.ModTime()
+	}
+	if w.started {
+		w.watch(p)
+	}
+	w.renew(p)
+}
+
+// drop follows a place no longer; the place it was in is the caller's.
+func (w *watcher) drop(p *place) {
+	w.empty(p)
+	delete(w.places, p.path)
+}
+
+// empty forgets what was known of a place: something else has its name now.
+func (w *watcher) empty(p *place) {
+	for _, inside := range p.inside {
+		w.drop(inside)
+	}
+	clear(p.inside)
+	w.unwatch(p)
+}
+
+// touch notes that a place changed just now.
+func (w *watcher) touch(p *place) {
+	p.changed = time.Now()
+	if w.watch(p) {
+		w.renew(p) // what came before it was watched
+	}
+}
+
+// watch has a folder watched by the system, instead of that which has been quiet
+// for longest if there are as many as bounds allow. It reports whether the
+// folder is watched that was not.
+func (w *watcher) watch(p *place) bool {
+	if !p.isFolder() || w.watched[p] || w.watches == 0 {
+		return false
+	}
+	if len(w.watched) >= w.watches {
+		w.unwatchQuietest()
+	}
+	err := w.heard.watch(p.path)
+	switch {
+	case err == nil:
+		w.watched[p] = true
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, errors.ErrUnsupported):
+		w.watches = len(w.watched) // the system has its own bounds
+	}
+	return err == nil
+}
+
+func (w *watcher) unwatchQuietest() {
+	var quietest *place
+	for p := range w.watched {
+		if p.path != w.base && (quietest == nil || p.changed.Before(quietest.changed)) {
+			quietest = p
+		}
+	}
+	if quietest != nil {
+		w.unwatch(quietest)
+	}
+}
+
+func (w *watcher) unwatch(p *place) {
+	if w.watched[p] {
+		w.heard.unwatch(p.path)
+		delete(w.watched, p)
+	}
+}
+
+// watchNewest has those folders watched that changed last, and always the root.
+func (w *watcher) watchNewest() {
+	folders := slices.DeleteFunc(slices.Collect(maps.Values(w.places)), func(p *place) bool {
+		return p.path == w.base || !p.isFolder()
+	})
+	slices.SortFunc(folders, func(a, b *place) int { return b.changed.Compare(a.changed) })
+	folders = append([]*place{w.places[w.base]}, folders...)
+	for _, p := range folders[:min(len(folders), w.watches)] {
+		if w.watch(p) {
+			w.renew(p)
+		}
+	}
+	// What is not watched may have changed a moment ago, and again in the same
+	// tick of its clock.
+	for _, p := range w.places {
+		p.again = !w.watched[p] && time.Since(p.changed).Abs() < tick
+	}
+	w.started = true
+}
+
+// tick is the coarsest that times of files are.
+const tick = 2 * time.Second
