@@ -42,7 +42,7 @@ func Prepare(ctx context.Context, conv *conversation.Conversation) (*Content, er
 		return nil, err
 	}
 	if conv == nil {
-		c.text("the state could not be read", muted)
+		c.text("the state could not be read", sheet.Muted)
 		return c, nil
 	}
 	cp, ok := conv.Checkpoint()
@@ -58,7 +58,7 @@ func Prepare(ctx context.Context, conv *conversation.Conversation) (*Content, er
 }
 
 func (c *Content) add(label, text string, pick sheet.Pick) {
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: muted, Text: text, Pick: pick})
+	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
 }
 
 func (c *Content) text(text string, pick sheet.Pick) { c.add("", text, pick) }
@@ -67,7 +67,7 @@ func (c *Content) heading(text string) {
 	if len(c.paragraphs) > 0 {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
 	}
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: title, Wide: true})
+	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
 // checkpoint shows the checkpoint itself.
@@ -76,19 +76,19 @@ func (c *Content) checkpoint(cp conversation.Checkpoint) {
 		c.heading("Checkpoint, stored in the state")
 	} else {
 		c.heading("Checkpoint, implied")
-		c.text("The state holds none; this is the one that the SDK emits here.", muted)
+		c.text("The state holds none; this is the one that the SDK emits here.", sheet.Muted)
 	}
 	if cp.Err != nil {
-		c.add("refused", cp.Err.Error(), bad)
+		c.add("refused", cp.Err.Error(), sheet.Error)
 	} else {
-		c.add("position", cp.Position, strong)
+		c.add("position", cp.Position, sheet.Strong)
 		c.add("cycle index", strconv.FormatInt(cp.CycleIndex, 10), nil)
 		c.add("schema", cp.SchemaVersion, nil)
 		c.extra("snapshot", cp.Snapshot)
 		c.extra("app_data", cp.AppData)
 	}
 	for _, warning := range cp.Warnings {
-		c.add("warning", warning, warn)
+		c.add("warning", warning, sheet.Warn)
 	}
 }
 
@@ -104,11 +104,11 @@ func (c *Content) none(conv *conversation.Conversation) {
 	c.heading("No checkpoint")
 	switch {
 	case conv.Len() == 0:
-		c.text("the state holds no messages that Hindcast can read", muted)
+		c.text("the state holds no messages that Hindcast can read", sheet.Muted)
 	case conv.Interrupted():
-		c.text("An interrupt waits here; it goes before a checkpoint, and the SDK emits none.", muted)
+		c.text("An interrupt waits here; it goes before a checkpoint, and the SDK emits none.", sheet.Muted)
 	default:
-		c.text("Strands emits checkpoints only in cycles that use tools; the conversation stands at: "+conv.Position().String(), muted)
+		c.text("Strands emits checkpoints only in cycles that use tools; the conversation stands at: "+conv.Position().String(), sheet.Muted)
 	}
 }
 
@@ -121,16 +121,16 @@ func (c *Content) tools(conv *conversation.Conversation) {
 	c.heading("Tools of this cycle")
 	for i, call := range calls {
 		if i == most {
-			c.text(fmt.Sprintf("and %d more", len(calls)-most), muted)
+			c.text(fmt.Sprintf("and %d more", len(calls)-most), sheet.Muted)
 			return
 		}
 		b := conv.Block(call)
-		status, pick := "NOT RUN", sheet.Pick(warn)
+		status, pick := "NOT RUN", sheet.Pick(sheet.Warn)
 		if b.Pair >= 0 {
-			status, pick = "ran", good
+			status, pick = "ran", sheet.Good
 			switch conv.Block(int(b.Pair)).Status {
 			case conversation.Failed:
-				status, pick = "ran, failed", bad
+				status, pick = "ran, failed", sheet.Error
 			case conversation.OK:
 				status = "ran, ok"
 			}
@@ -153,11 +153,11 @@ func (c *Content) interrupts(conv *conversation.Conversation) {
 	c.heading("Waits for an answer")
 	for i, n := range waiting {
 		if i == most {
-			c.text(fmt.Sprintf("and %d more", len(waiting)-most), muted)
+			c.text(fmt.Sprintf("and %d more", len(waiting)-most), sheet.Muted)
 			return
 		}
 		raw := conv.Tape().Raw(n)
-		c.text(string(raw[:min(len(raw), longest)]), warn)
+		c.text(string(raw[:min(len(raw), longest)]), sheet.Warn)
 	}
 }
 
@@ -166,11 +166,11 @@ func (c *Content) resumes(conv *conversation.Conversation, cp conversation.Check
 	if c.payload = cp.Payload(); ok && c.payload != nil {
 		c.heading("Resume with the checkpoint")
 		effect, warning := cp.Executes()
-		c.add("call", cp.Call(), strong)
+		c.add("call", cp.Call(), sheet.Strong)
 		c.add("payload", string(c.payload), nil)
 		c.add("does", effect, nil)
 		if warning != "" {
-			c.add("warning", warning, warn)
+			c.add("warning", warning, sheet.Warn)
 		}
 	} else {
 		c.payload = nil
@@ -182,21 +182,14 @@ func (c *Content) resumes(conv *conversation.Conversation, cp conversation.Check
 	c.heading("Resume from the session as it stands here")
 	for _, way := range ways {
 		if way.Call != "" {
-			c.add("call", way.Call, strong)
+			c.add("call", way.Call, sheet.Strong)
 		}
 		c.add("does", way.Effect, nil)
 		if way.Warning != "" {
-			c.add("warning", way.Warning, warn)
+			c.add("warning", way.Warning, sheet.Warn)
 		}
 	}
 }
-
-func muted(t *theme.Tokens) theme.Style  { return t.Muted }
-func title(t *theme.Tokens) theme.Style  { return t.Title }
-func strong(t *theme.Tokens) theme.Style { return t.Strong }
-func warn(t *theme.Tokens) theme.Style   { return t.Warn }
-func good(t *theme.Tokens) theme.Style   { return t.Good }
-func bad(t *theme.Tokens) theme.Style    { return t.Error }
 
 // Pane is the tab. Make it with New.
 type Pane struct {

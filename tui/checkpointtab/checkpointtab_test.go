@@ -11,13 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/tui/theme"
+	"hindcast/tui/screentest"
 )
 
 // decode reads a state of testdata; the messages in them were written by the
@@ -46,26 +44,14 @@ func show(t testing.TB, conv *conversation.Conversation, w, h int) *Pane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
-	p.Resize(w, h)
-	p.Set(c)
-	return p
-}
-
-func screen(p *Pane, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
+	return screentest.Show(New(screentest.Colourless()), c, w, h)
 }
 
 func TestPane_looksAsDrawn(t *testing.T) {
 	for _, name := range []string{"after-model", "after-tools", "turn-end", "interrupted", "stored", "refused"} {
 		for _, w := range []int{20, 58, 100} {
 			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {
-				golden.RequireEqual(t, []byte(screen(show(t, decode(t, read(t, name)), w, 40), 40)))
+				golden.RequireEqual(t, []byte(screentest.Draw(show(t, decode(t, read(t, name)), w, 40), 40)))
 			})
 		}
 	}
@@ -94,11 +80,11 @@ func TestPane_givesTheExactPayload(t *testing.T) {
 
 func TestPane_withoutAState(t *testing.T) {
 	p := show(t, nil, 60, 5)
-	if got := screen(p, 5); !strings.Contains(got, "could not be read") || p.Payload() != nil {
+	if got := screentest.Draw(p, 5); !strings.Contains(got, "could not be read") || p.Payload() != nil {
 		t.Errorf("payload %q on screen:\n%s", p.Payload(), got)
 	}
 	p.Set(nil)
-	if got := strings.TrimSpace(screen(p, 5)); got != "" {
+	if got := strings.TrimSpace(screentest.Draw(p, 5)); got != "" {
 		t.Errorf("an empty tab shows %q", got)
 	}
 }
@@ -108,16 +94,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	raw := strings.ReplaceAll(hostile, `\u202e`, "\u202e") // a bidi override may stand in JSON as it is
 	for _, state := range []string{hostile, raw} {
 		for w := range 120 {
-			p := show(t, decode(t, []byte(state)), w, 50)
-			for y := range 50 {
-				line := string(p.AppendRow(nil, y))
-				if got := ansi.StringWidth(line); got != w {
-					t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
-				}
-				if strings.ContainsAny(line, "\x1b\x07\x00\n\u202e\u009b") {
-					t.Fatalf("row %d lets control characters through: %q", y, line)
-				}
-			}
+			screentest.Exact(t, show(t, decode(t, []byte(state)), w, 50), w, 50)
 		}
 	}
 }

@@ -105,16 +105,3 @@ func (b *box) inside(r *cell.Row, draw func(dst []byte, w int) []byte) {
 
 // move carries out the actions that move; it reports whether a was one.
 func (b *box) move(a keymap.Action) bool { return b.text.Do(a) }
-
-// Picks for the tokens that dialogs use.
-func muted(t *theme.Tokens) theme.Style  { return t.Muted }
-func strong(t *theme.Tokens) theme.Style { return t.Strong }
-func plain(t *theme.Tokens) theme.Style  { return t.Text }
-func warn(t *theme.Tokens) theme.Style   { return t.Warn }
-func bad(t *theme.Tokens) theme.Style    { return t.Error }
-func keyOn(t *theme.Tokens) theme.Style  { return t.Key }
-func keyOff(t *theme.Tokens) theme.Style { return t.KeyOff }
-func head(t *theme.Tokens) theme.Style   { return t.Head }
-func title(t *theme.Tokens) theme.Style  { return t.Title }
-func orphan(t *theme.Tokens) theme.Style { return t.Orphaned }
-func active(t *theme.Tokens) theme.Style { return t.Active }

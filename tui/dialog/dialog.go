@@ -19,7 +19,7 @@ func keyHelp(keys *keymap.Map, scope keymap.Scope, a keymap.Action, what string)
 	if label == "" {
 		return nil
 	}
-	return []span{{keyOn, label}, {plain, " " + what + "   "}}
+	return []span{{sheet.Key, label}, {sheet.Text, " " + what + "   "}}
 }
 
 // Text shows a text to read: an error in full.

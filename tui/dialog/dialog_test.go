@@ -7,12 +7,11 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
@@ -72,20 +71,15 @@ func dialogs(styles *theme.Styles) map[string]pane {
 }
 
 func screen(p pane) string {
-	var b strings.Builder
 	_, h := p.Size()
-	for y := range h {
-		b.WriteString(strings.TrimRight(ansi.Strip(string(p.AppendRow(nil, y))), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
+	return screentest.Draw(p, h)
 }
 
 func TestDialogs_lookAsDrawn(t *testing.T) {
-	for name := range dialogs(theme.New(theme.Choice{})) {
+	for name := range dialogs(screentest.Colourless()) {
 		for _, width := range []int{56, 100} {
 			t.Run(fmt.Sprintf("%s %d", name, width), func(t *testing.T) {
-				p := dialogs(theme.New(theme.Choice{Glyphs: theme.Unicode, Profile: termenv.Ascii, Palette: theme.None}))[name]
+				p := dialogs(screentest.Colourless())[name]
 				p.Resize(width, 16)
 				golden.RequireEqual(t, []byte(screen(p)))
 			})
@@ -94,32 +88,33 @@ func TestDialogs_lookAsDrawn(t *testing.T) {
 }
 
 // Every row has exactly the width that Size says, at any size, and holds no
-// control byte but those of our own styles.
+// control byte.
 func TestDialogs_rowsAreExactAndClean(t *testing.T) {
-	for _, palette := range []theme.Palette{theme.Dark, theme.None} {
-		for name, p := range dialogs(theme.New(theme.Choice{Palette: palette, Profile: termenv.TrueColor, Glyphs: theme.Unicode})) {
+	for name, p := range dialogs(screentest.Colourless()) {
+		t.Run(name, func(t *testing.T) {
 			for w := range 110 {
 				for _, h := range []int{0, 1, 3, 4, 5, 18, 50} {
 					p.Resize(w, h)
 					gotW, gotH := p.Size()
 					if gotW > w || gotH > h {
-						t.Fatalf("%s at %d×%d takes %d×%d", name, w, h, gotW, gotH)
+						t.Fatalf("at %d×%d it takes %d×%d", w, h, gotW, gotH)
 					}
-					for y := range gotH {
-						line := string(p.AppendRow(nil, y))
-						if got := ansi.StringWidth(line); got != gotW {
-							t.Fatalf("%s at %d×%d: row %d has %d cells, not %d: %q", name, w, h, y, got, gotW, line)
-						}
-						if bare := ansi.Strip(line); strings.ContainsAny(bare, "\x1b\x07\x00\r\u009b\u202e") {
-							t.Fatalf("%s: row %d lets control characters through: %q", name, y, bare)
-						}
-						if strings.Contains(line, "\x1b]") || strings.Contains(line, "\x1b[2J") {
-							t.Fatalf("%s: row %d lets a sequence of the data through: %q", name, y, line)
-						}
-					}
+					screentest.Exact(t, p, gotW, gotH)
 				}
 			}
-		}
+		})
+	}
+}
+
+func TestDialogs_coloursChangeNothingElse(t *testing.T) {
+	for name := range dialogs(screentest.Colourless()) {
+		t.Run(name, func(t *testing.T) {
+			screentest.ColoursOnly(t, 18, func(styles *theme.Styles, w int) screentest.Rows {
+				p := dialogs(styles)[name]
+				p.Resize(w, 18)
+				return p
+			})
+		})
 	}
 }
 

@@ -18,11 +18,11 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 		if i > 0 {
 			paragraphs = append(paragraphs, sheet.Paragraph{})
 		}
-		paragraphs = append(paragraphs, sheet.Paragraph{Text: section.Group, Pick: title, Wide: true})
+		paragraphs = append(paragraphs, sheet.Paragraph{Text: section.Group, Pick: sheet.Title, Wide: true})
 		for _, line := range section.Lines {
-			p := sheet.Paragraph{Label: line.Keys, LabelPick: keyOn, Text: line.Help}
+			p := sheet.Paragraph{Label: line.Keys, LabelPick: sheet.Key, Text: line.Help}
 			if reason := line.Action.Disabled(now); reason != "" {
-				p.LabelPick, p.Pick = keyOff, keyOff
+				p.LabelPick, p.Pick = sheet.KeyOff, sheet.KeyOff
 				p.Text += " (off: " + reason + ")"
 			}
 			paragraphs = append(paragraphs, p)

@@ -20,17 +20,17 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 	for i := range entries {
 		e := &entries[i]
 		p := sheet.Paragraph{
-			Label: fmt.Sprintf("%d", e.ID), LabelPick: muted,
+			Label: fmt.Sprintf("%d", e.ID), LabelPick: sheet.Muted,
 			Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, e.Session, place(e.From, e.FromIndex), styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
 		}
 		if e.Undone {
-			p.Text, p.Pick = p.Text+"  undone", orphan
+			p.Text, p.Pick = p.Text+"  undone", sheet.Orphaned
 		}
 		paragraphs = append(paragraphs, p)
 	}
 	if len(entries) == 0 {
 		d.text = sheet.New(styles)
-		paragraphs = []sheet.Paragraph{{Text: "Hindcast has written nothing to this store.", Pick: muted}}
+		paragraphs = []sheet.Paragraph{{Text: "Hindcast has written nothing to this store.", Pick: sheet.Muted}}
 	}
 	d.text.Set(paragraphs)
 	d.foot = append(keyHelp(keys, keymap.Overlay, keymap.Undo, "undo the last"), keyHelp(keys, keymap.Overlay, keymap.Back, "close")...)

@@ -29,12 +29,12 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, heading string, items []Ite
 	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, items: items}
 	var paragraphs []sheet.Paragraph
 	for _, it := range items {
-		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), LabelPick: keyOn, Text: it.Action.Help()}
+		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), LabelPick: sheet.Key, Text: it.Action.Help()}
 		if it.Text != "" {
 			p.Text += "  " + it.Text
 		}
 		if it.Disabled != "" {
-			p.LabelPick, p.Pick = keyOff, keyOff
+			p.LabelPick, p.Pick = sheet.KeyOff, sheet.KeyOff
 			p.Text += " (off: " + it.Disabled + ")"
 		}
 		paragraphs = append(paragraphs, p)

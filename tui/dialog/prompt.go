@@ -45,9 +45,9 @@ func (d *Prompt) Done() bool { return d.done }
 // away again.
 func (d *Prompt) Refuse(reason string) {
 	d.done = false
-	paragraphs := []sheet.Paragraph{{Label: d.label, LabelPick: muted, Text: " "}}
+	paragraphs := []sheet.Paragraph{{Label: d.label, LabelPick: sheet.Muted, Text: " "}}
 	if reason != "" {
-		paragraphs = append(paragraphs, sheet.Paragraph{Text: reason, Pick: bad})
+		paragraphs = append(paragraphs, sheet.Paragraph{Text: reason, Pick: sheet.Error})
 	}
 	d.text.Set(paragraphs)
 	d.foot = append(keyHelp(d.keys, keymap.Input, keymap.Accept, "go on"), keyHelp(d.keys, keymap.Input, keymap.Back, "cancel")...)

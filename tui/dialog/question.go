@@ -36,23 +36,23 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 	d := &Question{box: box{styles: styles, title: plan.Headline(), text: sheet.New(styles)}, keys: keys, verb: string(plan.Op)}
 	var paragraphs []sheet.Paragraph
 	for _, line := range plan.Lines() {
-		p := sheet.Paragraph{Label: line.Label, LabelPick: muted, Text: line.Text}
+		p := sheet.Paragraph{Label: line.Label, LabelPick: sheet.Muted, Text: line.Text}
 		switch line.Label {
 		case model.PlanWarning:
-			p.LabelPick, p.Pick = warn, warn
+			p.LabelPick, p.Pick = sheet.Warn, sheet.Warn
 		case "head then", "starts at":
-			p.Pick = head
+			p.Pick = sheet.Head
 		case "leaves path":
-			p.Pick = orphan
+			p.Pick = sheet.Orphaned
 		case "comes back":
-			p.Pick = active
+			p.Pick = sheet.Active
 		}
 		paragraphs = append(paragraphs, p)
 	}
 	for i, line := range change {
 		p := sheet.Paragraph{Text: line}
 		if i == 0 {
-			p.Label, p.LabelPick = "state", muted
+			p.Label, p.LabelPick = "state", sheet.Muted
 		}
 		paragraphs = append(paragraphs, p)
 	}
@@ -107,14 +107,14 @@ func (d *Question) Do(a keymap.Action) bool {
 // Enter takes.
 func (d *Question) drawFoot() {
 	if !d.armed {
-		d.foot = []span{{muted, "read the plan" + d.styles.Glyphs.Ellipsis}}
+		d.foot = []span{{sheet.Muted, "read the plan" + d.styles.Glyphs.Ellipsis}}
 		return
 	}
-	no, yes := span{strong, "[ No ]"}, span{plain, "  Yes  "}
+	no, yes := span{sheet.Strong, "[ No ]"}, span{sheet.Text, "  Yes  "}
 	if d.yes {
-		no, yes = span{plain, "  No  "}, span{strong, "[ Yes ]"}
+		no, yes = span{sheet.Text, "  No  "}, span{sheet.Strong, "[ Yes ]"}
 	}
-	d.foot = []span{no, {plain, " "}, yes, {plain, "   "}}
+	d.foot = []span{no, {sheet.Text, " "}, yes, {sheet.Text, "   "}}
 	d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.Yes, d.verb)...)
 	d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.No, "leave it")...)
 }

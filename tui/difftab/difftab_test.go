@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
 	"hindcast/diff"
@@ -20,10 +17,11 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
-var colourless = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+var colourless = screentest.Colourless()
 
 func parse(t testing.TB, text string) *jsontape.Tape {
 	t.Helper()
@@ -62,38 +60,18 @@ func compare(t testing.TB, old, new string) *Content {
 	return c
 }
 
-func show(c *Content, w, h int) *Pane {
-	p := New(colourless)
-	p.Resize(w, h)
-	p.Set(c)
-	return p
-}
-
-func screen(p *Pane, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String() + "\n" + p.Status() + "\n"
-}
-
-func do(p *Pane, actions ...keymap.Action) {
-	for _, a := range actions {
-		if !p.Do(a) {
-			panic("not an action of the tab: " + a.String())
-		}
-	}
-}
+func show(c *Content, w, h int) *Pane { return screentest.Show(New(colourless), c, w, h) }
 
 func TestPane_looksAsDrawn(t *testing.T) {
 	old, new := file(t, "old.json"), file(t, "new.json")
 	for name, steps := range map[string]func(*Pane){
-		"first":        func(*Pane) {},
-		"opened":       func(p *Pane) { do(p, keymap.UnfoldAll) },
-		"folded":       func(p *Pane) { do(p, keymap.FoldAll) },
-		"no lines":     func(p *Pane) { do(p, keymap.UnfoldAll, keymap.LessContext, keymap.LessContext, keymap.LessContext) },
-		"side by side": func(p *Pane) { do(p, keymap.UnfoldAll, keymap.SideBySide) },
+		"first":  func(*Pane) {},
+		"opened": func(p *Pane) { screentest.Do(t, p, keymap.UnfoldAll) },
+		"folded": func(p *Pane) { screentest.Do(t, p, keymap.FoldAll) },
+		"no lines": func(p *Pane) {
+			screentest.Do(t, p, keymap.UnfoldAll, keymap.LessContext, keymap.LessContext, keymap.LessContext)
+		},
+		"side by side": func(p *Pane) { screentest.Do(t, p, keymap.UnfoldAll, keymap.SideBySide) },
 		"found": func(p *Pane) {
 			m, _ := Find(t.Context(), p.c, "umbrella")
 			p.SetMatches(m)
@@ -103,7 +81,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
 				p := show(compare(t, old, new), w, 40)
 				steps(p)
-				golden.RequireEqual(t, []byte(screen(p, 40)))
+				golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 40)))
 			})
 		}
 	}
@@ -127,16 +105,16 @@ func TestPane_saysWhatItIs(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := show(compare(t, tc.old, tc.new), 70, 12)
-			first := screen(p, 12)
-			do(p, keymap.UnfoldAll)
-			golden.RequireEqual(t, []byte(first+"\nall open\n"+screen(p, 12)))
+			first := screentest.DrawWithStatus(p, 12)
+			screentest.Do(t, p, keymap.UnfoldAll)
+			golden.RequireEqual(t, []byte(first+"\nall open\n"+screentest.DrawWithStatus(p, 12)))
 		})
 	}
 }
 
 func TestPane_nothingToCompare(t *testing.T) {
 	p := show(nil, 40, 3)
-	if got, want := screen(p, 3), "  nothing to compare\n\n\n\n\n"; got != want {
+	if got, want := screentest.DrawWithStatus(p, 3), "  nothing to compare\n\n\n\n\n"; got != want {
 		t.Errorf("screen %q, want %q", got, want)
 	}
 	for a := keymap.None; a <= keymap.Quit; a++ {
@@ -153,13 +131,13 @@ func TestPane_nothingToCompare(t *testing.T) {
 
 func TestPane_stepsThroughTheChanges(t *testing.T) {
 	p := show(compare(t, `{"a":{"x":1,"y":2},"b":[1,2],"c":3}`, `{"a":{"x":2,"y":3},"b":[1,2,3],"c":4}`), 60, 20)
-	do(p, keymap.FoldAll)
+	screentest.Do(t, p, keymap.FoldAll)
 	var got []string
 	for range 5 {
-		do(p, keymap.NextChange)
+		screentest.Do(t, p, keymap.NextChange)
 		got = append(got, p.Path()+" "+p.Status())
 	}
-	do(p, keymap.PrevChange)
+	screentest.Do(t, p, keymap.PrevChange)
 	got = append(got, p.Path()+" "+p.Status())
 	want := []string{"/a/x change 1 of 4", "/a/y change 2 of 4", "/b/2 change 3 of 4", "/c change 4 of 4", "/a/x change 1 of 4", "/c change 4 of 4"}
 	if !slices.Equal(got, want) {
@@ -170,41 +148,27 @@ func TestPane_stepsThroughTheChanges(t *testing.T) {
 func TestPane_givesPathAndValue(t *testing.T) {
 	p := show(compare(t, `{"gone":"old\ntext","n":1}`, `{"n":2,"new":{"a":1}}`), 60, 20)
 	for _, want := range []string{"/gone old\ntext", "/n 2", `/new {"a":1}`} {
-		do(p, keymap.NextChange)
+		screentest.Do(t, p, keymap.NextChange)
 		if p.Path() == "/gone" || want != "/gone old\ntext" {
 			if got := p.Path() + " " + string(p.Value()); got != want {
 				t.Errorf("selected %q, want %q", got, want)
 			}
 			continue
 		}
-		do(p, keymap.PrevChange)
+		screentest.Do(t, p, keymap.PrevChange)
 		if got := p.Path() + " " + string(p.Value()); got != want {
 			t.Errorf("selected %q, want %q", got, want)
 		}
 	}
 }
 
-// sgr are the only sequences that a tab may send: colours, and nothing else.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
 func TestPane_coloursChangeNothingElse(t *testing.T) {
-	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
-		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
-		for _, w := range []int{1, 7, 40, 120} {
-			p, plain := New(styles), New(colourless)
-			for _, p := range []*Pane{p, plain} {
-				p.Resize(w, 30)
-				p.Set(compare(t, file(t, "old.json"), file(t, "new.json")))
-				p.Do(keymap.UnfoldAll)
-			}
-			for y := range 30 {
-				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
-				if sgr.ReplaceAllString(got, "") != want {
-					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
-				}
-			}
-		}
-	}
+	c := compare(t, file(t, "old.json"), file(t, "new.json"))
+	screentest.ColoursOnly(t, 30, func(styles *theme.Styles, w int) screentest.Rows {
+		p := screentest.Show(New(styles), c, w, 30)
+		p.Do(keymap.UnfoldAll)
+		return p
+	})
 }
 
 // join puts the lines of one side of a text diff together again.
@@ -263,9 +227,6 @@ func TestTextLines_leaveOutWhatIsFarFromAChange(t *testing.T) {
 }
 
 func TestPane_anyUseOfAnyDiff(t *testing.T) {
-	actions := []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
-		keymap.Top, keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll,
-		keymap.NextChange, keymap.PrevChange, keymap.MoreContext, keymap.LessContext, keymap.SideBySide}
 	words := rapid.SampledFrom([]string{"x", "\x1b[2J", "\x1b]52;c;QUJD\x07", "\u202e", "日本", "😀 ", "\u0085", "word ", "\n", "\t", "e\u0301\u0301"})
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(words, 0, 30).Draw(t, "words"), "")
@@ -296,52 +257,14 @@ func TestPane_anyUseOfAnyDiff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, h := rapid.IntRange(0, 150).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-		p := show(c, w, h)
-		t.Repeat(map[string]func(*rapid.T){
-			"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },
-			"wheel":  func(t *rapid.T) { p.Wheel(rapid.IntRange(-5, 5).Draw(t, "by")) },
-			"click":  func(t *rapid.T) { p.Click(rapid.IntRange(0, w).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y")) },
-			"resize": func(t *rapid.T) {
-				w, h = rapid.IntRange(0, 150).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-				p.Resize(w, h)
-			},
-			"search": func(t *rapid.T) {
-				m, _ := Find(t.Context(), c, rapid.SampledFrom([]string{"x", "日", "word word", "1", "\x1b"}).Draw(t, "query"))
-				p.SetMatches(m)
-				p.Match(rapid.IntRange(-2, 2).Draw(t, "by"))
-			},
-			"": func(t *rapid.T) {
-				var every []row
-				for r, ok := p.First(); ok; r, ok = p.Next(r) {
-					every = append(every, r)
-				}
-				rows := p.window.Rows()
-				if len(every) > 0 {
-					first := slices.Index(every, rows[0])
-					if first < 0 || first+len(rows) > len(every) || !slices.Equal(rows, every[first:first+len(rows)]) {
-						t.Fatalf("rows %v are no part of %v", rows, every)
-					}
-				}
-				for i, r := range every {
-					if prev, ok := p.Prev(r); ok != (i > 0) || ok && prev != every[i-1] {
-						t.Fatalf("before %v comes %v, want %v", r, prev, every[max(i-1, 0)])
-					}
-				}
-				for y := range h + 1 {
-					line := string(p.AppendRow(nil, y))
-					if ansi.StringWidth(line) != w || strings.ContainsAny(line, "\x1b\x07\u202e\u0085\n\t") {
-						t.Fatalf("row %d in %d cells: %q", y, w, line)
-					}
-				}
-				if from, to := p.Thumb(); from < 0 || to > h || from > to {
-					t.Fatalf("the thumb goes from %d to %d of %d", from, to, h)
-				}
-				p.Status()
-				p.Path()
-				p.Value()
-			},
-		})
+		size := screentest.AnySize(t, 150)
+		p := show(c, size.W, size.H)
+		screentest.AnyUse(t, p, size, func(text string) Matches {
+			m, _ := Find(t.Context(), c, text)
+			return m
+		}, map[string]func(*rapid.T){
+			"": func(t *rapid.T) { screentest.Walks(t, p, p.window.Rows()) },
+		}, keymap.NextChange, keymap.PrevChange, keymap.MoreContext, keymap.LessContext, keymap.SideBySide)
 	})
 }
 
@@ -408,7 +331,7 @@ func benchmarks(b *testing.B) map[string]*Content {
 func BenchmarkFrame(b *testing.B) {
 	for name, c := range benchmarks(b) {
 		p := show(c, 200, 50)
-		do(p, keymap.UnfoldAll)
+		screentest.Do(b, p, keymap.UnfoldAll)
 		b.Run(name, func(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
@@ -426,7 +349,7 @@ func BenchmarkKeys(b *testing.B) {
 		p := show(c, 200, 50)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				do(p, keymap.UnfoldAll, keymap.Bottom, keymap.PageUp, keymap.Top, keymap.FoldAll)
+				screentest.Do(b, p, keymap.UnfoldAll, keymap.Bottom, keymap.PageUp, keymap.Top, keymap.FoldAll)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	}
 	c.standing(h, f.Zone)
 	if names := h.Marks.Names(); len(names) > 0 {
-		c.add("marks", strings.Join(names, ", "), warn)
+		c.add("marks", strings.Join(names, ", "), sheet.Warn)
 	}
 	c.times(h.CreatedAt, f.Now, f.Zone)
 
@@ -97,7 +97,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 }
 
 func (c *Content) add(label, text string, pick sheet.Pick) {
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: muted, Text: text, Pick: pick})
+	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
 }
 
 func (c *Content) fact(label, text string) { c.add(label, text, nil) }
@@ -106,7 +106,7 @@ func (c *Content) heading(text string) {
 	if len(c.paragraphs) > 0 {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
 	}
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: title, Wide: true})
+	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
 // verified says whether the id is the hash of the state, and of which of its
@@ -114,15 +114,15 @@ func (c *Content) heading(text string) {
 func (c *Content) verified(f Facts) {
 	switch {
 	case f.Err != nil:
-		c.add("hash", "not checked: the state could not be read", warn)
+		c.add("hash", "not checked: the state could not be read", sheet.Warn)
 	case f.Tape != nil:
 		switch v := model.Verify(f.Header.ID, f.Tape.Data()); {
 		case v.OK():
-			c.add("hash", v.Text(), good)
+			c.add("hash", v.Text(), sheet.Good)
 		case f.IDs != "":
 			c.fact("hash", "not of the state: "+f.IDs)
 		default:
-			c.add("hash", v.Text(), bad)
+			c.add("hash", v.Text(), sheet.Error)
 		}
 	}
 }
@@ -131,11 +131,11 @@ func (c *Content) verified(f Facts) {
 func (c *Content) standing(h *model.Header, zone *time.Location) {
 	switch {
 	case h.Head:
-		c.add("path", "the head: the framework would resume here", head)
+		c.add("path", "the head: the framework would resume here", sheet.Head)
 	case h.Reason != nil:
-		c.add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.In(zone).Format(time.DateTime) }), orphan)
+		c.add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.In(zone).Format(time.DateTime) }), sheet.Orphaned)
 	case h.Orphaned:
-		c.add("path", "off the path", orphan)
+		c.add("path", "off the path", sheet.Orphaned)
 	default:
 		c.fact("path", "on the active path")
 	}
@@ -151,7 +151,7 @@ func (c *Content) times(t, now time.Time, zone *time.Location) {
 	c.fact("in UTC", t.UTC().Format("2006-01-02 15:04:05.000000"))
 	pick := sheet.Pick(nil)
 	if now.Before(t) {
-		pick = warn
+		pick = sheet.Warn
 	}
 	c.add("age", when.Ago(now, t), pick)
 }
@@ -168,7 +168,7 @@ type member struct {
 func (c *Content) sizes(f Facts) {
 	c.heading("State")
 	if f.Err != nil {
-		c.add("error", f.Err.Error(), bad)
+		c.add("error", f.Err.Error(), sheet.Error)
 		return
 	}
 	if f.Tape == nil || f.Tape.Len() == 0 {
@@ -193,7 +193,7 @@ func (c *Content) sizes(f Facts) {
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(b.size, a.size) })
 	for i, m := range members {
 		if i == most {
-			c.add("", fmt.Sprintf("and %d smaller ones", len(members)-most), muted)
+			c.add("", fmt.Sprintf("and %d smaller ones", len(members)-most), sheet.Muted)
 			break
 		}
 		text := fmt.Sprintf("%3d %%  %s", (m.size*100+total/2)/total, bytes(m.size))
@@ -211,26 +211,18 @@ func (c *Content) faults(faults []model.Fault) {
 	c.heading("Faults of the session")
 	for i, f := range faults {
 		if i == most {
-			c.add("", fmt.Sprintf("and %d more", len(faults)-most), muted)
+			c.add("", fmt.Sprintf("and %d more", len(faults)-most), sheet.Muted)
 			break
 		}
 		where := f.File
 		if f.Path != "" {
 			where += " " + f.Path
 		}
-		c.add(f.Code, where+"\n"+f.Meaning+"\n"+f.Verdict, warn)
+		c.add(f.Code, where+"\n"+f.Meaning+"\n"+f.Verdict, sheet.Warn)
 	}
 }
 
 func bytes(n int64) string { return string(conversation.AppendSize(nil, n)) }
-
-func muted(t *theme.Tokens) theme.Style  { return t.Muted }
-func title(t *theme.Tokens) theme.Style  { return t.Title }
-func warn(t *theme.Tokens) theme.Style   { return t.Warn }
-func good(t *theme.Tokens) theme.Style   { return t.Good }
-func bad(t *theme.Tokens) theme.Style    { return t.Error }
-func head(t *theme.Tokens) theme.Style   { return t.Head }
-func orphan(t *theme.Tokens) theme.Style { return t.Orphaned }
 
 // Pane is the tab. Make it with New.
 type Pane struct{ sheet *sheet.Sheet }

@@ -8,14 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/tui/theme"
+	"hindcast/tui/screentest"
 )
 
 const state = `{"messages":[{"role":"user","content":[{"text":"Book the train to Lyon, please."}]},{"role":"assistant","content":[{"text":"Done."}]}],"cart":{"total":140.5},"turns":2}`
@@ -44,19 +42,7 @@ func show(t testing.TB, f Facts, w, h int) *Pane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}))
-	p.Resize(w, h)
-	p.Set(c)
-	return p
-}
-
-func screen(p *Pane, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
+	return screentest.Show(New(screentest.Colourless()), c, w, h)
 }
 
 func TestPane_looksAsDrawn(t *testing.T) {
@@ -75,7 +61,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	for name, f := range map[string]Facts{"active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {
 		for _, w := range []int{20, 58, 100} {
 			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {
-				golden.RequireEqual(t, []byte(screen(show(t, f, w, 48), 48)))
+				golden.RequireEqual(t, []byte(screentest.Draw(show(t, f, w, 48), 48)))
 			})
 		}
 	}
@@ -84,7 +70,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 func TestPane_saysWhenTheHashIsWrong(t *testing.T) {
 	f := facts(t)
 	f.Header.ID = strings.Repeat("0", 64)
-	right, wrong := screen(show(t, facts(t), 80, 40), 40), screen(show(t, f, 80, 40), 40)
+	right, wrong := screentest.Draw(show(t, facts(t), 80, 40), 40), screentest.Draw(show(t, f, 80, 40), 40)
 	const verdict = "is not the SHA-256"
 	if strings.Contains(right, verdict) || !strings.Contains(wrong, verdict) {
 		t.Errorf("right:\n%s\nwrong:\n%s", right, wrong)
@@ -101,16 +87,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
 	f.Address, f.Tape, f.Faults = hostile, tape, []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
 	for w := range 120 {
-		p := show(t, f, w, 60)
-		for y := range 60 {
-			line := string(p.AppendRow(nil, y))
-			if got := ansi.StringWidth(line); got != w {
-				t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
-			}
-			if strings.ContainsAny(line, "\x1b\x07\x00\n\u202e\u009b") {
-				t.Fatalf("row %d lets control characters through: %q", y, line)
-			}
-		}
+		screentest.Exact(t, show(t, f, w, 60), w, 60)
 	}
 }
 
@@ -127,11 +104,11 @@ func TestPane_scrollsAndForgets(t *testing.T) {
 	if p.Status() == "" || !p.Do(keymap.Bottom) || p.Do(keymap.Restore) {
 		t.Fatal("a long text does not scroll, or a foreign action counts")
 	}
-	if got := screen(p, 5); !strings.Contains(got, "loads") {
+	if got := screentest.Draw(p, 5); !strings.Contains(got, "loads") {
 		t.Errorf("the end is not in sight:\n%s", got)
 	}
 	p.Set(nil)
-	if got := strings.TrimSpace(screen(p, 5)); got != "" {
+	if got := strings.TrimSpace(screentest.Draw(p, 5)); got != "" {
 		t.Errorf("an empty tab shows %q", got)
 	}
 }

@@ -8,15 +8,10 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
 	"hindcast/tui/prose"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 	"hindcast/tui/value"
 )
-
-func plain(t *theme.Tokens) theme.Style { return t.Text }
-func muted(t *theme.Tokens) theme.Style { return t.Muted }
-func warn(t *theme.Tokens) theme.Style  { return t.Warn }
-func bad(t *theme.Tokens) theme.Style   { return t.Error }
-func good(t *theme.Tokens) theme.Style  { return t.Good }
 
 // layOut makes the pieces of a unit.
 func (p *Pane) layOut(n int32) *unit {
@@ -54,14 +49,14 @@ func (u *unit) row(draw func(*cell.Row, *theme.Tokens)) {
 }
 
 // words adds a row of text of the program's own.
-func (u *unit) words(in int, pick func(*theme.Tokens) theme.Style, text string) {
+func (u *unit) words(in int, pick sheet.Pick, text string) {
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
 		r.Fill(tokens.Text, in-1)
 		r.Put(pick(tokens), text)
 	})
 }
 
-func (u *unit) text(text prose.Text, in int, pick func(*theme.Tokens) theme.Style) {
+func (u *unit) text(text prose.Text, in int, pick sheet.Pick) {
 	u.pieces = append(u.pieces, piece{kind: textRows, text: text, in: in, style: pick})
 }
 
@@ -96,7 +91,7 @@ func (p *Pane) heading(u *unit, m int) {
 	})
 }
 
-func roleStyle(role conversation.Role) func(*theme.Tokens) theme.Style {
+func roleStyle(role conversation.Role) sheet.Pick {
 	switch role {
 	case conversation.User:
 		return func(t *theme.Tokens) theme.Style { return t.User }
@@ -142,18 +137,18 @@ func (p *Pane) call(u *unit, block int, open bool) {
 	case b.Pair >= 0:
 		p.result(u, p.c.conv.Block(int(b.Pair)), open)
 	case b.Interrupted || waits && notRun && len(p.c.conv.Interrupts()) > 0:
-		u.words(inner, warn, p.styles.Glyphs.Arrow+" not run: an interrupt waits for an answer")
+		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run: an interrupt waits for an answer")
 	case waits && notRun:
-		u.words(inner, warn, p.styles.Glyphs.Arrow+" not run")
+		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run")
 	default:
-		u.words(inner, warn, p.styles.Glyphs.Arrow+" no result")
+		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" no result")
 	}
 }
 
 // body lays a value out whole: the arguments of a call.
 func (p *Pane) body(u *unit, n jsontape.Node) {
 	if p.c.conv.Tape().Kind(n) == jsontape.String {
-		u.text(prose.Of(p.c.conv.Tape(), n), inner, plain)
+		u.text(prose.Of(p.c.conv.Tape(), n), inner, sheet.Text)
 		return
 	}
 	u.tree(n, inner)
@@ -163,12 +158,12 @@ func (p *Pane) body(u *unit, n jsontape.Node) {
 // of what it said.
 func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 	u.foldable = true
-	status, pick := "done", muted
+	status, pick := "done", sheet.Muted
 	switch b.Status {
 	case conversation.OK:
-		status, pick = "ok", good
+		status, pick = "ok", sheet.Good
 	case conversation.Failed:
-		status, pick = "error", bad
+		status, pick = "error", sheet.Error
 	}
 	alone := b.Pair < 0
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
@@ -194,7 +189,7 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 	parts := 0
 	for part := range p.c.conv.Parts(b) {
 		if parts == maxParts {
-			u.words(inner, muted, "and more: see the State tab")
+			u.words(inner, sheet.Muted, "and more: see the State tab")
 			break
 		}
 		p.part(u, &part, inner, true)
@@ -235,7 +230,7 @@ func (p *Pane) answered(u *unit, b *conversation.Block) {
 // reasoning folds what the model thought to its first line.
 func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
 	if b.Body < 0 || p.c.conv.Hidden(b) {
-		u.words(indent, muted, p.c.conv.Label(b)+", encrypted by the provider")
+		u.words(indent, sheet.Muted, p.c.conv.Label(b)+", encrypted by the provider")
 		return
 	}
 	u.foldable = true
@@ -249,7 +244,7 @@ func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
 		}
 	})
 	if open {
-		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, muted)
+		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
 	}
 }
 
@@ -260,15 +255,15 @@ func (p *Pane) part(u *unit, b *conversation.Block, in int, open bool) {
 	switch b.Kind {
 	case conversation.Text, conversation.Guard:
 		if b.Kind == conversation.Guard {
-			u.words(in, muted, b.Kind.String())
+			u.words(in, sheet.Muted, b.Kind.String())
 		}
 		if b.Body >= 0 {
-			u.text(prose.Of(t, b.Body), in, plain)
+			u.text(prose.Of(t, b.Body), in, sheet.Text)
 		}
 	case conversation.Citations:
 		for part := range p.c.conv.Parts(b) {
 			if part.Kind == conversation.Text {
-				u.text(prose.Of(t, part.Body), in, plain)
+				u.text(prose.Of(t, part.Body), in, sheet.Text)
 			}
 		}
 		sources := b.Node
@@ -283,10 +278,10 @@ func (p *Pane) part(u *unit, b *conversation.Block, in int, open bool) {
 	case conversation.Unknown:
 		p.value(u, p.c.conv.Label(b), b.Node, in, open)
 	default:
-		u.words(in, muted, p.c.conv.Label(b))
+		u.words(in, sheet.Muted, p.c.conv.Label(b))
 	}
 	if len(u.pieces) == 0 {
-		u.words(in, muted, b.Kind.String())
+		u.words(in, sheet.Muted, b.Kind.String())
 	}
 }
 
@@ -311,7 +306,7 @@ func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) 
 		u.tree(n, inner)
 		return
 	case label != "":
-		u.words(in, muted, label)
+		u.words(in, sheet.Muted, label)
 	}
 	u.tree(n, in)
 }

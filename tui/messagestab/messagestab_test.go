@@ -6,24 +6,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
-var colourless = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+var colourless = screentest.Colourless()
 
 func prepare(t testing.TB, state []byte) *Content {
 	t.Helper()
@@ -34,21 +32,7 @@ func prepare(t testing.TB, state []byte) *Content {
 	return Prepare(conversation.Decode(tape), 0)
 }
 
-func show(c *Content, w, h int) *Pane {
-	p := New(colourless)
-	p.Resize(w, h)
-	p.Set(c)
-	return p
-}
-
-func screen(p *Pane, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String() + "\n" + p.Status() + "\n"
-}
+func show(c *Content, w, h int) *Pane { return screentest.Show(New(colourless), c, w, h) }
 
 func TestPane_realConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
@@ -64,13 +48,13 @@ func TestPane_realConversations(t *testing.T) {
 		c := prepare(t, data)
 		for _, w := range []int{20, 60, 100, 200} {
 			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
-				golden.RequireEqual(t, []byte(screen(show(c, w, 60), 60)))
+				golden.RequireEqual(t, []byte(screentest.DrawWithStatus(show(c, w, 60), 60)))
 			})
 		}
 		t.Run(name+"/unfolded", func(t *testing.T) {
 			p := show(c, 100, 120)
 			p.Do(keymap.UnfoldAll)
-			golden.RequireEqual(t, []byte(screen(p, 120)))
+			golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 120)))
 		})
 	}
 }
@@ -81,7 +65,7 @@ func TestPane_opensAtTheEnd(t *testing.T) {
 	if got, want := p.Status(), "message 200 of 200 · turn end"; got != want {
 		t.Errorf("status %q, want %q", got, want)
 	}
-	if text := screen(p, 10); !strings.Contains(text, "The 09:40 is the next one.") || strings.Contains(text, "[0]") {
+	if text := screentest.DrawWithStatus(p, 10); !strings.Contains(text, "The 09:40 is the next one.") || strings.Contains(text, "[0]") {
 		t.Errorf("it opens at\n%s", text)
 	}
 }
@@ -93,7 +77,7 @@ func TestPane_nothingToShow(t *testing.T) {
 		"empty list":  prepare(t, []byte(`{"messages":[]}`)),
 	} {
 		p := show(c, 40, 3)
-		if got, want := screen(p, 3), "  no messages in this state\n\n\n\n\n"; got != want {
+		if got, want := screentest.DrawWithStatus(p, 3), "  no messages in this state\n\n\n\n\n"; got != want {
 			t.Errorf("%s: screen %q, want %q", name, got, want)
 		}
 		for a := keymap.None; a <= keymap.Quit; a++ {
@@ -114,7 +98,7 @@ func TestPane_marksTheLastMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError), 60, 6)
-	if got := screen(p, 6); !strings.Contains(got, "[1] assistant  evicted, error") || strings.Contains(got, "user  evicted") {
+	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  evicted, error") || strings.Contains(got, "user  evicted") {
 		t.Errorf("screen\n%s", got)
 	}
 }
@@ -147,11 +131,11 @@ func TestPane_givesPathAndValue(t *testing.T) {
 func TestPane_clickOnTheSignFolds(t *testing.T) {
 	p := show(prepare(t, []byte(`[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"ls","input":{"path":"/tmp"}}}]}]`)), 60, 8)
 	p.Click(2, 1)
-	if got := screen(p, 3); !strings.Contains(got, "▾ call ls") || !strings.Contains(got, `path  "/tmp"`) {
+	if got := screentest.DrawWithStatus(p, 3); !strings.Contains(got, "▾ call ls") || !strings.Contains(got, `path  "/tmp"`) {
 		t.Errorf("screen\n%s", got)
 	}
 	p.Click(2, 1)
-	if got := screen(p, 3); !strings.Contains(got, `▸ call ls  {path: "/tmp"}`) {
+	if got := screentest.DrawWithStatus(p, 3); !strings.Contains(got, `▸ call ls  {path: "/tmp"}`) {
 		t.Errorf("screen\n%s", got)
 	}
 }
@@ -189,31 +173,17 @@ func TestFind_goesWhereTheTextShows(t *testing.T) {
 	}
 }
 
-// sgr are the only sequences that a tab may send: colours, and nothing else.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
 func TestPane_coloursChangeNothingElse(t *testing.T) {
 	state, err := os.ReadFile("testdata/odd.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
-		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
-		for _, w := range []int{1, 7, 40, 120} {
-			p, plain := New(styles), New(colourless)
-			for _, p := range []*Pane{p, plain} {
-				p.Resize(w, 30)
-				p.Set(prepare(t, state))
-				p.Do(keymap.UnfoldAll)
-			}
-			for y := range 30 {
-				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
-				if sgr.ReplaceAllString(got, "") != want {
-					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
-				}
-			}
-		}
-	}
+	c := prepare(t, state)
+	screentest.ColoursOnly(t, 30, func(styles *theme.Styles, w int) screentest.Rows {
+		p := screentest.Show(New(styles), c, w, 30)
+		p.Do(keymap.UnfoldAll)
+		return p
+	})
 }
 
 // conversations makes states of any of the shapes, with what a model may write
@@ -255,18 +225,7 @@ func conversations() *rapid.Generator[string] {
 	})
 }
 
-// all gives every row, walked down.
-func all(p *Pane) []row {
-	var out []row
-	for r, ok := p.First(); ok; r, ok = p.Next(r) {
-		out = append(out, r)
-	}
-	return out
-}
-
 func TestPane_anyUseOfAnyConversation(t *testing.T) {
-	actions := []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp, keymap.Top,
-		keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll, keymap.NextMessage, keymap.PrevMessage}
 	rapid.Check(t, func(t *rapid.T) {
 		state := conversations().Draw(t, "state")
 		tape, err := jsontape.Parse([]byte(state))
@@ -274,46 +233,14 @@ func TestPane_anyUseOfAnyConversation(t *testing.T) {
 			t.Fatalf("%s: %v", state, err)
 		}
 		c := Prepare(conversation.Decode(tape), model.MarkEvicted)
-		w, h := rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-		p := show(c, w, h)
-		t.Repeat(map[string]func(*rapid.T){
-			"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },
-			"wheel":  func(t *rapid.T) { p.Wheel(rapid.IntRange(-5, 5).Draw(t, "by")) },
-			"click":  func(t *rapid.T) { p.Click(rapid.IntRange(0, w).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y")) },
-			"resize": func(t *rapid.T) {
-				w, h = rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-				p.Resize(w, h)
-			},
-			"search": func(t *rapid.T) {
-				m, _ := Find(t.Context(), c, rapid.SampledFrom([]string{"x", "日", "word word", "1", "\x1b"}).Draw(t, "query"))
-				p.SetMatches(m)
-				p.Match(rapid.IntRange(-2, 2).Draw(t, "by"))
-			},
-			"": func(t *rapid.T) {
-				every, rows := all(p), p.window.Rows()
-				first := slices.Index(every, rows[0])
-				if first < 0 || first+len(rows) > len(every) || !slices.Equal(rows, every[first:first+len(rows)]) {
-					t.Fatalf("rows %v are no part of %v", rows, every)
-				}
-				for i, r := range every {
-					if prev, ok := p.Prev(r); ok != (i > 0) || ok && prev != every[i-1] {
-						t.Fatalf("before %v comes %v, want %v", r, prev, every[max(i-1, 0)])
-					}
-				}
-				for y := range h + 1 {
-					line := string(p.AppendRow(nil, y))
-					if ansi.StringWidth(line) != w || strings.ContainsAny(line, "\x1b\x07\u202e\u0085\n\t") {
-						t.Fatalf("row %d in %d cells: %q", y, w, line)
-					}
-				}
-				if from, to := p.Thumb(); from < 0 || to > h || from > to {
-					t.Fatalf("the thumb goes from %d to %d of %d", from, to, h)
-				}
-				p.Status()
-				p.Path()
-				p.Value()
-			},
-		})
+		size := screentest.AnySize(t, 90)
+		p := show(c, size.W, size.H)
+		screentest.AnyUse(t, p, size, func(text string) Matches {
+			m, _ := Find(t.Context(), c, text)
+			return m
+		}, map[string]func(*rapid.T){
+			"": func(t *rapid.T) { screentest.Walks(t, p, p.window.Rows()) },
+		}, keymap.NextMessage, keymap.PrevMessage)
 	})
 }
 

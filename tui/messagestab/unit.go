@@ -5,6 +5,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
 	"hindcast/tui/prose"
+	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 	"hindcast/tui/value"
 )
@@ -36,7 +37,7 @@ type piece struct {
 	draw func(*cell.Row, *theme.Tokens)
 
 	text  prose.Text
-	style func(*theme.Tokens) theme.Style
+	style sheet.Pick
 
 	tree jsontape.Node
 

@@ -25,10 +25,6 @@ const longest = 1 << 16
 // longestLabel bounds the bytes of a label: more than any row shows.
 const longestLabel = 1 << 9
 
-// Pick chooses a token, so that a row can be drawn under the cursor too; nil
-// stands for plain text.
-type Pick func(*theme.Tokens) theme.Style
-
 // Paragraph is a label and a text that is wrapped beside it. Both are escaped
 // when they are drawn.
 type Paragraph struct {
@@ -193,11 +189,4 @@ func (s *Sheet) AppendRow(dst []byte, y int) []byte {
 	}
 	r.Put(line.Pick.style(tokens), line.Text)
 	return r.End(tokens.Text)
-}
-
-func (p Pick) style(tokens *theme.Tokens) theme.Style {
-	if p == nil {
-		return tokens.Text
-	}
-	return p(tokens)
 }

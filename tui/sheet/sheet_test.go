@@ -5,25 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
-
 	"hindcast/keymap"
-	"hindcast/tui/theme"
+	"hindcast/tui/screentest"
 )
 
-func styles() *theme.Styles {
-	return theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
-}
-
-func screen(s *Sheet, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(s.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
+var colourless = screentest.Colourless()
 
 func TestSheet_wrapsBesideTheLabels(t *testing.T) {
 	paragraphs := []Paragraph{
@@ -36,13 +22,13 @@ func TestSheet_wrapsBesideTheLabels(t *testing.T) {
 		s    *Sheet
 		want string
 	}{
-		{"plain", New(styles()), "A heading\ncall  agent(None)\n      goes on from\n      here\na     two\n      lines\n"},
-		{"page", NewPage(styles()), " A heading\n call  agent(None\n       ) goes on\n       from here\n a     two\n       lines\n"},
-		{"list", NewList(styles()), "A heading\ncall  agent(None)…\na     two↵lines\n\n\n\n"},
+		{"plain", New(colourless), "A heading\ncall  agent(None)\n      goes on from\n      here\na     two\n      lines\n"},
+		{"page", NewPage(colourless), " A heading\n call  agent(None\n       ) goes on\n       from here\n a     two\n       lines\n"},
+		{"list", NewList(colourless), "A heading\ncall  agent(None)…\na     two↵lines\n\n\n\n"},
 	} {
 		c.s.Resize(18, 6)
 		c.s.Set(paragraphs)
-		if got := screen(c.s, 6); got != c.want {
+		if got := screentest.Draw(c.s, 6); got != c.want {
 			t.Errorf("%s:\n%swant:\n%s", c.name, got, c.want)
 		}
 	}
@@ -50,41 +36,33 @@ func TestSheet_wrapsBesideTheLabels(t *testing.T) {
 
 func TestSheet_rowsAreExactAndClean(t *testing.T) {
 	const hostile = "x\x1b[2J\u202e\u009b\x00 wide 你好 and\ttabs\r\n and lines"
-	for _, s := range []*Sheet{New(styles()), NewPage(styles()), NewList(styles())} {
+	for _, s := range []*Sheet{New(colourless), NewPage(colourless), NewList(colourless)} {
 		for w := range 60 {
 			s.Resize(w, 9)
 			s.Set([]Paragraph{{Label: hostile, Text: hostile}, {Text: hostile, Wide: true}, {Label: "b", Text: strings.Repeat(hostile, 9)}})
-			for y := -1; y < 12; y++ {
-				line := string(s.AppendRow(nil, y))
-				if got := ansi.StringWidth(line); got != w {
-					t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
-				}
-				if strings.ContainsAny(line, "\x1b\x00\n\r\t\u202e\u009b") {
-					t.Fatalf("row %d lets control characters through: %q", y, line)
-				}
-			}
+			screentest.Exact(t, s, w, 11)
 		}
 	}
 }
 
 func TestSheet_boundsAParagraph(t *testing.T) {
-	s := New(styles())
+	s := New(colourless)
 	s.Resize(80, 10)
 	s.Set([]Paragraph{{Text: strings.Repeat("x ", 1<<20)}})
 	if s.Len() > longest/40+2 {
 		t.Errorf("two megabytes take %d rows", s.Len())
 	}
 	s.Do(keymap.Bottom)
-	if got := screen(s, 10); !strings.Contains(got, "(cut here)") {
+	if got := screentest.Draw(s, 10); !strings.Contains(got, "(cut here)") {
 		t.Errorf("nothing says that the text was cut:\n%s", got)
 	}
 }
 
 func TestSheet_boundsALabel(t *testing.T) {
-	s := New(styles())
+	s := New(colourless)
 	s.Set([]Paragraph{{Label: strings.Repeat("é", 1<<20), Text: "text"}})
 	s.Resize(20, 1)
-	if got := screen(s, 1); got != "ééééééééé…  text\n" {
+	if got := screentest.Draw(s, 1); got != "ééééééééé…  text\n" {
 		t.Errorf("the row is %q", got)
 	}
 	if got := len(s.paragraphs[0].Label); got > longestLabel {
@@ -97,7 +75,7 @@ func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
 	for i := range 20 {
 		paragraphs = append(paragraphs, Paragraph{Text: fmt.Sprint("row ", i)})
 	}
-	text, list := New(styles()), NewList(styles())
+	text, list := New(colourless), NewList(colourless)
 	for _, s := range []*Sheet{text, list} {
 		s.Resize(20, 5)
 		s.Set(paragraphs)
@@ -113,8 +91,8 @@ func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
 		if !text.Do(c.do) || !list.Do(c.do) {
 			t.Errorf("%s does not move", c.do)
 		}
-		if want := fmt.Sprint("row ", c.first, "\n"); !strings.HasPrefix(screen(text, 1), want) {
-			t.Errorf("after %s the text begins with %q, not %q", c.do, screen(text, 1), want)
+		if want := fmt.Sprint("row ", c.first, "\n"); !strings.HasPrefix(screentest.Draw(text, 1), want) {
+			t.Errorf("after %s the text begins with %q, not %q", c.do, screentest.Draw(text, 1), want)
 		}
 		if list.Cursor() != c.cursorOfList {
 			t.Errorf("after %s the cursor is at %d, not %d", c.do, list.Cursor(), c.cursorOfList)
@@ -131,7 +109,7 @@ func TestSheet_scrollsOrMovesItsCursor(t *testing.T) {
 	}
 	text.Wheel(3)
 	list.Wheel(3)
-	if !strings.HasPrefix(screen(text, 1), "row 3\n") || list.Cursor() != 5 {
-		t.Errorf("the wheel leads to %q and %d", screen(text, 1), list.Cursor())
+	if !strings.HasPrefix(screentest.Draw(text, 1), "row 3\n") || list.Cursor() != 5 {
+		t.Errorf("the wheel leads to %q and %d", screentest.Draw(text, 1), list.Cursor())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/keymap"
+	"hindcast/tui/screentest"
 )
 
 // large gives a state of about n MB, with some 46 bytes for each value as the
@@ -76,7 +77,7 @@ func BenchmarkKeys(b *testing.B) {
 	each(b, func(b *testing.B, p *Pane) {
 		p.Select(p.c.tape.LookupPointer("/messages"))
 		for b.Loop() {
-			do(p, keymap.Fold, keymap.Unfold, keymap.Bottom, keymap.PageUp, keymap.Top)
+			screentest.Do(b, p, keymap.Fold, keymap.Unfold, keymap.Bottom, keymap.PageUp, keymap.Top)
 			p.Select(p.c.tape.LookupPointer("/messages"))
 		}
 	})
@@ -85,7 +86,7 @@ func BenchmarkKeys(b *testing.B) {
 func each(b *testing.B, run func(*testing.B, *Pane)) {
 	for _, mb := range sizes {
 		p := show(prepare(large(mb)), 200, 50)
-		do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.PageDown)
+		screentest.Do(b, p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.PageDown)
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) { run(b, p) })
 	}
 }
@@ -110,11 +111,11 @@ func BenchmarkOddStates(b *testing.B) {
 		"1M_keys":     `{` + strings.TrimSuffix(strings.Repeat(`"k":1,`, 1_000_000), ",") + `}`,
 	} {
 		p := show(prepare([]byte(state)), 200, 50)
-		do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll)
+		screentest.Do(b, p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll)
 		b.Run(name, func(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
-				do(p, keymap.Bottom, keymap.PageUp, keymap.Fold, keymap.Unfold, keymap.Top, keymap.PageDown)
+				screentest.Do(b, p, keymap.Bottom, keymap.PageUp, keymap.Fold, keymap.Unfold, keymap.Top, keymap.PageDown)
 				frame = frame[:0]
 				for y := range 50 {
 					frame = p.AppendRow(frame, y)

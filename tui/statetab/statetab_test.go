@@ -5,22 +5,20 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/muesli/termenv"
 	"pgregory.net/rapid"
 
 	"hindcast/keymap"
 	"hindcast/model/jsontape"
+	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
-var plain = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
+var plain = screentest.Colourless()
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
@@ -36,50 +34,30 @@ func prepare(data []byte) *Content {
 	return Prepare(data, tape, warnings, err)
 }
 
-func show(c *Content, w, h int) *Pane {
-	p := New(plain)
-	p.Resize(w, h)
-	p.Set(c)
-	return p
-}
-
-func screen(p *Pane, h int) string {
-	var b strings.Builder
-	for y := range h {
-		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))
-		b.WriteByte('\n')
-	}
-	return b.String() + "\n" + p.Status() + "\n"
-}
-
-func do(p *Pane, actions ...keymap.Action) {
-	for _, a := range actions {
-		if !p.Do(a) {
-			panic("not an action of the tab: " + a.String())
-		}
-	}
-}
+func show(c *Content, w, h int) *Pane { return screentest.Show(New(plain), c, w, h) }
 
 func TestPane_looksAsDrawn(t *testing.T) {
 	for name, steps := range map[string]func(*Pane){
-		"first":    func(*Pane) {},
-		"deeper":   func(p *Pane) { do(p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll) },
-		"fold all": func(p *Pane) { do(p, keymap.FoldAll) },
+		"first": func(*Pane) {},
+		"deeper": func(p *Pane) {
+			screentest.Do(t, p, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll, keymap.UnfoldAll)
+		},
+		"fold all": func(p *Pane) { screentest.Do(t, p, keymap.FoldAll) },
 		"opened": func(p *Pane) {
 			p.Select(p.c.tape.LookupPointer("/log"))
-			do(p, keymap.Open, keymap.MoveDown)
+			screentest.Do(t, p, keymap.Open, keymap.MoveDown)
 		},
 		"found": func(p *Pane) {
 			m, _ := Find(t.Context(), p.c, "TERREAUX")
 			p.SetMatches(m)
 		},
-		"end": func(p *Pane) { do(p, keymap.Bottom) },
+		"end": func(p *Pane) { screentest.Do(t, p, keymap.Bottom) },
 	} {
 		for _, w := range []int{20, 60, 100, 200} {
 			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
 				p := show(prepare(read(t, "state.json")), w, 24)
 				steps(p)
-				golden.RequireEqual(t, []byte(screen(p, 24)))
+				golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 24)))
 			})
 		}
 	}
@@ -97,14 +75,14 @@ func TestPane_showsWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := show(prepare([]byte(tc.text)), 60, 8)
-			golden.RequireEqual(t, []byte(screen(p, 8)))
+			golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 8)))
 		})
 	}
 }
 
 func TestPane_emptyShowsNoState(t *testing.T) {
 	p := show(nil, 30, 3)
-	if got, want := screen(p, 3), "  no state\n\n\n\n\n"; got != want {
+	if got, want := screentest.DrawWithStatus(p, 3), "  no state\n\n\n\n\n"; got != want {
 		t.Errorf("screen %q, want %q", got, want)
 	}
 	for a := keymap.None; a <= keymap.Quit; a++ {
@@ -119,27 +97,13 @@ func TestPane_emptyShowsNoState(t *testing.T) {
 	}
 }
 
-// sgr are the only sequences that a tab may send: colours, and nothing else.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
 func TestPane_coloursChangeNothingElse(t *testing.T) {
-	for palette, profile := range map[theme.Palette]termenv.Profile{theme.Dark: termenv.TrueColor, theme.Light: termenv.ANSI256, theme.Sixteen: termenv.ANSI, theme.None: termenv.ANSI} {
-		styles := theme.New(theme.Choice{Palette: palette, Profile: profile, Glyphs: theme.Unicode})
-		for _, w := range []int{1, 7, 40, 120} {
-			p, plain := New(styles), New(plain)
-			for _, p := range []*Pane{p, plain} {
-				p.Resize(w, 30)
-				p.Set(prepare(read(t, "state.json")))
-				p.Do(keymap.UnfoldAll)
-			}
-			for y := range 30 {
-				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
-				if sgr.ReplaceAllString(got, "") != want {
-					t.Fatalf("row %d in %d cells is\n%q, without colours\n%q", y, w, got, want)
-				}
-			}
-		}
-	}
+	c := prepare(read(t, "state.json"))
+	screentest.ColoursOnly(t, 30, func(styles *theme.Styles, w int) screentest.Rows {
+		p := screentest.Show(New(styles), c, w, 30)
+		p.Do(keymap.UnfoldAll)
+		return p
+	})
 }
 
 // values makes texts of JSON, with what a model may write into them.
@@ -222,41 +186,28 @@ func visible(p *Pane) []row {
 }
 
 func TestPane_anyUseOfAnyState(t *testing.T) {
-	actions := []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
-		keymap.Top, keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll}
 	rapid.Check(t, func(t *rapid.T) {
 		text := values().Draw(t, "state")
 		c := prepare([]byte(text))
 		if c.Err() != nil {
 			t.Fatalf("%s: %v", text, c.Err())
 		}
-		w, h := rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-		p := New(plain)
-		p.Resize(w, h)
-		p.Set(&Content{tape: jsontape.Prefix([]byte(text), len(text)/2), size: len(text)})
+		size := screentest.AnySize(t, 90)
+		p := show(&Content{tape: jsontape.Prefix([]byte(text), len(text)/2), size: len(text)}, size.W, size.H)
 		p.Set(c)
-		t.Repeat(map[string]func(*rapid.T){
-			"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },
-			"wheel":  func(t *rapid.T) { p.Wheel(rapid.IntRange(-5, 5).Draw(t, "by")) },
-			"click":  func(t *rapid.T) { p.Click(rapid.IntRange(0, w).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y")) },
-			"resize": func(t *rapid.T) {
-				w, h = rapid.IntRange(0, 90).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
-				p.Resize(w, h)
-			},
+		screentest.AnyUse(t, p, size, func(text string) Matches {
+			m, _ := Find(t.Context(), c, text)
+			return m
+		}, map[string]func(*rapid.T){
 			"select": func(t *rapid.T) { p.Select(jsontape.Node(rapid.IntRange(-1, c.tape.Len()).Draw(t, "node"))) },
-			"search": func(t *rapid.T) {
-				m, _ := Find(t.Context(), c, rapid.SampledFrom([]string{"x", "日", "1", "\x1b"}).Draw(t, "query"))
-				p.SetMatches(m)
-				p.Match(rapid.IntRange(-2, 2).Draw(t, "by"))
-			},
 			"": func(t *rapid.T) {
 				all, rows := visible(p), p.window.Rows()
 				first := slices.Index(all, rows[0])
 				if first < 0 || first+len(rows) > len(all) || !slices.Equal(rows, all[first:first+len(rows)]) {
 					t.Fatalf("rows %v are no part of %v", rows, all)
 				}
-				if len(rows) != min(h, len(all)) {
-					t.Fatalf("%d rows show of %d in %d", len(rows), len(all), h)
+				if len(rows) != min(size.H, len(all)) {
+					t.Fatalf("%d rows show of %d in %d", len(rows), len(all), size.H)
 				}
 				for i, r := range rows {
 					if prev, ok := p.Prev(r); ok != (first+i > 0) || ok && prev != all[first+i-1] {
@@ -266,18 +217,6 @@ func TestPane_anyUseOfAnyState(t *testing.T) {
 				if last, _ := p.Last(); last != all[len(all)-1] {
 					t.Fatalf("the last row is %v, want %v", last, all[len(all)-1])
 				}
-				for y := range h + 1 {
-					line := string(p.AppendRow(nil, y))
-					if ansi.StringWidth(line) != w || strings.ContainsAny(line, "\x1b\x07\u202e\u0085\n\t") {
-						t.Fatalf("row %d in %d cells: %q", y, w, line)
-					}
-				}
-				if from, to := p.Thumb(); from < 0 || to > h || from > to {
-					t.Fatalf("the thumb goes from %d to %d of %d", from, to, h)
-				}
-				p.Status()
-				p.Path()
-				p.Value()
 			},
 		})
 	})
@@ -287,10 +226,10 @@ func TestPane_wholeStateTakesOverAtTheCursor(t *testing.T) {
 	data := large(1)
 	// A store may have read the beginning on its own.
 	p := show(Preview(bytes.Clone(data[:2*previewSize]), len(data)), 100, 30)
-	do(p, keymap.UnfoldAll, keymap.PageDown, keymap.MoveDown, keymap.Fold)
-	before, path := screen(p, 30), p.Path()
+	screentest.Do(t, p, keymap.UnfoldAll, keymap.PageDown, keymap.MoveDown, keymap.Fold)
+	before, path := screentest.DrawWithStatus(p, 30), p.Path()
 	p.Set(prepare(data))
-	after := screen(p, 30)
+	after := screentest.DrawWithStatus(p, 30)
 	if p.Path() != path || path == "" {
 		t.Errorf("the cursor went from %q to %q", path, p.Path())
 	}
@@ -308,7 +247,7 @@ func TestPane_wholeStateTakesOverAtTheCursor(t *testing.T) {
 func TestPane_keepsItsPlaceInTheNextState(t *testing.T) {
 	p := show(prepare([]byte(`{"a":{"x":1},"cart":{"items":[{"p":1},{"p":2}],"total":3}}`)), 60, 20)
 	p.Select(p.c.tape.LookupPointer("/a"))
-	do(p, keymap.Fold)
+	screentest.Do(t, p, keymap.Fold)
 	p.Select(p.c.tape.LookupPointer("/cart/items/1/p"))
 	p.Set(prepare([]byte(`{"new":0,"cart":{"total":4,"items":[{"p":1},{"q":0,"p":5}]},"a":{"y":2,"x":1}}`)))
 	if p.Path() != "/cart/items/1/p" {
