@@ -20,6 +20,7 @@ import (
 	"hindcast/store/demo"
 	"hindcast/store/jsonl"
 	"hindcast/store/memory"
+	"hindcast/store/reflection"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands"
 	"hindcast/tui"
@@ -37,7 +38,7 @@ func main() {
 func app() *cli.App {
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(), sqlite.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(), sqlite.Kind(), reflection.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

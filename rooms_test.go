@@ -87,6 +87,8 @@ var directions = []struct {
 		"both faces draw by it, so it may know neither"},
 	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
 		"data out: no colour, no width, no store"},
+	{"hindcast/agent/reflection", []string{"hindcast/store", "hindcast/model/..."},
+		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
 	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
 	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/model/...", "modernc.org/sqlite/...", "github.com/klauspost/compress/..."},

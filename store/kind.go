@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,9 @@ var ErrUnrecognised = errors.New("not a store that Hindcast knows")
 type Kind struct {
 	// Name is the word before the colon in "kind:address".
 	Name string
+	// Schemes are those of the URLs that are addresses of this kind, such as
+	// "http"; nil for none.
+	Schemes []string
 	// Recognise says, by shape and quickly, whether the path holds a store of
 	// this kind, and why. It writes nothing. An error is a path that could not
 	// be looked at.
@@ -27,11 +31,16 @@ type Kind struct {
 // which they are asked.
 type Kinds []Kind
 
-// Open opens a store by "kind:address", or by a path whose kind is recognised
-// by shape. The error is ErrUnrecognised when no kind knows it; when the path
+// Open opens a store by a URL whose scheme belongs to a kind, by
+// "kind:address", or by a path whose kind is recognised by shape. The error is ErrUnrecognised when no kind knows it; when the path
 // could not be looked at, it is what the first kind said.
 func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 	if name, rest, ok := strings.Cut(address, ":"); ok {
+		for _, k := range ks {
+			if strings.HasPrefix(rest, "//") && k.has(name) {
+				return k.Open(ctx, address)
+			}
+		}
 		for _, k := range ks {
 			if k.Name == name {
 				return k.Open(ctx, rest)
@@ -55,4 +64,9 @@ func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	}
 	return nil, fmt.Errorf("open %q: %w (tried %s)", address, ErrUnrecognised, strings.Join(tried, ", "))
+}
+
+// has reports whether URLs of a scheme are addresses of the kind.
+func (k *Kind) has(scheme string) bool {
+	return slices.ContainsFunc(k.Schemes, func(s string) bool { return strings.EqualFold(s, scheme) })
 }

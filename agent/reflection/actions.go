@@ -1,0 +1,222 @@
+package reflection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"hindcast/model"
+	wire "hindcast/model/reflection"
+	"hindcast/store"
+)
+
+// result writes what an action gives. What can go wrong has gone wrong before,
+// as far as possible: an error after the first byte cuts the answer off.
+type result func(out io.Writer) error
+
+// call carries out a request.
+func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
+	call, err := wire.ReadCall(body)
+	if err != nil {
+		return nil, &wire.Error{Code: wire.InvalidArgument, Message: err.Error()}
+	}
+	agent, name, ok := wire.ParseKey(call.Key)
+	s := h.stores[agent]
+	run := map[string]action{
+		wire.GetSnapshot: getSnapshot, wire.ListSnapshots: listSnapshots,
+		wire.GetSession: getSession, wire.ListSessions: listSessions,
+	}[name]
+	if !ok || s == nil || run == nil {
+		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("action %q not found", call.Key)}
+	}
+	in, err := wire.ReadInput(name, call.Input)
+	if err != nil {
+		return nil, &wire.Error{Code: wire.InvalidArgument, Message: fmt.Sprintf("invalid input to action %q: %v", call.Key, err)}
+	}
+	give, err := run(ctx, s, in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return give, nil
+}
+
+// action is one action on a store. It may rely on what the schema of its input
+// requires.
+type action func(ctx context.Context, s Store, in wire.Input) (result, error)
+
+// asError gives an error as it is answered.
+func asError(err error) *wire.Error {
+	var said *wire.Error
+	if errors.As(err, &said) {
+		return said
+	}
+	e := &wire.Error{Code: wire.Internal, Message: err.Error()}
+	switch {
+	case errors.Is(err, model.ErrNoSession):
+		e.Code, e.Details.Reason = wire.NotFound, wire.NoSession
+	case errors.Is(err, model.ErrNoSnapshot):
+		e.Code, e.Details.Reason = wire.NotFound, wire.NoSnapshot
+	case errors.Is(err, model.ErrAmbiguous):
+		e.Code, e.Details.Reason = wire.InvalidArgument, wire.Ambiguous
+	}
+	return e
+}
+
+func getSnapshot(ctx context.Context, s Store, in wire.Input) (result, error) {
+	snapshot, err := find(ctx, s, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.CheckState(snapshot.State); err != nil {
+		return nil, fmt.Errorf("snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
+	}
+	sent, err := sendable(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if in.MetadataOnly {
+		sent.State = nil
+	}
+	return whole(sent.Append(nil))
+}
+
+// find gives the snapshot that is asked for. The errors are model.ErrNoSession,
+// model.ErrNoSnapshot and model.ErrAmbiguous.
+func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.RawMessage], error) {
+	id := *in.SnapshotID
+	if in.SessionID == nil {
+		snapshot, err := s.GetSnapshot(ctx, id)
+		if err == nil && snapshot == nil {
+			err = fmt.Errorf("snapshot %q: %w", id, model.ErrNoSnapshot)
+		}
+		return snapshot, err
+	}
+	session := *in.SessionID
+	snapshot, err := s.GetSnapshotIn(ctx, session, id)
+	if err == nil && (snapshot == nil || in.Visit != 0) {
+		// The store knows which of the three is not there.
+		_, err = s.State(ctx, model.Ref{Session: session, ID: id, Visit: in.Visit})
+	}
+	if err == nil && snapshot == nil {
+		err = fmt.Errorf("snapshot %q of session %q: %w", id, session, model.ErrNoSnapshot)
+	}
+	return snapshot, err
+}
+
+// sendable gives a snapshot as it goes over the wire.
+func sendable(s *model.Snapshot[json.RawMessage]) (wire.Snapshot, error) {
+	h, err := store.Header(s)
+	return wire.Snapshot{Header: h, State: s.State}, err
+}
+
+func listSnapshots(ctx context.Context, s Store, in wire.Input) (result, error) {
+	headers := []model.Header{}
+	for h, err := range s.Headers(ctx, *in.SessionID) {
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, h)
+	}
+	if in.MetadataOnly {
+		return list(headers, func(h model.Header) ([]byte, error) {
+			if h.Orphaned && !in.IncludeOrphaned {
+				return nil, nil
+			}
+			return json.Marshal(h)
+		}), nil
+	}
+	// One state at a time is in memory, whatever the session weighs.
+	visits := store.Visits{Session: *in.SessionID, Headers: headers, Head: -1}
+	return list(visits.Rows(in.IncludeOrphaned), func(h model.Header) ([]byte, error) {
+		state, err := s.State(ctx, h.Ref())
+		if err != nil {
+			return nil, err
+		}
+		if err := store.CheckState(state); err != nil {
+			return nil, err
+		}
+		h.Visit, h.ParentVisit, h.Head, h.Reason = 0, 0, false, nil // of a visit, and this is a row
+		sent := wire.Snapshot{Header: h, State: state}
+		return sent.Append(nil)
+	}), nil
+}
+
+func getSession(ctx context.Context, s Store, in wire.Input) (result, error) {
+	data, err := s.Get(ctx, *in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, fmt.Errorf("record of session %q: %w", *in.SessionID, model.ErrNoSession)
+	}
+	sent := wire.Record{ID: data.ID, State: data.State, TurnIndex: data.TurnIndex}
+	if data.LastSnapshot != nil {
+		last, err := sendable(data.LastSnapshot)
+		if err != nil {
+			return nil, err
+		}
+		if err := store.CheckState(last.State); err != nil {
+			return nil, fmt.Errorf("last snapshot of session %q: %w", data.ID, err)
+		}
+		sent.LastSnapshot = &last
+	}
+	if err := store.CheckState(data.State); err != nil {
+		return nil, fmt.Errorf("record of session %q: %w", data.ID, err)
+	}
+	return whole(sent.Append(nil))
+}
+
+func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
+	sessions := []wire.Session{}
+	for info, err := range s.Sessions(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		sessions = append(sessions, wire.Session(info))
+	}
+	return whole(json.Marshal(sessions))
+}
+
+// whole gives a result that is in memory.
+func whole(text []byte, err error) (result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return func(out io.Writer) error {
+		_, err := out.Write(text)
+		return err
+	}, nil
+}
+
+// list gives a result of many: each is made when its turn comes; one without
+// text is left out.
+func list[T any](all []T, text func(T) ([]byte, error)) result {
+	return func(out io.Writer) error {
+		sep := "["
+		for _, element := range all {
+			data, err := text(element)
+			if err != nil {
+				return err
+			}
+			if data == nil {
+				continue
+			}
+			if _, err := io.WriteString(out, sep); err != nil {
+				return err
+			}
+			if _, err := out.Write(data); err != nil {
+				return err
+			}
+			sep = ","
+		}
+		if sep == "[" {
+			sep = "[]"
+		} else {
+			sep = "]"
+		}
+		_, err := io.WriteString(out, sep)
+		return err
+	}
+}

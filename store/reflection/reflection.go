@@ -1,0 +1,220 @@
+package reflection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"hindcast/model"
+	wire "hindcast/model/reflection"
+	"hindcast/store"
+)
+
+const kind = "reflection"
+
+// Kind describes the stores of a running process. Its addresses are URLs; no
+// path is recognised as one.
+func Kind() store.Kind {
+	return store.Kind{
+		Name:    kind,
+		Schemes: []string{"http", "https"},
+		Open:    func(ctx context.Context, address string) (store.Store, error) { return Open(ctx, address) },
+	}
+}
+
+var (
+	// ErrRemote: the address is plain HTTP to another machine.
+	ErrRemote = errors.New("plain http is for this machine only, because states would cross the network for everybody to read; use https, or a tunnel to a loopback port")
+	// ErrNoList: the server cannot tell which sessions there are.
+	ErrNoList = errors.New("the process has no listSessions action; a session opens when it is named")
+	// ErrTooLong: an answer is longer than is taken.
+	ErrTooLong = errors.New("the answer is too long")
+)
+
+// Store is the session stores of a process. It is read-only, and safe for
+// concurrent use. Use Open.
+//
+// With one agent the ids of sessions are those of the process; with several
+// they are SESSION/AGENT.
+type Store struct {
+	address string
+	client  *http.Client
+	base    base
+	agents  map[string]*agent
+	// limit is how many bytes of one answer are taken, interval how often Watch
+	// asks.
+	limit    int64
+	interval time.Duration
+	closed   atomic.Bool
+}
+
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Limiter  = (*Store)(nil)
+	_ store.Recorder = (*Store)(nil)
+	_ store.Doctor   = (*Store)(nil)
+	_ store.Watcher  = (*Store)(nil)
+)
+
+// agent is the actions of one agent, with what they take; nil where the process
+// does not say what that is.
+type agent struct {
+	name    string
+	actions map[string]map[string]bool
+}
+
+func (a *agent) has(action string) bool {
+	_, ok := a.actions[action]
+	return ok
+}
+
+// takes reports whether the agent's action is known to take an input.
+func (a *agent) takes(action, input string) bool { return a.actions[action][input] }
+
+// Open asks a process which agents it has. The address is a URL: http for this
+// machine, https for any. The error is a *NoStoreError where there is a server
+// that has no session stores, and ErrRemote for plain http to another machine.
+func Open(ctx context.Context, address string) (*Store, error) {
+	s, err := open(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("reflection: open %.200q: %w", address, err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, address string) (*Store, error) {
+	at, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{address: address, client: newClient(at), base: at, limit: maxAnswer, interval: pollInterval}
+	if s.agents, err = s.discover(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// NoStoreError says that a server answers as the reflection API does and has
+// no session stores.
+type NoStoreError struct {
+	// Genkit is the version that the server gives of itself, such as
+	// "go/1.13.1"; "" if it gives none.
+	Genkit string
+	// Agents are the names of the Genkit agents that it has.
+	Agents []string
+	// Actions counts everything that it has.
+	Actions int
+}
+
+func (e *NoStoreError) Error() string {
+	if e.Genkit == "" && len(e.Agents) == 0 {
+		return fmt.Sprintf("the process has %d actions, and none of them is on a session store", e.Actions)
+	}
+	text := "this is a Genkit runtime"
+	if e.Genkit != "" {
+		text += fmt.Sprintf(" (%.40q)", e.Genkit)
+	}
+	named := make([]string, 0, mostNamed)
+	for _, name := range e.Agents[:min(len(e.Agents), mostNamed)] {
+		named = append(named, fmt.Sprintf("%.40q", name))
+	}
+	switch more := len(e.Agents) - len(named); {
+	case len(named) == 0:
+		text += fmt.Sprintf(" with %d actions and no agents", e.Actions)
+	case more > 0:
+		text += fmt.Sprintf(" with the agents %s and %d more", strings.Join(named, ", "), more)
+	default:
+		text += " with the agents " + strings.Join(named, ", ")
+	}
+	return text + "; it has no session-store actions and cannot list snapshots: its snapshot files are what to open, which its agents write to a directory such as .genkit/snapshots or .snapshots"
+}
+
+// mostNamed bounds the agents that an error names.
+const mostNamed = 10
+
+// discover finds the agents with a session store.
+func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
+	agents, missing := map[string]*agent{}, &NoStoreError{}
+	genkit := map[string]bool{}
+	err := s.get(ctx, wire.ActionsPath, func(answer *http.Response, body *bounded) error {
+		missing.Genkit = answer.Header.Get("X-Genkit-Version")
+		list, err := wire.ReadActions(body)
+		missing.Actions = len(list)
+		for key, descriptor := range list {
+			if name, action, ok := wire.ParseKey(key); ok {
+				if agents[name] == nil {
+					agents[name] = &agent{name: name, actions: map[string]map[string]bool{}}
+				}
+				agents[name].actions[action] = descriptor.Takes()
+			}
+			for _, prefix := range []string{"/agent/", "/agent-snapshot/"} {
+				if name, ok := strings.CutPrefix(key, prefix); ok {
+					genkit[name] = true
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(agents) == 0 {
+		missing.Agents = slices.Sorted(maps.Keys(genkit))
+		return nil, missing
+	}
+	return agents, nil
+}
+
+// Kind gives "reflection".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the URL that was opened.
+func (s *Store) Address() string { return s.address }
+
+// Lacks implements store.Limiter.
+func (s *Store) Lacks(model.Op) string {
+	return "the process that is running keeps its own head; open its store itself instead"
+}
+
+// Close lets go of the connections. What is asked after that is fs.ErrClosed.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
+
+// names gives the names of the agents, in order.
+func (s *Store) names() []string { return slices.Sorted(maps.Keys(s.agents)) }
+
+// id gives how every call names a session of an agent.
+func (s *Store) id(a *agent, session string) string {
+	if len(s.agents) == 1 {
+		return session
+	}
+	return session + "/" + a.name
+}
+
+// locate gives the agent of a session, and the session's id in the process. The
+// error is model.ErrNoSession. An agent's name has no slash in it, so there is
+// one way to read an id.
+func (s *Store) locate(id string) (*agent, string, error) {
+	if len(s.agents) == 1 {
+		for _, a := range s.agents {
+			return a, id, nil
+		}
+	}
+	i := strings.LastIndexByte(id, '/')
+	if a := s.agents[id[i+1:]]; i >= 0 && a != nil {
+		return a, id[:i], nil
+	}
+	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", strings.Join(s.names(), ", "), model.ErrNoSession)
+}
