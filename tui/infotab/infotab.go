@@ -37,6 +37,10 @@ type Facts struct {
 	// Tape is the state; nil where it could not be read, and then Err says why.
 	Tape *jsontape.Tape
 	Err  error
+	// New is how many bytes of the state its parent does not have; nil where
+	// the store cannot tell, and NewErr says why where it should have.
+	New    *int64
+	NewErr error
 	// Faults are those of the session.
 	Faults []model.Fault
 	// Now is the time against which ages are told, Zone that in which times are
@@ -178,6 +182,12 @@ func (c *Content) sizes(f Facts) {
 	t := f.Tape
 	total := int64(len(t.Data()))
 	c.fact("size", bytes(total))
+	switch {
+	case f.NewErr != nil:
+		c.add("new here", "not known: "+f.NewErr.Error(), sheet.Warn)
+	case f.New != nil:
+		c.fact("new here", bytes(*f.New)+" of "+bytes(total))
+	}
 	c.fact("values", strconv.Itoa(t.Len()))
 	var members []member
 	for n := t.First(0); n >= 0; n = t.Next(n) {

@@ -77,6 +77,28 @@ func TestPane_saysWhenTheHashIsWrong(t *testing.T) {
 	}
 }
 
+func TestPane_saysHowMuchIsNew(t *testing.T) {
+	some, none := int64(67), int64(0)
+	for _, c := range []struct {
+		name string
+		n    *int64
+		err  error
+		want string
+	}{
+		{"some", &some, nil, "new here 67 B of 168 B values 15"},
+		{"none", &none, nil, "new here 0 B of 168 B values 15"},
+		{"no answer", nil, errors.New("sqlite: compare: no such snapshot"), "new here not known: sqlite: compare: no such snapshot values 15"},
+		{"cannot tell", nil, nil, "size 168 B values 15"},
+	} {
+		f := facts(t)
+		f.New, f.NewErr = c.n, c.err
+		got := strings.Join(strings.Fields(screentest.Draw(show(t, f, 90, 40), 40)), " ")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q is not in\n%s", c.name, c.want, got)
+		}
+	}
+}
+
 func TestPane_rowsAreExactAndClean(t *testing.T) {
 	const hostile = "x\x1b]52;c;aGk=\x07\x1b[2J\u202e\u009b\n\x00"
 	tape, err := jsontape.Parse([]byte(`{"\u001b[2J\u202e":"\u0007"}`))
@@ -85,7 +107,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	}
 	f := facts(t)
 	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
-	f.Address, f.Tape, f.Faults = hostile, tape, []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
+	f.Address, f.Tape, f.NewErr, f.Faults = hostile, tape, errors.New(hostile), []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
 	for w := range 120 {
 		screentest.Exact(t, show(t, f, w, 60), w, 60)
 	}
