@@ -120,6 +120,9 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 	if d, ok := m.o.Store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()
 	}
+	if c, ok := m.o.Store.(store.Comparer); ok && s.header.ParentID != "" {
+		facts.New, facts.NewErr = fresh(ctx, c, &s.header)
+	}
 	st, err := m.states.get(ctx, s.ref)
 	switch {
 	case ctx.Err() != nil:
@@ -130,4 +133,17 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 		facts.Tape, _, facts.Err = st.Tape()
 	}
 	return infotab.Prepare(ctx, facts)
+}
+
+// fresh gives how many bytes of a snapshot's state its parent does not have.
+func fresh(ctx context.Context, c store.Comparer, h *model.Header) (*int64, error) {
+	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID, Visit: h.ParentVisit}, h.Ref())
+	if err != nil {
+		return nil, err
+	}
+	n := int64(0)
+	for _, s := range spans {
+		n += s.BTo - s.BFrom
+	}
+	return &n, nil
 }

@@ -189,3 +189,37 @@ func TestTabs_mouse(t *testing.T) {
 	p.Idle()
 	lacks(t, p, "▾ 4 keys")
 }
+
+// comparing is a store that tells what lies between what two states begin and
+// end with.
+type comparing struct{ *memory.Store }
+
+func (c comparing) Compare(ctx context.Context, a, b model.Ref) ([]store.Span, error) {
+	old, err := c.State(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.State(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	from, to := 0, 0
+	for from < min(len(old), len(state)) && old[from] == state[from] {
+		from++
+	}
+	for to < min(len(old), len(state))-from && old[len(old)-1-to] == state[len(state)-1-to] {
+		to++
+	}
+	return []store.Span{{AFrom: int64(from), ATo: int64(len(old) - to), BFrom: int64(from), BTo: int64(len(state) - to)}}, nil
+}
+
+func TestTabs_infoSaysWhatIsNew(t *testing.T) {
+	t.Parallel()
+	o := options(comparing{demoStore(t)})
+	o.Session = demo.Trip
+	p := start(t, o, 120, 40)
+	p.Press(keymap.Timeline, keymap.ShowInfo)
+	shows(t, p, "new here  6 B of 4.3 kB") // "booked" instead of "planning"
+	p.Press(keymap.Timeline, keymap.Top)
+	lacks(t, p, "new here") // there is no parent
+}
