@@ -81,6 +81,8 @@ var directions = []struct {
 		"the screen knows stores through the port only"},
 	{"hindcast/cli", []string{"hindcast/look", "hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},
+	{"hindcast/agent", []string{"hindcast/store", "hindcast/model/...", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute"},
+		"what records runs in other people's programs: the port, the model, and no exporter"},
 	{"hindcast/keymap", []string{charm + "bubbles/key", "github.com/BurntSushi/toml"},
 		"what keys mean does not depend on what they do"},
 	{"hindcast/look", []string{"hindcast/model"},

@@ -1,0 +1,210 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"hindcast/model"
+)
+
+// Connection is one invocation of an agent as its client sees it. It is safe
+// for concurrent use.
+type Connection[State, In, Out any] struct {
+	ctx    context.Context
+	sess   *Session[State]
+	inputs *inputs[In]
+	stream *stream[Out]
+
+	close sync.Once
+
+	// done is closed when the invocation has ended; output, state and err are
+	// set by then.
+	done   chan struct{}
+	output Output[State, Out]
+	state  *value[State]
+	err    error
+}
+
+// SessionID gives the id of the session.
+func (c *Connection[State, In, Out]) SessionID() string { return c.sess.id }
+
+// Send gives the agent function an input, and returns when it has taken it. The
+// errors are ErrClosed, ErrEnded, and that of the connection's context.
+func (c *Connection[State, In, Out]) Send(in In) error {
+	if err := c.inputs.send(c.ctx, in); err != nil {
+		return fmt.Errorf("send to session %.80q: %w", c.sess.id, err)
+	}
+	return nil
+}
+
+// Close says that no more inputs come, so that the agent function can return.
+// It does not wait for that, and its error is always nil.
+func (c *Connection[State, In, Out]) Close() error {
+	c.close.Do(func() { close(c.inputs.closing) })
+	return nil
+}
+
+// Receive gives what the agent says up to the end of its turn, waiting for it;
+// called again, what it says in the next turn. Whoever breaks off can go on
+// later. An error ends it: at the end of a turn the *EventError of that, and
+// when the agent function has returned and everything was received, that of
+// Output. What nobody receives is kept until the connection is let go.
+func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
+	return func(yield func(Out, error) bool) {
+		var none Out
+		for {
+			i, ok := c.stream.next()
+			switch {
+			case !ok:
+				if c.err != nil {
+					yield(none, c.err)
+				}
+				return
+			case i.endTurn:
+				if i.err != nil {
+					yield(none, i.err)
+				}
+				return
+			case !yield(i.value, nil):
+				return
+			}
+		}
+	}
+}
+
+// Done gives a channel that is closed when the invocation has ended and Output
+// does not wait any more.
+func (c *Connection[State, In, Out]) Done() <-chan struct{} { return c.done }
+
+// Output waits until the agent function has returned, which most do after
+// Close, and gives what came of it. The session's id and state, and the
+// artifacts and snapshots made until then, are there whatever the error is. It
+// joins that of the agent function (a *PanicError if it panicked), that of the
+// context if it cut the inputs short, and an *EventError for each event that
+// failed.
+func (c *Connection[State, In, Out]) Output() (Output[State, Out], error) {
+	<-c.done
+	o := c.output
+	o.State = c.state.copy()
+	o.Artifacts, o.SnapshotIDs = slices.Clone(o.Artifacts), slices.Clone(o.SnapshotIDs)
+	return o, c.err
+}
+
+// Responder is how an agent function answers. It is safe for concurrent use.
+type Responder[Out any] struct {
+	stream *stream[Out]
+	end    func() error
+
+	mu        sync.Mutex
+	artifacts []Artifact
+}
+
+// Send says something to the client. It does not wait for the client to listen.
+func (r *Responder[Out]) Send(out Out) { r.stream.put(item[Out]{value: out}) }
+
+// SendArtifact adds an artifact to the output.
+func (r *Responder[Out]) SendArtifact(a Artifact) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.artifacts = append(r.artifacts, a)
+}
+
+func (r *Responder[Out]) sentArtifacts() []Artifact {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.artifacts)
+}
+
+// EndTurn ends the turn: the state is captured if the snapshot callback says
+// so, and control goes back to the client. The error is an *EventError, which
+// the client hears of too, so that a function that can do nothing about it may
+// let it be; or ErrEnded.
+func (r *Responder[Out]) EndTurn() error {
+	err := r.end()
+	r.stream.put(item[Out]{endTurn: true, err: err})
+	return err
+}
+
+// invocation is one run of an agent function.
+type invocation[State, In, Out any] struct {
+	*Connection[State, In, Out]
+	agent     *Agent[State, In, Out]
+	recorder  *recorder[State]
+	responder *Responder[Out]
+	// turned is how many inputs the function had taken at the last end of a turn.
+	turned atomic.Int64
+}
+
+// start runs the agent function on a session.
+func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], sess *Session[State]) *Connection[State, In, Out] {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &Connection[State, In, Out]{
+		ctx: ctx, sess: sess, inputs: newInputs[In](), stream: newStream[Out](), done: make(chan struct{}),
+	}
+	r := &invocation[State, In, Out]{
+		Connection: c, agent: a,
+		recorder: &recorder[State]{agent: a.name, sess: sess, callback: a.callback, clock: a.now, event: make(chan struct{}, 1)},
+	}
+	r.responder = &Responder[Out]{stream: c.stream, end: r.endTurn}
+	go r.run(cancel)
+	return c
+}
+
+func (r *invocation[State, In, Out]) endTurn() error {
+	r.turned.Store(int64(r.inputs.number()))
+	return r.recorder.happened(r.ctx, model.SnapshotEventTurnEnd, false)
+}
+
+// run runs the agent function to its end, however it comes to that, and lets go
+// of the connection.
+func (r *invocation[State, In, Out]) run(cancel context.CancelFunc) {
+	in := make(chan In)
+	go r.inputs.handOn(r.ctx, in)
+	var result Result[Out]
+	var returned bool
+	err := errGoexit
+	defer func() {
+		defer cancel()
+		if p := recover(); p != nil {
+			err = &PanicError{Value: p, Stack: debug.Stack()}
+		}
+		r.finish(result, err, returned)
+	}()
+	result, err = r.agent.fn(context.WithValue(r.ctx, triggerKey{}, r.recorder), r.sess, in, r.responder)
+	returned = true
+}
+
+// errGoexit: the agent function neither returned nor panicked.
+var errGoexit = errors.New("the agent function ended its goroutine (runtime.Goexit)")
+
+func (r *invocation[State, In, Out]) finish(result Result[Out], err error, returned bool) {
+	close(r.inputs.returned)
+	<-r.inputs.done
+	if err != nil {
+		err = fmt.Errorf("agent %q: %w", r.agent.name, err)
+	}
+	if cut := r.inputs.cut; cut != nil && !errors.Is(err, cut) {
+		err = errors.Join(err, fmt.Errorf("agent %q: inputs: %w", r.agent.name, cut))
+	}
+	if returned {
+		begun := int64(r.inputs.taken) > r.turned.Load()
+		r.recorder.happened(r.ctx, model.SnapshotEventInvocationEnd, begun)
+	} else if _, writeErr := r.sess.write(r.ctx, nil); writeErr != nil {
+		err = errors.Join(err, fmt.Errorf("agent %q: save session %.80q: %w", r.agent.name, r.sess.id, writeErr))
+	}
+	ids, eventErr := r.recorder.summary()
+	r.state = r.sess.end().state
+	r.output = Output[State, Out]{
+		SessionID: r.sess.id, Output: result.Output, SnapshotIDs: ids,
+		Artifacts: append(r.responder.sentArtifacts(), result.Artifacts...),
+	}
+	r.err = errors.Join(err, eventErr)
+	close(r.done)
+	r.stream.end()
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// How a state is copied. A round trip through JSON would do, but takes longer
+// than all the rest of a capture, and changes what is in an interface: an int
+// comes back as a float64.
+//
+// What encoding/json can see and set is copied: exported fields without the tag
+// "-", elements, and whatever an interface or a pointer leads to. The rest of a
+// struct, which is no part of the state that is saved, is shared with the
+// original. A struct that writes its own JSON may write what reflection may not
+// touch, as a big.Int does; if there are references among that, the struct is
+// copied through its own JSON, provided that it can also read it.
+//
+// A value to be copied must have been marshalled before: it has no circles then.
+
+// deepCopy gives a copy of v.
+func deepCopy[T any](v T) T {
+	detach(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+// shape is what has to be done for the values of a type.
+type shape struct {
+	// leaf: assigning copies it whole.
+	leaf bool
+	// codec: its own JSON copies it.
+	codec bool
+	// fields are those of a struct that are not leaves.
+	fields []int
+}
+
+var (
+	shapes sync.Map // of reflect.Type to shape
+
+	timeType        = reflect.TypeFor[time.Time]()
+	marshalerType   = reflect.TypeFor[json.Marshaler]()
+	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textWriterType  = reflect.TypeFor[encoding.TextMarshaler]()
+	textReaderType  = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func shapeOf(t reflect.Type) shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(shape)
+	}
+	var s shape
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+	case reflect.Array:
+		s.leaf = t.Len() == 0 || shapeOf(t.Elem()).leaf
+	case reflect.Struct:
+		s = shapeOfStruct(t)
+	default:
+		s.leaf = true
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+func shapeOfStruct(t reflect.Type) shape {
+	if t == timeType {
+		return shape{leaf: true} // it leads to its zone, which nobody changes
+	}
+	var s shape
+	hidden := false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case shapeOf(f.Type).leaf:
+		case f.Tag.Get("json") == "-", !f.IsExported() && !promotes(f):
+			hidden = true
+		default:
+			s.fields = append(s.fields, i)
+		}
+	}
+	if hidden && writesItself(t) {
+		return shape{codec: true}
+	}
+	s.leaf = len(s.fields) == 0
+	return s
+}
+
+// promotes says that a field is not exported but the fields in it may be.
+func promotes(f reflect.StructField) bool { return f.Anonymous && f.Type.Kind() == reflect.Struct }
+
+// writesItself says that a type has its own JSON, and reads it too.
+func writesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(marshalerType) && p.Implements(unmarshalerType) ||
+		p.Implements(textWriterType) && p.Implements(textReaderType)
+}
+
+// detach makes the references in v, which can be set and has been assigned
+// from another value, lead to copies.
+func detach(v reflect.Value) {
+	s := shapeOf(v.Type())
+	if s.leaf {
+		return
+	}
+	if s.codec {
+		recode(v)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			own := reflect.New(v.Type().Elem())
+			own.Elem().Set(v.Elem())
+			detach(own.Elem())
+			v.Set(own)
+		}
+	case reflect.Interface:
+		if !v.IsNil() && !shapeOf(v.Elem().Type()).leaf {
+			v.Set(detached(v.Elem()))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(own, v)
+			detachElements(own)
+			v.Set(own)
+		}
+	case reflect.Array:
+		detachElements(v)
+	case reflect.Map:
+		if !v.IsNil() {
+			v.Set(detachedMap(v))
+		}
+	case reflect.Struct:
+		for _, i := range s.fields {
+			detach(v.Field(i))
+		}
+	}
+}
+
+// detached gives a copy of a value that cannot be set.
+func detached(v reflect.Value) reflect.Value {
+	own := reflect.New(v.Type()).Elem()
+	own.Set(v)
+	detach(own)
+	return own
+}
+
+func detachElements(v reflect.Value) {
+	if shapeOf(v.Type().Elem()).leaf {
+		return
+	}
+	for i := range v.Len() {
+		detach(v.Index(i))
+	}
+}
+
+// detachedMap gives a copy of a map. Keys that JSON can write have no
+// references in them that anybody could change.
+func detachedMap(v reflect.Value) reflect.Value {
+	own := reflect.MakeMapWithSize(v.Type(), v.Len())
+	leaf := shapeOf(v.Type().Elem()).leaf
+	for entries := v.MapRange(); entries.Next(); {
+		element := entries.Value()
+		if !leaf {
+			element = detached(element)
+		}
+		own.SetMapIndex(entries.Key(), element)
+	}
+	return own
+}
+
+// recode copies a struct through its own JSON. Where that fails, as it would
+// when the session is loaded, the struct stays shared.
+func recode(v reflect.Value) {
+	text, err := json.Marshal(v.Addr().Interface())
+	if err != nil {
+		return
+	}
+	own := reflect.New(v.Type())
+	if json.Unmarshal(text, own.Interface()) == nil {
+		v.Set(own.Elem())
+	}
+}

@@ -1,0 +1,265 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// home is where sessions are kept: the store, and what it can do besides.
+type home[S any] struct {
+	store model.Store[S]
+	// raw commits the bytes of states, committer the states. At most one is
+	// there; without either, nothing guards a session against a second writer.
+	raw       store.Committer[json.RawMessage]
+	committer store.Committer[S]
+	// restorer is nil where a restore is several writes.
+	restorer store.Restorer
+}
+
+func newHome[S any](s model.Store[S]) *home[S] {
+	h := &home[S]{store: s}
+	beneath := any(s)
+	if l, ok := beneath.(store.Layered); ok {
+		beneath = l.Raw()
+	}
+	if h.raw, _ = beneath.(store.Committer[json.RawMessage]); h.raw == nil {
+		h.committer, _ = any(s).(store.Committer[S])
+	}
+	h.restorer, _ = beneath.(store.Restorer)
+	return h
+}
+
+// load gives where a session stands and its revision; a record without a state
+// is that of a session that does not exist yet.
+func (h *home[S]) load(ctx context.Context, id string) (record[S], store.Revision, error) {
+	var r record[S]
+	var at store.Revision
+	var err error
+	switch {
+	case h.raw != nil:
+		var data *model.Data[json.RawMessage]
+		if data, at, err = h.raw.Load(ctx, id); err == nil && data != nil {
+			r, err = readRecord[S](data)
+		}
+	case h.committer != nil:
+		var data *model.Data[S]
+		if data, at, err = h.committer.Load(ctx, id); err == nil && data != nil {
+			r = takeRecord(data)
+		}
+	default:
+		var data *model.Data[S]
+		if data, err = h.store.Get(ctx, id); err == nil && data != nil {
+			r = takeRecord(data)
+		}
+	}
+	guarded := h.raw != nil || h.committer != nil
+	if err == nil && r.state == nil && (at != 0 || !guarded) {
+		r, err = h.loadLast(ctx, id)
+	}
+	if err == nil && r.state != nil {
+		err = r.state.err
+	}
+	return r, at, err
+}
+
+// loadLast gives where a session without a record stands: at the last of its
+// active snapshots. It was imported, or its first record could not be written.
+func (h *home[S]) loadLast(ctx context.Context, id string) (record[S], error) {
+	list, err := h.store.ListSnapshots(ctx, id, false)
+	if err != nil || len(list) == 0 {
+		return record[S]{}, err
+	}
+	last := takeCapture(list[len(list)-1])
+	return record[S]{state: last.state, last: last, turn: last.TurnIndex}.resumed(), nil
+}
+
+// resumed gives the record in the turn that comes next. A record that was put
+// back to a snapshot says the turn of that, which may be over.
+func (r record[S]) resumed() record[S] {
+	if last := r.last; last != nil && endsTurn(last.Event) && r.turn <= last.TurnIndex {
+		r.turn = last.TurnIndex + 1
+	}
+	return r
+}
+
+func endsTurn(event model.SnapshotEvent) bool {
+	return event == model.SnapshotEventTurnEnd || event == model.SnapshotEventInvocationEnd
+}
+
+func readRecord[S any](data *model.Data[json.RawMessage]) (r record[S], err error) {
+	r.turn = data.TurnIndex
+	if r.state, err = readValue[S](data.State); err != nil {
+		return record[S]{}, err
+	}
+	if last := data.LastSnapshot; last != nil {
+		r.last = &capture[S]{header(last), r.state}
+		if string(last.State) != string(data.State) {
+			if r.last.state, err = readValue[S](last.State); err != nil {
+				return record[S]{}, fmt.Errorf("last snapshot %.80q: %w", last.ID, err)
+			}
+		}
+	}
+	return r.resumed(), nil
+}
+
+func takeRecord[S any](data *model.Data[S]) record[S] {
+	r := record[S]{state: newValue(data.State), turn: data.TurnIndex}
+	if data.LastSnapshot != nil {
+		r.last = takeCapture(data.LastSnapshot)
+	}
+	return r.resumed()
+}
+
+func takeCapture[S any](s *model.Snapshot[S]) *capture[S] {
+	return &capture[S]{header(s), newValue(s.State)}
+}
+
+// commit writes where a session stands, if it still is at that revision, and
+// gives the new one. kept says that the last snapshot is in the store, which it
+// may be even if the rest failed.
+func (h *home[S]) commit(ctx context.Context, id string, r record[S], at store.Revision) (now store.Revision, kept bool, err error) {
+	if h.raw != nil {
+		now, err = h.raw.Commit(ctx, data(id, r, func(v *value[S]) json.RawMessage { return v.text }), at)
+		return now, err == nil, err
+	}
+	d := data(id, r, (*value[S]).copy)
+	if h.committer != nil {
+		now, err = h.committer.Commit(ctx, d, at)
+		return now, err == nil, err
+	}
+	if d.LastSnapshot != nil {
+		if err := h.store.SaveSnapshot(ctx, d.LastSnapshot); err != nil {
+			return at, false, err
+		}
+	}
+	return at, true, h.store.Save(ctx, id, d)
+}
+
+// data gives a record as stores take it, its states as they want them.
+func data[S, T any](id string, r record[S], state func(*value[S]) T) *model.Data[T] {
+	d := &model.Data[T]{ID: id, State: state(r.state), TurnIndex: r.turn}
+	if r.last != nil {
+		d.LastSnapshot = snapshot(r.last.Header, state(r.last.state))
+	}
+	return d
+}
+
+// snapshot gives the seed's snapshot for a header and a state.
+func snapshot[T any](h model.Header, state T) *model.Snapshot[T] {
+	return &model.Snapshot[T]{
+		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: h.CreatedAt, State: state,
+		Index: h.Index, TurnIndex: h.TurnIndex, Event: h.Event,
+	}
+}
+
+// header gives the header of a snapshot on the active path.
+func header[T any](s *model.Snapshot[T]) model.Header {
+	return model.Header{
+		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: s.CreatedAt,
+		Index: s.Index, TurnIndex: s.TurnIndex, Event: s.Event,
+	}
+}
+
+// restore puts the session of a snapshot back to it and gives the session's id.
+// session is the id that it has to have, nil for any.
+func (h *home[S]) restore(ctx context.Context, id string, session *string) (string, error) {
+	target, err := h.find(ctx, id, session)
+	if err != nil {
+		return "", err
+	}
+	if h.restorer == nil {
+		return target.SessionID, h.restoreByHand(ctx, target)
+	}
+	plan, err := h.restorer.PlanRestore(ctx, model.Ref{Session: target.SessionID, ID: target.ID})
+	if err != nil {
+		return "", err
+	}
+	_, err = h.restorer.Apply(ctx, plan)
+	return target.SessionID, err
+}
+
+// find gives the snapshot of that id, in the session if one is named.
+func (h *home[S]) find(ctx context.Context, id string, session *string) (*model.Snapshot[S], error) {
+	if scoped, ok := h.store.(store.Scoped[S]); ok && session != nil {
+		if s, err := scoped.GetSnapshotIn(ctx, *session, id); s != nil || err != nil {
+			return s, err
+		}
+	}
+	s, err := h.store.GetSnapshot(ctx, id)
+	switch ambiguous := (*model.AmbiguousError)(nil); {
+	case session != nil && errors.As(err, &ambiguous):
+		return h.findAmong(ctx, ambiguous, *session)
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return nil, model.ErrNoSnapshot
+	case session != nil && s.SessionID != *session:
+		return nil, fmt.Errorf("%w: it is of %.80q, not of %.80q", ErrSessionMismatch, s.SessionID, *session)
+	}
+	return s, nil
+}
+
+// findAmong gives the snapshot of a session whose id several sessions hold.
+func (h *home[S]) findAmong(ctx context.Context, ambiguous *model.AmbiguousError, session string) (*model.Snapshot[S], error) {
+	list, err := h.store.ListSnapshots(ctx, session, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.ID == ambiguous.ID {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %.80q has none, but %w", ErrSessionMismatch, session, ambiguous)
+}
+
+// restoreByHand is the restore of a store that knows only the seed's calls: by
+// rule 5 of the design, everything after the branch point is orphaned, the way
+// from there to the target is saved again, which makes it active (rule 4), and
+// the record goes back to the target. It is several writes: when one fails,
+// those before it stay.
+func (h *home[S]) restoreByHand(ctx context.Context, target *model.Snapshot[S]) error {
+	list, err := h.store.ListSnapshots(ctx, target.SessionID, true)
+	if err != nil {
+		return err
+	}
+	branch, way := branchPoint(list, target)
+	if err := h.store.InvalidateSnapshotsAfter(ctx, target.SessionID, branch); err != nil {
+		return err
+	}
+	for _, s := range way {
+		again := *s
+		again.Orphaned = false
+		if err := h.store.SaveSnapshot(ctx, &again); err != nil {
+			return err
+		}
+	}
+	head := *target
+	head.Orphaned = false
+	return h.store.Save(ctx, target.SessionID, &model.Data[S]{ID: target.SessionID, State: target.State, LastSnapshot: &head, TurnIndex: target.TurnIndex})
+}
+
+// branchPoint gives the index of the nearest active snapshot on the way up from
+// target, -1 for none, and the orphaned ones below it down to target.
+func branchPoint[S any](list []*model.Snapshot[S], target *model.Snapshot[S]) (index int, way []*model.Snapshot[S]) {
+	byID := make(map[string]*model.Snapshot[S], len(list))
+	for _, s := range list {
+		byID[s.ID] = s
+	}
+	at := cmp.Or(byID[target.ID], target)
+	for at != nil && at.Orphaned {
+		way = append([]*model.Snapshot[S]{at}, way...)
+		delete(byID, at.ID) // a lineage may run in a circle
+		at = byID[at.ParentID]
+	}
+	if at == nil {
+		return -1, way
+	}
+	return at.Index, way
+}

@@ -1,0 +1,185 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"hindcast/model"
+)
+
+// recorder captures the states of a session while one invocation lasts.
+type recorder[S any] struct {
+	agent    string
+	sess     *Session[S]
+	callback SnapshotCallback[S]
+	clock    func() time.Time
+
+	// event lets one event at a time be worked on, and a context give up
+	// waiting.
+	event chan struct{}
+
+	mu sync.Mutex
+	// working says that the present turn has a tool iteration behind it.
+	working bool
+	// ids are those of the captures.
+	ids []string
+	// errs are the first errors of events; more counts the others, since a
+	// store that has gone away fails at every event.
+	errs []error
+	more int
+}
+
+// maxErrors bounds the errors that an invocation keeps.
+const maxErrors = 32
+
+// trigger implements trigger.
+func (r *recorder[S]) trigger(ctx context.Context, event model.SnapshotEvent) error {
+	if endsTurn(event) {
+		return fmt.Errorf("agent %q: trigger %s: %w", r.agent, event, ErrReservedEvent)
+	}
+	return r.happened(ctx, event, false)
+}
+
+// happened works on an event: it asks the callback, captures the state if told
+// to, and in any case brings the store up to date. begun says, at the end of
+// the invocation, that it comes in the middle of a turn. The error is an
+// *EventError or ErrEnded.
+func (r *recorder[S]) happened(ctx context.Context, event model.SnapshotEvent, begun bool) error {
+	err := r.enter(ctx)
+	if err == nil {
+		defer func() { <-r.event }()
+	}
+	now, ended := r.sess.look()
+	if ended {
+		return fmt.Errorf("agent %q: %s in session %.80q: %w", r.agent, event, r.sess.id, ErrEnded)
+	}
+	h := r.header(now, event, begun)
+	if err == nil {
+		err = r.record(ctx, now, h, begun)
+	} else if event == model.SnapshotEventTurnEnd {
+		r.sess.endTurn(h.TurnIndex)
+	}
+	if err != nil {
+		err = &EventError{Agent: r.agent, Session: r.sess.id, Event: event, Index: h.Index, TurnIndex: h.TurnIndex, Err: err}
+		r.note(err)
+	}
+	return err
+}
+
+func (r *recorder[S]) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case r.event <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// header gives what a snapshot of this event would say, but for its id and time.
+//
+// The turn is the one that the session is in (rule 7 of the design). The end of
+// an invocation repeats the last turn that has ended, unless it comes in the
+// middle of one, which it then ends.
+func (r *recorder[S]) header(now record[S], event model.SnapshotEvent, begun bool) model.Header {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := model.Header{SessionID: r.sess.id, Event: event, TurnIndex: now.turn}
+	switch event {
+	case model.SnapshotEventTurnEnd:
+		r.working = false
+	case model.SnapshotEventInvocationEnd:
+		if !begun && !r.working && now.turn > 0 {
+			h.TurnIndex--
+		}
+	default:
+		r.working = true
+	}
+	if now.last != nil {
+		h.Index, h.ParentID = now.last.Index+1, now.last.ID
+	}
+	return h
+}
+
+// record asks the callback, and writes where the session stands with or without
+// a snapshot.
+func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, begun bool) error {
+	wanted, err := r.ask(ctx, now, h)
+	var c *capture[S]
+	switch {
+	case wanted && now.state.err != nil:
+		err = now.state.err
+	case wanted:
+		h.ID, h.CreatedAt = now.state.id(), r.clock().UTC().Round(0)
+		c = &capture[S]{h, now.state}
+	}
+	if h.Event == model.SnapshotEventTurnEnd || begun || c != nil && endsTurn(h.Event) {
+		r.sess.endTurn(h.TurnIndex)
+	}
+	kept, writeErr := r.sess.write(ctx, c)
+	if kept && c != nil {
+		r.captured(ctx, h.ID)
+	}
+	return errors.Join(err, writeErr)
+}
+
+// ask gives the callback's answer; a panic of it is a *PanicError. What it does
+// itself is no event: the context that it gets triggers nothing.
+func (r *recorder[S]) ask(ctx context.Context, now record[S], h model.Header) (wanted bool, err error) {
+	if r.callback == nil {
+		return false, nil
+	}
+	snap := &SnapshotContext[S]{Event: h.Event, State: now.state.copy(), Index: h.Index, TurnIndex: h.TurnIndex}
+	if now.last != nil {
+		prev := now.last.state.copy()
+		snap.PrevState = &prev
+		snap.changed = func() bool { return now.state.err != nil || now.state.id() != now.last.ID }
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("snapshot callback: %w", &PanicError{Value: p, Stack: debug.Stack()})
+		}
+	}()
+	return r.callback(context.WithValue(ctx, triggerKey{}, nil), snap), nil
+}
+
+// captured notes a snapshot that is in the store and marks the span.
+func (r *recorder[S]) captured(ctx context.Context, id string) {
+	r.mu.Lock()
+	r.ids = append(r.ids, id)
+	r.mu.Unlock()
+	trace.SpanFromContext(ctx).SetAttributes(
+		attribute.String("genkit:metadata:snapshotId", id),
+		attribute.String("genkit:metadata:agent", r.agent))
+}
+
+func (r *recorder[S]) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.errs) < maxErrors {
+		r.errs = append(r.errs, err)
+	} else {
+		r.more++
+	}
+}
+
+// summary gives the ids of the captures and the errors of all events.
+func (r *recorder[S]) summary() (ids []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := slices.Clone(r.errs)
+	if r.more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more errors like these", r.more))
+	}
+	return slices.Clone(r.ids), errors.Join(errs...)
+}

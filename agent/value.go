@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"hindcast/model"
+)
+
+// value is a state that never changes, with its JSON and its id, each of which
+// is made once however often the state is saved.
+type value[S any] struct {
+	state S
+	// text is the compact JSON of the state, as it was written.
+	text []byte
+	// err is why the state has none. Then state is the caller's, not a copy.
+	err error
+	// id gives the state's id; it takes a while the first time.
+	id func() string
+}
+
+// newValue takes a state in. The JSON is written first: a state that has one
+// has no circles, so that it can be copied.
+func newValue[S any](state S) *value[S] {
+	text, err := json.Marshal(state)
+	if err != nil {
+		return &value[S]{state: state, err: err}
+	}
+	return written(deepCopy(state), text)
+}
+
+// readValue takes in a state that a store kept.
+func readValue[S any](text []byte) (*value[S], error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return nil, fmt.Errorf("decode state: %w", err)
+	}
+	var state S
+	if err := json.Unmarshal(text, &state); err != nil {
+		return nil, fmt.Errorf("decode state: %w", err)
+	}
+	return written(state, compact.Bytes()), nil
+}
+
+func written[S any](state S, text []byte) *value[S] {
+	return &value[S]{state: state, text: text, id: sync.OnceValue(func() string { return model.SnapshotID(text) })}
+}
+
+// copy gives the state as somebody else's own.
+func (v *value[S]) copy() S {
+	if v.err != nil {
+		return v.state
+	}
+	return deepCopy(v.state)
+}
