@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 )
 
 var (
@@ -27,7 +28,7 @@ var (
 // CheckState refuses bytes that are not one JSON value: every state in a store
 // of Hindcast's own can be exported.
 func CheckState(state []byte) error {
-	if !json.Valid(state) {
+	if !jsontape.Valid(state) {
 		return ErrNotJSON
 	}
 	return nil

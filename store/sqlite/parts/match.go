@@ -41,7 +41,7 @@ type Piece struct {
 }
 
 // lookahead is how many parts of a base are passed over to find one again.
-const lookahead = 1024
+const lookahead = 256
 
 // Match finds the parts of a text in bases, the first of them preferred. A part
 // that is in a base has the same bytes there, which are compared: nothing is

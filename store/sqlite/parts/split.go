@@ -122,9 +122,6 @@ func (s *splitter) enter(i int) {
 	}
 	s.stack = append(s.stack, f)
 	s.cut(i+1, f.inner, false)
-	// The first member is no part of a group with what is before it: it is
-	// followed by others that are like it.
-	s.open = s.open && !f.array
 }
 
 func (s *splitter) leave(i int) {
@@ -143,7 +140,6 @@ func (s *splitter) leave(i int) {
 	}
 	// The last member, without the bracket that closes the container.
 	s.cut(i, f.array || f.inner, f.array)
-	s.open = s.open && !f.array
 }
 
 // cut ends a part at i, or lets the group before it go on until there.
