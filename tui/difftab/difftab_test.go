@@ -113,20 +113,7 @@ func TestPane_saysWhatItIs(t *testing.T) {
 }
 
 func TestPane_nothingToCompare(t *testing.T) {
-	p := show(nil, 40, 3)
-	if got, want := screentest.DrawWithStatus(p, 3), "  nothing to compare\n\n\n\n\n"; got != want {
-		t.Errorf("screen %q, want %q", got, want)
-	}
-	for a := keymap.None; a <= keymap.Quit; a++ {
-		if p.Do(a) {
-			t.Errorf("%s does something without a diff", a)
-		}
-	}
-	p.Click(1, 1)
-	p.Wheel(2)
-	if at, of := p.Match(1); at != 0 || of != 0 || p.Path() != "" || p.Value() != nil {
-		t.Error("something is selected")
-	}
+	screentest.Empty(t, show(nil, 40, 3), "  nothing to compare\n\n\n\n\n")
 }
 
 func TestPane_stepsThroughTheChanges(t *testing.T) {
@@ -335,10 +322,7 @@ func BenchmarkFrame(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
-				frame = frame[:0]
-				for y := range 50 {
-					frame = p.AppendRow(frame, y)
-				}
+				frame = screentest.Frame(frame[:0], p, 50)
 			}
 		})
 	}

@@ -277,10 +277,7 @@ func BenchmarkSet(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
 				p := show(c, 200, 50)
-				frame = frame[:0]
-				for y := range 50 {
-					frame = p.AppendRow(frame, y)
-				}
+				frame = screentest.Frame(frame[:0], p, 50)
 			}
 		})
 	}
@@ -292,10 +289,7 @@ func BenchmarkFrame(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
-				frame = frame[:0]
-				for y := range 50 {
-					frame = p.AppendRow(frame, y)
-				}
+				frame = screentest.Frame(frame[:0], p, 50)
 			}
 		})
 	}

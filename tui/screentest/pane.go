@@ -66,6 +66,14 @@ func Do(tb fatal, p interface{ Do(keymap.Action) bool }, actions ...keymap.Actio
 	}
 }
 
+// Frame appends the first h rows of a pane, as a frame of the screen does.
+func Frame(dst []byte, p Rows, h int) []byte {
+	for y := range h {
+		dst = p.AppendRow(dst, y)
+	}
+	return dst
+}
+
 // Draw gives the first h rows of a pane, line by line, without the spaces at the
 // ends of lines.
 func Draw(p Rows, h int) string {
@@ -143,11 +151,8 @@ func (s *Size) change(t *rapid.T) {
 var moves = []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
 	keymap.Top, keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll}
 
-// AnyUse uses a tab without colours in any order: it moves and folds and does
-// the actions that are given, clicks, resizes and searches, and what own adds;
-// own[""] runs after each step. Whatever was done, the rows are exact and clean
-// and the thumb is beside them.
-func AnyUse[M any](t *rapid.T, p interface {
+// Tab is a tab with a tree in it that can be searched for matches of type M.
+type Tab[M any] interface {
 	Rows
 	Resize(w, h int)
 	Do(keymap.Action) bool
@@ -159,7 +164,32 @@ func AnyUse[M any](t *rapid.T, p interface {
 	Value() []byte
 	SetMatches(M) bool
 	Match(n int) (at, of int)
-}, size *Size, find func(text string) M, own map[string]func(*rapid.T), actions ...keymap.Action) {
+}
+
+// Empty checks that a tab of 3 rows without content draws and says what is
+// wanted, does nothing, and has nothing selected.
+func Empty[M any](tb fatal, p Tab[M], wanted string) {
+	tb.Helper()
+	if got := DrawWithStatus(p, 3); got != wanted {
+		tb.Fatalf("screen %q, want %q", got, wanted)
+	}
+	for a := keymap.None; a <= keymap.Quit; a++ {
+		if p.Do(a) {
+			tb.Fatalf("%s does something", a)
+		}
+	}
+	p.Click(1, 1)
+	p.Wheel(2)
+	if at, of := p.Match(1); at != 0 || of != 0 || p.Path() != "" || p.Value() != nil {
+		tb.Fatalf("match %d of %d, path %q, value %q", at, of, p.Path(), p.Value())
+	}
+}
+
+// AnyUse uses a tab without colours in any order: it moves and folds and does
+// the actions that are given, clicks, resizes and searches, and what own adds;
+// own[""] runs after each step. Whatever was done, the rows are exact and clean
+// and the thumb is beside them.
+func AnyUse[M any](t *rapid.T, p Tab[M], size *Size, find func(text string) M, own map[string]func(*rapid.T), actions ...keymap.Action) {
 	actions = append(actions, moves...)
 	uses := map[string]func(*rapid.T){
 		"action": func(t *rapid.T) { p.Do(rapid.SampledFrom(actions).Draw(t, "action")) },

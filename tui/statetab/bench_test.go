@@ -36,10 +36,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
 				p := show(Preview(data, len(data)), 200, 50)
-				frame = frame[:0]
-				for y := range 50 {
-					frame = p.AppendRow(frame, y)
-				}
+				frame = screentest.Frame(frame[:0], p, 50)
 			}
 		})
 	}
@@ -63,10 +60,7 @@ func BenchmarkFrame(b *testing.B) {
 	each(b, func(b *testing.B, p *Pane) {
 		var frame []byte
 		for b.Loop() {
-			frame = frame[:0]
-			for y := range 50 {
-				frame = p.AppendRow(frame, y)
-			}
+			frame = screentest.Frame(frame[:0], p, 50)
 		}
 	})
 }
@@ -116,10 +110,7 @@ func BenchmarkOddStates(b *testing.B) {
 			var frame []byte
 			for b.Loop() {
 				screentest.Do(b, p, keymap.Bottom, keymap.PageUp, keymap.Fold, keymap.Unfold, keymap.Top, keymap.PageDown)
-				frame = frame[:0]
-				for y := range 50 {
-					frame = p.AppendRow(frame, y)
-				}
+				frame = screentest.Frame(frame[:0], p, 50)
 				p.Status()
 			}
 		})

@@ -81,20 +81,7 @@ func TestPane_showsWhatIsWrong(t *testing.T) {
 }
 
 func TestPane_emptyShowsNoState(t *testing.T) {
-	p := show(nil, 30, 3)
-	if got, want := screentest.DrawWithStatus(p, 3), "  no state\n\n\n\n\n"; got != want {
-		t.Errorf("screen %q, want %q", got, want)
-	}
-	for a := keymap.None; a <= keymap.Quit; a++ {
-		if p.Do(a) {
-			t.Errorf("%s does something without a state", a)
-		}
-	}
-	p.Click(1, 1)
-	p.Wheel(3)
-	if at, of := p.Match(1); at != 0 || of != 0 || p.Value() != nil || p.Path() != "" {
-		t.Error("something is selected without a state")
-	}
+	screentest.Empty(t, show(nil, 30, 3), "  no state\n\n\n\n\n")
 }
 
 func TestPane_coloursChangeNothingElse(t *testing.T) {
