@@ -18,16 +18,18 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"os"
 	"slices"
-	"time"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -80,14 +82,25 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 	return "JSON lines, the first of which is a snapshot", true, nil
 }
 
-// Store is an open file, which is only read. It is safe for concurrent use.
+// Store is an open file, which is only read, and read on when it has grown. It
+// is safe for concurrent use.
 type Store struct {
 	address string
-	file    *os.File
 	// temporary is the name of a copy that Close removes, "" for none.
 	temporary string
-	index     *index
-	modified  time.Time
+	// still says that the file does not change: it is a copy, or none that
+	// could be followed by its name.
+	still bool
+
+	mu    sync.RWMutex
+	file  *os.File
+	index *index
+	// info is what was known of the file when it had been read.
+	info fs.FileInfo
+	// edges is what stood in the file when it had been read.
+	edges edges
+	// rewrites counts how often the file became another.
+	rewrites int64
 }
 
 var (
@@ -95,6 +108,8 @@ var (
 	_ store.Doctor   = (*Store)(nil)
 	_ store.Limiter  = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
+	_ store.Watcher  = (*Store)(nil)
+	_ store.Grower   = (*Store)(nil)
 )
 
 // Open reads the headers of the file at path, or of the standard input if path
@@ -134,7 +149,7 @@ func From(ctx context.Context, name string, r io.Reader) (*Store, error) {
 	if err == nil {
 		var opened *Store
 		if opened, err = open(ctx, name, f); err == nil {
-			opened.temporary = s.temporary
+			opened.temporary, opened.still = s.temporary, true
 			return opened, nil
 		}
 	}
@@ -162,29 +177,14 @@ func open(ctx context.Context, address string, f *os.File) (*Store, error) {
 	if info.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
-	x, err := scan(ctx, address, f)
-	if err != nil {
+	s := &Store{address: address, file: f, index: newIndex(), still: !info.Mode().IsRegular()}
+	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	if x.first != nil && len(x.order) == 0 {
-		return nil, x.first
+	if err := cmp.Or(s.index.first, s.index.last.err); err != nil && len(s.index.order) == 0 {
+		return nil, err
 	}
-	x.settleHeads()
-	return &Store{address: address, file: f, index: x, modified: info.ModTime()}, nil
-}
-
-// settleHeads finds the head of each session whose lines do not name one, as
-// those of the seed itself do not: its last active snapshot.
-func (x *index) settleHeads() {
-	for id, ss := range x.sessions {
-		if slices.ContainsFunc(ss.headers, func(h model.Header) bool { return h.Head }) {
-			continue
-		}
-		visits := store.Visits{Session: id, Headers: ss.headers, Head: -1}
-		if i := visits.LastActive(); i >= 0 {
-			ss.headers[i].Head = true
-		}
-	}
+	return s, nil
 }
 
 // Kind gives "jsonl".
@@ -214,11 +214,11 @@ func (s *Store) Close() error {
 // snapshot was taken, or else with the file.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		infos := make([]model.SessionInfo, 0, len(s.index.order))
-		for _, id := range s.index.order {
-			infos = append(infos, s.info(id))
+		infos, err := s.sessions(ctx)
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("jsonl: list sessions: %w", err))
+			return
 		}
-		slices.SortStableFunc(infos, store.NewestFirst)
 		for _, info := range infos {
 			if err := ctx.Err(); err != nil {
 				yield(model.SessionInfo{}, fmt.Errorf("jsonl: list sessions: %w", err))
@@ -231,7 +231,21 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-func (s *Store) info(id string) model.SessionInfo {
+func (s *Store) sessions(ctx context.Context) ([]model.SessionInfo, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	infos := make([]model.SessionInfo, 0, len(s.index.order))
+	for _, id := range s.index.order {
+		infos = append(infos, s.sessionInfo(id))
+	}
+	slices.SortStableFunc(infos, store.NewestFirst)
+	return infos, nil
+}
+
+func (s *Store) sessionInfo(id string) model.SessionInfo {
 	headers := s.index.sessions[id].headers
 	info := model.SessionInfo{ID: id, Kind: kind, Snapshots: len(headers)}
 	for i := range headers {
@@ -247,7 +261,7 @@ func (s *Store) info(id string) model.SessionInfo {
 		}
 	}
 	if info.UpdatedAt.IsZero() {
-		info.UpdatedAt = s.modified
+		info.UpdatedAt = s.info.ModTime()
 	}
 	return info
 }
@@ -274,13 +288,11 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 
 // Tail implements store.Tailer.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, more bool, err error) {
-	if err := ctx.Err(); err != nil {
+	ss, unlock, err := s.session(ctx, sessionID)
+	if err != nil {
 		return nil, false, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err)
 	}
-	ss := s.index.sessions[sessionID]
-	if ss == nil {
-		return nil, false, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, model.ErrNoSession)
-	}
+	defer unlock()
 	first := max(0, len(ss.headers)-max(n, 0))
 	return slices.Clone(ss.headers[first:]), first > 0, nil
 }
@@ -295,13 +307,16 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
+	ss, unlock, err := s.session(ctx, ref.Session)
+	if err != nil {
 		return nil, err
 	}
-	ss := s.index.sessions[ref.Session]
-	if ss == nil {
-		return nil, model.ErrNoSession
-	}
+	defer unlock()
+	return s.stateIn(ss, ref)
+}
+
+// stateIn gives a state of a session, for whoever holds the lock.
+func (s *Store) stateIn(ss *session, ref model.Ref) ([]byte, error) {
 	at, ok := ss.states[ref.ID]
 	if !ok {
 		return nil, model.ErrNoSnapshot
@@ -338,9 +353,16 @@ func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 }
 
 func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
-	ss := s.index.sessions[sessionID]
-	if ss == nil || ss.record == nil {
-		return nil, ctx.Err()
+	ss, unlock, err := s.session(ctx, sessionID)
+	if errors.Is(err, model.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if ss.record == nil {
+		return nil, nil
 	}
 	state, err := s.at(ss.record.state)
 	if err != nil {
@@ -351,7 +373,7 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 		if !h.Head {
 			continue
 		}
-		last, err := s.state(ctx, h.Ref())
+		last, err := s.stateIn(ss, h.Ref())
 		if err != nil {
 			return nil, err
 		}
@@ -365,5 +387,18 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session != "" {
 		return store.SessionFaults(ctx, s, session)
 	}
-	return slices.Clone(s.index.faults), ctx.Err()
+	if err := s.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("jsonl: check %q: %w", s.address, err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x := s.index
+	faults := slices.Clone(x.faults)
+	if more := x.damaged - maxFaults; more > 0 {
+		faults = append(faults, model.Fault{Code: FaultLine, File: s.address, Meaning: fmt.Sprintf("%d more lines are damaged", more)})
+	}
+	if x.last.err != nil && !s.beingWritten() {
+		faults = append(faults, lineFault(s.address, x.last.err))
+	}
+	return faults, nil
 }

@@ -268,22 +268,6 @@ func TestStore_manyDamagedLinesAreCounted(t *testing.T) {
 	}
 }
 
-func TestStore_fileThatBecameShorter(t *testing.T) {
-	path := write(t, seed(t, `{"a":1}`, `{"a":2}`))
-	s, err := jsonl.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	all := headers(t, s, "s")
-	if err := os.Truncate(path, 300); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.State(t.Context(), all[1].Ref()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a state that is gone: %v", err)
-	}
-}
-
 func TestOpen_whatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := jsonl.Open(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {

@@ -2,8 +2,10 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -120,8 +122,8 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte("\ufeff\r\n\n" + lineSeeds[0] + "\r\n\ufeff" + lineSeeds[1] + "\n" + lineSeeds[2]))
 	f.Add([]byte(lineSeeds[1] + "\n" + `{"id":"x","sessionId":"s","visit":9}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		x, err := scan(t.Context(), "file", bytes.NewReader(file))
-		if err != nil {
+		x := newIndex()
+		if err := x.read(t.Context(), "file", bytes.NewReader(file)); err != nil {
 			t.Fatal(err)
 		}
 		var rows []store.Row
@@ -131,8 +133,8 @@ func FuzzScan(f *testing.F) {
 				rows = append(rows, row)
 			}
 		}
-		if failed == nil && x.first != nil && !errors.Is(x.first, store.ErrNoState) {
-			t.Fatalf("a line is damaged for one reader only: %v", x.first)
+		if damage := cmp.Or(x.first, x.last.err); failed == nil && damage != nil && !errors.Is(damage, store.ErrNoState) {
+			t.Fatalf("a line is damaged for one reader only: %v", damage)
 		}
 		for _, row := range rows {
 			if row.Record != nil || row.State == nil {
@@ -159,6 +161,43 @@ func FuzzScan(f *testing.F) {
 				t.Fatalf("row %d came back as %+v, %v", i, row, err)
 			}
 			i++
+		}
+	})
+}
+
+// FuzzGrow: a file that is read in two parts, as somebody reads it who looks
+// while it is written, is what it is when it is read at once.
+func FuzzGrow(f *testing.F) {
+	f.Add([]byte(strings.Join(lineSeeds, "\n")), 100)
+	f.Add([]byte("\ufeff\r\n\n"+lineSeeds[0]+"\r\n\ufeff"+lineSeeds[1]+"\n"+lineSeeds[2]), 4)
+	f.Add([]byte(lineSeeds[0]+"\n"+strings.Replace(lineSeeds[0], `"5f7c"`, `"6"`, 1)+"\n"), len(lineSeeds[0])+9)
+	f.Fuzz(func(t *testing.T, file []byte, cut int) {
+		if cut < 0 || cut > len(file) {
+			return
+		}
+		once, parts := newIndex(), newIndex()
+		for _, read := range []struct {
+			x    *index
+			upTo int
+		}{{once, len(file)}, {parts, cut}, {parts, len(file)}} {
+			if read.x.last.taken {
+				return // hasGrown asks for a file to be read anew then
+			}
+			if err := read.x.read(t.Context(), "file", bytes.NewReader(file[read.x.end:read.upTo])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range []*index{once, parts} {
+			for _, ss := range x.sessions {
+				ss.settled = 0
+			}
+		}
+		if text := func(err error) string { return fmt.Sprint(err) }; text(once.first) != text(parts.first) || text(once.last.err) != text(parts.last.err) {
+			t.Fatalf("the errors are %v and %v, at once %v and %v", parts.first, parts.last.err, once.first, once.last.err)
+		}
+		once.first, once.last.err, parts.first, parts.last.err = nil, nil, nil, nil
+		if !reflect.DeepEqual(once, parts) {
+			t.Fatalf("cut at %d of %q the index is\n%+v, at once\n%+v", cut, file, parts, once)
 		}
 	})
 }

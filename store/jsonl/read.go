@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -31,6 +33,8 @@ type lines struct {
 	number int
 	start  int64
 	next   int64
+	// ended says that the line has an end; the last may have none.
+	ended bool
 }
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 1<<18)} }
@@ -63,6 +67,7 @@ func (l *lines) readAny() ([]byte, error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		l.next += int64(len(part))
+		l.ended = err == nil
 		if err == nil && len(l.buffer) == 0 && !tooLong {
 			return part, nil
 		}
@@ -141,14 +146,27 @@ func decodeState(raw []byte, coded bool) ([]byte, error) {
 	return raw, store.CheckState(raw)
 }
 
-// index is where everything is in a file.
+// index is where everything is in a file, as far as it was read.
 type index struct {
 	// order holds the sessions as they first appear.
 	order    []string
 	sessions map[string]*session
-	faults   []model.Fault
-	// first is the error of the first damaged line.
+	// faults are those of the first lines that are damaged, of so many.
+	faults  []model.Fault
+	damaged int
+	// first is the error of the first damaged line that has an end.
 	first error
+	// lines is the number of the last line that has an end, and end the byte
+	// behind it. From there on is read again when the file has grown.
+	lines int
+	end   int64
+	// last is the line behind it, which has no end.
+	last struct {
+		taken bool // it is whole, and in the index
+		err   error
+	}
+	// size is how much of the file was read.
+	size int64
 }
 
 type session struct {
@@ -156,6 +174,11 @@ type session struct {
 	// states is where the state of each id is.
 	states map[string]span
 	record *record
+	// named says that a line named a head. Where none did, head is the position
+	// of the last active snapshot, or -1.
+	named   bool
+	head    int
+	settled int // headers among which the head was looked for
 }
 
 type record struct {
@@ -166,15 +189,19 @@ type record struct {
 // maxFaults bounds the damaged lines that are listed one by one.
 const maxFaults = 100
 
-// scan reads a file to its end and keeps everything but the states. A damaged
-// line becomes a fault.
-func scan(ctx context.Context, name string, r io.Reader) (*index, error) {
-	x := &index{sessions: map[string]*session{}}
+// newIndex gives the index of an empty file.
+func newIndex() *index { return &index{sessions: map[string]*session{}} }
+
+// read reads on to the end of a file and keeps everything but the states. r
+// begins at x.end. A damaged line becomes a fault; name is the file's. After an
+// error everything up to x.end is in the index.
+func (x *index) read(ctx context.Context, name string, r io.Reader) error {
 	in := newLines(r)
-	damaged := 0
+	in.number, in.next = x.lines, x.end
+	x.last.taken, x.last.err = false, nil
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		text, err := in.read()
 		if err == io.EOF {
@@ -186,28 +213,56 @@ func scan(ctx context.Context, name string, r io.Reader) (*index, error) {
 				err = x.add(l, in.start)
 			}
 		} else if !errors.Is(err, ErrLineTooLong) {
-			return nil, err
+			return err
 		}
 		if err != nil {
-			damaged++
-			x.damage(name, in.number, damaged, err)
+			err = fmt.Errorf("line %d: %w", in.number, err)
+		}
+		if !in.ended {
+			x.last.taken, x.last.err = err == nil, err
+			continue
+		}
+		x.lines, x.end = in.number, in.next
+		if err != nil {
+			x.damage(name, err)
 		}
 	}
-	if damaged > maxFaults {
-		x.faults = append(x.faults, model.Fault{Code: FaultLine, File: name, Meaning: fmt.Sprintf("%d more lines are damaged", damaged-maxFaults)})
-	}
-	return x, nil
+	x.size = in.next
+	x.settleHeads()
+	return nil
 }
 
-func (x *index) damage(name string, number, damaged int, err error) {
-	if x.first == nil {
-		x.first = fmt.Errorf("line %d: %w", number, err)
+func (x *index) damage(name string, err error) {
+	x.first = cmp.Or(x.first, err)
+	if x.damaged++; x.damaged <= maxFaults {
+		x.faults = append(x.faults, lineFault(name, err))
 	}
-	if damaged <= maxFaults {
-		x.faults = append(x.faults, model.Fault{
-			Code: FaultLine, File: name, Path: fmt.Sprintf("line %d", number), Meaning: err.Error(),
-			Verdict: "the line is left out; an import of the file is refused",
-		})
+}
+
+// lineFault tells of a damaged line, whose error says which it is.
+func lineFault(name string, err error) model.Fault {
+	place, meaning, _ := strings.Cut(err.Error(), ": ")
+	return model.Fault{
+		Code: FaultLine, File: name, Path: place, Meaning: meaning,
+		Verdict: "the line is left out; an import of the file is refused",
+	}
+}
+
+// settleHeads finds the head of each session whose lines do not name one, as
+// those of the seed itself do not: its last active snapshot.
+func (x *index) settleHeads() {
+	for id, ss := range x.sessions {
+		if ss.named || ss.settled == len(ss.headers) {
+			continue
+		}
+		if ss.head >= 0 {
+			ss.headers[ss.head].Head = false
+		}
+		visits := store.Visits{Session: id, Headers: ss.headers, Head: -1}
+		if ss.head = visits.LastActive(); ss.head >= 0 {
+			ss.headers[ss.head].Head = true
+		}
+		ss.settled = len(ss.headers)
 	}
 }
 
@@ -233,6 +288,11 @@ func (x *index) add(l line, start int64) error {
 	if first := ss.states[h.ID]; !first.coded {
 		h.Size = first.end - first.start
 	}
+	if h.Head && !ss.named {
+		if ss.named = true; ss.head >= 0 {
+			ss.headers[ss.head].Head = false
+		}
+	}
 	ss.headers = append(ss.headers, h)
 	return nil
 }
@@ -240,7 +300,7 @@ func (x *index) add(l line, start int64) error {
 func (x *index) session(id string) *session {
 	ss := x.sessions[id]
 	if ss == nil {
-		ss = &session{states: map[string]span{}}
+		ss = &session{states: map[string]span{}, head: -1}
 		x.sessions[id], x.order = ss, append(x.order, id)
 	}
 	return ss
