@@ -102,7 +102,18 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 	if err == nil && snapshot == nil {
 		err = fmt.Errorf("snapshot %q of session %q: %w", id, session, model.ErrNoSnapshot)
 	}
+	if err != nil && snapshot == nil && elsewhere(ctx, s, id) {
+		e := asError(err)
+		e.Code, e.Message = wire.InvalidArgument, fmt.Sprintf("%s: snapshot %q does not belong to session %q", wire.GetSnapshot, id, session)
+		return nil, e
+	}
 	return snapshot, err
+}
+
+// elsewhere reports whether any session holds a snapshot.
+func elsewhere(ctx context.Context, s Store, id string) bool {
+	snapshot, err := s.GetSnapshot(ctx, id)
+	return snapshot != nil || errors.Is(err, model.ErrAmbiguous)
 }
 
 // sendable gives a snapshot as it goes over the wire.
@@ -180,14 +191,25 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 }
 
 // whole gives a result that is in memory.
-func whole(text []byte, err error) (result, error) {
-	if err != nil {
-		return nil, err
-	}
+func whole(text []byte, err error) (result, error) { return bytesOf(text), err }
+
+func bytesOf(text []byte) result {
 	return func(out io.Writer) error {
 		_, err := out.Write(text)
 		return err
-	}, nil
+	}
+}
+
+// sequence gives results one after the other.
+func sequence(parts ...result) result {
+	return func(out io.Writer) error {
+		for _, part := range parts {
+			if err := part(out); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // list gives a result of many: each is made when its turn comes; one without

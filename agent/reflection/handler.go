@@ -167,10 +167,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) ([]byte, error
 }
 
 func (h *Handler) list(w http.ResponseWriter, _ *http.Request) {
-	h.send(w, func(out io.Writer) error {
-		_, err := out.Write(h.actions)
-		return err
-	})
+	h.send(w, bytesOf(h.actions))
 }
 
 // maxRequest bounds the body of a request: ids are short.
@@ -195,22 +192,11 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request was not received whole", http.StatusBadRequest)
 		return
 	}
-	result, err := h.call(r.Context(), body)
+	give, err := h.call(r.Context(), body)
 	if err != nil {
-		h.send(w, func(out io.Writer) error {
-			_, err := out.Write(wire.AppendError(nil, asError(err)))
-			return err
-		})
-		return
+		give = bytesOf(wire.AppendError(nil, asError(err)))
+	} else {
+		give = sequence(bytesOf([]byte(wire.ResultOpen)), give, bytesOf([]byte(wire.ResultClose)))
 	}
-	h.send(w, func(out io.Writer) error {
-		if _, err := io.WriteString(out, wire.ResultOpen); err != nil {
-			return err
-		}
-		if err := result(out); err != nil {
-			return err
-		}
-		_, err := io.WriteString(out, wire.ResultClose)
-		return err
-	})
+	h.send(w, give)
 }

@@ -3,7 +3,6 @@ package reflection
 import (
 	"bufio"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 )
@@ -13,7 +12,7 @@ const chunk = 64 << 10
 
 // send sends an answer. Its beginning may have been sent when write fails: then
 // the connection is cut, so that nobody takes what came for the whole.
-func (h *Handler) send(w http.ResponseWriter, write func(io.Writer) error) {
+func (h *Handler) send(w http.ResponseWriter, write result) {
 	w.Header().Set("Content-Type", "application/json")
 	p := &patient{w: w, control: http.NewResponseController(w), timeout: h.writeTimeout}
 	out := bufio.NewWriterSize(p, chunk)

@@ -1,0 +1,346 @@
+package reflection_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"hindcast/model"
+	"hindcast/model/reflection"
+)
+
+// genkit gives what a real runtime sent, by name.
+func genkit(t testing.TB) map[string]string {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/genkit.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range archive.Files {
+		files[f.Name] = string(f.Data)
+	}
+	return files
+}
+
+func TestReadAnswer_readsWhatGenkitSends(t *testing.T) {
+	sent := genkit(t)
+	for _, c := range []struct {
+		name string
+		code reflection.Code
+		word string
+	}{
+		{"snapshot", 0, `"messages"`},
+		{"metadata-only", 0, `"parentId"`},
+		{"text-plain", 0, `"messages"`},
+		{"wrong-session", reflection.InvalidArgument, "does not belong to session"},
+		{"unknown-id", reflection.NotFound, "not found"},
+		{"neither-id", reflection.InvalidArgument, "is required"},
+		{"store-fails", reflection.Internal, "invalid snapshot ID"},
+		{"extra-field", reflection.InvalidArgument, "includeOrphaned is not allowed"},
+		{"seed-getSnapshot", reflection.NotFound, "/session-store/barista/getSnapshot"},
+	} {
+		var result json.RawMessage
+		err := reflection.ReadAnswer(strings.NewReader(sent[c.name+"/answer"]), func(dec *json.Decoder) error { return dec.Decode(&result) })
+		e := (*reflection.Error)(nil)
+		switch {
+		case c.code == 0 && (err != nil || !strings.Contains(string(result), c.word)):
+			t.Errorf("%s: %s, %v", c.name, result, err)
+		case c.code != 0 && (!errors.As(err, &e) || e.Code != c.code || !strings.Contains(e.Error(), c.word) || strings.Contains(e.Error(), "\n")):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if e, ok := reflection.ReadError([]byte(sent["values-without-type/answer"])); !ok || e.Code != reflection.InvalidArgument || !strings.Contains(e.Message, "query parameter") {
+		t.Errorf("an error by itself: %v, %v", e, ok)
+	}
+	for _, text := range []string{"", "{}", "<html>", sent["health-wrong-id/answer"], `{"message":""}`, `[1]`} {
+		if e, ok := reflection.ReadError([]byte(text)); ok {
+			t.Errorf("%q is taken for the error %v", text, e)
+		}
+	}
+}
+
+// A call of ours is what Genkit's tools send, and the other way round.
+func TestReadCall_readsWhatGenkitsToolsSend(t *testing.T) {
+	_, body, _ := strings.Cut(genkit(t)["seed-listSnapshots/request"], "\n\n")
+	call, err := reflection.ReadCall([]byte(body))
+	if err != nil || call.Key != reflection.Key("barista", reflection.ListSnapshots) || string(call.Input) != `{"sessionId":"sess-main"}` {
+		t.Errorf("%+v, %v", call, err)
+	}
+	again, err := json.Marshal(call)
+	if err != nil || string(again) != strings.TrimSpace(body) {
+		t.Errorf("it is sent as %s, %v", again, err)
+	}
+	if _, err := reflection.ReadCall([]byte(`{"key":"/a","init":{},"context":null,"telemetryLabels":{"a":"b"},"input":null}`)); err != nil {
+		t.Errorf("what tools send besides: %v", err)
+	}
+	for _, c := range []struct{ body, word string }{
+		{``, "unexpected EOF"},
+		{`{"key":"/a"`, "unexpected EOF"},
+		{`{"key":"/a"} {}`, "more after it"},
+		{`{"key":"/a","key":"/b"}`, `"key" is there twice`},
+		{`{"KEY":"/a"}`, "key is required"},
+		{`{"key":7}`, `"key"`},
+		{`["/a"]`, "object was expected"},
+		{`null`, "object was expected"},
+		{`nonsense`, "invalid character"},
+	} {
+		if call, err := reflection.ReadCall([]byte(c.body)); err == nil || !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%q: %+v, %v; want %q", c.body, call, err, c.word)
+		}
+	}
+}
+
+func TestReadInput_takesWhatTheSchemaLists(t *testing.T) {
+	id := func(s string) *string { return &s }
+	for _, c := range []struct {
+		action, input string
+		want          reflection.Input
+	}{
+		{reflection.GetSnapshot, `{"snapshotId":"a"}`, reflection.Input{SnapshotID: id("a")}},
+		{reflection.GetSnapshot, `{"snapshotId":"","sessionId":"","visit":3,"metadataOnly":true}`, reflection.Input{SnapshotID: id(""), SessionID: id(""), Visit: 3, MetadataOnly: true}},
+		{reflection.ListSnapshots, `{"sessionId":"s","includeOrphaned":true,"metadataOnly":false}`, reflection.Input{SessionID: id("s"), IncludeOrphaned: true}},
+		{reflection.GetSession, `{"sessionId":"s"}`, reflection.Input{SessionID: id("s")}},
+		{reflection.ListSessions, ``, reflection.Input{}},
+		{reflection.ListSessions, `null`, reflection.Input{}},
+		{reflection.ListSessions, `{}`, reflection.Input{}},
+	} {
+		got, err := reflection.ReadInput(c.action, json.RawMessage(c.input))
+		if err != nil || text(t, got) != text(t, c.want) {
+			t.Errorf("%s %s: %s, %v", c.action, c.input, text(t, got), err)
+		}
+	}
+	for _, c := range []struct{ action, input, word string }{
+		{reflection.GetSnapshot, `{"snapshotId":"a","includeOrphaned":true}`, `additional property "includeOrphaned" is not allowed`},
+		{reflection.GetSnapshot, `{"snapshotid":"a"}`, `additional property "snapshotid" is not allowed`},
+		{reflection.GetSnapshot, `{"sessionId":"a"}`, "snapshotId is required"},
+		{reflection.GetSnapshot, `{"snapshotId":null}`, "snapshotId is required"},
+		{reflection.GetSnapshot, `{"snapshotId":1}`, `"snapshotId"`},
+		{reflection.GetSnapshot, `{"snapshotId":"a","visit":1.5}`, `"visit"`},
+		{reflection.ListSnapshots, ``, "sessionId is required"},
+		{reflection.ListSnapshots, `{"sessionId":"a","sessionId":"b"}`, "there twice"},
+		{reflection.ListSessions, `{"sessionId":"a"}`, "not allowed"},
+		{reflection.ListSessions, `[]`, "object was expected"},
+		{"toString", `{}`, "no action"},
+	} {
+		if in, err := reflection.ReadInput(c.action, json.RawMessage(c.input)); err == nil || !strings.Contains(err.Error(), c.word) {
+			t.Errorf("%s %s: %s, %v; want %q", c.action, c.input, text(t, in), err, c.word)
+		}
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// What the schema of an action lists is what ReadInput takes, and the client
+// learns it from the schema.
+func TestDescribe_schemasAreWhatIsTaken(t *testing.T) {
+	values := map[string]string{"snapshotId": `"a"`, "sessionId": `"s"`, "visit": "1", "includeOrphaned": "true", "metadataOnly": "true"}
+	for _, d := range reflection.Describe("chat") {
+		agent, action, ok := reflection.ParseKey(d.Key)
+		if !ok || agent != "chat" {
+			t.Fatalf("the key %q", d.Key)
+		}
+		takes := d.Takes()
+		for name, value := range values {
+			input := map[string]json.RawMessage{"snapshotId": json.RawMessage(`"a"`), "sessionId": json.RawMessage(`"s"`)}
+			maps.DeleteFunc(input, func(name string, _ json.RawMessage) bool { return !takes[name] })
+			input[name] = json.RawMessage(value)
+			if _, err := reflection.ReadInput(action, json.RawMessage(text(t, input))); (err == nil) != takes[name] {
+				t.Errorf("%s takes %s by its schema: %v, and %v", action, name, takes[name], err)
+			}
+		}
+		if !json.Valid(d.OutputSchema) || !json.Valid(d.InputSchema) {
+			t.Errorf("a schema of %s is not JSON", action)
+		}
+	}
+	for _, schema := range []string{``, `null`, `true`, `{}`, `{"properties":[]}`, `nonsense`} {
+		if takes := (&reflection.Descriptor{InputSchema: json.RawMessage(schema)}).Takes(); takes != nil {
+			t.Errorf("the schema %q lists %v", schema, takes)
+		}
+	}
+}
+
+// A descriptor has the members that those of Genkit have.
+func TestDescribe_hasGenkitsShape(t *testing.T) {
+	list, err := reflection.ReadActions(strings.NewReader(genkit(t)["actions.json"]))
+	if err != nil || len(list) != 8 {
+		t.Fatalf("%d actions, %v", len(list), err)
+	}
+	theirs := list["/agent-snapshot/barista"]
+	if takes := slices.Sorted(maps.Keys(theirs.Takes())); !slices.Equal(takes, []string{"metadataOnly", "sessionId", "snapshotId"}) {
+		t.Errorf("it takes %v", takes)
+	}
+	var all map[string]map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(genkit(t)["actions.json"]), &all); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(maps.Keys(all["/agent-snapshot/barista"]))
+	for _, d := range reflection.Describe("chat") {
+		var ours map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text(t, d)), &ours); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Sorted(maps.Keys(ours)); !slices.Equal(got, want) {
+			t.Errorf("%s has %v, want %v", d.Key, got, want)
+		}
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	for _, agent := range []string{"chat", "a b", "..", "é", "session-store"} {
+		if got, action, ok := reflection.ParseKey(reflection.Key(agent, "x")); !ok || got != agent || action != "x" {
+			t.Errorf("the key of agent %q is read as %q, %q, %v", agent, got, action, ok)
+		}
+	}
+	for _, key := range []string{"", "/", "/session-store/", "/session-store/chat", "/session-store/chat/", "/session-store//x", "/session-store/a/b/x",
+		"/agent/chat", "session-store/chat/x", "/session-store/chat/x/", "/Session-Store/chat/x"} {
+		if agent, action, ok := reflection.ParseKey(key); ok {
+			t.Errorf("%q is read as %q of %q", key, action, agent)
+		}
+	}
+}
+
+func TestReadAnswer_wantsOneAnswer(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want error
+		word string
+	}{
+		{``, io.ErrUnexpectedEOF, ""},
+		{`{"result":[1`, io.ErrUnexpectedEOF, ""},
+		{`{"result":[1,2]`, io.ErrUnexpectedEOF, ""},
+		{`{"telemetry":{}}`, reflection.ErrNoAnswer, ""},
+		{`{"RESULT":[]}`, reflection.ErrNoAnswer, ""},
+		{`{"result":[]}{}`, nil, "more after it"},
+		{`{"result":[],"result":[]}`, nil, "twice"},
+		{`{"result":{}}`, nil, "array was expected"},
+		{`"text"`, nil, "object was expected"},
+		{`<html>`, nil, "invalid character"},
+		{`{"error":{"code":5,"message":"m"},"result":[]}`, nil, "m (code 5)"},
+		{`{"result":[],"error":{"code":13,"message":"\u001b[31m"}}`, nil, "^[[31m (code 13)"},
+		{`{"error":{"code":13,"message":"` + strings.Repeat("x", 10_000) + `"}}`, nil, "x… (code 13)"},
+	} {
+		err := reflection.ReadAnswer(strings.NewReader(c.text), func(dec *json.Decoder) error {
+			return reflection.ReadList(dec, func(dec *json.Decoder) error { return dec.Decode(new(int)) })
+		})
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.word) || len(err.Error()) > 1000 {
+			t.Errorf("%.60s: %v", c.text, err)
+		}
+	}
+	var got []int
+	for _, list := range []string{"null", "[]", "[1, 2]"} {
+		err := reflection.ReadAnswer(strings.NewReader(`{"error":null,"more":{"a":[]},"result":`+list+"}\n"), func(dec *json.Decoder) error {
+			return reflection.ReadList(dec, func(dec *json.Decoder) error { got = append(got, 0); return dec.Decode(&got[len(got)-1]) })
+		})
+		if err != nil {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+	if !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("the lists hold %v", got)
+	}
+}
+
+func TestError_isWhatItsReasonSays(t *testing.T) {
+	all := []error{model.ErrNoSession, model.ErrNoSnapshot, model.ErrAmbiguous, model.ErrHeadMoved}
+	for reason, want := range map[reflection.Reason]error{reflection.NoSession: all[0], reflection.NoSnapshot: all[1], reflection.Ambiguous: all[2], "": nil, "other": nil} {
+		sent := reflection.AppendError(nil, &reflection.Error{Code: 5, Message: "m", Details: reflection.Details{Reason: reason}})
+		err := reflection.ReadAnswer(strings.NewReader(string(sent)), nil)
+		for _, target := range all {
+			if errors.Is(err, target) != (target == want) {
+				t.Errorf("reason %q is %v: %v", reason, target, errors.Is(err, target))
+			}
+		}
+	}
+}
+
+// States are kept byte for byte, and null is a state.
+func TestSnapshot_roundTrip(t *testing.T) {
+	for _, state := range []string{"null", `{"a":"<&>","a":1.50}`, "[\n 1 ]", `"\u003c"`, "\"\xff\""} {
+		s := reflection.Snapshot{State: json.RawMessage(state), Header: model.Header{
+			ID: "i", ParentID: "p", SessionID: "s", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Index: 3, TurnIndex: 2,
+			Event: 1, Visit: 4, ParentVisit: 3, Size: 9, Orphaned: true, Reason: &model.Reason{Kind: model.ReasonRestore, TargetID: "x"},
+		}}
+		record := reflection.Record{ID: "<s>", State: json.RawMessage(state), LastSnapshot: &s, TurnIndex: 7}
+		sent, err := record.Append([]byte(" "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got reflection.Record
+		if err := json.Unmarshal(sent, &got); err != nil {
+			t.Fatalf("%s: %v", sent, err)
+		}
+		if got.ID != "<s>" || got.TurnIndex != 7 || string(got.State) != state || string(got.LastSnapshot.State) != state {
+			t.Errorf("%s came back as %+v", sent, got)
+		}
+		if *got.LastSnapshot.Header.Reason != *s.Header.Reason {
+			t.Errorf("the reason came back as %+v", got.LastSnapshot.Header.Reason)
+		}
+		got.LastSnapshot.Header.Reason, s.Header.Reason = nil, nil
+		if got.LastSnapshot.Header != s.Header {
+			t.Errorf("the header came back as %+v", got.LastSnapshot.Header)
+		}
+	}
+	var s reflection.Snapshot
+	if err := json.Unmarshal([]byte(`{"id":"i","State":1}`), &s); err != nil || s.State != nil {
+		t.Errorf("a snapshot without a state has %q, %v", s.State, err)
+	}
+	for _, bad := range []string{`null`, `[]`, `{"state":1,"state":2}`, `{"id":7}`} {
+		if err := json.Unmarshal([]byte(bad), &s); err == nil {
+			t.Errorf("%s is read as %+v", bad, s)
+		}
+	}
+}
+
+// Whatever a server answers, reading it ends, and what is read can be sent on.
+func FuzzReadAnswer(f *testing.F) {
+	for name, text := range genkit(f) {
+		if strings.HasSuffix(name, "/answer") {
+			f.Add([]byte(text))
+		}
+	}
+	f.Add([]byte(`{"result":[{"id":"a","sessionId":"s","state":[1 ],"visit":2,"reason":{"kind":"restore"}}],"telemetry":{"traceId":""}}`))
+	f.Add([]byte(`{"result":{"id":"a","state":null,"lastSnapshot":{"id":"b","state":{}}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var snapshots []reflection.Snapshot
+		_ = reflection.ReadAnswer(strings.NewReader(string(data)), func(dec *json.Decoder) error {
+			return reflection.ReadList(dec, func(dec *json.Decoder) error {
+				snapshots = append(snapshots, reflection.Snapshot{})
+				return dec.Decode(&snapshots[len(snapshots)-1])
+			})
+		})
+		headers := make([]model.Header, len(snapshots))
+		for i, s := range snapshots {
+			headers[i] = s.Header
+			sent, err := s.Append(nil)
+			if err != nil {
+				continue
+			}
+			var again reflection.Snapshot
+			if err := json.Unmarshal(sent, &again); err != nil || string(again.State) != string(s.State) {
+				t.Errorf("%s came back as %+v, %v", sent, again, err)
+			}
+		}
+		model.NewTimeline(headers)
+		var record *reflection.Record
+		_ = reflection.ReadAnswer(strings.NewReader(string(data)), func(dec *json.Decoder) error { return dec.Decode(&record) })
+		if e, ok := reflection.ReadError(data); ok {
+			_ = e.Error()
+		}
+		_, _ = reflection.ReadActions(strings.NewReader(string(data)))
+	})
+}
