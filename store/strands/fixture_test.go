@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -140,11 +141,17 @@ func (f files) write(t testing.TB, dir string) {
 		default:
 			err = os.WriteFile(target, content, 0o644)
 		}
+		if err == nil && isTemporary(target) {
+			err = age(target)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 }
+
+// age makes a file one that nobody is writing any more.
+func age(file string) error { return os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour)) }
 
 // openFiles gives a store with one session "h".
 func openFiles(t testing.TB, f files) *Store {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -104,13 +105,21 @@ func (l *messageLog) leftovers(root *os.Root, dir string) {
 		return
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, ".tmp") {
-			l.leftover(path.Join(dir, name))
+		if isTemporary(name) {
+			l.leftover(root, path.Join(dir, name))
 		}
 	}
 }
 
-func (l *messageLog) leftover(name string) {
+// rest is how long a temporary file has to be left alone until its writer is
+// taken for stopped. The SDK takes milliseconds.
+const rest = 5 * time.Second
+
+// leftover notes a temporary file, unless its writer may still be at work.
+func (l *messageLog) leftover(root *os.Root, name string) {
+	if info, err := root.Lstat(name); err != nil || time.Since(info.ModTime()).Abs() < rest {
+		return
+	}
 	l.faults.add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 }
 
@@ -122,7 +131,7 @@ func (l *messageLog) list(root *os.Root) {
 		l.file = readFrom(l.root)
 		var names []string
 		if names, l.err = readNames(l.root, "."); l.err == nil {
-			l.sort(names)
+			l.sort(root, names)
 			return
 		}
 	}
@@ -144,7 +153,7 @@ func (l *messageLog) unreadable(dir string) {
 }
 
 // sort tells message files from others and puts them in order.
-func (l *messageLog) sort(names []string) {
+func (l *messageLog) sort(root *os.Root, names []string) {
 	var strays []string
 	for _, name := range names {
 		text, isMessage := strings.CutPrefix(name, messagePrefix)
@@ -158,7 +167,7 @@ func (l *messageLog) sort(names []string) {
 	}
 	slices.Sort(strays)
 	for _, name := range strays {
-		l.stray(name)
+		l.stray(root, name)
 	}
 	slices.SortFunc(l.files, func(a, b messageFile) int {
 		if c := a.number.compare(b.number); c != 0 {
@@ -170,10 +179,10 @@ func (l *messageLog) sort(names []string) {
 
 // stray notes a file that is no message. One that is named as a message is not
 // passed over by the SDK, which reads a number from its name.
-func (l *messageLog) stray(name string) {
+func (l *messageLog) stray(root *os.Root, name string) {
 	switch {
-	case strings.HasSuffix(name, ".tmp"):
-		l.leftover(l.path("messages", name))
+	case isTemporary(name):
+		l.leftover(root, l.path("messages", name))
 	case strings.HasPrefix(name, messagePrefix) && strings.HasSuffix(name, messageSuffix):
 		l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
 			Verdict: refuses + "ValueError: invalid literal for int()"})

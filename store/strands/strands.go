@@ -143,6 +143,7 @@ var (
 	_ store.Doctor  = (*Store)(nil)
 	_ store.Limiter = (*Store)(nil)
 	_ store.Deriver = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An

@@ -1,0 +1,28 @@
+package strands
+
+import (
+	"context"
+	"strings"
+
+	"hindcast/store/watch"
+)
+
+// Watch implements store.Watcher. The SDK writes a file beside the one that it
+// is for and renames it, so that each change is one in a folder: at most one
+// folder of a store is watched for many files, and none for one. What the SDK
+// writes before it renames is not told of.
+//
+// A store of a few hundred sessions is watched whole; of one with thousands the
+// sessions that changed last, about 256 where each has one agent. One of the
+// others is noticed a few seconds later, and is watched from then on.
+func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	levels := []watch.Level{{Prefix: sessionPrefix}, {Name: "agents"}, {Prefix: agentPrefix}, {Name: "messages"}}
+	if s.single != nil {
+		levels = levels[1:]
+	}
+	return watch.Tree(ctx, s.dir, levels, isTemporary), nil
+}
+
+// isTemporary reports whether a name is one that the SDK writes to first:
+// "message_0.json.tmp" until 1.47, ".strands_….tmp" since.
+func isTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
