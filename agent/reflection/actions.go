@@ -160,7 +160,7 @@ func getSession(ctx context.Context, s Store, in wire.Input) (result, error) {
 		return nil, err
 	}
 	if data == nil {
-		return nil, fmt.Errorf("record of session %q: %w", *in.SessionID, model.ErrNoSession)
+		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("%s: session %q has no record", wire.GetSession, *in.SessionID)}
 	}
 	sent := wire.Record{ID: data.ID, State: data.State, TurnIndex: data.TurnIndex}
 	if data.LastSnapshot != nil {
