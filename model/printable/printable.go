@@ -11,6 +11,7 @@
 //	DEL                             ^?
 //	C1 controls, format characters  <U+009B>        bidi, zero-width, tags, …
 //	unassigned and private runes    <U+E000>
+//	letters that join the next one  <U+0D4E>
 //	bytes that are not UTF-8        \xff
 //	spaces other than U+0020        ␣
 //
@@ -112,18 +113,36 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 
 // visible reports whether a rune puts something on the screen. Letters that
 // Unicode lists as ignorable (Hangul fillers, variation selectors) and the
-// blank Braille pattern do not.
+// blank Braille pattern do not; nor do letters that only begin a character.
 func visible(r rune) bool {
 	return unicode.IsGraphic(r) &&
+		!beginsCharacter(r) &&
 		!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
 		!unicode.Is(unicode.Variation_Selector, r) &&
 		r != '\u2800'
 }
 
 // sitsOnBase reports whether a rune is drawn on the one before it: a
-// combining mark or a skin tone.
+// combining mark, a skin tone, or one of the letters that count as marks where
+// text is cut into characters (vowels of Thai and Lao, halfwidth voicing marks).
 func sitsOnBase(r rune) bool {
+	switch r {
+	case 0x0e33, 0x0eb3, 0xff9e, 0xff9f:
+		return true
+	}
 	return unicode.Is(unicode.M, r) || r >= 0x1f3fb && r <= 0x1f3ff
+}
+
+// beginsCharacter reports whether a rune is one of the few letters that make
+// one character with whatever follows, which may be a border of ours: those
+// that Unicode's GraphemeBreakProperty.txt calls Prepend, format characters
+// apart.
+func beginsCharacter(r rune) bool {
+	switch r {
+	case 0x0d4e, 0x111c2, 0x111c3, 0x1193f, 0x11941, 0x11a84, 0x11a85, 0x11a86, 0x11a87, 0x11a88, 0x11a89, 0x11d46, 0x11f02:
+		return true
+	}
+	return false
 }
 
 // asksForPicture reports whether r is the variation selector for text (U+FE0E)

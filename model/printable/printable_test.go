@@ -36,6 +36,9 @@ func TestAppend_replacesWhatIsNotPlainText(t *testing.T) {
 		{"hidden selectors", "a\ufe0f\U000e0101", "a<U+FE0F><U+E0101>"},
 		{"mark on a letter", "e\u0301", "e\u0301"},
 		{"mark on nothing", "\u0301e", "<U+0301>e"},
+		{"letters that are marks", "กำ ｶﾞ", "กำ ｶﾞ"},
+		{"letters that are marks on nothing", "ﾞa", "<U+FF9E>a"},
+		{"letter that begins a character", "\u0d4eക", "<U+0D4E>ക"},
 		{"flood of marks", "e" + strings.Repeat("\u0301", 6), "e\u0301\u0301\u0301\u0301<U+0301><U+0301>"},
 		{"flood of skin tones", "👍" + strings.Repeat("🏽", 5), "👍🏽🏽🏽🏽<U+1F3FD>"},
 	} {

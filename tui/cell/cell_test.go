@@ -3,6 +3,7 @@ package cell
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -161,6 +162,25 @@ func TestWindow_thumb(t *testing.T) {
 	} {
 		if from, to := tc.v.Thumb(); from != tc.from || to != tc.to {
 			t.Errorf("%+v: thumb %d to %d, want %d to %d", tc.v, from, to, tc.from, tc.to)
+		}
+	}
+}
+
+// What a row is made of is put piece by piece: a character must take as many
+// cells between two others as it takes alone, or the row is not as wide as it
+// was counted to be.
+func TestWidth_doesNotDependOnTheNeighbours(t *testing.T) {
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if !unicode.IsGraphic(r) {
+			continue
+		}
+		want := 2 + Width(string(r))
+		row := Begin(nil, &theme.Unicode, want)
+		row.Fill(theme.Style{}, 1)
+		row.Put(theme.Style{}, string(r))
+		line := string(row.End(theme.Style{}))
+		if got := ansi.StringWidth(line); got != want {
+			t.Errorf("%U is drawn as %q, in %d cells and not in %d", r, line, got, want)
 		}
 	}
 }
