@@ -158,7 +158,7 @@ func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], se
 
 func (r *invocation[State, In, Out]) endTurn() error {
 	r.turned.Store(int64(r.inputs.number()))
-	return r.recorder.happened(r.ctx, model.SnapshotEventTurnEnd, false)
+	return r.recorder.happened(r.ctx, moment{event: model.SnapshotEventTurnEnd, inTurn: true, over: true})
 }
 
 // run runs the agent function to its end, however it comes to that, and lets go
@@ -186,6 +186,8 @@ var errGoexit = errors.New("the agent function ended its goroutine (runtime.Goex
 func (r *invocation[State, In, Out]) finish(result Result[Out], err error, returned bool) {
 	close(r.inputs.returned)
 	<-r.inputs.done
+	inTurn := int64(r.inputs.taken) > r.turned.Load()
+	last := moment{event: model.SnapshotEventInvocationEnd, inTurn: inTurn, over: inTurn && err == nil}
 	if err != nil {
 		err = fmt.Errorf("agent %q: %w", r.agent.name, err)
 	}
@@ -193,8 +195,7 @@ func (r *invocation[State, In, Out]) finish(result Result[Out], err error, retur
 		err = errors.Join(err, fmt.Errorf("agent %q: inputs: %w", r.agent.name, cut))
 	}
 	if returned {
-		begun := int64(r.inputs.taken) > r.turned.Load()
-		r.recorder.happened(r.ctx, model.SnapshotEventInvocationEnd, begun)
+		r.recorder.happened(r.ctx, last) // the summary has its error
 	} else if _, writeErr := r.sess.write(r.ctx, nil); writeErr != nil {
 		err = errors.Join(err, fmt.Errorf("agent %q: save session %.80q: %w", r.agent.name, r.sess.id, writeErr))
 	}

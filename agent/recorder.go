@@ -45,30 +45,38 @@ func (r *recorder[S]) trigger(ctx context.Context, event model.SnapshotEvent) er
 	if endsTurn(event) {
 		return fmt.Errorf("agent %q: trigger %s: %w", r.agent, event, ErrReservedEvent)
 	}
-	return r.happened(ctx, event, false)
+	return r.happened(ctx, moment{event: event, inTurn: true})
+}
+
+// moment is when an event comes.
+type moment struct {
+	event model.SnapshotEvent
+	// inTurn says that it belongs to the turn that the session is in, and not
+	// to the last that has ended; over that it ends that turn even if nothing
+	// is captured.
+	inTurn, over bool
 }
 
 // happened works on an event: it asks the callback, captures the state if told
-// to, and in any case brings the store up to date. begun says, at the end of
-// the invocation, that it comes in the middle of a turn. The error is an
-// *EventError or ErrEnded.
-func (r *recorder[S]) happened(ctx context.Context, event model.SnapshotEvent, begun bool) error {
+// to, and in any case brings the store up to date. The error is an *EventError
+// or ErrEnded.
+func (r *recorder[S]) happened(ctx context.Context, m moment) error {
 	err := r.enter(ctx)
 	if err == nil {
 		defer func() { <-r.event }()
 	}
 	now, ended := r.sess.look()
 	if ended {
-		return fmt.Errorf("agent %q: %s in session %.80q: %w", r.agent, event, r.sess.id, ErrEnded)
+		return fmt.Errorf("agent %q: %s in session %.80q: %w", r.agent, m.event, r.sess.id, ErrEnded)
 	}
-	h := r.header(now, event, begun)
+	h := r.header(now, m)
 	if err == nil {
-		err = r.record(ctx, now, h, begun)
-	} else if event == model.SnapshotEventTurnEnd {
+		err = r.record(ctx, now, h, m)
+	} else if m.over {
 		r.sess.endTurn(h.TurnIndex)
 	}
 	if err != nil {
-		err = &EventError{Agent: r.agent, Session: r.sess.id, Event: event, Index: h.Index, TurnIndex: h.TurnIndex, Err: err}
+		err = &EventError{Agent: r.agent, Session: r.sess.id, Event: m.event, Index: h.Index, TurnIndex: h.TurnIndex, Err: err}
 		r.note(err)
 	}
 	return err
@@ -86,25 +94,18 @@ func (r *recorder[S]) enter(ctx context.Context) error {
 	}
 }
 
-// header gives what a snapshot of this event would say, but for its id and time.
-//
-// The turn is the one that the session is in (rule 7 of the design). The end of
-// an invocation repeats the last turn that has ended, unless it comes in the
-// middle of one, which it then ends.
-func (r *recorder[S]) header(now record[S], event model.SnapshotEvent, begun bool) model.Header {
+// header gives what a snapshot of this moment would say, but for its id and
+// time. Its turn follows rule 7 of the design: that of the session, and at the
+// end of the invocation the last that has ended, unless the function returns
+// in the middle of one.
+func (r *recorder[S]) header(now record[S], m moment) model.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := model.Header{SessionID: r.sess.id, Event: event, TurnIndex: now.turn}
-	switch event {
-	case model.SnapshotEventTurnEnd:
-		r.working = false
-	case model.SnapshotEventInvocationEnd:
-		if !begun && !r.working && now.turn > 0 {
-			h.TurnIndex--
-		}
-	default:
-		r.working = true
+	h := model.Header{SessionID: r.sess.id, Event: m.event, TurnIndex: now.turn}
+	if !m.inTurn && !r.working && now.turn > 0 {
+		h.TurnIndex--
 	}
+	r.working = !endsTurn(m.event)
 	if now.last != nil {
 		h.Index, h.ParentID = now.last.Index+1, now.last.ID
 	}
@@ -113,17 +114,17 @@ func (r *recorder[S]) header(now record[S], event model.SnapshotEvent, begun boo
 
 // record asks the callback, and writes where the session stands with or without
 // a snapshot.
-func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, begun bool) error {
+func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, m moment) error {
 	wanted, err := r.ask(ctx, now, h)
 	var c *capture[S]
 	switch {
 	case wanted && now.state.err != nil:
 		err = now.state.err
 	case wanted:
-		h.ID, h.CreatedAt = now.state.id(), r.clock().UTC().Round(0)
+		h.ID, h.CreatedAt = now.state.id(), r.time(now)
 		c = &capture[S]{h, now.state}
 	}
-	if h.Event == model.SnapshotEventTurnEnd || begun || c != nil && endsTurn(h.Event) {
+	if m.over || c != nil && endsTurn(m.event) {
 		r.sess.endTurn(h.TurnIndex)
 	}
 	kept, writeErr := r.sess.write(ctx, c)
@@ -131,6 +132,19 @@ func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header,
 		r.captured(ctx, h.ID)
 	}
 	return errors.Join(err, writeErr)
+}
+
+// time gives the time of a snapshot. Where the clock is too coarse to tell it
+// from the one before, it is a nanosecond later, so that they have an order.
+func (r *recorder[S]) time(now record[S]) time.Time {
+	at := r.clock().UTC().Round(0)
+	if now.last == nil {
+		return at
+	}
+	if ahead := now.last.CreatedAt.Sub(at); ahead >= 0 && ahead < time.Millisecond {
+		return now.last.CreatedAt.UTC().Add(1)
+	}
+	return at
 }
 
 // ask gives the callback's answer; a panic of it is a *PanicError. What it does
