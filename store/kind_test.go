@@ -49,7 +49,11 @@ func TestKinds_open(t *testing.T) {
 		}
 		return false, nil
 	}
+	web := kind("web", nil)
+	web.Schemes = []string{"http", "https"}
 	kinds := store.Kinds{
+		kind("http", nil),
+		web,
 		kind("blind", blind),
 		kind("db", suffix(".db")),
 		kind("log", suffix(".log")),
@@ -66,6 +70,11 @@ func TestKinds_open(t *testing.T) {
 		{"nokind:a.db", "db", "nokind:a.db"},
 		{"c:\\a.db", "db", "c:\\a.db"},
 		{"locked.log", "log", "locked.log"},
+		{"http://127.0.0.1:3100", "web", "http://127.0.0.1:3100"},
+		{"HTTPS://agents.example/a.db", "web", "HTTPS://agents.example/a.db"},
+		{"web:http://localhost", "web", "http://localhost"},
+		{"http:a.db", "http", "a.db"},
+		{"ftp://a.db", "db", "ftp://a.db"},
 	} {
 		s, err := kinds.Open(t.Context(), c.address)
 		if err != nil {

@@ -21,10 +21,12 @@ import (
 )
 
 // maxAnswer bounds an answer, and with it the memory that a server can make us
-// take. mostShown bounds what is shown of an answer that is an error.
+// take; maxActions bounds the list of actions. mostShown bounds what is looked
+// at in an answer that is an error.
 const (
-	maxAnswer = 1 << 30
-	mostShown = 4 << 10
+	maxAnswer  = 1 << 30
+	maxActions = 16 << 20
+	mostShown  = 4 << 10
 )
 
 // How long a server may take to be reached, and to begin its answer. How long
@@ -186,22 +188,23 @@ func described(ctx context.Context, answer *http.Response, err error) error {
 	return err
 }
 
-// bounded reads up to left bytes; more is ErrTooLong.
+// bounded reads up to left bytes; more is ErrTooLong, from then on.
 type bounded struct {
 	r    io.Reader
 	left int64
+	err  error
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		// The limit itself may be the end.
-		n, err := b.r.Read(p[:min(len(p), 1)])
-		if n > 0 {
-			return 0, ErrTooLong
-		}
-		return 0, err
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
 	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	// One more than is allowed tells the end from too much.
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
+	if int64(n) > b.left {
+		n, err = int(b.left), ErrTooLong
+	}
 	b.left -= int64(n)
+	b.err = err
 	return n, err
 }

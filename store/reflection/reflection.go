@@ -94,7 +94,11 @@ func open(ctx context.Context, address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{address: address, client: newClient(at), base: at, limit: maxAnswer, interval: pollInterval}
+	return connect(ctx, address, at, newClient(at))
+}
+
+func connect(ctx context.Context, address string, at base, client *http.Client) (s *Store, err error) {
+	s = &Store{address: address, client: client, base: at, limit: maxAnswer, interval: pollInterval}
 	if s.agents, err = s.discover(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -145,6 +149,7 @@ func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
 	genkit := map[string]bool{}
 	err := s.get(ctx, wire.ActionsPath, func(answer *http.Response, body *bounded) error {
 		missing.Genkit = answer.Header.Get("X-Genkit-Version")
+		body.left = min(body.left, maxActions)
 		list, err := wire.ReadActions(body)
 		missing.Actions = len(list)
 		for key, descriptor := range list {

@@ -65,7 +65,9 @@ func (r remote) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 func (r remote) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return r.by.Headers(ctx, session)
 }
-func (r remote) State(ctx context.Context, ref model.Ref) ([]byte, error) { return r.by.State(ctx, ref) }
+func (r remote) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	return r.by.State(ctx, ref)
+}
 func (r remote) Get(ctx context.Context, session string) (*model.Data[json.RawMessage], error) {
 	return r.by.Get(ctx, session)
 }
