@@ -89,7 +89,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("no such condition")
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "serve": serve},
 	})
 }
 

@@ -213,10 +213,16 @@ var storeRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .* \\| (yes|not yet|no)
 func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	shell(t, dir, "hindcast demo . && hindcast export hindcast-demo.db -o demo.jsonl")
+	server, err := demoServer(t.Context(), "planner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
 	addresses := map[string]string{
-		"strands": filepath.Join("testdata", "strands", "python-file"),
-		"sqlite":  filepath.Join(dir, "hindcast-demo.db"),
-		"jsonl":   filepath.Join(dir, "demo.jsonl"),
+		"strands":    filepath.Join("testdata", "strands", "python-file"),
+		"sqlite":     filepath.Join(dir, "hindcast-demo.db"),
+		"jsonl":      filepath.Join(dir, "demo.jsonl"),
+		"reflection": server.URL,
 	}
 	documented := map[string][]string{}
 	for _, row := range storeRow.FindAllStringSubmatch(readme(t), -1) {
