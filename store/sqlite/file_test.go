@@ -641,7 +641,7 @@ func TestStates_areStoredOnceAndDropped(t *testing.T) {
 	if n := number(t, path, "SELECT count(*) FROM states"); n != 2 {
 		t.Errorf("%d states are stored", n)
 	}
-	if n := number(t, path, "SELECT sum(length(data)) FROM states"); n > len(large)/10 {
+	if n := number(t, path, "SELECT sum(length(data)) FROM blocks"); n > len(large)/10 {
 		t.Errorf("%d bytes are stored", n)
 	}
 	for i := range 20 {
@@ -657,15 +657,27 @@ func TestStates_areStoredOnceAndDropped(t *testing.T) {
 func TestState_damaged(t *testing.T) {
 	large := `"` + strings.Repeat("the same again ", 1000) + `"`
 	for name, statement := range map[string]string{
-		"other bytes":     "UPDATE states SET data = zeroblob(40) WHERE encoding = 1",
-		"cut":             "UPDATE states SET data = substr(data, 1, 20) WHERE encoding = 1",
-		"a smaller size":  "UPDATE states SET size = 10 WHERE encoding = 1",
-		"a larger size":   "UPDATE states SET size = size + 1 WHERE encoding = 1",
-		"a huge size":     "UPDATE states SET size = 1 << 60 WHERE encoding = 1",
-		"a negative size": "UPDATE states SET size = -1 WHERE encoding = 1",
-		"an encoding":     "UPDATE states SET encoding = 9 WHERE encoding = 1",
-		"missing":         "DELETE FROM states WHERE encoding = 1",
-		"raw, wrong size": "UPDATE states SET encoding = 0 WHERE encoding = 1",
+		"other bytes":         "UPDATE blocks SET data = zeroblob(40) WHERE encoding = 1",
+		"cut":                 "UPDATE blocks SET data = substr(data, 1, 20) WHERE encoding = 1",
+		"a smaller size":      "UPDATE blocks SET size = 10 WHERE encoding = 1",
+		"a larger size":       "UPDATE blocks SET size = size + 1 WHERE encoding = 1",
+		"a huge size":         "UPDATE blocks SET size = 1 << 60 WHERE encoding = 1",
+		"a negative size":     "UPDATE blocks SET size = -1 WHERE encoding = 1",
+		"an encoding":         "UPDATE blocks SET encoding = 9 WHERE encoding = 1",
+		"missing":             "DELETE FROM blocks WHERE encoding = 1",
+		"raw, wrong size":     "UPDATE blocks SET encoding = 0 WHERE encoding = 1",
+		"elsewhere":           "UPDATE blocks SET place = place + 1 WHERE encoding = 1",
+		"another hash":        "UPDATE states SET sha256 = zeroblob(32) WHERE size > 1",
+		"half a hash":         "UPDATE states SET sha256 = zeroblob(16) WHERE size > 1",
+		"a state's size":      "UPDATE states SET size = size - 1 WHERE size > 1",
+		"a huge state":        "UPDATE states SET size = 1 << 60 WHERE size > 1",
+		"a large state":       "UPDATE states SET size = 1 << 29 WHERE size > 1",
+		"a negative state":    "UPDATE states SET size = -1 WHERE size > 1",
+		"no list":             "UPDATE states SET list = x'' WHERE size > 1",
+		"half a list":         "UPDATE states SET list = substr(list, 1, length(list) - 1) WHERE size > 1",
+		"no list at all":      "UPDATE states SET list = x'ffffffffffffffffffffffffff' WHERE size > 1",
+		"the list of another": "UPDATE states SET list = (SELECT list FROM states WHERE size = 1) WHERE size > 1",
+		"a missing state":     "DELETE FROM states WHERE size > 1",
 	} {
 		path := filepath.Join(t.TempDir(), "store.db")
 		s, err := sqlite.Create(t.Context(), path)
@@ -708,7 +720,7 @@ func TestFaults_ofTheStoreItself(t *testing.T) {
 		}
 	}
 	path := filled(t)
-	execute(t, path, "UPDATE states SET data = x'31', size = 1, encoding = 0 WHERE state = 1")
+	execute(t, path, "UPDATE visits SET id = '00000000' || substr(id, 9) WHERE session = 1 AND visit = 60")
 	faults, err := openStore(t, path).Faults(t.Context(), "s")
 	if err != nil || !strings.Contains(fmt.Sprint(faults), store.FaultHashMismatch) {
 		t.Errorf("faults %+v, %v", faults, err)

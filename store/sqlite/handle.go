@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	driver "modernc.org/sqlite"
@@ -41,7 +42,9 @@ var schemaSQL string
 
 const (
 	applicationID = 0x48637374 // "Hcst"
-	schemaVersion = 1
+	schemaVersion = 2
+	// oldVersion is read as it is, and migrated by the first write.
+	oldVersion = 1
 )
 
 // access is one of the ways above.
@@ -51,8 +54,9 @@ const (
 	immutable access = "mode=ro&immutable=1"
 	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
 	writable  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+	migrating access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
-	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_dqs=0"
+	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
 )
 
 // handle is a pool of connections that were all opened in one way.
@@ -61,6 +65,8 @@ type handle struct {
 	access access
 	// stamp is the file as it was when an immutable handle was made.
 	stamp fs.FileInfo
+	// old says that the store was of oldVersion when it was last looked at.
+	old atomic.Bool
 	// users and retired are guarded by the store's mutex.
 	users   int
 	retired bool
@@ -179,12 +185,13 @@ func (s *Store) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if err := check(ctx, db); err != nil {
+	h := &handle{db: db, access: how, stamp: stamp}
+	if err := h.check(ctx); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	old := s.handle
-	s.handle = &handle{db: db, access: how, stamp: stamp}
-	return s.retireLocked(old)
+	before := s.handle
+	s.handle = h
+	return s.retireLocked(before)
 }
 
 // release gives a handle back.
@@ -262,8 +269,22 @@ func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 	return errors.Join(err, s.release(h))
 }
 
-// update runs what in a transaction that writes: all of it or nothing.
+// update runs what in a transaction that writes: all of it or nothing. A store
+// of the old version is migrated before.
 func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
+	err := s.write(ctx, what)
+	if errors.Is(err, errOld) {
+		if err = s.migrate(ctx); err == nil {
+			err = s.write(ctx, what)
+		}
+	}
+	return err
+}
+
+// errOld: the store has to be migrated before it can be written to.
+var errOld = errors.New("the store is of an older version")
+
+func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	select {
 	case s.writing <- struct{}{}:
 		defer func() { <-s.writing }()
@@ -277,7 +298,12 @@ func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = h.transaction(ctx, "BEGIN IMMEDIATE", what)
+	err = h.transaction(ctx, "BEGIN IMMEDIATE", func(t *tx) error {
+		if t.old {
+			return errOld
+		}
+		return what(t)
+	})
 	return errors.Join(err, s.release(h))
 }
 
@@ -285,6 +311,10 @@ func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 type tx struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
+	// old says that the store is of oldVersion; prefix is what the names of its
+	// tables begin with.
+	old    bool
+	prefix string
 }
 
 // prepare gives a statement, which is kept until the transaction ends.
@@ -351,6 +381,9 @@ func (h *handle) transaction(ctx context.Context, begin string, what func(t *tx)
 			err = errors.Join(err, undo)
 		}
 	}()
+	if h.old.Load() {
+		what = h.asOld(ctx, what)
+	}
 	if err := what(t); err != nil {
 		return explain(err)
 	}
@@ -383,34 +416,46 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses a database that is not a store of this version.
-func check(ctx context.Context, db *sql.DB) error {
-	h := handle{db: db}
-	return h.transaction(ctx, "BEGIN", func(t *tx) error { return checkTx(ctx, t) })
+// check refuses a database that is not a store of a version that is known.
+func (h *handle) check(ctx context.Context) error {
+	return h.transaction(ctx, "BEGIN", func(t *tx) error {
+		var id int64
+		if err := t.row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+			return err
+		}
+		if id != applicationID {
+			return fmt.Errorf("%w: its application id is %#x", ErrForeign, id)
+		}
+		version, err := versionOf(ctx, t)
+		if err != nil {
+			return err
+		}
+		h.old.Store(version == oldVersion)
+		if version == oldVersion {
+			return checkSchema(ctx, t, oldSchemaSQL)
+		}
+		return checkSchema(ctx, t, schemaSQL)
+	})
 }
 
-func checkTx(ctx context.Context, t *tx) error {
-	var id, version int64
-	if err := t.row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return err
-	}
+// versionOf gives the version of the schema. The errors are ErrNewer, and
+// ErrForeign for one that never was.
+func versionOf(ctx context.Context, t *tx) (version int64, err error) {
 	if err := t.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
+		return 0, err
 	}
 	switch {
-	case id != applicationID:
-		return fmt.Errorf("%w: its application id is %#x", ErrForeign, id)
 	case version > schemaVersion:
-		return fmt.Errorf("%w: version %d, this program knows %d", ErrNewer, version, schemaVersion)
-	case version < schemaVersion:
-		return fmt.Errorf("%w: schema version %d", ErrForeign, version)
+		return 0, fmt.Errorf("%w: version %d, this program knows %d", ErrNewer, version, schemaVersion)
+	case version < oldVersion:
+		return 0, fmt.Errorf("%w: schema version %d", ErrForeign, version)
 	}
-	return checkSchema(ctx, t)
+	return version, nil
 }
 
-// checkSchema compares what is declared in the file with what this version
+// checkSchema compares what is declared in the file with what its version
 // declares, word for word: a file may not add a trigger or a view.
-func checkSchema(ctx context.Context, t *tx) error {
+func checkSchema(ctx context.Context, t *tx, schema string) error {
 	rows, err := t.rows(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		return err
@@ -427,13 +472,18 @@ func checkSchema(ctx context.Context, t *tx) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	want := strings.Split(strings.TrimSuffix(strings.TrimSpace(schemaSQL), ";"), ";\n")
+	want := statements(schema)
 	slices.Sort(want)
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
-		return fmt.Errorf("%w: its schema is not that of version %d", ErrForeign, schemaVersion)
+		return fmt.Errorf("%w: its schema is not that of its version", ErrForeign)
 	}
 	return nil
+}
+
+// statements gives those of a schema, as SQLite keeps them.
+func statements(schema string) []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimSpace(schema), ";"), ";\n")
 }
 
 // create puts the schema into a file that is not there or empty. Only the

@@ -192,7 +192,7 @@ func (p *importing) settle(ctx context.Context, in *incoming) error {
 	}
 	before := in.session.record
 	if takesRecord {
-		state, err := p.store.states.put(ctx, p.tx, in.record.State)
+		state, err := p.store.states.putRecord(ctx, p.tx, in.session, before, in.record.State)
 		if err != nil {
 			return err
 		}

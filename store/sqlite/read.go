@@ -145,10 +145,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 
 // Peek implements store.Peeker.
 func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
-	return s.stateBy(ctx, ref, func(ctx context.Context, t *tx, key int64) ([]byte, error) {
-		first, _, err := s.states.peek(ctx, t, key)
-		return first, err
-	})
+	return s.stateBy(ctx, ref, s.states.peek)
 }
 
 // stateBy gives what read makes of the key of a snapshot's state.

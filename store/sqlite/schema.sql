@@ -1,17 +1,22 @@
 CREATE TABLE states (
-	state    INTEGER PRIMARY KEY,
-	sha256   BLOB NOT NULL UNIQUE, -- of the bytes as their writer serialised them
-	size     INTEGER NOT NULL,     -- of those bytes
-	encoding INTEGER NOT NULL,     -- of data: 0 as they are, 1 zstd
-	data     BLOB NOT NULL         -- the first MiB
+	state  INTEGER PRIMARY KEY,
+	sha256 BLOB NOT NULL UNIQUE, -- of the bytes as their writer serialised them
+	size   INTEGER NOT NULL,     -- of those bytes
+	draft  INTEGER,              -- the session among whose drafts some of its parts are; null: it has none there
+	list   BLOB NOT NULL         -- where its parts are: places, as the package parts writes them
 ) STRICT;
-CREATE TABLE state_chunks (
-	state    INTEGER NOT NULL REFERENCES states ON DELETE CASCADE,
-	chunk    INTEGER NOT NULL,     -- the second MiB is 1, and so on
-	encoding INTEGER NOT NULL,
-	data     BLOB NOT NULL,
-	PRIMARY KEY (state, chunk)
+CREATE TABLE blocks (
+	place    INTEGER PRIMARY KEY, -- of the first byte: 27 bits for the stream, 36 for where in it
+	size     INTEGER NOT NULL,    -- of the bytes, 65536 at most
+	encoding INTEGER NOT NULL,    -- of data: 0 as they are, 1 zstd
+	data     BLOB NOT NULL
 ) STRICT;
+CREATE TABLE parts (
+	hash  INTEGER NOT NULL, -- the first eight bytes of the SHA-256 of a large part
+	place INTEGER NOT NULL,
+	size  INTEGER NOT NULL,
+	PRIMARY KEY (hash, place)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE sessions (
 	session      INTEGER PRIMARY KEY,
 	id           TEXT NOT NULL UNIQUE,
@@ -81,3 +86,4 @@ CREATE INDEX visits_by_id ON visits (id, session, idx);
 CREATE INDEX visits_by_state ON visits (state);
 CREATE INDEX sessions_by_state ON sessions (record_state);
 CREATE INDEX journal_by_state ON journal (before_state);
+CREATE INDEX states_by_draft ON states (draft) WHERE draft IS NOT NULL;

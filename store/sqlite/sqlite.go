@@ -85,7 +85,7 @@ type Store struct {
 	path, file string
 
 	now    func() time.Time
-	states codec
+	states states
 
 	// writing lets one write at a time in, and a context give up waiting.
 	writing chan struct{}
@@ -93,6 +93,9 @@ type Store struct {
 	mu     sync.Mutex
 	handle *handle
 	closed bool
+	// migration is the one that is under way; stop ends it.
+	migration sync.WaitGroup
+	stop      context.CancelFunc
 	// met is the last file that was at the path, files how many there were.
 	met   fs.FileInfo
 	files int64
@@ -108,6 +111,7 @@ var (
 	_ store.Undoer   = (*Store)(nil)
 	_ store.Importer = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
+	_ store.Comparer = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
 
@@ -145,7 +149,7 @@ func Create(ctx context.Context, path string, options ...Option) (*Store, error)
 }
 
 func newStore(path string, options []Option) *Store {
-	s := &Store{path: path, file: path, now: time.Now, writing: make(chan struct{}, 1), states: newCodec()}
+	s := &Store{path: path, file: path, now: time.Now, writing: make(chan struct{}, 1), states: states{codec: newCodec()}}
 	for _, o := range options {
 		o(s)
 	}

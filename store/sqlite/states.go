@@ -1,191 +1,505 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
-	"github.com/klauspost/compress/zstd"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlite/parts"
 )
 
-// How states are kept: each once, by the SHA-256 of its bytes. The rest of the
-// package only knows a state's key, through put, get, peek and drop.
+// How states are kept: each once, by the SHA-256 of its bytes, and as a list of
+// where its parts are. The package parts cuts a state and writes the list;
+// blocks.go keeps the bytes; drafts.go keeps those that may go again.
 //
-// A large state is cut into chunks that are compressed by themselves: the first
-// in the row of the state, the others in state_chunks. Its beginning can so be
-// read, and drawn, without all of it: 100 MB take half a second to decompress,
-// their first chunk some milliseconds.
+// FIGURES
 
 const (
-	encodingRaw  = 0
-	encodingZstd = 1
-	// smallState is the size below which compression gains nothing.
-	smallState = 256
-	// chunkSize is the size of all chunks of a state but the last.
-	chunkSize = 1 << 20
 	// maxState bounds a state, and what a damaged file can make us allocate.
 	maxState = 1 << 30
+	// peekSize is how much of the beginning of a state Peek gives.
+	peekSize = 1 << 20
+	// trustedSize is the size up to which room is made for a state before it is
+	// known whether its parts are there.
+	trustedSize = 8 << 20
+	// largePart is the size from which a part is found by its hash, wherever in
+	// the store it is.
+	largePart = 512
+	// recentBytes and recentStates bound the states that are kept in memory to
+	// find the parts of the next ones in.
+	recentBytes  = 32 << 20
+	recentStates = 64
 )
 
 var (
 	// ErrTooLarge: a state is larger than a store takes.
 	ErrTooLarge = fmt.Errorf("the state is larger than %d bytes", maxState)
-	// ErrDamagedState: the bytes of a state cannot be decoded.
+	// ErrDamagedState: the bytes of a state cannot be put together.
 	ErrDamagedState = errors.New("the stored state is damaged")
+	// ErrFull: a store has more sessions, or a session more bytes, than there
+	// are numbers for.
+	ErrFull = errors.New("the store is full")
 )
 
-// codec compresses states. Its functions make the coders when they are first
-// needed, since a store that is only listed needs none.
-type codec struct {
-	encoder func() (*zstd.Encoder, error)
-	decoder func() (*zstd.Decoder, error)
+// states keeps the states of a store. Only one transaction at a time may write
+// with it.
+type states struct {
+	codec codec
+	// recent are states as they were written, the last one first. They are known
+	// by their hash, and so are never out of date.
+	recent []recentState
 }
 
-func newCodec() codec {
-	return codec{
-		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-		}),
-		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
-			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxState), zstd.WithDecodeAllCapLimit(true))
-		}),
-	}
+type recentState struct {
+	sum  [sha256.Size]byte
+	text *parts.Text
 }
 
-func (c codec) encode(raw []byte) (encoding int64, data []byte, err error) {
-	if len(raw) < smallState {
-		return encodingRaw, raw, nil
-	}
-	encoder, err := c.encoder()
+// row is a row of states.
+type row struct {
+	key   int64
+	sum   [sha256.Size]byte
+	size  int64
+	draft sql.Null[int64]
+	list  []byte
+}
+
+// lookup gives the row of a state.
+func lookup(ctx context.Context, t *tx, key int64) (row, error) {
+	r := row{key: key}
+	var sum sql.RawBytes
+	rows, err := t.rows(ctx, "SELECT sha256, size, draft, list FROM states WHERE state = ?", key)
 	if err != nil {
-		return 0, nil, err
-	}
-	if data = encoder.EncodeAll(raw, nil); len(data) >= len(raw) {
-		return encodingRaw, raw, nil
-	}
-	return encodingZstd, data, nil
-}
-
-// decode gives the bytes of a chunk, which has to have that size.
-func (c codec) decode(encoding, size int64, data []byte) ([]byte, error) {
-	switch encoding {
-	case encodingRaw:
-	case encodingZstd:
-		decoder, err := c.decoder()
-		if err != nil {
-			return nil, err
-		}
-		if data, err = decoder.DecodeAll(data, make([]byte, 0, size)); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamagedState, err)
-		}
-	default:
-		return nil, fmt.Errorf("%w: an encoding %d", ErrDamagedState, encoding)
-	}
-	if int64(len(data)) != size {
-		return nil, fmt.Errorf("%w: %d bytes where there should be %d", ErrDamagedState, len(data), size)
-	}
-	return data, nil
-}
-
-// put keeps a state, unless it is there, and gives its key.
-func (c codec) put(ctx context.Context, t *tx, raw []byte) (int64, error) {
-	if len(raw) > maxState {
-		return 0, ErrTooLarge
-	}
-	sum := sha256.Sum256(raw)
-	var key int64
-	err := t.row(ctx, "SELECT state FROM states WHERE sha256 = ?", sum[:]).Scan(&key)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return key, err
-	}
-	first, rest := raw[:min(len(raw), chunkSize)], raw[min(len(raw), chunkSize):]
-	encoding, data, err := c.encode(first)
-	if err != nil {
-		return 0, err
-	}
-	result, err := t.exec(ctx, "INSERT INTO states (sha256, size, encoding, data) VALUES (?, ?, ?, ?)", sum[:], len(raw), encoding, data)
-	if err != nil {
-		return 0, err
-	}
-	if key, err = result.LastInsertId(); err != nil {
-		return 0, err
-	}
-	n := 0
-	for chunk := range slices.Chunk(rest, chunkSize) {
-		n++
-		if encoding, data, err = c.encode(chunk); err != nil {
-			return 0, err
-		}
-		if _, err := t.exec(ctx, "INSERT INTO state_chunks (state, chunk, encoding, data) VALUES (?, ?, ?, ?)", key, n, encoding, data); err != nil {
-			return 0, err
-		}
-	}
-	return key, nil
-}
-
-// peek gives the first chunk of a state, and the size of all of it.
-func (c codec) peek(ctx context.Context, t *tx, key int64) (first []byte, size int64, err error) {
-	var encoding int64
-	var data []byte
-	err = t.row(ctx, "SELECT encoding, size, data FROM states WHERE state = ?", key).Scan(&encoding, &size, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, 0, fmt.Errorf("%w: it is missing", ErrDamagedState)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	if size < 0 || size > maxState {
-		return nil, 0, fmt.Errorf("%w: a size of %d", ErrDamagedState, size)
-	}
-	first, err = c.decode(encoding, min(size, chunkSize), data)
-	return first, size, err
-}
-
-// get gives the bytes of a state.
-func (c codec) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	first, size, err := c.peek(ctx, t, key)
-	if err != nil || size <= chunkSize {
-		return first, err
-	}
-	// The number of chunks is checked before room is made for them, because the
-	// size may be what is damaged.
-	var chunks int64
-	if err := t.row(ctx, "SELECT count(*) FROM state_chunks WHERE state = ?", key).Scan(&chunks); err != nil {
-		return nil, err
-	}
-	if want := (size - 1) / chunkSize; chunks != want {
-		return nil, fmt.Errorf("%w: %d chunks where there should be %d", ErrDamagedState, chunks, want)
-	}
-	rows, err := t.rows(ctx, "SELECT encoding, data FROM state_chunks WHERE state = ? ORDER BY chunk", key)
-	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer rows.Close()
-	state := append(make([]byte, 0, size), first...)
-	for rows.Next() {
-		var encoding int64
-		var data sql.RawBytes
-		if err := rows.Scan(&encoding, &data); err != nil {
+	if !rows.Next() {
+		return r, errors.Join(rows.Err(), fmt.Errorf("%w: it is missing", ErrDamagedState))
+	}
+	if err := rows.Scan(&sum, &r.size, &r.draft, &r.list); err != nil {
+		return r, err
+	}
+	if len(sum) != len(r.sum) || r.size < 0 || r.size > maxState {
+		return r, fmt.Errorf("%w: a size of %d", ErrDamagedState, r.size)
+	}
+	copy(r.sum[:], sum)
+	return r, nil
+}
+
+// list gives where the first limit bytes of a state are. nodes, if it is not
+// nil, is told where its nodes are.
+func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[string]parts.Place) ([]parts.Extent, error) {
+	list, err := parts.Decode(r.list, r.size, limit, func(wanted []parts.Extent) ([][]byte, error) {
+		all := make([]byte, parts.Size(wanted))
+		if err := s.codec.read(ctx, t, wanted, all); err != nil {
 			return nil, err
 		}
-		chunk, err := c.decode(encoding, min(size-int64(len(state)), chunkSize), data)
+		texts := make([][]byte, len(wanted))
+		for i, e := range wanted {
+			texts[i], all = all[:e.Len], all[e.Len:]
+			if nodes != nil {
+				nodes[string(texts[i])] = e.At
+			}
+		}
+		return texts, nil
+	})
+	if errors.Is(err, parts.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamagedState, err)
+	}
+	return list, err
+}
+
+// get gives the bytes of a state, which are those of its hash.
+func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
+	if t.old {
+		return s.codec.oldState(ctx, t, key)
+	}
+	r, err := lookup(ctx, t, key)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.list(ctx, t, r, r.size, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.join(ctx, t, r, list)
+}
+
+// join puts a state together.
+func (s *states) join(ctx context.Context, t *tx, r row, list []parts.Extent) ([]byte, error) {
+	if r.size > trustedSize {
+		if err := present(ctx, t, list); err != nil {
+			return nil, err
+		}
+	}
+	state := make([]byte, r.size)
+	if err := s.codec.read(ctx, t, list, state); err != nil {
+		return nil, err
+	}
+	if sha256.Sum256(state) != r.sum {
+		return nil, fmt.Errorf("%w: its bytes are not those of its SHA-256", ErrDamagedState)
+	}
+	return state, nil
+}
+
+// present reports an error if there are fewer bytes than a large list needs.
+// The bytes of one place may stand in a state many times.
+func present(ctx context.Context, t *tx, list []parts.Extent) error {
+	for _, e := range list {
+		if e.Len <= segmentSize {
+			continue
+		}
+		var have sql.Null[int64]
+		err := t.row(ctx, "SELECT sum(size) FROM blocks WHERE place > ? AND place < ?", int64(e.At)-segmentSize, int64(e.End())).Scan(&have)
+		if err != nil {
+			return err
+		}
+		if have.V < e.Len {
+			return errMissing
+		}
+	}
+	return nil
+}
+
+// peek gives the first peekSize bytes of a state, all of it if it is smaller.
+func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
+	if t.old {
+		first, _, err := s.codec.oldPeek(ctx, t, key)
+		return first, err
+	}
+	r, err := lookup(ctx, t, key)
+	if err != nil {
+		return nil, err
+	}
+	if r.size <= peekSize {
+		return s.get(ctx, t, key)
+	}
+	list, err := s.list(ctx, t, r, peekSize, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > 0 {
+		list[len(list)-1].Len -= parts.Size(list) - peekSize
+	}
+	first := make([]byte, peekSize)
+	return first, s.codec.read(ctx, t, list, first)
+}
+
+// putSnapshot keeps the state of a snapshot whose parent is at that visit, and
+// gives its key. Its parts stay for ever.
+func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int64, state []byte) (int64, error) {
+	base, err := stateAt(ctx, t, ss, parent)
+	if err == nil && !base.Valid {
+		base, err = stateAt(ctx, t, ss, ss.head.V)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.put(ctx, t, owner{session: ss.key}, state, base)
+}
+
+// putRecord keeps the state of a session's record, which was another before,
+// and gives its key. Its new parts are drafts: they go when the record does.
+func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Null[int64], state []byte) (int64, error) {
+	base, err := stateAt(ctx, t, ss, ss.head.V)
+	if err != nil {
+		return 0, err
+	}
+	return s.put(ctx, t, owner{session: ss.key, draft: true}, state, base, before)
+}
+
+// stateAt gives the state of a visit, null if there is none.
+func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Null[int64], err error) {
+	err = t.row(ctx, "SELECT state FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return state, err
+}
+
+// put keeps a state, unless it is there, and gives its key. Its parts are looked
+// for in other states, the first of them preferred.
+func (s *states) put(ctx context.Context, t *tx, o owner, state []byte, bases ...sql.Null[int64]) (int64, error) {
+	return s.putAs(ctx, t, sql.Null[int64]{}, o, state, bases...)
+}
+
+// putAs keeps a state under a key, null for the next.
+func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, state []byte, bases ...sql.Null[int64]) (int64, error) {
+	if len(state) > maxState {
+		return 0, ErrTooLarge
+	}
+	sum := sha256.Sum256(state)
+	var key int64
+	var draft sql.Null[int64]
+	err := t.row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", sum[:]).Scan(&key, &draft)
+	known := err == nil
+	if known && (o.draft || !draft.Valid) {
+		return key, nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	p := putting{states: s, tx: t, owner: o, text: parts.NewText(bytes.Clone(state)), nodes: map[string]parts.Place{}}
+	if err := p.useBases(ctx, bases); err != nil {
+		return 0, err
+	}
+	list, drafted, err := p.keep(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.remember(sum, p.text)
+	draft = sql.Null[int64]{V: o.session, Valid: drafted}
+	if known {
+		// It was a draft, and is a snapshot's from now on.
+		_, err := t.exec(ctx, "UPDATE states SET draft = ?, list = ? WHERE state = ?", draft, list, key)
+		return key, err
+	}
+	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, sum[:], len(state), draft, list)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// remember keeps a state in memory, and forgets those that are too old.
+func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
+	if len(text.Bytes) > recentBytes {
+		return
+	}
+	s.recent = slices.DeleteFunc(s.recent, func(r recentState) bool { return r.sum == sum })
+	s.recent = slices.Insert(s.recent, 0, recentState{sum, text})
+	size := 0
+	for i, r := range s.recent {
+		if size += len(r.text.Bytes); size > recentBytes || i == recentStates {
+			clear(s.recent[i:])
+			s.recent = s.recent[:i]
+			return
+		}
+	}
+}
+
+// drop removes a state that nothing refers to any more. Its parts go when the
+// drafts of its session are swept.
+func (s *states) drop(ctx context.Context, t *tx, key int64) error {
+	var draft sql.Null[int64]
+	err := t.row(ctx, `DELETE FROM states WHERE state = ?1
+		AND NOT EXISTS (SELECT 1 FROM visits WHERE state = ?1)
+		AND NOT EXISTS (SELECT 1 FROM sessions WHERE record_state = ?1)
+		AND NOT EXISTS (SELECT 1 FROM journal WHERE before_state = ?1) RETURNING draft`, key).Scan(&draft)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil || !draft.Valid {
+		return err
+	}
+	return s.sweep(ctx, t, draft.V)
+}
+
+// putting is one state that is being kept.
+type putting struct {
+	*states
+	tx    *tx
+	owner owner
+	text  *parts.Text
+	bases []parts.Base
+	// nodes are the nodes of the lists of the bases.
+	nodes   map[string]parts.Place
+	writers [streamsKept]*writer
+}
+
+// useBases looks up the states in which parts may be found. One that is damaged
+// is none.
+func (p *putting) useBases(ctx context.Context, keys []sql.Null[int64]) error {
+	for i, key := range keys {
+		if !key.Valid || slices.Contains(keys[:i], key) {
+			continue
+		}
+		base, err := p.base(ctx, key.V)
+		switch {
+		case errors.Is(err, ErrDamagedState):
+		case err != nil:
+			return err
+		default:
+			p.bases = append(p.bases, base)
+		}
+	}
+	return nil
+}
+
+func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error) {
+	r, err := lookup(ctx, p.tx, key)
+	if err != nil {
+		return b, err
+	}
+	if b.List, err = p.list(ctx, p.tx, r, r.size, p.nodes); err != nil {
+		return b, err
+	}
+	for _, recent := range p.recent {
+		if recent.sum == r.sum {
+			b.Text = recent.text
+			return b, nil
+		}
+	}
+	state, err := p.join(ctx, p.tx, r, b.List)
+	if err != nil {
+		return b, err
+	}
+	b.Text = parts.NewText(state)
+	p.remember(r.sum, b.Text)
+	return b, nil
+}
+
+// keep writes the parts that are new and gives the state's list, and whether
+// some of its parts are drafts.
+func (p *putting) keep(ctx context.Context) (list []byte, drafted bool, err error) {
+	var where []parts.Extent
+	for _, piece := range parts.Match(p.text, p.bases, p.owner.may) {
+		at := piece.At
+		if at == nil {
+			if at, err = p.newPart(ctx, piece); err != nil {
+				return nil, false, err
+			}
+		}
+		for _, e := range at {
+			where = parts.Append(where, e)
+		}
+	}
+	if list, err = p.encode(ctx, where); err != nil {
+		return nil, false, err
+	}
+	drafted = p.owner.draft && (parts.HasNodes(list) || slices.ContainsFunc(where, func(e parts.Extent) bool { return isDraft(e.At) }))
+	return list, drafted, p.flush(ctx)
+}
+
+// encode gives the bytes of a list, its new nodes written.
+func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, error) {
+	return parts.Encode(list, func(node []byte) (parts.Place, error) {
+		if at, ok := p.nodes[string(node)]; ok && p.owner.may(at) {
+			return at, nil
+		}
+		return p.write(ctx, streamLists, node)
+	})
+}
+
+// flush writes what is left.
+func (p *putting) flush(ctx context.Context) error {
+	for _, w := range p.writers {
+		if w == nil {
+			continue
+		}
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write adds bytes to one of the owner's streams.
+func (p *putting) write(ctx context.Context, kind parts.Stream, bytes []byte) (at parts.Place, err error) {
+	if p.writers[kind] == nil {
+		if p.writers[kind], err = newWriter(ctx, p.tx, p.codec, p.owner.stream(kind)); err != nil {
+			return 0, err
+		}
+	}
+	return p.writers[kind].add(ctx, bytes)
+}
+
+// newPart keeps a part that no base has. A large one may be elsewhere in the
+// store.
+func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Extent, error) {
+	part := p.text.Bytes[piece.From:piece.To]
+	kind := parts.Stream(streamAround)
+	if piece.Array {
+		kind = streamArrays
+	}
+	if len(part) < largePart {
+		at, err := p.write(ctx, kind, part)
+		return []parts.Extent{{At: at, Len: int64(len(part))}}, err
+	}
+	hash := partHash(part)
+	at, err := p.find(ctx, hash, part)
+	if err != nil || at != nil {
+		return at, err
+	}
+	place, err := p.write(ctx, kind, part)
+	if err == nil && !p.owner.draft {
+		_, err = p.tx.exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(place), len(part))
+	}
+	return []parts.Extent{{At: place, Len: int64(len(part))}}, err
+}
+
+// partHash gives what a large part is found by. Bytes are compared before they
+// are taken to be the same.
+func partHash(part []byte) int64 {
+	sum := sha256.Sum256(part)
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// find looks for a part in the whole store, nil if it is not there.
+func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Extent, error) {
+	var e parts.Extent
+	err := p.tx.row(ctx, "SELECT place, size FROM parts WHERE hash = ? AND size = ? LIMIT 1", hash, len(part)).Scan(&e.At, &e.Len)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []parts.Extent{e}
+	have := make([]byte, len(part))
+	err = p.codec.read(ctx, p.tx, list, have)
+	if errors.Is(err, ErrDamagedState) || err == nil && !bytes.Equal(have, part) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// Compare implements store.Comparer. It reads where the parts of the states are,
+// not the parts.
+func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		spans = nil
+		var keys [2]int64
+		for i, ref := range []model.Ref{a, b} {
+			ss, err := find(ctx, t, ref.Session)
+			if err != nil {
+				return err
+			}
+			if keys[i], err = stateKey(ctx, t, ss, ref); err != nil {
+				return err
+			}
+		}
+		if keys[0] != keys[1] {
+			spans, err = s.states.compare(ctx, t, keys[0], keys[1])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: compare states %q of session %q and %q of session %q: %w", a.ID, a.Session, b.ID, b.Session, err)
+	}
+	return spans, nil
+}
+
+func (s *states) compare(ctx context.Context, t *tx, a, b int64) ([]store.Span, error) {
+	if t.old {
+		return oldCompare(ctx, t, a, b)
+	}
+	var lists [2][]parts.Extent
+	for i, key := range []int64{a, b} {
+		r, err := lookup(ctx, t, key)
 		if err != nil {
 			return nil, err
 		}
-		state = append(state, chunk...)
+		if lists[i], err = s.list(ctx, t, r, r.size, nil); err != nil {
+			return nil, err
+		}
 	}
-	return state, rows.Err()
-}
-
-// drop removes a state that nothing refers to any more.
-func (c codec) drop(ctx context.Context, t *tx, key int64) error {
-	_, err := t.exec(ctx, `DELETE FROM states WHERE state = ?1
-		AND NOT EXISTS (SELECT 1 FROM visits WHERE state = ?1)
-		AND NOT EXISTS (SELECT 1 FROM sessions WHERE record_state = ?1)
-		AND NOT EXISTS (SELECT 1 FROM journal WHERE before_state = ?1)`, key)
-	return err
+	return parts.Compare(lists[0], lists[1]), nil
 }

@@ -55,7 +55,7 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 		if err := store.CheckState(data.State); err != nil {
 			return err
 		}
-		state, err := s.states.put(ctx, t, data.State)
+		state, err := s.states.putRecord(ctx, t, *ss, before, data.State)
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	err = t.row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
 		h.Size = int64(len(state))
-		key, err = s.states.put(ctx, t, state)
+		key, err = s.states.putSnapshot(ctx, t, ss, h.ParentVisit, state)
 	}
 	if err != nil {
 		return v, err

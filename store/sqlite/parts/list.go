@@ -66,6 +66,9 @@ func Encode(list []Extent, keep func(node []byte) (Place, error)) ([]byte, error
 	return appendNode(nil, level, entries), nil
 }
 
+// HasNodes reports whether an encoded list is cut into nodes.
+func HasNodes(root []byte) bool { return len(root) > 0 && root[0] > 0 }
+
 // nodeEnd gives how many of the entries are the first node.
 func nodeEnd(entries []entry) int {
 	for i, e := range entries[:min(len(entries), maxEntries)] {

@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"hindcast/store/sqlite/parts"
+)
+
+// How what nobody holds goes away
+//
+// A snapshot is for ever, and so are its parts: nothing in the store deletes
+// one. What comes and goes is a session's record, which a program saves as often
+// as it changes. Its parts are looked for among those of snapshots first; those
+// that are its own are drafts, in streams of their own, to which only records
+// may refer (and the journal, which keeps what a restore replaced). When a
+// snapshot gets the state of a record, it gets parts of its own.
+//
+// So there is little to sweep, and it is known where: when a record goes, and
+// the drafts of its session have grown to sweepSize and to three times what is
+// still in use, what is in use is written anew from the start of the streams,
+// and everything else is deleted. That costs what was written since, once more.
+const sweepSize = 1 << 20
+
+// sweep frees the drafts of a session that no state refers to, if it is time. If
+// a state among them is damaged, everything stays.
+func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
+	o := owner{session: session, draft: true}
+	var size int64
+	for kind := range parts.Stream(streamsKept) {
+		end, err := streamEnd(ctx, t, o.stream(kind))
+		if err != nil {
+			return err
+		}
+		size += end
+	}
+	if size < sweepSize {
+		return nil
+	}
+	d := drafts{states: s, tx: t, owner: o}
+	err := d.collect(ctx)
+	if err == nil && size >= 3*parts.Size(d.inUse) {
+		err = d.read(ctx)
+	}
+	if errors.Is(err, ErrDamagedState) {
+		return nil
+	}
+	if err != nil || d.bytes == nil {
+		return err
+	}
+	return d.rewrite(ctx)
+}
+
+// drafts are those of one session.
+type drafts struct {
+	*states
+	tx    *tx
+	owner owner
+	rows  []row
+	lists [][]parts.Extent
+	// inUse are the places that the lists refer to, in order and apart; bytes
+	// what is there.
+	inUse []parts.Extent
+	bytes []byte
+	// moved are where they go.
+	moved []parts.Place
+}
+
+// collect finds out what is in use.
+func (d *drafts) collect(ctx context.Context) error {
+	keys, err := numbers(ctx, d.tx, "SELECT state FROM states WHERE draft = ?", d.owner.session)
+	if err != nil {
+		return err
+	}
+	var all []parts.Extent
+	for _, key := range keys {
+		r, err := lookup(ctx, d.tx, key)
+		if err != nil {
+			return err
+		}
+		list, err := d.list(ctx, d.tx, r, r.size, nil)
+		if err != nil {
+			return err
+		}
+		d.rows, d.lists = append(d.rows, r), append(d.lists, list)
+		for _, e := range list {
+			if isDraft(e.At) {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b parts.Extent) int { return cmp.Compare(a.At, b.At) })
+	for _, e := range all {
+		if n := len(d.inUse); n > 0 && e.At <= d.inUse[n-1].End() && e.At.Stream() == d.inUse[n-1].At.Stream() {
+			d.inUse[n-1].Len = max(d.inUse[n-1].Len, int64(e.End()-d.inUse[n-1].At))
+		} else {
+			d.inUse = append(d.inUse, e)
+		}
+	}
+	return nil
+}
+
+// read reads what is in use.
+func (d *drafts) read(ctx context.Context) error {
+	bytes := make([]byte, parts.Size(d.inUse))
+	if err := d.codec.read(ctx, d.tx, d.inUse, bytes); err != nil {
+		return err
+	}
+	d.bytes = bytes
+	return nil
+}
+
+// rewrite deletes everything and writes what is in use again.
+func (d *drafts) rewrite(ctx context.Context) error {
+	first, last := d.owner.stream(0), d.owner.stream(streamsKept-1)
+	if _, err := d.tx.exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
+		return err
+	}
+	p := putting{states: d.states, tx: d.tx, owner: d.owner}
+	for _, e := range d.inUse {
+		kind := e.At.Stream() - d.owner.stream(0)
+		at, err := p.write(ctx, kind, d.bytes[:e.Len])
+		if err != nil {
+			return err
+		}
+		d.moved, d.bytes = append(d.moved, at), d.bytes[e.Len:]
+	}
+	for i, r := range d.rows {
+		list, err := p.encode(ctx, d.follow(d.lists[i]))
+		if err != nil {
+			return err
+		}
+		if _, err := d.tx.exec(ctx, "UPDATE states SET list = ? WHERE state = ?", list, r.key); err != nil {
+			return err
+		}
+	}
+	return p.flush(ctx)
+}
+
+// follow gives a list as it is after the move.
+func (d *drafts) follow(list []parts.Extent) (now []parts.Extent) {
+	for _, e := range list {
+		if isDraft(e.At) {
+			i, ok := slices.BinarySearchFunc(d.inUse, e.At, func(have parts.Extent, at parts.Place) int { return cmp.Compare(have.At, at) })
+			if !ok {
+				i-- // the one that begins before it
+			}
+			e.At += d.moved[i] - d.inUse[i].At
+		}
+		now = parts.Append(now, e)
+	}
+	return now
+}
