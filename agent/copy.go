@@ -162,13 +162,12 @@ func detachElements(v reflect.Value) {
 // references in them that anybody could change.
 func detachedMap(v reflect.Value) reflect.Value {
 	own := reflect.MakeMapWithSize(v.Type(), v.Len())
-	leaf := shapeOf(v.Type().Elem()).leaf
+	key, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 	for entries := v.MapRange(); entries.Next(); {
-		element := entries.Value()
-		if !leaf {
-			element = detached(element)
-		}
-		own.SetMapIndex(entries.Key(), element)
+		key.SetIterKey(entries)
+		element.SetIterValue(entries)
+		detach(element)
+		own.SetMapIndex(key, element)
 	}
 	return own
 }

@@ -91,13 +91,19 @@ func open(t *testing.T, a *testAgent, options ...agent.BidiOption[chat]) client 
 	return client{t, conn}
 }
 
-// do has a step done and gives the errors that the stream gave up to the end of
-// the turn.
+// do has a step done, waits for it, and gives the errors that the stream gave
+// up to the end of the turn.
 func (c client) do(s step) error {
 	c.Helper()
-	if err := c.Send(s); err != nil {
+	done := make(chan struct{})
+	err := c.Send(func(ctx context.Context, sess *agent.Session[chat], resp *agent.Responder[string]) error {
+		defer close(done)
+		return s(ctx, sess, resp)
+	})
+	if err != nil {
 		c.Fatal(err)
 	}
+	defer func() { <-done }()
 	var errs []error
 	for _, err := range c.Receive() {
 		errs = append(errs, err)
