@@ -512,7 +512,7 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 // remove takes a fork back: its visits and record go, its states stay with the
 // session that it was made from, and its counters with the entry.
 func (s *Store) remove(ctx context.Context, t *tx, ss session, e entry) error {
-	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", ss.writes+1, e.ID); err != nil {
+	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, e.ID); err != nil {
 		return err
 	}
 	for _, table := range []string{"visits", "reasons", "sessions"} {

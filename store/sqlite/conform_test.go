@@ -24,7 +24,15 @@ func TestStore_conforms(t *testing.T) {
 			}
 			return s
 		}
-		return storetest.Opened{Store: s, Reopen: reopen}
+		again := func(t *testing.T) storetest.Store {
+			other, err := sqlite.Open(t.Context(), path, sqlite.WithClock(now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { closeStore(t, other) })
+			return other
+		}
+		return storetest.Opened{Store: s, Reopen: reopen, Again: again}
 	})
 }
 

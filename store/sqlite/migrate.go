@@ -47,7 +47,7 @@ func (h *handle) asOld(ctx context.Context, what func(t *tx) error) func(t *tx) 
 			return what(t)
 		}
 		t.old = true
-		_, err = t.conn.ExecContext(ctx, "CREATE TEMP VIEW sessions AS SELECT *, max(revision, 1) AS writes, 0 AS rewrites FROM main.sessions")
+		_, err = t.conn.ExecContext(ctx, "CREATE TEMP VIEW sessions AS SELECT *, max(revision, 1) AS writes, revision AS rewrites FROM main.sessions")
 		if err != nil {
 			return err
 		}
@@ -363,8 +363,8 @@ func (m *migration) pairs(ctx context.Context, query string) (pairs [][2]int64, 
 
 // copyRows takes over the tables that are as they were, and drops the old ones.
 func (m *migration) copyRows(ctx context.Context) error {
-	err := m.exec(ctx, `INSERT INTO sessions (session, id, head, record_state, record_turn, updated, revision, writes, visits, orphaned)
-		SELECT session, id, head, record_state, record_turn, updated, revision, max(revision, 1), visits, orphaned FROM old_sessions`)
+	err := m.exec(ctx, `INSERT INTO sessions (session, id, head, record_state, record_turn, updated, revision, writes, rewrites, visits, orphaned)
+		SELECT session, id, head, record_state, record_turn, updated, revision, max(revision, 1), revision, visits, orphaned FROM old_sessions`)
 	if err != nil {
 		return err
 	}

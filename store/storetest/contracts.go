@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +34,6 @@ var contracts = []check{
 	{"TestStore_tailIsTheEndOfHeaders", tail},
 	{"TestStore_headersCanBeStoppedAndNested", nested},
 	{"TestStore_unknownSessionAndSnapshot", unknown},
-	{"TestStore_contextEndsEverything", cancelled},
 	{"TestStore_eightWritersAtOnce", writers},
 	{"TestStore_closedStoreSaysSo", closed},
 }
@@ -434,56 +432,6 @@ func unknown(b *bench) {
 			}
 		}
 	}
-}
-
-func cancelled(b *bench) {
-	a := b.agent("s")
-	a.turns(`"a"`, `"b"`)
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: id(`"a"`)})
-	b.ok(err)
-	before := b.dump()
-	ctx, cancel := context.WithCancel(b.Context())
-	cancel()
-	for name, call := range map[string]func() error{
-		"Get":           func() error { _, err := b.Get(ctx, "s"); return err },
-		"Save":          func() error { return b.Save(ctx, "s", &model.Data[json.RawMessage]{State: json.RawMessage("1")}) },
-		"GetSnapshot":   func() error { _, err := b.GetSnapshot(ctx, id(`"a"`)); return err },
-		"GetSnapshotIn": func() error { _, err := b.GetSnapshotIn(ctx, "s", id(`"a"`)); return err },
-		"SaveSnapshot":  func() error { return b.SaveSnapshot(ctx, a.snapshot("1", 0)) },
-		"ListSnapshots": func() error { _, err := b.ListSnapshots(ctx, "s", true); return err },
-		"Invalidate":    func() error { return b.InvalidateSnapshotsAfter(ctx, "s", 0) },
-		"Tail":          func() error { _, _, err := b.Tail(ctx, "s", 1); return err },
-		"State":         func() error { _, err := b.State(ctx, model.Ref{Session: "s", ID: id(`"a"`)}); return err },
-		"PlanRestore":   func() error { _, err := b.PlanRestore(ctx, plan.Target); return err },
-		"PlanFork":      func() error { _, err := b.PlanFork(ctx, plan.Target, "f"); return err },
-		"PlanUndo":      func() error { _, err := b.PlanUndo(ctx); return err },
-		"PlanRedo":      func() error { _, err := b.PlanRedo(ctx); return err },
-		"Journal":       func() error { _, err := b.Journal(ctx); return err },
-		"Apply":         func() error { _, err := b.Apply(ctx, plan); return err },
-		"Import": func() error {
-			_, err := b.Import(ctx, seq(store.Row{Header: model.Header{ID: "x", SessionID: "y"}, State: []byte("1")}))
-			return err
-		},
-		"Faults":        func() error { _, err := b.Faults(ctx, ""); return err },
-		"Faults of one": func() error { _, err := b.Faults(ctx, "s"); return err },
-		"Sessions": func() (last error) {
-			for _, err := range b.Sessions(ctx) {
-				last = err
-			}
-			return last
-		},
-		"Headers": func() (last error) {
-			for _, err := range b.Headers(ctx, "s") {
-				last = err
-			}
-			return last
-		},
-	} {
-		if err := call(); !errors.Is(err, context.Canceled) {
-			b.Errorf("%s: %v", name, err)
-		}
-	}
-	b.same(b.dump(), before)
 }
 
 func writers(b *bench) {

@@ -27,7 +27,10 @@ type Store interface {
 	store.Undoer
 	store.Importer
 	store.Doctor
+	store.Watcher
+	store.Grower
 	store.Scoped[json.RawMessage]
+	store.Committer[json.RawMessage]
 }
 
 // Opened is a store that has just been made, without a session in it.
@@ -36,20 +39,23 @@ type Opened struct {
 	// Reopen closes the store and opens it again. Nil for a kind that does not
 	// outlive its process.
 	Reopen func(t *testing.T) Store
+	// Again opens the store another time, as another program would. Nil for a
+	// kind that only its own process can see.
+	Again func(t *testing.T) Store
 }
 
 // Open makes an empty store that takes the time from now. It closes what it
-// opened when the test ends.
+// opened when the test ends; to close it before does no harm.
 type Open func(t *testing.T, now func() time.Time) Opened
 
 // Run runs the suite on the kind of that name.
 func Run(t *testing.T, name string, open Open) {
-	for _, group := range [][]check{rules, contracts, writes, imports} {
+	for _, group := range [][]check{rules, contracts, writes, imports, commits, live, cancels} {
 		for _, c := range group {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				clock := &Clock{}
 				o := open(t, clock.Now)
-				c.run(&bench{T: t, Store: o.Store, reopen: o.Reopen, clock: clock})
+				c.run(&bench{T: t, Store: o.Store, reopen: o.Reopen, again: o.Again, open: open, clock: clock})
 			})
 		}
 	}
@@ -87,6 +93,8 @@ type bench struct {
 	*testing.T
 	Store
 	reopen func(t *testing.T) Store
+	again  func(t *testing.T) Store
+	open   Open
 	clock  *Clock
 }
 

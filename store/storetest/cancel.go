@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// What every method of a store does when its context ends.
+var cancels = []check{
+	{"TestContext_endsEverything", cancelled},
+	{"TestContext_endsMidwayAndLeavesNothingHalfDone", cancelledMidway},
+}
+
+// calls are all methods that take a context, on a session "s" of two snapshots
+// and a plan to restore the first.
+func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error {
+	a := b.agent("s")
+	a.resume()
+	next := a.snapshot(`"next"`, 0)
+	ref := plan.Target
+	var at store.Revision
+	_, at, err := b.Load(b.Context(), "s")
+	b.ok(err)
+	return map[string]func(ctx context.Context) error{
+		"Get": func(ctx context.Context) error { _, err := b.Get(ctx, "s"); return err },
+		"Save": func(ctx context.Context) error {
+			return b.Save(ctx, "s", &model.Data[json.RawMessage]{State: json.RawMessage("1"), LastSnapshot: next})
+		},
+		"Load": func(ctx context.Context) error { _, _, err := b.Load(ctx, "s"); return err },
+		"Commit": func(ctx context.Context) error {
+			_, err := b.Commit(ctx, &model.Data[json.RawMessage]{ID: "s", State: next.State, LastSnapshot: next}, at)
+			return err
+		},
+		"GetSnapshot":   func(ctx context.Context) error { _, err := b.GetSnapshot(ctx, ref.ID); return err },
+		"GetSnapshotIn": func(ctx context.Context) error { _, err := b.GetSnapshotIn(ctx, "s", ref.ID); return err },
+		"SaveSnapshot":  func(ctx context.Context) error { return b.SaveSnapshot(ctx, next) },
+		"ListSnapshots": func(ctx context.Context) error { _, err := b.ListSnapshots(ctx, "s", true); return err },
+		"Invalidate":    func(ctx context.Context) error { return b.InvalidateSnapshotsAfter(ctx, "s", 0) },
+		"Tail":          func(ctx context.Context) error { _, _, err := b.Tail(ctx, "s", 1); return err },
+		"State":         func(ctx context.Context) error { _, err := b.State(ctx, ref); return err },
+		"PlanRestore":   func(ctx context.Context) error { _, err := b.PlanRestore(ctx, ref); return err },
+		"PlanFork":      func(ctx context.Context) error { _, err := b.PlanFork(ctx, ref, "f"); return err },
+		"PlanUndo":      func(ctx context.Context) error { _, err := b.PlanUndo(ctx); return err },
+		"PlanRedo":      func(ctx context.Context) error { _, err := b.PlanRedo(ctx); return err },
+		"Journal":       func(ctx context.Context) error { _, err := b.Journal(ctx); return err },
+		"Apply":         func(ctx context.Context) error { _, err := b.Apply(ctx, plan); return err },
+		"Import": func(ctx context.Context) error {
+			_, err := b.Import(ctx, seq(
+				store.Row{Header: model.Header{ID: "x", SessionID: "y"}, State: []byte("1")},
+				store.Row{Header: model.Header{ID: "x", SessionID: "s"}, State: []byte("1")}))
+			return err
+		},
+		"Faults":        func(ctx context.Context) error { _, err := b.Faults(ctx, ""); return err },
+		"Faults of one": func(ctx context.Context) error { _, err := b.Faults(ctx, "s"); return err },
+		"Cursor":        func(ctx context.Context) error { _, err := b.Cursor(ctx, "s"); return err },
+		"Growth":        func(ctx context.Context) error { _, err := b.Growth(ctx, "s", store.Cursor{}); return err },
+		"Watch":         func(ctx context.Context) error { _, err := b.Watch(ctx); return err },
+		"Sessions": func(ctx context.Context) (last error) {
+			for _, err := range b.Sessions(ctx) {
+				last = err
+			}
+			return last
+		},
+		"Headers": func(ctx context.Context) (last error) {
+			for _, err := range b.Headers(ctx, "s") {
+				last = err
+			}
+			return last
+		},
+	}
+}
+
+// started makes what calls is about.
+func started(b *bench) model.Plan {
+	ids := b.agent("s").turns(`"a"`, `"b"`)
+	b.restore(model.Ref{Session: "s", ID: ids[0]})
+	b.undo()
+	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	b.ok(err)
+	return plan
+}
+
+func cancelled(b *bench) {
+	plan := started(b)
+	before := b.dump()
+	ctx, cancel := contextWithCancel(b.T)
+	cancel()
+	for name, call := range calls(b, plan) {
+		if err := call(ctx); !errors.Is(err, context.Canceled) {
+			b.Errorf("%s: %v", name, err)
+		}
+	}
+	b.same(b.dump(), before)
+}
+
+func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// cancelledMidway ends the context of each call at every point at which the
+// call asks for it.
+func cancelledMidway(b *bench) {
+	// A redo makes PlanUndo and PlanRedo both ends of something.
+	plan := started(b)
+	before := b.dump()
+	for name, call := range calls(b, plan) {
+		for points := 1; ; points++ {
+			f := newFuse(b.Context(), points)
+			began := time.Now()
+			err := call(f)
+			if took := time.Since(began); took > patience/4 {
+				b.Errorf("%s took %v with a context that ends at point %d", name, took, points)
+			}
+			if err != nil && errors.Is(err, context.Canceled) {
+				b.same(b.dump(), before)
+				continue
+			}
+			nothing := (*model.NothingToError)(nil)
+			if err != nil && !errors.As(err, &nothing) {
+				b.Errorf("%s, with a context that ends at point %d: %v", name, points, err)
+			}
+			break
+		}
+		// What was done at last is the next call's store no more.
+		o := b.open(b.T, b.clock.Now)
+		b.Store = o.Store
+		plan = started(b)
+		before = b.dump()
+	}
+}
+
+// fuse is a context that ends when it has been asked for the nth time.
+type fuse struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+	done chan struct{}
+}
+
+func newFuse(ctx context.Context, n int) *fuse {
+	return &fuse{Context: ctx, left: n, done: make(chan struct{})}
+}
+
+func (f *fuse) burn() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left > 0 {
+		if f.left--; f.left == 0 {
+			close(f.done)
+		}
+	}
+	return f.left == 0
+}
+
+// Done implements context.Context.
+func (f *fuse) Done() <-chan struct{} {
+	f.burn()
+	return f.done
+}
+
+// Err implements context.Context.
+func (f *fuse) Err() error {
+	if f.burn() {
+		return context.Canceled
+	}
+	return nil
+}
