@@ -14,6 +14,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
+	agentdemo "hindcast/agent/demo"
 	"hindcast/cli"
 	"hindcast/keymap"
 	"hindcast/store"
@@ -45,6 +46,7 @@ func app() *cli.App {
 		Decode:      jsonl.Read,
 		Encode:      jsonl.Write,
 		Demo:        demo.Rows,
+		Live:        live,
 		Sample:      sample,
 		Places:      places,
 		Screen:      screen,
@@ -71,6 +73,12 @@ func sample(ctx context.Context) (cli.Shown, error) {
 	s := memory.New()
 	_, err := s.Import(ctx, demo.Rows())
 	return cli.Shown{Store: named{s}, Session: demo.Trip, Note: "no store found: this is the demo"}, err
+}
+
+// live lets the agent of the live demo work in a store.
+func live(ctx context.Context, s store.Store, how cli.Live) (cli.Lived, error) {
+	report, err := agentdemo.Run(ctx, s, agentdemo.Options(how))
+	return cli.Lived(report), err
 }
 
 // named is a store in memory that the screen can call by a name.

@@ -71,7 +71,7 @@ var directions = []struct {
 	may  []string
 	why  string
 }{
-	{"hindcast", []string{"hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "github.com/mattn/go-isatty"},
+	{"hindcast", []string{"hindcast/agent/demo", "hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "github.com/mattn/go-isatty"},
 		"main wires the rooms together and does nothing else"},
 	{"hindcast/tui/quiet", nil,
 		"it must be initialised before Bubble Tea, and every import delays it"},
@@ -89,6 +89,8 @@ var directions = []struct {
 		"both faces draw by it, so it may know neither"},
 	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
 		"data out: no colour, no width, no store"},
+	{"hindcast/agent/demo", []string{"hindcast/agent", "hindcast/store", "hindcast/model/..."},
+		"the agent of the live demo works in whatever store it is given"},
 	{"hindcast/agent/reflection", []string{"hindcast/store", "hindcast/model/..."},
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
 	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/model/...", "pgregory.net/rapid"},

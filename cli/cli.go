@@ -36,6 +36,10 @@ type App struct {
 	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]
 	Sample func(ctx context.Context) (Shown, error)
+	// Live lets the agent of the live demo work in a store, until it is done or
+	// ctx ends. The error is a model.ConflictError when the session was put
+	// back meanwhile.
+	Live func(ctx context.Context, s store.Store, how Live) (Lived, error)
 	// Places gives the paths where a store is looked for when none is named.
 	Places func() []string
 	// Screen shows a store until the person leaves.

@@ -2,43 +2,172 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/store"
 )
 
-// demoFile is what `hindcast demo DIR` calls the store.
-const demoFile = "hindcast-demo.db"
+// What `hindcast demo DIR` calls the store, and what `hindcast demo --live DIR`
+// calls it.
+const (
+	demoFile = "hindcast-demo.db"
+	liveFile = "hindcast-live.db"
+)
+
+// Live says how the agent of the live demo works.
+type Live struct {
+	// Resume goes on with the session that is in the store.
+	Resume bool
+	// Beat is the unit of its pauses; 0 is no pause.
+	Beat time.Duration
+	// Tell is told of each step as it happens: the turn, what it is in a word,
+	// and its words.
+	Tell func(turn int, what, words string)
+}
+
+// Lived is what came of it.
+type Lived struct {
+	Session string
+	// Captured is how many snapshots were taken; Head is where the session
+	// stands, "" for before the first.
+	Captured  int
+	Head      string
+	HeadIndex int
+	// Stopped says that it was interrupted, which is no error.
+	Stopped bool
+}
 
 // demo is `hindcast demo`.
 func (a *App) demo() *cobra.Command {
-	return &cobra.Command{
+	var isLive bool
+	var live Live
+	cmd := &cobra.Command{
 		Use:   "demo [DIR]",
-		Short: "write a fresh demo store",
+		Short: "write a fresh demo store, or with --live one that grows while you watch",
 		Long: `Demo writes a fresh demo store, ` + demoFile + `, into DIR or the current directory.
-It never replaces a file.`,
+
+With --live an agent works for about a minute, without a model or a network, and
+records its session in ` + liveFile + ` in DIR. Follow it with hindcast DIR in a
+second terminal, and put it back to an earlier snapshot, while it works or later;
+--resume then goes on from there, another way. Ctrl-C ends it and keeps what it did.
+
+A file that is there is never replaced.`,
+		Example: `  hindcast demo
+  hindcast demo --live .
+  hindcast demo --live . --resume`,
 		Args: argsBetween(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
-			path := demoFile
+			dir := "."
 			if len(args) == 1 {
-				path = filepath.Join(args[0], demoFile)
+				dir = args[0]
 			}
-			done := tally{Store: path}
-			if _, err := a.make(ctx, path, done.watch(a.Demo())); err != nil {
-				return fmt.Errorf("demo: %w", err)
+			switch {
+			case isLive && live.Beat < 0:
+				return usagef("--pace %v: nothing takes less than no time", live.Beat)
+			case isLive:
+				return a.live(ctx, p, dir, live)
+			case live.Resume:
+				return usagef("--resume goes on with a live demo: give --live, too")
 			}
-			if p.json {
-				return p.document(done)
-			}
-			fmt.Fprintf(p, "%s: %s of %s\nhindcast %s opens it\n", printable.String(path),
-				count(done.Snapshots, "snapshot"), count(done.Sessions, "session"), printable.String(path))
-			return nil
+			return a.still(ctx, p, dir)
 		}),
+	}
+	cmd.Flags().BoolVar(&isLive, "live", false, "let an agent work, and record it in "+liveFile)
+	cmd.Flags().BoolVar(&live.Resume, "resume", false, "go on with the live demo that is there")
+	cmd.Flags().DurationVar(&live.Beat, "pace", time.Second, "the unit of the agent's pauses; 0 for none")
+	return cmd
+}
+
+// still writes the demo store.
+func (a *App) still(ctx context.Context, p *printer, dir string) error {
+	path := filepath.Join(dir, demoFile)
+	done := tally{Store: path}
+	if _, err := a.make(ctx, path, done.watch(a.Demo())); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if p.json {
+		return p.document(done)
+	}
+	fmt.Fprintf(p, "%s: %s of %s\nhindcast %s opens it\n", printable.String(path),
+		count(done.Snapshots, "snapshot"), count(done.Sessions, "session"), printable.String(path))
+	return nil
+}
+
+// live lets the agent work on a store of its own, and prints each step at once.
+func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error {
+	path, again := filepath.Join(dir, liveFile), "hindcast demo --live "+dir+" --resume"
+	if !how.Resume {
+		nothing := func(func(store.Row, error) bool) {}
+		if _, err := a.make(ctx, path, nothing); errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("demo: %w", &advisedError{err, again + " goes on with it."})
+		} else if err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+	}
+	s, err := a.open(ctx, path)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if !p.json {
+		fmt.Fprintf(p, "%s: hindcast %s in a second terminal follows it\n", printable.String(path), printable.String(dir))
+		p.Flush()
+		how.Tell = p.steps()
+	}
+	done, err := a.Live(ctx, s, how)
+	if err = errors.Join(err, s.Close()); err != nil {
+		if conflict := (*model.ConflictError)(nil); errors.As(err, &conflict) {
+			err = &advisedError{err, "Nothing was overwritten. " + again + " goes on from there."}
+		}
+		return fmt.Errorf("demo: %w", err)
+	}
+	if p.json {
+		return p.document(struct {
+			Store     string `json:"store"`
+			Session   string `json:"session"`
+			Snapshots int    `json:"snapshots"`
+			Head      string `json:"head"`
+			HeadIndex int    `json:"headIndex"`
+			Stopped   bool   `json:"stopped"`
+		}{path, done.Session, done.Captured, done.Head, done.HeadIndex, done.Stopped})
+	}
+	word := "done"
+	if done.Stopped {
+		word = "stopped"
+	}
+	where := "before its first snapshot"
+	if done.Head != "" {
+		where = fmt.Sprintf("at #%d %s", done.HeadIndex, shortID(done.Head))
+	}
+	fmt.Fprintf(p, "%s: %s, %s is %s\n", word, count(done.Captured, "snapshot"), printable.String(done.Session), where)
+	if done.Stopped {
+		fmt.Fprintf(p, "%s goes on\n", printable.String(again))
+	} else {
+		fmt.Fprintf(p, "put it back to a snapshot, and %s goes on from there\n", printable.String(again))
+	}
+	return nil
+}
+
+// steps prints what the agent tells, a line for each step, the turn beside the
+// first of its steps.
+func (p *printer) steps() func(turn int, what, words string) {
+	shown := -1
+	return func(turn int, what, words string) {
+		beside := ""
+		if turn != shown {
+			beside, shown = fmt.Sprint("turn ", turn), turn
+		}
+		fmt.Fprintf(p, "%-7s  %-8s  %s\n", beside, what, printable.String(words))
+		p.Flush()
 	}
 }

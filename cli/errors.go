@@ -22,6 +22,15 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// advisedError is an error that brings its own advice.
+type advisedError struct {
+	err  error
+	todo string
+}
+
+func (e *advisedError) Error() string { return e.err.Error() }
+func (e *advisedError) Unwrap() error { return e.err }
+
 // errFaults says that the doctor found faults, which it has printed.
 var errFaults = errors.New("faults found")
 
@@ -68,7 +77,10 @@ func (a *App) report(err error) {
 func advice(err error) string {
 	var wrong *usageError
 	var lacks *model.UnsupportedError
+	var advised *advisedError
 	switch {
+	case errors.As(err, &advised):
+		return printable.String(advised.todo)
 	case errors.As(err, &wrong):
 		return "hindcast COMMAND --help says more."
 	case errors.Is(err, model.ErrNoSession):

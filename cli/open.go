@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,9 +15,57 @@ import (
 	"hindcast/store"
 )
 
-// open opens the store at an address.
+// open opens the store at an address. A directory that is no store itself
+// stands for the one store that is a file in it.
 func (a *App) open(ctx context.Context, address string) (store.Store, error) {
-	return a.Kinds.Open(ctx, address)
+	s, err := a.Kinds.Open(ctx, address)
+	if !errors.Is(err, store.ErrUnrecognised) {
+		return s, err
+	}
+	names, unseen := a.inside(ctx, address)
+	switch {
+	case unseen != nil:
+		return nil, fmt.Errorf("open %q: %w", address, unseen)
+	case len(names) == 1:
+		return a.Kinds.Open(ctx, filepath.Join(address, names[0]))
+	case len(names) > 1:
+		return nil, &advisedError{
+			fmt.Errorf("open %q: it is a directory of %d stores: %s", address, len(names), strings.Join(names, ", ")),
+			"Name one of them: hindcast " + filepath.Join(address, names[0]),
+		}
+	}
+	return nil, err
+}
+
+// mostInside bounds the entries of a directory among which a store is looked
+// for.
+const mostInside = 1000
+
+// inside gives the names of the files in a directory that are stores, in order;
+// none where the path is no directory.
+func (a *App) inside(ctx context.Context, dir string) (names []string, err error) {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it need not be a path
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	if info, err := f.Stat(); err != nil || !info.IsDir() {
+		return nil, err
+	}
+	entries, err := f.ReadDir(mostInside)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && a.recognised(ctx, filepath.Join(dir, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, ctx.Err()
 }
 
 // screen shows the store that was named, or what is found, or the demo.
