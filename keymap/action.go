@@ -118,7 +118,7 @@ var actionTable = [actions]struct {
 	Parent:      {"parent", "to parent", travelling, noSnapshot},
 	PrevBranch:  {"previous-branch", "previous branch", travelling, noBranch},
 	NextBranch:  {"next-branch", "next branch", travelling, noBranch},
-	GoHead:      {"head", "to head", travelling, noSnapshot},
+	GoHead:      {"head", "follow head", travelling, noSnapshot},
 
 	NextTab:        {"next-tab", "next tab", looking, nil},
 	PrevTab:        {"previous-tab", "previous tab", looking, nil},

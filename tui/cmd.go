@@ -17,18 +17,25 @@ import (
 
 // listSessions reads what sessions the store has.
 func (m *Model) listSessions() tea.Cmd {
+	m.stop(growing)
 	s := m.o.Store
 	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
-		var sessions []model.SessionInfo
-		for info, err := range s.Sessions(ctx) {
-			if err != nil {
-				return sessionsListedMsg{gen, sessions, err}
-			}
-			sessions = append(sessions, info)
-			done.Add(1)
-		}
-		return sessionsListedMsg{gen: gen, sessions: sessions}
+		sessions, err := sessionsOf(ctx, s, done)
+		return sessionsListedMsg{gen, sessions, err}
 	})
+}
+
+// sessionsOf gives the sessions of a store, those before an error too.
+func sessionsOf(ctx context.Context, s store.Store, done *atomic.Int64) ([]model.SessionInfo, error) {
+	var sessions []model.SessionInfo
+	for info, err := range s.Sessions(ctx) {
+		if err != nil {
+			return sessions, err
+		}
+		sessions = append(sessions, info)
+		done.Add(1)
+	}
+	return sessions, nil
 }
 
 // sessionsListed shows the sessions, or the only one at once.
@@ -70,21 +77,37 @@ const tailSize = 256
 // readSession reads the open session: its newest snapshots first where the
 // store can give those at once, then all.
 func (m *Model) readSession() tea.Cmd {
+	m.stop(growing)
 	m.info = sessionFacts{reading: m.info.reading + 1}
 	tailer, ok := m.o.Store.(store.Tailer)
 	if !ok || m.content.Timeline.Len() > 0 {
 		return m.readHeaders()
 	}
-	session := m.session
+	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		cursor := cursorOf(ctx, s, session)
 		headers, more, err := tailer.Tail(ctx, session, tailSize)
 		if err != nil {
 			return tailReadMsg{gen: gen, err: err}
 		}
-		content := timeline.Prepare(headers)
+		content := timeline.Prepare(slices.Grow(headers, timeline.Spare(len(headers))))
 		content.More = more
-		return tailReadMsg{gen: gen, content: content}
+		return tailReadMsg{gen, content, cursor, nil}
 	})
+}
+
+// cursorOf gives how far a session reaches, to be asked before it is read. It is
+// nil where the store cannot tell; an error is told by the reading.
+func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor {
+	grower, ok := s.(store.Grower)
+	if !ok {
+		return nil
+	}
+	cursor, err := grower.Cursor(ctx, session)
+	if err != nil {
+		return nil
+	}
+	return &cursor
 }
 
 // tailRead shows the newest snapshots and has the others read.
@@ -95,6 +118,7 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	if msg.err != nil {
 		return m.unreadable(msg.err)
 	}
+	m.news.cursor = msg.cursor
 	m.show(msg.content)
 	if !msg.content.More {
 		return m.follow()
@@ -105,30 +129,43 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 // chunk is how many headers are gathered at a time.
 const chunk = 4096
 
-// readHeaders reads all headers of the open session. They are gathered in chunks
-// and copied once, for a slice that grows leaves several times its size behind;
-// and an id that two neighbours share is kept once.
+// readHeaders reads all headers of the open session.
 func (m *Model) readHeaders() tea.Cmd {
 	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
-		var chunks [][]model.Header
-		last := ""
-		for h, err := range s.Headers(ctx, session) {
-			if err != nil {
-				return headersReadMsg{gen: gen, err: err}
-			}
-			if n := len(chunks); n == 0 || len(chunks[n-1]) == chunk {
-				chunks = append(chunks, make([]model.Header, 0, chunk))
-			}
-			if h.ParentID == last {
-				h.ParentID = last
-			}
-			last = h.ID
-			chunks[len(chunks)-1] = append(chunks[len(chunks)-1], h)
-			done.Add(1)
-		}
-		return headersReadMsg{gen: gen, content: timeline.Prepare(slices.Concat(chunks...))}
+		content, cursor, err := readAll(ctx, s, session, done)
+		return headersReadMsg{gen, content, cursor, err}
 	})
+}
+
+// readAll gives the timeline of a session and how far it reaches at the least.
+// The headers are gathered in chunks and copied once, for a slice that grows
+// leaves several times its size behind; and an id that two neighbours share is
+// kept once.
+func readAll(ctx context.Context, s store.Store, session string, done *atomic.Int64) (*timeline.Content, *store.Cursor, error) {
+	cursor := cursorOf(ctx, s, session)
+	var chunks [][]model.Header
+	n, last := 0, ""
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if k := len(chunks); k == 0 || len(chunks[k-1]) == chunk {
+			chunks = append(chunks, make([]model.Header, 0, chunk))
+		}
+		if h.ParentID == last {
+			h.ParentID = last
+		}
+		last = h.ID
+		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], h)
+		n++
+		done.Add(1)
+	}
+	headers := make([]model.Header, 0, n+timeline.Spare(n))
+	for _, c := range chunks {
+		headers = append(headers, c...)
+	}
+	return timeline.Prepare(headers), cursor, nil
 }
 
 // headersRead shows the whole session.
@@ -139,6 +176,7 @@ func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
 	if msg.err != nil {
 		return m.unreadable(msg.err)
 	}
+	m.news.cursor = msg.cursor
 	m.show(msg.content)
 	return m.follow()
 }
@@ -159,8 +197,19 @@ func (m *Model) unreadable(err error) tea.Cmd {
 
 // show puts a timeline on the screen.
 func (m *Model) show(content *timeline.Content) {
-	m.content = content
 	m.timeline.Set(content)
+	m.showing(content)
+}
+
+// showing has everything else go by the content that the timeline shows now.
+func (m *Model) showing(content *timeline.Content) {
+	switch n := content.Timeline.Len(); {
+	case m.content == nil || m.content.Timeline.Len() == 0:
+		m.news.seen = n
+	case m.content.More && !content.More:
+		m.news.seen += n - m.content.Timeline.Len() // what came in front is not new
+	}
+	m.content = content
 	if m.timeline.Marked() == model.NoNode {
 		m.against = false
 	}
@@ -217,7 +266,7 @@ func (m *Model) subject() subject {
 	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {
 		base = marked
 	}
-	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading}
+	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading, head: s.header.Head}
 	if base != model.NoNode {
 		s.base = t.Described(base)
 		s.with = s.base.Ref()
@@ -273,16 +322,26 @@ func (m *Model) follow() tea.Cmd {
 // prepareRest has a tab prepare the whole of what it shows a part of.
 func (m *Model) prepareRest(part preparedMsg) tea.Cmd {
 	t := m.tabs[part.tab]
-	return m.start(preparing, fmt.Sprintf("reading #%d", part.subject.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	dragged := part.gen == m.news.dragged
+	cmd := m.start(preparing, fmt.Sprintf("reading #%d", part.subject.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		content, err := t.prepare(ctx, part.subject)
 		return preparedMsg{gen: gen, tab: part.tab, subject: part.subject, content: content, err: err}
 	})
+	if dragged {
+		m.unhurried()
+	}
+	return cmd
 }
 
 // prepared shows in a tab what was worked out for it.
 func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	if !m.finish(preparing, msg.gen) {
 		return nil
+	}
+	if m.together(&msg) {
+		m.news.late = true
+	} else {
+		m.dirty = true
 	}
 	t := m.tabs[msg.tab]
 	t.shows, t.content, t.trouble = msg.subject.subjectKey, msg.content, nil

@@ -108,7 +108,8 @@ func hostileState(t *testing.T, payload string, i int) []byte {
 }
 
 // loop is a program without a terminal and without styles: it runs every command
-// at once and holds every view to text that shows.
+// at once and holds every view to text that shows. Its store is one that cannot
+// be watched, for nobody would ever come back from waiting.
 type loop struct {
 	t    *testing.T
 	m    *tui.Model
@@ -181,7 +182,10 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			t.Parallel()
 			inner, session := hostileStore(t, payload)
 			s := &scripted{Store: inner, address: "/tmp/" + payload + "/a" + payload}
-			o := options(s)
+			o := options(struct {
+				*scripted
+				still
+			}{s, still{}})
 			o.Note, o.Session = "note"+payload, session
 			l := newLoop(t, o, 100, 30)
 			l.lookAtEverything()

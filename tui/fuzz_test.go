@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"hindcast/keymap"
+	"hindcast/store/memory"
 	"hindcast/tui/screentest"
 )
 
@@ -49,7 +50,10 @@ func FuzzModel(f *testing.F) {
 		f.Add(all)
 	}
 	f.Fuzz(func(t *testing.T, presses []byte) {
-		l := newLoop(t, options(demoStore(t)), 100, 30)
+		l := newLoop(t, options(struct {
+			*memory.Store
+			still
+		}{demoStore(t), still{}}), 100, 30)
 		w, h := 100, 30
 		for i, b := range presses[:min(len(presses), 300)] {
 			switch {

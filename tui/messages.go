@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"time"
+
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/tui/timeline"
 )
 
@@ -27,11 +30,13 @@ type sessionsListedMsg struct {
 	err      error
 }
 
-// tailReadMsg: the newest snapshots of a session were read; rest says that
-// there are older ones.
+// tailReadMsg: the newest snapshots of a session were read; the content says
+// whether there are older ones. cursor is how far the session reached before, nil
+// if the store cannot tell.
 type tailReadMsg struct {
 	gen     uint64
 	content *timeline.Content
+	cursor  *store.Cursor
 	err     error
 }
 
@@ -39,7 +44,41 @@ type tailReadMsg struct {
 type headersReadMsg struct {
 	gen     uint64
 	content *timeline.Content
+	cursor  *store.Cursor
 	err     error
+}
+
+// watchedMsg: the store is watched, or cannot be.
+type watchedMsg struct {
+	changes <-chan struct{}
+	err     error
+}
+
+// changedMsg: the store may have changed, or its watch has ended.
+type changedMsg struct{ closed bool }
+
+// calmedMsg: nothing changed for a while.
+type calmedMsg struct{}
+
+// restedMsg: the next update may come.
+type restedMsg struct{}
+
+// grewMsg: what is new in the open session was read. matches are those of the
+// timeline, looked for in the content that replaces it.
+type grewMsg struct {
+	gen     uint64
+	growth  growth
+	matches timeline.Matches
+	took    time.Duration
+	err     error
+}
+
+// relistedMsg: the sessions were listed again.
+type relistedMsg struct {
+	gen      uint64
+	sessions []model.SessionInfo
+	took     time.Duration
+	err      error
 }
 
 // faultsFoundMsg: the faults of a session were looked for.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -42,6 +43,8 @@ type Model struct {
 	states  *states
 	lacks   keymap.Context // what the store cannot do, and why
 	tasks   [taskKinds]task
+	news    news
+	waiting atomic.Int32 // commands that wait for the store to change
 	crash   *PanicError
 	leave   func() // ends the program from outside of an update
 	leaving bool   // once the write that goes on has ended
@@ -148,9 +151,9 @@ func New(ctx context.Context, o Options) (*Model, error) {
 // Init implements tea.Model.
 func (m *Model) Init() tea.Cmd {
 	if m.o.Session != "" {
-		return m.openSession(m.o.Session)
+		return tea.Batch(m.watch(), m.openSession(m.o.Session))
 	}
-	return m.listSessions()
+	return tea.Batch(m.watch(), m.listSessions())
 }
 
 // say puts a message into the last line.

@@ -134,6 +134,9 @@ func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 	case dialog.Agreed:
 		plan := *m.plan
 		m.close()
+		if q.Outdated() {
+			return m.replan(&plan)
+		}
 		return m.apply(plan)
 	}
 	return nil

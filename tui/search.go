@@ -86,6 +86,9 @@ func (m *Model) find(text string) tea.Cmd {
 		look = func(ctx context.Context) (any, error) { return t.find(ctx, content, text) }
 	}
 	at := m.searching()
+	if at.focus == onTimeline {
+		m.news.lent++
+	}
 	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
 		matches, err := look(ctx)
 		return foundMsg{gen, at, text, matches, err}
@@ -110,6 +113,9 @@ func (m *Model) searching() searched {
 
 // found goes to the first match.
 func (m *Model) found(msg foundMsg) tea.Cmd {
+	if msg.at.focus == onTimeline {
+		m.news.lent--
+	}
 	if !m.finish(finding, msg.gen) || msg.at != m.searching() {
 		return nil
 	}

@@ -48,10 +48,12 @@ type subject struct {
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was
-// read: a snapshot stays what it is, but its place in the session may not.
+// read: a snapshot stays what it is, but its place in the session may not. Growth
+// alone changes nothing but which one is the head.
 type subjectKey struct {
 	ref, with model.Ref
 	reading   int
+	head      bool
 }
 
 // tab is one of the tabs, with the types of its content hidden: what prepare and

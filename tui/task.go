@@ -21,6 +21,7 @@ const (
 	planning                  // what a write will do
 	applying                  // the write
 	recalling                 // the journal
+	growing                   // what is new in the session, or in the list
 	taskKinds
 )
 
@@ -78,7 +79,7 @@ func (m *Model) finish(kind taskKind, gen uint64) bool {
 	}
 	t.cancel()
 	t.running, t.slow = false, false
-	m.dirty = true
+	m.dirty = m.dirty || t.what != ""
 	return true
 }
 

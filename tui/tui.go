@@ -100,6 +100,8 @@ const framesPerSecond = 120
 // terminal back in either case, also after a panic. The error then is ctx's, or
 // a [PanicError]; its text may hold data of the store and is not escaped.
 func Run(ctx context.Context, o Options) error {
+	ctx, end := context.WithCancel(ctx) // whatever still waits then ends too
+	defer end()
 	m, err := New(ctx, o)
 	if err != nil {
 		return err

@@ -16,7 +16,14 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 			m.crash, cmd = newPanicError(value), tea.Quit
 		}
 	}()
-	return m, m.handle(msg)
+	cmd = m.handle(msg)
+	if m.place == inSession && m.timeline.Following() {
+		m.news.seen = m.timeline.Timeline().Len()
+	}
+	if turn := m.resume(); turn != nil {
+		return m, tea.Batch(cmd, turn)
+	}
+	return m, cmd
 }
 
 // handle takes what happened: a key, the mouse, a size, or a fact.
@@ -61,6 +68,18 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.quieted(msg)
 	case copiedMsg:
 		m.copied(msg)
+	case watchedMsg:
+		return m.watching(msg)
+	case changedMsg:
+		return m.changed(msg)
+	case grewMsg:
+		return m.grew(msg)
+	case relistedMsg:
+		return m.relisted(msg)
+	case restedMsg:
+		return m.await()
+	case calmedMsg:
+		return m.calmed()
 	}
 	return nil
 }
@@ -167,7 +186,7 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 			return m.openSession(info.ID)
 		}
 	case keymap.Reload:
-		return m.listSessions()
+		return tea.Batch(m.watch(), m.listSessions())
 	case keymap.Search:
 		m.filter()
 	default:
@@ -189,7 +208,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.back()
 	case keymap.Reload:
 		m.states.forget() // the store may have changed
-		return m.readSession()
+		return tea.Batch(m.watch(), m.readSession())
 	case keymap.NextTab:
 		m.showTab((m.current + 1) % len(m.tabs))
 	case keymap.PrevTab:
@@ -344,7 +363,7 @@ func (s *message) all() string {
 // ranLong shows that work goes on, and starts the spinner.
 func (m *Model) ranLong(msg ranLongMsg) tea.Cmd {
 	t := &m.tasks[msg.kind]
-	if !t.running || t.gen != msg.gen {
+	if !t.running || t.gen != msg.gen || t.what == "" {
 		return nil
 	}
 	first := m.slowest() == nil

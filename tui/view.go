@@ -103,11 +103,15 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		return r.End(s.Text)
 	}
 	r.Put(s.Muted, " "+g.Into+" ")
-	head, facts := "", m.timeline.Status()
+	head, facts, standing := "", m.timeline.Status(), m.standing()
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
 		head = "head #" + strconv.Itoa(m.timeline.Timeline().Header(n).Index)
 	}
+	// A narrow screen leaves out the facts first, and then shortens the name.
 	right := cell.Width(head) + 3
+	if standing != "" {
+		right += cell.Width(standing) + 2
+	}
 	const name = 16 // cells that a session's id should have
 	if wanted := cell.Width(facts) + 2; r.Room() >= right+wanted+name {
 		right += wanted
@@ -121,6 +125,10 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	}
 	r.Fill(s.Text, 2)
 	r.Put(s.Head, head)
+	if standing != "" {
+		r.Fill(s.Text, 2)
+		r.Put(s.Key, standing)
+	}
 	return r.End(s.Text)
 }
 

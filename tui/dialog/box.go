@@ -30,6 +30,7 @@ type box struct {
 	title      string
 	text       *sheet.Sheet
 	foot       []span
+	notice     []span // above the foot
 	w, h       int
 	maxW, maxH int
 }
@@ -62,20 +63,25 @@ func (b *box) AppendRow(dst []byte, y int) []byte {
 		b.edge(&r, g.TopLeft, b.title, g.TopRight)
 	case b.h - 1:
 		b.edge(&r, g.BottomLeft, b.text.Status(), g.BottomRight)
-	case b.h - 2, b.h - 3:
-		b.inside(&r, func(dst []byte, w int) []byte {
-			in := cell.Begin(dst, g, w)
-			for _, s := range b.foot {
-				if y == b.h-2 {
-					in.Put(s.pick(&b.styles.Tokens), s.text)
-				}
-			}
-			return in.End(b.styles.Text)
-		})
+	case b.h - 2:
+		b.line(&r, b.foot)
+	case b.h - 3:
+		b.line(&r, b.notice)
 	default:
 		b.inside(&r, func(dst []byte, _ int) []byte { return b.text.AppendRow(dst, y-1) })
 	}
 	return r.End(b.styles.Text)
+}
+
+// line draws spans between the borders.
+func (b *box) line(r *cell.Row, spans []span) {
+	b.inside(r, func(dst []byte, w int) []byte {
+		in := cell.Begin(dst, &b.styles.Glyphs, w)
+		for _, s := range spans {
+			in.Put(s.pick(&b.styles.Tokens), s.text)
+		}
+		return in.End(b.styles.Text)
+	})
 }
 
 // edge draws a border with a title in it.

@@ -27,6 +27,7 @@ type Question struct {
 	verb   string
 	yes    bool
 	armed  bool
+	old    bool
 	answer Answer
 }
 
@@ -72,6 +73,17 @@ func (d *Question) Arm() {
 
 // Armed reports whether keys answer.
 func (d *Question) Armed() bool { return d.armed }
+
+// Outdate says in the dialog that the session has moved on since the plan was
+// made. To agree is then to ask for a new one.
+func (d *Question) Outdate() {
+	d.old, d.verb = true, "plan anew"
+	d.notice = []span{{sheet.Warn, "the session has moved on since"}}
+	d.drawFoot()
+}
+
+// Outdated reports whether the session has moved on.
+func (d *Question) Outdated() bool { return d.old }
 
 // Answer gives what was said.
 func (d *Question) Answer() Answer { return d.answer }

@@ -4,7 +4,7 @@
 //
 // A test waits for the program to be idle, not for time to pass or a phrase to
 // come by: the model under test is wrapped so that every command in flight is
-// counted, and the screen is compared with the model's last View, so that
+// counted, except for those that the model says wait for the world outside, and the screen is compared with the model's last View, so that
 // nothing drawn is missed. The package is for tests only.
 package screentest
 
@@ -56,6 +56,7 @@ type Program struct {
 func Start(tb testing.TB, model tea.Model, keys *keymap.Map, w, h int) *Program {
 	tb.Helper()
 	watch := &watcher{count: &count{}, inner: model}
+	watch.outside, _ = model.(waiter)
 	p := &Program{tb: tb, keys: keys, watch: watch, screen: newEmulator(w, h), w: w, h: h}
 	p.model = teatest.NewTestModel(tb, watch, teatest.WithInitialTermSize(w, h))
 	tb.Cleanup(func() {
@@ -287,7 +288,8 @@ func Key(tb testing.TB, name string) tea.KeyMsg {
 // last view.
 type watcher struct {
 	*count
-	inner tea.Model
+	inner   tea.Model
+	outside waiter // the model, or nil if none of its commands wait
 
 	mu   sync.Mutex
 	view string
@@ -306,10 +308,19 @@ func (c *count) add(n int) {
 	c.n += n
 }
 
-func (c *count) busy() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
+// waiter is a model some of whose commands wait for what happens outside of the
+// program. It gives how many of them there are now.
+type waiter interface{ Waiting() int }
+
+// busy gives the number of commands in flight, without those that wait for the
+// world outside: they may do so for ever.
+func (w *watcher) busy() int {
+	w.count.mu.Lock()
+	defer w.count.mu.Unlock()
+	if w.outside != nil {
+		return w.n - w.outside.Waiting()
+	}
+	return w.n
 }
 
 // counted is a message that ends something that was counted.

@@ -15,6 +15,7 @@ import (
 type Matches struct {
 	nodes []model.Node // by row
 	set   map[model.Node]struct{}
+	fits  func(*model.Header) bool // nil for no search
 }
 
 // Len gives the number of matches.
@@ -33,18 +34,41 @@ const often = 4096
 // time is linear in the number of snapshots, so it belongs in a command. The
 // error is the context's.
 func Find(ctx context.Context, c *Content, query string) (Matches, error) {
-	m := Matches{set: map[model.Node]struct{}{}}
-	t, fits := c.Timeline, wanted(query)
-	for i := range t.Rows() {
+	return Matches{fits: wanted(query)}.In(ctx, c)
+}
+
+// In makes the same search in another content; no search finds nothing. The
+// rest is as with Find.
+func (m Matches) In(ctx context.Context, c *Content) (Matches, error) {
+	if m.fits == nil {
+		return m, nil
+	}
+	found := Matches{set: map[model.Node]struct{}{}, fits: m.fits}
+	for i := range c.Timeline.Rows() {
 		if i%often == 0 && ctx.Err() != nil {
 			return Matches{}, ctx.Err()
 		}
-		if n := t.Row(i).Node; n != model.NoNode && fits(t.Header(n)) {
-			m.nodes = append(m.nodes, n)
-			m.set[n] = struct{}{}
-		}
+		found.look(c.Timeline, c.Timeline.Row(i).Node)
 	}
-	return m, nil
+	return found, nil
+}
+
+// look takes n in if it fits; NoNode never does.
+func (m *Matches) look(t *model.Timeline, n model.Node) {
+	if n != model.NoNode && m.fits(t.Header(n)) {
+		m.nodes = append(m.nodes, n)
+		m.set[n] = struct{}{}
+	}
+}
+
+// extend looks at the nodes from one on, which are drawn below all others.
+func (m *Matches) extend(t *model.Timeline, from model.Node) {
+	if m.fits == nil {
+		return
+	}
+	for n := from; int(n) < t.Len(); n++ {
+		m.look(t, n)
+	}
 }
 
 // wanted gives the test that a query makes on headers.
@@ -60,6 +84,9 @@ func wanted(query string) func(*model.Header) bool {
 			h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && q.InString(m.word) })
 	}
 }
+
+// Matches gives what SetMatches was given, and what has come to match since.
+func (p *Pane) Matches() Matches { return p.matches }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
 // the first match at or after it, going round at the end. It reports whether

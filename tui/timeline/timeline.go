@@ -19,7 +19,8 @@ import (
 )
 
 // Content is a session's timeline with what drawing it needs to know of all
-// rows. It is read-only.
+// rows. It is read-only but for [Pane.Append], which nothing else may read it
+// beside.
 type Content struct {
 	// Timeline is the tree.
 	Timeline *model.Timeline
@@ -28,15 +29,23 @@ type Content struct {
 
 	indexWidth, turnWidth, eventWidth int
 	timed                             bool // a snapshot has a time
+	room                              int  // for how many more snapshots
 }
 
 // widest is the widest column for events; another framework may name its own.
 const widest = 16
 
-// Prepare builds the timeline of one session from its headers, which it keeps.
-// The time is linear in their number, so it belongs in a command.
+// Prepare builds the timeline of one session from its headers, which it keeps;
+// their slice should have room for some more, see [Spare]. The time is linear in
+// their number, so it belongs in a command.
 func Prepare(headers []model.Header) *Content {
-	c := &Content{Timeline: model.NewTimeline(headers), indexWidth: 1, turnWidth: 1}
+	c := &Content{Timeline: model.NewTimeline(headers), indexWidth: 1, turnWidth: 1, room: cap(headers) - len(headers)}
+	c.measure(headers)
+	return c
+}
+
+// measure makes the columns wide enough for some headers.
+func (c *Content) measure(headers []model.Header) {
 	last := "" // most rows have one of a few events
 	for i := range headers {
 		h := &headers[i]
@@ -48,7 +57,6 @@ func Prepare(headers []model.Header) *Content {
 			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
 		}
 	}
-	return c
 }
 
 // digits gives the length of a number in decimals.
@@ -104,9 +112,10 @@ func footer(h int) int {
 }
 
 // Set shows another content. Where it has the snapshots under the cursor and
-// under the mark, these stay; else the cursor goes to the head.
+// under the mark, these stay, the cursor on its line of the screen; else the
+// cursor goes to the head.
 func (p *Pane) Set(c *Content) {
-	cursor, marked := model.NoNode, model.NoNode
+	cursor, marked, line := model.NoNode, model.NoNode, p.rows.Cursor-p.rows.Top
 	same := p.t != nil && p.t.Len() > 0 && c.Timeline.Len() >= p.t.Len() && c.Timeline.Header(0).Ref() == p.t.Header(0).Ref()
 	if p.t != nil {
 		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
@@ -119,11 +128,14 @@ func (p *Pane) Set(c *Content) {
 	}
 	p.columns = p.fit()
 	p.rows.SetLen(p.folds.Rows())
-	if cursor == model.NoNode {
-		cursor = p.start()
-	}
 	p.cursor = cursor
+	if cursor == model.NoNode {
+		p.cursor = p.start()
+	}
 	p.reveal()
+	if cursor != model.NoNode {
+		p.rows.Scroll(p.rows.Cursor - line - p.rows.Top)
+	}
 }
 
 // start is where the cursor is at first: at the head, else at the last visit.

@@ -1,0 +1,402 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/tui/dialog"
+	"hindcast/tui/timeline"
+)
+
+// The screen keeps up with a store that others write to. There is one turn at a
+// time, and each fact of it leads to the next:
+//
+//	await ─▶ changed ─▶ catch up ─▶ caught up ─▶ rest ─▶ await …
+//	  ▲ nothing changes: no work      │ the timeline, or the list of sessions
+//
+// So however fast changes come, there is one update for each rest. The first
+// change after a calm time shows at once; while changes keep coming, each rest is
+// twice the one before, up to a limit that still shows everything within a
+// second, and never shorter than catching up took. Changes that come during a
+// rest are one value in the store's channel, and what they brought is read at
+// once, so none is lost.
+//
+// A turn is held while something else reads or writes: what that reads is newer
+// than what the turn would bring.
+const (
+	firstRest   = 220 * time.Millisecond
+	longestRest = 850 * time.Millisecond
+	// calm is how long nothing may change after a rest until the next change
+	// shows at once again; polling stores tell of changes that far apart.
+	calm = 350 * time.Millisecond
+)
+
+// news is how the screen keeps up.
+type news struct {
+	watched bool            // there is a turn, or will be once Watch has answered
+	changes <-chan struct{} // of the store; nil unless it is watched
+	rest    time.Duration   // the last one, 0 in calm times
+	held    tea.Msg         // the fact that a turn is held at, or nil
+	lent    int             // searches that read the timeline, which must not grow under them
+	cursor  *store.Cursor   // how far the timeline reaches, nil if that is not known
+	seen    int             // snapshots that there were when the person was at the head
+	dragged uint64          // generation of what a tab prepares because the head moved
+	late    bool            // a tab holds something that is drawn with the next update
+	trouble string          // why the last turn brought nothing, "" if it did
+}
+
+// watch has the store watched, if it can be and is not yet. The watch lasts as
+// long as the program.
+func (m *Model) watch() tea.Cmd {
+	w, ok := m.o.Store.(store.Watcher)
+	if !ok || m.news.watched {
+		return nil
+	}
+	m.news.watched = true
+	ctx := m.ctx
+	return run(func() tea.Msg {
+		changes, err := w.Watch(ctx)
+		return watchedMsg{changes, err}
+	})
+}
+
+// watching begins the first turn: what changed before the watch began is unknown.
+func (m *Model) watching(msg watchedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.news.watched = false
+		m.fail(msg.err)
+		return nil
+	}
+	m.news.changes, m.dirty = msg.changes, true
+	return m.changed(changedMsg{})
+}
+
+// await waits for a change. In calm times nothing in the program moves until
+// there is one.
+func (m *Model) await() tea.Cmd {
+	ctx, changes, after, waiting := m.ctx, m.news.changes, m.o.After, &m.waiting
+	busy := m.news.rest > 0
+	return run(func() tea.Msg {
+		var quiet <-chan time.Time
+		if busy {
+			select {
+			case _, open := <-changes:
+				return changedMsg{closed: !open}
+			default:
+				quiet = after(calm)
+			}
+		} else {
+			waiting.Add(1)
+			defer waiting.Add(-1)
+		}
+		select {
+		case _, open := <-changes:
+			return changedMsg{closed: !open}
+		case <-quiet:
+			return calmedMsg{}
+		case <-ctx.Done():
+			return nil
+		}
+	})
+}
+
+// Waiting gives the number of commands in flight that wait for the store to
+// change and for nothing that the program does. It is safe for concurrent use.
+func (m *Model) Waiting() int { return int(m.waiting.Load()) }
+
+// calmed ends a time of changes.
+func (m *Model) calmed() tea.Cmd {
+	m.news.rest = 0
+	m.dirty = m.dirty || m.news.late
+	m.news.late = false
+	return m.await()
+}
+
+// rest has the turn rest after an update that took that long.
+func (m *Model) rest(took time.Duration) tea.Cmd {
+	return m.later(max(m.news.rest, took), restedMsg{})
+}
+
+// occupied reports whether something goes on that turns wait for.
+func (m *Model) occupied() bool {
+	return m.tasks[listing].running || m.tasks[reading].running || m.tasks[applying].running || m.news.lent > 0
+}
+
+// resume goes on with a turn that was held, once it can.
+func (m *Model) resume() tea.Cmd {
+	if m.news.held == nil || m.occupied() {
+		return nil
+	}
+	fact := m.news.held
+	m.news.held = nil
+	return m.handle(fact)
+}
+
+// changed catches up with the store.
+func (m *Model) changed(msg changedMsg) tea.Cmd {
+	if msg.closed {
+		m.watchBroke()
+		return nil
+	}
+	if m.occupied() {
+		m.news.held = msg
+		return nil
+	}
+	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
+	switch m.place {
+	case inSession:
+		return m.grow()
+	case atSessions:
+		return m.relist()
+	}
+	return m.rest(0) // what cannot be read is read again when the person says so
+}
+
+// watchBroke says that the store is watched no longer, unless the last line says
+// why already.
+func (m *Model) watchBroke() {
+	m.news.changes, m.news.watched, m.news.rest = nil, false, 0
+	m.dirty = true
+	if m.ctx.Err() == nil && m.news.trouble == "" {
+		m.fail(fmt.Errorf("the store cannot be watched any longer; %s reads it again", keymap.Label(m.keys.Keys(keymap.Session, keymap.Reload))))
+	}
+}
+
+// growth is what became of a session since it was read.
+type growth struct {
+	// headers are what the timeline can take in on the spot; content is the
+	// timeline anew, where it cannot.
+	headers []model.Header
+	content *timeline.Content
+	// whole says that more than growth happened: the session has to be read again.
+	whole  bool
+	cursor *store.Cursor
+}
+
+// grow reads what is new in the open session: that alone, where the store can
+// tell it from the rest.
+func (m *Model) grow() tea.Cmd {
+	s, session, content, since, matches, now := m.o.Store, m.session, m.content, m.news.cursor, m.timeline.Matches(), m.o.Now
+	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+		began := now()
+		g, err := growthOf(ctx, s, session, content, since)
+		if err == nil && g.whole {
+			g.content, g.cursor, err = readAll(ctx, s, session, done)
+		}
+		if err == nil && g.content != nil {
+			matches, err = matches.In(ctx, g.content)
+		}
+		return grewMsg{gen, g, matches, now().Sub(began), err}
+	})
+}
+
+// growthOf asks the store what became of a session since a cursor. What the
+// content has already is left out.
+func growthOf(ctx context.Context, s store.Store, session string, content *timeline.Content, since *store.Cursor) (growth, error) {
+	grower, ok := s.(store.Grower)
+	if !ok || since == nil {
+		return growth{whole: true}, nil
+	}
+	g, err := grower.Growth(ctx, session, *since)
+	if err != nil || g.Rewritten {
+		return growth{whole: true}, err
+	}
+	fresh := g.Headers
+	if n := content.Timeline.Len(); n > 0 {
+		last := content.Timeline.Header(model.Node(n - 1)).Visit
+		for len(fresh) > 0 && fresh[0].Visit <= last {
+			fresh = fresh[1:]
+		}
+	}
+	if len(fresh) == 0 || content.Takes(fresh) {
+		return growth{headers: fresh, cursor: &g.Cursor}, nil
+	}
+	return growth{content: content.With(fresh), cursor: &g.Cursor}, nil
+}
+
+// grew shows what is new in the session.
+func (m *Model) grew(msg grewMsg) tea.Cmd {
+	if m.occupied() {
+		m.news.held = msg
+		return nil
+	}
+	rest := m.rest(msg.took)
+	if !m.finish(growing, msg.gen) {
+		return rest
+	}
+	if msg.err != nil {
+		m.lost(msg.err)
+		return rest
+	}
+	m.recovered()
+	m.news.cursor = msg.growth.cursor
+	switch {
+	case msg.growth.content != nil:
+		m.renew(msg)
+	case len(msg.growth.headers) > 0:
+		m.timeline.Append(msg.growth.headers)
+	default:
+		return rest
+	}
+	m.dirty, m.news.late = true, false
+	m.outdatePlan()
+	return tea.Batch(rest, m.drag())
+}
+
+// drag has the tab follow a cursor that went along with the head.
+func (m *Model) drag() tea.Cmd {
+	cmd := m.follow()
+	if cmd != nil && m.tasks[preparing].running {
+		m.unhurried()
+	}
+	return cmd
+}
+
+// unhurried notes that nobody waits for what a tab prepares now, so that no
+// progress is shown.
+func (m *Model) unhurried() {
+	t := &m.tasks[preparing]
+	t.what = ""
+	m.news.dragged = t.gen
+}
+
+// together reports whether what a tab prepared is drawn with the next update, so
+// that while changes keep coming there is one frame for each: it is that of a
+// head which will have moved on by then.
+func (m *Model) together(msg *preparedMsg) bool {
+	return msg.gen == m.news.dragged && m.news.rest > firstRest && msg.err == nil
+}
+
+// renew shows the session made anew. What the tabs show stays, unless the
+// snapshots that it is about have changed.
+func (m *Model) renew(msg grewMsg) {
+	old, before := m.timeline.Timeline(), m.subject()
+	if msg.growth.whole {
+		m.states.forget()
+	}
+	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults}
+	m.timeline.Renew(msg.growth.content, msg.matches)
+	m.showing(msg.growth.content)
+	if m.searched.focus == onTimeline && m.searched.subject.reading == m.info.reading-1 {
+		m.searched.subject.reading++
+	}
+	if after := m.subject(); reflect.DeepEqual(before.header, after.header) && reflect.DeepEqual(before.base, after.base) {
+		m.rename(before.subjectKey, after.subjectKey)
+	}
+	if t := m.timeline.Timeline(); movedBack(old, t) {
+		m.say(fmt.Sprintf("head moved to #%d: restored elsewhere", t.Header(t.Head()).Index))
+	}
+}
+
+// rename gives what is shown of a subject its new key.
+func (m *Model) rename(before, after subjectKey) {
+	keys := []*subjectKey{&m.wanted.subjectKey, &m.searched.subject}
+	for _, t := range m.tabs {
+		keys = append(keys, &t.shows)
+	}
+	for _, k := range keys {
+		if *k == before {
+			*k = after
+		}
+	}
+}
+
+// movedBack reports whether the head of a timeline was put elsewhere than to
+// where the old one grew: to a snapshot that the old one had, or away from the
+// old head.
+func movedBack(old, t *model.Timeline) bool {
+	was, is := old.Head(), t.Head()
+	if was == model.NoNode || is == model.NoNode || int(was) >= t.Len() {
+		return false
+	}
+	ref := old.Header(was).Ref()
+	return t.Header(was).Ref() == ref && t.Header(is).Ref() != ref && (!t.OnPath(was) || int(is) < old.Len())
+}
+
+// outdatePlan tells whoever is asked about a plan that the head which it was made
+// against is the head no more.
+func (m *Model) outdatePlan() {
+	q, ok := m.dialog.(*dialog.Question)
+	t := m.timeline.Timeline()
+	if !ok || m.plan.Session != m.session || m.plan.ExpectedHead.ID == "" || t.Head() == model.NoNode {
+		return
+	}
+	if t.Header(t.Head()).Ref() != m.plan.ExpectedHead {
+		q.Outdate()
+	}
+}
+
+// relist reads the list of sessions again.
+func (m *Model) relist() tea.Cmd {
+	s, now := m.o.Store, m.o.Now
+	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+		began := now()
+		sessions, err := sessionsOf(ctx, s, done)
+		return relistedMsg{gen, sessions, now().Sub(began), err}
+	})
+}
+
+// relisted shows the list of sessions as it is now.
+func (m *Model) relisted(msg relistedMsg) tea.Cmd {
+	if m.occupied() {
+		m.news.held = msg
+		return nil
+	}
+	rest := m.rest(msg.took)
+	if !m.finish(growing, msg.gen) {
+		return rest
+	}
+	if msg.err != nil {
+		m.lost(msg.err)
+		return rest
+	}
+	m.recovered()
+	m.sessions.Set(msg.sessions)
+	m.dirty = true
+	return rest
+}
+
+// lost says, once, why the screen could not keep up. What it shows stays, and the
+// next change is an occasion to read all of it again.
+func (m *Model) lost(err error) {
+	m.news.cursor = nil
+	if m.place == inSession && errors.Is(err, model.ErrNoSession) {
+		err = fmt.Errorf("the session is no longer in the store; what shows was read before: %w", err)
+	}
+	if text := err.Error(); text != m.news.trouble {
+		m.fail(err)
+		m.news.trouble = text
+	}
+}
+
+// recovered takes back what lost said.
+func (m *Model) recovered() {
+	if m.news.trouble != "" && m.message.whole == m.news.trouble {
+		m.message, m.dirty = message{}, true
+	}
+	m.news.trouble = ""
+}
+
+// standing says how the cursor stands to what is new: that it goes along with the
+// head, or how much there is that the person has not gone to. It is "" where
+// nobody can tell.
+func (m *Model) standing() string {
+	switch unseen := m.timeline.Timeline().Len() - m.news.seen; {
+	case m.news.changes == nil:
+	case m.timeline.Following():
+		return "following"
+	case unseen > 0:
+		return strconv.Itoa(unseen) + " new"
+	}
+	return ""
+}

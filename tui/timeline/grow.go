@@ -1,0 +1,139 @@
+package timeline
+
+import (
+	"slices"
+
+	"hindcast/model"
+)
+
+// How a timeline grows while it is drawn.
+//
+// Nearly always a session grows by snapshots of which each follows the head and
+// becomes it. Such a snapshot takes constant time and moves no row, so a bounded
+// number of them is taken in on the spot, between two frames, by [Pane.Append].
+// The one thing about it that would cost more is room in the arrays, so
+// contents are made with some to spare (see [Spare]), and one without is not
+// appended to.
+//
+// Everything else, such as a branch from further back, no room left or thousands
+// at a time, is rare and makes a new content of all headers by [Content.With],
+// in a command, while the old one is still drawn. The alternative, a second
+// timeline that commands append to and that takes turns with the one that is
+// drawn, would double the memory of every session for the rare case.
+
+// most is how many snapshots are taken in on the spot. That takes about 0.2 ms,
+// see BenchmarkPane_append.
+const most = 1024
+
+// Spare gives for how many headers more a slice of n should have room: a new
+// content is made at the most once in that many snapshots.
+func Spare(n int) int { return n/8 + most }
+
+// Takes reports whether [Pane.Append] can take in headers that were recorded
+// after those of the content: there is room for them, and each follows the one
+// before it, the first one the head, and becomes the head.
+func (c *Content) Takes(headers []model.Header) bool {
+	t := c.Timeline
+	if len(headers) > min(most, c.room) || t.Head() == model.NoNode || !c.near(headers) {
+		return false
+	}
+	head := t.Header(t.Head())
+	for i, last := 0, head; i < len(headers); i++ {
+		h := &headers[i]
+		if h.Orphaned || !follows(h, last) || !head.Head && model.CompareHeaders(h, last) <= 0 {
+			return false
+		}
+		last = h
+	}
+	return !head.Head || len(headers) == 0 || headers[len(headers)-1].Head
+}
+
+// near reports whether the timeline finds the head, as the parent of the first
+// header, without looking for it: it is the node before, or visits are numbered
+// one by one.
+func (c *Content) near(headers []model.Header) bool {
+	t := c.Timeline
+	if int(t.Head()) == t.Len()-1 || len(headers) == 0 {
+		return true
+	}
+	return headers[0].ParentVisit != 0 && headers[0].ParentVisit-t.Header(0).Visit == int64(t.Head())
+}
+
+// follows reports whether h names p as the visit that it follows.
+func follows(h, p *model.Header) bool {
+	switch {
+	case h.SessionID != p.SessionID:
+		return false
+	case h.ParentVisit != 0:
+		return h.ParentVisit == p.Visit
+	}
+	return h.ParentID != "" && h.ParentID == p.ID
+}
+
+// With makes the content of the headers of this one and of others that were
+// recorded after them. It leaves c alone, and takes as long as Prepare does.
+func (c *Content) With(headers []model.Header) *Content {
+	t := c.Timeline
+	n := t.Len() + len(headers)
+	all := make([]model.Header, 0, n+Spare(n))
+	for i := range model.Node(t.Len()) {
+		all = append(all, *t.Header(i))
+	}
+	made := Prepare(append(all, headers...))
+	made.More = c.More
+	return made
+}
+
+// append takes in headers that the content takes.
+func (c *Content) append(headers []model.Header) {
+	if len(headers) == 0 {
+		return
+	}
+	t := c.Timeline
+	parent := t.Header(t.Head()).ID
+	for i := range headers {
+		h := &headers[i]
+		if h.ParentID == parent {
+			h.ParentID = parent // the id is kept once
+		}
+		parent = h.ID
+		// Each was the head in its time. The timeline takes the mark from the one
+		// before, and need not search for the path.
+		h.Head = headers[len(headers)-1].Head
+	}
+	t.Append(headers...)
+	c.measure(headers)
+	c.room -= len(headers)
+}
+
+// Append takes in snapshots that were recorded after those that show and that
+// the content [Content.Takes]; it keeps copies of the headers. A cursor on the
+// head goes along with it; everything else stays where it is. The time is linear
+// in the number of the new ones.
+func (p *Pane) Append(headers []model.Header) {
+	following, from := p.Following(), model.Node(p.t.Len())
+	p.c.append(slices.Clone(headers))
+	p.matches.extend(p.t, from)
+	p.columns = p.fit()
+	p.rows.Len = p.folds.Rows()
+	if following {
+		p.Select(p.t.Head())
+	}
+}
+
+// Renew shows another content of the same session, which changed by more than
+// growth. Cursor, mark, folds and matches stay where they are as far as they
+// can, and a cursor on the head goes along with it. matches are those that the
+// pane had, looked for again.
+func (p *Pane) Renew(c *Content, matches Matches) {
+	following := p.Following()
+	p.Set(c)
+	p.matches = matches
+	if following {
+		p.Select(p.t.Head())
+	}
+}
+
+// Following reports whether the cursor stands on the head, and so goes along
+// with it when the session grows.
+func (p *Pane) Following() bool { return p.cursor != model.NoNode && p.cursor == p.t.Head() }
