@@ -90,13 +90,13 @@ func TestConnection_close(t *testing.T) {
 		if err := c.Send(turn("c")); !errors.Is(err, agent.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		if err := <-sent; err != nil {
-			t.Errorf("before Close: %v", err)
-		}
 		select {
 		case <-c.Done():
 			t.Error("it was done before its last turn")
 		default:
+		}
+		if err := <-sent; err != nil {
+			t.Errorf("before Close: %v", err)
 		}
 		if out := c.end(); out.State.Words != "b" {
 			t.Errorf("%+v", out)

@@ -18,7 +18,8 @@ type SnapshotContext[S any] struct {
 	// PrevState is the state of the last snapshot on the active path, nil if
 	// there is none.
 	PrevState *S
-	// Index is the number that the snapshot would have.
+	// Index is the number that the snapshot would have. It stays as it is when
+	// the callback says no, so that it does not count events.
 	Index int
 	// TurnIndex is the turn that the snapshot would carry.
 	TurnIndex int
