@@ -125,11 +125,11 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 		how.Tell = p.steps()
 	}
 	done, err := a.Live(ctx, s, how)
-	if err = errors.Join(err, s.Close()); err != nil {
-		if conflict := (*model.ConflictError)(nil); errors.As(err, &conflict) {
-			err = &advisedError{err, "Nothing was overwritten. " + again + " goes on from there."}
-		}
-		return fmt.Errorf("demo: %w", err)
+	err = errors.Join(err, s.Close())
+	if conflict := (*model.ConflictError)(nil); errors.As(err, &conflict) {
+		return &advisedError{err, "Nothing was overwritten. " + again + " goes on from there."}
+	} else if err != nil {
+		return err
 	}
 	if p.json {
 		return p.document(struct {

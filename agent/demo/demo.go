@@ -43,7 +43,7 @@ type Report struct {
 
 var (
 	// ErrOver: there is nothing to go on with, the story has come to its end.
-	ErrOver = errors.New("the agent is done: its session is at the end of the story")
+	ErrOver = errors.New("the agent is done: put its session back to an earlier snapshot first")
 	// ErrStranger: the conversation is not one of this agent's.
 	ErrStranger = errors.New("the last words of the conversation are not in the script")
 )
