@@ -262,7 +262,7 @@ func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = s.blame(h.access, h.transaction(ctx, "BEGIN", what))
+	err = s.blame(h.access, h.transaction(ctx, beginRead, what))
 	if s.stale(h) {
 		err = ErrChanged
 	}
@@ -298,7 +298,7 @@ func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = h.transaction(ctx, "BEGIN IMMEDIATE", func(t *tx) error {
+	err = h.transaction(ctx, beginWrite, func(t *tx) error {
 		if t.old {
 			return errOld
 		}
@@ -364,14 +364,14 @@ func (t *tx) close() error {
 }
 
 // transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
-func (h *handle) transaction(ctx context.Context, begin string, what func(t *tx) error) (err error) {
+func (h *handle) transaction(ctx context.Context, begin func(context.Context, *sql.Conn) error, what func(t *tx) error) (err error) {
 	c, err := h.db.Conn(ctx)
 	if err != nil {
 		return explain(err)
 	}
 	t := &tx{conn: c, statements: map[string]*sql.Stmt{}}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if _, err := c.ExecContext(ctx, begin); err != nil {
+	if err := begin(ctx, c); err != nil {
 		return explain(err)
 	}
 	open := true
@@ -418,7 +418,7 @@ func explain(err error) error {
 
 // check refuses a database that is not a store of a version that is known.
 func (h *handle) check(ctx context.Context) error {
-	return h.transaction(ctx, "BEGIN", func(t *tx) error {
+	return h.transaction(ctx, beginRead, func(t *tx) error {
 		var id int64
 		if err := t.row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 			return err
@@ -509,7 +509,7 @@ func create(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	h := &handle{db: db, access: writable}
-	err = h.transaction(ctx, "BEGIN IMMEDIATE", func(t *tx) error {
+	err = h.transaction(ctx, beginWrite, func(t *tx) error {
 		var tables int
 		if err := t.row(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 			return err

@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store/storetest"
@@ -110,4 +112,44 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 func hastyHandle(path string) (*handle, error) {
 	db, err := open(path, "mode=rw&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)")
 	return &handle{db: db, access: writable}, err
+}
+
+// TestChange_contextEndsTheWaitForAnotherWriter: nothing is written, and the
+// store goes on when the other writer is done.
+func TestChange_contextEndsTheWaitForAnotherWriter(t *testing.T) {
+	s, plan := two(t)
+	before := storetest.Dump(t, s)
+	db, err := open(s.path, "mode=rw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := beginRead(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "UPDATE sessions SET updated = 1"); err != nil {
+		t.Fatal(err)
+	}
+	// Its patience is five seconds.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = s.Apply(ctx, plan)
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 3*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if after := storetest.Dump(t, s); after != before {
+		t.Errorf("the store holds\n%s\nwant\n%s", after, before)
+	}
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Error(err)
+	}
 }

@@ -177,7 +177,7 @@ func (s *Store) migrateFile(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	h := &handle{db: db, access: writable}
 	migrated := false
-	err = h.transaction(ctx, "BEGIN IMMEDIATE", func(t *tx) error {
+	err = h.transaction(ctx, beginWrite, func(t *tx) error {
 		version, err := versionOf(ctx, t)
 		if err != nil || version != oldVersion {
 			return err // or another program was faster

@@ -102,7 +102,7 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 	if err != nil {
 		return err
 	}
-	err = h.transaction(ctx, "BEGIN", func(t *tx) error {
+	err = h.transaction(ctx, beginRead, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err

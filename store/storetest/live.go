@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"runtime"
@@ -21,7 +22,7 @@ var live = []check{
 	{"TestGrowth_changesOfEarlierVisitsAreARewrite", growthRewritten},
 	{"TestGrowth_sessionOfTheSameNameIsARewrite", growthSameName},
 	{"TestGrowth_unknownSession", growthUnknown},
-	{"TestGrowth_isWhatReadingAnewGives", func(b *bench) { Lives(b.T, b.open) }},
+	{"TestGrowth_isWhatReadingAnewGives", growthLives},
 	{"TestGrowth_followedWhileEightWrite", growthWhileWriting},
 	{"TestWatch_tellsOfEveryChange", watchChanges},
 	{"TestWatch_tellsOfChangesByAnotherProgram", watchOther},
@@ -201,6 +202,19 @@ func growthUnknown(b *bench) {
 	b.ok(err)
 	at.Visit = -5
 	b.wantGrowth("s", &at, 1)
+}
+
+// growthLives plays fewer lives than rapid would, as each may wait for a disk;
+// go test -rapid.checks=1000 plays more.
+func growthLives(b *bench) {
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
+	if checks := flag.Lookup("rapid.checks"); !asked {
+		usual := checks.Value.String()
+		b.ok(checks.Value.Set("15"))
+		defer func() { b.ok(checks.Value.Set(usual)) }()
+	}
+	Lives(b.T, b.open)
 }
 
 // watching is a reader that looks at a session only when it is told to.
