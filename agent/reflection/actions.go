@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"hindcast/model"
 	wire "hindcast/model/reflection"
@@ -24,18 +25,14 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 	}
 	agent, name, ok := wire.ParseKey(call.Key)
 	s := h.stores[agent]
-	run := map[string]action{
-		wire.GetSnapshot: getSnapshot, wire.ListSnapshots: listSnapshots,
-		wire.GetSession: getSession, wire.ListSessions: listSessions,
-	}[name]
-	if !ok || s == nil || run == nil {
+	if !ok || s == nil || !slices.Contains(offered(s), name) {
 		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("action %q not found", call.Key)}
 	}
 	in, err := wire.ReadInput(name, call.Input)
 	if err != nil {
 		return nil, &wire.Error{Code: wire.InvalidArgument, Message: fmt.Sprintf("invalid input to action %q: %v", call.Key, err)}
 	}
-	give, err := run(ctx, s, in)
+	give, err := actions[name](ctx, s, in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -45,6 +42,21 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 // action is one action on a store. It may rely on what the schema of its input
 // requires.
 type action func(ctx context.Context, s Store, in wire.Input) (result, error)
+
+var actions = map[string]action{
+	wire.GetSnapshot: getSnapshot, wire.ListSnapshots: listSnapshots,
+	wire.GetSession: getSession, wire.ListSessions: listSessions,
+	wire.GetCursor: growing(getCursor), wire.GetGrowth: growing(getGrowth),
+}
+
+// offered gives the names of the actions on a store.
+func offered(s Store) []string {
+	names := []string{wire.GetSnapshot, wire.ListSnapshots, wire.GetSession, wire.ListSessions}
+	if _, ok := s.(store.Grower); ok {
+		names = append(names, wire.GetCursor, wire.GetGrowth)
+	}
+	return names
+}
 
 // asError gives an error as it is answered.
 func asError(err error) *wire.Error {
@@ -188,6 +200,28 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 		sessions = append(sessions, wire.Session(info))
 	}
 	return whole(json.Marshal(sessions))
+}
+
+// growing gives an action on a store that can tell what is new; it is offered
+// on no other.
+func growing(run func(context.Context, store.Grower, wire.Input) (any, error)) action {
+	return func(ctx context.Context, s Store, in wire.Input) (result, error) {
+		said, err := run(ctx, s.(store.Grower), in)
+		if err != nil {
+			return nil, err
+		}
+		return whole(json.Marshal(said))
+	}
+}
+
+func getCursor(ctx context.Context, s store.Grower, in wire.Input) (any, error) {
+	cursor, err := s.Cursor(ctx, *in.SessionID)
+	return wire.Cursor(cursor), err
+}
+
+func getGrowth(ctx context.Context, s store.Grower, in wire.Input) (any, error) {
+	growth, err := s.Growth(ctx, *in.SessionID, store.Cursor{Visit: in.Visit, Rewrites: in.Rewrites})
+	return wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: wire.Cursor(growth.Cursor)}, err
 }
 
 // whole gives a result that is in memory.

@@ -75,7 +75,8 @@ func New(agents []Agent, options ...Option) (*Handler, error) {
 			return nil, fmt.Errorf("reflection: serve agent %q: it has no store", a.Name)
 		}
 		h.stores[a.Name] = a.Store
-		for _, d := range wire.Describe(a.Name) {
+		for _, name := range offered(a.Store) {
+			d := wire.Describe(a.Name, name)
 			descriptors[d.Key] = d
 		}
 	}

@@ -132,6 +132,10 @@ func TestHandler_transcript(t *testing.T) {
 	run("getSession", wire.GetSession, `{"sessionId":"chat"}`)
 	run("getSession without a record", wire.GetSession, `{"sessionId":"other"}`)
 	run("listSessions", wire.ListSessions, `{}`)
+	run("getCursor", wire.GetCursor, `{"sessionId":"chat"}`)
+	run("getGrowth since visit 3", wire.GetGrowth, `{"sessionId":"chat","visit":3,"rewrites":1}`)
+	run("getGrowth since before a restore", wire.GetGrowth, `{"sessionId":"chat","visit":2}`)
+	run("getGrowth of an unknown session", wire.GetGrowth, `{"sessionId":"nope"}`)
 	run("an unknown action", "deleteSession", `{"sessionId":"chat"}`)
 	say("an agent that is not there", "POST", wire.RunPath, `{"key":"/session-store/nobody/getSession","input":{"sessionId":"chat"}}`)
 	say("an action of Genkit's own agents", "POST", wire.RunPath, `{"key":"/agent/barista","input":{}}`)
@@ -499,6 +503,22 @@ func TestHandler_sendsNoStateThatIsNotJSON(t *testing.T) {
 		t.Errorf("%s", w.Body)
 	}
 }
+
+// A store that cannot tell what is new does not offer to.
+func TestHandler_offersWhatAStoreCan(t *testing.T) {
+	h := newHandler(t, plain{story(t)})
+	if w := answer(h, request("GET", wire.ActionsPath, "")); strings.Contains(w.Body.String(), wire.GetGrowth) || !strings.Contains(w.Body.String(), wire.ListSessions) {
+		t.Errorf("it offers %s", w.Body)
+	}
+	for _, action := range []string{wire.GetCursor, wire.GetGrowth} {
+		if w := answer(h, request("POST", wire.RunPath, call(action, `{"sessionId":"chat"}`))); !strings.Contains(w.Body.String(), "not found") {
+			t.Errorf("%s is answered %s", action, w.Body)
+		}
+	}
+}
+
+// plain is a store with what can be served, and nothing else.
+type plain struct{ reflection.Store }
 
 // forged is a store whose states are not JSON.
 type forged struct{ *memory.Store }

@@ -15,12 +15,15 @@ const (
 // ActionType is the type of all actions here, the first part of their keys.
 const ActionType = "session-store"
 
-// The actions. ListSessions is Hindcast's own.
+// The actions. Those from ListSessions on are Hindcast's own; the last two are
+// only there on a store that can tell what is new.
 const (
 	GetSnapshot   = "getSnapshot"
 	ListSnapshots = "listSnapshots"
 	GetSession    = "getSession"
 	ListSessions  = "listSessions"
+	GetCursor     = "getCursor"
+	GetGrowth     = "getGrowth"
 )
 
 // Key gives the key of an action of an agent, whose name has no slash in it.
@@ -88,11 +91,15 @@ var actions = []action{
 		[]string{"sessionId"}, []string{"sessionId"}, sessionSchema},
 	{ListSessions, "Lists the sessions, the last changed first.",
 		nil, nil, listOf(infoSchema)},
+	{GetCursor, "Gives how far a session reaches just now, for getGrowth.",
+		[]string{"sessionId"}, []string{"sessionId"}, cursorSchema},
+	{GetGrowth, "Gives what a session became since a cursor, without states.",
+		[]string{"sessionId", "visit", "rewrites"}, []string{"sessionId"}, growthSchema},
 }
 
 // inputSchemas are the schemas of everything that an action may take.
 var inputSchemas = map[string]string{
-	"snapshotId": `{"type":"string"}`, "sessionId": `{"type":"string"}`, "visit": `{"type":"integer"}`,
+	"snapshotId": `{"type":"string"}`, "sessionId": `{"type":"string"}`, "visit": `{"type":"integer"}`, "rewrites": `{"type":"integer"}`,
 	"includeOrphaned": `{"type":"boolean"}`, "metadataOnly": `{"type":"boolean"}`,
 }
 
@@ -101,31 +108,41 @@ var inputSchemas = map[string]string{
 const (
 	snapshotSchema = `{"type":"object","required":["id","sessionId","index","turnIndex","event"],"properties":{` +
 		`"id":{"type":"string"},"parentId":{"type":"string"},"sessionId":{"type":"string"},` +
-		`"createdAt":{"type":"string","format":"date-time"},"state":true,"index":{"type":"integer"},` +
+		`"createdAt":{"type":"string","format":"date-time"},"state":true,"stateBase64":{"type":"string"},"index":{"type":"integer"},` +
 		`"turnIndex":{"type":"integer"},"event":{"type":["integer","string"]},"orphaned":{"type":"boolean"},` +
 		`"head":{"type":"boolean"},"visit":{"type":"integer"},"parentVisit":{"type":"integer"},` +
 		`"reason":{"type":"object"},"size":{"type":"integer"}}}`
 	sessionSchema = `{"type":"object","required":["id","state","turnIndex"],"properties":{` +
-		`"id":{"type":"string"},"state":true,"lastSnapshot":` + snapshotSchema + `,"turnIndex":{"type":"integer"}}}`
+		`"id":{"type":"string"},"state":true,"stateBase64":{"type":"string"},"lastSnapshot":` + snapshotSchema + `,"turnIndex":{"type":"integer"}}}`
 	infoSchema = `{"type":"object","required":["id"],"properties":{` +
 		`"id":{"type":"string"},"kind":{"type":"string"},"snapshots":{"type":"integer"},"orphaned":{"type":"integer"},` +
 		`"head":{"type":"string"},"headIndex":{"type":"integer"},"updatedAt":{"type":"string","format":"date-time"},` +
 		`"faults":{"type":"integer"}}}`
+	cursorSchema = `{"type":"object","properties":{"visit":{"type":"integer"},"rewrites":{"type":"integer"}}}`
+	growthSchema = `{"type":"object","required":["cursor"],"properties":{` +
+		`"headers":{"type":"array","items":` + snapshotSchema + `},"rewritten":{"type":"boolean"},"cursor":` + cursorSchema + `}}`
 )
 
 func listOf(schema string) string { return `{"type":"array","items":` + schema + `}` }
 
-// Describe gives the descriptors of all actions on the session store of an
-// agent.
-func Describe(agent string) []Descriptor {
-	list := make([]Descriptor, len(actions))
-	for i, a := range actions {
-		list[i] = Descriptor{
-			Type: ActionType, Key: Key(agent, a.name), Name: agent + "/" + a.name, Description: a.description,
-			InputSchema: a.inputSchema(), OutputSchema: json.RawMessage(a.gives), Metadata: json.RawMessage("null"),
+// Describe gives the descriptor of an action on the session store of an agent,
+// which has to be one of those above.
+func Describe(agent, name string) Descriptor {
+	a := find(name)
+	return Descriptor{
+		Type: ActionType, Key: Key(agent, name), Name: agent + "/" + name, Description: a.description,
+		InputSchema: a.inputSchema(), OutputSchema: json.RawMessage(a.gives), Metadata: json.RawMessage("null"),
+	}
+}
+
+// find gives the action of that name, or nil.
+func find(name string) *action {
+	for i := range actions {
+		if actions[i].name == name {
+			return &actions[i]
 		}
 	}
-	return list
+	return nil
 }
 
 func (a *action) inputSchema() json.RawMessage {

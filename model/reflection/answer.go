@@ -158,39 +158,3 @@ func ReadActions(r io.Reader) (map[string]Descriptor, error) {
 	}
 	return list, ended(dec)
 }
-
-// Snapshot is a snapshot as the actions give it: a header in its own JSON,
-// with the state as one member more.
-type Snapshot struct {
-	Header model.Header
-	// State is nil where only the header was asked for.
-	State json.RawMessage
-}
-
-// Append appends the JSON of the snapshot, the state byte for byte.
-func (s *Snapshot) Append(dst []byte) ([]byte, error) {
-	header, err := json.Marshal(s.Header)
-	if err != nil {
-		return nil, err
-	}
-	dst = append(dst, header...)
-	if s.State == nil {
-		return dst, nil
-	}
-	dst = append(dst[:len(dst)-1], `,"state":`...)
-	return append(append(dst, s.State...), '}'), nil
-}
-
-// UnmarshalJSON reads the header and the state, its bytes as they are but for
-// blanks around them.
-func (s *Snapshot) UnmarshalJSON(data []byte) error {
-	var read Snapshot
-	if err := read.Header.UnmarshalJSON(data); err != nil {
-		return err
-	}
-	if err := whole(data, map[string]any{"state": &read.State}, passOver); err != nil {
-		return err
-	}
-	*s = read
-	return nil
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Call is the request to run an action.
@@ -37,7 +36,9 @@ type Input struct {
 	SnapshotID *string `json:"snapshotId,omitempty"`
 	SessionID  *string `json:"sessionId,omitempty"`
 	// Visit asks for one visit of the snapshot, which has to be there; 0 for any.
-	Visit int64 `json:"visit,omitempty"`
+	// With Rewrites it is a cursor.
+	Visit    int64 `json:"visit,omitempty"`
+	Rewrites int64 `json:"rewrites,omitempty"`
 	// IncludeOrphaned asks for what is off the active path, too.
 	IncludeOrphaned bool `json:"includeOrphaned,omitempty"`
 	// MetadataOnly asks for headers without states.
@@ -47,17 +48,16 @@ type Input struct {
 // ReadInput reads the input of the action of that name, which has to take all
 // that is given. The error is nil or says what the schema does not allow.
 func ReadInput(name string, data json.RawMessage) (Input, error) {
-	i := slices.IndexFunc(actions, func(a action) bool { return a.name == name })
-	if i < 0 {
+	a := find(name)
+	if a == nil {
 		return Input{}, fmt.Errorf("there is no action %q", name)
 	}
-	a := &actions[i]
 	if len(data) == 0 || string(data) == "null" {
 		data = json.RawMessage("{}")
 	}
 	var in Input
 	all := map[string]any{
-		"snapshotId": &in.SnapshotID, "sessionId": &in.SessionID, "visit": &in.Visit,
+		"snapshotId": &in.SnapshotID, "sessionId": &in.SessionID, "visit": &in.Visit, "rewrites": &in.Rewrites,
 		"includeOrphaned": &in.IncludeOrphaned, "metadataOnly": &in.MetadataOnly,
 	}
 	taken := map[string]any{}

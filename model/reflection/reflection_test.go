@@ -108,6 +108,7 @@ func TestReadInput_takesWhatTheSchemaLists(t *testing.T) {
 		{reflection.GetSnapshot, `{"snapshotId":"","sessionId":"","visit":3,"metadataOnly":true}`, reflection.Input{SnapshotID: id(""), SessionID: id(""), Visit: 3, MetadataOnly: true}},
 		{reflection.ListSnapshots, `{"sessionId":"s","includeOrphaned":true,"metadataOnly":false}`, reflection.Input{SessionID: id("s"), IncludeOrphaned: true}},
 		{reflection.GetSession, `{"sessionId":"s"}`, reflection.Input{SessionID: id("s")}},
+		{reflection.GetGrowth, `{"sessionId":"s","visit":3,"rewrites":2}`, reflection.Input{SessionID: id("s"), Visit: 3, Rewrites: 2}},
 		{reflection.ListSessions, ``, reflection.Input{}},
 		{reflection.ListSessions, `null`, reflection.Input{}},
 		{reflection.ListSessions, `{}`, reflection.Input{}},
@@ -145,11 +146,18 @@ func text(t *testing.T, v any) string {
 	return string(data)
 }
 
+// all are the names of the actions.
+var all = []string{
+	reflection.GetSnapshot, reflection.ListSnapshots, reflection.GetSession,
+	reflection.ListSessions, reflection.GetCursor, reflection.GetGrowth,
+}
+
 // What the schema of an action lists is what ReadInput takes, and the client
 // learns it from the schema.
 func TestDescribe_schemasAreWhatIsTaken(t *testing.T) {
-	values := map[string]string{"snapshotId": `"a"`, "sessionId": `"s"`, "visit": "1", "includeOrphaned": "true", "metadataOnly": "true"}
-	for _, d := range reflection.Describe("chat") {
+	values := map[string]string{"snapshotId": `"a"`, "sessionId": `"s"`, "visit": "1", "rewrites": "1", "includeOrphaned": "true", "metadataOnly": "true"}
+	for _, name := range all {
+		d := reflection.Describe("chat", name)
 		agent, action, ok := reflection.ParseKey(d.Key)
 		if !ok || agent != "chat" {
 			t.Fatalf("the key %q", d.Key)
@@ -184,12 +192,13 @@ func TestDescribe_hasGenkitsShape(t *testing.T) {
 	if takes := slices.Sorted(maps.Keys(theirs.Takes())); !slices.Equal(takes, []string{"metadataOnly", "sessionId", "snapshotId"}) {
 		t.Errorf("it takes %v", takes)
 	}
-	var all map[string]map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(genkit(t)["actions.json"]), &all); err != nil {
+	var members map[string]map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(genkit(t)["actions.json"]), &members); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Sorted(maps.Keys(all["/agent-snapshot/barista"]))
-	for _, d := range reflection.Describe("chat") {
+	want := slices.Sorted(maps.Keys(members["/agent-snapshot/barista"]))
+	for _, name := range all {
+		d := reflection.Describe("chat", name)
 		var ours map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(text(t, d)), &ours); err != nil {
 			t.Fatal(err)
@@ -256,11 +265,11 @@ func TestReadAnswer_wantsOneAnswer(t *testing.T) {
 }
 
 func TestError_isWhatItsReasonSays(t *testing.T) {
-	all := []error{model.ErrNoSession, model.ErrNoSnapshot, model.ErrAmbiguous, model.ErrHeadMoved}
-	for reason, want := range map[reflection.Reason]error{reflection.NoSession: all[0], reflection.NoSnapshot: all[1], reflection.Ambiguous: all[2], "": nil, "other": nil} {
+	targets := []error{model.ErrNoSession, model.ErrNoSnapshot, model.ErrAmbiguous, model.ErrHeadMoved}
+	for reason, want := range map[reflection.Reason]error{reflection.NoSession: targets[0], reflection.NoSnapshot: targets[1], reflection.Ambiguous: targets[2], "": nil, "other": nil} {
 		sent := reflection.AppendError(nil, &reflection.Error{Code: 5, Message: "m", Details: reflection.Details{Reason: reason}})
 		err := reflection.ReadAnswer(strings.NewReader(string(sent)), nil)
-		for _, target := range all {
+		for _, target := range targets {
 			if errors.Is(err, target) != (target == want) {
 				t.Errorf("reason %q is %v: %v", reason, target, errors.Is(err, target))
 			}
@@ -270,7 +279,7 @@ func TestError_isWhatItsReasonSays(t *testing.T) {
 
 // States are kept byte for byte, and null is a state.
 func TestSnapshot_roundTrip(t *testing.T) {
-	for _, state := range []string{"null", `{"a":"<&>","a":1.50}`, "[\n 1 ]", `"\u003c"`, "\"\xff\""} {
+	for _, state := range []string{"null", `{"a":"<&>","a":1.50}`, "[\n 1 ]", " [ ]\r\n", `"\u003c"`, "\"\xff\""} {
 		s := reflection.Snapshot{State: json.RawMessage(state), Header: model.Header{
 			ID: "i", ParentID: "p", SessionID: "s", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Index: 3, TurnIndex: 2,
 			Event: 1, Visit: 4, ParentVisit: 3, Size: 9, Orphaned: true, Reason: &model.Reason{Kind: model.ReasonRestore, TargetID: "x"},
@@ -299,7 +308,7 @@ func TestSnapshot_roundTrip(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"id":"i","State":1}`), &s); err != nil || s.State != nil {
 		t.Errorf("a snapshot without a state has %q, %v", s.State, err)
 	}
-	for _, bad := range []string{`null`, `[]`, `{"state":1,"state":2}`, `{"id":7}`} {
+	for _, bad := range []string{`null`, `[]`, `{"state":1,"state":2}`, `{"id":7}`, `{"state":1,"stateBase64":"Mg=="}`, `{"stateBase64":"Mg=="}`, `{"state":1,"stateBase64":"?"}`} {
 		if err := json.Unmarshal([]byte(bad), &s); err == nil {
 			t.Errorf("%s is read as %+v", bad, s)
 		}
@@ -315,6 +324,7 @@ func FuzzReadAnswer(f *testing.F) {
 	}
 	f.Add([]byte(`{"result":[{"id":"a","sessionId":"s","state":[1 ],"visit":2,"reason":{"kind":"restore"}}],"telemetry":{"traceId":""}}`))
 	f.Add([]byte(`{"result":{"id":"a","state":null,"lastSnapshot":{"id":"b","state":{}}}}`))
+	f.Add([]byte(`{"result":[{"id":"a","sessionId":"s","state": 1 ,"stateBase64":"IDEg"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var snapshots []reflection.Snapshot
 		_ = reflection.ReadAnswer(strings.NewReader(string(data)), func(dec *json.Decoder) error {

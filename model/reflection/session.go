@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"hindcast/model"
 )
 
 // Session is what listSessions tells of a session: a model.SessionInfo, to
@@ -17,6 +19,20 @@ type Session struct {
 	HeadIndex int       `json:"headIndex"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	Faults    int       `json:"faults,omitempty"`
+}
+
+// Cursor is how far a session has been read: a store.Cursor, to which it
+// converts.
+type Cursor struct {
+	Visit    int64 `json:"visit"`
+	Rewrites int64 `json:"rewrites"`
+}
+
+// Growth is what a session became since a cursor, as store.Growth tells it.
+type Growth struct {
+	Headers   []model.Header `json:"headers,omitempty"`
+	Rewritten bool           `json:"rewritten,omitempty"`
+	Cursor    Cursor         `json:"cursor"`
 }
 
 // Record is what getSession gives: the record of a session.
@@ -34,7 +50,7 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(append(dst, `{"id":`...), id...)
-	dst = append(append(dst, `,"state":`...), r.State...)
+	dst = appendState(dst, r.State)
 	if r.LastSnapshot != nil {
 		if dst, err = r.LastSnapshot.Append(append(dst, `,"lastSnapshot":`...)); err != nil {
 			return nil, err
@@ -43,12 +59,12 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 	return fmt.Appendf(dst, `,"turnIndex":%d}`, r.TurnIndex), nil
 }
 
-// UnmarshalJSON reads the record, its states as their bytes are.
+// UnmarshalJSON reads the record, the bytes of its states as they are.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var read Record
-	err := whole(data, map[string]any{
-		"id": &read.ID, "state": &read.State, "lastSnapshot": &read.LastSnapshot, "turnIndex": &read.TurnIndex,
-	}, passOver)
+	err := withState(data, map[string]any{
+		"id": &read.ID, "lastSnapshot": &read.LastSnapshot, "turnIndex": &read.TurnIndex,
+	}, &read.State)
 	if err != nil {
 		return err
 	}

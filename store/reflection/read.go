@@ -95,21 +95,15 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 			if err := dec.Decode(&sent); err != nil {
 				return err
 			}
-			h := sent.Header
-			if h.ID == "" {
-				return fmt.Errorf("snapshot %d has no id", len(headers)+1)
-			}
-			// How the process names its sessions is its own business.
-			h.SessionID = session
 			if sent.State != nil {
-				h.Size = int64(len(sent.State))
+				sent.Header.Size = int64(len(sent.State))
 			}
-			headers = append(headers, h)
+			headers = append(headers, sent.Header)
 			return nil
 		})
 	})
-	if notFound(err) {
-		return nil, fmt.Errorf("%w: %w", model.ErrNoSession, err)
+	if err = noSession(err); err == nil {
+		err = adopt(headers, session)
 	}
 	if err != nil || visits {
 		return headers, err
@@ -122,6 +116,30 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	}
 	settleHead(headers)
 	return headers, nil
+}
+
+// adopt makes headers those of a session as it is named here: how the process
+// names its sessions is its own business. Those that left the path together
+// share one reason again. One without an id is an error.
+func adopt(headers []model.Header, session string) error {
+	reasons := map[model.Reason]*model.Reason{}
+	for i := range headers {
+		h := &headers[i]
+		if h.ID == "" {
+			return fmt.Errorf("snapshot %d has no id", i+1)
+		}
+		h.SessionID = session
+		if h.Reason == nil {
+			continue
+		}
+		same := *h.Reason
+		same.At = same.At.UTC() // times are compared with their zone
+		if reasons[same] == nil {
+			reasons[same] = h.Reason
+		}
+		h.Reason = reasons[same]
+	}
+	return nil
 }
 
 // settleHead finds the head of a session whose headers do not name one, as
@@ -140,6 +158,15 @@ func settleHead(headers []model.Header) {
 func notFound(err error) bool {
 	e := (*wire.Error)(nil)
 	return errors.As(err, &e) && e.Code == wire.NotFound
+}
+
+// noSession makes an answer of that kind model.ErrNoSession, which only a
+// server of Hindcast's says.
+func noSession(err error) error {
+	if notFound(err) && !errors.Is(err, model.ErrNoSession) {
+		return fmt.Errorf("%w: %w", model.ErrNoSession, err)
+	}
+	return err
 }
 
 // State implements store.Store: the bytes as the process sent them.

@@ -34,6 +34,8 @@ var (
 	ErrRemote = errors.New("plain http is for this machine only, because states would cross the network for everybody to read; use https, or a tunnel to a loopback port")
 	// ErrNoList: the server cannot tell which sessions there are.
 	ErrNoList = errors.New("the process has no listSessions action; a session opens when it is named")
+	// ErrNoGrowth: the server cannot tell what is new in a session.
+	ErrNoGrowth = errors.New("the process cannot tell what is new in a session; read it again")
 	// ErrTooLong: an answer is longer than is taken.
 	ErrTooLong = errors.New("the answer is too long")
 )
@@ -61,6 +63,7 @@ var (
 	_ store.Recorder = (*Store)(nil)
 	_ store.Doctor   = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
+	_ store.Grower   = (*Store)(nil)
 )
 
 // agent is the actions of one agent, with what they take; nil where the process

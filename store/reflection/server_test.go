@@ -21,6 +21,7 @@ import (
 	serve "hindcast/agent/reflection"
 	"hindcast/model"
 	wire "hindcast/model/reflection"
+	"hindcast/store"
 	"hindcast/store/demo"
 	"hindcast/store/memory"
 	"hindcast/store/reflection"
@@ -36,7 +37,8 @@ func script(t *testing.T, run http.HandlerFunc, actions ...string) string {
 	}
 	if len(actions) == 0 {
 		all := map[string]wire.Descriptor{}
-		for _, d := range wire.Describe("chat") {
+		for _, action := range []string{wire.GetSnapshot, wire.ListSnapshots, wire.GetSession, wire.ListSessions, wire.GetCursor, wire.GetGrowth} {
+			d := wire.Describe("chat", action)
 			all[d.Key] = d
 		}
 		if list, err = json.Marshal(all); err != nil {
@@ -133,6 +135,8 @@ func ask(ctx context.Context, s *reflection.Store, session, id string) map[strin
 	}
 	_, errs["State"] = s.State(ctx, model.Ref{Session: session, ID: id})
 	_, errs["Get"] = s.Get(ctx, session)
+	_, errs["Cursor"] = s.Cursor(ctx, session)
+	_, errs["Growth"] = s.Growth(ctx, session, store.Cursor{})
 	return errs
 }
 
@@ -398,6 +402,11 @@ func TestStore_readsAServerOfTheSeed(t *testing.T) {
 			}
 			if _, err := s.Watch(t.Context()); !errors.Is(err, reflection.ErrNoList) {
 				t.Errorf("watching: %v", err)
+			}
+			_, cursorErr := s.Cursor(t.Context(), demo.Trip)
+			_, growthErr := s.Growth(t.Context(), demo.Trip, store.Cursor{})
+			if !errors.Is(cursorErr, reflection.ErrNoGrowth) || !errors.Is(growthErr, reflection.ErrNoGrowth) {
+				t.Errorf("what is new: %v, %v", cursorErr, growthErr)
 			}
 			want, err := original.ListSnapshots(t.Context(), demo.Trip, true)
 			if err != nil {

@@ -2,12 +2,14 @@ package reflection
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"hindcast/model"
 	wire "hindcast/model/reflection"
+	"hindcast/store"
 )
 
 // pollInterval is how often Watch asks for the sessions.
@@ -33,6 +35,46 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		s.poll(ctx, last, changed)
 	}()
 	return changed, nil
+}
+
+// Cursor implements store.Grower. The error is ErrNoGrowth where the process
+// cannot tell what is new.
+func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
+	var cursor wire.Cursor
+	if err := s.follow(ctx, wire.GetCursor, session, store.Cursor{}, &cursor); err != nil {
+		return store.Cursor{}, fmt.Errorf("reflection: look how far session %.80q reaches: %w", session, err)
+	}
+	return store.Cursor(cursor), nil
+}
+
+// Growth implements store.Grower. The errors are as those of Cursor.
+func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
+	var sent wire.Growth
+	err := s.follow(ctx, wire.GetGrowth, session, since, &sent)
+	if err == nil {
+		err = adopt(sent.Headers, session)
+	}
+	if err != nil {
+		return store.Growth{}, fmt.Errorf("reflection: look what is new in session %.80q: %w", session, err)
+	}
+	growth := store.Growth{Headers: sent.Headers, Rewritten: sent.Rewritten, Cursor: store.Cursor(sent.Cursor)}
+	if growth.Rewritten {
+		growth.Headers = nil
+	}
+	return growth, nil
+}
+
+// follow runs one of the two actions into what it gives.
+func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, into any) error {
+	a, inside, err := s.locate(session)
+	if err != nil {
+		return err
+	}
+	if !a.has(action) {
+		return ErrNoGrowth
+	}
+	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}
+	return noSession(s.run(ctx, a, action, in, func(dec *json.Decoder) error { return dec.Decode(into) }))
 }
 
 func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
