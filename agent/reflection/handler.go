@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -124,7 +123,7 @@ func (h *Handler) refuses(r *http.Request) string {
 }
 
 func (h *Handler) allows(host string) bool {
-	return isLoopback(host) || slices.Contains(h.hosts, strings.ToLower(host))
+	return wire.IsLoopback(host) || slices.Contains(h.hosts, strings.ToLower(host))
 }
 
 // hostname gives a host without its port.
@@ -133,16 +132,6 @@ func hostname(hostport string) string {
 		return host
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
-}
-
-// isLoopback reports whether a host is one that means this machine to a
-// browser as well.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 // health says that the process lives. Whoever asks for a runtime by its id

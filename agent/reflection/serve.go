@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	wire "hindcast/model/reflection"
 )
 
 // The ports in which tools look for a process: Genkit's.
@@ -48,7 +50,7 @@ func Listen(address string, options ...ListenOption) (net.Listener, error) {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	if !o.anywhere && !isLoopback(host) {
+	if !o.anywhere && !wire.IsLoopback(host) {
 		return nil, fmt.Errorf("reflection: listen on %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))

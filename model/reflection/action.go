@@ -2,6 +2,7 @@ package reflection
 
 import (
 	"encoding/json"
+	"net/netip"
 	"strings"
 )
 
@@ -11,6 +12,13 @@ const (
 	RunPath     = "/api/runAction"
 	HealthPath  = "/api/__health"
 )
+
+// IsLoopback reports whether a host, without a port, is one that means this
+// machine to everybody who reads it: "localhost", or a loopback address.
+func IsLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
 
 // ActionType is the type of all actions here, the first part of their keys.
 const ActionType = "session-store"

@@ -57,15 +57,10 @@ func parse(address string) (base, error) {
 		return base{}, errors.New("the address names no host")
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return base{}, errors.New("the address may have a host, a port and a path, and nothing else")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !wire.IsLoopback(u.Hostname()):
 		return base{}, ErrRemote
 	}
 	return base{u, u.Scheme == "http"}, nil
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // newClient gives a client that follows no redirect: a server could send it
