@@ -29,7 +29,7 @@ const (
 	watchEvery = 200 * time.Millisecond
 	// lastEcho bounds how far apart echoes get. They cover together twice that:
 	// the longest that bringing a write to the disk may take.
-	lastEcho = 32 * watchEvery
+	lastEcho = 128 * watchEvery
 )
 
 // Watch implements store.Watcher. A write of this Store is told of at once,
