@@ -61,8 +61,9 @@ func program(tb testing.TB) string {
 }
 
 // quietly is the environment in which output is the same on every machine:
-// no store in the usual places, one time zone, one locale. Under the race detector a
-// program sleeps for a second before it ends, if it is not told otherwise.
+// no store in the usual places, one time zone, one locale. Under the race
+// detector a program sleeps for a second before it ends, if it is not told
+// otherwise.
 func quietly(home string) []string {
 	return []string{
 		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "TZ=UTC", "LC_ALL=C.UTF-8",

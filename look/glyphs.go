@@ -4,8 +4,8 @@ import "hindcast/model"
 
 // Glyphs are the shapes that are drawn. Each is one cell wide.
 type Glyphs struct {
-	// Gutter are the shapes in which the timeline's lanes are drawn; Active, Orphaned
-	// and Head are its snapshots where a text names them.
+	// Gutter are the shapes in which the timeline's lanes are drawn; Active,
+	// Orphaned and Head are its snapshots where a text names them.
 	Gutter                 model.GlyphSet
 	Active, Orphaned, Head string
 	// Horizontal, Vertical and the corners draw boxes.

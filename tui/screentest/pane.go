@@ -98,8 +98,8 @@ func DrawWithStatus(p interface {
 func Coloured(p Rows, h int) string { return strings.ReplaceAll(Draw(p, h), "\x1b", "^[") }
 
 // Exact checks that the first h rows of a pane without colours, and those above
-// and below them, have w cells each and not one character that a terminal obeys or a
-// person does not see.
+// and below them, have w cells each and not one character that a terminal obeys
+// or a person does not see.
 func Exact(tb fatal, p Rows, w, h int) {
 	tb.Helper()
 	for y := -1; y <= h; y++ {

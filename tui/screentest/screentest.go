@@ -4,8 +4,12 @@
 //
 // A test waits for the program to be idle, not for time to pass or a phrase to
 // come by: the model under test is wrapped so that every command in flight is
-// counted, except for those that the model says wait for the world outside, and the screen is compared with the model's last View, so that
-// nothing drawn is missed. The package is for tests only.
+// counted, except for those that the model says wait for the world outside, and
+// the screen is compared with the model's last View, so that nothing drawn is
+// missed.
+//
+// A pane on its own needs no program: it is drawn and checked as it is, down to
+// the bytes of its colours. The package is for tests only.
 package screentest
 
 import (
