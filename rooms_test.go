@@ -168,6 +168,8 @@ var closed = []struct {
 		"a subcommand never starts a screen, nor asks a terminal anything"},
 	{"hindcast/tui", []string{"modernc.org/...", "database/sql"},
 		"the screen is the same whatever kinds there are"},
+	{"hindcast/agent", []string{"modernc.org/...", charm + "...", "go.opentelemetry.io/otel/sdk/..."},
+		"a program that records itself is not given a database, a screen or an exporter"},
 	{"hindcast/store", []string{"modernc.org/...", charm + "..."},
 		"the port brings no kind along"},
 }

@@ -116,16 +116,16 @@ func (r *recorder[S]) header(now record[S], m moment) model.Header {
 // a snapshot.
 func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, m moment) error {
 	wanted, err := r.ask(ctx, now, h)
+	if m.over || wanted && endsTurn(m.event) {
+		r.sess.endTurn(h.TurnIndex)
+	}
 	var c *capture[S]
-	switch {
-	case wanted && now.state.err != nil:
-		err = now.state.err
-	case wanted:
+	if wanted {
+		if now.state.err != nil {
+			return now.state.err // there is nothing to write
+		}
 		h.ID, h.CreatedAt = now.state.id(), r.time(now)
 		c = &capture[S]{h, now.state}
-	}
-	if m.over || c != nil && endsTurn(m.event) {
-		r.sess.endTurn(h.TurnIndex)
 	}
 	kept, writeErr := r.sess.write(ctx, c)
 	if kept && c != nil {

@@ -90,8 +90,9 @@ func (s *Session[S]) UpdateState(ctx context.Context, state S) error {
 
 // ChangeState changes the state in place and saves the session's record, with
 // the errors of UpdateState. Nothing comes between what change reads and what
-// it writes: other changes wait, so change may not make one itself. Where it
-// gives an error, that is the error, and the state stays as it was.
+// it writes: other changes wait, so change may neither make one itself nor
+// trigger a snapshot. Where it gives an error, that is the error, and the state
+// stays as it was.
 func (s *Session[S]) ChangeState(ctx context.Context, change func(*S) error) error {
 	v, err := s.change(change)
 	return s.settle(ctx, v, err)
