@@ -25,9 +25,9 @@ import (
 //	  ▲ nothing changes: no work      │ the timeline, or the list of sessions
 //
 // So however fast changes come, there is one update for each rest. The first
-// change after a calm time shows at once; while changes keep coming, each rest is
-// twice the one before, up to a limit that still shows everything within a
-// second, and never shorter than catching up took. Changes that come during a
+// change after a calm time shows at once; while there is news in every turn, each
+// rest is twice the one before, up to a limit that still shows everything within
+// a second, and never shorter than catching up took. Changes that come during a
 // rest are one value in the store's channel, and what they brought is read at
 // once, so none is lost.
 //
@@ -122,9 +122,16 @@ func (m *Model) calmed() tea.Cmd {
 	return m.await()
 }
 
-// rest has the turn rest after an update that took that long.
+// rest has the turn rest, at least as long as it took so far.
 func (m *Model) rest(took time.Duration) tea.Cmd {
+	m.news.rest = max(m.news.rest, firstRest)
 	return m.later(max(m.news.rest, took), restedMsg{})
+}
+
+// busier notes that there was something new, so that the rest gets longer if
+// there was some before.
+func (m *Model) busier() {
+	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
 }
 
 // occupied reports whether something goes on that turns wait for.
@@ -152,7 +159,6 @@ func (m *Model) changed(msg changedMsg) tea.Cmd {
 		m.news.held = msg
 		return nil
 	}
-	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
 	switch m.place {
 	case inSession:
 		return m.grow()
@@ -230,13 +236,12 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 		m.news.held = msg
 		return nil
 	}
-	rest := m.rest(msg.took)
 	if !m.finish(growing, msg.gen) {
-		return rest
+		return m.rest(msg.took)
 	}
 	if msg.err != nil {
 		m.lost(msg.err)
-		return rest
+		return m.rest(msg.took)
 	}
 	m.recovered()
 	m.news.cursor = msg.growth.cursor
@@ -246,11 +251,13 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	case len(msg.growth.headers) > 0:
 		m.timeline.Append(msg.growth.headers)
 	default:
-		return rest
+		m.news.rest = firstRest
+		return m.rest(msg.took)
 	}
+	m.busier()
 	m.dirty, m.news.late = true, false
 	m.outdatePlan()
-	return tea.Batch(rest, m.drag())
+	return tea.Batch(m.rest(msg.took), m.drag())
 }
 
 // drag has the tab follow a cursor that went along with the head.
@@ -352,18 +359,17 @@ func (m *Model) relisted(msg relistedMsg) tea.Cmd {
 		m.news.held = msg
 		return nil
 	}
-	rest := m.rest(msg.took)
-	if !m.finish(growing, msg.gen) {
-		return rest
-	}
-	if msg.err != nil {
+	switch {
+	case !m.finish(growing, msg.gen):
+	case msg.err != nil:
 		m.lost(msg.err)
-		return rest
+	default:
+		m.recovered()
+		m.busier()
+		m.sessions.Set(msg.sessions)
+		m.dirty = true
 	}
-	m.recovered()
-	m.sessions.Set(msg.sessions)
-	m.dirty = true
-	return rest
+	return m.rest(msg.took)
 }
 
 // lost says, once, why the screen could not keep up. What it shows stays, and the

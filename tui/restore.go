@@ -25,6 +25,9 @@ import (
 // that were typed ahead were not meant for it.
 const quietTime = 300 * time.Millisecond
 
+// movedOn is said of a plan that was made against a head of before.
+const movedOn = "the session has moved on since: nothing was changed, and this is the plan anew"
+
 // planWrite has a plan worked out.
 func (m *Model) planWrite(op model.Op, plan func(context.Context) (model.Plan, error)) tea.Cmd {
 	states := m.states
@@ -135,6 +138,7 @@ func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 		plan := *m.plan
 		m.close()
 		if q.Outdated() {
+			m.say(movedOn)
 			return m.replan(&plan)
 		}
 		return m.apply(plan)
@@ -164,7 +168,7 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, model.ErrHeadMoved):
-		m.say("the session has moved on since: nothing was changed, and this is the plan anew")
+		m.say(movedOn)
 		return tea.Batch(m.reread(), m.replan(&msg.plan))
 	case msg.err != nil:
 		m.failed("cannot "+string(msg.plan.Op), msg.err)
