@@ -1,0 +1,166 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/model/jsontape/jsontest"
+	"hindcast/store/sqlite"
+)
+
+// busy is a session whose record is saved again and again, and everything that
+// can come between.
+type busy struct {
+	*testing.T
+	*sqlite.Store
+	random  *rand.Rand
+	state   *jsontest.State
+	session string
+	last    *model.Snapshot[json.RawMessage]
+	// states are those of all snapshots, record that of the record.
+	states map[string][]byte
+	record []byte
+}
+
+func (b *busy) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// save changes the record: most of the time a little, sometimes all of it.
+func (b *busy) save() {
+	b.Helper()
+	switch b.random.IntN(100) {
+	case 0:
+		b.state = jsontest.New(100_000, b.random.Uint64())
+	case 1, 2:
+		b.state.Mix(5)
+	default:
+		b.state.Step()
+		b.state.DropFirst()
+	}
+	b.record = b.state.JSON()
+	b.ok(b.Save(b.Context(), b.session, &model.Data[json.RawMessage]{State: b.record, LastSnapshot: b.last}))
+}
+
+// snapshot captures the record as it is, or with one message more.
+func (b *busy) snapshot() {
+	b.Helper()
+	if b.random.IntN(2) == 0 {
+		b.state.Step()
+	}
+	text := b.state.JSON()
+	s := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(text), SessionID: b.session, State: text}
+	if b.last != nil {
+		s.ParentID, s.Index = b.last.ID, b.last.Index+1
+	}
+	b.ok(b.SaveSnapshot(b.Context(), s))
+	b.states[s.ID], b.last = text, s
+}
+
+// apply carries out a plan.
+func (b *busy) apply(plan model.Plan, err error) {
+	b.Helper()
+	b.ok(err)
+	_, err = b.Apply(b.Context(), plan)
+	b.ok(err)
+}
+
+// check reads everything.
+func (b *busy) check() {
+	b.Helper()
+	for id, want := range b.states {
+		got, err := b.State(b.Context(), model.Ref{Session: b.session, ID: id})
+		if err != nil || !bytes.Equal(got, want) {
+			b.Fatalf("snapshot %.8s: %d bytes instead of %d, %v", id, len(got), len(want), err)
+		}
+	}
+	data, err := b.Get(b.Context(), b.session)
+	if err != nil || !bytes.Equal(data.State, b.record) {
+		b.Fatalf("the record is not what was saved last, %v", err)
+	}
+	faults, err := b.Faults(b.Context(), "")
+	if err != nil || len(faults) > 0 {
+		b.Fatalf("faults %+v, %v", faults, err)
+	}
+}
+
+// unsynced gives a directory in memory where there is one: what is tested is
+// not what reaches the disk.
+func unsynced(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "hindcast")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// TestSave_theFileStaysBounded: a record of 100 kB that is saved thousands of
+// times, with snapshots, restores that are taken back and forks in between.
+func TestSave_theFileStaysBounded(t *testing.T) {
+	saves, restores := 20_000, 0
+	if testing.Short() {
+		saves = 3000
+	}
+	path := filepath.Join(unsynced(t), "store.db")
+	s, err := sqlite.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	b := &busy{T: t, Store: s, random: rand.New(rand.NewPCG(7, 7)), state: jsontest.New(100_000, 1), session: "s", states: map[string][]byte{}}
+	b.save()
+	b.snapshot()
+	for i := range saves {
+		b.save()
+		switch {
+		case i%500 == 100:
+			b.snapshot()
+		case i%2000 == 200:
+			// The record is in nothing but the journal until it is put back; the
+			// journal keeps it for ever.
+			restores++
+			b.apply(s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: b.last.ID}))
+			b.apply(s.PlanUndo(t.Context()))
+		case i%500 == 300:
+			fork := fmt.Sprint("fork ", i)
+			b.apply(s.PlanFork(t.Context(), model.Ref{Session: "s", ID: b.last.ID}, fork))
+			b.apply(s.PlanUndo(t.Context()))
+		}
+		if i%1000 == 999 {
+			b.check()
+		}
+	}
+	kept, drafts := number(t, path, "SELECT ifnull(sum(size), 0) FROM blocks WHERE (place >> 36) & 7 < 4"), number(t, path, "SELECT ifnull(sum(size), 0) FROM blocks WHERE (place >> 36) & 7 >= 4")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d saves, %d snapshots: %d bytes of snapshots, %d of drafts, a file of %d", saves, len(b.states), kept, drafts, info.Size())
+	if most := 120_000 * len(b.states); kept > most {
+		t.Errorf("%d snapshots have %d bytes", len(b.states), kept)
+	}
+	if drafts > 3*(1<<20+100_000*restores) {
+		t.Errorf("the drafts have %d bytes", drafts)
+	}
+	if info.Size() > int64(kept)+12<<20 {
+		t.Errorf("the file has %d bytes", info.Size())
+	}
+	if n := number(t, path, "SELECT count(*) FROM states"); n > len(b.states)+1+restores {
+		t.Errorf("%d states are stored for %d snapshots, %d restores and a record", n, len(b.states), restores)
+	}
+}
