@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +194,102 @@ func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 		}
 		want.WriteString("```")
 		hold(t, block[0], want.String())
+	}
+}
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// The agent that the README shows is built as anybody would build it, in a
+// module of its own, and talked to. Put back, it goes on from there.
+func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
+	block := goBlock.FindStringSubmatch(readme(t))
+	if block == nil {
+		t.Fatal("no agent")
+	}
+	dir := t.TempDir()
+	ours, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"main.go": block[1],
+		"go.mod":  strings.Replace(string(mod), "module hindcast", "module chat\n\nrequire hindcast v0.0.0\n\nreplace hindcast => "+strconv.Quote(ours), 1),
+		"go.sum":  string(sums),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-o", "chat", ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=", "GOPROXY=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	if out := shell(t, dir, "printf 'hello\nand again\n' | ./chat"); out != "that was message 1\nthat was message 3\n" {
+		t.Errorf("it answers %q", out)
+	}
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "2 snapshots, 0 orphaned, head #1") {
+		t.Errorf("recorded was\n%s", out)
+	}
+	shell(t, dir, "hindcast restore chat.db first '#0' --yes")
+	if out := shell(t, dir, "printf 'something else\n' | ./chat"); out != "that was message 3\n" {
+		t.Errorf("put back, it answers %q", out)
+	}
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "3 snapshots, 1 orphaned, head #1") || !strings.Contains(out, "left by a restore to #0") {
+		t.Errorf("then this is recorded\n%s", out)
+	}
+	out := shell(t, dir, "hindcast show chat.db first head")
+	if !strings.Contains(out, "hello") || !strings.Contains(out, "something else") || strings.Contains(out, "and again") {
+		t.Errorf("in the end the state is %s", out)
+	}
+
+	// Put back while it runs, it is told so at once and overwrites nothing.
+	said, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	chat := exec.CommandContext(t.Context(), "./chat")
+	chat.Dir, chat.Stderr = dir, said
+	words, err := chat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, err := chat.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chat.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(words, "one more")
+	if reply, err := bufio.NewReader(replies).ReadString('\n'); err != nil || reply != "that was message 5\n" {
+		t.Errorf("it answers %q, %v", reply, err)
+	}
+	for !strings.Contains(shell(t, dir, "hindcast log chat.db first"), "4 snapshots") {
+		// What it answered is recorded a moment later.
+	}
+	for out := ""; !strings.Contains(out, "first is at #0"); {
+		if out = shell(t, dir, "hindcast restore chat.db first '#0' --yes"); !strings.Contains(out, "plan: ") {
+			t.Fatal(out)
+		}
+	}
+	fmt.Fprintln(words, "and on")
+	err = chat.Wait()
+	told, readErr := os.ReadFile(said.Name())
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || readErr != nil || !strings.Contains(string(told), `session "first" has moved on: its head is #0 `) {
+		t.Errorf("it ends with %v and says %q, %v", err, told, readErr)
+	}
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "4 snapshots, 3 orphaned, head #0") {
+		t.Errorf("after that this is recorded\n%s", out)
 	}
 }
 
