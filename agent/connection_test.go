@@ -253,11 +253,7 @@ func TestTriggerSnapshot(t *testing.T) {
 			}
 			sess.UpdateState(ctx, chat{"o"})
 			// An agent as a tool of another has a session of its own.
-			conn, err := a.StreamBidi(ctx, session("inner"))
-			if err != nil {
-				return err
-			}
-			inner := client{t, conn}
+			inner := openIn(ctx, t, a, session("inner"))
 			inner.do(tools("i", 1))
 			inner.end()
 			type depth struct{}

@@ -148,11 +148,7 @@ func TestFailure_callbackOutlivesTheContext(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		conn, err := a.StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, a, session("s"))
 		wantEvents(t, c.do(turn("a")), context.DeadlineExceeded, "turnend#0")
 		out, err := c.finish()
 		wantEvents(t, err, context.DeadlineExceeded, "turnend#0", "invocationend#0")
@@ -295,11 +291,7 @@ func TestFailure_storeBlocks(t *testing.T) {
 		a := define(t, typed(db), onTurns())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		conn, err := a.StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, a, session("s"))
 		wantEvents(t, c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			// Those who wait for the one that is blocked are free with it.
 			others := make(chan error)
@@ -389,13 +381,9 @@ func TestFailure_contextDuringATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := memory.New()
 		ctx, cancel := context.WithCancel(t.Context())
-		conn, err := define(t, typed(db), always()).StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, define(t, typed(db), always()), session("s"))
 		c.turns("a")
-		err = c.do(func(ctx context.Context, sess testSess, resp testResp) error {
+		err := c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			if err := sess.UpdateState(ctx, chat{"half of b"}); err != nil {
 				t.Error(err)
 			}
@@ -424,11 +412,7 @@ func TestFailure_contextAfterATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := memory.New()
 		ctx, cancel := context.WithCancel(t.Context())
-		conn, err := define(t, typed(db), onTurns()).StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a")
 		cancel()
 		<-c.Done()
@@ -445,11 +429,7 @@ func TestFailure_contextDuringACommit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := &faulty{Store: memory.New()}
 		ctx, cancel := context.WithCancel(t.Context())
-		conn, err := define(t, typed(db), onTurns()).StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a")
 		db.before = func(_ context.Context, data *model.Data[json.RawMessage]) error {
 			if data.LastSnapshot.Index == 1 {
@@ -558,11 +538,7 @@ func TestFailure_stateThatJSONCannotWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := a.StreamBidi(t.Context(), agent.WithSessionID[odd]("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := conn.Output()
+		out, err := invoke(t, a)
 		if n := len(events(err)); n != 2 || len(out.SnapshotIDs) != 1 || out.State.F != 1 {
 			t.Errorf("%d events, %+v, %v", n, out, err)
 		}

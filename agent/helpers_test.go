@@ -84,11 +84,40 @@ type client struct {
 
 func open(t *testing.T, a *testAgent, options ...agent.BidiOption[chat]) client {
 	t.Helper()
-	conn, err := a.StreamBidi(t.Context(), options...)
+	return openIn(t.Context(), t, a, options...)
+}
+
+func openIn(ctx context.Context, t *testing.T, a *testAgent, options ...agent.BidiOption[chat]) client {
+	t.Helper()
+	conn, err := a.StreamBidi(ctx, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client{t, conn}
+}
+
+// invoke runs an agent that takes no inputs on a new session.
+func invoke[S, In any](t *testing.T, a *agent.Agent[S, In, string]) (agent.Output[S, string], error) {
+	t.Helper()
+	conn, err := a.StreamBidi(t.Context(), agent.WithSessionID[S]("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn.Output()
+}
+
+// wantOneAfterAnother checks that a session is one line of n visits.
+func wantOneAfterAnother(t *testing.T, db store.Store, session string, n int) {
+	t.Helper()
+	list := headers(t, db, session)
+	if len(list) != n {
+		t.Errorf("session %q has %d visits, want %d", session, len(list), n)
+	}
+	for i, h := range list {
+		if h.Index != i || h.ParentVisit != int64(i) {
+			t.Errorf("visit %d is #%d and follows %d", h.Visit, h.Index, h.ParentVisit)
+		}
+	}
 }
 
 // do has a step done, waits for it, and gives the errors that the stream gave

@@ -165,19 +165,11 @@ func TestSession_changesAreAtomic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := a.StreamBidi(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := conn.Output()
+		out, err := invoke(t, a)
 		if err != nil || out.State.N != workers*each || len(out.SnapshotIDs) != workers*each+2 {
 			t.Errorf("%d, %d snapshots, %v", out.State.N, len(out.SnapshotIDs), err)
 		}
-		for i, h := range headers(t, db, out.SessionID) {
-			if h.Index != i || h.ParentVisit != int64(i) {
-				t.Fatalf("visit %d is #%d and follows %d", h.Visit, h.Index, h.ParentVisit)
-			}
-		}
+		wantOneAfterAnother(t, db, "s", workers*each+2)
 		if data, err := db.Get(t.Context(), out.SessionID); err != nil || string(data.State) != fmt.Sprintf(`{"N":%d}`, workers*each) {
 			t.Errorf("the record is %s, %v", data.State, err)
 		}

@@ -19,11 +19,7 @@ func TestTracing_spanOfACapture(t *testing.T) {
 		tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
 		ctx, caller := tracer.Start(t.Context(), "caller")
 		a := define(t, typed(memory.New()), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
-		conn, err := a.StreamBidi(ctx, session("s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{t, conn}
+		c := openIn(ctx, t, a, session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			for _, words := range []string{"one", "two"} {
 				ctx, tools := tracer.Start(ctx, words)
