@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,6 +207,83 @@ func framed(b *testing.B, n int) *Model {
 	return m
 }
 
+// grown gives the fact that k snapshots have come below the head, for a model
+// that waits for it.
+func grown(m *Model, k int) grewMsg {
+	t := m.timeline.Timeline()
+	last, n := *t.Header(t.Head()), t.Len()
+	var fresh []model.Header
+	for i := range k {
+		last = model.Header{
+			ID: fmt.Sprintf("%064x", n+i), ParentID: last.ID, SessionID: demo.Trip, Index: last.Index + 1, TurnIndex: last.TurnIndex,
+			Visit: int64(n + i + 1), ParentVisit: last.Visit, CreatedAt: time.Unix(int64(1e9+n+i), 0), Title: "Booked the 09:40 to Lyon.",
+		}
+		fresh = append(fresh, last)
+	}
+	fresh[k-1].Head = true
+	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	if !m.content.Takes(fresh) {
+		return grewMsg{gen: m.tasks[growing].gen, growth: growth{content: m.content.With(fresh)}}
+	}
+	return grewMsg{gen: m.tasks[growing].gen, growth: growth{headers: fresh}}
+}
+
+// BenchmarkGrowth is ten new snapshots, the frame that shows them, and the tab's
+// work that begins with them, at the head and away from it.
+func BenchmarkGrowth(b *testing.B) {
+	for _, n := range []int{1_000, 100_000, 1_000_000} {
+		for name, key := range map[string]rune{"following": '@', "elsewhere": 'k'} {
+			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
+				m := framed(b, n)
+				m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{key}})
+				m.View()
+				for b.Loop() {
+					b.StopTimer()
+					fact := grown(m, 10)
+					for fact.growth.content != nil { // made anew, by a command
+						m.Update(fact)
+						fact = grown(m, 10)
+					}
+					b.StartTimer()
+					m.Update(fact)
+					m.View()
+				}
+			})
+		}
+	}
+}
+
+// Ten thousand snapshots in a thousand updates take up what their headers do.
+func TestModel_growthKeepsNothingButHeaders(t *testing.T) {
+	m := demoModel(t)
+	m.Init()
+	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(20_000)})
+	m.View()
+	heap := func() float64 {
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return float64(s.HeapAlloc)
+	}
+	grow := func(updates int) {
+		for range updates {
+			m.Update(grown(m, 10))
+			m.View()
+		}
+	}
+	grow(10)
+	before := heap()
+	grow(1000)
+	took := (heap() - before) / 10_000
+	t.Logf("%.0f bytes for each snapshot", took)
+	// A header and its place in the tree are about 260 bytes, its id 80, and there
+	// is room for an eighth more.
+	if took > 600 || m.timeline.Timeline().Len() != 30_100 {
+		t.Errorf("%.0f bytes for each of %d snapshots", took, m.timeline.Timeline().Len())
+	}
+}
+
 // BenchmarkFrame_dialog is a key and its frame while a dialog is open.
 func BenchmarkFrame_dialog(b *testing.B) {
 	m := framed(b, 1000)
@@ -220,7 +299,7 @@ func BenchmarkFrame_dialog(b *testing.B) {
 
 // long gives the content of a session of n snapshots with a branch every fifty.
 func long(n int) *timeline.Content {
-	headers := make([]model.Header, n)
+	headers := make([]model.Header, n, n+timeline.Spare(n))
 	tip := 0
 	for i := range headers {
 		h := &headers[i]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -559,3 +560,38 @@ func TestNews_waitsForASearch(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.SearchNext)
 	shows(t, p, "of 38")
 }
+
+// A burst on the real clock, drawn on a terminal: nothing is dropped, and there
+// are few frames. How few they are in a burst that takes long is told by
+// TestNews_restsGetLongerWhileThereIsNews: after four of them one in 850 ms.
+func TestRun_burst(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	s := demoStore(t)
+	o := options(s)
+	o.Session, o.After = demo.Trip, time.After
+	var frames int
+	written, err := run(t, o, func(keyboard io.Writer, screen *syncBuffer) {
+		screen.waitFor("following")
+		before := strings.Count(screen.String(), frame)
+		began := time.Now()
+		newWriter(t, s, demo.Trip).write(t, n)
+		took := time.Since(began)
+		screen.waitFor(fmt.Sprintf("#%d", 13+n))
+		screen.waitFor(fmt.Sprintf("%d snapshots", 18+n))
+		frames = strings.Count(screen.String(), frame) - before
+		t.Logf("%d commits in %v, shown after %v: %d frames", n, took, time.Since(began), frames)
+		io.WriteString(keyboard, "q")
+		io.WriteString(keyboard, "q")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frames == 0 || frames >= 50 {
+		t.Errorf("%d frames", frames)
+	}
+	restored(t, written)
+}
+
+// frame is how Bubble Tea begins each frame on the alternate screen.
+const frame = "\x1b[H"
