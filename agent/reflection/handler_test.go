@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"hindcast/agent/reflection"
 	"hindcast/model"
 	wire "hindcast/model/reflection"
+	"hindcast/model/reflection/wiretest"
 	"hindcast/store"
 	"hindcast/store/memory"
 	"hindcast/store/sqlite"
@@ -179,14 +179,7 @@ func keys(t *testing.T, data json.RawMessage) []string {
 // Where Genkit itself has such an action, its answers are told apart from ours
 // by what is in them only: status, envelope, code, and the names in an error.
 func TestHandler_answersInGenkitsShape(t *testing.T) {
-	archive, err := txtar.ParseFile("../../model/reflection/testdata/genkit.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	real := map[string]string{}
-	for _, f := range archive.Files {
-		real[f.Name] = string(f.Data)
-	}
+	real := wiretest.Genkit()
 	h := newHandler(t, story(t))
 	b := id(`{"said":"b"}`)
 	type envelope struct {

@@ -65,6 +65,17 @@ func post(t *testing.T, c net.Conn, body string, length int) {
 	}
 }
 
+// want is a client that asks for a state of that size.
+func want(t *testing.T, size int) (client net.Conn, ended <-chan any) {
+	t.Helper()
+	state := `"` + strings.Repeat("x", size) + `"`
+	address, ended := impatient(t, state)
+	c := dial(t, address)
+	body := `{"key":"/session-store/a/getSnapshot","input":{"snapshotId":"` + model.SnapshotID([]byte(state)) + `"}}`
+	post(t, c, body, len(body))
+	return c, ended
+}
+
 // A client that sends half a request is let go.
 func TestHandler_doesNotWaitForARequestForever(t *testing.T) {
 	address, ended := impatient(t, `1`)
@@ -78,11 +89,7 @@ func TestHandler_doesNotWaitForARequestForever(t *testing.T) {
 
 // A client that asks and does not read is let go, too.
 func TestHandler_doesNotWaitForAReaderForever(t *testing.T) {
-	state := `"` + strings.Repeat("x", 24<<20) + `"`
-	address, ended := impatient(t, state)
-	c := dial(t, address)
-	body := `{"key":"/session-store/a/getSnapshot","input":{"snapshotId":"` + model.SnapshotID([]byte(state)) + `"}}`
-	post(t, c, body, len(body))
+	_, ended := want(t, 24<<20)
 	if cut := <-ended; cut != http.ErrAbortHandler {
 		t.Errorf("the request ended with %v, although nobody read the answer", cut)
 	}
@@ -90,15 +97,12 @@ func TestHandler_doesNotWaitForAReaderForever(t *testing.T) {
 
 // One that takes its time and reads is served, over several timeouts.
 func TestHandler_waitsForASlowReader(t *testing.T) {
-	state := `"` + strings.Repeat("x", 16<<20) + `"`
-	address, ended := impatient(t, state)
-	c := dial(t, address)
-	body := `{"key":"/session-store/a/getSnapshot","input":{"snapshotId":"` + model.SnapshotID([]byte(state)) + `"}}`
-	post(t, c, body, len(body))
+	const size = 16 << 20
+	c, ended := want(t, size)
 	start, buffer, total := time.Now(), make([]byte, 1<<20), 0
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for total < len(state) {
+	for total < size {
 		n, err := c.Read(buffer)
 		if total += n; err != nil {
 			t.Fatalf("after %d bytes: %v", total, err)

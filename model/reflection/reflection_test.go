@@ -10,28 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"hindcast/model"
 	"hindcast/model/reflection"
+	"hindcast/model/reflection/wiretest"
 )
 
-// genkit gives what a real runtime sent, by name.
-func genkit(t testing.TB) map[string]string {
-	t.Helper()
-	archive, err := txtar.ParseFile("testdata/genkit.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, f := range archive.Files {
-		files[f.Name] = string(f.Data)
-	}
-	return files
-}
-
 func TestReadAnswer_readsWhatGenkitSends(t *testing.T) {
-	sent := genkit(t)
+	sent := wiretest.Genkit()
 	for _, c := range []struct {
 		name string
 		code reflection.Code
@@ -69,7 +54,7 @@ func TestReadAnswer_readsWhatGenkitSends(t *testing.T) {
 
 // A call of ours is what Genkit's tools send, and the other way round.
 func TestReadCall_readsWhatGenkitsToolsSend(t *testing.T) {
-	_, body, _ := strings.Cut(genkit(t)["seed-listSnapshots/request"], "\n\n")
+	_, body, _ := strings.Cut(wiretest.Genkit()["seed-listSnapshots/request"], "\n\n")
 	call, err := reflection.ReadCall([]byte(body))
 	if err != nil || call.Key != reflection.Key("barista", reflection.ListSnapshots) || string(call.Input) != `{"sessionId":"sess-main"}` {
 		t.Errorf("%+v, %v", call, err)
@@ -184,7 +169,7 @@ func TestDescribe_schemasAreWhatIsTaken(t *testing.T) {
 
 // A descriptor has the members that those of Genkit have.
 func TestDescribe_hasGenkitsShape(t *testing.T) {
-	list, err := reflection.ReadActions(strings.NewReader(genkit(t)["actions.json"]))
+	list, err := reflection.ReadActions(strings.NewReader(wiretest.Genkit()["actions.json"]))
 	if err != nil || len(list) != 8 {
 		t.Fatalf("%d actions, %v", len(list), err)
 	}
@@ -193,7 +178,7 @@ func TestDescribe_hasGenkitsShape(t *testing.T) {
 		t.Errorf("it takes %v", takes)
 	}
 	var members map[string]map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(genkit(t)["actions.json"]), &members); err != nil {
+	if err := json.Unmarshal([]byte(wiretest.Genkit()["actions.json"]), &members); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(members["/agent-snapshot/barista"]))
@@ -308,7 +293,7 @@ func TestSnapshot_roundTrip(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"id":"i","State":1}`), &s); err != nil || s.State != nil {
 		t.Errorf("a snapshot without a state has %q, %v", s.State, err)
 	}
-	for _, bad := range []string{`null`, `[]`, `{"state":1,"state":2}`, `{"id":7}`, `{"state":1,"stateBase64":"Mg=="}`, `{"stateBase64":"Mg=="}`, `{"state":1,"stateBase64":"?"}`} {
+	for _, bad := range []string{`null`, `[]`, `{"state":1,"state":2}`, `{"id":7}`, `{"state":1,"stateBase64":"Mg=="}`, `{"stateBase64":"Mg=="}`, `{"stateBase64":""}`, `{"state":1,"stateBase64":"?"}`} {
 		if err := json.Unmarshal([]byte(bad), &s); err == nil {
 			t.Errorf("%s is read as %+v", bad, s)
 		}
@@ -317,7 +302,7 @@ func TestSnapshot_roundTrip(t *testing.T) {
 
 // Whatever a server answers, reading it ends, and what is read can be sent on.
 func FuzzReadAnswer(f *testing.F) {
-	for name, text := range genkit(f) {
+	for name, text := range wiretest.Genkit() {
 		if strings.HasSuffix(name, "/answer") {
 			f.Add([]byte(text))
 		}

@@ -68,7 +68,7 @@ func withState(data []byte, fields map[string]any, state *json.RawMessage) error
 	if err := whole(data, fields, passOver); err != nil || coded == nil {
 		return err
 	}
-	if !bytes.Equal(bytes.Trim(coded, blanks), *state) {
+	if *state == nil || !bytes.Equal(bytes.Trim(coded, blanks), *state) {
 		return errors.New("stateBase64 is another state")
 	}
 	*state = coded

@@ -16,11 +16,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	serve "hindcast/agent/reflection"
 	"hindcast/model"
 	wire "hindcast/model/reflection"
+	"hindcast/model/reflection/wiretest"
 	"hindcast/store"
 	"hindcast/store/demo"
 	"hindcast/store/memory"
@@ -64,23 +63,10 @@ func say(status int, kind, text string) http.HandlerFunc {
 	}
 }
 
-func genkit(t *testing.T) map[string]string {
-	t.Helper()
-	archive, err := txtar.ParseFile("../../model/reflection/testdata/genkit.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, f := range archive.Files {
-		files[f.Name] = string(f.Data)
-	}
-	return files
-}
-
 // Whatever a server does instead of answering is told in words, for each thing
 // that can be asked.
 func TestStore_saysWhatIsWrongWithAnAnswer(t *testing.T) {
-	real := genkit(t)
+	real := wiretest.Genkit()
 	for _, c := range []struct {
 		name string
 		run  http.HandlerFunc
@@ -296,7 +282,7 @@ func TestOpen_checksCertificates(t *testing.T) {
 
 // A Genkit runtime is recognised, and told from a server of something else.
 func TestOpen_tellsARuntimeWithoutStores(t *testing.T) {
-	actions := genkit(t)["actions.json"]
+	actions := wiretest.Genkit()["actions.json"]
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.ActionsPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Genkit-Version", "go/1.13.1")
@@ -539,4 +525,55 @@ func TestStore_watches(t *testing.T) {
 	cancel()
 	for range changed { // ends when it is closed
 	}
+}
+
+// canned is a transport by which every request is answered by the same text.
+type canned string
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	text := string(c)
+	if r.Method == http.MethodGet {
+		text = `{"/session-store/chat/listSessions":null,"/session-store/chat/getSession":null,"/session-store/chat/getSnapshot":null,` +
+			`"/session-store/chat/getCursor":null,"/session-store/chat/getGrowth":null,` +
+			`"/session-store/chat/listSnapshots":{"inputSchema":{"properties":{"metadataOnly":{}}}}}`
+	}
+	return &http.Response{StatusCode: 200, Status: "200 OK", Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+}
+
+// Whatever a process answers, what is made of it is of the session that was
+// asked for, and an error steers no terminal.
+func FuzzStore(f *testing.F) {
+	for name, text := range wiretest.Genkit() {
+		if strings.HasSuffix(name, "/answer") {
+			f.Add(text)
+		}
+	}
+	f.Add(`{"result":[{"id":"x","sessionId":"other","index":1,"orphaned":true,"reason":{"kind":"restore","at":"2026-01-02T03:04:05+05:30"},"state":1}]}`)
+	f.Add(`{"result":{"id":"x","state": 1 ,"stateBase64":"IDEg","lastSnapshot":{"id":"x","state":{}}}}`)
+	f.Add(`{"result":{"headers":[{"id":"x","visit":2}],"cursor":{"visit":2,"rewrites":1}}}`)
+	f.Add("{\"error\":{\"code\":5,\"message\":\"\x1b[2J\"}}")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := reflection.OpenWith(t.Context(), "http://localhost", canned(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, err := range ask(t.Context(), s, "s", "x") {
+			if err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r == 0x7f }) {
+				t.Errorf("%s: %q", what, err)
+			}
+		}
+		var headers []model.Header
+		for h, err := range s.Headers(t.Context(), "s") {
+			if err != nil {
+				break
+			}
+			if headers = append(headers, h); h.SessionID != "s" || h.ID == "" {
+				t.Errorf("%+v", h)
+			}
+		}
+		model.NewTimeline(headers)
+		if state, err := s.State(t.Context(), model.Ref{Session: "s", ID: "x"}); err == nil && !json.Valid(state) {
+			t.Errorf("the state %q", state)
+		}
+	})
 }
