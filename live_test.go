@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -91,6 +92,29 @@ func TestLiveDemo_isFollowedAndInterrupted(t *testing.T) {
 	}
 	if got := w.hindcast("show . release-1.4 head --json"); !strings.Contains(got, "v1.4.0 is out") {
 		t.Errorf("in the end the state is %s", got)
+	}
+}
+
+// In JSON nothing is told on the way, and it is one document all the same.
+func TestLiveDemo_interruptedInJSON(t *testing.T) {
+	w := work(t, t.TempDir(), "--pace", "20ms", "--json")
+	for !strings.Contains(w.hindcast("log hindcast-live.db release-1.4"), "#0  turn 0") {
+		// It has not come that far yet.
+	}
+	if err := w.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	code, said, errs := w.end()
+	var done struct {
+		Store, Session, Head string
+		Snapshots, HeadIndex int
+		Stopped              bool
+	}
+	if err := json.Unmarshal([]byte(said), &done); err != nil || code != 0 || errs != "" {
+		t.Fatalf("it ends with %d and %s%s: %v", code, said, errs, err)
+	}
+	if !done.Stopped || done.Session != "release-1.4" || done.Snapshots != done.HeadIndex+1 || len(done.Head) != 64 {
+		t.Errorf("it says %+v", done)
 	}
 }
 

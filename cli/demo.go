@@ -120,7 +120,7 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 		return fmt.Errorf("demo: %w", err)
 	}
 	if !p.json {
-		fmt.Fprintf(p, "%s: hindcast %s in a second terminal follows it\n", printable.String(path), printable.String(dir))
+		fmt.Fprintf(p, "hindcast %s in a second terminal follows this\n", printable.String(path))
 		p.Flush()
 		how.Tell = p.steps()
 	}

@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// in gives the names of the entries of a folder that belong to the level.
-func (l Level) in(dir string) (names map[string]bool, err error) {
+// in gives the names of the entries of a folder that belong to the level, and
+// whether these are all: no more are read than most.
+func (l Level) in(dir string, most int) (names map[string]bool, all bool, err error) {
 	if l.Name != "" {
-		return map[string]bool{l.Name: true}, nil
+		return map[string]bool{l.Name: true}, true, nil
 	}
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close() // it was only read
 	names = map[string]bool{}
-	for {
+	for len(names) < most {
 		entries, err := f.ReadDir(256)
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), l.Prefix) && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
@@ -28,12 +29,13 @@ func (l Level) in(dir string) (names map[string]bool, err error) {
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return names, nil
+			return names, true, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
+	return names, false, nil
 }
 
 // stat gives what is at a path, nil for nothing that is followed: a link to a

@@ -221,12 +221,12 @@ func (w *watcher) renew(p *place) {
 	if !p.isFolder() || p.level == len(w.levels) {
 		return
 	}
-	names, err := w.levels[p.level].in(p.path)
+	names, all, err := w.levels[p.level].in(p.path, w.bounds.places)
 	if err != nil {
 		return // what is in it is looked at as before; an empty folder is no error
 	}
 	for name, inside := range p.inside {
-		if !names[name] {
+		if all && !names[name] {
 			w.drop(inside)
 			delete(p.inside, name)
 		}

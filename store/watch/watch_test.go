@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -429,6 +430,16 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 	if len(w.places) != 30 {
 		t.Errorf("%d places", len(w.places))
 	}
+	// Of a folder with more entries than that not all are read, and those that
+	// were are not taken for gone when others are read the next time.
+	b.places = 3
+	few := follow(root, log, isTemporary, b)
+	defer few.heard.close()
+	before := maps.Clone(few.places)
+	few.renewAll(few.places[few.base])
+	if len(few.places) != 3 || !maps.Equal(few.places, before) {
+		t.Errorf("of three places %d are left", len(few.places))
+	}
 	for sweep := range 2 {
 		seen := 0
 		for range 5 { // 7 places four times, and 2
@@ -442,6 +453,23 @@ func TestTree_boundsWhatItFollows(t *testing.T) {
 		if seen != 30 {
 			t.Errorf("sweep %d looked at %d places of 30", sweep, seen)
 		}
+	}
+}
+
+// Where the system cannot tell, nothing is asked of it twice.
+func TestTree_withoutTheSystem(t *testing.T) {
+	root := t.TempDir()
+	w := follow(root, log, isTemporary, usual())
+	w.heard.close()
+	w.heard.system = nil
+	clear(w.watched)
+	write(t, filepath.Join(root, "session_a", "session.json"), "{}")
+	if !w.look() {
+		t.Error("a round finds nothing")
+	}
+	w.renewChanged()
+	if len(w.watched) != 0 || w.watches != 0 {
+		t.Errorf("%d folders are watched, %d may be", len(w.watched), w.watches)
 	}
 }
 
