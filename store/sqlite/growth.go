@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"hindcast/model"
 	"hindcast/store"
 )
 
@@ -32,7 +31,7 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 		if since.Visit == now.Visit {
 			return nil
 		}
-		growth.Headers, err = (&listing{tx: t, session: ss}).after(ctx, since.Visit)
+		growth.Headers, err = (&listing{tx: t, session: ss}).some(ctx, "visits WHERE session = ? AND visit > ? ORDER BY visit", ss.key, since.Visit)
 		return err
 	})
 	if err != nil {
@@ -74,20 +73,4 @@ func (s *Store) fileCount() int64 {
 		s.files++
 	}
 	return s.files
-}
-
-// after gives the headers of the visits beyond a number.
-func (l *listing) after(ctx context.Context, visit int64) ([]model.Header, error) {
-	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit > ? ORDER BY visit", l.session.key, visit)
-	if err != nil {
-		return nil, err
-	}
-	headers := make([]model.Header, len(rows))
-	for i, row := range rows {
-		if headers[i], err = l.complete(ctx, row); err != nil {
-			return nil, err
-		}
-		l.remember(&headers[i])
-	}
-	return headers, nil
 }

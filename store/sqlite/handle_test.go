@@ -73,24 +73,41 @@ func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
 	}
 }
 
-func TestUpdate_anotherWriterIsNamed(t *testing.T) {
-	s, plan := two(t)
-	before := storetest.Dump(t, s)
+// anotherWriter begins to write to the file of a store. What it wrote is taken
+// back when it is done.
+func anotherWriter(t *testing.T, s *Store) (done func()) {
+	t.Helper()
 	db, err := open(s.path, "mode=rw")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	other, err := db.Conn(t.Context())
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	other, err := db.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = other.ExecContext(t.Context(), "UPDATE sessions SET updated = 1")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
+	return func() {
+		t.Helper()
+		if err := other.Rollback(); err != nil {
+			t.Fatal(err)
+		}
 	}
+}
+
+func TestUpdate_anotherWriterIsNamed(t *testing.T) {
+	s, plan := two(t)
+	before := storetest.Dump(t, s)
+	done := anotherWriter(t, s)
 	// The same store, with less patience.
 	hasty := newStore(s.path, nil)
+	var err error
 	if hasty.handle, err = hastyHandle(s.path); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +115,7 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, ErrBusy) {
 		t.Errorf("while another program writes: %v", err)
 	}
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	done()
 	if after := storetest.Dump(t, s); after != before {
 		t.Errorf("the store holds\n%s\nwant\n%s", after, before)
 	}
@@ -119,33 +134,16 @@ func hastyHandle(path string) (*handle, error) {
 func TestChange_contextEndsTheWaitForAnotherWriter(t *testing.T) {
 	s, plan := two(t)
 	before := storetest.Dump(t, s)
-	db, err := open(s.path, "mode=rw")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if err := beginRead(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.ExecContext(t.Context(), "UPDATE sessions SET updated = 1"); err != nil {
-		t.Fatal(err)
-	}
+	done := anotherWriter(t, s)
 	// Its patience is five seconds.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err = s.Apply(ctx, plan)
+	_, err := s.Apply(ctx, plan)
 	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 3*time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	done()
 	if after := storetest.Dump(t, s); after != before {
 		t.Errorf("the store holds\n%s\nwant\n%s", after, before)
 	}

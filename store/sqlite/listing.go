@@ -135,6 +135,23 @@ func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 	return l.complete(ctx, rows[0])
 }
 
+// some gives the headers of a few visits, which from asks for by ascending
+// number.
+func (l *listing) some(ctx context.Context, from string, args ...any) ([]model.Header, error) {
+	rows, err := l.gather(ctx, from, args...)
+	if err != nil {
+		return nil, err
+	}
+	headers := make([]model.Header, len(rows))
+	for i, row := range rows {
+		if headers[i], err = l.complete(ctx, row); err != nil {
+			return nil, err
+		}
+		l.remember(&headers[i])
+	}
+	return headers, nil
+}
+
 func (l *listing) gather(ctx context.Context, from string, args ...any) (rows []visitRow, err error) {
 	err = l.query(ctx, from, args, func(row visitRow) error {
 		rows = append(rows, row)

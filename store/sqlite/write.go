@@ -235,18 +235,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 
 // visitsOf gives the visits of an id with an index in a session.
 func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]model.Header, error) {
-	l := listing{tx: t, session: ss}
-	rows, err := l.gather(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ?", id, ss.key, index)
-	if err != nil {
-		return nil, err
-	}
-	headers := make([]model.Header, len(rows))
-	for i, row := range rows {
-		if headers[i], err = l.complete(ctx, row); err != nil {
-			return nil, err
-		}
-	}
-	return headers, nil
+	return (&listing{tx: t, session: ss}).some(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
 }
 
 // parentOf gives the visit that a new one with that parent follows, by the

@@ -25,7 +25,6 @@ func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error
 	a.resume()
 	next := a.snapshot(`"next"`, 0)
 	ref := plan.Target
-	var at store.Revision
 	_, at, err := b.Load(b.Context(), "s")
 	b.ok(err)
 	return map[string]func(ctx context.Context) error{
@@ -107,34 +106,27 @@ func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
 }
 
 // cancelledMidway ends the context of each call at every point at which the
-// call asks for it.
+// call asks for it, until one call gets to its end.
 func cancelledMidway(b *bench) {
-	// A redo makes PlanUndo and PlanRedo both ends of something.
-	plan := started(b)
-	before := b.dump()
-	for name, call := range calls(b, plan) {
-		for points := 1; ; points++ {
-			f := newFuse(b.Context(), points)
+	for name := range calls(b, started(b)) {
+		b.Store = b.open(b.T, b.clock.Now).Store
+		call := calls(b, started(b))[name]
+		before := b.dump()
+		for point := 1; ; point++ {
 			began := time.Now()
-			err := call(f)
+			err := call(newFuse(b.Context(), point))
 			if took := time.Since(began); took > patience/4 {
-				b.Errorf("%s took %v with a context that ends at point %d", name, took, points)
+				b.Errorf("%s took %v with a context that ends at point %d", name, took, point)
 			}
-			if err != nil && errors.Is(err, context.Canceled) {
+			if errors.Is(err, context.Canceled) {
 				b.same(b.dump(), before)
 				continue
 			}
-			nothing := (*model.NothingToError)(nil)
-			if err != nil && !errors.As(err, &nothing) {
-				b.Errorf("%s, with a context that ends at point %d: %v", name, points, err)
+			if nothing := (*model.NothingToError)(nil); err != nil && !errors.As(err, &nothing) {
+				b.Errorf("%s, with a context that ends at point %d: %v", name, point, err)
 			}
 			break
 		}
-		// What was done at last is the next call's store no more.
-		o := b.open(b.T, b.clock.Now)
-		b.Store = o.Store
-		plan = started(b)
-		before = b.dump()
 	}
 }
 
