@@ -88,6 +88,9 @@ func whole(data []byte, fields map[string]any, other func(key string) error) err
 	return ended(dec)
 }
 
+// errNull: null stands where an object should.
+var errNull = errors.New("a JSON object was expected, and there is null")
+
 // object reads the next JSON object into fields, by the names of its members.
 // A field is a pointer for encoding/json, or a function that reads the value.
 // The case of names counts, and one that is there twice is an error. other is
@@ -96,6 +99,9 @@ func object(dec *json.Decoder, fields map[string]any, other func(key string) err
 	start, err := dec.Token()
 	if err != nil {
 		return cut(err)
+	}
+	if start == nil {
+		return errNull
 	}
 	if start != json.Delim('{') {
 		return fmt.Errorf("a JSON object was expected at byte %d", dec.InputOffset())

@@ -300,6 +300,29 @@ func TestSnapshot_roundTrip(t *testing.T) {
 	}
 }
 
+func TestReadState(t *testing.T) {
+	for _, c := range []struct{ text, id, state, word string }{
+		{`{"id":"a","index":3,"state": [1, 2] ,"more":{}}`, "a", "[1, 2]", ""},
+		{`{"stateBase64":"IDEK","state":1,"id":"a"}`, "a", " 1\n", ""},
+		{`{"id":"a"}`, "a", "", ""},
+		{`null`, "", "", ""},
+		{`{"id":"a","state":1,"state":1}`, "", "", "twice"},
+		{`{"id":"a","state":1,"stateBase64":"Mg=="}`, "", "", "another state"},
+		{`{"id":7}`, "", "", `"id"`},
+		{`[]`, "", "", "object was expected"},
+		{`{"id":"a","state":`, "", "", "unexpected EOF"},
+	} {
+		id, state, err := reflection.ReadState(json.NewDecoder(strings.NewReader(c.text)))
+		if c.word != "" {
+			if err == nil || !strings.Contains(err.Error(), c.word) {
+				t.Errorf("%s: %v", c.text, err)
+			}
+		} else if err != nil || id != c.id || string(state) != c.state {
+			t.Errorf("%s: %q, %q, %v", c.text, id, state, err)
+		}
+	}
+}
+
 // Whatever a server answers, reading it ends, and what is read can be sent on.
 func FuzzReadAnswer(f *testing.F) {
 	for name, text := range wiretest.Genkit() {

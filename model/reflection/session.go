@@ -1,6 +1,7 @@
 package reflection
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -62,7 +63,7 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 // UnmarshalJSON reads the record, the bytes of its states as they are.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var read Record
-	err := withState(data, map[string]any{
+	err := withState(json.NewDecoder(bytes.NewReader(data)), map[string]any{
 		"id": &read.ID, "lastSnapshot": &read.LastSnapshot, "turnIndex": &read.TurnIndex,
 	}, &read.State)
 	if err != nil {

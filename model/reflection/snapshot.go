@@ -35,8 +35,7 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	if err := read.Header.UnmarshalJSON(data); err != nil {
 		return err
 	}
-	err := withState(data, map[string]any{}, &read.State)
-	if err != nil {
+	if err := withState(json.NewDecoder(bytes.NewReader(data)), map[string]any{}, &read.State); err != nil {
 		return err
 	}
 	*s = read
@@ -61,11 +60,22 @@ func appendState(dst []byte, state json.RawMessage) []byte {
 	return append(append(dst, `,"stateBase64":`...), coded...)
 }
 
+// ReadState reads a snapshot as it comes, for its id and its state alone: a
+// state may be long, and each reading of it counts. Null is a snapshot without
+// either.
+func ReadState(dec *json.Decoder) (id string, state json.RawMessage, err error) {
+	err = withState(dec, map[string]any{"id": &id}, &state)
+	if errors.Is(err, errNull) {
+		err = nil
+	}
+	return id, state, err
+}
+
 // withState reads an object that holds a state besides some fields.
-func withState(data []byte, fields map[string]any, state *json.RawMessage) error {
+func withState(dec *json.Decoder, fields map[string]any, state *json.RawMessage) error {
 	var coded []byte
 	fields["state"], fields["stateBase64"] = state, &coded
-	if err := whole(data, fields, passOver); err != nil || coded == nil {
+	if err := object(dec, fields, passOver); err != nil || coded == nil {
 		return err
 	}
 	if *state == nil || !bytes.Equal(bytes.Trim(coded, blanks), *state) {

@@ -70,7 +70,7 @@ func newClient(at base) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: answerTimeout,
-		MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, DisableCompression: true,
+		MaxResponseHeaderBytes: 64 << 10, ReadBufferSize: 64 << 10, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
 	if at.loopback {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {

@@ -91,15 +91,9 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	var headers []model.Header
 	err = s.run(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
 		return wire.ReadList(dec, func(dec *json.Decoder) error {
-			var sent wire.Snapshot
-			if err := dec.Decode(&sent); err != nil {
-				return err
-			}
-			if sent.State != nil {
-				sent.Header.Size = int64(len(sent.State))
-			}
-			headers = append(headers, sent.Header)
-			return nil
+			h, err := readHeader(dec, visits)
+			headers = append(headers, h)
+			return err
 		})
 	})
 	if err = noSession(err); err == nil {
@@ -116,6 +110,21 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	}
 	settleHead(headers)
 	return headers, nil
+}
+
+// readHeader reads one snapshot of a list, for its header alone. Where there is
+// a state, it tells the size.
+func readHeader(dec *json.Decoder, bare bool) (h model.Header, err error) {
+	if bare {
+		err = dec.Decode(&h)
+		return h, err
+	}
+	var sent wire.Snapshot
+	err = dec.Decode(&sent)
+	if sent.State != nil {
+		sent.Header.Size = int64(len(sent.State))
+	}
+	return sent.Header, err
 }
 
 // adopt makes headers those of a session as it is named here: how the process
@@ -187,8 +196,12 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if a.takes(wire.GetSnapshot, "visit") {
 		in.Visit = ref.Visit
 	}
-	var sent *wire.Snapshot
-	err = s.run(ctx, a, wire.GetSnapshot, in, func(dec *json.Decoder) error { return dec.Decode(&sent) })
+	var id string
+	var state json.RawMessage
+	err = s.run(ctx, a, wire.GetSnapshot, in, func(dec *json.Decoder) (err error) {
+		id, state, err = wire.ReadState(dec)
+		return err
+	})
 	switch {
 	case errors.Is(err, model.ErrNoSession):
 		return nil, err
@@ -196,14 +209,14 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", model.ErrNoSnapshot, err)
 	case err != nil:
 		return nil, err
-	case sent == nil:
+	case id == "":
 		return nil, model.ErrNoSnapshot
-	case sent.Header.ID != ref.ID:
-		return nil, fmt.Errorf("the process answers with snapshot %.80q", sent.Header.ID)
-	case sent.State == nil:
+	case id != ref.ID:
+		return nil, fmt.Errorf("the process answers with snapshot %.80q", id)
+	case state == nil:
 		return nil, errors.New("the process answers without a state")
 	}
-	return sent.State, nil
+	return state, nil
 }
 
 // Get implements store.Recorder.

@@ -36,7 +36,7 @@ func start(t *testing.T, agents ...serve.Agent) string {
 	return serveHTTP(t, h)
 }
 
-func serveHTTP(t *testing.T, h http.Handler) string {
+func serveHTTP(t testing.TB, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
