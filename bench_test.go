@@ -120,7 +120,10 @@ func filled(n int) func(string) bool {
 }
 
 // peak gives the largest resident size of the program so far, in MB.
-func (t *terminal) peak(tb testing.TB) float64 {
+func (t *terminal) peak(tb testing.TB) float64 { return t.status(tb, "VmHWM") }
+
+// status gives a size from the status of the process, in MB.
+func (t *terminal) status(tb testing.TB, name string) float64 {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {
@@ -128,11 +131,11 @@ func (t *terminal) peak(tb testing.TB) float64 {
 	}
 	for line := range strings.Lines(string(data)) {
 		var kb float64
-		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kb); n == 1 {
+		if n, _ := fmt.Sscanf(line, name+": %f kB", &kb); n == 1 {
 			return kb / 1024
 		}
 	}
-	tb.Fatal("no peak in the status of the process")
+	tb.Fatalf("no %s in the status of the process", name)
 	return 0
 }
 
@@ -176,6 +179,151 @@ func BenchmarkTerminal_store100k(b *testing.B) {
 	b.ReportMetric(float64(first.Milliseconds())/float64(runs), "ms/first-screen")
 	b.ReportMetric(float64(complete.Milliseconds())/float64(runs), "ms/complete")
 	b.ReportMetric(memory, "MB-resident")
+}
+
+// resident gives the resident size of the program now, in MB.
+func (t *terminal) resident(tb testing.TB) float64 { return t.status(tb, "VmRSS") }
+
+// cpu gives the time that the program has used of the processor.
+func (t *terminal) cpu(tb testing.TB) time.Duration {
+	tb.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))
+	if err != nil {
+		tb.Skipf("no times on this system: %v", err)
+	}
+	fields := strings.Fields(string(data)[strings.LastIndexByte(string(data), ')')+1:])
+	ticks := 0
+	for _, f := range fields[11:13] { // in user and in system mode, in 1/100 s
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// capturer is an agent that captures into a session of a file, in this process,
+// while the program shows it in another.
+type capturer struct {
+	store *sqlite.Store
+	last  model.Header
+}
+
+func newCapturer(tb testing.TB, file string) *capturer {
+	tb.Helper()
+	s, err := sqlite.Open(tb.Context(), file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { s.Close() })
+	c := &capturer{store: s}
+	for h, err := range s.Headers(tb.Context(), "big") {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if h.Head {
+			c.last = h
+		}
+	}
+	return c
+}
+
+// capture adds a snapshot below the head.
+func (c *capturer) capture(tb testing.TB) {
+	tb.Helper()
+	index := c.last.Index + 1
+	state := fmt.Appendf(nil, `{"turn":%d,"note":"captured %d"}`, index, index)
+	h := model.Header{ID: model.SnapshotID(state), Index: index}
+	if err := c.store.SaveSnapshot(tb.Context(), &model.Snapshot[json.RawMessage]{
+		ID: h.ID, ParentID: c.last.ID, SessionID: "big", CreatedAt: time.Now(), State: state, Index: index, TurnIndex: index,
+	}); err != nil {
+		tb.Fatal(err)
+	}
+	c.last = h
+}
+
+// frames counts the frames that the program has drawn: Bubble Tea begins each at
+// the upper left.
+func (t *terminal) frames() int { return strings.Count(t.written(), "\x1b[H") }
+
+// The figures: a burst of 10,000 captures by another process is followed with
+// none dropped, fewer than 50 frames, memory that grows by the headers alone, and
+// the last one on the screen within a second.
+func BenchmarkTerminal_burst(b *testing.B) {
+	const before, n = 1000, 10_000
+	program(b)
+	var frames, behind, took, grew float64
+	runs := 0
+	for b.Loop() {
+		dir, name := storeOf(b, grown(before))
+		t := on(b, wide, high, dir, nil, name)
+		t.until(b, "timeline", func(screen string) bool { return strings.Contains(screen, "following") })
+		c := newCapturer(b, filepath.Join(dir, name))
+		drawn, resident := t.frames(), t.resident(b)
+		began := time.Now()
+		for range n {
+			c.capture(b)
+		}
+		took += time.Since(began).Seconds()
+		last := time.Now()
+		t.until(b, "the last capture", func(screen string) bool {
+			return strings.Contains(screen, fmt.Sprintf("%d snapshots", before+n)) && strings.Contains(screen, fmt.Sprintf("head #%d ", c.last.Index))
+		})
+		behind = max(behind, float64(time.Since(last).Milliseconds()))
+		frames = max(frames, float64(t.frames()-drawn))
+		grew = max(grew, t.resident(b)-resident)
+		runs++
+		t.kill(b)
+	}
+	b.ReportMetric(took/float64(runs), "s/burst")
+	b.ReportMetric(frames, "frames")
+	b.ReportMetric(behind, "ms/behind")
+	b.ReportMetric(grew, "MB-more")
+}
+
+// The figure: a capture by another process is on the wire within a second.
+func BenchmarkTerminal_captureToWire(b *testing.B) {
+	dir, name := storeOf(b, grown(10_000))
+	program(b)
+	t := on(b, wide, high, dir, nil, name)
+	t.until(b, "timeline", func(screen string) bool { return strings.Contains(screen, "following") })
+	c := newCapturer(b, filepath.Join(dir, name))
+	r := rand.New(rand.NewPCG(5, 6))
+	var took []time.Duration
+	for b.Loop() {
+		// The phase against the store's polling and the screen's rests is what is
+		// measured over.
+		time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+		at := time.Now()
+		c.capture(b)
+		t.until(b, "the capture", func(screen string) bool { return strings.Contains(screen, fmt.Sprintf("head #%d ", c.last.Index)) })
+		took = append(took, time.Since(at))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "ms/p50")
+	b.ReportMetric(float64(took[len(took)-1].Milliseconds()), "ms/max")
+}
+
+// What the program uses of a processor while a store of 100,000 snapshots is
+// followed and nothing changes.
+func BenchmarkTerminal_idle(b *testing.B) {
+	dir, name := storeOf(b, grown(100_000))
+	program(b)
+	t := on(b, wide, high, dir, nil, name)
+	t.until(b, "whole timeline", func(screen string) bool {
+		return strings.Contains(screen, "100000 snapshots") && strings.Contains(screen, "following")
+	})
+	time.Sleep(15 * time.Second) // the store looks again a few times after the last write
+	var used, passed time.Duration
+	drawn := t.frames()
+	for b.Loop() {
+		before, began := t.cpu(b), time.Now()
+		time.Sleep(10 * time.Second)
+		used, passed = used+t.cpu(b)-before, passed+time.Since(began)
+	}
+	b.ReportMetric(100*used.Seconds()/passed.Seconds(), "%cpu")
+	b.ReportMetric(float64(t.frames()-drawn), "frames")
 }
 
 // The peer of BenchmarkTerminal_store100k: git's graph of as many commits in

@@ -242,6 +242,38 @@ func TestTerminal_screenOfAPipe(t *testing.T) {
 	term.end(t)
 }
 
+// What another process writes shows: the screen of this one follows.
+func TestTerminal_followsWhatOthersWrite(t *testing.T) {
+	dir := demoStore(t)
+	term := on(t, 100, 30, dir, nil, "hindcast-demo.db")
+	term.until(t, "list", func(screen string) bool { return strings.Contains(screen, "packing-list") })
+	other := func(args ...string) time.Time {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program(t), args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), quietly(dir)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("hindcast %q: %v: %s", args, err, out)
+		}
+		return time.Now()
+	}
+	shows := func(at time.Time, what string) {
+		t.Helper()
+		term.until(t, what, func(screen string) bool { return strings.Contains(screen, what) })
+		took := time.Since(at)
+		t.Logf("%q after %v", what, took)
+		if took > 2500*time.Millisecond {
+			t.Errorf("%q only after %v", what, took)
+		}
+	}
+	shows(other("fork", "hindcast-demo.db", "trip-planner", "#5", "--as", "cheaper", "--yes"), "cheaper")
+	if _, err := term.tty.WriteString("/trip\r\r"); err != nil {
+		t.Fatal(err)
+	}
+	shows(time.Now(), "head #13  following")
+	shows(other("restore", "hindcast-demo.db", "trip-planner", "#5", "--yes"), "head moved to #5: restored elsewhere")
+	shows(other("undo", "hindcast-demo.db", "--yes"), "head #13  following")
+}
+
 // A mistake in the bindings is answered before the screen starts.
 func TestTerminal_badBindings(t *testing.T) {
 	dir := t.TempDir()
