@@ -88,10 +88,10 @@ func TestStore_saysWhatIsWrongWithAnAnswer(t *testing.T) {
 		{"a result of another shape", say(200, "application/json", `{"result":"text"}`), nil, ""},
 		{"a result of wrong types", say(200, "application/json", `{"result":[{"id":7}]}`), nil, ""},
 		{"two answers", say(200, "application/json", `{"result":null}{"result":null}`), nil, "more after it"},
-		{"an answer without an end", say(200, "application/json", `{"result":[{"id":"a","index":`), io.ErrUnexpectedEOF, "cut off"},
+		{"an answer without an end", say(200, "application/json", `{"telemetry":{"traceId":"a","more":[`), io.ErrUnexpectedEOF, "cut off"},
 		{"a connection that ends", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
-			io.WriteString(w, `{"result":[`)
+			io.WriteString(w, `{"telemetry":`)
 		}, io.ErrUnexpectedEOF, "cut off"},
 		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, "no answer"},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
