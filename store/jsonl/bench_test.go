@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hindcast/store/jsonl"
@@ -30,6 +31,39 @@ func BenchmarkOpen(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkGrowth reads one more after each that is appended to them.
+func BenchmarkGrowth(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "rows.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := jsonl.Write(f, storetest.Grow("s", 5_000, 10_000)); err != nil {
+		b.Fatal(err)
+	}
+	s, err := jsonl.Open(b.Context(), path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	cursor, err := s.Cursor(b.Context(), "s")
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := []byte(`{"id":"x","sessionId":"s","index":5000,"state":"` + strings.Repeat("x", 10_000) + "\"}\n")
+	for b.Loop() {
+		if _, err := f.Write(line); err != nil {
+			b.Fatal(err)
+		}
+		growth, err := s.Growth(b.Context(), "s", cursor)
+		if err != nil || len(growth.Headers) != 1 {
+			b.Fatal(growth, err)
+		}
+		cursor = growth.Cursor
 	}
 }
 
