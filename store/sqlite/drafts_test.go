@@ -113,8 +113,8 @@ func unsynced(t *testing.T) string {
 // times, with snapshots, restores that are taken back and forks in between.
 func TestSave_theFileStaysBounded(t *testing.T) {
 	saves, restores := 20_000, 0
-	if testing.Short() {
-		saves = 3000
+	if testing.Short() || raceEnabled {
+		saves = 1500
 	}
 	path := filepath.Join(unsynced(t), "store.db")
 	s, err := sqlite.Create(t.Context(), path)

@@ -442,23 +442,25 @@ func partHash(part []byte) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// find looks for a part in the whole store, nil if it is not there.
+// find looks for a part in the whole store, nil if it is not there. What is
+// damaged is not it.
 func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Extent, error) {
-	var e parts.Extent
-	err := p.tx.row(ctx, "SELECT place, size FROM parts WHERE hash = ? AND size = ? LIMIT 1", hash, len(part)).Scan(&e.At, &e.Len)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	places, err := numbers(ctx, p.tx, "SELECT place FROM parts WHERE hash = ? AND size = ? LIMIT 4", hash, len(part))
+	if err != nil || len(places) == 0 {
 		return nil, err
 	}
-	list := []parts.Extent{e}
 	have := make([]byte, len(part))
-	err = p.codec.read(ctx, p.tx, list, have)
-	if errors.Is(err, ErrDamagedState) || err == nil && !bytes.Equal(have, part) {
-		return nil, nil
+	for _, place := range places {
+		list := []parts.Extent{{At: parts.Place(place), Len: int64(len(part))}}
+		err := p.codec.read(ctx, p.tx, list, have)
+		if err != nil && !errors.Is(err, ErrDamagedState) {
+			return nil, err
+		}
+		if err == nil && bytes.Equal(have, part) {
+			return list, nil
+		}
 	}
-	return list, err
+	return nil, nil
 }
 
 // Compare implements store.Comparer. It reads where the parts of the states are,
