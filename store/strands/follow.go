@@ -8,13 +8,14 @@ import (
 )
 
 // Watch implements store.Watcher. The SDK writes a file beside the one that it
-// is for and renames it, so that each change is one in a folder: at most one
-// folder of a store is watched for many files, and none for one. What the SDK
-// writes before it renames is not told of.
+// is for and renames it, so a watch on a folder tells of every file in it, and
+// no file needs one of its own. What the SDK writes before it renames is not
+// told of.
 //
 // A store of a few hundred sessions is watched whole; of one with thousands the
-// sessions that changed last, about 256 where each has one agent. One of the
-// others is noticed a few seconds later, and is watched from then on.
+// sessions that changed last, about 256 where each has one agent. That one of
+// the others changes is noticed some seconds later (ten in a store of 10,000),
+// and from then on it is watched.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	levels := []watch.Level{{Prefix: sessionPrefix}, {Name: "agents"}, {Prefix: agentPrefix}, {Name: "messages"}}
 	if s.single != nil {

@@ -290,8 +290,8 @@ func (w *watcher) watch(p *place) bool {
 	if !p.isFolder() || w.watched[p] || w.watches == 0 {
 		return false
 	}
-	if len(w.watched) >= w.watches {
-		w.unwatchQuietest()
+	if len(w.watched) >= w.watches && !w.unwatchQuietest() {
+		return false
 	}
 	err := w.heard.watch(p.path)
 	switch {
@@ -303,7 +303,8 @@ func (w *watcher) watch(p *place) bool {
 	return err == nil
 }
 
-func (w *watcher) unwatchQuietest() {
+// unwatchQuietest reports whether there was one; the root stays watched.
+func (w *watcher) unwatchQuietest() bool {
 	var quietest *place
 	for p := range w.watched {
 		if p.path != w.base && (quietest == nil || p.changed.Before(quietest.changed)) {
@@ -313,6 +314,7 @@ func (w *watcher) unwatchQuietest() {
 	if quietest != nil {
 		w.unwatch(quietest)
 	}
+	return quietest != nil
 }
 
 func (w *watcher) unwatch(p *place) {

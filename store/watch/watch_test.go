@@ -407,6 +407,11 @@ func TestTree_watchesWhatChangedLast(t *testing.T) {
 	if !watched(root) || !watched(messages(19)) || !watched(messages(18)) || watched(messages(17)) || len(w.watched) != 9 {
 		t.Errorf("of %d places these are watched: %v", len(w.places), w.heard.system.WatchList())
 	}
+	alone := follow(root, log, isTemporary, bounds{watches: 1, places: 100})
+	defer alone.heard.close()
+	if alone.touch(alone.places[messages(19)]); len(alone.watched) != 1 || !alone.watched[alone.places[root]] {
+		t.Errorf("of one watch the root takes none: %v", alone.heard.system.WatchList())
+	}
 	replace(t, filepath.Join(messages(3), "message_1.json"), "{}")
 	if !w.look() {
 		t.Error("a round finds nothing")
