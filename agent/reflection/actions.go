@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"hindcast/model"
 	wire "hindcast/model/reflection"
@@ -25,14 +24,15 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 	}
 	agent, name, ok := wire.ParseKey(call.Key)
 	s := h.stores[agent]
-	if !ok || s == nil || !slices.Contains(offered(s), name) {
+	run := h.action(s, name)
+	if !ok || s == nil || run == nil {
 		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("action %q not found", call.Key)}
 	}
 	in, err := wire.ReadInput(name, call.Input)
 	if err != nil {
 		return nil, &wire.Error{Code: wire.InvalidArgument, Message: fmt.Sprintf("invalid input to action %q: %v", call.Key, err)}
 	}
-	give, err := actions[name](ctx, s, in)
+	give, err := run(ctx, s, in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -43,19 +43,29 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 // requires.
 type action func(ctx context.Context, s Store, in wire.Input) (result, error)
 
-var actions = map[string]action{
-	wire.GetSnapshot: getSnapshot, wire.ListSnapshots: listSnapshots,
-	wire.GetSession: getSession, wire.ListSessions: listSessions,
-	wire.GetCursor: growing(getCursor), wire.GetGrowth: growing(getGrowth),
-}
-
-// offered gives the names of the actions on a store.
-func offered(s Store) []string {
-	names := []string{wire.GetSnapshot, wire.ListSnapshots, wire.GetSession, wire.ListSessions}
-	if _, ok := s.(store.Grower); ok {
-		names = append(names, wire.GetCursor, wire.GetGrowth)
+// action gives the action of that name, or nil where the store has none.
+func (h *Handler) action(s Store, name string) action {
+	switch name {
+	case wire.GetSnapshot:
+		return getSnapshot
+	case wire.ListSnapshots:
+		return listSnapshots
+	case wire.GetSession:
+		return getSession
+	case wire.ListSessions:
+		return listSessions
 	}
-	return names
+	grower, ok := s.(store.Grower)
+	if !ok {
+		return nil
+	}
+	switch f := (follower{grower, h.epoch}); name {
+	case wire.GetCursor:
+		return f.cursor
+	case wire.GetGrowth:
+		return f.growth
+	}
+	return nil
 }
 
 // asError gives an error as it is answered.
@@ -108,8 +118,7 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 	session := *in.SessionID
 	snapshot, err := s.GetSnapshotIn(ctx, session, id)
 	if err == nil && (snapshot == nil || in.Visit != 0) {
-		// The store knows which of the three is not there.
-		_, err = s.State(ctx, model.Ref{Session: session, ID: id, Visit: in.Visit})
+		err = holds(ctx, s, model.Ref{Session: session, ID: id, Visit: in.Visit})
 	}
 	if err == nil && snapshot == nil {
 		err = fmt.Errorf("snapshot %q of session %q: %w", id, session, model.ErrNoSnapshot)
@@ -120,6 +129,17 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 		return nil, e
 	}
 	return snapshot, err
+}
+
+// holds asks the store which of session, snapshot and visit is not there. It
+// gives nil where all are.
+func holds(ctx context.Context, s Store, ref model.Ref) error {
+	if peeker, ok := s.(store.Peeker); ok {
+		_, err := peeker.Peek(ctx, ref)
+		return err
+	}
+	_, err := s.State(ctx, ref)
+	return err
 }
 
 // elsewhere reports whether any session holds a snapshot.
@@ -202,26 +222,33 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 	return whole(json.Marshal(sessions))
 }
 
-// growing gives an action on a store that can tell what is new; it is offered
-// on no other.
-func growing(run func(context.Context, store.Grower, wire.Input) (any, error)) action {
-	return func(ctx context.Context, s Store, in wire.Input) (result, error) {
-		said, err := run(ctx, s.(store.Grower), in)
-		if err != nil {
-			return nil, err
-		}
-		return whole(json.Marshal(said))
+// follower tells what is new in a store. The epoch in its cursors makes one
+// that another process gave out, before this one took its place, a cursor of
+// before a rewrite: then the session is read again. Sums may wrap.
+type follower struct {
+	store.Grower
+	epoch int64
+}
+
+func (f follower) sent(at store.Cursor) wire.Cursor {
+	at.Rewrites += f.epoch
+	return wire.Cursor(at)
+}
+
+func (f follower) cursor(ctx context.Context, _ Store, in wire.Input) (result, error) {
+	at, err := f.Cursor(ctx, *in.SessionID)
+	if err != nil {
+		return nil, err
 	}
+	return whole(json.Marshal(f.sent(at)))
 }
 
-func getCursor(ctx context.Context, s store.Grower, in wire.Input) (any, error) {
-	cursor, err := s.Cursor(ctx, *in.SessionID)
-	return wire.Cursor(cursor), err
-}
-
-func getGrowth(ctx context.Context, s store.Grower, in wire.Input) (any, error) {
-	growth, err := s.Growth(ctx, *in.SessionID, store.Cursor{Visit: in.Visit, Rewrites: in.Rewrites})
-	return wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: wire.Cursor(growth.Cursor)}, err
+func (f follower) growth(ctx context.Context, _ Store, in wire.Input) (result, error) {
+	growth, err := f.Growth(ctx, *in.SessionID, store.Cursor{Visit: in.Visit, Rewrites: in.Rewrites - f.epoch})
+	if err != nil {
+		return nil, err
+	}
+	return whole(json.Marshal(wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: f.sent(growth.Cursor)}))
 }
 
 // whole gives a result that is in memory.

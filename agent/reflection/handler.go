@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"mime"
 	"net"
 	"net/http"
@@ -39,6 +40,9 @@ type Handler struct {
 	stores  map[string]Store
 	actions []byte
 	hosts   []string
+	// epoch tells the cursors of this process from those of any other that was
+	// behind the same address.
+	epoch int64
 	// readTimeout bounds how long a client may take to send its request,
 	// writeTimeout how long it may take to receive the next chunk of the answer.
 	readTimeout, writeTimeout time.Duration
@@ -61,6 +65,7 @@ func AllowHost(name string) Option {
 func New(agents []Agent, options ...Option) (*Handler, error) {
 	h := &Handler{
 		mux: http.NewServeMux(), stores: make(map[string]Store, len(agents)),
+		epoch:       rand.Int64N(1 << 52), // a number of JSON is exact up to 2⁵³
 		readTimeout: 10 * time.Second, writeTimeout: 10 * time.Second,
 	}
 	descriptors := map[string]wire.Descriptor{}
@@ -74,9 +79,11 @@ func New(agents []Agent, options ...Option) (*Handler, error) {
 			return nil, fmt.Errorf("reflection: serve agent %q: it has no store", a.Name)
 		}
 		h.stores[a.Name] = a.Store
-		for _, name := range offered(a.Store) {
-			d := wire.Describe(a.Name, name)
-			descriptors[d.Key] = d
+		for _, name := range wire.Names() {
+			if h.action(a.Store, name) != nil {
+				d := wire.Describe(a.Name, name)
+				descriptors[d.Key] = d
+			}
 		}
 	}
 	var err error

@@ -101,6 +101,7 @@ func call(action, input string) string {
 // The transcript is what the API says, to be read.
 func TestHandler_transcript(t *testing.T) {
 	h := newHandler(t, counted{story(t)})
+	h.SetEpoch(0)
 	var out bytes.Buffer
 	say := func(title, method, path, body string) {
 		w := answer(h, request(method, path, body))
@@ -529,6 +530,30 @@ func TestHandler_offersWhatAStoreCan(t *testing.T) {
 	for _, action := range []string{wire.GetCursor, wire.GetGrowth} {
 		if w := answer(h, request("POST", wire.RunPath, call(action, `{"sessionId":"chat"}`))); !strings.Contains(w.Body.String(), "not found") {
 			t.Errorf("%s is answered %s", action, w.Body)
+		}
+	}
+}
+
+// A cursor of another process, whose sessions are like ours, is none of here.
+func TestHandler_tellsItsCursorsFromThoseOfAnother(t *testing.T) {
+	ask := func(h http.Handler, action, input string) string {
+		return answer(h, request("POST", wire.RunPath, call(action, input))).Body.String()
+	}
+	before, after := newHandler(t, story(t)), newHandler(t, story(t))
+	var got struct{ Result wire.Cursor }
+	if err := json.Unmarshal([]byte(ask(before, wire.GetCursor, `{"sessionId":"chat"}`)), &got); err != nil {
+		t.Fatal(err)
+	}
+	since := fmt.Sprintf(`{"sessionId":"chat","visit":%d,"rewrites":%d}`, got.Result.Visit, got.Result.Rewrites)
+	if text := ask(before, wire.GetGrowth, since); strings.Contains(text, "rewritten") || !strings.Contains(text, `"cursor"`) {
+		t.Errorf("nothing is new, and it answers %s", text)
+	}
+	if text := ask(after, wire.GetGrowth, since); !strings.Contains(text, `"rewritten":true`) {
+		t.Errorf("the process is another, and it answers %s", text)
+	}
+	for _, end := range []string{"9223372036854775807", "-9223372036854775808"} {
+		if text := ask(before, wire.GetGrowth, `{"sessionId":"chat","visit":`+end+`,"rewrites":`+end+`}`); !strings.Contains(text, `"rewritten":true`) {
+			t.Errorf("a cursor at %s: %s", end, text)
 		}
 	}
 }

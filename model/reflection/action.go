@@ -133,6 +133,15 @@ const (
 
 func listOf(schema string) string { return `{"type":"array","items":` + schema + `}` }
 
+// Names gives the names of all actions.
+func Names() []string {
+	names := make([]string, len(actions))
+	for i, a := range actions {
+		names[i] = a.name
+	}
+	return names
+}
+
 // Describe gives the descriptor of an action on the session store of an agent,
 // which has to be one of those above.
 func Describe(agent, name string) Descriptor {

@@ -131,17 +131,11 @@ func text(t *testing.T, v any) string {
 	return string(data)
 }
 
-// all are the names of the actions.
-var all = []string{
-	reflection.GetSnapshot, reflection.ListSnapshots, reflection.GetSession,
-	reflection.ListSessions, reflection.GetCursor, reflection.GetGrowth,
-}
-
 // What the schema of an action lists is what ReadInput takes, and the client
 // learns it from the schema.
 func TestDescribe_schemasAreWhatIsTaken(t *testing.T) {
 	values := map[string]string{"snapshotId": `"a"`, "sessionId": `"s"`, "visit": "1", "rewrites": "1", "includeOrphaned": "true", "metadataOnly": "true"}
-	for _, name := range all {
+	for _, name := range reflection.Names() {
 		d := reflection.Describe("chat", name)
 		agent, action, ok := reflection.ParseKey(d.Key)
 		if !ok || agent != "chat" {
@@ -182,7 +176,7 @@ func TestDescribe_hasGenkitsShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(maps.Keys(members["/agent-snapshot/barista"]))
-	for _, name := range all {
+	for _, name := range reflection.Names() {
 		d := reflection.Describe("chat", name)
 		var ours map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(text(t, d)), &ours); err != nil {

@@ -169,13 +169,13 @@ func refusal(answer *http.Response, body io.Reader) error {
 // described words an error met in the JSON of an answer.
 func described(ctx context.Context, answer *http.Response, err error) error {
 	var syntax *json.SyntaxError
-	var net net.Error
+	var network net.Error
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &net):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return fmt.Errorf("the answer was cut off: %w", err)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("the answer (%.80q) is not the JSON of a reflection API: %w", answer.Header.Get("Content-Type"), err)

@@ -36,7 +36,7 @@ func script(t *testing.T, run http.HandlerFunc, actions ...string) string {
 	}
 	if len(actions) == 0 {
 		all := map[string]wire.Descriptor{}
-		for _, action := range []string{wire.GetSnapshot, wire.ListSnapshots, wire.GetSession, wire.ListSessions, wire.GetCursor, wire.GetGrowth} {
+		for _, action := range wire.Names() {
 			d := wire.Describe("chat", action)
 			all[d.Key] = d
 		}

@@ -16,9 +16,10 @@ import (
 const pollInterval = 500 * time.Millisecond
 
 // Watch implements store.Watcher: it asks for the list of sessions twice a
-// second and tells when the list is another than when Watch was called. A process
-// that stops answering is a change too, and so is one that answers again; the
-// channel is closed only when ctx ends. The error is ErrNoList where an agent has no such list.
+// second and tells when the list is another than when Watch was called. A
+// process that stops answering is a change too, and so is one that answers
+// again; the channel is closed only when ctx ends. The error is ErrNoList where
+// an agent has no such list.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	for _, name := range s.names() {
 		if !s.agents[name].has(wire.ListSessions) {
@@ -35,6 +36,42 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		s.poll(ctx, last, changed)
 	}()
 	return changed, nil
+}
+
+func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
+	tick := time.NewTicker(s.interval)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := s.sessions(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		same := failing == (err != nil)
+		if failing = err != nil; !failing {
+			same = same && slices.EqualFunc(now, last, sameInfo)
+			last = now
+		}
+		if same {
+			continue
+		}
+		select {
+		case changed <- struct{}{}:
+		default: // one that nobody has taken yet says as much
+		}
+	}
+}
+
+// sameInfo compares what is told of a session; times may have another zone.
+func sameInfo(a, b model.SessionInfo) bool {
+	same := a.UpdatedAt.Equal(b.UpdatedAt)
+	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
+	return same && a == b
 }
 
 // Cursor implements store.Grower. The error is ErrNoGrowth where the process
@@ -75,40 +112,4 @@ func (s *Store) follow(ctx context.Context, action, session string, since store.
 	}
 	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}
 	return noSession(s.run(ctx, a, action, in, func(dec *json.Decoder) error { return dec.Decode(into) }))
-}
-
-func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
-	tick := time.NewTicker(s.interval)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		now, err := s.sessions(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		same := failing == (err != nil)
-		if failing = err != nil; !failing {
-			same = same && slices.EqualFunc(now, last, sameInfo)
-			last = now
-		}
-		if same {
-			continue
-		}
-		select {
-		case changed <- struct{}{}:
-		default: // one that nobody has taken yet says as much
-		}
-	}
-}
-
-// sameInfo compares what is told of a session; times may have another zone.
-func sameInfo(a, b model.SessionInfo) bool {
-	same := a.UpdatedAt.Equal(b.UpdatedAt)
-	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
-	return same && a == b
 }
