@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -110,19 +109,32 @@ func TestStore_saysWhatIsWrongWithAnAnswer(t *testing.T) {
 	}
 }
 
-// ask asks everything that can be asked, and gives the errors.
+// questions are everything that can be asked; each gives the error.
+func questions(ctx context.Context, s *reflection.Store, session, id string) map[string]func() error {
+	return map[string]func() error{
+		"Sessions": func() (last error) {
+			for _, last = range s.Sessions(ctx) {
+			}
+			return last
+		},
+		"Headers": func() (last error) {
+			for _, last = range s.Headers(ctx, session) {
+			}
+			return last
+		},
+		"State":  func() error { _, err := s.State(ctx, model.Ref{Session: session, ID: id}); return err },
+		"Get":    func() error { _, err := s.Get(ctx, session); return err },
+		"Cursor": func() error { _, err := s.Cursor(ctx, session); return err },
+		"Growth": func() error { _, err := s.Growth(ctx, session, store.Cursor{}); return err },
+	}
+}
+
+// ask asks everything, and gives the errors.
 func ask(ctx context.Context, s *reflection.Store, session, id string) map[string]error {
-	errs := map[string]error{"Sessions": nil, "Headers": nil}
-	for _, err := range s.Sessions(ctx) {
-		errs["Sessions"] = err
+	errs := map[string]error{}
+	for what, question := range questions(ctx, s, session, id) {
+		errs[what] = question()
 	}
-	for _, err := range s.Headers(ctx, session) {
-		errs["Headers"] = err
-	}
-	_, errs["State"] = s.State(ctx, model.Ref{Session: session, ID: id})
-	_, errs["Get"] = s.Get(ctx, session)
-	_, errs["Cursor"] = s.Cursor(ctx, session)
-	_, errs["Growth"] = s.Growth(ctx, session, store.Cursor{})
 	return errs
 }
 
@@ -146,8 +158,8 @@ func TestStore_boundsWhatItTakes(t *testing.T) {
 		{"Sessions", `{"result":[]}`, strings.Repeat("\n", 1<<10)},
 	} {
 		s := open(t, script(t, endless(c.start, c.more)))
-		s.SetLimit(1 << 20)
-		if err := ask(t.Context(), s, "s", "x")[c.name]; !errors.Is(err, reflection.ErrTooLong) {
+		s.SetLimit(1 << 18)
+		if err := questions(t.Context(), s, "s", "x")[c.name](); !errors.Is(err, reflection.ErrTooLong) {
 			t.Errorf("%s of %s…: %v", c.name, c.start, err)
 		}
 	}
@@ -156,7 +168,7 @@ func TestStore_boundsWhatItTakes(t *testing.T) {
 	s := open(t, script(t, say(200, "application/json", text)))
 	for limit, want := range map[int64]error{int64(len(text)): nil, int64(len(text)) - 1: reflection.ErrTooLong} {
 		s.SetLimit(limit)
-		if err := ask(t.Context(), s, "s", "a")["Sessions"]; !errors.Is(err, want) {
+		if err := questions(t.Context(), s, "s", "a")["Sessions"](); !errors.Is(err, want) {
 			t.Errorf("%d of %d bytes: %v", limit, len(text), err)
 		}
 	}
@@ -182,15 +194,7 @@ func TestStore_endsWithItsContext(t *testing.T) {
 			<-asked
 			cancel()
 		}()
-		var err error
-		if what == "Sessions" {
-			for _, err = range s.Sessions(ctx) {
-			}
-		} else {
-			for _, err = range s.Headers(ctx, "s") {
-			}
-		}
-		if !errors.Is(err, context.Canceled) {
+		if err := questions(ctx, s, "s", "x")[what](); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -466,15 +470,12 @@ func TestStore_watches(t *testing.T) {
 	}
 	var down atomic.Bool
 	polled := make(chan struct{}) // when somebody waits for a list of sessions
-	var once sync.Mutex
 	s := open(t, serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == wire.RunPath {
-			once.Lock()
 			select {
 			case polled <- struct{}{}:
 			default:
 			}
-			once.Unlock()
 		}
 		if down.Load() {
 			panic(http.ErrAbortHandler)
