@@ -105,7 +105,8 @@ the session back to the snapshot you pick.
 hindcast STORE opens the screen. Without STORE it looks in the usual places
 and, finding nothing there, opens a built-in demo.
 
-STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS.
+STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS. A
+directory stands for the one store in it.
 SNAPSHOT is an id, the beginning of one, #INDEX, or head.
 A store that is called like a command is opened as ./NAME.`,
 		Example: `  hindcast
