@@ -237,6 +237,17 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
+// A state that was set again is no change, whoever asks.
+func TestCallbacks_onChangeLooksAtTheState(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memory.New()
+		a := define(t, typed(db), agent.SnapshotOnChange[chat](model.SnapshotEventTurnEnd))
+		record(t, a, "s", "a", "a", "b", "b", "a")
+		record(t, a, "s", "a", "c")
+		wantLine(t, db, "s", "a0 b1 a2 c3*")
+	})
+}
+
 func TestTriggerSnapshot(t *testing.T) {
 	if err := agent.TriggerSnapshot(t.Context(), model.SnapshotEventToolIterationEnd); err != nil {
 		t.Errorf("without an agent: %v", err)

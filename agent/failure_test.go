@@ -175,6 +175,9 @@ func TestFailure_callbackThatTriggers(t *testing.T) {
 		}), session("s"))
 		c.do(func(ctx context.Context, s testSess, resp testResp) error {
 			sess = s
+			if err := agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd); err != nil {
+				t.Error(err)
+			}
 			return turn("a")(ctx, s, resp)
 		})
 		if out := c.end(); out.State.Words != "a++" {
@@ -388,7 +391,11 @@ func TestFailure_contextDuringATurn(t *testing.T) {
 				t.Error(err)
 			}
 			cancel()
-			return turn("b")(ctx, sess, resp)
+			turn("b")(ctx, sess, resp)
+			if sess.TurnIndex() != 2 {
+				t.Errorf("after its end the turn is %d", sess.TurnIndex())
+			}
+			return nil
 		})
 		wantEvents(t, err, context.Canceled, "turnend#1")
 		// The function was waiting for an input; it had to be let go.

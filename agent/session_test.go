@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -51,6 +52,49 @@ func TestSession_reloadedGoesOn(t *testing.T) {
 type committing struct {
 	model.Store[chat]
 	store.Committer[chat]
+}
+
+// counted is a state that knows how often it was marshalled.
+type counted struct{ times *int }
+
+func (c counted) MarshalJSON() ([]byte, error) {
+	if c.times != nil {
+		*c.times++
+	}
+	return []byte(`{"n":1}`), nil
+}
+
+func TestSession_marshalsAStateOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		times := 0
+		a, err := agent.Define("once", func(ctx context.Context, sess *agent.Session[counted], _ <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
+			return agent.Result[string]{}, errors.Join(sess.UpdateState(ctx, counted{&times}), agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd), resp.EndTurn())
+		}, agent.WithSessionStore(store.Of[counted](memory.New())), agent.WithSnapshotCallback(agent.SnapshotAlways[counted]()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := invoke(t, a); err != nil || len(out.SnapshotIDs) != 3 || times != 1 {
+			t.Errorf("%d snapshots, marshalled %d times, %v", len(out.SnapshotIDs), times, err)
+		}
+	})
+}
+
+// What another program wrote is captured as it stands, and its id is that of
+// the compact JSON (rule 1).
+func TestSession_recordWithBlanks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memory.New()
+		if err := db.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`{ "words" : "a", "more": 1e2 }`)}); err != nil {
+			t.Fatal(err)
+		}
+		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c.do(func(_ context.Context, _ testSess, resp testResp) error { return resp.EndTurn() })
+		out := c.end()
+		const kept = `{"words":"a","more":1e2}`
+		if text, err := db.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte(kept))}); err != nil || string(text) != kept || out.State.Words != "a" {
+			t.Errorf("%s, %v, %+v", text, err, out)
+		}
+	})
 }
 
 func TestSession_turnsThatAreNotCapturedCount(t *testing.T) {

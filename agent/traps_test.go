@@ -114,6 +114,40 @@ func TestTrap04_restoringToAnOrphanedSnapshot(t *testing.T) {
 	}
 }
 
+// saving is a plain store that tells what record was saved last.
+type saving struct {
+	model.Store[chat]
+	last *model.Data[chat]
+}
+
+func (s *saving) Save(ctx context.Context, id string, data *model.Data[chat]) error {
+	s.last = data
+	return s.Store.Save(ctx, id, data)
+}
+
+func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memory.New()
+		s := &saving{Store: typed(db)}
+		for i, words := range []string{"a", "b"} {
+			snap := &model.Snapshot[chat]{ID: idOf(words), SessionID: "s", ParentID: idOf([]string{"b", "a"}[i]), State: chat{words}, Index: i, Orphaned: true}
+			if err := s.SaveSnapshot(t.Context(), snap); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := open(t, define(t, s, onTurns()), snapshot(idOf("b")))
+		if last := s.last.LastSnapshot; last.ID != idOf("b") || last.Orphaned {
+			t.Errorf("the record goes back to %+v", last)
+		}
+		c.turns("c")
+		c.end()
+		list, err := s.ListSnapshots(t.Context(), "s", false)
+		if err != nil || len(list) != 3 {
+			t.Errorf("%d snapshots are active, %v", len(list), err)
+		}
+	})
+}
+
 func TestTrap05_indexIsUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := memory.New()
@@ -388,6 +422,22 @@ func TestTrap12_functionThatReturnsInItsTurn(t *testing.T) {
 	})
 }
 
+// Work after the last turn is in a turn of its own if tools had a part in it.
+func TestTrap12_toolsAfterTheLastTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memory.New()
+		c := open(t, define(t, typed(db), always()), session("s"))
+		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
+			turn("a")(ctx, sess, resp)
+			return agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd)
+		})
+		c.end()
+		if got, want := turnsOf(t, db, "s"), []int{0, 1, 1}; !slices.Equal(got, want) {
+			t.Errorf("turns %v, want %v", got, want)
+		}
+	})
+}
+
 func TestTrap13_crashInATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := memory.New()
@@ -409,7 +459,7 @@ func TestTrap13_crashInATurn(t *testing.T) {
 		wantLine(t, db, "s", "a0*")
 		c = open(t, a, session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
-			if sess.State().Words != "half of b" || sess.LastSnapshot().Index != 0 || sess.TurnIndex() != 1 {
+			if sess.State().Words != "half of b" || sess.LastSnapshot().Index != 0 || sess.LastSnapshot().State.Words != "a" || sess.TurnIndex() != 1 {
 				t.Errorf("it goes on with %+v after %+v in turn %d", sess.State(), sess.LastSnapshot(), sess.TurnIndex())
 			}
 			return resp.EndTurn()
