@@ -120,13 +120,14 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 	if err == nil && (snapshot == nil || in.Visit != 0) {
 		err = holds(ctx, s, model.Ref{Session: session, ID: id, Visit: in.Visit})
 	}
-	if err == nil && snapshot == nil {
-		err = fmt.Errorf("snapshot %q of session %q: %w", id, session, model.ErrNoSnapshot)
-	}
-	if err != nil && snapshot == nil && elsewhere(ctx, s, id) {
+	missing := errors.Is(err, model.ErrNoSession) || errors.Is(err, model.ErrNoSnapshot)
+	switch {
+	case snapshot == nil && missing && elsewhere(ctx, s, id):
 		e := asError(err)
 		e.Code, e.Message = wire.InvalidArgument, fmt.Sprintf("%s: snapshot %q does not belong to session %q", wire.GetSnapshot, id, session)
 		return nil, e
+	case snapshot == nil && err == nil: // saved in between
+		err = fmt.Errorf("snapshot %q of session %q: %w", id, session, model.ErrNoSnapshot)
 	}
 	return snapshot, err
 }

@@ -507,6 +507,22 @@ func TestHandler_doesNotPassOffHalfAnAnswer(t *testing.T) {
 	}
 }
 
+// A store that fails is not one that lacks the snapshot, whoever else has it.
+func TestHandler_tellsAFailureFromWhatIsNotThere(t *testing.T) {
+	h := newHandler(t, failing{story(t)})
+	w := answer(h, request("POST", wire.RunPath, call(wire.GetSnapshot, `{"snapshotId":"`+id(`{"said":"b"}`)+`","sessionId":"other"}`)))
+	if !strings.Contains(w.Body.String(), `"code":13`) || !strings.Contains(w.Body.String(), "the disk is on fire") {
+		t.Errorf("it answers %s", w.Body)
+	}
+}
+
+// failing is a store that cannot look into a session.
+type failing struct{ *memory.Store }
+
+func (failing) GetSnapshotIn(context.Context, string, string) (*model.Snapshot[json.RawMessage], error) {
+	return nil, errors.New("the disk is on fire")
+}
+
 // A state that is not JSON could add to the answer what it likes.
 func TestHandler_sendsNoStateThatIsNotJSON(t *testing.T) {
 	s := forged{story(t)}
