@@ -180,24 +180,47 @@ func (r *invocation[State, In, Out]) run(cancel context.CancelFunc) {
 	returned = true
 }
 
-// errGoexit: the agent function neither returned nor panicked.
-var errGoexit = errors.New("the agent function ended its goroutine (runtime.Goexit)")
+// errGoexit: the agent function, or a callback, neither returned nor panicked.
+var errGoexit = errors.New("the goroutine was ended by runtime.Goexit")
 
+// finish works on the end of the invocation. Whatever becomes of that, clients
+// do not wait any more afterwards.
 func (r *invocation[State, In, Out]) finish(result Result[Out], err error, returned bool) {
 	close(r.inputs.returned)
 	<-r.inputs.done
 	inTurn := int64(r.inputs.taken) > r.turned.Load()
 	last := moment{event: model.SnapshotEventInvocationEnd, inTurn: inTurn, over: inTurn && err == nil}
-	if err != nil {
-		err = fmt.Errorf("agent %q: %w", r.agent.name, err)
-	}
 	if cut := r.inputs.cut; cut != nil && !errors.Is(err, cut) {
-		err = errors.Join(err, fmt.Errorf("agent %q: inputs: %w", r.agent.name, cut))
+		err = errors.Join(err, fmt.Errorf("inputs: %w", cut))
 	}
+	ending := errGoexit
+	defer func() {
+		if p := recover(); p != nil {
+			ending = &PanicError{Value: p, Stack: debug.Stack()}
+		}
+		if ending != nil {
+			ending = fmt.Errorf("end of the invocation: %w", ending)
+		}
+		r.conclude(result, errors.Join(err, ending))
+	}()
+	ending = r.saveLast(last, returned)
+}
+
+// saveLast brings the store up to date, with a snapshot if the function
+// returned and the callback says so.
+func (r *invocation[State, In, Out]) saveLast(last moment, returned bool) error {
 	if returned {
 		r.recorder.happened(r.ctx, last) // the summary has its error
-	} else if _, writeErr := r.sess.write(r.ctx, nil); writeErr != nil {
-		err = errors.Join(err, fmt.Errorf("agent %q: save session %.80q: %w", r.agent.name, r.sess.id, writeErr))
+		return nil
+	}
+	_, err := r.sess.write(r.ctx, nil)
+	return err
+}
+
+// conclude makes the output. err is what went wrong besides the events.
+func (r *invocation[State, In, Out]) conclude(result Result[Out], err error) {
+	if err != nil {
+		err = fmt.Errorf("agent %q: session %.80q: %w", r.agent.name, r.sess.id, err)
 	}
 	ids, eventErr := r.recorder.summary()
 	r.state = r.sess.end().state

@@ -518,6 +518,50 @@ func TestFailure_functionEnds(t *testing.T) {
 	}
 }
 
+// What goes wrong in the very end does not keep the client waiting.
+func TestFailure_endOfTheInvocation(t *testing.T) {
+	atEnd := func(do func()) agent.SnapshotCallback[chat] {
+		return func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
+			if snap.Event == model.SnapshotEventInvocationEnd {
+				do()
+			}
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		callback agent.SnapshotCallback[chat]
+		store    func()
+		want     string
+	}{
+		"callback panics":              {atEnd(func() { panic("callback") }), nil, "panic: callback"},
+		"callback ends the goroutine":  {atEnd(runtime.Goexit), nil, "Goexit"},
+		"store panics":                 {onTurns(), func() { panic("store") }, ""},
+		"store panics over a snapshot": {always(), func() { panic("store") }, "panic: store"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				db := &faulty{Store: memory.New()}
+				conn := open(t, define(t, typed(db), c.callback), session("s"))
+				conn.turns("a")
+				db.before = func(context.Context, *model.Data[json.RawMessage]) error {
+					if c.store != nil {
+						c.store()
+					}
+					return nil
+				}
+				out, err := conn.finish()
+				if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("the error is %v, want %q", err, c.want)
+				}
+				if out.State.Words != "a" || out.Output != "done" || len(out.SnapshotIDs) != 1 {
+					t.Errorf("%+v", out)
+				}
+				wantLine(t, db, "s", "a0*")
+			})
+		})
+	}
+}
+
 // odd is a state that JSON cannot always write.
 type odd struct {
 	F    float64
