@@ -13,9 +13,16 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
+// A transaction begins at once or not at all, and no context may end between
+// the two: the driver would say that it had not begun, and the connection would
+// go back to the pool with it.
+
 // beginRead begins a transaction that reads: it waits for nobody.
 func beginRead(ctx context.Context, c *sql.Conn) error {
-	_, err := c.ExecContext(ctx, "BEGIN")
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := c.ExecContext(context.WithoutCancel(ctx), "BEGIN")
 	return err
 }
 
@@ -27,19 +34,19 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 	if err := c.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&patience); err != nil {
 		return err
 	}
-	if err := setPatience(ctx, c, 0); err != nil {
-		return err
-	}
 	defer func() {
 		if failed := setPatience(context.WithoutCancel(ctx), c, patience); failed != nil {
 			// Nobody may use the connection as it is.
 			err = errors.Join(err, failed, c.Raw(func(any) error { return driver.ErrBadConn }))
 		}
 	}()
+	if err := setPatience(ctx, c, 0); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(time.Duration(patience) * time.Millisecond)
 	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
-		_, err := c.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if !busy(err) || time.Now().After(deadline) {
+		_, err := c.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
+		if !isCode(err, lib.SQLITE_BUSY) || time.Now().After(deadline) {
 			return err
 		}
 		// Those who wait do not all come back at once.
@@ -58,8 +65,17 @@ func setPatience(ctx context.Context, c *sql.Conn, milliseconds int64) error {
 	return err
 }
 
-// busy reports whether an error is that another connection is at work.
-func busy(err error) bool {
+// interrupted gives the context's error for one of SQLite that only says that
+// the context ended.
+func interrupted(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && isCode(err, lib.SQLITE_INTERRUPT) {
+		return ended
+	}
+	return err
+}
+
+// isCode reports whether an error is one of SQLite with that primary code.
+func isCode(err error, code int) bool {
 	coded, ok := errors.AsType[*sqlite.Error](err)
-	return ok && coded.Code()&0xff == lib.SQLITE_BUSY
+	return ok && coded.Code()&0xff == code
 }

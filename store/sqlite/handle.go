@@ -370,7 +370,7 @@ func (h *handle) transaction(ctx context.Context, begin func(context.Context, *s
 		return explain(err)
 	}
 	t := &tx{conn: c, statements: map[string]*sql.Stmt{}}
-	defer func() { err = errors.Join(err, t.close()) }()
+	defer func() { err = interrupted(ctx, errors.Join(err, t.close())) }()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)
 	}

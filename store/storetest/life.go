@@ -164,13 +164,17 @@ func (l *life) commit(r *rapid.T) {
 // perhaps a record.
 func (l *life) importRows(r *rapid.T) {
 	session := l.session(r)
+	var last int64
+	if headers, _, err := l.kinds[0].Tail(l.test.Context(), session, 1); err == nil && len(headers) > 0 {
+		last = headers[0].Visit
+	}
 	var rows []store.Row
 	for range rapid.IntRange(0, 3).Draw(r, "rows") {
 		state := fmt.Append(nil, rapid.IntRange(0, 9).Draw(r, "state"))
 		h := model.Header{
 			ID: model.SnapshotID(state), SessionID: session, Index: rapid.IntRange(0, 5).Draw(r, "index"),
 			CreatedAt: l.clock.Now().Add(time.Duration(rapid.IntRange(-100, 100).Draw(r, "seconds")) * time.Second),
-			Visit:     int64(rapid.IntRange(0, 9).Draw(r, "visit")), ParentVisit: int64(rapid.IntRange(0, 9).Draw(r, "parent")),
+			Visit:     int64(rapid.IntRange(0, 9).Draw(r, "visit")), ParentVisit: rapid.Int64Range(0, last).Draw(r, "parent"),
 			Orphaned: rapid.Bool().Draw(r, "orphaned"), Head: rapid.IntRange(0, 3).Draw(r, "head") == 0,
 		}
 		if h.Orphaned && rapid.Bool().Draw(r, "reason") {
