@@ -64,7 +64,7 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 func (m *Model) openSession(id string) tea.Cmd {
 	m.stop(listing) // it would bring us back to the list
 	m.place, m.session = inSession, id
-	m.against, m.query = false, ""
+	m.against, m.query, m.news.cursor = false, "", nil
 	m.show(timeline.Prepare(nil))
 	m.focusOn(onTimeline)
 	return m.readSession()
@@ -204,7 +204,7 @@ func (m *Model) show(content *timeline.Content) {
 // showing has everything else go by the content that the timeline shows now.
 func (m *Model) showing(content *timeline.Content) {
 	switch n := content.Timeline.Len(); {
-	case m.content == nil || m.content.Timeline.Len() == 0:
+	case n == 0 || m.content == nil || m.content.Timeline.Len() == 0:
 		m.news.seen = n
 	case m.content.More && !content.More:
 		m.news.seen += n - m.content.Timeline.Len() // what came in front is not new

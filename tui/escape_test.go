@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode"
@@ -107,13 +108,25 @@ func hostileState(t *testing.T, payload string, i int) []byte {
 	return []byte(strings.NewReplacer(`\u2028`, "\u2028", `\ufffd`, "\xff").Replace(string(data)))
 }
 
+// hostileSnapshot gives one that comes while the session is shown.
+func hostileSnapshot(t *testing.T, payload, session string) *model.Snapshot[json.RawMessage] {
+	t.Helper()
+	state, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(state), ParentID: "2" + payload, SessionID: session, CreatedAt: now, State: state, Index: 3}
+}
+
 // loop is a program without a terminal and without styles: it runs every command
-// at once and holds every view to text that shows. Its store is one that cannot
-// be watched, for nobody would ever come back from waiting.
+// at once and holds every view to text that shows.
 type loop struct {
 	t    *testing.T
 	m    *tui.Model
 	keys *keymap.Map
+	// waiting gets the fact of the command that waits for the store to change; nil
+	// while there is none.
+	waiting chan tea.Msg
 }
 
 func newLoop(t *testing.T, o tui.Options, w, h int) *loop {
@@ -146,12 +159,35 @@ func (l *loop) send(msg tea.Msg) {
 	l.run(cmd)
 }
 
+// run runs a command and what it leads to. One that waits for the store is left
+// alone, see news.
 func (l *loop) run(cmd tea.Cmd) {
 	l.t.Helper()
 	if cmd == nil {
 		return
 	}
-	switch msg := cmd().(type) {
+	fact := make(chan tea.Msg, 1)
+	go func() { fact <- cmd() }()
+	for l.waiting == nil {
+		select {
+		case msg := <-fact:
+			l.take(msg)
+			return
+		default:
+			if l.m.Waiting() > 0 {
+				l.waiting = fact
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	l.take(<-fact)
+}
+
+// take takes the fact of a command.
+func (l *loop) take(msg tea.Msg) {
+	l.t.Helper()
+	switch msg := msg.(type) {
 	case nil:
 	case tea.BatchMsg:
 		for _, cmd := range msg {
@@ -159,6 +195,16 @@ func (l *loop) run(cmd tea.Cmd) {
 		}
 	default:
 		l.send(msg)
+	}
+}
+
+// news takes what the store has told since it was written to.
+func (l *loop) news() {
+	l.t.Helper()
+	if fact := l.waiting; fact != nil {
+		msg := <-fact
+		l.waiting = nil
+		l.take(msg)
 	}
 }
 
@@ -182,13 +228,14 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			t.Parallel()
 			inner, session := hostileStore(t, payload)
 			s := &scripted{Store: inner, address: "/tmp/" + payload + "/a" + payload}
-			o := options(struct {
-				*scripted
-				still
-			}{s, still{}})
+			o := options(s)
 			o.Note, o.Session = "note"+payload, session
 			l := newLoop(t, o, 100, 30)
 			l.lookAtEverything()
+			if err := inner.SaveSnapshot(t.Context(), hostileSnapshot(t, payload, session)); err != nil {
+				t.Fatal(err)
+			}
+			l.news()
 			l.press(keymap.Info, keymap.Search)
 			l.paste(payload)
 			l.press(keymap.Input, keymap.Accept)

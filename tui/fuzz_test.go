@@ -9,7 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"hindcast/keymap"
-	"hindcast/store/memory"
+	"hindcast/model"
+	"hindcast/store/demo"
 	"hindcast/tui/screentest"
 )
 
@@ -35,9 +36,9 @@ func everyKey(tb testing.TB) []tea.KeyMsg {
 	return keys
 }
 
-// FuzzModel presses any keys in any order, with the mouse and the size of the
-// screen changing in between: nothing panics, no line is too long, and nothing
-// but text is sent.
+// FuzzModel presses any keys in any order, with the mouse, the size of the screen
+// and the store changing in between: nothing panics, no line is too long, and
+// nothing but text is sent.
 func FuzzModel(f *testing.F) {
 	keys := everyKey(f)
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07"))
@@ -50,13 +51,17 @@ func FuzzModel(f *testing.F) {
 		f.Add(all)
 	}
 	f.Fuzz(func(t *testing.T, presses []byte) {
-		l := newLoop(t, options(struct {
-			*memory.Store
-			still
-		}{demoStore(t), still{}}), 100, 30)
+		s := demoStore(t)
+		l := newLoop(t, options(s), 100, 30)
 		w, h := 100, 30
 		for i, b := range presses[:min(len(presses), 300)] {
 			switch {
+			case i%29 == 28:
+				restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, int(b)%5)})
+				l.news()
+			case i%7 == 6:
+				newWriter(t, s, demo.Trip).write(t, 1+int(b)%3)
+				l.news()
 			case b < 240:
 				l.send(keys[int(b)%len(keys)])
 			case b < 246:

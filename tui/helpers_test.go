@@ -196,12 +196,6 @@ func wheel(x, y int, button tea.MouseButton) tea.MouseMsg {
 // readOnly is a store without any capability.
 type readOnly struct{ store.Store }
 
-// still keeps a store that it is embedded beside from being watched.
-type still struct{}
-
-// Watch is not that of store.Watcher.
-func (still) Watch() {}
-
 // scripted is a store whose answers a test writes; what it does not write is
 // the inner store's.
 type scripted struct {

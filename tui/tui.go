@@ -13,6 +13,9 @@
 // touch the model: they bring a fact back, with the generation of the task that
 // asked for it, and a fact that comes too late is dropped.
 //
+// A store that can be watched is followed: what others write to it shows within a
+// second, and nothing that the person has set up moves for it.
+//
 // The package knows stores through the port alone.
 package tui
 
