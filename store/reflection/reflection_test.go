@@ -159,13 +159,16 @@ func TestStore_isWhatIsServed(t *testing.T) {
 // What every kind of store keeps to holds through a server as well: the suite
 // writes to the store, and reads what it wrote by the client.
 func TestStore_conforms(t *testing.T) {
-	// One of the random lives is enough: the store has lived many itself.
-	lives := flag.Lookup("rapid.checks").Value
-	before := lives.String()
-	if err := lives.Set("1"); err != nil {
-		t.Fatal(err)
+	// A few short ones of the random lives are enough: the store has lived many
+	// itself.
+	for name, value := range map[string]string{"rapid.checks": "3", "rapid.steps": "8"} {
+		setting := flag.Lookup(name).Value
+		before := setting.String()
+		if err := setting.Set(value); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { setting.Set(before) })
 	}
-	t.Cleanup(func() { lives.Set(before) })
 	storetest.Run(t, "served", func(t *testing.T, now func() time.Time) storetest.Opened {
 		if strings.Contains(t.Name(), "_oddIDs") {
 			t.Skip("some of the ids are not UTF-8, and JSON can only carry what is; for the others see TestStore_isWhatIsServed")
