@@ -108,6 +108,37 @@ func TestConnection_close(t *testing.T) {
 	})
 }
 
+// A client that waits for a busy function is let go when there is no hope.
+func TestConnection_sendGivesUp(t *testing.T) {
+	busy := func(ctx context.Context, sess testSess, resp testResp) error {
+		time.Sleep(time.Hour) // whatever the context says
+		return nil
+	}
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := openIn(ctx, t, define(t, typed(memory.New()), onTurns()), session("s"))
+		if err := c.Send(busy); err != nil {
+			t.Fatal(err)
+		}
+		waiting, behind := make(chan error), make(chan error)
+		go func() { waiting <- c.Send(turn("a")) }()
+		time.Sleep(time.Second)
+		go func() { behind <- c.Send(turn("b")) }()
+		time.Sleep(time.Second)
+		c.Close()
+		if err := <-behind; !errors.Is(err, agent.ErrClosed) {
+			t.Errorf("the one that nobody had heard of: %v", err)
+		}
+		cancel()
+		if err := <-waiting; !errors.Is(err, agent.ErrClosed) && !errors.Is(err, context.Canceled) {
+			t.Errorf("the one that waited for the function: %v", err)
+		}
+		if out, err := c.Output(); out.Output != "done" || !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
 // A function that returns without its inputs leaves no client waiting.
 func TestConnection_functionThatDoesNotRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -158,4 +159,39 @@ func TestStreamBidi_sessionWithoutRecord(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestStreamBidi_stateOfAnotherShape(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memory.New()
+		a := define(t, typed(db), onTurns())
+		odd := json.RawMessage(`{"words":7}`)
+		last := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(odd), SessionID: "snapshot", State: odd}
+		for id, data := range map[string]*model.Data[json.RawMessage]{
+			"record":   {State: odd},
+			"snapshot": {State: json.RawMessage(`{"words":"a"}`), LastSnapshot: last},
+		} {
+			if err := db.Save(t.Context(), id, data); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := a.StreamBidi(t.Context(), session(id))
+			if shape, ok := errors.AsType[*json.UnmarshalTypeError](err); conn != nil || !ok || !strings.Contains(err.Error(), id) {
+				t.Errorf("%s: %v, %v", id, err, shape)
+			}
+		}
+		wantLine(t, db, "record", "")
+	})
+}
+
+// A restore by the seed's calls stops where a call fails.
+func TestStreamBidi_restoreThatFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &halfway{Store: typed(memory.New())}
+		a := define(t, s, onTurns())
+		ids := record(t, a, "s", "a", "b")
+		s.fail = true
+		if conn, err := a.StreamBidi(t.Context(), snapshot(ids[0])); conn != nil || !errors.Is(err, errDisk) || !strings.Contains(err.Error(), ids[0]) {
+			t.Errorf("%v, %v", conn, err)
+		}
+	})
 }
