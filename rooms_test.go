@@ -95,7 +95,7 @@ var directions = []struct {
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
 	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
-	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/model/...", "modernc.org/sqlite/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/sqlite/parts", "hindcast/model/...", "modernc.org/sqlite/...", "github.com/klauspost/compress/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/watch", []string{"github.com/fsnotify/fsnotify"},
 		"that files changed is said without knowing what is in them"},
