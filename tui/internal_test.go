@@ -66,6 +66,33 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	}
 }
 
+// What is new of a session that is no longer read changes nothing either, but the
+// screen goes on to keep up.
+func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Init()
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(10)})
+	before := m.View()
+	m.dirty = false
+	for _, fact := range []tea.Msg{grewMsg{err: errors.New("too late")}, relistedMsg{err: errors.New("too late")}} {
+		if _, cmd := m.Update(fact); cmd == nil {
+			t.Errorf("%T ends the turn", fact)
+		}
+		if m.dirty || m.View() != before {
+			t.Errorf("%T changed the screen", fact)
+		}
+	}
+	m.start(reading, "reading", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	if _, cmd := m.Update(changedMsg{}); cmd != nil || m.news.held == nil {
+		t.Error("a turn goes on beside the reading")
+	}
+	m.stop(reading)
+	if _, cmd := m.Update(struct{}{}); cmd == nil || m.news.held != nil {
+		t.Error("the turn stays held")
+	}
+}
+
 func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -539,6 +540,39 @@ func TestNews_restsGetLongerWhileThereIsNews(t *testing.T) {
 	next()
 	waitFor(t, p, fmt.Sprintf("head #%d", index))
 	waits(first)
+}
+
+// What comes while the older part of a session is still read is news all the
+// same, and the older part is none.
+func TestNews_whileTheRestIsRead(t *testing.T) {
+	t.Parallel()
+	rest := newGate()
+	s := &scripted{Store: demoStore(t)}
+	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
+		return s.Store.Tail(ctx, session, 6)
+	}
+	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+		if err := rest.wait(ctx); err != nil {
+			return failing[model.Header](err)
+		}
+		return s.Store.Headers(ctx, session)
+	}
+	o := options(s)
+	o.Session = demo.Trip
+	p := startBusy(t, o, 100, 30)
+	waitFor(t, p, "the last 6 snapshots")
+	p.Send(screentest.Key(t, "k"))
+	waitFor(t, p, "▌ ○   12")
+	w := newWriter(t, s.Store, demo.Trip)
+	w.write(t, 2)
+	rest.open()
+	waitFor(t, p, "20 snapshots")
+	w.write(t, 2)
+	waitFor(t, p, "22 snapshots")
+	p.Idle()
+	shows(t, p, "▌ ○   12", "head #17", " new")
+	p.Press(keymap.Timeline, keymap.GoHead)
+	shows(t, p, "following")
 }
 
 // While a search reads the timeline nothing is appended to it.
