@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Bell tells whoever listens that something happened. It is what a kind makes
-// its [Watcher] of; what it tells of the kind knows. The zero value is ready.
-// It is safe for concurrent use.
+// Bell tells whoever listens that something happened: a kind that knows of its
+// own changes makes its [Watcher] of it. The zero value is ready, and safe for
+// concurrent use.
 type Bell struct {
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{}

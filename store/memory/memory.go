@@ -296,9 +296,11 @@ func (s *Store) put(ss *session, data *model.Data[json.RawMessage]) error {
 		head, state = i, ss.states[last.ID]
 	}
 	if state == nil || !bytes.Equal(data.State, state) {
-		// A visit that was there already says nothing of the snapshot's bytes.
-		if err := store.CheckState(data.State); err != nil {
-			return err
+		if store.SharesState(data) {
+			// Nobody has looked at it: the visit was there, with other bytes.
+			if err := store.CheckState(data.State); err != nil {
+				return err
+			}
 		}
 		state = bytes.Clone(data.State)
 	}

@@ -290,3 +290,62 @@ func TestWatch_fileIsReplaced(t *testing.T) {
 		t.Errorf("nothing new is %+v, %v", g, err)
 	}
 }
+
+// TestGrowth_versionOne: a store that an old program writes to says of each
+// change that all has to be read again, and goes on so when it is migrated.
+func TestGrowth_versionOne(t *testing.T) {
+	path := versionOne(t)
+	reader := openStore(t, path)
+	session := ""
+	for info, err := range reader.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Snapshots > 1 {
+			session = info.ID
+		}
+	}
+	cursor, err := reader.Cursor(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown := func(s *sqlite.Store, since store.Cursor) store.Growth {
+		t.Helper()
+		g, err := s.Growth(t.Context(), session, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if g := grown(reader, cursor); g.Rewritten || len(g.Headers) != 0 || g.Cursor != cursor {
+		t.Errorf("nothing new is %+v", g)
+	}
+	execute(t, path, "UPDATE visits SET reason = NULL; UPDATE sessions SET orphaned = 0, revision = revision + 1")
+	before := cursor
+	g := grown(reader, cursor)
+	if !g.Rewritten {
+		t.Errorf("what an old program changed is %+v", g)
+	}
+	cursor = g.Cursor
+	_, at, err := reader.Load(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer := openStore(t, path)
+	if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, session, `"new"`)); err != nil {
+		t.Fatal(err)
+	}
+	if v := version(t, path); v != 2 {
+		t.Fatalf("the store is of version %d", v)
+	}
+	if g := grown(writer, before); !g.Rewritten {
+		t.Errorf("who did not see the change of the old program is told %+v", g)
+	}
+	// A migration may put the file into another, which is read anew.
+	if g := grown(reader, cursor); !g.Rewritten && (len(g.Headers) != 1 || g.Headers[0].ID != model.SnapshotID([]byte(`"new"`))) {
+		t.Errorf("after the migration %+v is new", g)
+	}
+	if _, now, err := reader.Load(t.Context(), session); err != nil || now != at+1 {
+		t.Errorf("the session was at revision %d and is at %d, %v", at, now, err)
+	}
+}

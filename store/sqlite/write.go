@@ -37,6 +37,7 @@ func (s *Store) save(ctx context.Context, t *tx, sessionID string, data *model.D
 // put writes a checked record into a session.
 func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[json.RawMessage]) error {
 	var kept sql.Null[int64]
+	shared := store.SharesState(data)
 	if data.LastSnapshot != nil {
 		last := *data.LastSnapshot
 		last.Orphaned = false // it is where the session stands
@@ -45,15 +46,17 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 			return err
 		}
 		ss.moveTo(v)
-		if store.SharesState(data) {
+		if shared {
 			kept = v.state
 		}
 	}
 	before := ss.record
 	if ss.record = kept; !kept.Valid {
-		// A visit that was there already says nothing of the snapshot's bytes.
-		if err := store.CheckState(data.State); err != nil {
-			return err
+		if shared {
+			// Nobody has looked at it: the visit was there, maybe with other bytes.
+			if err := store.CheckState(data.State); err != nil {
+				return err
+			}
 		}
 		state, err := s.states.putRecord(ctx, t, *ss, before, data.State)
 		if err != nil {
