@@ -134,7 +134,13 @@ func startBusy(t *testing.T, o tui.Options, w, h int) *screentest.Program {
 // trip opens the demo's session with branches.
 func trip(t *testing.T, w, h int) *screentest.Program {
 	t.Helper()
-	o := options(demoStore(t))
+	return opened(t, demoStore(t), w, h)
+}
+
+// opened opens it in a store that has it.
+func opened(t *testing.T, s store.Store, w, h int) *screentest.Program {
+	t.Helper()
+	o := options(s)
 	o.Session = demo.Trip
 	return start(t, o, w, h)
 }

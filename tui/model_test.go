@@ -142,9 +142,9 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 }
 
-func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
-	t.Parallel()
-	rest := newGate()
+// tailFirst gives a store that tells the six newest snapshots at once, and all of
+// them once the gate is open.
+func tailFirst(t *testing.T, rest *gate) *scripted {
 	s := &scripted{Store: demoStore(t)}
 	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
 		return s.Store.Tail(ctx, session, 6)
@@ -155,6 +155,13 @@ func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
 		}
 		return s.Store.Headers(ctx, session)
 	}
+	return s
+}
+
+func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
+	t.Parallel()
+	rest := newGate()
+	s := tailFirst(t, rest)
 	o := options(s)
 	o.Session = demo.Trip
 	p := startBusy(t, o, 100, 30)

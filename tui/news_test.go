@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,9 +87,7 @@ func TestNews_theCursorGoesAlongWithTheHead(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
-		o := options(s)
-		o.Session = demo.Trip
-		p := start(t, o, w, h)
+		p := opened(t, s, w, h)
 		shows(t, p, "head #13  following")
 		newWriter(t, s, demo.Trip).write(t, 2)
 		waitFor(t, p, "head #15  following")
@@ -104,9 +101,7 @@ func TestNews_theCursorStaysElsewhere(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
-		o := options(s)
-		o.Session = demo.Trip
-		p := start(t, o, w, h)
+		p := opened(t, s, w, h)
 		p.Press(keymap.Timeline, keymap.MoveUp, keymap.Mark)
 		lacks(t, p, "following", "new")
 		newWriter(t, s, demo.Trip).write(t, 3)
@@ -128,9 +123,7 @@ func TestNews_theCursorStaysElsewhere(t *testing.T) {
 func TestNews_everythingElseStays(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
-	o := options(s)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 24)
+	p := opened(t, s, 100, 24)
 	p.Press(keymap.Timeline, keymap.FoldAll, keymap.Search)
 	p.Type("book_")
 	p.Press(keymap.Input, keymap.Accept)
@@ -171,9 +164,7 @@ func TestNews_everythingElseStays(t *testing.T) {
 func TestNews_matchesGrow(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
-	o := options(s)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, s, 100, 30)
 	p.Press(keymap.Timeline, keymap.Search)
 	p.Type("turn end")
 	p.Press(keymap.Input, keymap.Accept)
@@ -188,9 +179,7 @@ func TestNews_matchesGrow(t *testing.T) {
 func TestNews_restoredElsewhere(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
-	o := options(s)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, s, 100, 30)
 	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 	p.Idle()
@@ -254,9 +243,7 @@ func TestNews_ofAFileThatAnotherWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shown.Close()
-	o := options(shown)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, shown, 100, 30)
 	w := newWriter(t, other, demo.Trip)
 	w.write(t, 1)
 	waitFor(t, p, "head #14  following")
@@ -323,9 +310,7 @@ func TestNews_theQuestionOfAPlanSaysThatTheSessionMovedOn(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
-		o := options(s)
-		o.Session = demo.Trip
-		p := start(t, o, w, h)
+		p := opened(t, s, w, h)
 		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
 		newWriter(t, s, demo.Trip).write(t, 1)
 		waitFor(t, p, "the session has moved on since")
@@ -399,9 +384,7 @@ func TestNews_aWatchThatBreaksIsTold(t *testing.T) {
 func TestNews_aStoreThatCannotBeWatchedSaysWhy(t *testing.T) {
 	t.Parallel()
 	s := &told{Store: demoStore(t), fail: errors.New("too many open files")}
-	o := options(s)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, s, 100, 30)
 	shows(t, p, "✗ too many open files", "head #13")
 	lacks(t, p, "following")
 	if n := s.watches.Load(); n != 1 {
@@ -445,9 +428,7 @@ func TestNews_aSessionThatVanishes(t *testing.T) {
 	changes := make(chan struct{}, 1)
 	s.changes <- changes
 	gone := &vanishing{told: s}
-	o := options(gone)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, gone, 100, 30)
 	gone.gone.Store(true)
 	changes <- struct{}{}
 	waitFor(t, p, "✗ the session is no longer in the store")
@@ -547,16 +528,7 @@ func TestNews_restsGetLongerWhileThereIsNews(t *testing.T) {
 func TestNews_whileTheRestIsRead(t *testing.T) {
 	t.Parallel()
 	rest := newGate()
-	s := &scripted{Store: demoStore(t)}
-	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
-		return s.Store.Tail(ctx, session, 6)
-	}
-	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-		if err := rest.wait(ctx); err != nil {
-			return failing[model.Header](err)
-		}
-		return s.Store.Headers(ctx, session)
-	}
+	s := tailFirst(t, rest)
 	o := options(s)
 	o.Session = demo.Trip
 	p := startBusy(t, o, 100, 30)
@@ -579,9 +551,7 @@ func TestNews_whileTheRestIsRead(t *testing.T) {
 func TestNews_waitsForASearch(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
-	o := options(s)
-	o.Session = demo.Trip
-	p := start(t, o, 100, 30)
+	p := opened(t, s, 100, 30)
 	w := newWriter(t, s, demo.Trip)
 	for i := range 20 {
 		p.Send(screentest.Key(t, "/"))
