@@ -180,10 +180,6 @@ func BenchmarkPeek(b *testing.B) {
 // BenchmarkCapture is one capture of a state of 1 MB that grew by a message:
 // what an agent does itself, and what the store costs.
 func BenchmarkCapture(b *testing.B) {
-	type message struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
 	type state struct {
 		Messages []any          `json:"messages"`
 		Totals   map[string]int `json:"totals"`
@@ -205,7 +201,6 @@ func BenchmarkCapture(b *testing.B) {
 		st.Totals["turns"] = st.Turn
 		st.Messages[len(st.Messages)-1] = map[string]any{"role": "user", "content": fmt.Sprint("turn ", st.Turn)}
 	}
-	_ = message{}
 	b.Run("marshal+hash", func(b *testing.B) {
 		st := fresh(b)
 		for b.Loop() {

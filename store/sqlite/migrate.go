@@ -140,12 +140,14 @@ func (s *Store) migrate(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.mu.Lock()
-	s.stop = stop
 	if s.closed {
-		stop()
+		s.mu.Unlock()
+		<-s.writing
+		return errClosed
 	}
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
 	s.migration.Add(1)
 	s.mu.Unlock()
 	done := make(chan error, 1)

@@ -166,10 +166,14 @@ func (s *Store) Address() string { return s.path }
 // running ends first.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	h := s.handle
+	h, stop := s.handle, s.stop
 	s.handle, s.closed = nil, true
 	s.mu.Unlock()
 	s.bell.Close()
+	if stop != nil {
+		stop()
+	}
+	s.migration.Wait()
 	if err := s.retire(h); err != nil {
 		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
 	}
