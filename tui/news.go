@@ -198,6 +198,9 @@ func (m *Model) grow() tea.Cmd {
 		g, err := growthOf(ctx, s, session, content, since)
 		if err == nil && g.whole {
 			g.content, g.cursor, err = readAll(ctx, s, session, done)
+			if err == nil && g.content.Same(content) {
+				g.content = nil // another session changed
+			}
 		}
 		if err == nil && g.content != nil {
 			matches, err = matches.In(ctx, g.content)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -418,6 +419,34 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 	p.Idle()
 	shows(t, p, "▌   ◌   10")
+}
+
+// What changes in another session is no work for the one that shows.
+func TestNews_ofAnotherSession(t *testing.T) {
+	t.Parallel()
+	s := &scripted{Store: demoStore(t)}
+	var headers, states atomic.Int64
+	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+		headers.Add(1)
+		return s.Store.Headers(ctx, session)
+	}
+	s.state = func(ctx context.Context, ref model.Ref) ([]byte, error) {
+		states.Add(1)
+		return s.Store.State(ctx, ref)
+	}
+	p := opened(t, struct {
+		*scripted
+		noGrower
+	}{s, noGrower{}}, 100, 30)
+	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open, keymap.MoveDown, keymap.Fold)
+	before, readBefore, statesBefore := p.Screen(), headers.Load(), states.Load()
+	newWriter(t, s.Store, demo.Packing).write(t, 1)
+	p.WaitFor("the session to be read", func(string) bool { return headers.Load() > readBefore })
+	p.Idle()
+	p.Press(keymap.State, keymap.MoveDown, keymap.MoveUp)
+	if p.Screen() != before || states.Load() != statesBefore {
+		t.Errorf("%d states were read; the screen was\n%s\nand is\n%s", states.Load()-statesBefore, before, p.Screen())
+	}
 }
 
 // A session that goes is told of once, and what shows stays; when it comes back,

@@ -84,6 +84,25 @@ func (c *Content) With(headers []model.Header) *Content {
 	return made
 }
 
+// Same reports whether another content is made of the same headers. The time is
+// linear in their number.
+func (c *Content) Same(other *Content) bool {
+	if c.Timeline.Len() != other.Timeline.Len() || c.More != other.More {
+		return false
+	}
+	for i := range model.Node(c.Timeline.Len()) {
+		a, b := *c.Timeline.Header(i), *other.Timeline.Header(i)
+		if (a.Reason == nil) != (b.Reason == nil) || a.Reason != nil && *a.Reason != *b.Reason {
+			return false
+		}
+		a.Reason, b.Reason = nil, nil
+		if a != b {
+			return false
+		}
+	}
+	return true
+}
+
 // append takes in headers that the content takes.
 func (c *Content) append(headers []model.Header) {
 	if len(headers) == 0 {

@@ -191,6 +191,31 @@ func TestPane_renewedKeepsTheLine(t *testing.T) {
 	}
 }
 
+func TestContent_sameHeadersAreTheSame(t *testing.T) {
+	c := Prepare(trip(t))
+	if !c.Same(Prepare(trip(t))) {
+		t.Error("read twice, it is another")
+	}
+	for name, change := range map[string]func([]model.Header) []model.Header{
+		"longer":   func(h []model.Header) []model.Header { return append(h, model.Header{ID: "x"}) },
+		"orphaned": func(h []model.Header) []model.Header { h[17].Orphaned = true; return h },
+		"reason": func(h []model.Header) []model.Header {
+			h[17].Reason = &model.Reason{Kind: model.ReasonRestore}
+			return h
+		},
+		"why": func(h []model.Header) []model.Header {
+			other := *h[6].Reason
+			other.TargetIndex++
+			h[6].Reason = &other
+			return h
+		},
+	} {
+		if c.Same(Prepare(change(trip(t)))) {
+			t.Errorf("%s: it is the same", name)
+		}
+	}
+}
+
 // What it costs to take in ten snapshots, or as many as are taken in at a time,
 // does not depend on how many there are.
 func BenchmarkPane_append(b *testing.B) {
