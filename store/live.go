@@ -34,17 +34,20 @@ type Committer[S any] interface {
 
 // Watcher is a Store that can tell that something in it changed.
 type Watcher interface {
-	// Watch gives a value soon after the store may have changed; several
-	// changes in a row may give one. It writes nothing. The channel is closed
-	// when ctx ends, and when the store can be watched no longer.
+	// Watch gives a value soon after the store may have changed: several
+	// changes in a row may give one, and a value may tell of none. It writes
+	// nothing. The channel is closed when ctx ends, and when the store can be
+	// watched no longer.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 }
 
-// Cursor is how far a session has been read.
+// Cursor is how far a session has been read. It is of use to the opened store
+// that gave it alone.
 type Cursor struct {
 	// Visit is the last visit, 0 for none.
 	Visit int64
-	// Rewrites counts the changes of the session that were more than growth.
+	// Rewrites tells the moments apart between which more than growth happened
+	// to the session.
 	Rewrites int64
 }
 

@@ -211,7 +211,7 @@ func growthLives(b *bench) {
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	if checks := flag.Lookup("rapid.checks"); !asked {
 		usual := checks.Value.String()
-		b.ok(checks.Value.Set("15"))
+		b.ok(checks.Value.Set("10"))
 		defer func() { b.ok(checks.Value.Set(usual)) }()
 	}
 	Lives(b.T, b.open)

@@ -16,7 +16,7 @@ import (
 // -race; go test -rapid.checks=1000 plays more of them.
 func TestMain(m *testing.M) {
 	checks := flag.Lookup("rapid.checks")
-	if err := checks.Value.Set("40"); err != nil {
+	if err := checks.Value.Set("20"); err != nil {
 		panic(err)
 	}
 	m.Run()
