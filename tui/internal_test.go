@@ -93,6 +93,30 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 	}
 }
 
+// A search that ends while the session is read anew was one in the old timeline:
+// its matches are not mistaken for those of the new one.
+func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Init()
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
+	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
+	search := m.find("#7")
+	if _, cmd := m.Update(fact); cmd != nil || m.news.held == nil {
+		t.Fatal("the timeline grows under a search")
+	}
+	for _, cmd := range search().(tea.BatchMsg)[:1] {
+		m.Update(cmd())
+	}
+	if m.timeline.Timeline().Len() != 120 {
+		t.Fatal("the turn stays held")
+	}
+	if matches := m.timeline.Matches(); matches.Len() != 0 || m.searched == m.searching() {
+		t.Errorf("%d matches of the old timeline", matches.Len())
+	}
+}
+
 func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})

@@ -64,11 +64,13 @@ type calmedMsg struct{}
 type restedMsg struct{}
 
 // grewMsg: what is new in the open session was read. matches are those of the
-// timeline, looked for in the content that replaces it.
+// timeline, looked for in the content that replaces it, after search, which is the
+// generation of the latest search then.
 type grewMsg struct {
 	gen     uint64
 	growth  growth
 	matches timeline.Matches
+	search  uint64
 	took    time.Duration
 	err     error
 }

@@ -192,7 +192,8 @@ type growth struct {
 // grow reads what is new in the open session: that alone, where the store can
 // tell it from the rest.
 func (m *Model) grow() tea.Cmd {
-	s, session, content, since, matches, now := m.o.Store, m.session, m.content, m.news.cursor, m.timeline.Matches(), m.o.Now
+	s, session, content, since, now := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now
+	matches, search := m.timeline.Matches(), m.tasks[finding].gen
 	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
 		began := now()
 		g, err := growthOf(ctx, s, session, content, since)
@@ -205,7 +206,7 @@ func (m *Model) grow() tea.Cmd {
 		if err == nil && g.content != nil {
 			matches, err = matches.In(ctx, g.content)
 		}
-		return grewMsg{gen, g, matches, now().Sub(began), err}
+		return grewMsg{gen, g, matches, search, now().Sub(began), err}
 	})
 }
 
@@ -295,11 +296,14 @@ func (m *Model) renew(msg grewMsg) {
 		m.states.forget()
 	}
 	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults}
-	m.timeline.Renew(msg.growth.content, msg.matches)
-	m.showing(msg.growth.content)
-	if m.searched.focus == onTimeline && m.searched.subject.reading == m.info.reading-1 {
+	switch {
+	case msg.search != m.tasks[finding].gen:
+		msg.matches = timeline.Matches{} // those of another search; the next step looks again
+	case m.searched.focus == onTimeline && m.searched.subject.reading == m.info.reading-1:
 		m.searched.subject.reading++
 	}
+	m.timeline.Renew(msg.growth.content, msg.matches)
+	m.showing(msg.growth.content)
 	if after := m.subject(); reflect.DeepEqual(before.header, after.header) && reflect.DeepEqual(before.base, after.base) {
 		m.rename(before.subjectKey, after.subjectKey)
 	}

@@ -547,6 +547,7 @@ func TestNews_restsGetLongerWhileThereIsNews(t *testing.T) {
 	waits(calm)
 	clock.fire(calm)
 	p.Idle() // calm: nothing waits but for the store
+	shows(t, p, fmt.Sprintf("#%d → #%d", index-1, index))
 	next()
 	waitFor(t, p, fmt.Sprintf("head #%d", index))
 	waits(first)
