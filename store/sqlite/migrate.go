@@ -23,8 +23,8 @@ import (
 // the old tables are dropped. Whoever is killed meanwhile leaves version 1. The
 // file is then made smaller, which does not matter if it fails.
 //
-// A large store takes longer than a caller may have time for: see
-// BenchmarkMigrate. So the migration goes on when the context of the write that
+// 10,000 states of 345 kB, 990 MB in all, took 27 s and became 5.7 MB; as many of
+// 20 kB took 3 s (BenchmarkMigrate). A caller may not have that time. So the migration goes on when the context of the write that
 // began it ends, and a later write finds it done. Only Close ends it early, and
 // takes it back.
 

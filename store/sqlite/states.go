@@ -19,7 +19,30 @@ import (
 // where its parts are. The package parts cuts a state and writes the list;
 // blocks.go keeps the bytes; drafts.go keeps those that may go again.
 //
-// FIGURES
+// Measured on 3,000 turns of conversations that grow by a message of 850 bytes,
+// two turns in a hundred restored (BenchmarkSize, BenchmarkState; bytes of the
+// file for each snapshot, its row in visits and the indexes, some 350 bytes,
+// included; and a random state of 364 kB read and its SHA-256 checked, of which
+// the hash is 0.28 ms):
+//
+//	as it is                              676 B   1.35 ms
+//	segments of 16 KiB                    672 B   2.1 ms
+//	segments of 256 KiB                   963 B   1.4 ms (the unfilled ones weigh)
+//	zstd's better level                   672 B   1.4 ms
+//	one stream instead of two             756 B   1.6 ms (each message an extent)
+//	no parts found by their hash          657 B   1.4 ms
+//
+// The states are 354 kB on average, 523 times the file. Plain rows of zstd took
+// 160 kB a snapshot, git 1.1 to 1.4 kB at its best, its default repack 97 kB.
+// The index of hashes costs 19 bytes and is worth them as soon as two sessions
+// have a document in common.
+//
+// A capture of 1 MB (BenchmarkCapture) costs 4.9 ms, where the program's own
+// marshalling and hashing cost 8.3: 0.7 to check that it is JSON, 0.8 for each
+// of two hashes, 0.7 to cut it, 0.1 to find its parts in the state before; the
+// rest is SQL. To know the parts by their hashes instead would be 0.7 ms for the
+// hashes alone (BenchmarkMatch), and a lookup for each of a thousand parts: so
+// they are compared with the bytes of the state before, which is remembered.
 
 const (
 	// maxState bounds a state, and what a damaged file can make us allocate.

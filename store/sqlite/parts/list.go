@@ -17,9 +17,6 @@ import (
 // (its level is 1) is cut again if it is long. Where a node ends depends on the
 // entry that ends it. Of two lists that differ in one place all nodes but one
 // at each level are the same bytes, and are kept once.
-//
-// Measured on 10,000 states, each with one of 1,000 messages of 1 kB edited:
-// see BenchmarkSize in package sqlite.
 const (
 	maxEntries = 64
 	minEntries = 8

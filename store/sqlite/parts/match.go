@@ -55,7 +55,7 @@ func Match(t *Text, bases []Base, may func(Place) bool) []Piece {
 	for i, b := range bases {
 		cursors[i] = cursor{base: b, may: may}
 	}
-	var pieces []Piece
+	pieces := make([]Piece, 0, len(t.Parts))
 	for i, p := range t.Parts {
 		piece := Piece{From: t.from(i), To: p.End, Array: p.Array}
 		for c := range cursors {
@@ -75,6 +75,8 @@ type cursor struct {
 	next int
 	// ends are the ends of the extents of the list, made when first needed.
 	ends []int64
+	// given are the extents that were found, all in few allocations.
+	given []Extent
 }
 
 // find gives where a part is kept, nil if it is not found.
@@ -92,7 +94,7 @@ func (c *cursor) find(part []byte) []Extent {
 }
 
 // extents gives where a run of the base lies, nil if that may not be used.
-func (c *cursor) extents(from, to int64) (at []Extent) {
+func (c *cursor) extents(from, to int64) []Extent {
 	if c.ends == nil {
 		c.ends = make([]int64, len(c.base.List))
 		end := int64(0)
@@ -101,6 +103,7 @@ func (c *cursor) extents(from, to int64) (at []Extent) {
 			c.ends[i] = end
 		}
 	}
+	start := len(c.given)
 	i := sort.Search(len(c.ends), func(i int) bool { return c.ends[i] > from })
 	for ; from < to; i++ {
 		if i == len(c.ends) {
@@ -112,8 +115,8 @@ func (c *cursor) extents(from, to int64) (at []Extent) {
 		}
 		skip := e.Len - (c.ends[i] - from)
 		n := min(to, c.ends[i]) - from
-		at = append(at, Extent{e.At + Place(skip), n})
+		c.given = append(c.given, Extent{e.At + Place(skip), n})
 		from += n
 	}
-	return at
+	return c.given[start:len(c.given):len(c.given)]
 }
