@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 )
 
@@ -145,16 +146,22 @@ func Time(t time.Time) (time.Time, error) {
 }
 
 // Header gives the header of a snapshot as a store records it, its visit not
-// yet numbered. The error is ErrTime.
+// yet numbered. The title, and whether a tool failed, are told by the state,
+// which is valid JSON. The error is ErrTime.
 func Header(s *model.Snapshot[json.RawMessage]) (model.Header, error) {
 	at, err := Time(s.CreatedAt)
 	if err != nil {
 		return model.Header{}, fmt.Errorf("createdAt: %w", err)
 	}
-	return model.Header{
+	h := model.Header{
 		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: at,
 		Index: s.Index, TurnIndex: s.TurnIndex, Event: s.Event, Orphaned: s.Orphaned, Size: int64(len(s.State)),
-	}, nil
+	}
+	var failed bool
+	if h.Title, failed = conversation.Title(s.State); failed {
+		h.Marks |= model.MarkError
+	}
+	return h, nil
 }
 
 // Snapshot gives the seed's snapshot for a header and its state.
