@@ -29,6 +29,7 @@ var contracts = []check{
 	{"TestStore_refusesWhatCannotBeKept", refusals},
 	{"TestStore_timesComeBack", times},
 	{"TestStore_statesComeBackByteForByte", stateBytes},
+	{"TestStore_snapshotsSayWhatTheyEndWith", titles},
 	{"TestStore_callerMayChangeItsInput", aliasing},
 	{"TestStore_oddIDsAreData", oddIDs},
 	{"TestStore_tailIsTheEndOfHeaders", tail},
@@ -480,4 +481,29 @@ func closed(b *bench) {
 		}
 	}
 	b.ok(b.Close())
+}
+
+// titles: what a header says of a state comes with each visit of it, and stays
+// when the session is restored and forked.
+func titles(b *bench) {
+	a := b.agent("s")
+	asked := `{"messages":[{"role":"user","content":[{"text":"Rain?"}]}]}`
+	failed := `{"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"weather","input":{}}}]},` +
+		`{"role":"user","content":[{"toolResult":{"toolUseId":"1","status":"error","content":[]}}]}]}`
+	first := a.turns(asked, failed, asked, `{"total":4}`)[0]
+	b.restore(model.Ref{Session: "s", ID: first, Visit: 1})
+	b.fork(model.Ref{Session: "s", ID: first, Visit: 1}, "t")
+	want := []string{"user: Rain?", "failed tool weather → error", "user: Rain?", ""}
+	for session, want := range map[string][]string{"s": want, "t": want[:1]} {
+		var got []string
+		for _, h := range b.headers(session) {
+			if h.Marks.Has(model.MarkError) {
+				h.Title = "failed " + h.Title
+			}
+			got = append(got, h.Title)
+		}
+		if !slices.Equal(got, want) {
+			b.Errorf("session %q says %q, want %q", session, got, want)
+		}
+	}
 }
