@@ -403,7 +403,14 @@ func explain(err error) error {
 	if !ok {
 		return err
 	}
+	if coded.Code() == lib.SQLITE_READONLY_RECOVERY {
+		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
+	}
 	switch coded.Code() & 0xff {
+	case lib.SQLITE_PROTOCOL:
+		// A writer was killed when it had begun a log and put nothing in it: the
+		// log and its index do not go together.
+		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
 	case lib.SQLITE_NOTADB:
 		return ErrNotSQLite
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:
@@ -523,6 +530,8 @@ func create(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	if _, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); isCode(err, lib.SQLITE_BUSY) {
+		return nil // somebody else looks at the file; the first write does it then
+	}
 	return err
 }
