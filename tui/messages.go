@@ -65,12 +65,14 @@ type restedMsg struct{}
 
 // grewMsg: what is new in the open session was read. matches are those of the
 // timeline, looked for in the content that replaces it, after search, which is the
-// generation of the latest search then.
+// generation of the latest search then. only says that the store has no other
+// session.
 type grewMsg struct {
 	gen     uint64
 	growth  growth
 	matches timeline.Matches
 	search  uint64
+	only    bool
 	took    time.Duration
 	err     error
 }

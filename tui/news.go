@@ -192,7 +192,7 @@ type growth struct {
 // grow reads what is new in the open session: that alone, where the store can
 // tell it from the rest.
 func (m *Model) grow() tea.Cmd {
-	s, session, content, since, now := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now
+	s, session, content, since, now, only := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now, m.only
 	matches, search := m.timeline.Matches(), m.tasks[finding].gen
 	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
 		began := now()
@@ -206,8 +206,22 @@ func (m *Model) grow() tea.Cmd {
 		if err == nil && g.content != nil {
 			matches, err = matches.In(ctx, g.content)
 		}
-		return grewMsg{gen, g, matches, search, now().Sub(began), err}
+		if err == nil && g.content == nil && len(g.headers) == 0 && only {
+			only, err = one(ctx, s)
+		}
+		return grewMsg{gen, g, matches, search, only, now().Sub(began), err}
 	})
+}
+
+// one reports whether a store has no more than one session.
+func one(ctx context.Context, s store.Store) (bool, error) {
+	n := 0
+	for _, err := range s.Sessions(ctx) {
+		if n++; err != nil || n > 1 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // growthOf asks the store what became of a session since a cursor. What the
@@ -249,6 +263,9 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	}
 	m.recovered()
 	m.news.cursor = msg.growth.cursor
+	if m.only != msg.only {
+		m.only, m.dirty = msg.only, true
+	}
 	switch {
 	case msg.growth.content != nil:
 		m.renew(msg)

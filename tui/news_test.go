@@ -422,6 +422,21 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 }
 
 // What changes in another session is no work for the one that shows.
+// A store with one session opens at that. Once there is another, the way back
+// leads to the list of them.
+func TestNews_aSecondSession(t *testing.T) {
+	t.Parallel()
+	s := memory.New()
+	newWriter(t, s, "first").write(t, 2)
+	p := start(t, options(s), 100, 30)
+	p.Idle()
+	shows(t, p, "› first", "q quit")
+	newWriter(t, s, "second").write(t, 1)
+	waitFor(t, p, "q back")
+	p.Press(keymap.Timeline, keymap.Back)
+	shows(t, p, "2 sessions", "second")
+}
+
 func TestNews_ofAnotherSession(t *testing.T) {
 	t.Parallel()
 	s := &scripted{Store: demoStore(t)}
