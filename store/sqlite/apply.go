@@ -345,7 +345,7 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 	e := entry{before: ss, revision: ss.revision + 1}
 	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Target
 	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
-	e.reason, err = addReason(ctx, t, ss, model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: plan.TargetID, TargetIndex: plan.TargetIndex})
+	e.reason, err = addReason(ctx, t, ss, e.why())
 	if err != nil {
 		return e, err
 	}
@@ -353,6 +353,11 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 		return e, err
 	}
 	return e, moveHead(ctx, t, ss, e)
+}
+
+// why gives the reason that a restore gives to the visits that leave the path.
+func (e *entry) why() model.Reason {
+	return model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 }
 
 // insert adds an entry to the journal. What was undone before can then not be
@@ -532,6 +537,10 @@ func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
 	}
 	ss, err := find(ctx, t, e.Session)
 	if err != nil {
+		return err
+	}
+	// It is gone if the session was, together with the fork that made it.
+	if err := keepReason(ctx, t, ss, e.reason, e.why()); err != nil {
 		return err
 	}
 	return moveHead(ctx, t, ss, e)

@@ -330,9 +330,14 @@ func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number i
 	if err := t.row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
 		return 0, err
 	}
-	_, err = t.exec(ctx, "INSERT INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
+	return number, keepReason(ctx, t, ss, number, r)
+}
+
+// keepReason keeps a reason under its number, unless it is there.
+func keepReason(ctx context.Context, t *tx, ss session, number int64, r model.Reason) error {
+	_, err := t.exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
 		ss.key, number, int64(r.Kind), encodeTime(r.At), r.TargetID, r.TargetIndex)
-	return number, err
+	return err
 }
 
 func extraOf(h *model.Header) (any, error) {

@@ -29,6 +29,7 @@ var writes = []check{
 	{"TestApply_forkOntoASessionIsRefused", forkExisting},
 	{"TestApply_forkGoesOnByItself", forkGoesOn},
 	{"TestApply_undoOfAFork", undoFork},
+	{"TestApply_redoOfAForkThatWasRestored", redoRestoredFork},
 	{"TestApply_journal", journal},
 	{"TestApply_refusesWhatIsNoPlan", noPlan},
 }
@@ -438,4 +439,23 @@ func noPlan(b *bench) {
 		b.Errorf("an edited plan: %v", err)
 	}
 	b.same(b.dump(), before)
+}
+
+// redoRestoredFork: what was done in a session that was taken back, and is there
+// again, is done again too.
+func redoRestoredFork(b *bench) {
+	_, ids := branched(b)
+	b.fork(model.Ref{Session: "s", ID: ids[3]}, "f")
+	b.restore(model.Ref{Session: "f", ID: ids[1]})
+	b.clock.Advance(time.Minute)
+	b.restore(model.Ref{Session: "f", ID: ids[2]})
+	b.want("f", "a0 b1 c2* d3-")
+	want := b.dump()
+	for range 3 {
+		b.undo()
+	}
+	for range 3 {
+		b.redo()
+	}
+	b.same(b.dump(), want)
 }
