@@ -343,6 +343,15 @@ func TestOpen_afterAKilledWriter(t *testing.T) {
 	if why, ok, err := sqlite.Kind().Recognise(t.Context(), left); !ok || err != nil || why == "" {
 		t.Errorf("recognised %v, %q, %v", ok, why, err)
 	}
+	// The next program that writes goes on from there.
+	s, err := sqlite.OpenOrCreate(t.Context(), left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	if got := storetest.Dump(t, s); got != want {
+		t.Errorf("after a killed writer it has\n%s\nwant\n%s", got, want)
+	}
 }
 
 func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
@@ -602,6 +611,63 @@ func TestCreate_onlyWhereNothingIs(t *testing.T) {
 	wait.Wait()
 	if made != 1 {
 		t.Errorf("one store was made %d times", made)
+	}
+}
+
+func TestOpenOrCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	// Eight programs that begin at once find the same store.
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			s, err := sqlite.OpenOrCreate(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.SaveSnapshot(t.Context(), snapshot(t, s, fmt.Sprint("s", i), `"hello"`)); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	want := readEverything(t, path)
+	if n := strings.Count(want, "hello"); n < 8 {
+		t.Fatalf("%d of 8 sessions are there:\n%s", n, want)
+	}
+	s, err := sqlite.OpenOrCreate(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	if got := storetest.Dump(t, s); got != want {
+		t.Errorf("opened again it has\n%s\nwant\n%s", got, want)
+	}
+	// What is somebody else's stays as it is.
+	foreign := filepath.Join(dir, "foreign.db")
+	execute(t, foreign, "CREATE TABLE theirs (a)")
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("Dear diary, today I learnt about databases."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]error{foreign: sqlite.ErrForeign, text: sqlite.ErrNotSQLite} {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sqlite.OpenOrCreate(t.Context(), path); !errors.Is(err, want) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("%s has changed, %v", path, err)
+		}
+	}
+	if _, err := sqlite.OpenOrCreate(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("a directory: %v", err)
 	}
 }
 

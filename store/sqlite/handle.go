@@ -53,6 +53,7 @@ type access string
 const (
 	immutable access = "mode=ro&immutable=1"
 	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
+	settling  access = "mode=rw&_pragma=busy_timeout(5000)"
 	writable  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	migrating access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
@@ -176,6 +177,17 @@ func (s *Store) acquireWritable(ctx context.Context) (*handle, error) {
 	}
 	s.handle.users++
 	return s.handle, nil
+}
+
+// settleFile has SQLite finish, or take back, the write that was left unfinished in
+// a store. It does nothing else to the file.
+func settleFile(ctx context.Context, path string) (err error) {
+	db, err := open(path, settling)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return (&handle{db: db, access: settling}).check(ctx)
 }
 
 // swap replaces the handle by one of another way, once that is seen to be a

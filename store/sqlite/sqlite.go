@@ -130,9 +130,6 @@ func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = no
 // ErrNewer, ErrDamaged and ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
-	if file, err := filepath.EvalSymlinks(path); err == nil {
-		s.file = file
-	}
 	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
 		return nil, fmt.Errorf("sqlite: open %q: %w", path, errors.Join(err, s.Close()))
 	}
@@ -148,8 +145,29 @@ func Create(ctx context.Context, path string, options ...Option) (*Store, error)
 	return Open(ctx, path, options...)
 }
 
+// OpenOrCreate opens the store in a file for a program that is going to write to
+// it, and makes it where there is none. Unlike Open, it settles the write that a
+// program left unfinished when it was killed, which changes the file. The errors
+// are otherwise those of Open.
+func OpenOrCreate(ctx context.Context, path string, options ...Option) (*Store, error) {
+	s, err := Create(ctx, path, options...)
+	if !errors.Is(err, fs.ErrExist) {
+		return s, err
+	}
+	if s, err = Open(ctx, path, options...); !errors.Is(err, ErrUnsettled) {
+		return s, err
+	}
+	if err := settleFile(ctx, path); err != nil {
+		return nil, fmt.Errorf("sqlite: open %q: %w", path, err)
+	}
+	return Open(ctx, path, options...)
+}
+
 func newStore(path string, options []Option) *Store {
 	s := &Store{path: path, file: path, now: time.Now, writing: make(chan struct{}, 1), states: states{codec: newCodec()}}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		s.file = file
+	}
 	for _, o := range options {
 		o(s)
 	}
