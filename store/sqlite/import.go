@@ -122,7 +122,7 @@ func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.store.add(ctx, p.tx, in.session, h, row.State, reason); err != nil {
+	if _, err := p.store.add(ctx, p.tx, in.session, h, p.store.states.content(row.State), reason); err != nil {
 		return err
 	}
 	in.added++
@@ -192,7 +192,7 @@ func (p *importing) settle(ctx context.Context, in *incoming) error {
 	}
 	before := in.session.record
 	if takesRecord {
-		state, err := p.store.states.putRecord(ctx, p.tx, in.session, before, in.record.State)
+		state, err := p.store.states.putRecord(ctx, p.tx, in.session, before, p.store.states.content(in.record.State))
 		if err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func (m *migration) move(ctx context.Context, o owner, key int64, base sql.Null[
 	if err != nil {
 		return 0, err
 	}
-	now, err := m.putAs(ctx, m.tx, sql.Null[int64]{V: key, Valid: true}, o, state, base)
+	now, err := m.putAs(ctx, m.tx, sql.Null[int64]{V: key, Valid: true}, o, m.content(state), base)
 	if err != nil || now == key {
 		return key, err
 	}

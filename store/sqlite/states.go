@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -59,6 +60,8 @@ const (
 	// find the parts of the next ones in.
 	recentBytes  = 32 << 20
 	recentStates = 64
+	// lastStates is how many of them a new state is compared with.
+	lastStates = 4
 )
 
 var (
@@ -84,6 +87,29 @@ type recentState struct {
 	sum  [sha256.Size]byte
 	text *parts.Text
 }
+
+// content is the bytes of a state that is to be kept, and their hash.
+type content struct {
+	bytes []byte
+	sum   [sha256.Size]byte
+	// text is a copy of them with its parts; nil where it is not made yet.
+	text *parts.Text
+}
+
+// content looks at the bytes of a state. Those that were written a moment ago are
+// only compared, which takes a tenth of hashing them: an agent saves its record,
+// and then a snapshot of the same state.
+func (s *states) content(state []byte) content {
+	for _, r := range s.recent[:min(len(s.recent), lastStates)] {
+		if bytes.Equal(r.text.Bytes, state) {
+			return content{r.text.Bytes, r.sum, r.text}
+		}
+	}
+	return content{bytes: state, sum: sha256.Sum256(state)}
+}
+
+// id gives the id of a snapshot of these bytes.
+func (c *content) id() string { return hex.EncodeToString(c.sum[:]) }
 
 // row is a row of states.
 type row struct {
@@ -217,7 +243,7 @@ func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
 
 // putSnapshot keeps the state of a snapshot whose parent is at that visit, and
 // gives its key. Its parts stay for ever.
-func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int64, state []byte) (int64, error) {
+func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int64, state content) (int64, error) {
 	base, err := stateAt(ctx, t, ss, parent)
 	if err == nil && !base.Valid {
 		base, err = stateAt(ctx, t, ss, ss.head.V)
@@ -230,7 +256,7 @@ func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int6
 
 // putRecord keeps the state of a session's record, which was another before,
 // and gives its key. Its new parts are drafts: they go when the record does.
-func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Null[int64], state []byte) (int64, error) {
+func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Null[int64], state content) (int64, error) {
 	base, err := stateAt(ctx, t, ss, ss.head.V)
 	if err != nil {
 		return 0, err
@@ -249,19 +275,18 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 
 // put keeps a state, unless it is there, and gives its key. Its parts are looked
 // for in other states, the first of them preferred.
-func (s *states) put(ctx context.Context, t *tx, o owner, state []byte, bases ...sql.Null[int64]) (int64, error) {
+func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
 	return s.putAs(ctx, t, sql.Null[int64]{}, o, state, bases...)
 }
 
 // putAs keeps a state under a key, null for the next.
-func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, state []byte, bases ...sql.Null[int64]) (int64, error) {
-	if len(state) > maxState {
+func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, state content, bases ...sql.Null[int64]) (int64, error) {
+	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
-	sum := sha256.Sum256(state)
 	var key int64
 	var draft sql.Null[int64]
-	err := t.row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", sum[:]).Scan(&key, &draft)
+	err := t.row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", state.sum[:]).Scan(&key, &draft)
 	known := err == nil
 	if known && (o.draft || !draft.Valid) {
 		return key, nil
@@ -269,7 +294,10 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	p := putting{states: s, tx: t, owner: o, text: parts.NewText(bytes.Clone(state)), nodes: map[string]parts.Place{}}
+	if state.text == nil {
+		state.text = parts.NewText(bytes.Clone(state.bytes))
+	}
+	p := putting{states: s, tx: t, owner: o, text: state.text, nodes: map[string]parts.Place{}}
 	if err := p.useBases(ctx, bases); err != nil {
 		return 0, err
 	}
@@ -277,14 +305,14 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 	if err != nil {
 		return 0, err
 	}
-	s.remember(sum, p.text)
+	s.remember(state.sum, p.text)
 	draft = sql.Null[int64]{V: o.session, Valid: drafted}
 	if known {
 		// It was a draft, and is a snapshot's from now on.
 		_, err := t.exec(ctx, "UPDATE states SET draft = ?, list = ? WHERE state = ?", draft, list, key)
 		return key, err
 	}
-	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, sum[:], len(state), draft, list)
+	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, state.sum[:], len(state.bytes), draft, list)
 	if err != nil {
 		return 0, err
 	}

@@ -58,7 +58,7 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 				return err
 			}
 		}
-		state, err := s.states.putRecord(ctx, t, *ss, before, data.State)
+		state, err := s.states.putRecord(ctx, t, *ss, before, s.states.content(data.State))
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,16 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 	if err != nil && !errors.Is(err, model.ErrNoSnapshot) {
 		return v, err
 	}
-	if err := store.CheckSnapshot(snapshot, have); err != nil {
+	state := s.states.content(snapshot.State)
+	switch {
+	case h.ID != state.id():
+		err = store.CheckSnapshot(snapshot, have)
+	case state.text == nil:
+		err = store.CheckState(snapshot.State)
+	default:
+		err = nil // it was checked when it was written
+	}
+	if err != nil {
 		return v, err
 	}
 	if h.ParentVisit, err = parentOf(ctx, t, ss, h.ParentID); err != nil {
@@ -231,7 +240,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 	if err != nil {
 		return v, err
 	}
-	v, err = s.add(ctx, t, ss, h, snapshot.State, reason)
+	v, err = s.add(ctx, t, ss, h, state, reason)
 	v.state.Valid = have == nil || bytes.Equal(have, snapshot.State)
 	return v, err
 }
@@ -259,7 +268,7 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 // with the number of the reason for which it is off the active path. state is
 // what the snapshot holds; it is not looked at when the session has the id, so
 // that the key may be that of other bytes.
-func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state []byte, reason sql.Null[int64]) (v visited, err error) {
+func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
 		if err := t.row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
 			return v, err
@@ -268,7 +277,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	var key int64
 	err = t.row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
-		h.Size = int64(len(state))
+		h.Size = int64(len(state.bytes))
 		key, err = s.states.putSnapshot(ctx, t, ss, h.ParentVisit, state)
 	}
 	if err != nil {
