@@ -354,6 +354,45 @@ func TestOpen_afterAKilledWriter(t *testing.T) {
 	}
 }
 
+// A writer that was killed when it had begun a log left the header of one, and an
+// index that does not go with it.
+func TestOpen_logThatWasOnlyBegun(t *testing.T) {
+	path := filled(t)
+	want := readEverything(t, path)
+	writer := openStore(t, path)
+	if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, "s", `"last word"`)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(t.TempDir(), "left.db")
+	for suffix, content := range map[string][]byte{"": content, "-wal": log[:32], "-shm": make([]byte, 32<<10)} {
+		if err := os.WriteFile(left+suffix, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := directory(t, filepath.Dir(left))
+	if got := readEverything(t, left); got != want {
+		t.Errorf("the reader sees\n%s\nwant\n%s", got, want)
+	}
+	if after := directory(t, filepath.Dir(left)); after != before {
+		t.Errorf("the directory was\n%s\nand is\n%s", before, after)
+	}
+	s := openStore(t, left)
+	if err := s.SaveSnapshot(t.Context(), snapshot(t, s, "s", `"another word"`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := storetest.Dump(t, s); !strings.Contains(got, "another word") {
+		t.Errorf("after a write it has\n%s", got)
+	}
+}
+
 func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, err := sqlite.Create(t.Context(), path)

@@ -26,10 +26,11 @@ import (
 // even read-only, it creates the last two and leaves them behind. A store that
 // is only looked at is therefore opened in one of two other ways:
 //
-//   - Without a log, nobody is at work on the file: it is opened as immutable,
-//     which takes no lock and creates nothing. Since SQLite then trusts that
-//     the file stays as it is, its size, time and inode are compared after
-//     every reading, and the reading is done again if they moved.
+//   - Without a log, or with one that was only begun, nobody has written to the
+//     file since its last word: it is opened as immutable, which takes no lock and
+//     creates nothing. Since SQLite then trusts that the file stays as it is,
+//     its size, time and inode are compared after every reading, and the
+//     reading is done again if they moved.
 //   - With a log, a writer is at work, or was killed: the file is opened
 //     read-only with a read-only index, which SQLite supports as long as the
 //     -shm file is there. Connections are not kept between readings, so that
@@ -102,22 +103,30 @@ func look(path string) (access, fs.FileInfo, error) {
 	case info.Size() == 0:
 		return "", nil, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
-	if filled(path + "-journal") {
+	if size(path+"-journal") > 0 {
 		return "", nil, ErrUnsettled
 	}
-	if !filled(path + "-wal") {
+	// A log that was only begun says nothing yet, and its index may not be ready:
+	// whoever began it may have been killed there.
+	if size(path+"-wal") <= logHeader {
 		return immutable, info, nil
 	}
-	if !filled(path + "-shm") {
+	if size(path+"-shm") == 0 {
 		return "", nil, ErrUnsettled
 	}
 	return beside, info, nil
 }
 
-// filled reports whether there is a file with something in it.
-func filled(path string) bool {
+// logHeader is the size of the header of a log, in bytes.
+const logHeader = 32
+
+// size gives the size of a file, 0 where there is none.
+func size(path string) int64 {
 	info, err := os.Stat(path)
-	return err == nil && info.Size() > 0
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // plain drops the path from an error of package os: the caller names it.
