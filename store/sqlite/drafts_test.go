@@ -112,7 +112,7 @@ func unsynced(t *testing.T) string {
 // TestSave_theFileStaysBounded: a record of 100 kB that is saved thousands of
 // times, with snapshots, restores that are taken back and forks in between.
 func TestSave_theFileStaysBounded(t *testing.T) {
-	saves, restores := 5_000, 0 // 20,000 end with a file of the same size, and take half a minute
+	saves, restores := 5_000, 0 // 20,000 take half a minute and show no more
 	if testing.Short() || raceEnabled {
 		saves = 1500
 	}
