@@ -52,7 +52,7 @@ CREATE TABLE visits (
 	state        INTEGER NOT NULL REFERENCES states,
 	size         INTEGER NOT NULL, -- of the state
 	reason       INTEGER,          -- why it is off the active path; null: it is on it
-	extra        TEXT,             -- JSON: what imported rows say besides
+	extra        TEXT,             -- JSON: what the row says besides
 	PRIMARY KEY (session, visit),
 	FOREIGN KEY (session, reason) REFERENCES reasons
 ) STRICT, WITHOUT ROWID;

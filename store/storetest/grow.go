@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"strconv"
@@ -59,6 +60,7 @@ func growHeaders(session string, snapshots int) ([]model.Header, map[*model.Reas
 		h := &headers[i]
 		h.SessionID, h.CreatedAt, h.Visit = session, at, int64(i+1)
 		h.Index, h.TurnIndex, h.Event = len(path), len(path)/2, model.SnapshotEvent(len(path)%2)
+		h.Title = fmt.Sprintf("assistant: what was said in answer %d, as long as a line is", i)
 		if len(path) > 0 {
 			h.ParentVisit = headers[path[len(path)-1]].Visit
 		}

@@ -15,6 +15,7 @@ import (
 
 // What import and export promise.
 var imports = []check{
+	{"TestImport_titlesComeBack", oddTitles},
 	{"TestImport_rowsComeBackAsTheyAre", importRows},
 	{"TestImport_twiceAddsNothing", importTwice},
 	{"TestImport_intoASessionThatWentOn", importMerge},
@@ -274,6 +275,25 @@ func exportNamed(b *bench) {
 	for _, err := range store.Rows(b.Context(), b.Store, "a", "none") {
 		if err != nil && !errors.Is(err, model.ErrNoSession) {
 			b.Errorf("an unknown session: %v", err)
+		}
+	}
+}
+
+func oddTitles(b *bench) {
+	titles := []string{"plain", `say "hi"`, `C:\dir`, `x","marks":64,"y":"`, `"}`, "<b>&", "日本 → é", "\x1b[31m", "\u2028", "a\tb"}
+	rows := func(yield func(store.Row, error) bool) {
+		for i, title := range titles {
+			h := model.Header{ID: fmt.Sprint(i), SessionID: "s", Index: i, Title: title}
+			if !yield(store.Row{Header: h, State: []byte(fmt.Sprint(i))}, nil) {
+				return
+			}
+		}
+	}
+	_, err := b.Import(b.Context(), rows)
+	b.ok(err)
+	for i, h := range b.headers("s") {
+		if h.Title != titles[i] || h.Marks != 0 {
+			b.Errorf("title %q came back as %q, with marks %d", titles[i], h.Title, h.Marks)
 		}
 	}
 }
