@@ -17,7 +17,8 @@ import (
 // Options say how the agent works.
 type Options struct {
 	// Resume goes on with the session as the store has it, instead of beginning
-	// one.
+	// one. Where the store has none, as after a run that was killed before its
+	// first step, it begins.
 	Resume bool
 	// Beat is the unit of all that takes time; with 0 nothing does. The whole
 	// story takes about 60.
@@ -49,8 +50,7 @@ var (
 )
 
 // Run lets the agent work in a store until it is done or ctx ends, which is no
-// error. The errors are model.ErrNoSession for nothing to resume, ErrOver,
-// ErrStranger, those of the store, and a model.ConflictError when somebody put
+// error. The errors are ErrOver, ErrStranger, those of the store, and a model.ConflictError when somebody put
 // the session back meanwhile: then nothing of theirs was overwritten, and Resume
 // goes on from there.
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
@@ -123,8 +123,8 @@ func sitting(n, turn int) (words []string) {
 	return words
 }
 
-// resume gives what the user says next in a session that is there already. If it
-// was never put back, that is the rest of the story, and "" first where a turn
+// resume gives what the user says next in a session, all of the story if it is
+// not there. If it was never put back, that is the rest of the story, and "" first where a turn
 // is not over. If it was, it is something else than what was said from here
 // before.
 func resume(ctx context.Context, s store.Store, sessions model.Store[State]) ([]string, error) {
@@ -133,7 +133,7 @@ func resume(ctx context.Context, s store.Store, sessions model.Store[State]) ([]
 		return nil, err
 	}
 	if data == nil {
-		return nil, fmt.Errorf("session %q: %w", Session, model.ErrNoSession)
+		return sitting(0, 0), nil
 	}
 	turn := data.State.turns()
 	if turn >= len(sittings[0]) {

@@ -295,10 +295,16 @@ func TestRun_restoredUnderneath(t *testing.T) {
 	}
 }
 
-func TestRun_refuses(t *testing.T) {
-	if _, err := Run(t.Context(), memory.New(), Options{Resume: true}); !errors.Is(err, model.ErrNoSession) {
-		t.Errorf("nothing to resume: %v", err)
+// A run that was killed before it wrote anything left an empty store behind.
+func TestRun_resumedBeforeItsBeginning(t *testing.T) {
+	s, whole := memory.New(), memory.New()
+	_, want := played(t, whole, Options{})
+	if _, told := played(t, s, Options{Resume: true}); told != want {
+		t.Errorf("it goes on with %s", told)
 	}
+}
+
+func TestRun_refuses(t *testing.T) {
 	s := memory.New()
 	err := store.Of[State](s).Save(t.Context(), Session, &model.Data[State]{ID: Session, State: State{Messages: []Message{{"user", []Block{{Text: "hello"}}}}}})
 	if err != nil {
