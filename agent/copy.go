@@ -19,12 +19,32 @@ import (
 // touch, as a big.Int does; if there are references among that, the struct is
 // copied through its own JSON, provided that it can also read it.
 //
-// A value to be copied must have been marshalled before: it has no circles then.
+// A value to be copied must have been marshalled before. It has no circles then
+// but such as a type leaves out that writes its own JSON, a tree whose nodes
+// know their parents for instance. What is as deep as only a circle is gets
+// copied through the JSON of the whole, as it would be loaded.
 
-// deepCopy gives a copy of v.
-func deepCopy[T any](v T) T {
-	detach(reflect.ValueOf(&v).Elem())
-	return v
+// maxDepth is how far a copy goes down. JSON that is nested as deeply cannot be
+// read.
+const maxDepth = 10000
+
+// deepCopy gives a copy of v, which text is the JSON of. The error is that of
+// reading a text that has to be.
+func deepCopy[T any](v T, text []byte) (T, error) {
+	own := v
+	var c copier
+	if c.detach(reflect.ValueOf(&own).Elem()); !c.tooDeep {
+		return own, nil
+	}
+	var read T
+	err := json.Unmarshal(text, &read)
+	return read, err
+}
+
+// copier makes one copy.
+type copier struct {
+	depth   int
+	tooDeep bool // the copy is none
 }
 
 // shape is what has to be done for the values of a type.
@@ -88,8 +108,11 @@ func shapeOfStruct(t reflect.Type) shape {
 	return s
 }
 
-// promotes says that a field is not exported but the fields in it may be.
-func promotes(f reflect.StructField) bool { return f.Anonymous && f.Type.Kind() == reflect.Struct }
+// promotes says that a field is not exported but the fields in it may be. One
+// that its own JSON copies is out of the reach of reflection.
+func promotes(f reflect.StructField) bool {
+	return f.Anonymous && f.Type.Kind() == reflect.Struct && !shapeOf(f.Type).codec
+}
 
 // writesItself says that a type has its own JSON, and reads it too.
 func writesItself(t reflect.Type) bool {
@@ -100,73 +123,76 @@ func writesItself(t reflect.Type) bool {
 
 // detach makes the references in v, which can be set and has been assigned
 // from another value, lead to copies.
-func detach(v reflect.Value) {
+func (c *copier) detach(v reflect.Value) {
 	s := shapeOf(v.Type())
-	if s.leaf {
+	c.tooDeep = c.tooDeep || c.depth > maxDepth
+	if s.leaf || c.tooDeep {
 		return
 	}
 	if s.codec {
 		recode(v)
 		return
 	}
+	c.depth++
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
 			own := reflect.New(v.Type().Elem())
 			own.Elem().Set(v.Elem())
-			detach(own.Elem())
+			c.detach(own.Elem())
 			v.Set(own)
 		}
 	case reflect.Interface:
 		if !v.IsNil() && !shapeOf(v.Elem().Type()).leaf {
-			v.Set(detached(v.Elem()))
+			v.Set(c.detached(v.Elem()))
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
 			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(own, v)
-			detachElements(own)
+			c.detachElements(own)
 			v.Set(own)
 		}
 	case reflect.Array:
-		detachElements(v)
+		c.detachElements(v)
 	case reflect.Map:
 		if !v.IsNil() {
-			v.Set(detachedMap(v))
+			v.Set(c.detachedMap(v))
 		}
 	case reflect.Struct:
 		for _, i := range s.fields {
-			detach(v.Field(i))
+			c.detach(v.Field(i))
 		}
 	}
+	c.depth--
 }
 
 // detached gives a copy of a value that cannot be set.
-func detached(v reflect.Value) reflect.Value {
+func (c *copier) detached(v reflect.Value) reflect.Value {
 	own := reflect.New(v.Type()).Elem()
 	own.Set(v)
-	detach(own)
+	c.detach(own)
 	return own
 }
 
-func detachElements(v reflect.Value) {
+func (c *copier) detachElements(v reflect.Value) {
 	if shapeOf(v.Type().Elem()).leaf {
 		return
 	}
 	for i := range v.Len() {
-		detach(v.Index(i))
+		c.detach(v.Index(i))
 	}
 }
 
 // detachedMap gives a copy of a map. Keys that JSON can write have no
 // references in them that anybody could change.
-func detachedMap(v reflect.Value) reflect.Value {
+func (c *copier) detachedMap(v reflect.Value) reflect.Value {
 	own := reflect.MakeMapWithSize(v.Type(), v.Len())
 	key, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 	for entries := v.MapRange(); entries.Next(); {
 		key.SetIterKey(entries)
 		element.SetIterValue(entries)
-		detach(element)
+		c.detach(element)
 		own.SetMapIndex(key, element)
 	}
 	return own

@@ -87,9 +87,23 @@ func full() everything {
 	}
 }
 
+// copyOf gives a copy of what can be copied.
+func copyOf[T any](t testing.TB, v T) T {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := deepCopy(v, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
 func TestDeepCopy_isEqual(t *testing.T) {
 	want := full()
-	got := deepCopy(want)
+	got := copyOf(t, want)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the copy is\n %+v\nof\n %+v", got, want)
 	}
@@ -141,13 +155,13 @@ func TestDeepCopy_isItsOwn(t *testing.T) {
 	for name, change := range changes {
 		original := full()
 		before := marshal(t, original)
-		copied := deepCopy(original)
+		copied := copyOf(t, original)
 		change(&copied)
 		if after := marshal(t, original); after != before {
 			t.Errorf("a change of the copy's %s changed the original to\n %s", name, after)
 		}
 		original = full()
-		copied = deepCopy(original)
+		copied = copyOf(t, original)
 		change(&original)
 		if after := marshal(t, copied); after != before {
 			t.Errorf("a change of the original's %s changed the copy to\n %s", name, after)
@@ -162,7 +176,7 @@ func TestDeepCopy_isItsOwn(t *testing.T) {
 func TestDeepCopy_sharesWhatJSONDoesNotSee(t *testing.T) {
 	original := full()
 	original.Up, original.hidden, original.Func = &original, []string{"h"}, func() {}
-	copied := deepCopy(original)
+	copied := copyOf(t, original)
 	if copied.Up != &original || &copied.hidden[0] != &original.hidden[0] || copied.Func == nil {
 		t.Error("it was copied")
 	}
@@ -176,21 +190,65 @@ func (b *broken) UnmarshalText([]byte) error  { return errors.New("no") }
 
 func TestDeepCopy_whatCannotReadItsJSONIsShared(t *testing.T) {
 	original := map[string]broken{"a": {[]string{"x"}}}
-	if copied := deepCopy(original); !maps.EqualFunc(original, copied, func(a, b broken) bool { return &a.words[0] == &b.words[0] }) {
+	if copied := copyOf(t, original); !maps.EqualFunc(original, copied, func(a, b broken) bool { return &a.words[0] == &b.words[0] }) {
 		t.Errorf("%+v", copied)
 	}
 }
 
 func TestDeepCopy_odd(t *testing.T) {
 	for _, v := range []any{nil, 1, "x", []any(nil), []any{}, map[string]any(nil), (*int)(nil), [0]*int{}, struct{}{}, json.RawMessage(nil), time.Time{}} {
-		if got := deepCopy(v); !reflect.DeepEqual(got, v) {
+		if got := copyOf(t, v); !reflect.DeepEqual(got, v) {
 			t.Errorf("%#v became %#v", v, got)
 		}
 	}
 	type node struct{ Children []node }
 	tree := node{[]node{{[]node{{}}}, {}}}
-	if got := deepCopy(tree); !reflect.DeepEqual(got, tree) || &got.Children[0] == &tree.Children[0] {
+	if got := copyOf(t, tree); !reflect.DeepEqual(got, tree) || &got.Children[0] == &tree.Children[0] {
 		t.Errorf("%+v", got)
+	}
+}
+
+// secret is embedded without being exported, and writes its own JSON.
+type secret struct{ set map[string]int }
+
+func (s secret) MarshalJSON() ([]byte, error)     { return json.Marshal(s.set) }
+func (s *secret) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &s.set) }
+
+func TestDeepCopy_embeddedWithItsOwnJSON(t *testing.T) {
+	type outer struct{ secret }
+	original := outer{secret{map[string]int{"a": 1}}}
+	copied := copyOf(t, original)
+	copied.set["a"]++
+	if original.set["a"] != 1 || copied.set["a"] != 2 {
+		t.Errorf("%v, its copy %v", original.set, copied.set)
+	}
+}
+
+// branch knows its parent, which its JSON leaves out.
+type branch struct {
+	Parent   *branch
+	Children []*branch
+}
+
+func (b *branch) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"Children": b.Children})
+}
+
+// lost cannot be read again.
+type lost []*branch
+
+func (*lost) UnmarshalJSON([]byte) error { return errors.New("no") }
+
+func TestDeepCopy_circlesThatJSONLeavesOut(t *testing.T) {
+	tree := &branch{Children: []*branch{{}, {}}}
+	for _, child := range tree.Children {
+		child.Parent = tree
+	}
+	if got := copyOf(t, tree); got == tree || len(got.Children) != 2 || got.Children[0] == tree.Children[0] || got.Children[0].Parent != nil {
+		t.Errorf("%+v", got)
+	}
+	if v := newValue(lost{tree}); v.err == nil || v.copy()[0] != tree {
+		t.Errorf("what cannot be read: %+v", v)
 	}
 }
 
@@ -205,7 +263,7 @@ func FuzzDeepCopy(f *testing.F) {
 			return
 		}
 		before := marshal(t, v)
-		copied := deepCopy(v)
+		copied := copyOf(t, v)
 		if !reflect.DeepEqual(copied, v) {
 			t.Errorf("%#v became %#v", v, copied)
 		}
@@ -255,7 +313,9 @@ func BenchmarkDeepCopy(b *testing.B) {
 	b.Run("copy", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			deepCopy(state)
+			if _, err := deepCopy(state, nil); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 	b.Run("roundTrip", func(b *testing.B) {

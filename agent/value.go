@@ -21,14 +21,17 @@ type value[S any] struct {
 	id func() string
 }
 
-// newValue takes a state in. The JSON is written first: a state that has one
-// has no circles, so that it can be copied.
+// newValue takes a state in. The JSON is written first, as deepCopy wants it.
 func newValue[S any](state S) *value[S] {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return &value[S]{state: state, err: err}
 	}
-	return written(deepCopy(state), text)
+	own, err := deepCopy(state, text)
+	if err != nil {
+		return &value[S]{state: state, err: fmt.Errorf("copy state, which leads back to itself or is nested too deeply: %w", err)}
+	}
+	return written(own, text)
 }
 
 // readValue takes in a state that a store kept.
@@ -50,8 +53,11 @@ func written[S any](state S, text []byte) *value[S] {
 
 // copy gives the state as somebody else's own.
 func (v *value[S]) copy() S {
-	if v.err != nil {
-		return v.state
+	if v.err == nil {
+		// What could be copied when it came in can be copied again.
+		if own, err := deepCopy(v.state, v.text); err == nil {
+			return own
+		}
 	}
-	return deepCopy(v.state)
+	return v.state
 }
