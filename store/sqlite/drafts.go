@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"hindcast/store/sqlite/parts"
@@ -18,10 +19,11 @@ import (
 // may refer (and the journal, which keeps what a restore replaced). When a
 // snapshot gets the state of a record, it gets parts of its own.
 //
-// So there is little to sweep, and it is known where: when a record goes, and
-// the drafts of its session have grown to sweepSize and to three times what is
-// still in use, what is in use is written anew from the start of the streams,
-// and everything else is deleted. That costs what was written since, once more.
+// So there is little to sweep, and it is known where: when a record goes, or
+// its state becomes a snapshot's, and the drafts of its session have grown to
+// sweepSize and to three times what is still in use, what is in use is written
+// anew from the start of the streams, and everything else is deleted. That costs
+// what was written since, once more.
 const sweepSize = 1 << 20
 
 // sweep frees the drafts of a session that no state refers to, if it is time. If
@@ -86,7 +88,11 @@ func (d *drafts) collect(ctx context.Context) error {
 		}
 		d.rows, d.lists = append(d.rows, r), append(d.lists, list)
 		for _, e := range list {
-			if isDraft(e.At) {
+			switch kind := e.At.Stream() - d.owner.stream(0); {
+			case !isDraft(e.At):
+			case kind < 0 || kind >= streamsKept:
+				return fmt.Errorf("%w: it is among the drafts of another session", ErrDamagedState)
+			default:
 				all = append(all, e)
 			}
 		}
@@ -104,6 +110,9 @@ func (d *drafts) collect(ctx context.Context) error {
 
 // read reads what is in use.
 func (d *drafts) read(ctx context.Context) error {
+	if err := present(ctx, d.tx, d.inUse); err != nil {
+		return err
+	}
 	bytes := make([]byte, parts.Size(d.inUse))
 	if err := d.codec.read(ctx, d.tx, d.inUse, bytes); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/sqlite"
+	"hindcast/store/sqlite/parts"
 )
 
 // busy is a session whose record is saved again and again, and everything that
@@ -162,5 +163,65 @@ func TestSave_theFileStaysBounded(t *testing.T) {
 	}
 	if n := number(t, path, "SELECT count(*) FROM states"); n > len(b.states)+1+restores {
 		t.Errorf("%d states are stored for %d snapshots, %d restores and a record", n, len(b.states), restores)
+	}
+}
+
+// draftBytes gives how many bytes of drafts a store has.
+func draftBytes(t *testing.T, path string) int {
+	t.Helper()
+	return number(t, path, "SELECT ifnull(sum(size), 0) FROM blocks WHERE (place >> 36) & 7 >= 4")
+}
+
+// TestSaveSnapshot_ofEveryRecord: a program that saves its record, and then a
+// snapshot of it, each time: no record ever goes, but its drafts do.
+func TestSaveSnapshot_ofEveryRecord(t *testing.T) {
+	s, path := newStore(t)
+	const size = 300_000
+	for i := range 12 {
+		text := []byte(chunkState(size + i))
+		if err := s.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: text}); err != nil {
+			t.Fatal(err)
+		}
+		keep(t, s, "s", text)
+	}
+	if n := draftBytes(t, path); n > 1<<20+size {
+		t.Errorf("%d bytes of drafts are left of states that all are snapshots", n)
+	}
+	if faults, err := s.Faults(t.Context(), ""); err != nil || len(faults) > 0 {
+		t.Errorf("faults %+v, %v", faults, err)
+	}
+}
+
+// TestSave_aDamagedListAmongDrafts: a list may name any place of the store; what
+// is not a draft of the session is not swept with it.
+func TestSave_aDamagedListAmongDrafts(t *testing.T) {
+	for name, stream := range map[string]parts.Stream{
+		"a stream that nobody has":    1*8 + 7,
+		"drafts of the session ahead": 4,
+		"drafts of the next session":  2*8 + 4,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := newStore(t)
+			save := func(size int) {
+				t.Helper()
+				if err := s.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: []byte(chunkState(size))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			save(1000)
+			at := stream.At(0)
+			list, err := parts.Encode([]parts.Extent{{At: at, Len: 10}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			execute(t, path, "INSERT INTO blocks VALUES (?, 10, 0, zeroblob(10))", int64(at))
+			execute(t, path, "INSERT INTO states (sha256, size, draft, list) VALUES (randomblob(32), 10, 1, ?)", list)
+			for i := range 8 {
+				save(300_000 + i)
+			}
+			if n := number(t, path, fmt.Sprintf("SELECT count(*) FROM blocks WHERE place = %d", int64(at))); n != 1 {
+				t.Error("the block was swept")
+			}
+		})
 	}
 }

@@ -306,12 +306,14 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 		return 0, err
 	}
 	s.remember(state.sum, p.text)
-	draft = sql.Null[int64]{V: o.session, Valid: drafted}
 	if known {
 		// It was a draft, and is a snapshot's from now on.
-		_, err := t.exec(ctx, "UPDATE states SET draft = ?, list = ? WHERE state = ?", draft, list, key)
-		return key, err
+		if _, err := t.exec(ctx, "UPDATE states SET draft = NULL, list = ? WHERE state = ?", list, key); err != nil {
+			return 0, err
+		}
+		return key, s.sweep(ctx, t, draft.V)
 	}
+	draft = sql.Null[int64]{V: o.session, Valid: drafted}
 	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, state.sum[:], len(state.bytes), draft, list)
 	if err != nil {
 		return 0, err
