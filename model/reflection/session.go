@@ -3,6 +3,7 @@ package reflection
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,27 @@ type Growth struct {
 	Headers   []model.Header `json:"headers,omitempty"`
 	Rewritten bool           `json:"rewritten,omitempty"`
 	Cursor    Cursor         `json:"cursor"`
+}
+
+// ReadGrowth reads what getGrowth gives; null is no growth. list reads the
+// headers, as ReadList does.
+func ReadGrowth(dec *json.Decoder, list func(*json.Decoder, func(*json.Decoder) error) error) (Growth, error) {
+	var g Growth
+	err := object(dec, map[string]any{
+		"headers": func(dec *json.Decoder) error {
+			return list(dec, func(dec *json.Decoder) error {
+				var h model.Header
+				err := dec.Decode(&h)
+				g.Headers = append(g.Headers, h)
+				return err
+			})
+		},
+		"rewritten": &g.Rewritten, "cursor": &g.Cursor,
+	}, passOver)
+	if errors.Is(err, errNull) {
+		err = nil
+	}
+	return g, err
 }
 
 // Record is what getSession gives: the record of a session.

@@ -29,6 +29,10 @@ const (
 	mostShown  = 4 << 10
 )
 
+// leastListed is what a thing in a list counts for at least, in bytes of an
+// answer: about what it takes in memory, however short it was said.
+const leastListed = 256
+
 // How long a server may take to be reached, and to begin its answer. How long
 // the rest may take is up to the context.
 const (
@@ -101,6 +105,17 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	}
 	return s.do(ctx, http.MethodPost, wire.RunPath, body, func(_ *http.Response, body *bounded) error {
 		return wire.ReadAnswer(body, result)
+	})
+}
+
+// list reads a list, each element as it comes, as long as there is room.
+func (s *Store) list(dec *json.Decoder, element func(*json.Decoder) error) error {
+	room := 1 + s.limit/leastListed
+	return wire.ReadList(dec, func(dec *json.Decoder) error {
+		if room--; room < 0 {
+			return ErrTooLong
+		}
+		return element(dec)
 	})
 }
 

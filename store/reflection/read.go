@@ -39,7 +39,7 @@ func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err er
 			continue
 		}
 		failed := s.run(ctx, a, wire.ListSessions, wire.Input{}, func(dec *json.Decoder) error {
-			return wire.ReadList(dec, func(dec *json.Decoder) error {
+			return s.list(dec, func(dec *json.Decoder) error {
 				var sent wire.Session
 				if err := dec.Decode(&sent); err != nil {
 					return err
@@ -90,7 +90,7 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	in := wire.Input{SessionID: &inside, IncludeOrphaned: true, MetadataOnly: visits}
 	var headers []model.Header
 	err = s.run(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
-		return wire.ReadList(dec, func(dec *json.Decoder) error {
+		return s.list(dec, func(dec *json.Decoder) error {
 			h, err := readHeader(dec, visits)
 			headers = append(headers, h)
 			return err

@@ -174,6 +174,26 @@ func TestStore_boundsWhatItTakes(t *testing.T) {
 	}
 }
 
+// Things that take next to nothing in an answer take more in memory, and count
+// for that.
+func TestStore_boundsHowManyItTakes(t *testing.T) {
+	const limit = 1 << 18
+	for name, around := range map[string]string{
+		"Sessions": `{"result":[%s]}`,
+		"Headers":  `{"result":[%s]}`,
+		"Growth":   `{"result":{"headers":[%s]}}`,
+	} {
+		for n, want := range map[int]error{10: nil, limit / 100: reflection.ErrTooLong} {
+			text := fmt.Sprintf(around, strings.TrimSuffix(strings.Repeat(`{"id":"x"},`, n), ","))
+			s := open(t, script(t, say(200, "application/json", text)))
+			s.SetLimit(limit)
+			if err := questions(t.Context(), s, "s", "x")[name](); !errors.Is(err, want) {
+				t.Errorf("%s: %d in %d bytes: %v", name, n, len(text), err)
+			}
+		}
+	}
+}
+
 // A server that does not answer holds nobody longer than the context says.
 func TestStore_endsWithItsContext(t *testing.T) {
 	asked, over := make(chan struct{}, 8), make(chan struct{})

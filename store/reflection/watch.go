@@ -78,7 +78,8 @@ func sameInfo(a, b model.SessionInfo) bool {
 // cannot tell what is new.
 func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	var cursor wire.Cursor
-	if err := s.follow(ctx, wire.GetCursor, session, store.Cursor{}, &cursor); err != nil {
+	err := s.follow(ctx, wire.GetCursor, session, store.Cursor{}, func(dec *json.Decoder) error { return dec.Decode(&cursor) })
+	if err != nil {
 		return store.Cursor{}, fmt.Errorf("reflection: look how far session %.80q reaches: %w", session, err)
 	}
 	return store.Cursor(cursor), nil
@@ -87,7 +88,10 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 // Growth implements store.Grower. The errors are as those of Cursor.
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	var sent wire.Growth
-	err := s.follow(ctx, wire.GetGrowth, session, since, &sent)
+	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
+		sent, err = wire.ReadGrowth(dec, s.list)
+		return err
+	})
 	if err == nil {
 		err = adopt(sent.Headers, session)
 	}
@@ -101,8 +105,8 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	return growth, nil
 }
 
-// follow runs one of the two actions into what it gives.
-func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, into any) error {
+// follow runs one of the two actions, and has what it gives read.
+func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, read func(*json.Decoder) error) error {
 	a, inside, err := s.locate(session)
 	if err != nil {
 		return err
@@ -111,5 +115,5 @@ func (s *Store) follow(ctx context.Context, action, session string, since store.
 		return ErrNoGrowth
 	}
 	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}
-	return noSession(s.run(ctx, a, action, in, func(dec *json.Decoder) error { return dec.Decode(into) }))
+	return noSession(s.run(ctx, a, action, in, read))
 }
