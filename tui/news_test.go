@@ -421,7 +421,6 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 	shows(t, p, "▌   ◌   10")
 }
 
-// What changes in another session is no work for the one that shows.
 // A store with one session opens at that. Once there is another, the way back
 // leads to the list of them.
 func TestNews_aSecondSession(t *testing.T) {
@@ -437,6 +436,7 @@ func TestNews_aSecondSession(t *testing.T) {
 	shows(t, p, "2 sessions", "second")
 }
 
+// What changes in another session is no work for the one that shows.
 func TestNews_ofAnotherSession(t *testing.T) {
 	t.Parallel()
 	s := &scripted{Store: demoStore(t)}

@@ -142,6 +142,9 @@ func Decode(root []byte, size, limit int64, read func(nodes []Extent) ([][]byte,
 		for i, e := range entries {
 			nodes[i] = e.Extent
 		}
+		if Size(nodes) > 2*size+maxEntries*maxNode {
+			return nil, damaged("nodes that are larger than what they list")
+		}
 		texts, err := read(nodes)
 		if err != nil {
 			return nil, err
@@ -173,7 +176,9 @@ func upTo(entries []entry, limit int64) []entry {
 	return entries
 }
 
-// maxNode bounds the bytes of a node: no entry needs more than this.
+// maxNode bounds the bytes of a node: no entry needs more than this. In fact one
+// needs 20 at the most, so that the nodes of a level are never much larger than
+// the state, whose extents are bytesPerExtent each.
 const maxNode = 1 + maxEntries*4*binary.MaxVarintLen64
 
 // decodeNode adds the entries of a node of that level, which stand for covers

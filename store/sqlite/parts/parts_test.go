@@ -301,6 +301,26 @@ func TestDecode_refuses(t *testing.T) {
 	}
 }
 
+// TestDecode_asksForNoMoreThanAStateCanNeed: the same node may be named as often
+// as a list is long, and would be read as often.
+func TestDecode_asksForNoMoreThanAStateCanNeed(t *testing.T) {
+	const size = 64 << 10
+	most := int64(0)
+	for level := byte(1); level <= maxLevel; level++ {
+		named := slices.Repeat([]entry{{Extent{Stream(9).At(0), maxNode}, size / 4096}}, 4096)
+		_, err := Decode(appendNode(nil, level, named), size, size, func(wanted []Extent) ([][]byte, error) {
+			most = max(most, Size(wanted))
+			return nil, damaged("it is not there")
+		})
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("level %d: %v", level, err)
+		}
+	}
+	if most > 8*size {
+		t.Errorf("%d bytes of nodes are asked for, for a state of %d", most, size)
+	}
+}
+
 // FuzzDecode decodes lists that nobody encoded, the nodes out of the same
 // bytes: nodes may so be within each other.
 func FuzzDecode(f *testing.F) {
