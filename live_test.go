@@ -95,6 +95,29 @@ func TestLiveDemo_isFollowedAndInterrupted(t *testing.T) {
 	}
 }
 
+// Killed at a step, even before the first, it is gone on with by --resume.
+func TestLiveDemo_isKilled(t *testing.T) {
+	for at, next := range map[string]string{
+		"in a second terminal":   "turn 0   user ",
+		"tool      list_commits": "turn 0   tool ",
+		"snapshot  #0":           "turn 0   agent ",
+	} {
+		w := work(t, t.TempDir(), "--pace", "300ms")
+		w.until(at)
+		if err := w.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		w.end()
+		code, said, errs := work(t, w.cmd.Args[3], "--resume", "--pace", "0").end()
+		if code != 0 || !strings.Contains(said, " follows this\n"+next) || !strings.Contains(said, "release-1.4 is at #9 cc686493") {
+			t.Errorf("killed at %q and resumed, it ends with %d\n%s%s", at, code, said, errs)
+		}
+		if got := w.hindcast("doctor ."); !strings.Contains(got, "no faults") {
+			t.Errorf("killed at %q, the doctor says %s", at, got)
+		}
+	}
+}
+
 // In JSON nothing is told on the way, and it is one document all the same.
 func TestLiveDemo_interruptedInJSON(t *testing.T) {
 	w := work(t, t.TempDir(), "--pace", "20ms", "--json")
