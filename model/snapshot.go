@@ -81,6 +81,12 @@ func (e SnapshotEvent) String() string {
 	return "event " + strconv.Itoa(int(e))
 }
 
+// EndsTurn reports whether the turn that a snapshot of this event carries is
+// over, so that whoever goes on from there is in the next one.
+func (e SnapshotEvent) EndsTurn() bool {
+	return e == SnapshotEventTurnEnd || e == SnapshotEventInvocationEnd
+}
+
 // UnmarshalJSON reads the integer or the name of an event. A name that the
 // design does not know gives SnapshotEventNamed; use [ParseEvent] to keep it.
 func (e *SnapshotEvent) UnmarshalJSON(data []byte) error {

@@ -179,8 +179,12 @@ func (v *Visits) loads(session string, target int) string {
 		return fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", session)
 	}
 	h := &v.Headers[target]
-	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d and goes on at turn %d with #%d; WithSnapshotID(%q) names it by itself",
-		session, h.Index, h.TurnIndex, h.Index+1, h.ID)
+	next := fmt.Sprintf("in turn %d", h.TurnIndex)
+	if h.Event.EndsTurn() {
+		next = fmt.Sprintf("with turn %d", h.TurnIndex+1)
+	}
+	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d and goes on %s as #%d; WithSnapshotID(%q) names it by itself",
+		session, h.Index, next, h.Index+1, h.ID)
 }
 
 func (l lineage) hazards(target int, c Circumstances) []string {

@@ -44,7 +44,7 @@ func plan() *model.Plan {
 		HeadID: strings.Repeat("b", 64), HeadIndex: 5,
 		Orphans: []model.PlanItem{{ID: strings.Repeat("c", 64), Index: 3}, {ID: strings.Repeat("d", 64), Index: 4}, {ID: strings.Repeat("b", 64), Index: 5}},
 		Writes:  []string{"visits: 3 rows become orphaned", "sessions: the head and the working state"},
-		Loads:   `StreamBidi with WithSessionID("trip-planner") loads the state of #2 and goes on at turn 1 with #3`,
+		Loads:   `StreamBidi with WithSessionID("trip-planner") loads the state of #2 and goes on with turn 2 as #3`,
 		Hazards: []string{"the working state has changes that no snapshot holds; they are replaced (undo brings them back)"},
 	}
 }
