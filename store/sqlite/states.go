@@ -273,8 +273,9 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 	return state, err
 }
 
-// put keeps a state, unless it is there, and gives its key. Its parts are looked
-// for in other states, the first of them preferred.
+// put keeps a state, unless it is there, and gives its key. One that is there but
+// damaged is made whole. Its parts are looked for in other states, the first of
+// them preferred.
 func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
 	return s.putAs(ctx, t, sql.Null[int64]{}, o, state, bases...)
 }
@@ -288,11 +289,14 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 	var draft sql.Null[int64]
 	err := t.row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", state.sum[:]).Scan(&key, &draft)
 	known := err == nil
-	if known && (o.draft || !draft.Valid) {
-		return key, nil
-	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
+	}
+	if known && (o.draft || !draft.Valid) {
+		if intact, err := s.intact(ctx, t, key, state); err != nil || intact {
+			return key, err
+		}
+		o.draft = draft.Valid
 	}
 	if state.text == nil {
 		state.text = parts.NewText(bytes.Clone(state.bytes))
@@ -306,19 +310,33 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 		return 0, err
 	}
 	s.remember(state.sum, p.text)
+	now := sql.Null[int64]{V: o.session, Valid: drafted}
 	if known {
-		// It was a draft, and is a snapshot's from now on.
-		if _, err := t.exec(ctx, "UPDATE states SET draft = NULL, list = ? WHERE state = ?", list, key); err != nil {
-			return 0, err
+		// It was a draft and is a snapshot's from now on, or it was damaged.
+		_, err := t.exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, key)
+		if err != nil || !draft.Valid {
+			return key, err
 		}
 		return key, s.sweep(ctx, t, draft.V)
 	}
-	draft = sql.Null[int64]{V: o.session, Valid: drafted}
-	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, state.sum[:], len(state.bytes), draft, list)
+	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, state.sum[:], len(state.bytes), now, list)
 	if err != nil {
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+// intact reports whether a state that is kept can be read. One that this Store had
+// in its hands a moment ago is taken to be.
+func (s *states) intact(ctx context.Context, t *tx, key int64, state content) (bool, error) {
+	if state.text != nil {
+		return true, nil
+	}
+	_, err := s.get(ctx, t, key)
+	if errors.Is(err, ErrDamagedState) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // remember keeps a state in memory, and forgets those that are too old.

@@ -380,3 +380,43 @@ func TestFaults_damagedParts(t *testing.T) {
 		})
 	}
 }
+
+// TestSave_theBytesOfADamagedState: who saves a state that is there, but cannot
+// be read, finds it afterwards, and so does everybody else.
+func TestSave_theBytesOfADamagedState(t *testing.T) {
+	text := []byte(chunkState(100_000))
+	for name, save := range map[string]func(*sqlite.Store) error{
+		"a snapshot": func(s *sqlite.Store) error {
+			return s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(text), SessionID: "b", State: text})
+		},
+		"a record": func(s *sqlite.Store) error {
+			return s.Save(t.Context(), "b", &model.Data[json.RawMessage]{State: text})
+		},
+	} {
+		for what, damage := range map[string]string{
+			"a block":   "UPDATE blocks SET data = zeroblob(99) WHERE place = (SELECT min(place) FROM blocks)",
+			"the list":  "UPDATE states SET list = x''",
+			"the size":  "UPDATE states SET size = -1",
+			"the draft": "UPDATE states SET draft = 1, list = x''",
+		} {
+			t.Run(name+" and "+what, func(t *testing.T) {
+				s, path := newStore(t)
+				ref := keep(t, s, "a", text)[0]
+				closeStore(t, s)
+				execute(t, path, damage)
+				s = openStore(t, path)
+				if err := save(s); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := s.State(t.Context(), ref); err != nil || !bytes.Equal(got, text) {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+				if name == "a record" {
+					if data, err := s.Get(t.Context(), "b"); err != nil || !bytes.Equal(data.State, text) {
+						t.Errorf("the record: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
