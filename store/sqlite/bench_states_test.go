@@ -54,7 +54,8 @@ func conversation(session string, seed uint64, turns int, content func(int)) ite
 
 // grown makes a store of conversations, closed again, and gives the bytes of
 // their messages and of their states.
-func grown(b *testing.B, path string, sessions, turns int) (content, naive int) {
+func grown(b testing.TB, path string, sessions, turns int) (content, naive int) {
+	b.Helper()
 	s, err := sqlite.Create(b.Context(), path)
 	if err != nil {
 		b.Fatal(err)
@@ -74,6 +75,22 @@ func grown(b *testing.B, path string, sessions, turns int) (content, naive int) 
 		b.Fatal(err)
 	}
 	return content, naive
+}
+
+// TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages: what the turns of a
+// growing conversation take besides their messages is bounded.
+func TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages(t *testing.T) {
+	const turns = 600
+	path := filepath.Join(unsynced(t), "store.db")
+	content, naive := grown(t, path, 1, turns)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes for %d of messages and %d of states", info.Size(), content, naive)
+	if most := int64(content + 200*turns); info.Size() > most {
+		t.Errorf("the file has %d bytes, for %d bytes of messages in %d turns", info.Size(), content, turns)
+	}
 }
 
 // BenchmarkSize is what 10,000 turns of growing conversations take, in a
