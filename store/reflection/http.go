@@ -108,15 +108,18 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	})
 }
 
-// list reads a list, each element as it comes, as long as there is room.
-func (s *Store) list(dec *json.Decoder, element func(*json.Decoder) error) error {
+// lists gives what reads lists, each element as it comes, as long as there is
+// room for all of them together.
+func (s *Store) lists() func(*json.Decoder, func(*json.Decoder) error) error {
 	room := 1 + s.limit/leastListed
-	return wire.ReadList(dec, func(dec *json.Decoder) error {
-		if room--; room < 0 {
-			return ErrTooLong
-		}
-		return element(dec)
-	})
+	return func(dec *json.Decoder, element func(*json.Decoder) error) error {
+		return wire.ReadList(dec, func(dec *json.Decoder) error {
+			if room--; room < 0 {
+				return ErrTooLong
+			}
+			return element(dec)
+		})
+	}
 }
 
 func (s *Store) get(ctx context.Context, path string, read func(*http.Response, *bounded) error) error {

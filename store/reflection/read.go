@@ -30,16 +30,18 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 }
 
 // sessions gives the sessions of all agents; with an error, those of the agents
-// before it.
+// before the one that failed.
 func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err error) {
+	var mute []string
+	list := s.lists()
 	for _, name := range s.names() {
 		a := s.agents[name]
 		if !a.has(wire.ListSessions) {
-			err = errors.Join(err, fmt.Errorf("agent %.80q: %w", name, ErrNoList))
+			mute = append(mute, name)
 			continue
 		}
 		failed := s.run(ctx, a, wire.ListSessions, wire.Input{}, func(dec *json.Decoder) error {
-			return s.list(dec, func(dec *json.Decoder) error {
+			return list(dec, func(dec *json.Decoder) error {
 				var sent wire.Session
 				if err := dec.Decode(&sent); err != nil {
 					return err
@@ -51,9 +53,12 @@ func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err er
 			})
 		})
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("agent %.80q: %w", name, failed))
+			err = fmt.Errorf("agent %.80q: %w", name, failed)
 			break
 		}
+	}
+	if len(mute) > 0 {
+		err = errors.Join(err, fmt.Errorf("agents %s: %w", named(mute), ErrNoList))
 	}
 	slices.SortStableFunc(infos, store.NewestFirst)
 	return infos, err
@@ -90,7 +95,7 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	in := wire.Input{SessionID: &inside, IncludeOrphaned: true, MetadataOnly: visits}
 	var headers []model.Header
 	err = s.run(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
-		return s.list(dec, func(dec *json.Decoder) error {
+		return s.lists()(dec, func(dec *json.Decoder) error {
 			h, err := readHeader(dec, visits)
 			headers = append(headers, h)
 			return err

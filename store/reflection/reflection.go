@@ -128,23 +128,32 @@ func (e *NoStoreError) Error() string {
 	if e.Genkit != "" {
 		text += fmt.Sprintf(" (%.40q)", e.Genkit)
 	}
-	named := make([]string, 0, mostNamed)
-	for _, name := range e.Agents[:min(len(e.Agents), mostNamed)] {
-		named = append(named, fmt.Sprintf("%.40q", name))
-	}
-	switch more := len(e.Agents) - len(named); {
-	case len(named) == 0:
+	if len(e.Agents) == 0 {
 		text += fmt.Sprintf(" with %d actions and no agents", e.Actions)
-	case more > 0:
-		text += fmt.Sprintf(" with the agents %s and %d more", strings.Join(named, ", "), more)
-	default:
-		text += " with the agents " + strings.Join(named, ", ")
+	} else {
+		text += " with the agents " + named(e.Agents)
 	}
 	return text + "; it has no session-store actions and cannot list snapshots: its snapshot files are what to open, which its agents write to a directory such as .genkit/snapshots or .snapshots"
 }
 
 // mostNamed bounds the agents that an error names.
 const mostNamed = 10
+
+// named names agents in an error: the server chose the names, and how many.
+func named(agents []string) string {
+	var text strings.Builder
+	for i, name := range agents {
+		if i == mostNamed {
+			fmt.Fprintf(&text, " and %d more", len(agents)-i)
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "%.40q", name)
+	}
+	return text.String()
+}
 
 // discover finds the agents with a session store.
 func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
@@ -224,5 +233,5 @@ func (s *Store) locate(id string) (*agent, string, error) {
 	if a := s.agents[id[i+1:]]; i >= 0 && a != nil {
 		return a, id[:i], nil
 	}
-	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", strings.Join(s.names(), ", "), model.ErrNoSession)
+	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", named(s.names()), model.ErrNoSession)
 }

@@ -194,6 +194,32 @@ func TestStore_boundsHowManyItTakes(t *testing.T) {
 	}
 }
 
+// The agents are named by the server: neither do they steer a terminal, nor are
+// there too many of them in an error.
+func TestStore_namesFewAgents(t *testing.T) {
+	list := map[string]wire.Descriptor{}
+	for i := range 1000 {
+		list[wire.Key(fmt.Sprintf("%03d\x1b[2J", i), wire.ListSnapshots)] = wire.Descriptor{}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, script(t, nil, string(text)))
+	for what, err := range ask(t.Context(), s, "s", "x") {
+		want := model.ErrNoSession
+		switch what {
+		case "Get":
+			continue // nobody has a record of it
+		case "Sessions":
+			want = reflection.ErrNoList
+		}
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), `"000\x1b[2J", "001`) || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 1000 {
+			t.Errorf("%s: %d bytes, %.300q", what, len(err.Error()), err)
+		}
+	}
+}
+
 // A server that does not answer holds nobody longer than the context says.
 func TestStore_endsWithItsContext(t *testing.T) {
 	asked, over := make(chan struct{}, 8), make(chan struct{})

@@ -89,7 +89,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	var sent wire.Growth
 	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
-		sent, err = wire.ReadGrowth(dec, s.list)
+		sent, err = wire.ReadGrowth(dec, s.lists())
 		return err
 	})
 	if err == nil {
