@@ -210,14 +210,14 @@ func TestTabs_infoSaysWhatIsNew(t *testing.T) {
 	p := start(t, o, 120, 40)
 	p.Press(keymap.Timeline, keymap.ShowInfo)
 	// The head says "booked" instead of "planning", somewhere in small parts.
-	if !regexp.MustCompile(`new here  \d{1,3} B of 4\.3 kB`).MatchString(p.Screen()) {
+	if !regexp.MustCompile(`unshared  \d{1,3} B of 4\.3 kB`).MatchString(p.Screen()) {
 		t.Errorf("the head is not nearly its parent:\n%s", p.Screen())
 	}
 	p.Press(keymap.Timeline, keymap.Top)
-	lacks(t, p, "new here") // there is no parent
+	lacks(t, p, "unshared") // there is no parent
 	// #1 has 1267 bytes, and its parent 308: at least 959 are new.
 	p.Press(keymap.Timeline, keymap.StepForward)
-	if !regexp.MustCompile(`new here  (9[5-9]\d B|1\.\d kB) of 1\.3 kB`).MatchString(p.Screen()) {
+	if !regexp.MustCompile(`unshared  (9[5-9]\d B|1\.\d kB) of 1\.3 kB`).MatchString(p.Screen()) {
 		t.Errorf("#1 is not mostly new:\n%s", p.Screen())
 	}
 }

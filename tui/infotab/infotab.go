@@ -184,9 +184,9 @@ func (c *Content) sizes(f Facts) {
 	c.fact("size", bytes(total))
 	switch {
 	case f.NewErr != nil:
-		c.add("new here", "not known: "+f.NewErr.Error(), sheet.Warn)
+		c.add("unshared", "not known: "+f.NewErr.Error(), sheet.Warn)
 	case f.New != nil:
-		c.fact("new here", bytes(*f.New)+" of "+bytes(total))
+		c.fact("unshared", bytes(*f.New)+" of "+bytes(total))
 	}
 	c.fact("values", strconv.Itoa(t.Len()))
 	var members []member

@@ -85,9 +85,9 @@ func TestPane_saysHowMuchIsNew(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"some", &some, nil, "new here 67 B of 168 B values 15"},
-		{"none", &none, nil, "new here 0 B of 168 B values 15"},
-		{"no answer", nil, errors.New("sqlite: compare: no such snapshot"), "new here not known: sqlite: compare: no such snapshot values 15"},
+		{"some", &some, nil, "unshared 67 B of 168 B values 15"},
+		{"none", &none, nil, "unshared 0 B of 168 B values 15"},
+		{"no answer", nil, errors.New("sqlite: compare: no such snapshot"), "unshared not known: sqlite: compare: no such snapshot values 15"},
 		{"cannot tell", nil, nil, "size 168 B values 15"},
 	} {
 		f := facts(t)
