@@ -117,6 +117,29 @@ func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
 	}
 }
 
+// What was held while something else went on, and came while the cursor went
+// along with the head, is not new to whoever goes elsewhere then.
+func TestModel_heldGrowthIsSeen(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Init()
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
+	m.news.changes = make(chan struct{})
+	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
+	m.start(reading, "reading", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.Update(fact)
+	m.stop(reading)
+	m.Update(struct{}{})
+	if got := m.standing(); m.timeline.Timeline().Len() != 120 || got != "following" {
+		t.Fatalf("with the head: %q", got)
+	}
+	m.Update(tea.KeyMsg{Type: tea.KeyUp})
+	if got := m.standing(); got != "" {
+		t.Errorf("elsewhere: %q", got)
+	}
+}
+
 func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})

@@ -17,11 +17,11 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		}
 	}()
 	cmd = m.handle(msg)
+	if turn := m.resume(); turn != nil {
+		cmd = tea.Batch(cmd, turn)
+	}
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
-	}
-	if turn := m.resume(); turn != nil {
-		return m, tea.Batch(cmd, turn)
 	}
 	return m, cmd
 }
