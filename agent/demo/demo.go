@@ -124,10 +124,11 @@ func sitting(n, turn int) (words []string) {
 }
 
 // resume gives what the user says next in a session, all of the story if it is
-// not there. If it was never put back, that is the rest of the story, and "" first where a turn
-// is not over. If it was, it is something else than what was said from here
-// before.
-func resume(ctx context.Context, s store.Store, sessions model.Store[State]) ([]string, error) {
+// not there. If it was never put back, that is the rest of the story, and ""
+// first where a turn is not over. If it was, it is something else than what was
+// said from here before. In either, "" is first where an answer was given and
+// the end of its turn not recorded.
+func resume(ctx context.Context, s store.Store, sessions model.Store[State]) (words []string, err error) {
 	data, err := sessions.Get(ctx, Session)
 	if err != nil {
 		return nil, err
@@ -136,17 +137,22 @@ func resume(ctx context.Context, s store.Store, sessions model.Store[State]) ([]
 		return sitting(0, 0), nil
 	}
 	turn := data.State.turns()
-	if turn >= len(sittings[0]) {
+	_, _, over := data.State.asked()
+	// An answer comes after its tools, so that this is not its snapshot.
+	cut := over && data.LastSnapshot != nil && data.LastSnapshot.Event == model.SnapshotEventToolIterationEnd
+	if turn >= len(sittings[0]) && !cut {
 		return nil, ErrOver
 	}
 	n, err := tried(ctx, s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case cut:
+		words = append(words, "")
+	case n == 0 && !over:
+		words, turn = append(words, ""), turn+1
 	}
-	if _, _, over := data.State.asked(); n == 0 && !over {
-		return append([]string{""}, sitting(0, turn+1)...), nil
-	}
-	return sitting(min(n, len(sittings)-1), turn), nil
+	return append(words, sitting(min(n, len(sittings)-1), turn)...), nil
 }
 
 // tried gives how many ways were taken from where the session stands and left
@@ -193,7 +199,7 @@ func (p *player) pause(beats int) error {
 }
 
 // play is the agent function. An input is what the user says; "" goes on with
-// what was said last.
+// what was said last, or ends the turn if that was answered.
 func (p *player) play(ctx context.Context, sess *agent.Session[State], in <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 	for words := range in {
 		err := p.turn(ctx, sess, words, resp)
@@ -216,6 +222,8 @@ func (p *player) turn(ctx context.Context, sess *agent.Session[State], words str
 		if err := sess.ChangeState(ctx, func(s *State) error { s.say("user", Block{Text: words}); return nil }); err != nil {
 			return err
 		}
+	} else if over, err := p.catchUp(ctx, sess, resp); over || err != nil {
+		return err
 	}
 	for {
 		state := sess.State()
@@ -234,6 +242,21 @@ func (p *player) turn(ctx context.Context, sess *agent.Session[State], words str
 			return err
 		}
 	}
+}
+
+// catchUp captures what was done before the agent was killed, if there was no
+// time to. over says that it was the end of the turn.
+func (p *player) catchUp(ctx context.Context, sess *agent.Session[State], resp *agent.Responder[string]) (over bool, err error) {
+	state, turn := sess.State(), sess.TurnIndex()
+	if _, _, over = state.asked(); over {
+		return true, p.captures(sess, turn, resp.EndTurn)
+	}
+	// A state without new messages is that of tools which were not done.
+	n, last := len(state.Messages), sess.LastSnapshot()
+	if state.Messages[n-1].results() && (last == nil || len(last.State.Messages) < n) {
+		err = p.captures(sess, turn, func() error { return agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd) })
+	}
+	return false, err
 }
 
 // answer ends a turn.

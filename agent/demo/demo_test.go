@@ -295,12 +295,46 @@ func TestRun_restoredUnderneath(t *testing.T) {
 	}
 }
 
-// A run that was killed before it wrote anything left an empty store behind.
-func TestRun_resumedBeforeItsBeginning(t *testing.T) {
-	s, whole := memory.New(), memory.New()
-	_, want := played(t, whole, Options{})
-	if _, told := played(t, s, Options{Resume: true}); told != want {
-		t.Errorf("it goes on with %s", told)
+// dying is a store that takes some commits, and then none: all that a run leaves
+// behind that was killed.
+type dying struct {
+	*memory.Store
+	commits int
+}
+
+var errKilled = errors.New("killed")
+
+func (d *dying) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+	if d.commits--; d.commits < 0 {
+		return 0, errKilled
+	}
+	return d.Store.Commit(ctx, data, at)
+}
+
+// Killed after any write, or before the first, it goes on to the same end by
+// the same snapshots.
+func TestRun_killedAnywhereGoesOn(t *testing.T) {
+	whole := memory.New()
+	played(t, whole, Options{})
+	line := func(s *memory.Store) (text string) {
+		for _, h := range headers(t, s) {
+			text += fmt.Sprintf("%d turn %d %s %.8s\n", h.Index, h.TurnIndex, h.Event, h.ID)
+		}
+		return text
+	}
+	for commits := 0; ; commits++ {
+		s := memory.New()
+		if _, err := Run(t.Context(), &dying{s, commits}, Options{}); err == nil {
+			return // it was done before
+		} else if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if _, err := Run(t.Context(), s, Options{Resume: true}); err != nil {
+			t.Errorf("killed after %d commits, it goes on with %v", commits, err)
+		}
+		if got, want := line(s), line(whole); got != want {
+			t.Errorf("killed after %d commits, it ends with\n%s, not\n%s", commits, got, want)
+		}
 	}
 }
 
