@@ -225,3 +225,28 @@ func TestSave_aDamagedListAmongDrafts(t *testing.T) {
 		})
 	}
 }
+
+// TestSaveSnapshot_nothingOfADraft: a table of parts that leads to drafts does
+// not bring a snapshot to lie where they are swept.
+func TestSaveSnapshot_nothingOfADraft(t *testing.T) {
+	s, path := newStore(t)
+	save := func(state string) {
+		t.Helper()
+		if err := s.Save(t.Context(), "a", &model.Data[json.RawMessage]{State: []byte(state)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part := chunkState(5000)
+	save(`[` + part + `]`)
+	keep(t, s, "b", []byte(`[`+part+`]`+" "))
+	const draft = "(SELECT min(place) FROM blocks WHERE (place >> 36) & 7 = 5)"
+	execute(t, path, "UPDATE parts SET place = place - (SELECT min(place) FROM parts) + "+draft)
+	text := []byte(`[` + part + `,0]`)
+	ref := keep(t, s, "c", text)[0]
+	for i := range 8 {
+		save(chunkState(300_000 + i))
+	}
+	if got, err := s.State(t.Context(), ref); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}

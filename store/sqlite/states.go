@@ -523,6 +523,9 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 	have := make([]byte, len(part))
 	for _, place := range places {
 		list := []parts.Extent{{At: parts.Place(place), Len: int64(len(part))}}
+		if isDraft(list[0].At) {
+			continue // damaged: it would be swept
+		}
 		err := p.codec.read(ctx, p.tx, list, have)
 		if err != nil && !errors.Is(err, ErrDamagedState) {
 			return nil, err
