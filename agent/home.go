@@ -82,14 +82,10 @@ func (h *home[S]) loadLast(ctx context.Context, id string) (record[S], error) {
 // resumed gives the record in the turn that comes next. A record that was put
 // back to a snapshot says the turn of that, which may be over.
 func (r record[S]) resumed() record[S] {
-	if last := r.last; last != nil && endsTurn(last.Event) && r.turn <= last.TurnIndex {
+	if last := r.last; last != nil && last.Event.EndsTurn() && r.turn <= last.TurnIndex {
 		r.turn = last.TurnIndex + 1
 	}
 	return r
-}
-
-func endsTurn(event model.SnapshotEvent) bool {
-	return event == model.SnapshotEventTurnEnd || event == model.SnapshotEventInvocationEnd
 }
 
 func readRecord[S any](data *model.Data[json.RawMessage]) (r record[S], err error) {

@@ -42,7 +42,7 @@ const maxErrors = 32
 
 // trigger implements trigger.
 func (r *recorder[S]) trigger(ctx context.Context, event model.SnapshotEvent) error {
-	if endsTurn(event) {
+	if event.EndsTurn() {
 		return fmt.Errorf("agent %q: trigger %s: %w", r.agent, event, ErrReservedEvent)
 	}
 	return r.happened(ctx, moment{event: event, inTurn: true})
@@ -105,7 +105,7 @@ func (r *recorder[S]) header(now record[S], m moment) model.Header {
 	if !m.inTurn && !r.working && now.turn > 0 {
 		h.TurnIndex--
 	}
-	r.working = !endsTurn(m.event)
+	r.working = !m.event.EndsTurn()
 	if now.last != nil {
 		h.Index, h.ParentID = now.last.Index+1, now.last.ID
 	}
@@ -116,7 +116,7 @@ func (r *recorder[S]) header(now record[S], m moment) model.Header {
 // a snapshot.
 func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header, m moment) error {
 	wanted, err := r.ask(ctx, now, h)
-	if m.over || wanted && endsTurn(m.event) {
+	if m.over || wanted && m.event.EndsTurn() {
 		r.sess.endTurn(h.TurnIndex)
 	}
 	var c *capture[S]
