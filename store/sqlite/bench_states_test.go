@@ -80,6 +80,7 @@ func grown(b testing.TB, path string, sessions, turns int) (content, naive int) 
 // TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages: what the turns of a
 // growing conversation take besides their messages is bounded.
 func TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages(t *testing.T) {
+	alone(t)
 	const turns = 600
 	path := filepath.Join(unsynced(t), "store.db")
 	content, naive := grown(t, path, 1, turns)

@@ -113,8 +113,9 @@ func unsynced(t *testing.T) string {
 // TestSave_theFileStaysBounded: a record of 100 kB that is saved thousands of
 // times, with snapshots, restores that are taken back and forks in between.
 func TestSave_theFileStaysBounded(t *testing.T) {
+	alone(t)
 	saves, restores := 5_000, 0 // 20,000 take half a minute and show no more
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		saves = 1500
 	}
 	path := filepath.Join(unsynced(t), "store.db")
@@ -175,6 +176,7 @@ func draftBytes(t *testing.T, path string) int {
 // TestSaveSnapshot_ofEveryRecord: a program that saves its record, and then a
 // snapshot of it, each time: no record ever goes, but its drafts do.
 func TestSaveSnapshot_ofEveryRecord(t *testing.T) {
+	alone(t)
 	s, path := newStore(t)
 	const size = 300_000
 	for i := range 12 {

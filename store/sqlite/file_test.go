@@ -528,6 +528,7 @@ func TestKind_recognise(t *testing.T) {
 // TestOpen_damagedFile cuts a store short and overwrites parts of it: whatever
 // comes of it, it is an error or data, and never a panic.
 func TestOpen_damagedFile(t *testing.T) {
+	alone(t)
 	whole, err := os.ReadFile(filled(t))
 	if err != nil {
 		t.Fatal(err)

@@ -303,6 +303,7 @@ func oldStore(t testing.TB, sessions, turns int) string {
 // the log of its one transaction has come: the store is whole, as one version
 // or the other.
 func TestMigrate_killedAtAnyTime(t *testing.T) {
+	alone(t)
 	if path := os.Getenv("HINDCAST_TEST_MIGRATE"); path != "" {
 		s := openStore(t, path)
 		fmt.Println("ready")

@@ -96,6 +96,7 @@ func keep(t testing.TB, s *sqlite.Store, session string, states ...[]byte) (refs
 // TestState_anyJSONComesBackByteForByte: as snapshots that follow each other,
 // and as records.
 func TestState_anyJSONComesBackByteForByte(t *testing.T) {
+	alone(t)
 	s, path := newStore(t)
 	random := jsontest.New(60_000, 5)
 	states := [][]byte{
@@ -159,6 +160,7 @@ func TestSaveSnapshot_sharesLargeParts(t *testing.T) {
 // TestSaveSnapshot_manySmallEdits: a list of thousands of parts is kept in
 // nodes, of which a state adds a few.
 func TestSaveSnapshot_manySmallEdits(t *testing.T) {
+	alone(t)
 	s, path := newStore(t)
 	state := jsontest.New(400_000, 1)
 	random := rand.New(rand.NewPCG(5, 5))
@@ -299,6 +301,7 @@ func longSession(t *testing.T) (path string, long, other []model.Ref) {
 // TestFaults_damagedParts: what is damaged is told, hides nothing else, and does
 // not keep the session from going on.
 func TestFaults_damagedParts(t *testing.T) {
+	alone(t)
 	whole, long, other := longSession(t)
 	content, err := os.ReadFile(whole)
 	if err != nil {

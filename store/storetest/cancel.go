@@ -108,6 +108,9 @@ func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
 // cancelledMidway ends the context of each call at every point at which the
 // call asks for it, until one call gets to its end.
 func cancelledMidway(b *bench) {
+	if testing.Short() {
+		b.Skip("every call is made some hundred times")
+	}
 	for name := range calls(b, started(b)) {
 		b.Store = b.open(b.T, b.clock.Now).Store
 		call := calls(b, started(b))[name]

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"hindcast/model"
@@ -205,13 +206,17 @@ func growthUnknown(b *bench) {
 }
 
 // growthLives plays fewer lives than rapid would, as each may wait for a disk;
-// go test -rapid.checks=1000 plays more.
+// go test -rapid.checks=1000 plays more, and -short two.
 func growthLives(b *bench) {
+	lives := "10"
+	if testing.Short() {
+		lives = "2"
+	}
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	if checks := flag.Lookup("rapid.checks"); !asked {
 		usual := checks.Value.String()
-		b.ok(checks.Value.Set("10"))
+		b.ok(checks.Value.Set(lives))
 		defer func() { b.ok(checks.Value.Set(usual)) }()
 	}
 	Lives(b.T, b.open)
