@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,12 +37,15 @@ func CheckState(state []byte) error {
 	return nil
 }
 
-// checkID refuses an id that is not the hash of the state (rule 1), as it is
-// written or without the spaces. Rows of other stores come in by [Importer],
-// which takes them as they are.
-func checkID(id string, state []byte) error {
-	want := model.SnapshotID(state)
-	if id == want {
+// CheckID refuses a snapshot whose id is not the hash of its state (rule 1), as
+// it is written or without the spaces. The state is one that [CheckState] takes,
+// sum its SHA-256, and have the state that the session holds under the id, nil
+// for none: a row that was imported with an id of its own may be saved again with
+// the same state. Rows of other stores come in by [Importer], which takes them as
+// they are. The error is ErrIDMismatch.
+func CheckID(id string, state []byte, sum [sha256.Size]byte, have []byte) error {
+	want := hex.EncodeToString(sum[:])
+	if id == want || have != nil && bytes.Equal(state, have) {
 		return nil
 	}
 	var compact bytes.Buffer
@@ -60,26 +65,9 @@ func Mismatch(id string, state []byte) bool {
 	return !v.OK() && !errors.Is(v.Err, model.ErrNotHash)
 }
 
-// CheckSnapshot refuses a snapshot that cannot be kept. have is the state that
-// its session holds under this id, nil for none: a row that was imported with
-// an id of its own may be saved again with the same state. The errors are
-// ErrNotJSON, ErrIDMismatch and ErrTime.
-func CheckSnapshot(s *model.Snapshot[json.RawMessage], have []byte) error {
-	if _, err := Time(s.CreatedAt); err != nil {
-		return fmt.Errorf("createdAt: %w", err)
-	}
-	if err := CheckState(s.State); err != nil {
-		return err
-	}
-	if have != nil && bytes.Equal(s.State, have) {
-		return nil
-	}
-	return checkID(s.ID, s.State)
-}
-
 // CheckData refuses the record of a session that cannot be kept. The errors
 // are ErrNotJSON and those of a record of another session. A state that is that
-// of the record's last snapshot is not looked at: CheckSnapshot does so.
+// of the record's last snapshot is not looked at: whoever keeps that does so.
 func CheckData(sessionID string, data *model.Data[json.RawMessage]) error {
 	switch {
 	case data == nil:
@@ -146,8 +134,8 @@ func Time(t time.Time) (time.Time, error) {
 }
 
 // Header gives the header of a snapshot as a store records it, its visit not
-// yet numbered. The title, and whether a tool failed, are told by the state,
-// which is valid JSON. The error is ErrTime.
+// yet numbered. The title, and whether a tool failed, are told by the state; one
+// that is no JSON tells neither. The error is ErrTime.
 func Header(s *model.Snapshot[json.RawMessage]) (model.Header, error) {
 	at, err := Time(s.CreatedAt)
 	if err != nil {

@@ -32,8 +32,9 @@ type Kind struct {
 type Kinds []Kind
 
 // Open opens a store by a URL whose scheme belongs to a kind, by
-// "kind:address", or by a path whose kind is recognised by shape. The error is ErrUnrecognised when no kind knows it; when the path
-// could not be looked at, it is what the first kind said.
+// "kind:address", or by a path whose kind is recognised by shape. The error is
+// ErrUnrecognised when no kind knows it; when the path could not be looked at,
+// it is what the first kind said.
 func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 	if name, rest, ok := strings.Cut(address, ":"); ok {
 		for _, k := range ks {

@@ -51,6 +51,12 @@ type Cursor struct {
 	Rewrites int64
 }
 
+// Grows reports whether nothing but growth lies between the cursor and a later
+// one of the same session.
+func (c Cursor) Grows(now Cursor) bool {
+	return c.Rewrites == now.Rewrites && c.Visit <= now.Visit
+}
+
 // Growth is what a session became since it was read.
 type Growth struct {
 	// Headers are the visits that are new, in the order of Headers. The last of

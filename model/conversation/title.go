@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	maxTitle = 120 // bytes of a title, give or take a name
+	// MaxTitle bounds a title in bytes, give or take a name.
+	MaxTitle = 120
 	// tailMessages is how many of the last messages a title needs: those that
 	// called the tools whose results came last.
 	tailMessages = 8
@@ -59,29 +60,32 @@ func (c *Conversation) title(m int) (title string, failed bool) {
 	role := c.RoleText(m)
 	switch {
 	case len(calls) > 0:
-		return role + " → " + joined(calls), false
+		return role + " → " + List(calls, OneLine), false
 	case len(results) > 0:
-		return "tool " + joined(results), failed
+		return "tool " + List(results, OneLine), failed
 	}
-	said := c.AppendSummary([]byte(role+": "), m, maxTitle, "→")
-	return strings.Join(strings.Fields(string(said)), " "), false
+	said := c.AppendSummary([]byte(role+": "), m, MaxTitle, "→")
+	return OneLine(string(said)), false
 }
 
-// joined puts names into one line, as far as there is room.
-func joined(names []string) string {
+// List joins what text says of each item, as far as a title has room.
+func List[T any](items []T, text func(T) string) string {
 	var line strings.Builder
-	for i, name := range names {
+	for i, item := range items {
 		if i > 0 {
 			line.WriteString(", ")
 		}
-		if line.Len() > maxTitle {
+		if line.Len() > MaxTitle {
 			line.WriteString("…")
 			break
 		}
-		line.WriteString(strings.Join(strings.Fields(name), " "))
+		line.WriteString(text(item))
 	}
 	return line.String()
 }
+
+// OneLine puts single spaces where there is white space.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // lastMessages gives a list of the last messages of a state that is valid JSON,
 // as a document of its own; nil if it has none.

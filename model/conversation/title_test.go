@@ -57,7 +57,7 @@ func FuzzTitle(f *testing.F) {
 	f.Add([]byte(`{"data":{"messages":[{"role":"user","content":[{"toolResult":{"toolUseId":"a","status":"error"}}]}]}}`))
 	f.Fuzz(func(t *testing.T, state []byte) {
 		title, _ := Title(state)
-		if len(title) > 4*maxTitle+summaryTools*maxName || strings.Contains(title, "\n") {
+		if len(title) > 4*MaxTitle+summaryTools*maxName || strings.Contains(title, "\n") {
 			t.Errorf("%q", title)
 		}
 	})

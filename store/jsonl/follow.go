@@ -186,10 +186,10 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 	}
 	defer unlock()
 	growth := store.Growth{Cursor: s.cursor(ss)}
-	if since.Rewrites != s.rewrites || since.Visit < 0 || since.Visit > growth.Cursor.Visit {
-		growth.Rewritten = true
-	} else {
+	if since.Visit >= 0 && since.Grows(growth.Cursor) {
 		growth.Headers = slices.Clone(ss.headers[since.Visit:])
+	} else {
+		growth.Rewritten = true
 	}
 	return growth, nil
 }

@@ -99,7 +99,7 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 		return store.Growth{}, fmt.Errorf("memory: look what is new in session %q: %w", sessionID, err)
 	}
 	now := ss.cursor()
-	if since.Rewrites != now.Rewrites || since.Visit > now.Visit {
+	if !since.Grows(now) {
 		return store.Growth{Rewritten: true, Cursor: now}, nil
 	}
 	return store.Growth{Headers: ss.after(since.Visit), Cursor: now}, nil

@@ -485,7 +485,10 @@ func (s *Store) visit(ss *session, snapshot *model.Snapshot[json.RawMessage]) (i
 			return i, nil
 		}
 	}
-	if err := store.CheckSnapshot(snapshot, ss.states[h.ID]); err != nil {
+	if err := store.CheckState(snapshot.State); err != nil {
+		return 0, err
+	}
+	if err := store.CheckID(h.ID, snapshot.State, sha256.Sum256(snapshot.State), ss.states[h.ID]); err != nil {
 		return 0, err
 	}
 	h.ParentVisit = ss.visits.ParentOf(h.ParentID, ss.rows[h.ParentID])

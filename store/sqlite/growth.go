@@ -24,7 +24,7 @@ func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Curs
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (growth store.Growth, err error) {
 	err = s.grown(ctx, sessionID, func(t *tx, ss session, now store.Cursor) error {
 		growth = store.Growth{Cursor: now}
-		if since.Rewrites != now.Rewrites || since.Visit > now.Visit {
+		if !since.Grows(now) {
 			growth.Rewritten = true
 			return nil
 		}

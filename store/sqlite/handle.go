@@ -429,8 +429,8 @@ func explain(err error) error {
 	}
 	switch coded.Code() & 0xff {
 	case lib.SQLITE_PROTOCOL:
-		// A writer was killed when it had begun a log and put nothing in it: the
-		// log and its index do not go together.
+		// The log and its index do not go together: a writer was killed between
+		// changing the one and the other.
 		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
 	case lib.SQLITE_NOTADB:
 		return ErrNotSQLite

@@ -24,9 +24,9 @@ import (
 // file is then made smaller, which does not matter if it fails.
 //
 // 10,000 states of 345 kB, 990 MB in all, took 27 s and became 5.7 MB; as many of
-// 20 kB took 3 s (BenchmarkMigrate). A caller may not have that time. So the migration goes on when the context of the write that
-// began it ends, and a later write finds it done. Only Close ends it early, and
-// takes it back.
+// 20 kB took 3 s (BenchmarkMigrate). A caller may not have that time. So the
+// migration goes on when the context of the write that began it ends, and a later
+// write finds it done. Only Close ends it early, and takes it back.
 
 //go:embed schema1.sql
 var oldSchemaSQL string

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -107,9 +106,6 @@ func (s *states) content(state []byte) content {
 	}
 	return content{bytes: state, sum: sha256.Sum256(state)}
 }
-
-// id gives the id of a snapshot of these bytes.
-func (c *content) id() string { return hex.EncodeToString(c.sum[:]) }
 
 // row is a row of states.
 type row struct {

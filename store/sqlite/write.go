@@ -222,15 +222,12 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 		return v, err
 	}
 	state := s.states.content(snapshot.State)
-	switch {
-	case h.ID != state.id():
-		err = store.CheckSnapshot(snapshot, have)
-	case state.text == nil:
-		err = store.CheckState(snapshot.State)
-	default:
-		err = nil // it was checked when it was written
+	if state.text == nil { // else it was checked when it was written
+		if err := store.CheckState(state.bytes); err != nil {
+			return v, err
+		}
 	}
-	if err != nil {
+	if err := store.CheckID(h.ID, state.bytes, state.sum, have); err != nil {
 		return v, err
 	}
 	if h.ParentVisit, err = parentOf(ctx, t, ss, h.ParentID); err != nil {

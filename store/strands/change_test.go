@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 )
 
 const (
@@ -186,7 +187,7 @@ func TestHeaders_ofLargeMessagesComeInOrder(t *testing.T) {
 	}
 	for i, h := range list {
 		_, text, _ := strings.Cut(h.Title, ": ")
-		if !strings.HasPrefix(text+" ", fmt.Sprintf("message %d ", i)) || len(h.Title) > maxTitle+len("…") {
+		if !strings.HasPrefix(text+" ", fmt.Sprintf("message %d ", i)) || len(h.Title) > conversation.MaxTitle+len("…") {
 			t.Errorf("header %d is %q", i, h.Title)
 		}
 	}

@@ -81,7 +81,7 @@ func TestMessage_title(t *testing.T) {
 		{"assistant", `[{"toolUse":{"toolUseId":"only id"}}]`, "assistant → only id"},
 		{"user", `[{"toolResult":{"toolUseId":"1","status":"error"}},{"toolResult":{"toolUseId":"9","status":"success"}},{"toolResult":{"toolUseId":"2"}}]`, "tool get_weather → error, 9 → ok, add → no status"},
 		{"user", `[{"text":"\u001b[31m\u202e"}]`, "user: \x1b[31m\u202e"},
-		{"user", `[{"text":"` + long + `"}]`, "user: " + long[:maxTitle-len("user: ")] + "…"},
+		{"user", `[{"text":"` + long + `"}]`, "user: " + long[:conversation.MaxTitle-len("user: ")] + "…"},
 		{"narrator", `[{"text":"meanwhile"}]`, "narrator: meanwhile"},
 	} {
 		m := readText(`{"message":{"role":"` + c.role + `","content":` + c.content + `},"message_id":0}`)
@@ -98,7 +98,7 @@ func TestMessage_titleIsBounded(t *testing.T) {
 	result := `{"toolResult":{"toolUseId":"` + name + `","status":"` + name + `"}},`
 	for _, content := range []string{strings.Repeat(use, 1000), strings.Repeat(result, 1000), `{"text":"` + name + `"},`} {
 		m := readText(`{"message":{"role":"` + name + `","content":[` + strings.TrimSuffix(content, ",") + `]},"message_id":0}`)
-		if got := m.title(m.calls); len(got) > 3*maxTitle || !utf8.ValidString(got) {
+		if got := m.title(m.calls); len(got) > 3*conversation.MaxTitle || !utf8.ValidString(got) {
 			t.Errorf("%d bytes: %q", len(got), got)
 		}
 	}

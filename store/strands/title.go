@@ -2,13 +2,13 @@ package strands
 
 import (
 	"encoding/json"
-	"strings"
+
+	"hindcast/model/conversation"
 )
 
 const (
-	maxTitle = 120 // bytes of a title, give or take a name
-	maxText  = 200 // bytes of a text that are looked at for a title
-	maxName  = 40  // bytes of a role, a status or the name of a tool
+	maxText = 200 // bytes of a text that are looked at for a title
+	maxName = 40  // bytes of a role, a status or the name of a tool
 )
 
 // title gives one line on what happened: "user: Weather in Paris?",
@@ -17,33 +17,17 @@ const (
 func (m *message) title(asked []call) string {
 	switch {
 	case len(m.flaws) > 0 && !m.whole:
-		return cut(m.name+": "+m.flaws[0].meaning, maxTitle)
+		return cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
 	case len(m.calls) > 0:
-		return m.role + " → " + list(m.calls, func(c call) string { return nameOf(c.name, c.id) })
+		return m.role + " → " + conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
 	case len(m.results) > 0:
-		return "tool " + list(m.results, func(r result) string { return toolName(asked, r.id) + " → " + status(r.status) })
+		return "tool " + conversation.List(m.results, func(r result) string { return toolName(asked, r.id) + " → " + status(r.status) })
 	}
-	said := oneLine(m.text)
+	said := conversation.OneLine(m.text)
 	if said == "" {
 		said = m.label
 	}
-	return cut(m.role+": "+said, maxTitle)
-}
-
-// list joins what text says of each, as far as there is room.
-func list[T any](items []T, text func(T) string) string {
-	var line strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			line.WriteString(", ")
-		}
-		if line.Len() > maxTitle {
-			line.WriteString("…")
-			break
-		}
-		line.WriteString(text(item))
-	}
-	return line.String()
+	return cut(m.role+": "+said, conversation.MaxTitle)
 }
 
 // toolName gives the name of the tool that a result is of, or else its id.
@@ -58,9 +42,9 @@ func toolName(asked []call, id string) string {
 
 func nameOf(name, id string) string {
 	if name == "" {
-		return cut(oneLine(id), maxName)
+		return cut(conversation.OneLine(id), maxName)
 	}
-	return oneLine(name)
+	return conversation.OneLine(name)
 }
 
 // status gives the status of a tool result in a word.
@@ -71,11 +55,8 @@ func status(s string) string {
 	case "":
 		return "no status"
 	}
-	return oneLine(s)
+	return conversation.OneLine(s)
 }
-
-// oneLine puts single spaces where there is white space.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // appendString appends a text of Hindcast's own, or the name of a file, as a
 // JSON string.
