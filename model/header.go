@@ -61,6 +61,9 @@ type Ref struct {
 	Visit       int64
 }
 
+// TurnUnknown is the TurnIndex of a header whose turn was not counted yet.
+const TurnUnknown = -1
+
 // Marks is a set of facts about one snapshot.
 type Marks uint16
 
@@ -80,6 +83,9 @@ const (
 	MarkInterrupted
 	// MarkError: a tool or the model failed in this step.
 	MarkError
+	// MarkTraced: the store has no such snapshot; it was put together from a
+	// trace of the turn, and stands before the snapshot that the turn ended in.
+	MarkTraced
 )
 
 // Has reports whether all marks of m are set.

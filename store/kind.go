@@ -20,12 +20,21 @@ type Kind struct {
 	// "http"; nil for none.
 	Schemes []string
 	// Recognise says, by shape and quickly, whether the path holds a store of
-	// this kind, and why. It writes nothing. An error is a path that could not
+	// this kind, and why. Where it does not, why may say what was missing, or ""
+	// for nothing to say. It writes nothing. An error is a path that could not
 	// be looked at.
 	Recognise func(ctx context.Context, path string) (why string, ok bool, err error)
 	// Open opens the store at an address. It writes nothing.
 	Open func(ctx context.Context, address string) (Store, error)
+	// Places gives the paths, as patterns of filepath.Glob, where the framework
+	// puts stores unless it is told otherwise, and where its documentation does;
+	// nil for none.
+	Places func(Surroundings) []string
 }
+
+// Surroundings are the folders that default places are named by. An empty one is
+// not known; nothing is below it then.
+type Surroundings struct{ Home, Temp, Work string }
 
 // Kinds is the list of kinds that the program was built with, in the order in
 // which they are asked.

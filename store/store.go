@@ -46,7 +46,9 @@ type Store interface {
 // that the first screen need not wait for all of them.
 type Tailer interface {
 	// Tail gives up to n headers, the last in the order of Headers, in that
-	// order, and whether there are more before them.
+	// order, and whether there are more before them. What takes the earlier ones
+	// to know is left out of them: a TurnIndex is model.TurnUnknown then, and a
+	// Size 0.
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, more bool, err error)
 }
 
@@ -101,6 +103,13 @@ type Undoer interface {
 type Recorder interface {
 	// Get gives the record of a session, nil and no error where it has none.
 	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
+}
+
+// Describer is a Store that knows more about a snapshot than its header tells.
+type Describer interface {
+	// Facts gives what is known, in the order in which people want to know it.
+	// The errors are those of State.
+	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 }
 
 // Limiter is a Store that can say why it lacks a capability.

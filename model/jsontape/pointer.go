@@ -9,9 +9,9 @@ import (
 )
 
 // Find gives the member of the object n whose decoded key is key, the last one
-// if there are several, or -1.
+// if there are several, or -1; n may be None.
 func (t *Tape) Find(n Node, key string) Node {
-	if t.nodes[n].kind != Object {
+	if t.Kind(n) != Object {
 		return None
 	}
 	found := None

@@ -103,8 +103,13 @@ func (t *Tape) Data() []byte { return t.data }
 // Len gives the number of nodes; it is at least 1.
 func (t *Tape) Len() int { return len(t.nodes) }
 
-// Kind gives the kind of n.
-func (t *Tape) Kind(n Node) Kind { return t.nodes[n].kind }
+// Kind gives the kind of n; Invalid if n is None.
+func (t *Tape) Kind(n Node) Kind {
+	if n < 0 {
+		return Invalid
+	}
+	return t.nodes[n].kind
+}
 
 // Raw gives the bytes of n's value as they stand in the text. For an unfinished
 // value these are the bytes that were seen. The caller may not write to them.

@@ -11,6 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
 )
 
 // agentFile is what agent.json says, as SessionAgent.from_dict of the SDK and
@@ -51,47 +53,47 @@ type agentReader struct {
 	agentFile
 	file   string
 	tape   *jsontape.Tape
-	faults *faultList
+	faults *store.FaultList
 }
 
 // readAgent reads the agent.json at name. What cannot be read is left out, and
 // told in faults.
-func readAgent(root *os.Root, name string, faults *faultList) agentFile {
+func readAgent(root *os.Root, name string, faults *store.FaultList) agentFile {
 	r := agentReader{file: name, faults: faults}
-	r.take(readDocument(readFrom(root), name, nil))
+	r.take(files.ReadDocument(files.From(root), name, nil))
 	return r.agentFile
 }
 
-func (r *agentReader) take(d document) {
+func (r *agentReader) take(d files.Document) {
 	switch {
-	case errors.Is(d.err, fs.ErrNotExist):
+	case errors.Is(d.Err, fs.ErrNotExist):
 		r.missing = true
 		return
-	case d.err != nil:
-		r.faults.add(fileFault(FaultAgentFile, r.file, d.err))
+	case d.Err != nil:
+		r.faults.Add(fileFault(FaultAgentFile, r.file, d.Err))
 		return
 	}
-	for _, f := range d.encodingFlaws() {
+	for _, f := range encodingFlaws(&d) {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
 	}
-	if d.tape.Kind(0) != jsontape.Object {
+	if d.Tape.Kind(0) != jsontape.Object {
 		r.fault(FaultAgentFile, "", "the file holds no object", refuses+"AttributeError")
 		return
 	}
-	r.tape = d.tape
+	r.tape = d.Tape
 	r.read()
 }
 
 // fileFault words that a file cannot be read.
 func fileFault(code, name string, err error) model.Fault {
-	if errors.Is(err, errSymlink) {
+	if errors.Is(err, files.ErrSymlink) {
 		code = FaultSymlink
 	}
-	return model.Fault{Code: code, File: name, Path: errorPath(err), Meaning: "the file cannot be read: " + err.Error(), Verdict: readVerdict(err)}
+	return model.Fault{Code: code, File: name, Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error(), Verdict: readVerdict(err)}
 }
 
 func (r *agentReader) fault(code, path, meaning, verdict string) {
-	r.faults.add(model.Fault{Code: code, File: r.file, Path: path, Meaning: meaning, Verdict: verdict})
+	r.faults.Add(model.Fault{Code: code, File: r.file, Path: path, Meaning: meaning, Verdict: verdict})
 }
 
 func (r *agentReader) read() {
@@ -104,7 +106,7 @@ func (r *agentReader) read() {
 	for _, m := range agentMembers {
 		if n := t.Lookup(m.path...); n >= 0 {
 			r.members = append(append(append(r.members, `,"`...), m.key...), `":`...)
-			r.members = appendCompact(r.members, t.Raw(n))
+			r.members = jsontape.AppendCompact(r.members, t.Raw(n))
 		}
 	}
 	r.updated = timeOf(t, t.Find(0, "updated_at"))
@@ -176,10 +178,10 @@ func (n number) clamp() int {
 // summarized takes the summary, if it is one that Python calls true.
 func (r *agentReader) summarized(n jsontape.Node) {
 	t := r.tape
-	switch kind := kindOf(t, n); {
+	switch kind := t.Kind(n); {
 	case kind == jsontape.Invalid, !truthy(t, n):
 	case kind == jsontape.Object:
-		r.summary = appendCompact(nil, t.Raw(n))
+		r.summary = jsontape.AppendCompact(nil, t.Raw(n))
 	default:
 		r.fault(FaultAgentFile, managerPath+"/summary_message", "the summary is no message", refuses+"TypeError")
 	}
@@ -209,7 +211,7 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 // "context", the newer one in "pending_tool_execution".
 func (r *agentReader) interrupt(n jsontape.Node) {
 	t := r.tape
-	if kindOf(t, n) != jsontape.Object {
+	if t.Kind(n) != jsontape.Object {
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
@@ -218,10 +220,10 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		}
 	}
 	r.interruptNames(t.Find(n, "interrupts"))
-	r.interrupted = kindOf(t, t.Find(n, "activated")) == jsontape.True
-	held := find(t, t.Find(n, "pending_tool_execution"), "assistant_message")
+	r.interrupted = t.Kind(t.Find(n, "activated")) == jsontape.True
+	held := t.Find(t.Find(n, "pending_tool_execution"), "assistant_message")
 	if held < 0 {
-		held = find(t, t.Find(n, "context"), "tool_use_message")
+		held = t.Find(t.Find(n, "context"), "tool_use_message")
 	}
 	if held >= 0 {
 		var m message
@@ -233,7 +235,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 // interruptNames looks for interrupts that the SDK cannot make.
 func (r *agentReader) interruptNames(n jsontape.Node) {
 	t := r.tape
-	if kindOf(t, n) != jsontape.Object {
+	if t.Kind(n) != jsontape.Object {
 		return
 	}
 	for i := t.First(n); i >= 0; i = t.Next(i) {

@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/files"
 )
 
 const (
@@ -165,7 +166,7 @@ func TestStore_stopsWhenNobodyListens(t *testing.T) {
 }
 
 // longFiles gives a session of n messages.
-func longFiles(t *testing.T, n int) files {
+func longFiles(t *testing.T, n int) written {
 	f := hazards(t)["healthy"]
 	for i := range n {
 		role := []string{"user", "assistant"}[i%2]
@@ -205,7 +206,7 @@ func TestHeaders_ofLargeMessagesComeInOrder(t *testing.T) {
 func TestMessage_thatIsTooLargeIsNotRead(t *testing.T) {
 	s := openFiles(t, hazards(t)["healthy"])
 	file := filepath.Join(s.Address(), "session_h", "agents", "agent_default", "messages", "message_3.json")
-	if err := os.Truncate(file, maxFile+1); err != nil {
+	if err := os.Truncate(file, files.MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
 	list := headers(t, s, "h")
@@ -238,7 +239,7 @@ func TestFaults_areBounded(t *testing.T) {
 	}
 	s := openFiles(t, f)
 	found := faults(t, s, "h")
-	if len(found) != mostFaults+1 || found[mostFaults].Meaning != "the same in 30 more places" {
+	if len(found) != 20+1 || found[20].Meaning != "the same in 30 more places" {
 		t.Errorf("%d faults, the last %+v", len(found), found[len(found)-1])
 	}
 }

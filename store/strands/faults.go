@@ -1,11 +1,5 @@
 package strands
 
-import (
-	"fmt"
-
-	"hindcast/model"
-)
-
 // Codes of the faults. Those marked * keep the SDK from starting on the
 // session, if what is wrong is in a part that it loads.
 const (
@@ -75,39 +69,6 @@ const (
 	refuses  = "refuses to start: "
 	unread   = "loads; the file is before the window and is not read"
 )
-
-// mostFaults bounds the faults of one code that are listed one by one.
-const mostFaults = 20
-
-// faultList gathers faults.
-type faultList struct {
-	list  []model.Fault
-	count map[string]int
-}
-
-func (l *faultList) add(f model.Fault) {
-	if l.count == nil {
-		l.count = make(map[string]int)
-	}
-	if l.count[f.Code]++; l.count[f.Code] <= mostFaults {
-		l.list = append(l.list, f)
-	}
-}
-
-// all gives the faults in the order in which they were found; of each code at
-// most mostFaults and a last one that counts the others.
-func (l *faultList) all() []model.Fault {
-	list := l.list
-	told := make(map[string]bool)
-	for _, f := range l.list {
-		more := l.count[f.Code] - mostFaults
-		if more > 0 && !told[f.Code] {
-			told[f.Code] = true
-			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict})
-		}
-	}
-	return list
-}
 
 // flaw is something wrong with one file. What it means depends on whether the
 // SDK reads the file at all.

@@ -79,24 +79,24 @@ func state(t testing.TB, s *Store, h model.Header) []byte {
 	return state
 }
 
-// files is a session by the short names of hazards.txtar.
-type files map[string][]byte
+// written is a session by the short names of hazards.txtar.
+type written map[string][]byte
 
 // hazards reads hazards.txtar. The text has bytes that are not UTF-8, which is
 // why it is taken apart here.
-func hazards(t testing.TB) map[string]files {
+func hazards(t testing.TB) map[string]written {
 	t.Helper()
 	archive, err := os.ReadFile(filepath.Join(testdata, "hazards.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make(map[string]files)
+	all := make(map[string]written)
 	session, file := "", ""
 	for line := range bytes.Lines(archive) {
 		if header, ok := bytes.CutPrefix(line, []byte("-- ")); ok && bytes.HasSuffix(header, []byte(" --\n")) {
 			session, file, _ = strings.Cut(strings.TrimSuffix(string(header), " --\n"), "/")
 			if all[session] == nil {
-				all[session] = files{}
+				all[session] = written{}
 			}
 			all[session][file] = nil
 		} else if session != "" {
@@ -113,7 +113,7 @@ func hazards(t testing.TB) map[string]files {
 }
 
 // with gives the session with other files in their place.
-func (f files) with(more map[string]string) files {
+func (f written) with(more map[string]string) written {
 	f = maps.Clone(f)
 	for name, content := range more {
 		f[name] = []byte(content)
@@ -122,7 +122,7 @@ func (f files) with(more map[string]string) files {
 }
 
 // write lays the session out in a folder of the store.
-func (f files) write(t testing.TB, dir string) {
+func (f written) write(t testing.TB, dir string) {
 	t.Helper()
 	agent := filepath.Join(dir, "agents", "agent_default")
 	if err := os.MkdirAll(filepath.Join(agent, "messages"), 0o755); err != nil {
@@ -154,7 +154,7 @@ func (f files) write(t testing.TB, dir string) {
 func age(file string) error { return os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour)) }
 
 // openFiles gives a store with one session "h".
-func openFiles(t testing.TB, f files) *Store {
+func openFiles(t testing.TB, f written) *Store {
 	t.Helper()
 	dir := t.TempDir()
 	f.write(t, filepath.Join(dir, "session_h"))

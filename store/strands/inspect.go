@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // checkNames looks at the numbers of the files.
@@ -56,9 +57,9 @@ func (l *messageLog) checkWindow() {
 		if n > 0 {
 			verdict += " without the messages; " + l.writesNext(0)
 		}
-		l.faults.add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
+		l.faults.Add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
 	case n > 0 && l.start >= n && l.agent.pinned == 0:
-		l.faults.add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
+		l.faults.Add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
 			Meaning: fmt.Sprintf("%d messages are said to be removed, and there are %d", l.agent.removed, n),
 			Verdict: loads + "no message; " + l.writesNext(0) + " (SDKs that keep a pinned_head_count go on behind the last file)"})
 	}
@@ -96,7 +97,7 @@ func (l *messageLog) lastChange(ctx context.Context) (latest time.Time, err erro
 // inspector finds out what is wrong with a log while it is walked.
 type inspector struct {
 	log  *messageLog
-	list faultList
+	list store.FaultList
 }
 
 func newInspector(l *messageLog) *inspector {
@@ -104,10 +105,10 @@ func newInspector(l *messageLog) *inspector {
 }
 
 // faults gives what was found.
-func (in *inspector) faults() []model.Fault { return in.list.all() }
+func (in *inspector) faults() []model.Fault { return in.list.All() }
 
 func (in *inspector) add(file string, f flaw) {
-	in.list.add(model.Fault{Code: f.code, File: in.log.path("messages", file), Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+	in.list.Add(model.Fault{Code: f.code, File: in.log.path("messages", file), Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
 }
 
 // see looks at one message.
@@ -147,7 +148,7 @@ func (in *inspector) loaded(s *step) {
 	}
 	if l := in.log; s.i == len(l.files)-1 && l.agent.interrupted && len(l.agent.held) > 0 {
 		if missing, _ := mismatch(l.agent.held, resultsOf(m.calls)); len(missing) > 0 {
-			in.list.add(model.Fault{Code: FaultInterrupt, File: l.path("agent.json"), Path: interruptPath,
+			in.list.Add(model.Fault{Code: FaultInterrupt, File: l.path("agent.json"), Path: interruptPath,
 				Meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
 				Verdict: loads + "anything but an answer is a TypeError, and an answer writes a result without its call"})
 		}

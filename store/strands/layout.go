@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/files"
 )
 
 const (
@@ -42,37 +43,6 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
-// readDir lists a folder in no particular order. In an [os.Root] it looks at
-// every entry, which takes longer than reading the names.
-func readDir(root *os.Root, name string) (entries []fs.DirEntry, err error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.ReadDir(-1)
-}
-
-// readNames lists the names in a folder in no particular order.
-func readNames(root *os.Root, name string) (names []string, err error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Readdirnames(-1)
-}
-
-// isDir reports whether an entry of a folder is a folder, or a link to one that
-// is in the store. The SDK follows links to folders.
-func isDir(root *os.Root, dir string, e fs.DirEntry) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return e.IsDir()
-	}
-	info, err := root.Stat(path.Join(dir, e.Name()))
-	return err == nil && info.IsDir()
-}
-
 // isSession reports whether a folder is that of a session: whether it has a
 // session.json or a folder of agents, or does not let anybody see.
 func isSession(root *os.Root, dir string) bool {
@@ -89,13 +59,13 @@ func (s *Store) sessionDirs() ([]string, error) {
 	if s.single != nil {
 		return []string{"."}, nil
 	}
-	entries, err := readDir(s.root, ".")
+	entries, err := files.Entries(s.root, ".")
 	if err != nil {
 		return nil, err
 	}
 	var dirs []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), sessionPrefix) && isDir(s.root, ".", e) && isSession(s.root, e.Name()) {
+		if strings.HasPrefix(e.Name(), sessionPrefix) && files.IsDir(s.root, ".", e) && isSession(s.root, e.Name()) {
 			dirs = append(dirs, e.Name())
 		}
 	}
@@ -115,13 +85,13 @@ func (s *Store) sessionID(dir string) string {
 func (s *Store) places(dir string) []place {
 	id := s.sessionID(dir)
 	agents := path.Join(dir, "agents")
-	entries, err := readDir(s.root, agents)
+	entries, err := files.Entries(s.root, agents)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return []place{{id: id, session: dir, err: err}}
 	}
 	var list []place
 	for _, e := range entries {
-		if name, ok := strings.CutPrefix(e.Name(), agentPrefix); ok && isDir(s.root, agents, e) {
+		if name, ok := strings.CutPrefix(e.Name(), agentPrefix); ok && files.IsDir(s.root, agents, e) {
 			list = append(list, place{id: id + "/" + name, session: dir, agent: e.Name()})
 		}
 	}

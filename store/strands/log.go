@@ -15,6 +15,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
 )
 
 // messageFile is one file of a log, known by its name alone.
@@ -33,12 +35,12 @@ type messageLog struct {
 	// files before agent.pinned and those from start on.
 	start int
 	// faults are what the names, agent.json and session.json tell.
-	faults faultList
+	faults store.FaultList
 	// err names the folder that cannot be read, and why.
 	err error
 
 	root *os.Root // the folder of the messages; nil where there is none
-	file reader
+	file files.Reader
 }
 
 // openLog lists the log of an agent; close lets go of it.
@@ -71,28 +73,28 @@ func (l *messageLog) close() {
 // that has both of its fields, and does not start one that has a folder alone.
 func (l *messageLog) checkSession(root *os.Root) {
 	name := path.Join(l.session, "session.json")
-	d := readDocument(readFrom(root), name, nil)
+	d := files.ReadDocument(files.From(root), name, nil)
 	fault := model.Fault{Code: FaultSessionFile, File: name}
 	switch {
-	case errors.Is(d.err, fs.ErrNotExist):
+	case errors.Is(d.Err, fs.ErrNotExist):
 		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
-	case d.err != nil:
-		fault = fileFault(FaultSessionFile, name, d.err)
-	case d.tape.Kind(0) != jsontape.Object:
+	case d.Err != nil:
+		fault = fileFault(FaultSessionFile, name, d.Err)
+	case d.Tape.Kind(0) != jsontape.Object:
 		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
 	default:
-		for _, f := range d.encodingFlaws() {
-			l.faults.add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+		for _, f := range encodingFlaws(&d) {
+			l.faults.Add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
 		}
-		l.updated = timeOf(d.tape, find(d.tape, 0, "updated_at"))
+		l.updated = timeOf(d.Tape, d.Tape.Find(0, "updated_at"))
 		for _, key := range []string{"session_id", "session_type"} {
-			if find(d.tape, 0, key) < 0 {
+			if d.Tape.Find(0, key) < 0 {
 				fault.Meaning, fault.Verdict = "there is no "+key, refuses+"TypeError: missing argument '"+key+"'"
 			}
 		}
 	}
 	if fault.Meaning != "" {
-		l.faults.add(fault)
+		l.faults.Add(fault)
 	}
 	l.leftovers(root, l.session)
 }
@@ -100,7 +102,7 @@ func (l *messageLog) checkSession(root *os.Root) {
 // leftovers notes the temporary files in a folder. A folder that cannot be
 // listed is told of where it is needed.
 func (l *messageLog) leftovers(root *os.Root, dir string) {
-	names, err := readNames(root, dir)
+	names, err := files.Names(root, dir)
 	if err != nil {
 		return
 	}
@@ -120,7 +122,7 @@ func (l *messageLog) leftover(root *os.Root, name string) {
 	if info, err := root.Lstat(name); err != nil || time.Since(info.ModTime()).Abs() < rest {
 		return
 	}
-	l.faults.add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+	l.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 }
 
 // list reads the names in the folder of the messages, as list_messages of
@@ -128,9 +130,9 @@ func (l *messageLog) leftover(root *os.Root, name string) {
 func (l *messageLog) list(root *os.Root) {
 	dir := l.path("messages")
 	if l.root, l.err = root.OpenRoot(dir); l.err == nil {
-		l.file = readFrom(l.root)
+		l.file = files.From(l.root)
 		var names []string
-		if names, l.err = readNames(l.root, "."); l.err == nil {
+		if names, l.err = files.Names(l.root, "."); l.err == nil {
 			l.sort(root, names)
 			return
 		}
@@ -141,14 +143,14 @@ func (l *messageLog) list(root *os.Root) {
 	}
 	l.err = nil
 	if !l.agent.missing {
-		l.faults.add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "there is no folder of messages", Verdict: refuses + "SessionException: Messages directory missing"})
+		l.faults.Add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "there is no folder of messages", Verdict: refuses + "SessionException: Messages directory missing"})
 	}
 }
 
 // unreadable notes that a folder cannot be read, for the reason in l.err.
 func (l *messageLog) unreadable(dir string) {
-	l.err = cause(l.err)
-	l.faults.add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + l.err.Error(), Verdict: refuses + "it cannot be read"})
+	l.err = files.Cause(l.err)
+	l.faults.Add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + l.err.Error(), Verdict: refuses + "it cannot be read"})
 	l.err = fmt.Errorf("%s: %w", dir, l.err)
 }
 
@@ -194,7 +196,7 @@ func (l *messageLog) stray(root *os.Root, name string) {
 // fault notes what is wrong with a file of the log.
 func (l *messageLog) fault(f model.Fault) {
 	f.File = l.path("messages", f.File)
-	l.faults.add(f)
+	l.faults.Add(f)
 }
 
 // window finds the files that are loaded: messages[offset:], of Python.
@@ -233,7 +235,7 @@ type slot struct {
 }
 
 // fill reads as many files of the slot as there is room for.
-func (s *slot) fill(read reader) {
+func (s *slot) fill(read files.Reader) {
 	if cap(s.arena) > 2*maxBatchBytes {
 		s.arena = nil
 	}

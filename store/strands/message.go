@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/files"
 )
 
 // message is what one message file says. Its slices are used again for the
@@ -53,22 +54,22 @@ type result struct {
 }
 
 // read takes in a file; buf is lent for its bytes.
-func (m *message) read(read reader, file messageFile, arena, buf []byte) (newArena, newBuf []byte) {
+func (m *message) read(read files.Reader, file messageFile, arena, buf []byte) (newArena, newBuf []byte) {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
-	d := readDocument(read, file.name, buf)
+	d := files.ReadDocument(read, file.name, buf)
 	start := len(arena)
-	if d.err != nil {
-		m.flaws = append(m.flaws, flaw{FaultMessageFile, errorPath(d.err), "the file cannot be read: " + d.err.Error(), readVerdict(d.err)})
-		if errors.Is(d.err, errSymlink) {
+	if d.Err != nil {
+		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(d.Err), "the file cannot be read: " + d.Err.Error(), readVerdict(d.Err)})
+		if errors.Is(d.Err, files.ErrSymlink) {
 			m.flaws[0].code = FaultSymlink
 		}
-		arena = appendUnreadable(arena, m.name, d.err.Error())
+		arena = appendUnreadable(arena, m.name, d.Err.Error())
 	} else {
-		m.flaws = append(m.flaws, d.encodingFlaws()...)
-		arena = m.decode(d.tape, arena)
+		m.flaws = append(m.flaws, encodingFlaws(&d)...)
+		arena = m.decode(d.Tape, arena)
 	}
 	m.body = arena[start:len(arena):len(arena)]
-	return arena, d.data
+	return arena, d.Data
 }
 
 // appendUnreadable appends what stands in a state for a file that holds no
@@ -100,7 +101,7 @@ func (m *message) decode(t *jsontape.Tape, arena []byte) []byte {
 		inner, m.redacted, m.location = redacted, true, "/redact_message"
 	}
 	m.message(t, inner)
-	return appendCompact(arena, t.Raw(inner))
+	return jsontape.AppendCompact(arena, t.Raw(inner))
 }
 
 // unlessLast belongs to what _fix_broken_tool_use stumbles over: it does not
@@ -155,8 +156,8 @@ func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
 		m.notes = append(m.notes, flaw{FaultRole, m.location + "/role", fmt.Sprintf("no SDK is known to write the role %q", m.role),
 			loads + "it is kept, and sent to the model as it is"})
 	}
-	m.pinned = kindOf(t, find(t, find(t, find(t, n, "metadata"), "custom"), "pinned")) == jsontape.True
-	switch kindOf(t, content) {
+	m.pinned = t.Kind(t.Find(t.Find(t.Find(n, "metadata"), "custom"), "pinned")) == jsontape.True
+	switch t.Kind(content) {
 	case jsontape.Array:
 		m.blocks(t, content)
 	case jsontape.String:
@@ -213,23 +214,23 @@ func (m *message) block(t *jsontape.Tape, b jsontape.Node, i int) {
 }
 
 func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
-	id := find(t, use, "toolUseId")
+	id := t.Find(use, "toolUseId")
 	if id < 0 {
 		m.misshapen(m.path(block)+"/toolUse", "a tool call has no id", "KeyError: 'toolUseId'"+unlessLast)
 		m.whole = false
 		return
 	}
-	m.calls = append(m.calls, call{id: identity(t, id), rawID: string(t.Raw(id)), name: shortText(t, find(t, use, "name"), maxName), block: block})
+	m.calls = append(m.calls, call{id: identity(t, id), rawID: string(t.Raw(id)), name: shortText(t, t.Find(use, "name"), maxName), block: block})
 }
 
 func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
-	id := find(t, res, "toolUseId")
+	id := t.Find(res, "toolUseId")
 	if id < 0 {
 		m.misshapen(m.path(block)+"/toolResult", "a tool result has no id", "KeyError: 'toolUseId', if a tool call stands before it")
 		m.whole = false
 		return
 	}
-	r := result{id: identity(t, id), status: shortText(t, find(t, res, "status"), maxName), block: block}
+	r := result{id: identity(t, id), status: shortText(t, t.Find(res, "status"), maxName), block: block}
 	m.errored = m.errored || r.status == "error"
 	m.results = append(m.results, r)
 }
@@ -253,13 +254,13 @@ var blockText = []struct {
 }{
 	{"text", func(_ *jsontape.Tape, n jsontape.Node) jsontape.Node { return n }},
 	{"citationsContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
-		list := find(t, n, "content")
-		if kindOf(t, list) != jsontape.Array || t.Count(list) == 0 {
+		list := t.Find(n, "content")
+		if t.Kind(list) != jsontape.Array || t.Count(list) == 0 {
 			return jsontape.None
 		}
-		return find(t, t.First(list), "text")
+		return t.Find(t.First(list), "text")
 	}},
-	{"guardContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node { return find(t, find(t, n, "text"), "text") }},
+	{"guardContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node { return t.Find(t.Find(n, "text"), "text") }},
 	{"reasoningContent", nil}, {"image", nil}, {"document", nil}, {"video", nil}, {"audio", nil}, {"cachePoint", nil},
 }
 
@@ -291,7 +292,7 @@ func identity(t *jsontape.Tape, n jsontape.Node) string {
 
 // shortText gives at most limit bytes of a string; "" if n is none.
 func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
-	if kindOf(t, n) != jsontape.String {
+	if t.Kind(n) != jsontape.String {
 		return ""
 	}
 	return string(t.AppendText(nil, n, limit))

@@ -12,6 +12,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
 )
 
 // What int() of Python 3.11 gives for each text; "" is a ValueError.
@@ -158,7 +160,7 @@ func FuzzMessage(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the body does not parse: %v in %q", err, m.body)
 		}
-		if again := appendCompact(nil, m.body); !bytes.Equal(again, m.body) {
+		if again := jsontape.AppendCompact(nil, m.body); !bytes.Equal(again, m.body) {
 			t.Errorf("%q is not compact", m.body)
 		}
 		if !m.whole && len(m.flaws) == 0 {
@@ -215,9 +217,9 @@ func FuzzAgent(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var faults faultList
+		var faults store.FaultList
 		r := agentReader{file: "agent.json", faults: &faults}
-		r.take(readDocument(func(string, []byte) ([]byte, error) { return text, nil }, "agent.json", nil))
+		r.take(files.ReadDocument(func(string, []byte) ([]byte, error) { return text, nil }, "agent.json", nil))
 		if _, _, err := jsontape.ParseTolerant([]byte(`{"messages":[]` + string(r.members) + `}`)); err != nil {
 			t.Errorf("the members do not parse: %v in %q", err, r.members)
 		}

@@ -172,7 +172,7 @@ func TestState_ofAnyLogIsWhatTheSDKWouldLoad(t *testing.T) {
 			summary = anyMessage(rt, "summary")
 			manager["summary_message"] = summary
 		}
-		f := files{
+		f := written{
 			"session.json": []byte(`{"session_id":"h","session_type":"AGENT"}`),
 			"agent.json":   encodedJSON(rt, object{"agent_id": "x", "state": object{}, "conversation_manager_state": manager}),
 		}

@@ -138,7 +138,7 @@ func TestSnapshotID_isTheHashOfTheStateWhereNothingWasTakenOrAdded(t *testing.T)
 
 func TestSnapshotID_isTheSameForEqualBeginnings(t *testing.T) {
 	all := hazards(t)
-	ids := func(f files) (list []string) {
+	ids := func(f written) (list []string) {
 		for _, h := range headers(t, openFiles(t, f), "h") {
 			list = append(list, h.ID)
 		}
@@ -195,7 +195,7 @@ func TestState_followsThePinnedHead(t *testing.T) {
 		return fmt.Sprintf(`{"message":{"role":"user","content":[{"text":%q}]},"message_id":%d}`, text, n)
 	}
 	session := func(removed, pinned int) *Store {
-		f := files{
+		f := written{
 			"session.json": []byte(`{"session_id":"h","session_type":"AGENT"}`),
 			"agent.json": fmt.Appendf(nil, `{"agent_id":"default","state":{},"conversation_manager_state":{"__name__":"SummarizingConversationManager","removed_message_count":%d,"pinned_head_count":%d,"summary_message":{"role":"user","content":[{"text":"summary"}]}}}`,
 				removed, pinned),

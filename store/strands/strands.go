@@ -59,6 +59,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/files"
 )
 
 const kind = "strands"
@@ -152,7 +153,7 @@ var (
 func Open(_ context.Context, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("strands: open %q: %w", dir, cause(err))
+		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
 	s := &Store{dir: dir, root: root}
 	if isSingle(root) {
@@ -199,7 +200,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 			}
 		}
 		if err != nil {
-			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, cause(err)))
+			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, files.Cause(err)))
 		}
 	}
 }
@@ -288,7 +289,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session == "" {
 		found, err := s.unlisted()
 		if err != nil {
-			return nil, fmt.Errorf("strands: check %q: %w", s.dir, cause(err))
+			return nil, fmt.Errorf("strands: check %q: %w", s.dir, files.Cause(err))
 		}
 		list = found
 	}
@@ -317,18 +318,18 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 	if s.single != nil {
 		return nil, nil
 	}
-	entries, err := readDir(s.root, ".")
+	entries, err := files.Entries(s.root, ".")
 	if err != nil {
 		return nil, err
 	}
-	var faults faultList
+	var faults store.FaultList
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), sessionPrefix) {
 			continue
 		}
 		f := model.Fault{Code: FaultStray, File: e.Name()}
-		switch folder := isDir(s.root, ".", e); {
+		switch folder := files.IsDir(s.root, ".", e); {
 		case folder && isSession(s.root, e.Name()):
 			continue
 		case folder:
@@ -338,9 +339,9 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		default:
 			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", refuses+"it is no folder"
 		}
-		faults.add(f)
+		faults.Add(f)
 	}
-	return faults.all(), nil
+	return faults.All(), nil
 }
 
 // mostIndexes bounds the logs of which an index is kept.

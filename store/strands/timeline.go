@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 
 	"hindcast/model"
+	"hindcast/store/files"
 )
 
 // The ids.
@@ -158,7 +159,7 @@ func (w *window) addSummary(a *agentFile) {
 	if a.summary == nil {
 		return
 	}
-	t, err := parse(a.summary)
+	t, err := files.Parse(a.summary)
 	if err != nil {
 		return // it was parsed before
 	}

@@ -2,6 +2,7 @@ package strands
 
 import (
 	"fmt"
+	"hindcast/store/files"
 	"slices"
 )
 
@@ -160,7 +161,7 @@ func joined(dst []byte, blocks [][]byte) []byte {
 // results by id, the last of each, and the other blocks. All else stays byte
 // for byte.
 func withContent(body []byte, makes func(results map[string][]byte, others [][]byte) []byte) []byte {
-	t, err := parse(body)
+	t, err := files.Parse(body)
 	if err != nil {
 		return body // it was parsed before
 	}
@@ -168,12 +169,12 @@ func withContent(body []byte, makes func(results map[string][]byte, others [][]b
 	results := make(map[string][]byte)
 	var others [][]byte
 	for b := t.First(content); b >= 0; b = t.Next(b) {
-		res := find(t, b, "toolResult")
+		res := t.Find(b, "toolResult")
 		if res < 0 {
 			others = append(others, t.Raw(b))
 			continue
 		}
-		results[identity(t, find(t, res, "toolUseId"))] = t.Raw(b)
+		results[identity(t, t.Find(res, "toolUseId"))] = t.Raw(b)
 	}
 	start, end := t.Span(content)
 	out := append([]byte(nil), body[:start]...)

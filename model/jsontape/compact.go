@@ -1,0 +1,30 @@
+package jsontape
+
+// AppendCompact appends JSON without the white space between its values. Each
+// value stays byte for byte as it is: numbers of any size, NaN, escapes, and
+// bytes that are not UTF-8. The text must have been parsed.
+func AppendCompact(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		switch c := text[i]; c {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case '"':
+			end := i + 1
+			for text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			dst = append(dst, text[i:end+1]...)
+			i = end + 1
+		default:
+			start := i
+			for i < len(text) && text[i] > ' ' && text[i] != '"' {
+				i++
+			}
+			dst = append(dst, text[start:i]...)
+		}
+	}
+	return dst
+}
