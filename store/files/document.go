@@ -27,10 +27,14 @@ const readTries = 3
 // large enough; the data of the result may be in it. What Python and JavaScript
 // are known to write besides JSON is taken (NaN, Infinity), and a byte order
 // mark too; see [Document.Encoding].
-func ReadDocument(read Reader, name string, buf []byte) (d Document) {
+func ReadDocument(read Reader, name string, buf []byte) Document {
+	return readDocument(read, name, buf, Parse)
+}
+
+func readDocument(read Reader, name string, buf []byte, parse func([]byte) (*jsontape.Tape, error)) (d Document) {
 	d.Data, d.Err = read(name, buf)
 	for try := 1; d.Err == nil; try++ {
-		if d.Tape, d.Err = Parse(d.Data); d.Err == nil || try == readTries {
+		if d.Tape, d.Err = parse(d.Data); d.Err == nil || try == readTries {
 			return d
 		}
 		again, err := read(name, nil)
@@ -51,6 +55,25 @@ func Parse(data []byte) (*jsontape.Tape, error) {
 	}
 	t, _, err = jsontape.ParseTolerant(data)
 	return t, err
+}
+
+// Documents reads one small file after another in the same memory. The zero value
+// is ready. It is not safe for concurrent use.
+type Documents struct{ scratch jsontape.Scratch }
+
+// Read reads a file as [ReadDocument] does. The tape is lent: the next call
+// overwrites it.
+func (r *Documents) Read(read Reader, name string, buf []byte) Document {
+	return readDocument(read, name, buf, r.parse)
+}
+
+// parse is [Parse] in used memory.
+func (r *Documents) parse(data []byte) (*jsontape.Tape, error) {
+	t, err := r.scratch.Parse(data)
+	if err == nil {
+		return t, nil
+	}
+	return r.scratch.ParseTolerant(data)
 }
 
 // Encoding is what keeps a program from reading a text that parses here.
