@@ -1,0 +1,127 @@
+package traces
+
+import (
+	"strconv"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+)
+
+// Headers gives a header for each tool iteration of the turn, to be drawn before
+// the snapshot that the turn ended in, whose header is end. Each has the
+// snapshot's index and turn, and names as its parent the step before it, the
+// first the parent of the snapshot. Visits are left to the caller, who numbers
+// them: the steps follow each other, and the snapshot the last of them.
+func (t *Turn) Headers(end *model.Header) []model.Header {
+	headers := make([]model.Header, len(t.Steps))
+	parent := end.ParentID
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		h := &headers[i]
+		*h = model.Header{
+			ID: t.StepID(i), ParentID: parent, SessionID: end.SessionID, CreatedAt: s.End(),
+			Index: end.Index, TurnIndex: end.TurnIndex, Event: model.SnapshotEventToolIterationEnd,
+			Title: s.title(), Marks: model.MarkTraced, Orphaned: end.Orphaned, Reason: end.Reason,
+		}
+		for k := range s.Tools {
+			switch r := &s.Tools[k]; {
+			case r.Interrupted:
+				h.Marks |= model.MarkInterrupted
+			case r.Error != "":
+				h.Marks |= model.MarkError
+			}
+		}
+		parent = h.ID
+	}
+	return headers
+}
+
+// title gives one line on a step: "tool get_weather → ok, add → error".
+func (s *Step) title() string {
+	return "tool " + conversation.List(s.Tools, func(r Run) string { return conversation.OneLine(r.Name) + " → " + r.outcome() })
+}
+
+func (r *Run) outcome() string {
+	switch {
+	case r.Interrupted:
+		return "interrupted"
+	case r.Error != "":
+		return "error"
+	case r.End.IsZero():
+		return "running"
+	}
+	return "ok"
+}
+
+// Facts gives what the trace knows about the turn, for the snapshot that it
+// ended in.
+func (t *Turn) Facts() []model.Fact {
+	var f facts
+	f.place(t, t.Span)
+	f.add("took", lasted(t.Start, t.End))
+	f.add("error", t.Error)
+	if n := len(t.Steps); n > 0 {
+		f.add("iterations", strconv.Itoa(n))
+	}
+	for i := range t.Calls {
+		f.call(&t.Calls[i])
+	}
+	return f
+}
+
+// StepFacts gives what the trace knows about step i.
+func (t *Turn) StepFacts(i int) []model.Fact {
+	s := &t.Steps[i]
+	var f facts
+	f.place(t, s.Span)
+	f.call(&s.Call)
+	for k := range s.Tools {
+		r := &s.Tools[k]
+		text := r.Name + " → " + r.outcome()
+		if took := lasted(r.Start, r.End); took != "" {
+			text += ", " + took
+		}
+		f.add("tool", text)
+		f.add("error", r.Error)
+		f.add("tool span", r.Span)
+	}
+	return f
+}
+
+// facts gathers facts; empty ones are not known.
+type facts []model.Fact
+
+func (f *facts) add(label, value string) {
+	if value != "" {
+		*f = append(*f, model.Fact{Label: label, Value: value})
+	}
+}
+
+func (f *facts) place(t *Turn, span string) {
+	f.add("trace", t.Trace)
+	f.add("span", span)
+	f.add("agent", t.Agent)
+}
+
+func (f *facts) call(c *Call) {
+	f.add("model", c.Model)
+	f.add("model error", c.Error)
+	f.add("finish reason", c.Finish)
+	if c.In > 0 || c.Out > 0 {
+		f.add("tokens", strconv.FormatInt(c.In, 10)+" in, "+strconv.FormatInt(c.Out, 10)+" out")
+	}
+	if c.Latency > 0 {
+		f.add("latency", c.Latency.String())
+	} else {
+		f.add("latency", lasted(c.Start, c.End))
+	}
+}
+
+// lasted gives the time between two moments; "" where one is not known.
+func lasted(from, to time.Time) string {
+	if from.IsZero() || to.IsZero() {
+		return ""
+	}
+	return to.Sub(from).Round(time.Microsecond).String()
+}
