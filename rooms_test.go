@@ -99,7 +99,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/watch", []string{"github.com/fsnotify/fsnotify"},
 		"that files changed is said without knowing what is in them"},
-	{"hindcast/store/files", []string{"hindcast/model/..."},
+	{"hindcast/store/files", []string{"hindcast/model/...", "golang.org/x/sys/unix"},
 		"what is in a file is the business of the kinds"},
 	{"hindcast/store/lineage", nil,
 		"who follows whom is worked out from prints alone"},

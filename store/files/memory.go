@@ -1,21 +1,6 @@
 package files
 
-import (
-	"io/fs"
-	"sync"
-	"time"
-)
-
-// Stamp tells one content of a file from another without reading it.
-type Stamp struct {
-	Size     int64
-	Modified time.Time
-}
-
-// StampOf gives the stamp of a file as it was looked at.
-func StampOf(info fs.FileInfo) Stamp {
-	return Stamp{Size: info.Size(), Modified: info.ModTime()}
-}
+import "sync"
 
 // Memory keeps what a kind made of each file of one store, so that a file is
 // read again only when its stamp is another. It is safe for concurrent use.
@@ -34,7 +19,7 @@ func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, ok := m.notes[name]
-	if !ok || n.stamp != at {
+	if !ok || !n.stamp.Same(at) {
 		return nil, false
 	}
 	return n.text, true

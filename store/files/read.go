@@ -3,12 +3,9 @@ package files
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
-	"slices"
-	"syscall"
 )
 
 // MaxSize bounds the files that are read, in bytes: a message with pictures
@@ -28,45 +25,18 @@ var (
 // buf may be nil and is used as far as it is large enough.
 type Reader func(name string, buf []byte) ([]byte, error)
 
-// From reads files below root. It first makes sure that the name is no symbolic
-// link, and that it is a regular file, because others may block or never end.
-// The errors are those of this package and of the file system, without a path.
+// From reads files below root: what a name leads to is read as [Folder.Read]
+// reads it. For many files of one folder, a [Folder] is faster. The errors are
+// those of this package and of the file system, without a path.
 func From(root *os.Root) Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
-		info, err := root.Lstat(name)
-		switch {
-		case err != nil:
-			return buf[:0], Cause(err)
-		case info.Mode()&fs.ModeSymlink != 0:
-			return buf[:0], ErrSymlink
-		case !info.Mode().IsRegular():
-			return buf[:0], ErrNotRegular
-		case info.Size() > MaxSize:
-			return buf[:0], ErrTooLarge
-		}
-		// Without O_NONBLOCK a pipe that has just taken the file's place would
-		// block, and package os takes four more system calls for each file.
-		f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		dir, file := path.Split(name)
+		f, err := OpenFolder(root, path.Clean(dir))
 		if err != nil {
-			return buf[:0], Cause(err)
+			return buf[:0], err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		data = buf[:0]
-		for {
-			if len(data) == cap(data) {
-				data = slices.Grow(data, max(len(data), 8<<10))
-			}
-			n, err := f.Read(data[len(data):cap(data)])
-			data = data[:len(data)+n]
-			switch {
-			case errors.Is(err, io.EOF), int64(len(data)) == info.Size():
-				return data, nil
-			case err != nil:
-				return data, Cause(err)
-			case len(data) > MaxSize:
-				return data, ErrTooLarge
-			}
-		}
+		return f.Read(file, buf)
 	}
 }
 
@@ -79,24 +49,26 @@ func Cause(err error) error {
 }
 
 // Entries lists a folder below root in no particular order. In an [os.Root] it
-// looks at every entry, which takes longer than reading the names.
+// looks at every entry, which takes longer than reading the names. The errors are
+// without a path, as are those of Names.
 func Entries(root *os.Root, dir string) (entries []fs.DirEntry, err error) {
-	f, err := root.Open(dir)
+	f, err := OpenFolder(root, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.ReadDir(-1)
+	entries, err = f.dir.ReadDir(-1)
+	return entries, Cause(err)
 }
 
 // Names lists the names in a folder below root in no particular order.
 func Names(root *os.Root, dir string) (names []string, err error) {
-	f, err := root.Open(dir)
+	f, err := OpenFolder(root, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Readdirnames(-1)
+	return f.Names()
 }
 
 // IsDir reports whether an entry of a folder is a folder, or a link to one that

@@ -1,0 +1,78 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// Folder is a folder that is held open, so that to read a file in it takes no
+// more of the system than must be: a message log is a folder of 100,000 small
+// files. It stays the same folder when another takes its name. It is safe for
+// concurrent use.
+type Folder struct {
+	dir *os.File
+	// root is the same folder where the system cannot read by dir.
+	root *os.Root
+	// listing is held by whoever lists dir, which has one position.
+	listing sync.Mutex
+}
+
+// OpenFolder opens the folder of a name below root. Links are followed as far as
+// they stay below root, as the frameworks follow links to folders. The errors are
+// those of the file system, without a path.
+func OpenFolder(root *os.Root, dir string) (*Folder, error) {
+	f, err := openFolder(root, dir)
+	return f, Cause(err)
+}
+
+// Names lists the names in the folder, in no particular order. It looks at no
+// entry.
+func (f *Folder) Names() ([]string, error) {
+	f.listing.Lock()
+	defer f.listing.Unlock()
+	if _, err := f.dir.Seek(0, 0); err != nil {
+		return nil, Cause(err)
+	}
+	names, err := f.dir.Readdirnames(-1)
+	return names, Cause(err)
+}
+
+// Read is a [Reader] of the files in the folder: a name is that of an entry. Any
+// other name is refused with [fs.ErrInvalid].
+func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
+	if !isEntry(name) {
+		return buf[:0], fs.ErrInvalid
+	}
+	return f.read(name, buf)
+}
+
+// Stat gives the stamp of an entry as it is now. Of a link it is that of the
+// link itself.
+func (f *Folder) Stat(name string) (Stamp, error) {
+	if !isEntry(name) {
+		return Stamp{}, fs.ErrInvalid
+	}
+	return f.stat(name)
+}
+
+// Close ends what holds the folder. What runs in other goroutines ends as if it
+// had come before or after.
+func (f *Folder) Close() error {
+	err := f.dir.Close()
+	if f.root != nil {
+		err = errors.Join(err, f.root.Close())
+	}
+	return err
+}
+
+// isEntry reports whether a name can be that of an entry of a folder.
+func isEntry(name string) bool {
+	for i := range len(name) {
+		if name[i] == 0 || os.IsPathSeparator(name[i]) {
+			return false
+		}
+	}
+	return name != "" && name != "." && name != ".."
+}

@@ -1,0 +1,71 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+)
+
+func openFolder(root *os.Root, dir string) (*Folder, error) {
+	sub, err := root.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	list, err := sub.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, sub.Close())
+	}
+	return &Folder{dir: list, root: sub}, nil
+}
+
+// read first makes sure that the entry is no link, and that it is a regular file,
+// because others may block or never end.
+func (f *Folder) read(name string, buf []byte) (data []byte, err error) {
+	info, err := f.root.Lstat(name)
+	switch {
+	case err != nil:
+		return buf[:0], Cause(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return buf[:0], ErrSymlink
+	case !info.Mode().IsRegular():
+		return buf[:0], ErrNotRegular
+	case info.Size() > MaxSize:
+		return buf[:0], ErrTooLarge
+	}
+	// Without O_NONBLOCK a pipe that has just taken the file's place would
+	// block, and package os takes four more system calls for each file.
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return buf[:0], Cause(err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data = buf[:0]
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, max(len(data), 8<<10))
+		}
+		n, err := file.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case errors.Is(err, io.EOF), int64(len(data)) == info.Size():
+			return data, nil
+		case err != nil:
+			return data, Cause(err)
+		case len(data) > MaxSize:
+			return data, ErrTooLarge
+		}
+	}
+}
+
+func (f *Folder) stat(name string) (Stamp, error) {
+	info, err := f.root.Lstat(name)
+	if err != nil {
+		return Stamp{}, Cause(err)
+	}
+	return StampOf(info), nil
+}

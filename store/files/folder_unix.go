@@ -1,0 +1,140 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package files
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFolder does not wait for anybody to write where there is a pipe instead.
+func openFolder(root *os.Root, dir string) (*Folder, error) {
+	f, err := root.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{dir: f}, nil
+}
+
+// read opens, looks, reads and closes: four calls of the system and nothing
+// besides. A name that has no separator in it and is not followed where it is a
+// link cannot lead out of the folder.
+func (f *Folder) read(name string, buf []byte) ([]byte, error) {
+	// Without O_NONBLOCK a pipe would block until somebody writes to it.
+	file, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
+	if err != nil {
+		return buf[:0], f.why(name, err)
+	}
+	defer unix.Close(file) // it was only read
+	var info unix.Stat_t
+	if err := again(func() error { return unix.Fstat(file, &info) }); err != nil {
+		return buf[:0], err
+	}
+	switch {
+	case info.Mode&unix.S_IFMT != unix.S_IFREG:
+		return buf[:0], ErrNotRegular
+	case info.Size > MaxSize:
+		return buf[:0], ErrTooLarge
+	}
+	data := slices.Grow(buf[:0], int(info.Size))
+	for {
+		if len(data) == cap(data) { // of a size that is not known before
+			data = slices.Grow(data, max(len(data), 8<<10))
+		}
+		var n int
+		err := again(func() (err error) {
+			n, err = unix.Read(file, data[len(data):cap(data)])
+			return err
+		})
+		if err != nil {
+			return data, err
+		}
+		data = data[:len(data)+n]
+		switch {
+		case n == 0, int64(len(data)) == info.Size:
+			return data, nil
+		case len(data) > MaxSize:
+			return data, ErrTooLarge
+		}
+	}
+}
+
+// open gives the descriptor of an entry. While it is asked for, the folder stays
+// open.
+func (f *Folder) open(name string, how int) (file int, err error) {
+	failed := f.hold(func(dir int) {
+		err = again(func() (err error) {
+			file, err = unix.Openat(dir, name, how, 0)
+			return err
+		})
+	})
+	if failed != nil {
+		return -1, failed
+	}
+	return file, err
+}
+
+// why says what is wrong with an entry that cannot be opened. Systems differ in
+// what they say of links and of what is no file.
+func (f *Folder) why(name string, err error) error {
+	info, failed := f.look(name)
+	switch {
+	case failed != nil:
+		return err
+	case info.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return ErrSymlink
+	case info.Mode&unix.S_IFMT != unix.S_IFREG:
+		return ErrNotRegular
+	}
+	return err
+}
+
+func (f *Folder) stat(name string) (Stamp, error) {
+	now := time.Now()
+	info, err := f.look(name)
+	if err != nil {
+		return Stamp{}, err
+	}
+	return Stamp{
+		Size:     info.Size,
+		Modified: time.Unix(info.Mtim.Unix()),
+		changed:  time.Unix(info.Ctim.Unix()),
+		inode:    uint64(info.Ino),
+		device:   uint64(info.Dev),
+	}.lookedAt(now), nil
+}
+
+func (f *Folder) look(name string) (info unix.Stat_t, err error) {
+	failed := f.hold(func(dir int) {
+		err = again(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
+	})
+	if failed != nil {
+		return info, failed
+	}
+	return info, err
+}
+
+// hold calls with the descriptor of the folder, which is not closed meanwhile.
+func (f *Folder) hold(call func(dir int)) error {
+	conn, err := f.dir.SyscallConn()
+	if err == nil {
+		err = conn.Control(func(dir uintptr) { call(int(dir)) })
+	}
+	if err != nil {
+		return fs.ErrClosed // all that can fail
+	}
+	return nil
+}
+
+// again calls until no signal interrupts it.
+func again(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package files
+
+import (
+	"io/fs"
+	"time"
+)
+
+// Stamp tells one content of a file from another without reading it. It is that
+// of one look at the file. A stamp is not compared with ==, see [Stamp.Same].
+type Stamp struct {
+	Size     int64 // bytes
+	Modified time.Time
+	// changed is when the system last changed what it keeps about the file, its
+	// bytes included. No program sets it. Zero where the system does not say.
+	changed time.Time
+	// inode and device say which file it is; 0 where the system does not say.
+	inode, device uint64
+	// settled says that whatever was written after the look has another time.
+	settled bool
+}
+
+// tick is the coarsest that times of files are.
+const tick = 2 * time.Second
+
+// StampOf gives the stamp of a file from what was just asked of the system.
+func StampOf(info fs.FileInfo) Stamp {
+	s := Stamp{Size: info.Size(), Modified: info.ModTime()}
+	s.identify(info)
+	return s.lookedAt(time.Now())
+}
+
+// lookedAt completes the stamp of a look at a time.
+//
+// A file that is written twice within a tick of its clock has the same time
+// twice. So a stamp that is not older than a tick may stay the same although the
+// file changes after the look, and is not trusted later. To write a file sets
+// both of its times, which is why one that is older is enough: it would change.
+// What is not noticed is a writer that leaves the size as it was, sets the time
+// of modification back, and does both within the tick of the system's own time
+// at which the file was looked at.
+func (s Stamp) lookedAt(now time.Time) Stamp {
+	s.settled = now.Sub(s.Modified) > tick || !s.changed.IsZero() && now.Sub(s.changed) > tick
+	return s
+}
+
+// Same reports whether the file surely has the content that it had at the other
+// look, as far as times of files can tell: nothing that the system says of it
+// differs, and neither look was too soon after it was written.
+func (s Stamp) Same(other Stamp) bool {
+	return s.settled && other.settled && s.Size == other.Size && s.inode == other.inode && s.device == other.device &&
+		s.Modified.Equal(other.Modified) && s.changed.Equal(other.changed)
+}

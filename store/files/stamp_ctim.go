@@ -1,0 +1,17 @@
+//go:build linux || openbsd || dragonfly
+
+package files
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// identify completes the stamp with what only some systems say.
+func (s *Stamp) identify(info fs.FileInfo) {
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.changed = time.Unix(sys.Ctim.Unix())
+		s.inode, s.device = uint64(sys.Ino), uint64(sys.Dev)
+	}
+}
