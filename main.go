@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/demo"
 	"hindcast/store/jsonl"
+	"hindcast/store/mapped"
 	"hindcast/store/memory"
 	"hindcast/store/reflection"
 	"hindcast/store/sqlite"
@@ -43,19 +45,20 @@ func app() *cli.App {
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},
-		Decode:      jsonl.Read,
-		Encode:      jsonl.Write,
-		Demo:        demo.Rows,
-		Live:        live,
-		Sample:      sample,
-		Places:      places,
-		Screen:      screen,
-		In:          os.Stdin,
-		Out:         os.Stdout,
-		Err:         os.Stderr,
-		InTerminal:  isatty.IsTerminal(os.Stdin.Fd()),
-		OutTerminal: isatty.IsTerminal(os.Stdout.Fd()),
-		Getenv:      os.Getenv,
+		Decode:       jsonl.Read,
+		Encode:       jsonl.Write,
+		DecodeMapped: decodeMapped,
+		Demo:         demo.Rows,
+		Live:         live,
+		Sample:       sample,
+		Places:       places,
+		Screen:       screen,
+		In:           os.Stdin,
+		Out:          os.Stdout,
+		Err:          os.Stderr,
+		InTerminal:   isatty.IsTerminal(os.Stdin.Fd()),
+		OutTerminal:  isatty.IsTerminal(os.Stdout.Fd()),
+		Getenv:       os.Getenv,
 	}
 }
 
@@ -73,6 +76,15 @@ func sample(ctx context.Context) (cli.Shown, error) {
 	s := memory.New()
 	_, err := s.Import(ctx, demo.Rows())
 	return cli.Shown{Store: named{s}, Session: demo.Trip, Note: "no store found: this is the demo"}, err
+}
+
+// decodeMapped gives the rows that a map finds in any JSON.
+func decodeMapped(ctx context.Context, words string, paths []string) (iter.Seq2[store.Row, error], error) {
+	m, err := mapped.ParseMap(words)
+	if err != nil {
+		return nil, err
+	}
+	return mapped.Read(ctx, mapped.From(os.Stdin, paths...), m), nil
 }
 
 // live lets the agent of the live demo work in a store.

@@ -103,6 +103,8 @@ var directions = []struct {
 		"what is in a file is the business of the kinds"},
 	{"hindcast/store/lineage", nil,
 		"who follows whom is worked out from prints alone"},
+	{"hindcast/store/mapped", []string{"hindcast/store", "hindcast/store/files", "hindcast/model/..."},
+		"whatever JSON it is, it is read by a map and not by what a kind knows"},
 	{"hindcast/store/jsonl", []string{"hindcast/store", "hindcast/store/watch", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/strands/multiagent", []string{"hindcast/model/..."},

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,31 +70,90 @@ func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
 
 // importing is `hindcast import`.
 func (a *App) importing() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE STORE",
-		Short: "read portable JSON lines into a native store",
+	var maps []string
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "import FILE... STORE",
+		Short: "read portable JSON lines, or with --map any JSON, into a native store",
 		Long: `Import reads what export wrote, from a file or from the standard input (-), into
 a native store, which is made if there is none. All of it goes in or nothing
-does; what the store has already is left as it is.`,
-		Args: argsBetween(2, 2),
+does; what the store has already is left as it is.
+
+With --map it reads any JSON: files of one document, JSON lines, folders of
+either. The map says where in a row its parts are, as KEY=PATH with commas:
+
+  state     the state of the snapshot, any value; without it the whole row
+  id        its id; without it the SHA-256 of the state
+  parent    the id of the snapshot before; without it the row before
+  time      a text, or a number of seconds (ms, us, ns) since 1970
+  session   without it the name of the file; of a folder of files of one row
+            each, the name of the folder
+  index     its number; without it the position in the session
+  turn, event, title, orphaned, head
+  rows      all rows of a document that holds many: $.checkpoints[*]
+
+A PATH is a JSONPath (a.b[0]['x, y'], from the document with $ in front), a
+JSON Pointer (/a/b/0), or for session, event and title a text in quotes. Rows
+that are listed newest first are turned around. --dry-run shows what a map
+finds and writes nothing.`,
+		Example: `  hindcast import trips.jsonl trips.db
+  hindcast import --map id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id dump.jsonl graph.db
+  hindcast import --map 'rows=$.checkpoints[*],id=id,state=values' --dry-run dump.json graph.db
+  hindcast import --map 'state=$' states/ run.db
+  zcat log.gz | hindcast import --map "state=/body/state,session='night run'" - run.db`,
+		Args: argsBetween(2, 100_000),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
-			in := a.In
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return fmt.Errorf("import: %w", err)
-				}
-				defer f.Close()
-				in = f
+			from, to := args[:len(args)-1], args[len(args)-1]
+			rows, err := a.incoming(ctx, from, maps)
+			if err != nil {
+				return err
 			}
-			done := tally{Store: args[1]}
-			added, err := a.fill(ctx, args[1], done.watch(a.Decode(in)))
+			done := tally{Store: to}
+			if dry {
+				return p.preview(done.watch(rows), &done)
+			}
+			added, err := a.fill(ctx, to, done.watch(rows))
 			if err != nil {
 				return err
 			}
 			done.New = &added
 			return p.tally("imported", &done)
 		}),
+	}
+	cmd.Flags().StringArrayVar(&maps, "map", nil, "where in any JSON the rows are, and in a row its parts: `KEY=PATH,...`")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be imported, and write nothing")
+	return cmd
+}
+
+// incoming gives the rows of an import: by a map, where there is one, of any
+// JSON, and else of one portable file.
+func (a *App) incoming(ctx context.Context, from, maps []string) (iter.Seq2[store.Row, error], error) {
+	if len(maps) > 0 {
+		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), from)
+		if err != nil {
+			return nil, usagef("import: %w", err)
+		}
+		return rows, nil
+	}
+	if len(from) > 1 {
+		return nil, usagef("import: %d files, and one is read; any number of files of other JSON is read with --map", len(from))
+	}
+	return a.portable(from[0]), nil
+}
+
+// portable gives the rows of a portable file, or of the standard input.
+func (a *App) portable(path string) iter.Seq2[store.Row, error] {
+	if path == "-" {
+		return a.Decode(a.In)
+	}
+	return func(yield func(store.Row, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(store.Row{}, fmt.Errorf("import: %w", err))
+			return
+		}
+		defer f.Close() // it was only read
+		a.Decode(f)(yield)
 	}
 }
 

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// preview is what an import would bring to one session. Its JSON is an element
+// of what import --dry-run answers.
+type preview struct {
+	Session   string `json:"session"`
+	Snapshots int    `json:"snapshots"`
+	Orphaned  int    `json:"orphaned"`
+	// Head is the id of the head, "" for none; Faults counts what is wrong with
+	// the lineage.
+	Head   string `json:"head"`
+	Faults int    `json:"faults"`
+	// First are the first headers.
+	First []model.Header `json:"first"`
+
+	headIndex int
+	headers   []model.Header
+}
+
+const (
+	// firstRows is how many rows of a session a preview shows.
+	firstRows = 5
+	// firstSessions is how many sessions it shows rows of, in text.
+	firstSessions = 3
+)
+
+// preview takes the rows of an import and shows what it would bring.
+func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
+	list, err := previews(rows)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.document(struct {
+			*tally
+			DryRun  bool       `json:"dryRun"`
+			Preview []*preview `json:"preview"`
+		}{t, true, list})
+	}
+	fmt.Fprintf(p, "would import %s of %s to %s\n", count(t.Snapshots, "snapshot"), count(t.Sessions, "session"), printable.String(t.Store))
+	var sessions table
+	sessions.row("SESSION", "SNAPSHOTS", "ORPHANED", "FAULTS", "HEAD")
+	for _, v := range list {
+		head := "none"
+		if v.Head != "" {
+			head = "#" + strconv.Itoa(v.headIndex) + " " + shortID(v.Head)
+		}
+		sessions.row(printable.String(v.Session), strconv.Itoa(v.Snapshots), strconv.Itoa(v.Orphaned), strconv.Itoa(v.Faults), head)
+	}
+	sessions.write(p)
+	for i, v := range list {
+		if i == firstSessions {
+			fmt.Fprintf(p, "and %s more\n", count(len(list)-i, "session"))
+			break
+		}
+		p.first(v)
+	}
+	return nil
+}
+
+// previews gathers the rows by session, in the order in which the sessions come.
+func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
+	list := []*preview{}
+	sessions := map[string]*preview{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		if row.Record != nil {
+			continue
+		}
+		h := row.Header
+		v := sessions[h.SessionID]
+		if v == nil {
+			v = &preview{Session: h.SessionID}
+			sessions[h.SessionID], list = v, append(list, v)
+		}
+		if v.Snapshots++; h.Size == 0 {
+			h.Size = int64(len(row.State))
+		}
+		if len(v.First) < firstRows {
+			v.First = append(v.First, h)
+		}
+		v.headers = append(v.headers, h)
+	}
+	for _, v := range list {
+		t := model.NewTimeline(v.headers)
+		v.Orphaned, v.Faults = t.Orphans(), len(t.Faults())
+		if n := t.Head(); n != model.NoNode {
+			v.Head, v.headIndex = t.Header(n).ID, t.Header(n).Index
+		}
+	}
+	return list, nil
+}
+
+// first writes the first rows of a session as a table.
+func (p *printer) first(v *preview) {
+	what := "all rows"
+	if len(v.First) < v.Snapshots {
+		what = "the first " + count(len(v.First), "row")
+	}
+	fmt.Fprintf(p, "\n%s of %s\n", what, printable.String(v.Session))
+	var rows table
+	rows.row("INDEX", "ID", "PARENT", "TIME", "TURN", "EVENT", "BYTES", "TITLE")
+	for i := range v.First {
+		h := &v.First[i]
+		parent := "none"
+		if h.ParentID != "" {
+			parent = shortID(h.ParentID)
+		}
+		rows.row("#"+strconv.Itoa(h.Index), shortID(h.ID), parent, moment(h.CreatedAt), strconv.Itoa(h.TurnIndex),
+			p.event(h), strconv.FormatInt(h.Size, 10), p.title(h))
+	}
+	rows.write(p)
+}

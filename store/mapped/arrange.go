@@ -1,0 +1,154 @@
+package mapped
+
+import (
+	"slices"
+
+	"hindcast/model"
+)
+
+// session is the rows of one session as they were found.
+type session struct {
+	// home is the file or folder that gave the session its name; "" where the
+	// rows did.
+	home string
+	rows []row
+	// states gives for each id the position of its first row.
+	states map[string]int
+}
+
+// arrange gives the rows in the order in which they are to be imported, with
+// their index, their parent and the head.
+func (s *session) arrange(m Map) []*row {
+	_, named := m.columns[columnParent]
+	var list []*row
+	if named {
+		list = s.byParent()
+	} else {
+		list = s.byTime()
+	}
+	for i, r := range list {
+		h := &r.header
+		if !r.hasIndex {
+			h.Index = i
+		}
+		if !named && i > 0 {
+			h.ParentID = list[i-1].header.ID
+			h.Marks |= model.MarkInferred
+		}
+	}
+	if head := headOf(list); head != nil {
+		head.header.Head = true
+	}
+	return list
+}
+
+func (s *session) given() []*row {
+	list := make([]*row, len(s.rows))
+	for i := range s.rows {
+		list[i] = &s.rows[i]
+	}
+	return list
+}
+
+// byTime gives the rows as they were found, or turned around if their times only
+// ever go back.
+func (s *session) byTime() []*row {
+	list := s.given()
+	back := false
+	for i, r := range list {
+		at := r.header.CreatedAt
+		if at.IsZero() || i > 0 && at.After(list[i-1].header.CreatedAt) {
+			return list
+		}
+		back = back || i > 0 && at.Before(list[i-1].header.CreatedAt)
+	}
+	if back {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// byParent gives the rows as they were found, or turned around if all parents
+// come after their children, and then each parent that comes too late brought
+// before its first child.
+func (s *session) byParent() []*row {
+	list := s.given()
+	earlier, later := 0, 0
+	seen := map[string]bool{}
+	for _, r := range list {
+		switch parent := r.header.ParentID; {
+		case parent == "", parent == r.header.ID:
+		case seen[parent]:
+			earlier++
+		default:
+			if _, comes := s.states[parent]; comes {
+				later++
+			}
+		}
+		seen[r.header.ID] = true
+	}
+	if later == 0 {
+		return list
+	}
+	if earlier == 0 {
+		slices.Reverse(list)
+	}
+	return parentsFirst(list)
+}
+
+// parentsFirst brings the first row of each id before those that name it as
+// their parent, and leaves the order as it is otherwise. A circle is left as it
+// comes.
+func parentsFirst(list []*row) []*row {
+	first := make(map[string]int, len(list))
+	for i, r := range slices.Backward(list) {
+		first[r.header.ID] = i
+	}
+	placed := make([]bool, len(list))
+	ordered := make([]*row, 0, len(list))
+	var way []int
+	for i := range list {
+		way = way[:0]
+		for at := i; !placed[at]; {
+			placed[at] = true
+			way = append(way, at)
+			parent, known := first[list[at].header.ParentID]
+			if list[at].header.ParentID == "" || !known {
+				break
+			}
+			at = parent
+		}
+		for _, at := range slices.Backward(way) {
+			ordered = append(ordered, list[at])
+		}
+	}
+	return ordered
+}
+
+// headOf gives the last row that says it is the head, else the last one that is
+// not orphaned and that no other such row names as its parent, else the last
+// that is not orphaned; nil where there is none.
+func headOf(list []*row) *row {
+	parents := map[string]bool{}
+	for _, r := range slices.Backward(list) {
+		if r.headed {
+			return r
+		}
+		if !r.header.Orphaned && r.header.ParentID != r.header.ID {
+			parents[r.header.ParentID] = true
+		}
+	}
+	var last *row
+	for _, r := range slices.Backward(list) {
+		if r.header.Orphaned {
+			continue
+		}
+		if !parents[r.header.ID] {
+			return r
+		}
+		if last == nil {
+			last = r
+		}
+	}
+	return last
+}

@@ -1,0 +1,203 @@
+package mapped
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+// Read gives the rows that a map finds in the sources: session by session in
+// the order in which they begin, and in each in the order of the sources, parents
+// before children. Rows that are listed newest first are turned around: those of
+// a session in which every parent that is there comes after its child, or where
+// parents are not mapped, in which times only ever go back.
+//
+// A parent may be missing, and parents may run in a circle: that is for the
+// timeline to tell. An id that is there again with the same state is another
+// visit. A time is a text (RFC 3339, isoformat of Python, Date of JavaScript; UTC
+// where it names no zone) or a number since 1970, whose magnitude tells its unit:
+// seconds up to 10^11, milliseconds to 10^14, microseconds to 10^17, then
+// nanoseconds.
+//
+// It ends with an error at the first row that cannot be imported, before it has
+// given any: a [RowError], or that of a file. What Python's json takes is taken,
+// but for a state, which has to be JSON. Nothing is written, but a stream is
+// copied into a temporary file until the end.
+func Read(ctx context.Context, sources []Source, m Map) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		list, done, err := gather(sources)
+		if err != nil {
+			yield(store.Row{}, err)
+			return
+		}
+		if err := read(ctx, list, m, yield); err != nil {
+			yield(store.Row{}, errors.Join(err, done()))
+			return
+		}
+		_ = done() // all was read, and copies have lost their names already
+	}
+}
+
+func read(ctx context.Context, list []file, m Map, yield func(store.Row, error) bool) error {
+	f := finder{m: m, sessions: map[string]*session{}}
+	for i := range list {
+		if err := f.file(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	var r stateReader
+	defer r.close()
+	for _, s := range f.order {
+		for _, found := range s.arrange(m) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			state, err := r.read(found)
+			if err != nil {
+				return err
+			}
+			if !yield(store.Row{Header: found.header, State: state}, nil) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// finder finds all rows.
+type finder struct {
+	m        Map
+	sessions map[string]*session
+	order    []*session
+}
+
+// file finds the rows of one file.
+func (f *finder) file(ctx context.Context, in *file) error {
+	c, err := in.open()
+	if err != nil {
+		return fmt.Errorf("mapped: read %s: %w", in.name, files.Cause(err))
+	}
+	defer c.Close() // it was only read
+	for d, err := range documents(io.NewSectionReader(c, 0, math.MaxInt64), isLines(in.name)) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return &RowError{File: in.name, Line: d.line, Err: files.Cause(err)}
+		}
+		if err := f.document(in, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document finds the rows of one document.
+func (f *finder) document(in *file, d document) error {
+	fail := func(place, column string, err error) error {
+		return &RowError{File: in.name, Line: d.line, Place: place, Column: column, Err: err}
+	}
+	tape, err := files.Parse(d.data)
+	if err != nil {
+		return fail("", "", err)
+	}
+	rows := []jsontape.Node{0}
+	if f.m.rows != nil {
+		var ok bool
+		if rows, ok = f.m.rows.all(tape); !ok {
+			return fail("", columnRows, errors.New(f.m.rows.text+" leads to no array and to no object; the document "+members(tape, 0)))
+		}
+	}
+	for _, at := range rows {
+		r := reader{m: f.m, tape: tape, at: at}
+		found, err := r.row()
+		if err != nil {
+			return fail(tape.Pointer(at), r.column, err)
+		}
+		found.file, found.line = in, d.line
+		found.start += d.start
+		if err := f.add(found, f.m.rows != nil || d.line > 0); err != nil {
+			return fail(tape.Pointer(at), err.column, err.error)
+		}
+	}
+	return nil
+}
+
+// columnError is an error about a column of the map.
+type columnError struct {
+	column string
+	error
+}
+
+// add puts a row into its session. many says that its file has, or might have,
+// more than this one.
+func (f *finder) add(found row, many bool) *columnError {
+	h := &found.header
+	home := ""
+	if h.SessionID == "" {
+		if h.SessionID, home = found.file.folder, found.file.home; many {
+			h.SessionID, home = found.file.whole, found.file.place
+		}
+	}
+	s := f.sessions[h.SessionID]
+	if s == nil {
+		s = &session{home: home, states: map[string]int{}}
+		f.sessions[h.SessionID], f.order = s, append(f.order, s)
+	}
+	if s.home != home {
+		return &columnError{columnSession, fmt.Errorf("both %s and %s would make the session %q; say in the map which session a row is of, such as session=thread_id", s.home, home, h.SessionID)}
+	}
+	if i, again := s.states[h.ID]; !again {
+		s.states[h.ID] = len(s.rows)
+	} else if first := &s.rows[i]; first.sum != found.sum {
+		where := (&RowError{File: first.file.name, Line: first.line, Err: errors.New("")}).Error()
+		return &columnError{columnID, fmt.Errorf("%q was there with another state, in %s; without id in the map it is the SHA-256 of the state", h.ID, where)}
+	}
+	s.rows = append(s.rows, found)
+	return nil
+}
+
+// stateReader reads states out of the places where they were found. It keeps one
+// file open.
+type stateReader struct {
+	file *file
+	in   content
+}
+
+var errChanged = errors.New("it changed while it was imported")
+
+func (r *stateReader) read(found *row) ([]byte, error) {
+	fail := func(err error) error {
+		return &RowError{File: found.file.name, Line: found.line, Column: columnState, Err: files.Cause(err)}
+	}
+	if r.file != found.file {
+		r.close()
+		in, err := found.file.open()
+		if err != nil {
+			return nil, fail(err)
+		}
+		r.file, r.in = found.file, in
+	}
+	state := make([]byte, found.size)
+	if _, err := r.in.ReadAt(state, found.start); err != nil && err != io.EOF {
+		return nil, fail(err)
+	} else if err != nil || store.CheckState(state) != nil || sha256.Sum256(jsontape.AppendCompact(nil, state)) != found.sum {
+		return nil, fail(errChanged)
+	}
+	return state, nil
+}
+
+func (r *stateReader) close() {
+	if r.in != nil {
+		r.in.Close() // it was only read
+	}
+	r.file, r.in = nil, nil
+}

@@ -1,0 +1,304 @@
+package mapped
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+)
+
+// imported is the event of a row that has none.
+const imported = "imported"
+
+// row is one snapshot that was found, without its state.
+type row struct {
+	header model.Header
+	// hasIndex says that the row itself says its index.
+	hasIndex bool
+	// headed says what the row says about being the head.
+	headed bool
+	// sum is the hash of the state without the spaces.
+	sum [sha256.Size]byte
+	// The state is in the file, from start on, size bytes long.
+	file        *file
+	line        int
+	start, size int64
+}
+
+// RowError says which row an import stops at, and why.
+type RowError struct {
+	// File is the file, Line the line in it, from 1; 0 for a file that is one
+	// document. Place is the JSON Pointer of the row in the document.
+	File, Place string
+	Line        int
+	// Column is the key of the map whose value is wrong; "" for none.
+	Column string
+	Err    error
+}
+
+func (e *RowError) Error() string {
+	text := "mapped: " + e.File
+	if e.Line > 0 {
+		text += ": line " + strconv.Itoa(e.Line)
+	}
+	if e.Place != "" {
+		text += ": " + e.Place
+	}
+	if e.Column != "" {
+		text += ": " + e.Column
+	}
+	return text + ": " + e.Err.Error()
+}
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// reader makes a row of a value.
+type reader struct {
+	m    Map
+	tape *jsontape.Tape
+	at   jsontape.Node
+	// column is the one that is being read, for errors.
+	column string
+}
+
+// row reads the row at r.at. Its session is "" where the map has none.
+func (r *reader) row() (found row, err error) {
+	h := &found.header
+	for _, read := range []func(*row) error{r.state, r.id, r.lineage, r.position, r.flags} {
+		if err := read(&found); err != nil {
+			return row{}, err
+		}
+	}
+	r.column = columnTime
+	if n := r.find(); n != jsontape.None {
+		if h.CreatedAt, err = readTime(r.tape, n); err != nil {
+			return row{}, err
+		}
+	}
+	return found, nil
+}
+
+// find gives the value of the column, None where there is none or it is null.
+func (r *reader) find() jsontape.Node {
+	c, ok := r.m.columns[r.column]
+	if !ok || c.literal {
+		return jsontape.None
+	}
+	n := c.query.find(r.tape, 0, r.at)
+	if r.tape.Kind(n) == jsontape.Null {
+		return jsontape.None
+	}
+	return n
+}
+
+func (r *reader) state(found *row) error {
+	r.column = columnState
+	n := r.at
+	if c, ok := r.m.columns[columnState]; ok {
+		if n = c.query.find(r.tape, 0, r.at); n == jsontape.None {
+			return r.nothing()
+		}
+	}
+	state := r.tape.Raw(n)
+	start, end := r.tape.Span(n)
+	found.start, found.size = int64(start), int64(end-start)
+	if err := store.CheckState(state); err != nil {
+		return r.notJSON(n, err)
+	}
+	found.sum = sha256.Sum256(jsontape.AppendCompact(nil, state))
+	h := &found.header
+	h.Size = found.size
+	var failed bool
+	if h.Title, failed = conversation.Title(state); failed {
+		h.Marks |= model.MarkError
+	}
+	return nil
+}
+
+// notJSON says where a state that was read is no JSON: it is one of the numbers
+// that JSON does not have.
+func (r *reader) notJSON(n jsontape.Node, err error) error {
+	for c := n; c < r.tape.End(n); c++ {
+		if !r.tape.Standard(c) {
+			return fmt.Errorf("%w: %s is %s, which JSON does not have, and a store keeps JSON only", err, place(r.tape, c), r.tape.Raw(c))
+		}
+	}
+	return err
+}
+
+// place gives the JSON Pointer of a value for people.
+func place(t *jsontape.Tape, n jsontape.Node) string {
+	if n == 0 {
+		return "it"
+	}
+	return t.Pointer(n)
+}
+
+func (r *reader) id(found *row) (err error) {
+	h := &found.header
+	r.column = columnID
+	if _, ok := r.m.columns[columnID]; !ok {
+		h.ID = hex.EncodeToString(found.sum[:])
+	} else if h.ID, err = r.name(); err != nil {
+		return err
+	} else if h.ID == "" {
+		return r.nothing()
+	}
+	r.column = columnSession
+	switch c, ok := r.m.columns[columnSession]; {
+	case !ok:
+	case c.literal:
+		h.SessionID = c.text
+	default:
+		if h.SessionID, err = r.name(); err == nil && h.SessionID == "" {
+			err = r.nothing()
+		}
+	}
+	return err
+}
+
+func (r *reader) lineage(found *row) (err error) {
+	r.column = columnParent
+	if found.header.ParentID, err = r.name(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (r *reader) position(found *row) (err error) {
+	h := &found.header
+	r.column = columnIndex
+	if h.Index, found.hasIndex, err = r.number(); err != nil {
+		return err
+	}
+	r.column = columnTurn
+	if h.TurnIndex, _, err = r.number(); err != nil {
+		return err
+	}
+	r.column = columnEvent
+	event, err := json.Marshal(cmp.Or(r.m.columns[columnEvent].text, imported))
+	if n := r.find(); n != jsontape.None {
+		event = r.tape.Raw(n)
+	}
+	if err == nil {
+		h.Event, h.EventName, err = model.ParseEvent(event)
+	}
+	return err
+}
+
+func (r *reader) flags(found *row) (err error) {
+	h := &found.header
+	r.column = columnTitle
+	if c := r.m.columns[columnTitle]; c.literal {
+		h.Title = c.text
+	} else if n := r.find(); n != jsontape.None {
+		if h.Title, err = r.name(); err != nil {
+			return err
+		}
+		h.Title = firstLine(h.Title)
+	}
+	r.column = columnOrphaned
+	if h.Orphaned, err = r.truth(); err != nil {
+		return err
+	}
+	r.column = columnHead
+	found.headed, err = r.truth()
+	return err
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line[:min(len(line), 4*conversation.MaxTitle)])
+}
+
+// name gives the text of the column, or its number as it is written; "" where
+// there is none.
+func (r *reader) name() (string, error) {
+	switch n := r.find(); r.tape.Kind(n) {
+	case jsontape.Invalid:
+		return "", nil
+	case jsontape.String:
+		return r.tape.Text(n), nil
+	case jsontape.Number:
+		return string(r.tape.Raw(n)), nil
+	default:
+		return "", fmt.Errorf("a text or a number was expected, and it is %s", article(r.tape.Kind(n)))
+	}
+}
+
+func (r *reader) number() (n int, found bool, err error) {
+	at := r.find()
+	if at == jsontape.None {
+		return 0, false, nil
+	}
+	f, err := strconv.ParseFloat(string(r.tape.Raw(at)), 64)
+	if r.tape.Kind(at) != jsontape.Number || err != nil || f != math.Trunc(f) || math.Abs(f) > maxIndex {
+		return 0, false, fmt.Errorf("a whole number was expected, and it is %.40s", r.tape.Raw(at))
+	}
+	return int(f), true, nil
+}
+
+func (r *reader) truth() (bool, error) {
+	switch n := r.find(); r.tape.Kind(n) {
+	case jsontape.Invalid, jsontape.False:
+		return false, nil
+	case jsontape.True:
+		return true, nil
+	default:
+		return false, fmt.Errorf("true or false was expected, and it is %s", article(r.tape.Kind(n)))
+	}
+}
+
+func article(k jsontape.Kind) string {
+	if strings.ContainsRune("aeiou", rune(k.String()[0])) {
+		return "an " + k.String()
+	}
+	return "a " + k.String()
+}
+
+// nothing says that a column that every row must have leads nowhere.
+func (r *reader) nothing() error {
+	c := r.m.columns[r.column]
+	text := c.query.text + " leads to nothing"
+	base, what := r.at, "row"
+	if c.query.document {
+		base, what = 0, "document"
+	}
+	text += "; the " + what + " " + members(r.tape, base)
+	if c.query.document && r.m.rows != nil {
+		text += "; $ is the document here, and @ the row"
+	}
+	return errors.New(text)
+}
+
+// mostNames bounds the members that an error names.
+const mostNames = 12
+
+// members tells what a value is made of.
+func members(t *jsontape.Tape, n jsontape.Node) string {
+	if t.Kind(n) != jsontape.Object {
+		return "is " + article(t.Kind(n))
+	}
+	var list []string
+	for c := t.First(n); c != jsontape.None; c = t.Next(c) {
+		if len(list) == mostNames {
+			list = append(list, "…")
+			break
+		}
+		list = append(list, fmt.Sprintf("%.40s", t.Key(c)))
+	}
+	if len(list) == 0 {
+		return "is an object of nothing"
+	}
+	return "has " + strings.Join(list, ", ")
+}
