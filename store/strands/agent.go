@@ -227,7 +227,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 	}
 	if held >= 0 {
 		var m message
-		m.message(t, held)
+		new(decoder).message(&m, t, held)
 		r.held = m.calls
 	}
 }

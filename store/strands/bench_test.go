@@ -1,93 +1,145 @@
 package strands
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"hindcast/model"
 )
 
-// longLog writes a session of n messages, of the sizes and shapes that the SDK
-// writes: a question, a tool call, its result and an answer, over and over.
+// longLog writes a session of n messages in the way of the SDK, of the sizes
+// and shapes that agents have: a question, a tool call, its result and an answer,
+// over and over, 1.8 kB each on average.
 func longLog(b *testing.B, n int) string {
 	b.Helper()
 	dir := b.TempDir()
 	hazards(b)["healthy"].with(map[string]string{"messages/message_0.json": "(absent)\n"}).write(b, filepath.Join(dir, "session_h"))
-	messages := filepath.Join(dir, "session_h", "agents", "agent_default", "messages")
-	var shapes [][]byte
-	for _, k := range []int{2, 3, 4, 5} {
-		data, err := os.ReadFile(filepath.Join(fixtures, "session_basic", "agents", "agent_default", "messages", fmt.Sprintf("message_%d.json", k)))
-		if err != nil {
-			b.Fatal(err)
-		}
-		shapes = append(shapes, data)
-	}
+	messages := messagesOf(dir)
 	for i := range n {
-		if err := os.WriteFile(filepath.Join(messages, fmt.Sprintf("message_%d.json", i)), shapes[i%len(shapes)], 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(messages, fmt.Sprintf("message_%d.json", i)), longMessage(i), 0o644); err != nil {
 			b.Fatal(err)
 		}
 	}
 	return dir
 }
 
-// BenchmarkHeaders reads all headers of a session, and in turn with it decodes
-// the same files one after the other with encoding/json, so that what else the
-// machine does hits both.
-func BenchmarkHeaders(b *testing.B) {
-	for _, n := range []int{2_000, 20_000} {
-		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {
-			dir := longLog(b, n)
-			messages := filepath.Join(dir, "session_h", "agents", "agent_default", "messages")
-			s := open(b, dir)
-			var ours, plain time.Duration
-			for b.Loop() {
-				start, count := time.Now(), 0
-				for _, err := range s.Headers(b.Context(), "h") {
-					if err != nil {
-						b.Fatal(err)
-					}
-					count++
-				}
-				ours += time.Since(start)
-				if count != n {
-					b.Fatalf("%d headers", count)
-				}
-				start = time.Now()
-				decodeAll(b, messages, n)
-				plain += time.Since(start)
-			}
-			total := float64(n) * float64(b.N)
-			b.ReportMetric(total/ours.Seconds(), "headers/s")
-			b.ReportMetric(total/plain.Seconds(), "encoding/json/s")
-			b.ReportMetric(plain.Seconds()/ours.Seconds(), "ratio")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
+// messagesOf gives the folder of the messages of session "h".
+func messagesOf(dir string) string {
+	return filepath.Join(dir, "session_h", "agents", "agent_default", "messages")
 }
 
-// decodeAll decodes the files as a plain program would.
-func decodeAll(b *testing.B, messages string, n int) {
+// prose is what people and models say.
+func prose(i, n int) string {
+	return strings.Repeat(fmt.Sprintf("In step %d the “plan” was looked at again, and the café on the corner is open.\n", i), n)
+}
+
+// longMessage gives message i of a long log as json.dump with indent=2 and
+// ensure_ascii=False writes it.
+func longMessage(i int) []byte {
+	tool := fmt.Sprintf("tooluse_search_%06d", i/4)
+	var inner any
+	switch i % 4 {
+	case 0:
+		inner = object{"role": "user", "content": []any{object{"text": prose(i, 12)}}}
+	case 1:
+		inner = object{"role": "assistant", "content": []any{object{"text": prose(i, 8)},
+			object{"toolUse": object{"toolUseId": tool, "name": "search", "input": object{"query": prose(i, 1), "limit": 20, "deep": true}}}}}
+	case 2:
+		var rows []any
+		for k := range 12 {
+			rows = append(rows, object{"title": fmt.Sprintf("result %d of %d", k, i), "score": float64(k) / 7, "tags": []any{"a", "b"}})
+		}
+		inner = object{"role": "user", "content": []any{object{"toolResult": object{"toolUseId": tool, "status": "success", "content": []any{object{"json": object{"rows": rows}}}}}}}
+	case 3:
+		inner = object{"role": "assistant", "content": []any{object{"text": prose(i, 16)}},
+			"metadata": object{"usage": object{"inputTokens": 43 + i, "outputTokens": 42, "totalTokens": 85 + i}, "metrics": object{"latencyMs": 137, "timeToFirstByteMs": 1}}}
+	}
+	inner.(object)["tracking_id"] = fmt.Sprintf("7a941769-ed24-4d79-b9f1-%012x", i)
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second).Format("2006-01-02T15:04:05.000000+00:00")
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(object{"message": inner, "message_id": i, "redact_message": nil, "created_at": at, "updated_at": at}); err != nil {
+		panic(err) // it is made of what JSON has
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// pythonLoad is list_messages of FileSessionManager without anything around it.
+const pythonLoad = `
+import json, os, sys, time
+folder = sys.argv[1]
+start = time.perf_counter()
+names = sorted(os.listdir(folder), key=lambda name: int(name[8:-5]))
+for name in names:
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+        json.load(f)
+print(time.perf_counter() - start)
+`
+
+// python gives how long Python takes to load the messages of a session.
+func python(b *testing.B, messages string) (took time.Duration, ok bool) {
 	b.Helper()
-	for i := range n {
-		data, err := os.ReadFile(filepath.Join(messages, fmt.Sprintf("message_%d.json", i)))
+	interpreter, err := exec.LookPath("python3")
+	if err != nil {
+		return 0, false
+	}
+	out, err := exec.CommandContext(b.Context(), interpreter, "-c", pythonLoad, messages).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// BenchmarkOpen reads all headers of a session of 100,000 messages for the
+// first time, and in turn with it Python loads the same files, so that what else
+// the machine does hits both.
+func BenchmarkOpen(b *testing.B) {
+	const n = 100_000
+	dir := longLog(b, n)
+	var ours, theirs time.Duration
+	for b.Loop() {
+		took, ok := python(b, messagesOf(dir))
+		if !ok {
+			b.Skip("there is no python3 to compare with")
+		}
+		theirs += took
+		s := open(b, dir)
+		start := time.Now()
+		countHeaders(b, s, n)
+		ours += time.Since(start)
+	}
+	b.ReportMetric(ours.Seconds()/float64(b.N), "s/open")
+	b.ReportMetric(theirs.Seconds()/float64(b.N), "python-s/open")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// countHeaders reads the headers of session "h" and makes sure that there are n.
+func countHeaders(b *testing.B, s *Store, n int) {
+	b.Helper()
+	count := 0
+	for _, err := range s.Headers(b.Context(), "h") {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var wrapper struct {
-			Message struct {
-				Role    string           `json:"role"`
-				Content []map[string]any `json:"content"`
-			} `json:"message"`
-			MessageID int       `json:"message_id"`
-			CreatedAt time.Time `json:"created_at"`
-		}
-		if err := json.Unmarshal(data, &wrapper); err != nil {
-			b.Fatal(err)
-		}
+		count++
+	}
+	if count != n {
+		b.Fatalf("%d headers", count)
 	}
 }
 

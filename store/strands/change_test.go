@@ -48,7 +48,7 @@ func TestMessage_isReadAgainWhileItChanges(t *testing.T) {
 				return []byte(c.reads[tries-1]), nil
 			}
 			var m message
-			m.read(read, messageFile{name: "message_0.json"}, nil, nil)
+			new(decoder).read(read, messageFile{name: "message_0.json"}, &m)
 			if got := m.title(nil); !strings.HasPrefix(got, c.title) || tries != c.tries {
 				t.Errorf("%d readings give %q; want %d and %q", tries, got, c.tries, c.title)
 			}
@@ -81,11 +81,16 @@ func TestState_ofASessionThatGoesOn(t *testing.T) {
 	mustWrite(t, filepath.Join(messages, "message_3.json"), `{"message":{"role":"assistant","content":[{"text":"redacted"}]},"message_id":3}`)
 	for i, h := range grown {
 		_, err := s.State(t.Context(), h.Ref())
-		if changed := i >= 3; changed != errors.Is(err, model.ErrNoSnapshot) || !changed && err != nil {
+		if changed := i == 3; changed != errors.Is(err, model.ErrNoSnapshot) || !changed && err != nil {
 			t.Errorf("after message 3 was rewritten, state %d: %v", i, err)
 		}
 	}
 	rewritten := headers(t, s, "h")
+	for i := range rewritten {
+		if changed := i == 3; changed != (rewritten[i].ID != grown[i].ID) {
+			t.Errorf("after message 3 was rewritten, snapshot %d is %s, and was %s", i, rewritten[i].ID, grown[i].ID)
+		}
+	}
 	if got := state(t, s, rewritten[3]); !bytes.Contains(got, []byte("redacted")) {
 		t.Errorf("the state anew is %s", got)
 	}
@@ -93,8 +98,11 @@ func TestState_ofASessionThatGoesOn(t *testing.T) {
 	if err := os.Remove(filepath.Join(messages, "message_1.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.State(t.Context(), rewritten[4].Ref()); !errors.Is(err, model.ErrNoSnapshot) {
+	if _, err := s.State(t.Context(), rewritten[1].Ref()); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("after message 1 went away: %v", err)
+	}
+	if got := state(t, s, rewritten[4]); bytes.Count(got, []byte(`"role"`)) != 3 { // the result of the call that went away goes with it
+		t.Errorf("the state after message 4 is %s", got)
 	}
 	if got := state(t, s, rewritten[0]); !bytes.Contains(got, []byte(`"hi"`)) {
 		t.Errorf("what is left is %s", got)

@@ -12,16 +12,16 @@ import (
 // checkNames looks at the numbers of the files.
 func (l *messageLog) checkNames() {
 	for i, f := range l.files {
-		if i > 0 && f.number == l.files[i-1].number {
+		if i > 0 && f.compareNumber(l.files[i-1]) == 0 {
 			l.fault(model.Fault{Code: FaultDuplicateNumber, File: f.name, Meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
 				Verdict: loads + "both, one after the other"})
 			continue
 		}
 		before, small := int64(-1), true
 		if i > 0 {
-			before, small = l.files[i-1].number.int64()
+			before, small = l.files[i-1].int64()
 		}
-		n, ok := f.number.int64()
+		n, ok := f.int64()
 		if !ok || !small || before < -1 || n <= before+1 {
 			continue
 		}
@@ -169,10 +169,10 @@ func resultsOf(calls []call) []result {
 func (in *inspector) number(s *step) {
 	l, m := in.log, s.msg
 	last := s.i == len(l.files)-1 && !l.evicted(s.i) && !l.agent.missing
-	n, ok := l.files[s.i].number.int64()
+	n, ok := l.files[s.i].int64()
 	f := flaw{code: FaultMessageID, path: "/message_id"}
 	switch {
-	case len(m.flaws) > 0 || ok && m.hasID && m.id == n:
+	case len(m.flaws) > 0 || ok && m.hasID && m.messageID == n:
 		return
 	case !m.hasID:
 		f.meaning, f.verdict = "the message_id is no integer", loads+"it does not matter before the last message"
@@ -180,9 +180,9 @@ func (in *inspector) number(s *step) {
 			f.verdict = loads + "writing the next message fails"
 		}
 	default:
-		f.meaning, f.verdict = fmt.Sprintf("the message_id is %d", m.id), loads+"it does not matter before the last message"
+		f.meaning, f.verdict = fmt.Sprintf("the message_id is %d", m.messageID), loads+"it does not matter before the last message"
 		if last {
-			f.verdict = loads + l.writesNext(m.id+1)
+			f.verdict = loads + l.writesNext(m.messageID+1)
 		}
 	}
 	in.add(m.name, f)

@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,57 @@ import (
 
 // messageFile is one file of a log, known by its name alone.
 type messageFile struct {
-	name   string
-	number number
+	name string
+	// value is the number in the name, if it is small; else number gives it.
+	value int64
+	small bool
+}
+
+// fileOf gives the file of a name, if the SDK takes it for that of a message.
+func fileOf(name string) (f messageFile, ok bool) {
+	text, isMessage := strings.CutPrefix(name, messagePrefix)
+	text, isJSON := strings.CutSuffix(text, messageSuffix)
+	if !isMessage || !isJSON {
+		return f, false
+	}
+	f.name = name
+	if f.value, f.small = smallNumber(text); f.small {
+		return f, true
+	}
+	_, ok = parseNumber(text)
+	return f, ok
+}
+
+// text gives the number as it stands in the name.
+func (f messageFile) text() string {
+	return f.name[len(messagePrefix) : len(f.name)-len(messageSuffix)]
+}
+
+// number gives the number in the name, of any size.
+func (f messageFile) number() number {
+	n, _ := parseNumber(f.text())
+	return n
+}
+
+// int64 gives the number if it fits.
+func (f messageFile) int64() (int64, bool) {
+	if f.small {
+		return f.value, true
+	}
+	return f.number().int64()
+}
+
+// compare orders files as they are read: by number, and of one number by name.
+func (f messageFile) compare(g messageFile) int {
+	return cmp.Or(f.compareNumber(g), strings.Compare(f.name, g.name))
+}
+
+// compareNumber orders by number alone.
+func (f messageFile) compareNumber(g messageFile) int {
+	if f.small && g.small {
+		return cmp.Compare(f.value, g.value)
+	}
+	return f.number().compare(g.number())
 }
 
 // messageLog is the log of one agent as it lies on disk: its files in the order
@@ -157,12 +207,10 @@ func (l *messageLog) unreadable(dir string) {
 // sort tells message files from others and puts them in order.
 func (l *messageLog) sort(root *os.Root, names []string) {
 	var strays []string
+	l.files = make([]messageFile, 0, len(names))
 	for _, name := range names {
-		text, isMessage := strings.CutPrefix(name, messagePrefix)
-		text, isJSON := strings.CutSuffix(text, messageSuffix)
-		number, isNumber := parseNumber(text)
-		if isMessage && isJSON && isNumber {
-			l.files = append(l.files, messageFile{name, number})
+		if f, ok := fileOf(name); ok {
+			l.files = append(l.files, f)
 		} else {
 			strays = append(strays, name)
 		}
@@ -171,12 +219,24 @@ func (l *messageLog) sort(root *os.Root, names []string) {
 	for _, name := range strays {
 		l.stray(root, name)
 	}
-	slices.SortFunc(l.files, func(a, b messageFile) int {
-		if c := a.number.compare(b.number); c != 0 {
-			return c
+	if ordered, ok := inPlace(l.files); ok {
+		l.files = ordered
+		return
+	}
+	slices.SortFunc(l.files, messageFile.compare)
+}
+
+// inPlace puts files in order whose numbers are 0, 1, 2 … without a gap, as
+// nearly all logs have them, by putting each where it belongs.
+func inPlace(files []messageFile) (ordered []messageFile, ok bool) {
+	ordered = make([]messageFile, len(files))
+	for _, f := range files {
+		if !f.small || f.value >= int64(len(files)) || ordered[f.value].name != "" {
+			return nil, false
 		}
-		return strings.Compare(a.name, b.name)
-	})
+		ordered[f.value] = f
+	}
+	return ordered, true
 }
 
 // stray notes a file that is no message. One that is named as a message is not
@@ -229,23 +289,23 @@ type slot struct {
 	files    []messageFile
 	messages [batch]message
 	done     int // files that are in messages
-	arena    []byte
-	buf      []byte
+	decoder  decoder
 	ready    chan struct{}
 }
 
 // fill reads as many files of the slot as there is room for.
 func (s *slot) fill(read files.Reader) {
-	if cap(s.arena) > 2*maxBatchBytes {
-		s.arena = nil
+	d := &s.decoder
+	if cap(d.arena) > 2*maxBatchBytes {
+		d.arena = nil
 	}
-	s.arena, s.done = s.arena[:0], 0
-	for s.done < len(s.files) && len(s.arena) < maxBatchBytes {
-		s.arena, s.buf = s.messages[s.done].read(read, s.files[s.done], s.arena, s.buf)
+	d.arena, s.done = d.arena[:0], 0
+	for s.done < len(s.files) && len(d.arena) < maxBatchBytes {
+		d.read(read, s.files[s.done], &s.messages[s.done])
 		s.done++
 	}
-	if cap(s.buf) > maxBatchBytes {
-		s.buf = nil
+	if cap(d.buf) > maxBatchBytes {
+		d.buf = nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -13,9 +14,13 @@ import (
 // next message of the same slot, see messageLog.read.
 type message struct {
 	name string
+	// id is that of the snapshot after the message, see appendIdentity.
+	id [sha256.Size]byte
 	// body is the effective message (redact_message, or else message) as
-	// compact JSON. For a file that holds none it says so in its place.
+	// compact JSON. For a file that holds none it says so in its place. It is nil
+	// for a message that is recalled, see note.go; size is its length then, too.
 	body []byte
+	size int
 	// whole says that body is a message that the SDK could hold.
 	whole bool
 	// flaws are what is wrong with the file, wrong enough for the mark.
@@ -23,18 +28,17 @@ type message struct {
 	// notes are what is odd about it but loaded.
 	notes []flaw
 
-	id       int64 // message_id
-	hasID    bool
-	created  time.Time
-	redacted bool
-	pinned   bool
+	messageID int64 // message_id
+	hasID     bool
+	created   time.Time
+	redacted  bool
+	pinned    bool
 
 	role     string // "user", "assistant", or cut to maxName bytes
 	calls    []call
 	results  []result
 	others   int    // blocks that are no tool results
-	text     string // its first text, cut
-	label    string // what stands for the text of a message without one
+	said     string // its title; "" for tool results, see title
 	errored  bool   // a tool result has the status "error"
 	location string // JSON Pointer of the effective message in the file
 }
@@ -53,23 +57,45 @@ type result struct {
 	block      int
 }
 
-// read takes in a file; buf is lent for its bytes.
-func (m *message) read(read files.Reader, file messageFile, arena, buf []byte) (newArena, newBuf []byte) {
+// decoder takes message files in, one after the other, in the same memory.
+type decoder struct {
+	documents files.Documents
+	buf       []byte // of the file
+	arena     []byte // of the bodies
+	text      []byte // the first text of the message, cut
+	label     string // what stands for the text of a message without one
+	line      []byte // of the title
+}
+
+// read takes in a file. The body of the message is in the arena.
+func (d *decoder) read(read files.Reader, file messageFile, m *message) {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
-	d := files.ReadDocument(read, file.name, buf)
-	start := len(arena)
-	if d.Err != nil {
-		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(d.Err), "the file cannot be read: " + d.Err.Error(), readVerdict(d.Err)})
-		if errors.Is(d.Err, files.ErrSymlink) {
+	d.text, d.label = d.text[:0], ""
+	doc := d.documents.Read(read, file.name, d.buf)
+	d.buf = doc.Data
+	created := jsontape.None
+	if doc.Err == nil {
+		created = doc.Tape.Find(0, "created_at")
+	}
+	from := len(d.arena)
+	d.arena = appendPlace(d.arena, file.text(), doc.Tape, created)
+	start := len(d.arena)
+	if doc.Err != nil {
+		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(doc.Err), "the file cannot be read: " + doc.Err.Error(), readVerdict(doc.Err)})
+		if errors.Is(doc.Err, files.ErrSymlink) {
 			m.flaws[0].code = FaultSymlink
 		}
-		arena = appendUnreadable(arena, m.name, d.Err.Error())
+		d.arena = appendUnreadable(d.arena, m.name, doc.Err.Error())
 	} else {
-		m.flaws = append(m.flaws, encodingFlaws(&d)...)
-		arena = m.decode(d.Tape, arena)
+		m.flaws = append(m.flaws, encodingFlaws(&doc)...)
+		m.created = timeOf(doc.Tape, created)
+		d.decode(m, doc.Tape)
 	}
-	m.body = arena[start:len(arena):len(arena)]
-	return arena, d.Data
+	end := len(d.arena)
+	m.body, m.size = d.arena[start:end:end], end-start
+	d.arena = append(d.arena, ']')
+	m.id = sha256.Sum256(d.arena[from:])
+	m.said = d.say(m)
 }
 
 // appendUnreadable appends what stands in a state for a file that holds no
@@ -84,25 +110,30 @@ func appendUnreadable(dst []byte, name, reason string) []byte {
 
 // decode reads the wrapper that the SDK writes around a message, as
 // SessionMessage.from_dict and to_message do, and appends the effective
-// message to arena.
-func (m *message) decode(t *jsontape.Tape, arena []byte) []byte {
+// message to the arena.
+func (d *decoder) decode(m *message, t *jsontape.Tape) {
 	if t.Kind(0) != jsontape.Object {
 		m.misshapen("", "the file holds no object", "AttributeError")
-		return appendUnreadable(arena, m.name, "the file holds no object")
+		d.arena = appendUnreadable(d.arena, m.name, "the file holds no object")
+		return
 	}
 	m.wrapper(t)
 	inner := t.Find(0, "message")
 	if inner < 0 {
 		m.misshapen("", "there is no message", "TypeError: missing argument 'message'")
-		return appendUnreadable(arena, m.name, "there is no message in the file")
+		d.arena = appendUnreadable(d.arena, m.name, "there is no message in the file")
+		return
 	}
-	m.location = "/message"
+	m.location = messagePath
 	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
-		inner, m.redacted, m.location = redacted, true, "/redact_message"
+		inner, m.redacted, m.location = redacted, true, redactPath
 	}
-	m.message(t, inner)
-	return jsontape.AppendCompact(arena, t.Raw(inner))
+	d.message(m, t, inner)
+	d.arena = jsontape.AppendCompact(d.arena, t.Raw(inner))
 }
+
+// Where in a file the effective message may be.
+const messagePath, redactPath = "/message", "/redact_message"
 
 // unlessLast belongs to what _fix_broken_tool_use stumbles over: it does not
 // look into an assistant's message at the end.
@@ -126,14 +157,13 @@ func (m *message) wrapper(t *jsontape.Tape) {
 		m.misshapen("", "there is no message_id", "TypeError: missing argument 'message_id'")
 	case t.Kind(id) == jsontape.Number:
 		if n, ok := parseNumber(string(t.Raw(id))); ok {
-			m.id, m.hasID = n.int64()
+			m.messageID, m.hasID = n.int64()
 		}
 	}
-	m.created = timeOf(t, t.Find(0, "created_at"))
 }
 
 // message reads the effective message.
-func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
+func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 	if t.Kind(n) != jsontape.Object {
 		m.misshapen(m.location, "the message is no object", "TypeError")
 		return
@@ -159,10 +189,10 @@ func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
 	m.pinned = t.Kind(t.Find(t.Find(t.Find(n, "metadata"), "custom"), "pinned")) == jsontape.True
 	switch t.Kind(content) {
 	case jsontape.Array:
-		m.blocks(t, content)
+		d.blocks(m, t, content)
 	case jsontape.String:
-		m.text = shortText(t, content, maxText)
-		if m.text != "" {
+		d.text = t.AppendText(d.text, content, maxText)
+		if len(d.text) > 0 {
 			m.others = 1
 		}
 	case jsontape.Invalid:
@@ -175,10 +205,10 @@ func (m *message) message(t *jsontape.Tape, n jsontape.Node) {
 }
 
 // blocks reads the content of a message.
-func (m *message) blocks(t *jsontape.Tape, content jsontape.Node) {
+func (d *decoder) blocks(m *message, t *jsontape.Tape, content jsontape.Node) {
 	i := 0
 	for b := t.First(content); b >= 0; b = t.Next(b) {
-		m.block(t, b, i)
+		d.block(m, t, b, i)
 		i++
 	}
 }
@@ -186,13 +216,13 @@ func (m *message) blocks(t *jsontape.Tape, content jsontape.Node) {
 // path gives the JSON Pointer of a block.
 func (m *message) path(block int) string { return fmt.Sprintf("%s/content/%d", m.location, block) }
 
-func (m *message) block(t *jsontape.Tape, b jsontape.Node, i int) {
+func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	switch t.Kind(b) {
 	case jsontape.Object:
 	case jsontape.String, jsontape.Array:
 		// Python finds no "toolUse" in it and passes it on.
 		m.others++
-		m.odd(i)
+		d.odd(m, i)
 		return
 	default:
 		m.misshapen(m.path(i), "a block is no object", "TypeError"+unlessLast)
@@ -209,7 +239,7 @@ func (m *message) block(t *jsontape.Tape, b jsontape.Node, i int) {
 	}
 	m.others++
 	if use < 0 {
-		m.say(t, b, i)
+		d.words(m, t, b, i)
 	}
 }
 
@@ -236,50 +266,57 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 }
 
 // odd notes a block that no SDK is known to write.
-func (m *message) odd(block int) {
+func (d *decoder) odd(m *message, block int) {
 	if len(m.notes) < mostFlaws {
 		m.notes = append(m.notes, flaw{FaultBlock, m.path(block), "no SDK is known to write a block of this shape",
 			loads + "it is kept, and sent to the model as it is"})
 	}
-	if m.label == "" {
-		m.label = "[unknown block]"
+	if d.label == "" {
+		d.label = "[unknown block]"
 	}
 }
 
 // blockText says where the text of a block is, for the blocks that have one.
 // All keys are those of ContentBlock in types/content.py of the SDK.
 var blockText = []struct {
-	key  string
-	text func(t *jsontape.Tape, block jsontape.Node) jsontape.Node
+	key, label string
+	text       func(t *jsontape.Tape, block jsontape.Node) jsontape.Node
 }{
-	{"text", func(_ *jsontape.Tape, n jsontape.Node) jsontape.Node { return n }},
-	{"citationsContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
+	{"text", "[text]", func(_ *jsontape.Tape, n jsontape.Node) jsontape.Node { return n }},
+	{"citationsContent", "[citationsContent]", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 		list := t.Find(n, "content")
 		if t.Kind(list) != jsontape.Array || t.Count(list) == 0 {
 			return jsontape.None
 		}
 		return t.Find(t.First(list), "text")
 	}},
-	{"guardContent", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node { return t.Find(t.Find(n, "text"), "text") }},
-	{"reasoningContent", nil}, {"image", nil}, {"document", nil}, {"video", nil}, {"audio", nil}, {"cachePoint", nil},
+	{"guardContent", "[guardContent]", func(t *jsontape.Tape, n jsontape.Node) jsontape.Node { return t.Find(t.Find(n, "text"), "text") }},
+	{"reasoningContent", "[reasoningContent]", nil},
+	{"image", "[image]", nil},
+	{"document", "[document]", nil},
+	{"video", "[video]", nil},
+	{"audio", "[audio]", nil},
+	{"cachePoint", "[cachePoint]", nil},
 }
 
-// say notes what a block that is no tool's says, for the title.
-func (m *message) say(t *jsontape.Tape, b jsontape.Node, i int) {
+// words notes what a block that is no tool's says, for the title.
+func (d *decoder) words(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	for _, known := range blockText {
 		n := t.Find(b, known.key)
 		if n < 0 {
 			continue
 		}
-		if known.text != nil && m.text == "" {
-			m.text = shortText(t, known.text(t, n), maxText)
+		if known.text != nil && len(d.text) == 0 {
+			if text := known.text(t, n); text >= 0 {
+				d.text = t.AppendText(d.text, text, maxText)
+			}
 		}
-		if m.label == "" {
-			m.label = "[" + known.key + "]"
+		if d.label == "" {
+			d.label = known.label
 		}
 		return
 	}
-	m.odd(i)
+	d.odd(m, i)
 }
 
 // identity gives an id for comparing: a string decoded, anything else as it is.
@@ -300,7 +337,15 @@ func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
 
 // timeOf reads a time as datetime.isoformat of Python writes it; a time
 // without a zone is taken as UTC. It gives the zero time for anything else.
-func timeOf(t *jsontape.Tape, n jsontape.Node) time.Time {
+func timeOf(t *jsontape.Tape, n jsontape.Node) (at time.Time) {
+	if t.Kind(n) != jsontape.String {
+		return at
+	}
+	// What isoformat writes is RFC 3339 as it stands in the file.
+	raw := t.Raw(n)
+	if err := at.UnmarshalText(raw[1 : len(raw)-1]); err == nil {
+		return at.UTC()
+	}
 	text := shortText(t, n, 64)
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return at.UTC()

@@ -58,7 +58,7 @@ func FuzzNumber(f *testing.F) {
 // readText gives what a file with this text says.
 func readText(text string) *message {
 	var m message
-	m.read(func(string, []byte) ([]byte, error) { return []byte(text), nil }, messageFile{name: "message_0.json"}, nil, nil)
+	new(decoder).read(func(string, []byte) ([]byte, error) { return []byte(text), nil }, messageFile{name: "message_0.json"}, &m)
 	return &m
 }
 

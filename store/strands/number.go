@@ -70,6 +70,21 @@ func digitValue(r rune) byte {
 	return byte(before % 10)
 }
 
+// smallNumber reads what nearly all names have: up to 18 plain digits.
+func smallNumber(text string) (value int64, ok bool) {
+	if len(text) == 0 || len(text) > 18 {
+		return 0, false
+	}
+	for i := range len(text) {
+		digit := text[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		value = 10*value + int64(digit)
+	}
+	return value, true
+}
+
 // compare orders by value.
 func (n number) compare(m number) int {
 	if n.negative != m.negative {

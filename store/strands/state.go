@@ -2,16 +2,12 @@ package strands
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"hash/maphash"
 	"slices"
 
 	"hindcast/model"
 )
-
-// errMoved says that the log is not as the index has it.
-var errMoved = errors.New("the log changed while it was read")
 
 // State implements store.Store. The bytes are put together anew from the
 // files: see the package comment for what is in them.
@@ -24,39 +20,57 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	p, err := s.locate(ref.Session)
+	id := parseID(ref.ID)
+	l, i, err := s.find(ctx, ref.Session, id)
 	if err != nil {
 		return nil, err
 	}
-	l := openLog(s.root, p)
 	defer l.close()
-	if l.err != nil {
-		return nil, l.err
+	return l.state(ctx, i, id)
+}
+
+// find opens the log that a snapshot is in, and gives its position there. The log
+// is the caller's to close, if there is no error.
+func (s *Store) find(ctx context.Context, session string, id [sha256.Size]byte) (l *messageLog, i int, err error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return nil, 0, err
 	}
-	x := s.indexed(p.id)
-	if x != nil {
-		if i := x.find(ref.ID); i >= 0 {
-			state, err := l.state(ctx, x, i)
-			if !errors.Is(err, errMoved) {
-				return state, err
-			}
+	l = openLog(s.root, p)
+	if i, err = s.position(ctx, l, id); err != nil {
+		l.close()
+		return nil, 0, err
+	}
+	return l, i, nil
+}
+
+// position gives the position of a snapshot in a log, from an index if one has
+// it, else by reading the log.
+func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byte) (int, error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	if name, ok := s.indexed(l.id, id); ok {
+		if i := l.position(name); i >= 0 && l.identity(ctx, i) == id {
+			return i, nil
 		}
 	}
-	if x, err = s.reindex(ctx, l); err != nil {
-		return nil, err
+	x, err := s.reindex(ctx, l)
+	if err != nil {
+		return 0, err
 	}
-	i := x.find(ref.ID)
-	if i < 0 {
-		return nil, model.ErrNoSnapshot
+	name, ok := x.find(id)
+	if !ok {
+		return 0, model.ErrNoSnapshot
 	}
-	return l.state(ctx, x, i)
+	return l.position(name), nil
 }
 
 // reindex reads the whole log for its index, and keeps that.
 func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
-	x := newIndex(l)
-	err := l.walk(ctx, func(s *step) error {
-		x.add(s)
+	x := newIndex(l, len(l.files))
+	err := l.read(ctx, l.files, func(_ int, m *message) error {
+		x.add(m)
 		return nil
 	})
 	if err != nil {
@@ -66,12 +80,30 @@ func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
 	return x, nil
 }
 
-// state puts the state of snapshot i together. What was read is compared with
-// the index, so that the state is the one that the id stands for.
-func (l *messageLog) state(ctx context.Context, x *index, i int) ([]byte, error) {
-	if i >= len(l.files) || !slices.EqualFunc(l.files[:i+1], x.names[:i+1], func(f messageFile, name string) bool { return f.name == name }) {
-		return nil, errMoved
+// position gives the position of the file of a name, or -1.
+func (l *messageLog) position(name string) int {
+	f, ok := fileOf(name)
+	if !ok {
+		return -1
 	}
+	i, _ := slices.BinarySearchFunc(l.files, f, messageFile.compare)
+	if i == len(l.files) || l.files[i].name != name {
+		return -1
+	}
+	return i
+}
+
+// identity gives the id of the snapshot after message i as its file is now; one
+// that no snapshot has if the context has ended.
+func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte) {
+	if err := l.read(ctx, l.files[i:i+1], func(_ int, m *message) error { id = m.id; return nil }); err != nil {
+		return [sha256.Size]byte{}
+	}
+	return id
+}
+
+// state puts the state of snapshot i together, whose id is known.
+func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]byte, error) {
 	positions := l.held(i)
 	files := make([]messageFile, len(positions))
 	for k, position := range positions {
@@ -81,8 +113,8 @@ func (l *messageLog) state(ctx context.Context, x *index, i int) ([]byte, error)
 	w := window{emit: func(json []byte) { state = append(state, json...) }}
 	summary := l.through(i)
 	err := l.read(ctx, files, func(k int, m *message) error {
-		if maphash.Bytes(seed, m.body) != x.prints[positions[k]] {
-			return errMoved
+		if positions[k] == i && m.id != id {
+			return model.ErrNoSnapshot // it was there a moment ago
 		}
 		if summary && positions[k] >= l.agent.pinned {
 			w.addSummary(&l.agent)

@@ -1,6 +1,9 @@
 package strands
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -125,18 +128,42 @@ func TestHeaders_holdForEverySession(t *testing.T) {
 	}
 }
 
-func TestSnapshotID_isTheHashOfTheStateWhereNothingWasTakenOrAdded(t *testing.T) {
+// The rule as timeline.go has it, worked out in another way.
+func TestSnapshotID_isTheHashOfTheMessageAndItsPlace(t *testing.T) {
 	s := open(t, fixtures)
-	list := headers(t, s, "basic")
-	for _, h := range list {
-		state := state(t, s, h)
-		if v := model.Verify(h.ID, state); v.OK() == h.Head {
-			t.Errorf("message %d: %s", h.Index, v.Text())
+	for session, agent := range map[string]string{"basic": "default", "redact": "default", "bytes": "default", "broken_starts_with_toolresult": "default"} {
+		for _, h := range headers(t, s, session) {
+			number := h.Index
+			if session == "broken_starts_with_toolresult" {
+				number += 4
+			}
+			data, err := os.ReadFile(filepath.Join(fixtures, "session_"+session, "agents", "agent_"+agent, "messages", fmt.Sprintf("message_%d.json", number)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wrapper struct {
+				Message json.RawMessage  `json:"message"`
+				Redact  *json.RawMessage `json:"redact_message"`
+				Created json.RawMessage  `json:"created_at"`
+			}
+			if err := json.Unmarshal(data, &wrapper); err != nil {
+				t.Fatal(err)
+			}
+			if wrapper.Redact != nil {
+				wrapper.Message = *wrapper.Redact
+			}
+			var text bytes.Buffer
+			if err := json.Compact(&text, fmt.Appendf(nil, `["%d", %s, %s]`, number, wrapper.Created, wrapper.Message)); err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("%x", sha256.Sum256(text.Bytes())); h.ID != want {
+				t.Errorf("%s: message %d has the id %s, want %s of %s", session, number, h.ID, want, text.Bytes())
+			}
 		}
 	}
 }
 
-func TestSnapshotID_isTheSameForEqualBeginnings(t *testing.T) {
+func TestSnapshotID_isThatOfTheMessageAlone(t *testing.T) {
 	all := hazards(t)
 	ids := func(f written) (list []string) {
 		for _, h := range headers(t, openFiles(t, f), "h") {
@@ -148,17 +175,34 @@ func TestSnapshotID_isTheSameForEqualBeginnings(t *testing.T) {
 	if again := ids(all["healthy"]); !slices.Equal(again, whole) {
 		t.Errorf("read again, the ids are %s, not %s", again, whole)
 	}
-	fork := ids(all["healthy"].with(map[string]string{
-		"session.json":            `{"session_id":"fork","session_type":"AGENT"}`,
-		"agent.json":              `{"agent_id":"x","state":{},"conversation_manager_state":{}}`,
-		"messages/message_3.json": `{"message":{"role":"assistant", "content":[{"text":"done"}]}, "message_id":7, "created_at":"2030-01-01T00:00:00+00:00"}`,
-		"messages/message_4.json": `{"message":{"role":"user","content":[{"text":"else"}]},"message_id":4}`,
-	}))
-	if !slices.Equal(fork[:4], whole[:4]) || fork[4] == whole[4] || fork[5] == whole[5] {
-		t.Errorf("a fork that differs from message 4 on has\n%s\nthe session has\n%s", strings.Join(fork, "\n"), strings.Join(whole, "\n"))
+	third := string(all["healthy"]["messages/message_3.json"])
+	for _, c := range []struct {
+		name    string
+		file    string
+		content string
+		changed int
+	}{
+		{"another agent", "agent.json", `{"agent_id":"x","state":{},"conversation_manager_state":{}}`, -1},
+		{"another session", "session.json", `{"session_id":"fork","session_type":"AGENT"}`, -1},
+		{"what is not of the message", "messages/message_3.json", strings.Replace(third, `"message_id":3`, ` "message_id" : 7, "later": true`, 1), -1},
+		{"white space", "messages/message_3.json", strings.ReplaceAll(third, `":`, "\":\n  "), -1},
+		{"the text", "messages/message_3.json", strings.Replace(third, "done", "else", 1), 3},
+		{"the time", "messages/message_3.json", strings.Replace(third, `"created_at":"2026`, `"created_at":"2030`, 1), 3},
+	} {
+		got := ids(all["healthy"].with(map[string]string{c.file: c.content}))
+		for i := range whole {
+			if changed := i == c.changed; changed != (got[i] != whole[i]) {
+				t.Errorf("%s differs: message %d has the id %s, and had %s", c.name, i, got[i], whole[i])
+			}
+		}
 	}
 	if evicted := ids(all["removed-all"]); !slices.Equal(evicted, whole) {
 		t.Errorf("what is removed from the context changes the ids")
+	}
+	message := `{"message":{"role":"user","content":[{"text":"again"}]},"message_id":0}`
+	twice := ids(all["healthy"].with(map[string]string{"messages/message_4.json": message, "messages/message_5.json": message, "messages/message_05.json": message}))
+	if twice[4] == twice[5] || twice[5] == twice[6] || twice[4] == twice[6] {
+		t.Errorf("equal texts at three places have the ids %s", twice[4:])
 	}
 }
 

@@ -32,7 +32,8 @@
 //   - before that, nothing was taken out that is known of, and the state is the
 //     whole log up to there.
 //
-// The id of a snapshot is the SHA-256 of the log up to there, see timeline.go.
+// The id of a snapshot is the SHA-256 of its message and where that is, see
+// timeline.go.
 // What the SDK repairs in memory, what it stumbles over and what it would
 // overwrite is told as faults; see [Store.Faults].
 //
@@ -46,6 +47,7 @@ package strands
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -185,7 +187,7 @@ func (s *Store) Close() error {
 func (s *Store) Lacks(model.Op) string { return "a message log is opened read-only" }
 
 // DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string { return "the SHA-256 of the log up to here" }
+func (s *Store) DerivedIDs() string { return "the SHA-256 of the message and its place" }
 
 // Sessions implements store.Store: the newest change comes first, as the last
 // message or agent.json tells it. For the head's id and the faults each log is
@@ -267,9 +269,9 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 	if l.err != nil {
 		return l.err
 	}
-	x := newIndex(l)
+	x := newIndex(l, len(l.files))
 	err = l.walk(ctx, func(s *step) error {
-		x.add(s)
+		x.add(s.msg)
 		if !yield(s.header, nil) {
 			return errStopped
 		}
@@ -347,23 +349,25 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 // mostIndexes bounds the logs of which an index is kept.
 const mostIndexes = 4
 
-// indexed gives the index that is kept of a session, or nil.
-func (s *Store) indexed(session string) *index {
+// indexed gives the file of a snapshot, if an index has it.
+func (s *Store) indexed(session string, id [sha256.Size]byte) (name string, ok bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, x := range s.indexes {
-		if x.session == session {
-			return x
+	kept := slices.Clone(s.indexes)
+	s.mu.Unlock()
+	for _, x := range kept {
+		if x.session == session && !ok {
+			name, ok = x.find(id)
 		}
 	}
-	return nil
+	return name, ok
 }
 
-// keep keeps an index instead of an older one. An index does not change.
+// keep keeps an index instead of an older one that reached no further. An index
+// does not change.
 func (s *Store) keep(x *index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.indexes = slices.DeleteFunc(s.indexes, func(old *index) bool { return old.session == x.session })
+	s.indexes = slices.DeleteFunc(s.indexes, func(old *index) bool { return old.session == x.session && len(old.ids) <= len(x.ids) })
 	s.indexes = slices.Insert(s.indexes, 0, x)
 	s.indexes = s.indexes[:min(len(s.indexes), mostIndexes)]
 }

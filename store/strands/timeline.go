@@ -4,69 +4,54 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"hash"
-	"hash/maphash"
+	"encoding/json"
+	"strings"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store/files"
 )
 
 // The ids.
 //
-// The id of the snapshot after message n is the SHA-256 of
+// The id of the snapshot after a message is the SHA-256 of
 //
-//	{"messages":[m0,m1,…,mn]}
+//	["NUMBER",CREATED,MESSAGE]
 //
-// where m0…mn are the effective messages as compact JSON: the log up to there.
-// It does not depend on what agent.json says today, on what a start drops or
-// repairs, nor on times and message_ids, so it is the same on every reading, and
-// a session that begins as another one does shares its ids. Because the text
-// of one is the beginning of the next, one running hash gives all of them: it is
-// copied, ended with "]}" and read off after each message.
+// NUMBER is the number in the file's name, as it is written there, in a JSON
+// string; CREATED is created_at as the file has it, null for none; MESSAGE is the
+// effective message. The latter two are compact JSON, byte for byte as they were
+// written but for the white space between values.
 //
-// Where nothing was taken out, repaired or added, that text is the state, and
-// the id is its hash by the rule of the seed.
+// So an id says which message it is and where: it does not depend on what
+// agent.json says today, on what a start drops or repairs, nor on the rest of
+// the log, it is the same on every reading, and one file is enough to know it. A
+// session that was copied or linked from another shares the ids with it as far
+// as it shares the messages; equal texts at two places have two ids.
+
+// appendPlace appends what stands before the message in the text of an id.
+// created may be None, and the tape nil then.
+func appendPlace(dst []byte, number string, t *jsontape.Tape, created jsontape.Node) []byte {
+	dst = append(dst, '[')
+	dst = appendString(dst, number)
+	dst = append(dst, ',')
+	if created < 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = jsontape.AppendCompact(dst, t.Raw(created))
+	}
+	return append(dst, ',')
+}
 
 const (
 	stateOpen  = `{"messages":[`
 	stateClose = "]"
 )
 
-// idHash makes the ids one after the other.
-type idHash struct {
-	running hash.Hash
-	n       int
-}
-
-func newIDHash() *idHash {
-	h := &idHash{running: sha256.New()}
-	h.running.Write([]byte(stateOpen))
-	return h
-}
-
-// next takes in a message and gives the id after it.
-func (h *idHash) next(body []byte) ([sha256.Size]byte, error) {
-	if h.n > 0 {
-		h.running.Write([]byte{','})
-	}
-	h.n++
-	h.running.Write(body)
-	ended, err := h.running.(hash.Cloner).Clone()
-	if err != nil {
-		return [sha256.Size]byte{}, err
-	}
-	ended.Write([]byte(stateClose + "}"))
-	var id [sha256.Size]byte
-	ended.Sum(id[:0])
-	return id, nil
-}
-
 // step is one message of a log with what was worked out about it.
 type step struct {
 	i      int
 	msg    *message // lent, see messageLog.read
-	id     [sha256.Size]byte
 	header model.Header
 	// fixes are what the SDK repairs when it comes to this message.
 	fixes []fix
@@ -83,35 +68,28 @@ const (
 // walker works out the headers of a log from its messages, in order.
 type walker struct {
 	log       *messageLog
-	ids       *idHash
 	full      window // all messages so far
 	live      window // those that are loaded
 	completed int    // turns
-	asked     []call // the tool calls that results answer
+	asked     []call // the tool calls of the message before
 	parent    string
 }
 
 // walk reads the whole log and hands each message to visit, with its header.
 func (l *messageLog) walk(ctx context.Context, visit func(*step) error) error {
-	w := walker{log: l, ids: newIDHash()}
+	w := walker{log: l}
 	return l.read(ctx, l.files, func(i int, m *message) error {
-		s, err := w.step(i, m)
-		if err != nil {
-			return err
-		}
+		s := w.step(i, m)
 		return visit(&s)
 	})
 }
 
-func (w *walker) step(i int, m *message) (s step, err error) {
+func (w *walker) step(i int, m *message) (s step) {
 	l := w.log
 	s = step{i: i, msg: m}
-	if s.id, err = w.ids.next(m.body); err != nil {
-		return s, fmt.Errorf("hash a message: %w", err)
-	}
 	s.fixes = w.load(i, m)
 	h := &s.header
-	h.ID, h.ParentID, h.SessionID = hex.EncodeToString(s.id[:]), w.parent, l.id
+	h.ID, h.ParentID, h.SessionID = hex.EncodeToString(m.id[:]), w.parent, l.id
 	h.CreatedAt, h.Index, h.TurnIndex = m.created, i, w.completed
 	w.parent = h.ID
 	w.event(h, m)
@@ -128,10 +106,8 @@ func (w *walker) step(i int, m *message) (s step, err error) {
 		h.Head = true
 		h.Size += int64(len(l.agent.members))
 	}
-	if len(m.calls) > 0 {
-		w.asked = append(w.asked[:0], m.calls...)
-	}
-	return s, nil
+	w.asked = append(w.asked[:0], m.calls...)
+	return s
 }
 
 // load adds the message to the windows that it is in, the summary in its place
@@ -163,8 +139,8 @@ func (w *window) addSummary(a *agentFile) {
 	if err != nil {
 		return // it was parsed before
 	}
-	m := message{name: "agent.json", body: a.summary, location: managerPath + "/summary_message"}
-	m.message(t, 0)
+	m := message{name: "agent.json", body: a.summary, size: len(a.summary), location: managerPath + "/summary_message"}
+	new(decoder).message(&m, t, 0)
 	w.add(&m)
 }
 
@@ -209,34 +185,62 @@ func (l *messageLog) marks(i int, m *message) (marks model.Marks) {
 }
 
 // index is what is kept of a log, to find its states again: for each snapshot
-// its id, and for each file its name and a print of its message.
+// its id and the name of its file. It may begin in the middle of the log.
 type index struct {
 	session string // the id of the place
 	ids     [][sha256.Size]byte
 	names   []string
-	prints  []uint64
 }
 
-// seed makes the prints. They are compared within the process only.
-var seed = maphash.MakeSeed()
-
-func newIndex(l *messageLog) *index {
-	n := len(l.files)
-	return &index{session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), prints: make([]uint64, 0, n)}
+func newIndex(l *messageLog, n int) *index {
+	return &index{session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n)}
 }
 
-func (x *index) add(s *step) {
-	x.ids = append(x.ids, s.id)
-	x.names = append(x.names, s.msg.name)
-	x.prints = append(x.prints, maphash.Bytes(seed, s.msg.body))
+func (x *index) add(m *message) {
+	x.ids = append(x.ids, m.id)
+	x.names = append(x.names, m.name)
 }
 
-// find gives the position of a snapshot, or -1. The newest are looked at first.
-func (x *index) find(id string) int {
+// find gives the file of a snapshot. The newest are looked at first.
+func (x *index) find(id [sha256.Size]byte) (name string, ok bool) {
 	for i := len(x.ids) - 1; i >= 0; i-- {
-		if string(hex.AppendEncode(nil, x.ids[i][:])) == id {
-			return i
+		if x.ids[i] == id {
+			return x.names[i], true
 		}
 	}
-	return -1
+	return "", false
+}
+
+// parseID reads an id as a header has it, in lower case. One that is none gives
+// zeros, which no snapshot has.
+func parseID(text string) (id [sha256.Size]byte) {
+	read, err := hex.DecodeString(text)
+	if err != nil || len(read) != len(id) || strings.ToLower(text) != text {
+		return id
+	}
+	copy(id[:], read)
+	return id
+}
+
+// appendString appends a text of Hindcast's own, or of the name of a file, as a
+// JSON string.
+func appendString(dst []byte, text string) []byte {
+	if plain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is always marshalled
+	}
+	return append(dst, quoted...)
+}
+
+// plain reports whether a text is nothing but digits.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i]-'0' > 9 {
+			return false
+		}
+	}
+	return true
 }

@@ -1,7 +1,8 @@
 package strands
 
 import (
-	"encoding/json"
+	"unicode"
+	"unicode/utf8"
 
 	"hindcast/model/conversation"
 )
@@ -13,21 +14,63 @@ const (
 
 // title gives one line on what happened: "user: Weather in Paris?",
 // "assistant → get_weather, add", "tool get_weather → error". asked are the
-// tool calls that the results may answer.
+// tool calls of the message before, which the results may answer.
 func (m *message) title(asked []call) string {
+	if m.said == "" && len(m.results) > 0 {
+		return "tool " + conversation.List(m.results, func(r result) string { return toolName(asked, r.id) + " → " + status(r.status) })
+	}
+	return m.said
+}
+
+// say gives the title of a message that does not depend on another; "" for tool
+// results.
+func (d *decoder) say(m *message) string {
 	switch {
 	case len(m.flaws) > 0 && !m.whole:
 		return cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
 	case len(m.calls) > 0:
 		return m.role + " → " + conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
 	case len(m.results) > 0:
-		return "tool " + conversation.List(m.results, func(r result) string { return toolName(asked, r.id) + " → " + status(r.status) })
+		return ""
 	}
-	said := conversation.OneLine(m.text)
-	if said == "" {
-		said = m.label
+	d.line = append(append(d.line[:0], m.role...), ": "...)
+	before := len(d.line)
+	if d.line = appendOneLine(d.line, d.text); len(d.line) == before {
+		d.line = append(d.line, d.label...)
 	}
-	return cut(m.role+": "+said, conversation.MaxTitle)
+	return string(cutBytes(d.line, conversation.MaxTitle))
+}
+
+// appendOneLine appends a text as conversation.OneLine gives it.
+func appendOneLine(dst, text []byte) []byte {
+	start, between := len(dst), false
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
+		if unicode.IsSpace(r) {
+			between = len(dst) > start
+		} else {
+			if between {
+				dst, between = append(dst, ' '), false
+			}
+			dst = append(dst, text[i:i+size]...)
+		}
+		i += size
+	}
+	return dst
+}
+
+// cutBytes is cut of bytes that may be written to.
+func cutBytes(text []byte, limit int) []byte {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return append(text[:limit], "…"...)
 }
 
 // toolName gives the name of the tool that a result is of, or else its id.
@@ -56,14 +99,4 @@ func status(s string) string {
 		return "no status"
 	}
 	return conversation.OneLine(s)
-}
-
-// appendString appends a text of Hindcast's own, or the name of a file, as a
-// JSON string.
-func appendString(dst []byte, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string is always marshalled
-	}
-	return append(dst, quoted...)
 }

@@ -2,8 +2,9 @@ package strands
 
 import (
 	"fmt"
-	"hindcast/store/files"
 	"slices"
+
+	"hindcast/store/files"
 )
 
 // window puts messages together to what the SDK holds in memory, in the way of

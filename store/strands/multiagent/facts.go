@@ -1,0 +1,183 @@
+package multiagent
+
+import (
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Facts gives what is known about snapshot i besides its header and its state,
+// in the order in which people want to know it; the head's tell of the run as a
+// whole too.
+func (r *Run) Facts(i int) []model.Fact {
+	f := facts{r: r}
+	s := &r.steps[i]
+	if !s.start {
+		f.node(i, s)
+	}
+	if i == len(r.steps)-1 {
+		f.run()
+	}
+	return f.list
+}
+
+// facts gathers facts; what there is nothing to say about is left out.
+type facts struct {
+	r    *Run
+	list []model.Fact
+}
+
+func (f *facts) add(label, value string) {
+	if value != "" {
+		f.list = append(f.list, model.Fact{Label: label, Value: value})
+	}
+}
+
+func (f *facts) node(i int, s *step) {
+	r, t := f.r, f.r.tape
+	f.add("node", shorten(s.node, maxText))
+	if s.of > 1 {
+		f.add("run", fmt.Sprintf("%d of %d", s.nth, s.of))
+	}
+	if s.replaced {
+		f.add("result", "replaced by a later run")
+	} else {
+		f.add("status", s.outcome.String())
+	}
+	if s.result >= 0 {
+		f.result(s.result)
+	}
+	for _, n := range s.asks {
+		f.add("waits for", r.showInterrupt(n))
+	}
+	if t.Kind(r.tape.Find(r.root, "context")) == jsontape.Object && s.nth == s.of {
+		f.shared(s.node)
+	}
+	f.handOffs(i)
+}
+
+// result tells what is in a NodeResult of either SDK.
+func (f *facts) result(n jsontape.Node) {
+	r, t := f.r, f.r.tape
+	inner := t.Find(n, "result")
+	switch r.text(t.Find(inner, "type")) {
+	case "exception":
+		f.add("error", r.brief(t.Find(inner, "message"), maxText))
+	case "multiagent_result":
+		f.add("nested run", r.nestedNodes(n))
+	}
+	f.add("error", r.brief(t.Find(n, "error"), maxText))
+	f.add("stop reason", r.brief(t.Find(inner, "stop_reason"), maxName))
+	if at, c, err := r.checkpoint(n); at >= 0 {
+		f.add("checkpoint", showCheckpoint(c, err))
+	}
+	f.add("took", r.millis(t.Find(n, "execution_time"))+r.millis(t.Find(n, "duration")))
+	f.add("tokens", r.usage(t.Find(n, "accumulated_usage"))+r.usage(t.Find(n, "usage")))
+	f.add("model took", r.millis(t.Find(t.Find(n, "accumulated_metrics"), "latencyMs")))
+}
+
+// nestedNodes lists the nodes of a run inside a node.
+func (r *Run) nestedNodes(result jsontape.Node) string {
+	var names []string
+	r.walkPython(result, func(n jsontape.Node, name string) {
+		if n != result {
+			names = append(names, strings.TrimSpace(shorten(name, maxName)+" "+r.word(r.tape.Find(n, "status"))))
+		}
+	})
+	return conversation.List(names, func(name string) string { return name })
+}
+
+// shared tells what a node of a Swarm has put into the shared context by now.
+func (f *facts) shared(node string) {
+	t := f.r.tape
+	own := t.Find(t.Find(t.Find(f.r.root, "context"), "shared_context"), node)
+	if t.Kind(own) != jsontape.Object {
+		return
+	}
+	var keys []jsontape.Node
+	for n := range f.r.children(own) {
+		keys = append(keys, n)
+	}
+	f.add("shared", conversation.List(keys, func(n jsontape.Node) string {
+		return shorten(t.Key(n), maxName) + " = " + f.r.brief(n, maxName)
+	}))
+}
+
+// handOffs tells who handed over to a node of a Swarm, and to whom it did.
+func (f *facts) handOffs(i int) {
+	r := f.r
+	if r.summary.Kind != Swarm {
+		return
+	}
+	if i > 0 {
+		f.add("handed over by", shorten(r.steps[i-1].node, maxName))
+	}
+	if to, message := r.handOff(r.steps[i].result); to != "" {
+		f.add("handed over to", shorten(to, maxName))
+		f.add("hand-off message", message)
+	} else if i+1 < len(r.steps) {
+		f.add("handed over to", shorten(r.steps[i+1].node, maxName))
+	}
+}
+
+// run tells of the run as a whole, as it stands now.
+func (f *facts) run() {
+	r, t, s := f.r, f.r.tape, f.r.summary
+	f.add(s.Kind.String(), shorten(s.ID, maxText))
+	f.add("run status", s.Status)
+	f.add("task", s.Task)
+	f.add("next", r.next())
+	context := t.Find(r.root, "context")
+	f.add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
+	f.add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
+	f.add("run took", r.millis(t.Find(r.root, "execution_time")))
+	f.add("run tokens", r.usage(t.Find(r.root, "accumulated_usage")))
+}
+
+// next says what the next start does.
+func (r *Run) next() string {
+	next := conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
+	switch {
+	case len(r.summary.Waiting) > 0 && next != "":
+		return next + ", with an answer; any other prompt is a TypeError"
+	case next != "":
+		return next
+	}
+	return r.anew()
+}
+
+// millis shows a number of milliseconds, whatever it is.
+func (r *Run) millis(n jsontape.Node) string {
+	if r.tape.Kind(n) != jsontape.Number {
+		return ""
+	}
+	return r.brief(n, maxName) + " ms"
+}
+
+// usage shows a count of tokens.
+func (r *Run) usage(n jsontape.Node) string {
+	if r.tape.Kind(n) != jsontape.Object {
+		return ""
+	}
+	var parts []string
+	for _, p := range []struct{ key, text string }{{"inputTokens", "in"}, {"outputTokens", "out"}, {"totalTokens", "in all"},
+		{"cacheReadInputTokens", "from the cache"}, {"cacheWriteInputTokens", "into the cache"}} {
+		if value := r.tape.Find(n, p.key); r.tape.Kind(value) == jsontape.Number {
+			parts = append(parts, r.brief(value, maxName)+" "+p.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// showInterrupt shows an interrupt: its name, its reason and its id, with which
+// an answer is given.
+func (r *Run) showInterrupt(n jsontape.Node) string {
+	text := r.sayInterrupts([]jsontape.Node{n})
+	if id := r.brief(r.tape.Find(n, "id"), maxText); id != "" {
+		text += " (" + id + ")"
+	}
+	return text
+}

@@ -1,0 +1,55 @@
+package multiagent
+
+import (
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// Codes of the faults.
+const (
+	// FaultShape: a record, or a member of it, is not of the type it has to be.
+	FaultShape = "run-shape"
+	// FaultMember: a member is missing that the SDK takes for granted.
+	FaultMember = "run-member"
+	// FaultType: an orchestrator of an unknown type.
+	FaultType = "run-type"
+	// FaultStatus: a status that the SDK does not know.
+	FaultStatus = "run-status"
+	// FaultAnew: the run did not end well, and the next start does not go on
+	// with it.
+	FaultAnew = "run-begins-anew"
+	// FaultStopped: the run is executing and says nothing about what is next.
+	FaultStopped = "run-stopped"
+	// FaultFailedLeft: a node that failed decides over the end of a run that
+	// can be gone on with.
+	FaultFailedLeft = "run-stays-failed"
+	// FaultFrontier: what runs next leaves out a node that did not complete.
+	FaultFrontier = "run-frontier"
+	// FaultOrder: the order and the other lists do not agree.
+	FaultOrder = "run-order"
+	// FaultResult: a result is missing, or nobody's.
+	FaultResult = "run-result"
+	// FaultInterrupt: an interrupt that the SDK cannot make, or whose answer
+	// leads nowhere.
+	FaultInterrupt = "run-interrupt"
+	// FaultCheckpoint: the SDK rejects a checkpoint in a result.
+	FaultCheckpoint = "run-checkpoint"
+	// FaultIdentity: the record names another orchestrator.
+	FaultIdentity = "run-identity"
+)
+
+// Verdicts begin with one of these, or say in their own words what happens.
+const (
+	loads   = "loads; "
+	refuses = "refuses to start: "
+	unread  = "loads; it is not read, because the next start begins anew"
+)
+
+// fault notes a fault at a node of the tape.
+func (r *Run) fault(code string, n jsontape.Node, meaning, verdict string) {
+	path := r.place.Pointer
+	if n >= 0 {
+		path += r.tape.Pointer(n)
+	}
+	r.faults = append(r.faults, model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning, Verdict: verdict})
+}

@@ -1,0 +1,3 @@
+package multiagent
+
+func (p *pythonRecord) inspect() {}

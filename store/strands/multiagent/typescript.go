@@ -1,0 +1,258 @@
+package multiagent
+
+import (
+	"time"
+
+	"hindcast/model/jsontape"
+)
+
+// isTypeScript tells the record of the TypeScript SDK by its members.
+func isTypeScript(t *jsontape.Tape, n jsontape.Node) bool {
+	for _, key := range []string{"type", "node_results", "execution_order", "node_history", "next_nodes_to_execute"} {
+		if t.Find(n, key) >= 0 {
+			return false
+		}
+	}
+	return t.Find(n, "results") >= 0 || t.Find(n, "nodes") >= 0 || t.Find(n, "startTime") >= 0
+}
+
+// typeScriptRecord is a record of the TypeScript SDK while it is read.
+type typeScriptRecord struct {
+	*Run
+	// nodes are the states of the nodes by name, names their names in the order
+	// of the record, which is that of the orchestrator.
+	nodes map[string]jsontape.Node
+	names []string
+	last  map[string]int
+	runs  map[string]int
+}
+
+func (r *Run) readTypeScript() {
+	ts := typeScriptRecord{Run: r, nodes: make(map[string]jsontape.Node), last: make(map[string]int), runs: make(map[string]int)}
+	t := r.tape
+	for n := range r.children(t.Find(r.root, "nodes")) {
+		if t.Kind(t.Find(r.root, "nodes")) == jsontape.Object && !t.Shadowed(n) {
+			ts.nodes[t.Key(n)] = n
+			ts.names = append(ts.names, t.Key(n))
+		}
+	}
+	r.summary.Task = r.sayInput(t.Find(r.root, "_pendingInput"))
+	ts.readOutline()
+	ts.readOrder()
+	ts.readBehind()
+	for i := range r.steps {
+		s := &r.steps[i]
+		s.of = ts.runs[s.node]
+		if s.result >= 0 {
+			s.said = r.sayTypeScript(s.result)
+		}
+	}
+	ts.readNodes()
+	ts.readSummary()
+	ts.inspect()
+}
+
+func (ts *typeScriptRecord) readOutline() {
+	t := ts.tape
+	for n := range ts.children(ts.root) {
+		switch key := t.Key(n); {
+		case t.Shadowed(n):
+		case key == "results" && t.Kind(n) == jsontape.Array:
+			ts.outline.order = n
+			ts.outline.members = append(ts.outline.members, n)
+		case key == "startTime", key == "_pendingInput":
+			ts.outline.members = append(ts.outline.members, n)
+		}
+	}
+}
+
+func (ts *typeScriptRecord) add(node string, result jsontape.Node, how outcome) {
+	ts.runs[node]++
+	ts.last[node] = len(ts.steps)
+	ts.steps = append(ts.steps, step{node: node, result: result, outcome: how, nth: ts.runs[node]})
+}
+
+func (ts *typeScriptRecord) readOrder() {
+	t := ts.tape
+	for n := range ts.children(ts.outline.order) {
+		node := t.Find(n, "nodeId")
+		ts.add(ts.text(node), n, ts.outcome(t.Find(n, "status")))
+		s := &ts.steps[len(ts.steps)-1]
+		s.upto, s.damaged = len(ts.steps), t.Kind(node) != jsontape.String
+	}
+}
+
+// readBehind finds what the nodes know and the results do not yet: a record that
+// is written while a hook stops a node has the result in the node only.
+func (ts *typeScriptRecord) readBehind() {
+	t := ts.tape
+	upto := len(ts.steps)
+	for _, name := range ts.names {
+		n := ts.nodes[name]
+		ran := ts.runs[name]
+		i := 0
+		if list := t.Find(n, "results"); t.Kind(list) == jsontape.Array {
+			for result := range ts.children(list) {
+				if i++; i > ran {
+					ts.add(name, result, ts.outcome(t.Find(result, "status")))
+				}
+			}
+		}
+		switch how := ts.outcome(t.Find(n, "status")); how {
+		case outcomeFailed, outcomeCancelled, outcomeInterrupted:
+			if ts.runs[name] == 0 {
+				ts.add(name, jsontape.None, how)
+			}
+		}
+	}
+	for i := upto; i < len(ts.steps); i++ {
+		ts.steps[i].upto = upto
+	}
+}
+
+// readNodes takes from the states of the nodes what the results do not tell:
+// who waits for an answer, and when the last run of each ended.
+func (ts *typeScriptRecord) readNodes() {
+	t := ts.tape
+	for _, name := range ts.names {
+		i, ran := ts.last[name]
+		if !ran {
+			continue
+		}
+		n, s := ts.nodes[name], &ts.steps[i]
+		if ts.outcome(t.Find(n, "status")) == outcomeInterrupted && s.outcome == outcomeInterrupted {
+			s.waits = true
+			if list := t.Find(n, "interrupts"); t.Kind(list) == jsontape.Array {
+				for asked := range ts.children(list) {
+					s.asks = append(s.asks, asked)
+				}
+			}
+			s.said = ts.sayInterrupts(s.asks)
+			ts.wait(s.asks)
+		}
+		s.created = ts.ended(n, s)
+	}
+}
+
+// ended gives when the last run of a node ended. The SDK takes the duration of
+// a result from the node's startTime at that very moment; but for what a hook
+// cancelled, whose duration is 0 and whose node was never started.
+func (ts *typeScriptRecord) ended(node jsontape.Node, s *step) time.Time {
+	t := ts.tape
+	results := t.Find(node, "results")
+	if s.result < 0 || t.Kind(results) != jsontape.Array {
+		return time.Time{}
+	}
+	last := t.At(results, t.Count(results)-1)
+	if last < 0 || !jsontape.Equal(t, last, t, s.result) {
+		return time.Time{}
+	}
+	started, ok := ts.number(t.Find(node, "startTime"))
+	took, known := ts.number(t.Find(s.result, "duration"))
+	if !ok || !known || took == 0 && s.outcome == outcomeCancelled {
+		return time.Time{}
+	}
+	return milliseconds(started + took)
+}
+
+// lastMillisecond is the end of the year 9999, behind which no time can be
+// written.
+const lastMillisecond = 253402300799999
+
+// milliseconds gives the time of JavaScript's Date.now, zero for one that
+// cannot be.
+func milliseconds(ms int64) time.Time {
+	if ms <= 0 || ms > lastMillisecond {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// readSummary works out what the record does not say: how the run stands, what
+// kind of orchestrator it is of, and what runs next.
+func (ts *typeScriptRecord) readSummary() {
+	t, s := ts.tape, &ts.summary
+	s.Kind = ts.kind()
+	standing := ts.standing()
+	s.Status = standing.String()
+	completed := false
+	for _, name := range ts.names {
+		switch how := ts.outcome(t.Find(ts.nodes[name], "status")); {
+		case how == outcomeCompleted:
+			completed = true
+		case how == outcomeInterrupted, s.Kind == Graph && how != outcomePending:
+			s.Next = append(s.Next, name)
+		}
+	}
+	switch {
+	case len(s.Waiting) > 0:
+		return
+	case s.Kind == Swarm:
+		s.Next = nil
+		if list := ts.outline.order; list >= 0 && t.Count(list) > 0 {
+			if to, _ := ts.handOff(t.At(list, t.Count(list)-1)); to != "" {
+				s.Next = []string{to}
+			}
+		}
+	case !completed: // every start begins at the sources
+		s.Next = nil
+	}
+}
+
+// standing is how the SDK judges a run by its results (MultiAgentResult), and
+// executing while a node is.
+func (ts *typeScriptRecord) standing() outcome {
+	seen := make(map[outcome]bool)
+	for i := range ts.steps {
+		seen[ts.steps[i].outcome] = true
+	}
+	for _, name := range ts.names {
+		if ts.outcome(ts.tape.Find(ts.nodes[name], "status")) == outcomeExecuting {
+			seen[outcomeExecuting] = true
+		}
+	}
+	for _, how := range []outcome{outcomeExecuting, outcomeFailed, outcomeInterrupted, outcomeCancelled, outcomeCompleted} {
+		if seen[how] {
+			return how
+		}
+	}
+	return outcomePending
+}
+
+// kind tells a Swarm by what every node of it has to answer with: whom to hand
+// over to, and a message.
+func (ts *typeScriptRecord) kind() Kind {
+	kind := AnyKind
+	for i := range ts.steps {
+		s := &ts.steps[i]
+		if s.outcome != outcomeCompleted || s.result < 0 {
+			continue
+		}
+		if !ts.isHandOff(ts.tape.Find(s.result, "structuredOutput")) {
+			return Graph
+		}
+		kind = Swarm
+	}
+	return kind
+}
+
+func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
+	t := ts.tape
+	if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, "message")) != jsontape.String {
+		return false
+	}
+	for member := range ts.children(n) {
+		switch t.Key(member) {
+		case "agentId", "message", "context":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// handOff gives whom a node of a Swarm handed over to, and what it said to it.
+func (r *Run) handOff(result jsontape.Node) (to, message string) {
+	output := r.tape.Find(result, "structuredOutput")
+	return r.text(r.tape.Find(output, "agentId")), r.brief(r.tape.Find(output, "message"), maxText)
+}
