@@ -1,0 +1,25 @@
+package lineage
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Print stands for one message. It is the same in every process, so that it can
+// be kept.
+type Print uint64
+
+// byID is the bit that tells a print of an id from one of a content.
+const byID Print = 1
+
+// OfID gives the print of a message that has an id.
+func OfID(id string) Print { return OfContent([]byte(id)) | byID }
+
+// OfContent gives the print of a message that has none, from what it says.
+func OfContent(content []byte) Print {
+	sum := sha256.Sum256(content)
+	return Print(binary.LittleEndian.Uint64(sum[:])) &^ byID
+}
+
+// ByID reports whether the message has an id.
+func (p Print) ByID() bool { return p&byID != 0 }
