@@ -62,6 +62,17 @@ func (f *Folder) read(name string, buf []byte) (data []byte, err error) {
 	}
 }
 
+// readStamped looks before it reads: a file that is written in between has another
+// stamp from then on.
+func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
+	stamp, err := f.stat(name)
+	if err != nil {
+		return buf[:0], Stamp{}, err
+	}
+	data, err := f.read(name, buf)
+	return data, stamp, err
+}
+
 func (f *Folder) stat(name string) (Stamp, error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {

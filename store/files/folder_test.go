@@ -261,3 +261,33 @@ func TestFolder_concurrently(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFolder_readStampedGivesTheStampOfStat(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(dir, "a"), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	f, err := files.OpenFolder(root, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, stamp, err := f.ReadStamped("a", nil)
+	want, wrong := f.Stat("a")
+	if string(data) != "text" || err != nil || wrong != nil || !stamp.Same(want) {
+		t.Errorf("%q, %v, %v; the stamp is %+v, that of Stat %+v", data, err, wrong, stamp, want)
+	}
+	for _, name := range []string{"missing", "", "../a", "."} {
+		if _, _, err := f.ReadStamped(name, nil); err == nil {
+			t.Errorf("%q is read", name)
+		}
+	}
+}

@@ -24,14 +24,29 @@ func openFolder(root *os.Root, dir string) (*Folder, error) {
 // besides. A name that has no separator in it and is not followed where it is a
 // link cannot lead out of the folder.
 func (f *Folder) read(name string, buf []byte) ([]byte, error) {
+	var info unix.Stat_t
+	return f.load(name, buf, &info)
+}
+
+func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
+	now := time.Now()
+	var info unix.Stat_t
+	data, err := f.load(name, buf, &info)
+	if err != nil {
+		return data, Stamp{}, err
+	}
+	return data, stampOf(&info).lookedAt(now), nil
+}
+
+// load reads a file that was as info then says before it was read.
+func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
 	// Without O_NONBLOCK a pipe would block until somebody writes to it.
 	file, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
 		return buf[:0], f.why(name, err)
 	}
 	defer unix.Close(file) // it was only read
-	var info unix.Stat_t
-	if err := again(func() error { return unix.Fstat(file, &info) }); err != nil {
+	if err := again(func() error { return unix.Fstat(file, info) }); err != nil {
 		return buf[:0], err
 	}
 	switch {
@@ -99,13 +114,17 @@ func (f *Folder) stat(name string) (Stamp, error) {
 	if err != nil {
 		return Stamp{}, err
 	}
+	return stampOf(&info).lookedAt(now), nil
+}
+
+func stampOf(info *unix.Stat_t) Stamp {
 	return Stamp{
 		Size:     info.Size,
 		Modified: time.Unix(info.Mtim.Unix()),
 		changed:  time.Unix(info.Ctim.Unix()),
 		inode:    uint64(info.Ino),
 		device:   uint64(info.Dev),
-	}.lookedAt(now), nil
+	}
 }
 
 func (f *Folder) look(name string) (info unix.Stat_t, err error) {
