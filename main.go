@@ -9,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 
@@ -51,7 +50,7 @@ func app() *cli.App {
 		Demo:         demo.Rows,
 		Live:         live,
 		Sample:       sample,
-		Places:       places,
+		Around:       around(),
 		Screen:       screen,
 		In:           os.Stdin,
 		Out:          os.Stdout,
@@ -68,7 +67,10 @@ func screen(ctx context.Context, what cli.Shown) error {
 	if err != nil {
 		return err
 	}
-	return tui.Run(ctx, tui.Options{Store: what.Store, Session: what.Session, Note: what.Note, Keys: keys})
+	return tui.Run(ctx, tui.Options{
+		Store: what.Store, Session: what.Session, Note: what.Note,
+		Stores: what.Stores, Open: what.Open, Keys: keys,
+	})
 }
 
 // sample is the demo in memory, open at the session that has branches.
@@ -98,22 +100,13 @@ type named struct{ *memory.Store }
 
 func (named) Address() string { return "demo" }
 
-// places are the paths where a store is looked for when none is named: where
-// the Strands SDKs put sessions by default (for the user since 1.48, in the
-// temporary directory before), the names that their documentation uses in the
-// current directory, and stores of our own there.
-func places() []string {
-	list := []string{
-		filepath.Join(os.TempDir(), "strands", "sessions"),
-		"sessions",
-		".strands",
-		filepath.Join(".strands", "sessions"),
+// around is where the usual places are looked for.
+func around() store.Surroundings {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // not known
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		list = append([]string{filepath.Join(home, ".strands", "sessions")}, list...)
-	}
-	own, _ := filepath.Glob("*.db") // the pattern is a good one, which is all that can fail
-	return append(list, own...)
+	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: "."}
 }
 
 // version gives the version that the program was built from.

@@ -43,8 +43,9 @@ type App struct {
 	// ctx ends. The error is a model.ConflictError when the session was put
 	// back meanwhile.
 	Live func(ctx context.Context, s store.Store, how Live) (Lived, error)
-	// Places gives the paths where a store is looked for when none is named.
-	Places func() []string
+	// Around is where the usual places of the kinds are, in which stores are
+	// looked for when none is named.
+	Around store.Surroundings
 	// Screen shows a store until the person leaves.
 	Screen func(ctx context.Context, what Shown) error
 	// In, Out and Err are the standard streams.
@@ -57,9 +58,13 @@ type App struct {
 	Getenv func(string) string
 }
 
-// Shown is what the screen opens with.
+// Shown is what the screen opens with: a store, or several to choose from.
 type Shown struct {
 	Store store.Store
+	// Stores are offered where Store is nil, and Open opens the chosen one. The
+	// screen closes none.
+	Stores []store.Found
+	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
 	// Session is shown at once; "" for the list of sessions.
 	Session string
 	// Note is one line that is worth saying about where the store came from.
@@ -105,11 +110,13 @@ func (a *App) root() *cobra.Command {
 session as a tree of snapshots, what changed between any two of them, and puts
 the session back to the snapshot you pick.
 
-hindcast STORE opens the screen. Without STORE it looks in the usual places
-and, finding nothing there, opens a built-in demo.
+hindcast STORE opens the screen. Without STORE it looks in the usual places: it
+opens the store that is there, offers the stores if there are several, and opens
+a built-in demo if there is none.
 
 STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS. A
-directory stands for the one store in it.
+directory stands for the one store below it; hindcast doctor DIR says what is
+there.
 SNAPSHOT is an id, the beginning of one, #INDEX, or head.
 A store that is called like a command is opened as ./NAME.`,
 		Example: `  hindcast

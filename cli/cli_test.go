@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,7 +113,7 @@ func TestRun_exitCodes(t *testing.T) {
 
 func TestRun_exitCodeOfTheDoctor(t *testing.T) {
 	c := start(t, demo.Rows())
-	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "no faults\n" || err != "" {
+	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "mem: is a mem store: its address names the kind\nno faults\n" || err != "" {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
 	var broken []store.Row
@@ -362,62 +360,3 @@ func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
 type typing func() string
 
 func (ty typing) Read(p []byte) (int, error) { return copy(p, ty()), io.EOF }
-
-func TestScreen_opensWhatIsThere(t *testing.T) {
-	dir := t.TempDir()
-	old, young, other := filepath.Join(dir, "old.mem"), filepath.Join(dir, "young.mem"), filepath.Join(dir, "other")
-	for age, path := range []string{young, other, old} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		at := time.Date(2026, 1, 9-age, 0, 0, 0, 0, time.UTC)
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	missing := filepath.Join(dir, "missing.mem")
-	for _, c := range []struct {
-		name   string
-		places []string
-		args   []string
-		opened string
-		note   string
-	}{
-		{"named", []string{young}, []string{"mem:" + old}, old, ""},
-		{"recognised", nil, []string{old}, old, ""},
-		{"only one", []string{missing, other, old}, nil, old, ""},
-		{"the youngest", []string{old, young}, nil, young, "found 2 stores, opened the one that changed last; also " + old},
-		{"none", []string{missing, other}, nil, "demo", "the demo"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := start(t, demo.Rows())
-			s.OutTerminal = true
-			opened := ""
-			s.Kinds = store.Kinds{{
-				Name: "mem",
-				Recognise: func(_ context.Context, path string) (string, bool, error) {
-					_, err := os.Stat(path)
-					return "", strings.HasSuffix(path, ".mem"), err
-				},
-				Open: func(_ context.Context, address string) (store.Store, error) {
-					opened = address
-					return s.store, nil
-				},
-			}}
-			s.Sample = func(context.Context) (cli.Shown, error) {
-				opened = "demo"
-				return cli.Shown{Store: s.store, Note: "the demo"}, nil
-			}
-			s.Places = func() []string { return c.places }
-			shown := "not shown"
-			s.Screen = func(_ context.Context, what cli.Shown) error {
-				shown = what.Note
-				return nil
-			}
-			code, _, err := s.run(t, c.args...)
-			if code != 0 || opened != c.opened || shown != c.note {
-				t.Errorf("exit %d, %q: opened %q, want %q; note %q, want %q", code, err, opened, c.opened, shown, c.note)
-			}
-		})
-	}
-}

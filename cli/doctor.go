@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,60 +16,104 @@ import (
 // doctor is `hindcast doctor`.
 func (a *App) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor STORE",
+		Use:   "doctor STORE [SESSION]",
 		Short: "list every fault found, with the framework's own verdict",
-		Long: `Doctor lists every fault that it finds in a store and in its sessions, with the
-verdict that the framework itself would give. It changes nothing. The exit code
-is 3 when there are faults.`,
-		Args:              argsBetween(1, 1),
-		ValidArgsFunction: completeStore,
+		Long: `Doctor says as what a store was recognised, and lists every fault that it finds
+in it and in its sessions, or in SESSION alone, with the verdict that the framework
+itself would give. The exit code is 3 when there are faults.
+
+A directory that is no store itself is searched: doctor lists the stores below it,
+as what each was recognised and why, and what was passed over. The exit code is 1
+when there is none.
+
+It changes nothing. With --json a store gives an array of
+{fault, file, path, meaning, verdict}, and a directory that is no store one object,
+{stores: [{path, kind, why}], passedOver: [{path, why}]}.`,
+		Args:              argsBetween(1, 2),
+		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
+			if len(args) == 2 {
+				return a.examine(ctx, p, args[0], args[1])
 			}
-			defer s.Close()
-			faults, err := examine(ctx, s)
-			if err != nil {
-				return err
+			_, err := a.Kinds.Identify(ctx, args[0])
+			if errors.Is(err, store.ErrUnrecognised) && isDirectory(args[0]) {
+				return a.survey(ctx, p, args[0])
 			}
-			if p.json {
-				if err := array(p, each(faults)); err != nil {
-					return err
-				}
-			} else {
-				p.faults(faults)
-			}
-			if len(faults) > 0 {
-				return errFaults
-			}
-			return nil
+			return a.examine(ctx, p, args[0], "")
 		}),
 	}
 }
 
-// examine gathers the faults of the store and of each session. A kind that has
-// no doctor of its own still has a lineage that can be looked at.
-func examine(ctx context.Context, s store.Store) ([]model.Fault, error) {
+// examine lists the faults of a store, or of one session.
+func (a *App) examine(ctx context.Context, p *printer, address, session string) error {
+	found, err := a.find(ctx, address)
+	if err != nil {
+		return err
+	}
+	s, err := found.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	list, err := checkups(ctx, s, session)
+	if err != nil {
+		return err
+	}
+	var faults []model.Fault
+	for _, c := range list {
+		faults = append(faults, c.faults...)
+	}
+	if p.json {
+		err = array(p, each(faults))
+	} else {
+		p.identity(address, found)
+		p.checkups(list, found.Framework)
+	}
+	if err == nil && len(faults) > 0 {
+		return errFaults
+	}
+	return err
+}
+
+// checkup is what was found in one session, or in the store itself.
+type checkup struct {
+	of     string // "" for the store
+	faults []model.Fault
+}
+
+// FaultSession is the fault of a session that could not be looked at.
+const FaultSession = "unreadable-session"
+
+// checkups looks at one session, or at the store and all of its sessions. A kind
+// that has no doctor of its own still has a lineage that can be looked at. Of all
+// sessions, one that cannot be looked at is a fault.
+func checkups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
 	doctor, ok := s.(store.Doctor)
 	if !ok {
 		doctor = lineage{s}
 	}
-	faults, err := doctor.Faults(ctx, "")
+	faults, err := doctor.Faults(ctx, session)
 	if err != nil {
 		return nil, err
+	}
+	list := []checkup{{session, faults}}
+	if session != "" {
+		return list, nil
 	}
 	for info, err := range s.Sessions(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := doctor.Faults(ctx, info.ID)
-		if err != nil {
-			return nil, err
+		faults, err := doctor.Faults(ctx, info.ID)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			faults = []model.Fault{{Code: FaultSession, File: info.ID, Meaning: err.Error()}}
 		}
-		faults = append(faults, found...)
+		list = append(list, checkup{info.ID, faults})
 	}
-	return faults, nil
+	return list, nil
 }
 
 // lineage is the doctor of a store that has none.
@@ -84,20 +130,64 @@ func (l lineage) Faults(ctx context.Context, session string) ([]model.Fault, err
 	return t.Faults(), nil
 }
 
-func (p *printer) faults(faults []model.Fault) {
-	if len(faults) == 0 {
-		fmt.Fprintln(p, "no faults")
-		return
+// identity says what a store is and why it is taken for that.
+func (p *printer) identity(address string, o *opened) {
+	if o.inside != "" {
+		address = o.At
 	}
-	for i := range faults {
-		f := &faults[i]
-		fmt.Fprintf(p, "%s  %s", p.paint.in(yellow, printable.String(f.Code)), printable.String(f.File))
+	p.WriteString(wrapped("", fmt.Sprintf("%s is a %s store: %s", printable.String(address), o.Name, printable.String(o.Why))))
+}
+
+// checkups writes the faults below the session that they are in.
+func (p *printer) checkups(list []checkup, framework string) {
+	faults, ill := 0, 0
+	for _, c := range list {
+		if len(c.faults) == 0 {
+			continue
+		}
+		faults += len(c.faults)
+		name := "the store itself"
+		if c.of != "" {
+			ill++
+			name = printable.String(c.of)
+		}
+		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), count(len(c.faults), "fault"))
+		for i := range c.faults {
+			p.fault(&c.faults[i], framework)
+		}
+	}
+	switch {
+	case faults == 0:
+		p.WriteString("no faults\n")
+	case len(list) > 1:
+		fmt.Fprintf(p, "\n%s, in %d of %s\n", count(faults, "fault"), ill, count(len(list)-1, "session"))
+	}
+}
+
+// fault writes one fault: its code, where it is, what it means, and what the
+// framework makes of it.
+func (p *printer) fault(f *model.Fault, framework string) {
+	fmt.Fprintf(p, "  %s\n", p.paint.in(yellow, printable.String(f.Code)))
+	if f.File != "" {
+		where := printable.String(f.File)
 		if f.Path != "" {
-			fmt.Fprintf(p, " at %s", printable.String(f.Path))
+			where += " at " + printable.String(f.Path)
 		}
-		fmt.Fprintf(p, "\n  %s\n", printable.String(f.Meaning))
-		if f.Verdict != "" {
-			fmt.Fprintf(p, "  the framework: %s\n", printable.String(f.Verdict))
-		}
+		fmt.Fprintf(p, "    %s\n", where) // whole, so that it can be copied
 	}
+	p.WriteString(wrapped("    ", printable.String(f.Meaning)))
+	if f.Verdict != "" {
+		p.WriteString(wrapped("    ", printable.String(labelled(f.Verdict, framework))))
+	}
+}
+
+// labelled says whose verdict it is, once.
+func labelled(verdict, framework string) string {
+	switch {
+	case framework == "":
+		framework = "the framework"
+	case strings.HasPrefix(verdict, framework):
+		return verdict
+	}
+	return framework + ": " + verdict
 }

@@ -1,71 +1,177 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"hindcast/model/printable"
 	"hindcast/store"
 )
 
-// open opens the store at an address. A directory that is no store itself
-// stands for the one store that is a file in it.
-func (a *App) open(ctx context.Context, address string) (store.Store, error) {
-	s, err := a.Kinds.Open(ctx, address)
-	if !errors.Is(err, store.ErrUnrecognised) {
-		return s, err
-	}
-	names, unseen := a.inside(ctx, address)
-	switch {
-	case unseen != nil:
-		return nil, fmt.Errorf("open %q: %w", address, unseen)
-	case len(names) == 1:
-		return a.Kinds.Open(ctx, filepath.Join(address, names[0]))
-	case len(names) > 1:
-		return nil, &advisedError{
-			fmt.Errorf("open %q: it is a directory of %d stores: %s", address, len(names), strings.Join(names, ", ")),
-			"Name one of them: hindcast " + filepath.Join(address, names[0]),
-		}
-	}
-	return nil, err
+// opened is the store that an address leads to.
+type opened struct {
+	store.Identity
+	// inside is the directory that stands for it, "" where it was named itself.
+	inside string
 }
 
-// mostInside bounds the entries of a directory among which a store is looked
-// for.
-const mostInside = 1000
-
-// inside gives the names of the files in a directory that are stores, in order;
-// none where the path is no directory.
-func (a *App) inside(ctx context.Context, dir string) (names []string, err error) {
-	f, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it need not be a path
+// note is one line that says which store was opened, where that was not named.
+func (o *opened) note() string {
+	if o.inside == "" {
+		return ""
 	}
+	return fmt.Sprintf("opened %s, the only store in %s (%s)", o.At, o.inside, o.Name)
+}
+
+// open opens the store at an address.
+func (a *App) open(ctx context.Context, address string) (store.Store, error) {
+	found, err := a.find(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read
-	if info, err := f.Stat(); err != nil || !info.IsDir() {
+	return found.Open(ctx)
+}
+
+// find finds the store at an address. A directory that is no store itself stands
+// for the only one below it.
+func (a *App) find(ctx context.Context, address string) (*opened, error) {
+	id, err := a.Kinds.Identify(ctx, address)
+	if err == nil {
+		return &opened{Identity: *id}, nil
+	}
+	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
-	entries, err := f.ReadDir(mostInside)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.Type().IsRegular() && a.recognised(ctx, filepath.Join(dir, e.Name())) {
-			names = append(names, e.Name())
+	stores, passed, unseen := a.below(ctx, address)
+	switch {
+	case unseen != nil:
+		return nil, fmt.Errorf("open %q: %w", address, unseen)
+	case len(stores) == 1:
+		return &opened{stores[0].Identity, address}, nil
+	case len(stores) > 1:
+		return nil, &advisedError{
+			fmt.Errorf("open %q: it is a directory of %d stores:%s", address, len(stores), lines(stores)),
+			"Name one of them: hindcast " + stores[0].At,
 		}
 	}
-	slices.Sort(names)
-	return names, ctx.Err()
+	return nil, &advisedError{
+		fmt.Errorf("%w\nno store is below it; passed over: %s", err, passed.brief()),
+		"hindcast doctor " + address + " says what was looked at, and why it is no store.",
+	}
+}
+
+// isDirectory reports whether an address is the path of a directory.
+func isDirectory(address string) bool {
+	info, err := os.Stat(address)
+	return err == nil && info.IsDir()
+}
+
+// askTime is how long stores are asked when they changed, before somebody is
+// asked which one to open. Those that have not said so by then go by the times of
+// their files.
+const askTime = 250 * time.Millisecond
+
+// below gives the stores below a directory, newest first where there are several,
+// and what was passed over.
+func (a *App) below(ctx context.Context, dir string) (stores []store.Found, passed reasons, err error) {
+	for f, err := range a.Kinds.Survey(ctx, dir) {
+		switch {
+		case err != nil:
+			return nil, passed, err
+		case f.Kind == "":
+			passed.add(f.Why, f.Path)
+		case f.Behind == "":
+			kind, _ := a.Kinds.Named(f.Kind)
+			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
+		}
+	}
+	if len(stores) > 1 {
+		stores = newest(ctx, stores)
+	}
+	return stores, passed, nil
+}
+
+// newest gives stores newest first, with what they tell in time.
+func newest(ctx context.Context, stores []store.Found) []store.Found {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return store.Describe(ctx, stores)
+}
+
+// mostListed bounds the stores that an error lists.
+const mostListed = 20
+
+// lines gives a line for each store: its kind, its path, when it changed.
+func lines(stores []store.Found) string {
+	width := 0
+	for _, s := range stores {
+		width = max(width, len(s.Name))
+	}
+	var b strings.Builder
+	for _, s := range stores[:min(len(stores), mostListed)] {
+		fmt.Fprintf(&b, "\n%s  %s", padded(s.Name, width), printable.String(s.At))
+		if !s.Changed.IsZero() {
+			fmt.Fprintf(&b, "  %s", moment(s.Changed))
+		}
+	}
+	if more := len(stores) - mostListed; more > 0 {
+		fmt.Fprintf(&b, "\nand %d more", more)
+	}
+	return b.String()
+}
+
+// reasons gathers why places were passed over, in the order in which the reasons
+// were met.
+type reasons struct {
+	list []*reason
+	by   map[string]*reason
+}
+
+// reason is one of them: how many places it holds for, and the first few.
+type reason struct {
+	why   string
+	count int
+	some  []string
+}
+
+// mostNamed bounds the places that are named for one reason.
+const mostNamed = 3
+
+func (r *reasons) add(why, path string) {
+	of := r.by[why]
+	if of == nil {
+		of = &reason{why: why}
+		if r.by == nil {
+			r.by = map[string]*reason{}
+		}
+		r.by[why] = of
+		r.list = append(r.list, of)
+	}
+	if of.count++; len(of.some) < mostNamed {
+		of.some = append(of.some, path)
+	}
+}
+
+// brief gives the most frequent reasons in a line.
+func (r *reasons) brief() string {
+	list := slices.Clone(r.list)
+	slices.SortStableFunc(list, func(a, b *reason) int { return cmp.Compare(b.count, a.count) })
+	var words []string
+	for _, of := range list[:min(len(list), mostNamed)] {
+		why, _, _ := strings.Cut(of.why, "; ") // what each kind misses is for the doctor
+		words = append(words, fmt.Sprintf("%s (%d)", why, of.count))
+	}
+	if more := len(list) - mostNamed; more > 0 {
+		words = append(words, fmt.Sprintf("and for %s", count(more, "other reason")))
+	}
+	return strings.Join(words, ", ")
 }
 
 // screen shows the store that was named, or what is found, or the demo.
@@ -73,62 +179,65 @@ func (a *App) screen(ctx context.Context, args []string) error {
 	if !a.OutTerminal {
 		return errors.New("the screen needs a terminal, and the output is none; the commands do not: see hindcast --help")
 	}
-	what, err := a.choose(ctx, args)
+	var kept kept
+	defer kept.close()
+	what, err := a.choose(ctx, args, &kept)
 	if err != nil {
 		return err
 	}
-	defer what.Store.Close()
 	return a.Screen(ctx, what)
 }
 
-func (a *App) choose(ctx context.Context, args []string) (Shown, error) {
+// choose gives what the screen opens with. What it opens it keeps.
+func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, error) {
 	if len(args) == 1 {
-		s, err := a.open(ctx, args[0])
+		found, err := a.find(ctx, args[0])
+		if err != nil {
+			return Shown{}, err
+		}
+		s, err := kept.keep(found.Open(ctx))
+		return Shown{Store: s, Note: found.note()}, err
+	}
+	found := a.Kinds.Look(ctx, a.Around)
+	switch len(found) {
+	case 0:
+		what, err := a.Sample(ctx)
+		_, err = kept.keep(what.Store, err)
+		return what, err
+	case 1:
+		s, err := kept.keep(found[0].Open(ctx))
 		return Shown{Store: s}, err
 	}
-	found := a.look(ctx)
-	if len(found) == 0 {
-		return a.Sample(ctx)
-	}
-	note := ""
-	if len(found) > 1 {
-		note = fmt.Sprintf("found %d stores, opened the one that changed last; also %s", len(found), strings.Join(found[1:], ", "))
-	}
-	s, err := a.open(ctx, found[0])
-	return Shown{Store: s, Note: note}, err
+	return Shown{
+		Stores: newest(ctx, found),
+		Open: func(ctx context.Context, chosen store.Found) (store.Store, error) {
+			return kept.keep(chosen.Open(ctx))
+		},
+		Note: fmt.Sprintf("found %d stores in the usual places", len(found)),
+	}, nil
 }
 
-// look gives the places that hold a store, the one that changed last first. It
-// only looks: a place that cannot be read is passed over, as nobody named it.
-func (a *App) look(ctx context.Context) []string {
-	type place struct {
-		path    string
-		changed time.Time
-	}
-	var found []place
-	for _, path := range a.Places() {
-		info, err := os.Stat(path)
-		if err != nil || !a.recognised(ctx, path) {
-			continue
-		}
-		found = append(found, place{path, info.ModTime()})
-	}
-	slices.SortStableFunc(found, func(x, y place) int { return y.changed.Compare(x.changed) })
-	var paths []string
-	for _, p := range found {
-		paths = append(paths, p.path)
-	}
-	return paths
+// kept are the stores that are closed when the screen is left. It is safe for
+// concurrent use.
+type kept struct {
+	mu   sync.Mutex
+	list []store.Store
 }
 
-func (a *App) recognised(ctx context.Context, path string) bool {
-	for _, k := range a.Kinds {
-		if k.Recognise == nil {
-			continue
-		}
-		if _, ok, err := k.Recognise(ctx, path); err == nil && ok {
-			return true
-		}
+func (k *kept) keep(s store.Store, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
 	}
-	return false
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.list = append(k.list, s)
+	return s, nil
+}
+
+func (k *kept) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, s := range k.list {
+		s.Close() // it was only looked at
+	}
 }

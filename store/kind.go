@@ -19,6 +19,14 @@ type Kind struct {
 	// Schemes are those of the URLs that are addresses of this kind, such as
 	// "http"; nil for none.
 	Schemes []string
+	// Framework is whose verdicts the faults of such a store give, such as
+	// "Strands"; "" where the framework is not known by a name. A verdict may
+	// begin with it itself, to name one of several SDKs.
+	Framework string
+	// Files gives the names, as patterns of path.Match, of files that may be
+	// stores of this kind: a survey looks into no others. Nil where a store is a
+	// folder, or nothing on a disk.
+	Files []string
 	// Recognise says, by shape and quickly, whether the path holds a store of
 	// this kind, and why. Where it does not, why may say what was missing, or ""
 	// for nothing to say. It writes nothing. An error is a path that could not
@@ -40,40 +48,77 @@ type Surroundings struct{ Home, Temp, Work string }
 // which they are asked.
 type Kinds []Kind
 
-// Open opens a store by a URL whose scheme belongs to a kind, by
-// "kind:address", or by a path whose kind is recognised by shape. The error is
-// ErrUnrecognised when no kind knows it; when the path could not be looked at,
-// it is what the first kind said.
+// Identity is what an address turned out to be: a store of a kind, and why it is
+// taken for one.
+type Identity struct {
+	Kind
+	// At is the address without the kind's name before it.
+	At string
+	// Why says in a few words what it was recognised by.
+	Why string
+}
+
+// Open opens the store that was identified. It writes nothing.
+func (id *Identity) Open(ctx context.Context) (Store, error) { return id.Kind.Open(ctx, id.At) }
+
+// Open opens what Identify finds at an address. The errors are those of Identify
+// and those of the kind.
 func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
+	id, err := ks.Identify(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return id.Open(ctx)
+}
+
+// Identify finds the kind of a store by a URL whose scheme belongs to it, by
+// "kind:address", or by a path that it recognises by shape. Of several kinds that
+// recognise a path it is the first. The error is ErrUnrecognised, with what each
+// kind misses, when no kind knows it; when the path could not be looked at, it is
+// what the first kind said.
+func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error) {
 	if name, rest, ok := strings.Cut(address, ":"); ok {
 		for _, k := range ks {
 			if strings.HasPrefix(rest, "//") && k.has(name) {
-				return k.Open(ctx, address)
+				return &Identity{k, address, "its address is a URL of " + name}, nil
 			}
 		}
 		for _, k := range ks {
 			if k.Name == name {
-				return k.Open(ctx, rest)
+				return &Identity{k, rest, "its address names the kind"}, nil
 			}
 		}
 	}
-	var tried []string
+	var tried, missing []string
 	var unseen error
 	for _, k := range ks {
 		if k.Recognise == nil {
 			continue
 		}
-		_, ok, err := k.Recognise(ctx, address)
+		why, ok, err := k.Recognise(ctx, address)
 		if ok && err == nil {
-			return k.Open(ctx, address)
+			return &Identity{k, address, why}, nil
 		}
 		unseen = cmp.Or(unseen, err)
 		tried = append(tried, k.Name)
+		if why != "" && err == nil {
+			missing = append(missing, "\n"+k.Name+": "+why)
+		}
 	}
 	if unseen != nil {
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	}
-	return nil, fmt.Errorf("open %q: %w (tried %s)", address, ErrUnrecognised, strings.Join(tried, ", "))
+	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
+}
+
+// Named gives the kind of a name; false for none.
+func (ks Kinds) Named(name string) (Kind, bool) {
+	for _, k := range ks {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
 }
 
 // has reports whether URLs of a scheme are addresses of the kind.

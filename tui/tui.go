@@ -36,10 +36,15 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Options are what the screen is built from. Only Store is needed.
+// Options are what the screen is built from. Only Store is needed, or Stores and
+// Open.
 type Options struct {
 	// Store is shown; it is not closed.
 	Store store.Store
+	// Stores are offered where Store is nil, in this order; the one that is
+	// chosen is opened with Open, shown as if it had been named, and not closed.
+	Stores []store.Found
+	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
 	// Session is opened at once; "" lists the sessions, unless there is one only.
 	Session string
 	// Note is said in the last line at first; "" for nothing.
@@ -64,7 +69,7 @@ type Options struct {
 
 // fill gives o with nothing left nil, but for Input.
 func (o Options) fill() (Options, error) {
-	if o.Store == nil {
+	if o.Store == nil && (len(o.Stores) == 0 || o.Open == nil) {
 		return o, errors.New("tui: there is no store to show")
 	}
 	if o.Getenv == nil {

@@ -45,6 +45,7 @@ const FaultLine = "damaged-line"
 func Kind() store.Kind {
 	return store.Kind{
 		Name:      kind,
+		Files:     []string{"*.jsonl", "*.ndjson"},
 		Recognise: recognise,
 		Open:      func(ctx context.Context, path string) (store.Store, error) { return Open(ctx, path) },
 	}
@@ -71,13 +72,13 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 	first := bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
 	first, _, _ = bytes.Cut(first, []byte("\n"))
 	if len(first) == 0 || first[0] != '{' {
-		return "", false, nil
+		return "the first line is no object", false, nil
 	}
 	tape := jsontape.Prefix(first, len(first))
 	has := func(key string) bool { return tape.Find(0, key) != jsontape.None }
 	state := has("state") || has("stateBase64")
 	if !state || !(has("id") && has("sessionId") || has("session")) {
-		return "", false, nil
+		return "the first line is no snapshot: it lacks an id, a session or a state", false, nil
 	}
 	return "JSON lines, the first of which is a snapshot", true, nil
 }

@@ -48,9 +48,19 @@ var (
 func Kind() store.Kind {
 	return store.Kind{
 		Name:      kind,
+		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
 		Recognise: recognise,
 		Open:      func(ctx context.Context, path string) (store.Store, error) { return Open(ctx, path) },
+		Places:    func(around store.Surroundings) []string { return below(around.Work, "*.db") },
 	}
+}
+
+// below gives a pattern below a folder that is known.
+func below(dir, pattern string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{filepath.Join(dir, pattern)}
 }
 
 // recognise asks SQLite itself: a descriptor of our own on the file would,
@@ -60,15 +70,20 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	if !info.Mode().IsRegular() || info.Size() == 0 {
+	if !info.Mode().IsRegular() {
 		return "", false, nil
+	}
+	if info.Size() == 0 {
+		return "the file is empty", false, nil
 	}
 	s, err := Open(ctx, path)
 	switch {
 	case err == nil:
 		return "a SQLite database with Hindcast's application id", true, s.Close()
-	case errors.Is(err, ErrNotSQLite), errors.Is(err, ErrForeign):
-		return "", false, nil
+	case errors.Is(err, ErrNotSQLite):
+		return ErrNotSQLite.Error(), false, nil
+	case errors.Is(err, ErrForeign):
+		return ErrForeign.Error(), false, nil
 	case errors.Is(err, ErrNewer), errors.Is(err, ErrUnsettled), errors.Is(err, ErrDamaged):
 		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil

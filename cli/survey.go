@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+// surveyJSON is `doctor --json` of a directory that is no store.
+type surveyJSON struct {
+	Stores     []storeJSON  `json:"stores"`
+	PassedOver []passedJSON `json:"passedOver"`
+}
+
+type storeJSON struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"`
+	Why  string `json:"why"`
+}
+
+type passedJSON struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// survey lists the stores below a directory that is none itself, and what was
+// passed over.
+func (a *App) survey(ctx context.Context, p *printer, dir string) error {
+	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
+	for f, err := range a.Kinds.Survey(ctx, dir) {
+		switch {
+		case err != nil:
+			return err
+		case f.Kind == "":
+			all.PassedOver = append(all.PassedOver, passedJSON{f.Path, f.Why})
+		case f.Behind != "":
+			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why + "; " + f.Behind + " is asked first, and opens it: " + f.Kind + ":" + f.Path})
+		default:
+			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why})
+		}
+	}
+	if p.json {
+		if err := p.document(all); err != nil {
+			return err
+		}
+	} else {
+		p.survey(dir, all)
+		p.WriteString(a.unread())
+	}
+	if len(all.Stores) == 0 {
+		return &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
+	}
+	return nil
+}
+
+// survey writes what was found in a directory: the stores, then the reasons for
+// which places were passed over.
+func (p *printer) survey(dir string, all surveyJSON) {
+	fmt.Fprintf(p, "%s is no store; below it %s\n", printable.String(dir), isAre(len(all.Stores), "store"))
+	for _, s := range all.Stores {
+		fmt.Fprintf(p, "  %s  %s\n", p.paint.in(bold, s.Kind), printable.String(s.Path))
+		p.WriteString(wrapped("    ", printable.String(s.Why)))
+	}
+	var passed reasons
+	for _, f := range all.PassedOver {
+		passed.add(f.Why, f.Path)
+	}
+	for i, of := range passed.list {
+		if i == 0 {
+			p.WriteString("passed over\n")
+		}
+		p.WriteString(wrapped("  ", printable.String(of.why)))
+		for _, path := range of.some {
+			fmt.Fprintf(p, "    %s\n", printable.String(path))
+		}
+		if more := of.count - len(of.some); more > 0 {
+			fmt.Fprintf(p, "    and %d more\n", more)
+		}
+	}
+	if len(all.Stores) > 0 {
+		fmt.Fprintf(p, "next: hindcast doctor %s\n", printable.String(all.Stores[0].Path))
+	}
+}
+
+// isAre gives a number of things with its verb: "is none", "is 1 store", "are 2
+// stores".
+func isAre(n int, noun string) string {
+	switch n {
+	case 0:
+		return "is none"
+	case 1:
+		return "is " + count(n, noun)
+	}
+	return "are " + count(n, noun)
+}
+
+// unread says which files a survey leaves alone.
+func (a *App) unread() string {
+	var patterns []string
+	for _, k := range a.Kinds {
+		patterns = append(patterns, k.Files...)
+	}
+	if len(patterns) == 0 {
+		return ""
+	}
+	return wrapped("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// mostPlaces bounds the places that are asked about.
+const mostPlaces = 256
+
+// Found is a store in a place where its kind keeps stores.
+type Found struct {
+	Identity
+	// Changed is when it changed last, as far as that is cheap to tell; zero if
+	// it is not known.
+	Changed time.Time
+	// Sessions is how many sessions it has; -1 if that is not known.
+	Sessions int
+}
+
+// Look gives the stores that are in the places of all kinds, in the order of the
+// kinds and their places. A store that several names lead to is given once. It
+// only looks: a place that cannot be read is left out, as nobody named it. It
+// writes nothing.
+func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
+	around = Surroundings{Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work)}
+	var found []Found
+	var seen []fs.FileInfo
+	for _, k := range ks {
+		if k.Places == nil {
+			continue
+		}
+		for _, pattern := range k.Places(around) {
+			paths, err := filepath.Glob(pattern)
+			if err != nil {
+				continue
+			}
+			for _, at := range paths {
+				info, err := os.Stat(at)
+				if err != nil || len(seen) == mostPlaces || slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+					continue
+				}
+				seen = append(seen, info)
+				if id, ok := ks.recognise(ctx, at); ok {
+					found = append(found, Found{Identity: *id, Changed: touched(at, info), Sessions: -1})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// recognise gives the first kind that recognises a path.
+func (ks Kinds) recognise(ctx context.Context, at string) (*Identity, bool) {
+	for _, k := range ks {
+		if k.Recognise == nil {
+			continue
+		}
+		if why, ok, err := k.Recognise(ctx, at); ok && err == nil {
+			return &Identity{k, at, why}, true
+		}
+	}
+	return nil, false
+}
+
+// literal quotes a path, so that it means itself in a pattern.
+func literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// mostTouched bounds the entries whose times touched looks at.
+const mostTouched = 256
+
+// touched gives the newest time of a path and, if it is a folder, of what is
+// directly in it.
+func touched(at string, info fs.FileInfo) time.Time {
+	newest := info.ModTime()
+	if !info.IsDir() {
+		return newest
+	}
+	dir, err := os.Open(at)
+	if err != nil {
+		return newest
+	}
+	defer dir.Close() // it was only read
+	entries, _ := dir.ReadDir(mostTouched)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+	}
+	return newest
+}
+
+// asking is how many stores are asked at the same time.
+const asking = 4
+
+// Describe opens each store and asks it for its sessions: how many there are, and
+// when the last of them changed. What is not known by the end of ctx stays as it
+// is. It gives the stores newest first.
+func Describe(ctx context.Context, stores []Found) []Found {
+	type answer struct {
+		i        int
+		sessions int
+		changed  time.Time
+		ok       bool
+	}
+	answers := make(chan answer, len(stores)) // nobody waits to tell
+	questions := make(chan int, len(stores))
+	for i := range stores {
+		questions <- i
+	}
+	close(questions)
+	asked := stores
+	stores = slices.Clone(stores)
+	for range min(asking, len(asked)) {
+		go func() {
+			for i := range questions {
+				sessions, changed, err := asked[i].sessions(ctx)
+				answers <- answer{i, sessions, changed, err == nil}
+			}
+		}()
+	}
+	for range stores {
+		select {
+		case a := <-answers:
+			if !a.ok {
+				continue
+			}
+			stores[a.i].Sessions = a.sessions
+			if !a.changed.IsZero() {
+				stores[a.i].Changed = a.changed
+			}
+		case <-ctx.Done():
+			return newestFirst(stores)
+		}
+	}
+	return newestFirst(stores)
+}
+
+func newestFirst(stores []Found) []Found {
+	slices.SortStableFunc(stores, func(a, b Found) int { return b.Changed.Compare(a.Changed) })
+	return stores
+}
+
+// sessions counts the sessions of a store, and gives when the last one changed.
+func (f *Found) sessions(ctx context.Context) (n int, changed time.Time, err error) {
+	s, err := f.Open(ctx)
+	if err != nil {
+		return 0, changed, err
+	}
+	defer s.Close()
+	for info, err := range s.Sessions(ctx) {
+		if err != nil {
+			return 0, changed, err
+		}
+		n++
+		if info.UpdatedAt.After(changed) {
+			changed = info.UpdatedAt
+		}
+	}
+	return n, changed, ctx.Err()
+}

@@ -1,0 +1,303 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The bounds of a survey: how deep it goes below the folder that it begins in,
+// how many names of one folder it looks at, into how many folders in all, and of
+// how many places it tells.
+const (
+	surveyDepth   = 6
+	surveyNames   = 1000
+	surveyFolders = 2000
+	surveyTold    = 20_000
+)
+
+// Finding is one place that a survey came to: a store, or what it passed over.
+type Finding struct {
+	// Path begins with the folder that is surveyed. It is as the file system
+	// gives it, control characters and all.
+	Path string
+	// Kind is the name of the kind that recognises a store there, "" for none.
+	Kind string
+	// Why says in a few words what it was recognised by, or else why it was
+	// passed over.
+	Why string
+	// Behind is the kind that recognises the same path, is asked first, and so
+	// opens it; "" where Kind opens it.
+	Behind string
+	// Err is why the place could not be looked at; nil if it could.
+	Err error
+}
+
+// Survey looks for stores in a folder and below it, and tells of every place
+// that it comes to why it is one or not. Nearer places come first, and those of
+// one folder by their names. The error ends it: that of the folder itself, or of
+// ctx.
+//
+// It reads no more than the kinds need to recognise a store, and nothing of a
+// file whose name is none of a store. A store is not entered: what is in it is
+// its own. Symbolic links are not followed, and it goes so far and no further;
+// where it stops is told. It writes nothing.
+func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		root, err := openFolder(dir)
+		if err != nil {
+			yield(Finding{}, fmt.Errorf("survey %q: %w", dir, cause(err)))
+			return
+		}
+		defer root.Close() // it was only read
+		told := 0
+		s := survey{kinds: ks, dir: dir, root: root, hidden: ks.hiddenPlaces(), tell: func(f Finding) bool {
+			if told++; told > surveyTold {
+				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", surveyTold)}, nil)
+				return false
+			}
+			return yield(f, nil)
+		}}
+		s.queue = []folder{{name: "."}}
+		for i := 0; i < len(s.queue); i++ {
+			if err := ctx.Err(); err != nil {
+				yield(Finding{}, fmt.Errorf("survey %q: %w", dir, err))
+				return
+			}
+			if i == surveyFolders {
+				s.passOver(dir, fmt.Sprintf("it has more than %d folders: %d more that were met are not looked into, nor what is in them; name one of them", surveyFolders, len(s.queue)-i))
+				return
+			}
+			if !s.visit(ctx, s.queue[i]) {
+				return
+			}
+		}
+	}
+}
+
+// openFolder opens a folder; a pipe, which would block, is an error.
+func openFolder(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errors.New("not a folder")
+	}
+	return os.OpenRoot(dir)
+}
+
+// survey is one walk. Its queue holds the folders that were met, nearest first;
+// each is below root.
+type survey struct {
+	kinds  Kinds
+	dir    string
+	root   *os.Root
+	hidden []string // patterns of hidden names that are entered
+	queue  []folder
+	tell   func(Finding) bool
+}
+
+// folder is one that the walk goes into.
+type folder struct {
+	name  string // slash-separated
+	depth int
+}
+
+// at gives the path of a name below the folder that is surveyed.
+func (s *survey) at(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+
+func (s *survey) passOver(path, why string) bool { return s.tell(Finding{Path: path, Why: why}) }
+
+// unseen tells of a place that cannot be looked at.
+func (s *survey) unseen(path string, err error) bool {
+	err = cause(err)
+	return s.tell(Finding{Path: path, Why: "it cannot be looked at: " + err.Error(), Err: err})
+}
+
+// visit asks whether a folder is a store, and looks into it if it is none. It
+// reports whether to go on.
+func (s *survey) visit(ctx context.Context, f folder) bool {
+	said, goOn := s.ask(ctx, s.kinds, f.name)
+	if said == claimed || !goOn {
+		return goOn
+	}
+	entries, more, err := s.list(f.name)
+	for _, e := range entries {
+		if !s.met(ctx, f, e) {
+			return false
+		}
+	}
+	switch {
+	case err != nil && said != unreadable: // else the kinds have met it, too
+		return s.unseen(s.at(f.name), err)
+	case more:
+		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", surveyNames))
+	}
+	return true
+}
+
+// said is what the kinds say about a place.
+type said uint8
+
+const (
+	unknown    said = iota // none knows it
+	claimed                // it is a store
+	unreadable             // it cannot be looked at
+)
+
+// ask asks kinds whether a place is a store of theirs. Those that claim it are
+// all told; where none does, that is told once, with what each misses.
+func (s *survey) ask(ctx context.Context, kinds Kinds, name string) (_ said, goOn bool) {
+	at := s.at(name)
+	first, missing := "", []string(nil)
+	var unseen error
+	for _, k := range kinds {
+		if k.Recognise == nil {
+			continue
+		}
+		why, ok, err := k.Recognise(ctx, at)
+		switch {
+		case err != nil:
+			unseen = cmp.Or(unseen, err)
+		case ok:
+			if !s.tell(Finding{Path: at, Kind: k.Name, Why: why, Behind: first}) {
+				return claimed, false
+			}
+			first = cmp.Or(first, k.Name)
+		case why != "":
+			missing = append(missing, k.Name+": "+why)
+		}
+	}
+	switch {
+	case first != "":
+		return claimed, true
+	case unseen != nil:
+		return unreadable, s.unseen(at, unseen)
+	case missing == nil:
+		return unknown, s.passOver(at, "no kind knows it")
+	}
+	return unknown, s.passOver(at, "no kind knows it; "+strings.Join(missing, "; "))
+}
+
+// list gives the first entries of a folder by their names, and whether there are
+// more.
+func (s *survey) list(name string) (entries []fs.DirEntry, more bool, err error) {
+	sub, err := s.root.OpenRoot(name) // which does not block on a pipe that took its name
+	if err != nil {
+		return nil, false, err
+	}
+	defer sub.Close() // it was only read
+	f, err := sub.Open(".")
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	entries, err = f.ReadDir(surveyNames + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if more = len(entries) > surveyNames; more {
+		entries = entries[:surveyNames]
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, more, err
+}
+
+// met decides what becomes of an entry of a folder.
+func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
+	name := path.Join(in.name, e.Name())
+	kinds := s.kinds.ofFile(e.Name())
+	switch mode := e.Type(); {
+	case mode&fs.ModeSymlink != 0:
+		return s.passOver(s.at(name), "a symbolic link, which is not followed")
+	case mode.IsDir():
+		switch why := s.spared(e.Name()); {
+		case why != "":
+			return s.passOver(s.at(name), why)
+		case in.depth == surveyDepth:
+			return s.passOver(s.at(name), fmt.Sprintf("more than %d folders deep", surveyDepth))
+		}
+		s.queue = append(s.queue, folder{name, in.depth + 1})
+	case isTemporary(e.Name()):
+		return s.passOver(s.at(name), "a temporary file")
+	case len(kinds) == 0:
+	case !mode.IsRegular():
+		return s.passOver(s.at(name), "not a regular file")
+	default:
+		_, goOn := s.ask(ctx, kinds, name)
+		return goOn
+	}
+	return true
+}
+
+// elsewhere are folders that hold much and no stores, by their names.
+var elsewhere = map[string]string{
+	"node_modules": "packages of others", "site-packages": "packages of others", "vendor": "packages of others",
+	"__pycache__": "a cache", "cache": "a cache", "Cache": "a cache", "caches": "a cache", "Caches": "a cache",
+}
+
+// spared says why a folder of a name is not entered, "" if it is.
+func (s *survey) spared(name string) string {
+	if !strings.HasPrefix(name, ".") {
+		return elsewhere[name]
+	}
+	if slices.ContainsFunc(s.hidden, func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
+		return ""
+	}
+	return "a hidden folder, of a name that no kind uses"
+}
+
+// hiddenPlaces gives the patterns of the hidden names that are on the way to the
+// places where the kinds keep stores.
+func (ks Kinds) hiddenPlaces() []string {
+	var patterns []string
+	for _, k := range ks {
+		if k.Places == nil {
+			continue
+		}
+		for _, place := range k.Places(Surroundings{Home: "home", Temp: "temp", Work: "work"}) {
+			for element := range strings.SplitSeq(filepath.ToSlash(place), "/") {
+				if strings.HasPrefix(element, ".") {
+					patterns = append(patterns, element)
+				}
+			}
+		}
+	}
+	return patterns
+}
+
+// ofFile gives the kinds of which a file of a name may be a store.
+func (ks Kinds) ofFile(name string) Kinds {
+	name = strings.ToLower(name)
+	var fit Kinds
+	for _, k := range ks {
+		if slices.ContainsFunc(k.Files, func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
+			fit = append(fit, k)
+		}
+	}
+	return fit
+}
+
+// isTemporary reports whether a file is one that its writer renames when it is
+// whole.
+func isTemporary(name string) bool {
+	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, "_tmp_")
+}
+
+// cause takes the path out of an error: whoever reports it names the place.
+func cause(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
