@@ -10,19 +10,28 @@ import (
 // leave there, elsewhere the whole subtree below. What a fold hides is always
 // one run of rows, directly below the row of its node.
 //
+// The steps of a turn (see [MarkTraced]) are hidden too, by the snapshot that the
+// turn ended in and so directly above its row, until they are asked for. Steps
+// with anything else between them and their snapshot always show.
+//
 // A fold may stand inside another; it is kept, and counts again when the outer
 // one is opened. Finding a row takes time logarithmic in the number of folds,
 // opening and closing one linear time in it. Folds are not safe for concurrent
 // use.
 type Folds struct {
-	t       *Timeline
-	changes int // those of the timeline when the rows below were right
-	folds   []fold
+	t             *Timeline
+	changes, ends int // those of the timeline when the rows below were right
+	folds         []fold
+	// closed are the steps that are hidden, by row, and open the snapshots whose
+	// steps are not.
+	closed []fold
+	open   map[Node]bool
 	// outer are the folds that are not inside another, by row.
 	outer []hiddenRun
 }
 
-// fold hides the rows from start up to end.
+// fold hides the rows from start up to end. Its node is in the row before start,
+// or for steps in the row end.
 type fold struct {
 	node       Node
 	start, end int
@@ -31,10 +40,17 @@ type fold struct {
 
 // hiddenRun is a run of hidden rows, with the number of hidden rows up to its
 // end.
-type hiddenRun struct{ start, end, total int }
+type hiddenRun struct {
+	start, end, total int
+	steps             bool
+}
 
-// NewFolds gives folds over a timeline, none closed.
-func NewFolds(t *Timeline) *Folds { return &Folds{t: t, changes: t.changes} }
+// NewFolds gives folds over a timeline, none closed but for the steps.
+func NewFolds(t *Timeline) *Folds {
+	f := &Folds{t: t, open: make(map[Node]bool)}
+	f.refresh()
+	return f
+}
 
 // Rebase moves the folds to a timeline that was made anew from the same
 // headers, and maybe more after them. A fold with nothing left to hide opens.
@@ -48,6 +64,8 @@ func (f *Folds) span(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
 	switch {
+	case t.traced(n):
+		return made, false // it may be hidden itself, by what it would hide
 	case !t.OnPath(n):
 		made.end = made.start - 1 + int(t.span[n])
 		made.snapshots = int(t.size[n]) - 1
@@ -93,11 +111,60 @@ func (f *Folds) Unfold(n Node) bool {
 	return true
 }
 
-// FoldAll hides every branch and every tree off the active path, in place of
-// the folds that there are.
+// steps gives the fold that hides the steps before n, and whether there are any.
+func (f *Folds) steps(n Node) (fold, bool) {
+	t := f.t
+	made := fold{node: n, end: t.RowOf(n)}
+	made.start = made.end
+	for at := t.parent[n]; at != NoNode && t.traced(at) && t.RowOf(at) == made.start-1; at = t.parent[at] {
+		made.start--
+	}
+	made.snapshots = made.end - made.start
+	return made, made.snapshots > 0
+}
+
+// HideSteps hides the steps of the turn that ended in n, or that n is a step of,
+// and reports whether that changed anything.
+func (f *Folds) HideSteps(n Node) bool {
+	end := f.t.EndOf(n)
+	if end == NoNode || !f.open[end] {
+		return false
+	}
+	delete(f.open, end)
+	f.refresh()
+	_, hides := f.steps(end)
+	return hides
+}
+
+// ShowSteps shows the steps that HideSteps hides and reports whether they were
+// hidden.
+func (f *Folds) ShowSteps(n Node) bool {
+	end := f.t.EndOf(n)
+	if end == NoNode || f.Steps(end) == 0 {
+		return false
+	}
+	f.open[end] = true
+	f.refresh()
+	return true
+}
+
+// Steps gives the number of steps that are hidden before the snapshot n.
+func (f *Folds) Steps(n Node) int {
+	f.settle()
+	row := f.t.RowOf(n)
+	at, hidden := slices.BinarySearchFunc(f.closed, row, func(have fold, row int) int { return have.end - row })
+	if !hidden {
+		return 0
+	}
+	return f.closed[at].snapshots
+}
+
+// FoldAll hides all steps, every branch and every tree off the active path, in
+// place of the folds that there are.
 func (f *Folds) FoldAll() {
 	t := f.t
 	f.folds = f.folds[:0]
+	clear(f.open)
 	hide := func(n Node) {
 		if made, hides := f.span(n); hides {
 			f.folds = append(f.folds, made)
@@ -109,7 +176,9 @@ func (f *Folds) FoldAll() {
 			first = root
 			continue
 		}
-		hide(root)
+		if end := t.EndOf(root); end != NoNode {
+			hide(end)
+		}
 	}
 	if first != NoNode {
 		hide(first)
@@ -117,13 +186,16 @@ func (f *Folds) FoldAll() {
 			hide(n)
 		}
 	}
-	f.changes = t.changes
-	f.nest()
+	f.refresh()
 }
 
-// UnfoldAll opens all folds.
+// UnfoldAll opens all folds and shows all steps.
 func (f *Folds) UnfoldAll() {
-	f.folds, f.outer, f.changes = f.folds[:0], f.outer[:0], f.t.changes
+	f.folds = f.folds[:0]
+	for _, n := range f.t.ends {
+		f.open[n] = true
+	}
+	f.refresh()
 }
 
 // Folded reports whether there is a fold at n.
@@ -156,11 +228,14 @@ func (f *Folds) Row(i int) int {
 }
 
 // Visible gives the visible row of a row of the timeline: where it is hidden,
-// the row of the fold that hides it.
+// the row of the fold that hides it, for a step that of the snapshot.
 func (f *Folds) Visible(row int) int {
 	f.settle()
 	k := sort.Search(len(f.outer), func(k int) bool { return f.outer[k].start > row })
 	if k > 0 && row < f.outer[k-1].end {
+		if in := &f.outer[k-1]; in.steps {
+			return in.end - in.total
+		}
 		return f.outer[k-1].start - 1 - f.total(k-1)
 	}
 	return row - f.total(k)
@@ -184,19 +259,31 @@ func (f *Folds) find(n Node) (int, bool) {
 func (f *Folds) nest() {
 	f.outer = f.outer[:0]
 	end, total := 0, 0
-	for _, in := range f.folds {
-		if in.start <= end {
+	folds, closed := f.folds, f.closed
+	for len(folds)+len(closed) > 0 {
+		// Where both start in one row, a fold hides the steps and what comes after.
+		steps := len(folds) == 0 || len(closed) > 0 && closed[0].start < folds[0].start
+		var in fold
+		row := 0 // that of the node
+		if steps {
+			in, closed = closed[0], closed[1:]
+			row = in.end
+		} else {
+			in, folds = folds[0], folds[1:]
+			row = in.start - 1
+		}
+		if row < end {
 			continue
 		}
 		end = in.end
 		total += in.end - in.start
-		f.outer = append(f.outer, hiddenRun{in.start, in.end, total})
+		f.outer = append(f.outer, hiddenRun{in.start, in.end, total, steps})
 	}
 }
 
 // settle brings the folds up to date when rows have moved since.
 func (f *Folds) settle() {
-	if f.changes != f.t.changes {
+	if f.changes != f.t.changes || f.ends != len(f.t.ends) {
 		f.refresh()
 	}
 }
@@ -214,6 +301,13 @@ func (f *Folds) refresh() {
 		}
 	}
 	slices.SortFunc(f.folds, func(a, b fold) int { return a.start - b.start })
-	f.changes = f.t.changes
+	f.closed = f.closed[:0]
+	for _, n := range f.t.ends {
+		if made, hides := f.steps(n); hides && !f.open[n] {
+			f.closed = append(f.closed, made)
+		}
+	}
+	slices.SortFunc(f.closed, func(a, b fold) int { return a.start - b.start })
+	f.changes, f.ends = f.t.changes, len(f.t.ends)
 	f.nest()
 }

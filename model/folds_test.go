@@ -86,6 +86,77 @@ h g orphaned     ¦
 	}
 }
 
+// The steps of a turn are hidden until they are asked for, on the path and off.
+func TestFolds_hideTheStepsOfATurn(t *testing.T) {
+	headers, _ := picture{"", `
+a - v1           ¦
+s a v2 step #1   ¦
+t s v3 step #1   ¦
+b a v4 ^v3 #1    ¦
+u a v5 step #1   ¦
+c a v6 ^v5 #1    ¦
+d c v7 #2        ¦
+`}.read(t)
+	tl := NewTimeline(headers)
+	f := NewFolds(tl)
+	node := func(id string) Node {
+		n, err := tl.Resolve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	steps := []struct {
+		do, id  string
+		changed bool
+		want    string
+	}{
+		{"", "", false, "a b c d"},
+		{"hide", "b", false, "a b c d"}, // they are hidden
+		{"show", "d", false, "a b c d"}, // it has none
+		{"show", "s", true, "a s t b c d"},
+		{"show", "t", false, "a s t b c d"},
+		{"show", "c", true, "a s t b u c d"},
+		{"fold", "t", false, "a s t b u c d"}, // what hangs on a step is its snapshot
+		{"fold", "a", true, "a+3 u c d"},
+		{"hide", "u", true, "a+3 c d"},
+		{"unfold", "a", true, "a s t b c d"},
+		{"hide", "b", true, "a b c d"},
+		{"none", "", false, "a s t b u c d"},
+		{"all", "", false, "a+3 c d"},
+		{"show", "s", true, "a+3 c d"}, // inside another
+	}
+	for _, step := range steps {
+		changed := false
+		switch step.do {
+		case "show":
+			changed = f.ShowSteps(node(step.id))
+		case "hide":
+			changed = f.HideSteps(node(step.id))
+		case "fold":
+			changed = f.Fold(node(step.id))
+		case "unfold":
+			changed = f.Unfold(node(step.id))
+		case "all":
+			f.FoldAll()
+		case "none":
+			f.UnfoldAll()
+		}
+		if got := visible(f); got != step.want || changed != step.changed {
+			t.Errorf("%s %s: %q, changed %v; not %q, %v", step.do, step.id, got, changed, step.want, step.changed)
+		}
+	}
+	f.UnfoldAll()
+	tl.Append(Header{ID: "v", SessionID: "s", ParentID: "d", Visit: 8, Index: 3, Marks: MarkTraced},
+		Header{ID: "e", SessionID: "s", ParentID: "d", Visit: 9, ParentVisit: 8, Index: 3})
+	if got := visible(f); got != "a s t b u c d e" {
+		t.Errorf("a turn that was appended shows as %q", got)
+	}
+	if got := f.Steps(node("e")); got != 1 {
+		t.Errorf("%d of its steps are hidden", got)
+	}
+}
+
 // Whatever is folded, rows map to visible rows and back as plain counting says.
 func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 	for seed := range uint64(500) {
@@ -94,9 +165,9 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 		cut := rng.IntN(len(headers) + 1)
 		tl := NewTimeline(slices.Clone(headers[:cut]))
 		f := NewFolds(tl)
-		folded := make(map[Node]bool)
+		folded, open := make(map[Node]bool), make(map[Node]bool)
 		for range 12 {
-			switch rng.IntN(8) {
+			switch rng.IntN(10) {
 			case 0:
 				more := headers[cut:min(len(headers), cut+rng.IntN(3))]
 				tl.Append(more...)
@@ -107,10 +178,40 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 			case 2:
 				f.FoldAll()
 				clear(folded)
+				clear(open)
 				for n := range Node(tl.Len()) {
-					if tl.OnPath(n) || tl.Parent(n) == NoNode {
+					if tl.OnPath(n) {
 						folded[n] = true
+					} else if end := tl.EndOf(n); tl.Parent(n) == NoNode && end != NoNode {
+						folded[end] = true
 					}
+				}
+			case 3:
+				f.UnfoldAll()
+				clear(folded)
+				for n := range Node(tl.Len()) {
+					open[n] = len(stepsOf(tl, n)) > 0
+				}
+			case 4, 5:
+				if tl.Len() == 0 {
+					continue
+				}
+				n := Node(rng.IntN(tl.Len()))
+				end, changed, hides := tl.EndOf(n), false, false
+				show := rng.IntN(3) > 0
+				if end != NoNode {
+					hides = len(stepsOf(tl, end)) > 0 && open[end] != show
+				}
+				if show {
+					changed = f.ShowSteps(n)
+				} else {
+					changed = f.HideSteps(n)
+				}
+				if hides {
+					open[end] = show
+				}
+				if changed != hides {
+					t.Errorf("steps of %d: changed %v, not %v", n, changed, hides)
 				}
 			default:
 				if tl.Len() == 0 {
@@ -126,8 +227,8 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 				}
 			}
 			// A fold with nothing to hide is none.
-			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 })
-			checkFolds(t, tl, f, folded)
+			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 || tl.traced(n) })
+			checkFolds(t, tl, f, folded, open)
 			if t.Failed() {
 				t.Fatalf("seed %d: %+v", seed, headers[:cut])
 			}
@@ -148,8 +249,23 @@ func hangsOn(tl *Timeline, n Node) (hidden []Node) {
 	return hidden
 }
 
+// stepsOf lists the rows of the steps before the snapshot n, from the last.
+func stepsOf(tl *Timeline, n Node) (rows []int) {
+	if tl.traced(n) {
+		return nil
+	}
+	for row := tl.RowOf(n) - 1; row >= 0; row-- {
+		at := tl.Row(row).Node
+		if at == NoNode || !tl.traced(at) || tl.Parent(tl.Row(row+1).Node) != at {
+			break
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // checkFolds compares folds with a list of hidden rows.
-func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded map[Node]bool) {
+func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool) {
 	t.Helper()
 	hiddenBy := make([]int, tl.Rows()) // the row of the outermost fold, plus one
 	for row := range tl.Rows() {
@@ -168,6 +284,21 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded map[Node]bool) {
 		}
 		for r := row + 1; r <= last; r++ {
 			hiddenBy[r] = row + 1
+		}
+	}
+	for n := range Node(tl.Len()) {
+		steps := stepsOf(tl, n)
+		if open[n] {
+			steps = nil
+		}
+		if !tl.traced(n) && f.Steps(n) != len(steps) {
+			t.Errorf("%d steps of %d are hidden, not %d", f.Steps(n), n, len(steps))
+			return
+		}
+		for _, row := range steps {
+			if hiddenBy[tl.RowOf(n)] == 0 {
+				hiddenBy[row] = tl.RowOf(n) + 1
+			}
 		}
 	}
 	seen := 0

@@ -98,7 +98,7 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 }
 
 // markNames are the JSON names of the marks, by bit.
-var markNames = [...]string{"evicted", "redacted", "repaired", "damaged", "inferred", "interrupted", "error"}
+var markNames = [...]string{"evicted", "redacted", "repaired", "damaged", "inferred", "interrupted", "error", "traced"}
 
 // Names gives the names of the marks that are set.
 func (s Marks) Names() []string {

@@ -184,8 +184,8 @@ func TestReasonKind_namesComeBack(t *testing.T) {
 }
 
 func TestMarks_haveANameForEachBit(t *testing.T) {
-	all := MarkEvicted | MarkRedacted | MarkRepaired | MarkDamaged | MarkInferred | MarkInterrupted | MarkError
-	if got := parseMarks(all.Names()); got != all || len(all.Names()) != 7 {
+	all := MarkEvicted | MarkRedacted | MarkRepaired | MarkDamaged | MarkInferred | MarkInterrupted | MarkError | MarkTraced
+	if got := parseMarks(all.Names()); got != all || len(all.Names()) != 8 {
 		t.Errorf("%v come back as %b", all.Names(), got)
 	}
 	if got := MarkRepaired.Names(); len(got) != 1 || got[0] != "repaired" {

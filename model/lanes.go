@@ -389,9 +389,10 @@ func (t *Timeline) Lanes() int { return t.lanes }
 type GlyphSet uint8
 
 const (
-	// GlyphsUnicode draws ○ on the active path, ◌ off it and ◉ at the head.
+	// GlyphsUnicode draws ○ on the active path, ◌ off it and ◉ at the head, and
+	// · for a step, which stands in the lane of its snapshot.
 	GlyphsUnicode GlyphSet = iota
-	// GlyphsASCII draws o, . and @ for the same.
+	// GlyphsASCII draws o, ., @ and - for the same.
 	GlyphsASCII
 )
 
@@ -399,6 +400,7 @@ const (
 // the others one.
 type glyphs struct {
 	active, orphan, head string
+	step                 string
 	line, blank          string // a lane that runs on, and one that has ended
 	branch, lastBranch   string // in the lane that a branch leaves
 	turn                 string // in the lane in which it starts
@@ -407,8 +409,8 @@ type glyphs struct {
 }
 
 var glyphSets = [...]glyphs{
-	GlyphsUnicode: {"○", "◌", "◉", "│ ", "  ", "├─", "╰─", "╮", "╳", "… "},
-	GlyphsASCII:   {"o", ".", "@", "| ", "  ", "+-", "`-", `\`, "x", "~ "},
+	GlyphsUnicode: {"○", "◌", "◉", "·", "│ ", "  ", "├─", "╰─", "╮", "╳", "… "},
+	GlyphsASCII:   {"o", ".", "@", "-", "| ", "  ", "+-", "`-", `\`, "x", "~ "},
 }
 
 // AppendGutter appends the drawing of one row to dst: 2*lanes columns, padded
@@ -448,6 +450,8 @@ func (t *Timeline) AppendGutter(dst []byte, row, lanes int, set GlyphSet) []byte
 		switch {
 		case at == t.head:
 			last = g.head
+		case t.traced(at):
+			last = g.step
 		case t.OnPath(at):
 			last = g.active
 		default:

@@ -13,6 +13,7 @@ import (
 // right the drawing. A header is its id and its parent's, then words:
 //
 //	orphaned, head, error   the flags of the header
+//	step                    it is a step of a turn
 //	#4                      its index; else one more than its parent's
 //	@4                      its time in seconds; else its position
 //	v2, ^v1                 its visit, the visit that it follows
@@ -73,6 +74,8 @@ func readHeader(t testing.TB, words []string, index map[string]int) Header {
 			h.Orphaned = true
 		case word == "head":
 			h.Head = true
+		case word == "step":
+			h.Marks |= MarkTraced
 		case word == "error":
 			h.Marks |= MarkError
 		case strings.HasPrefix(word, "in:"):
@@ -315,6 +318,96 @@ c b head         ¦ ◉ c
 			}
 			if strings.Join(got, "; ") != p.faults {
 				t.Errorf("faults %q, not %q", strings.Join(got, "; "), p.faults)
+			}
+		})
+	}
+}
+
+// Steps stand on the line to their snapshot, and leave with it; everything that
+// is said of snapshots looks through them.
+func TestTimeline_drawsStepsBeforeTheirSnapshot(t *testing.T) {
+	pictures := []struct {
+		picture
+		faults, head string
+		all, orphans int
+	}{
+		{picture{"two turns with steps", `
+a - v1                     ¦ ○ a
+s a v2 step #1 @1          ¦ · s
+t s v3 step #1 @1          ¦ · t
+b a v4 ^v3 #1 @1           ¦ ○ b
+u b v5 step #2 error       ¦ · u
+c b v6 ^v5 #2              ¦ ◉ c
+`}, "", "c", 3, 0},
+		{picture{"an abandoned turn", `
+a - v1                     ¦ ○   a
+s a v2 step #1             ¦ ├─╮
+t s v3 step #1 error       ¦ │ · s failedLeaf
+b a v4 ^v3 #1 error        ¦ │ · t failedLeaf
+c a v5 #2                  ¦ │ ◌ b failedLeaf
+                           ¦ ◉   c
+`}, "", "c", 3, 1},
+		{picture{"a turn that still runs is no head", `
+a - v1                     ¦ ○   a
+b a v2                     ¦ ◉   b
+s b v3 step #2             ¦ ╰─╮
+t s v4 step #2             ¦   · s secondLeaf
+                           ¦   · t secondLeaf
+`}, "", "b", 2, 0},
+		{picture{"orphaned with its steps", `
+a - v1                     ¦ ○   a
+s a v2 step orphaned #1    ¦ ├─╮
+b a v3 ^v2 orphaned #1     ¦ │ · s restore #0
+c a v4 #1                  ¦ │ ◌ b restore #0
+                           ¦ ◉   c
+`}, "", "c", 3, 1},
+		{picture{"the first turn has steps", `
+s - v1 step #0             ¦ · s
+a - v2 ^v1 #0              ¦ ○ a
+b a v3                     ¦ ◉ b
+`}, "", "b", 2, 0},
+		{picture{"the parent was pruned", `
+s gone v1 step #4          ¦ ╳
+b gone v2 ^v1 #4           ¦ · s
+c b v3                     ¦ ○ b
+                           ¦ ◉ c
+`}, "missing-parent b", "c", 2, 0},
+		{picture{"its own parent", `
+s - v1 step #0             ¦ · s
+a a v2 ^v1 #0              ¦ ◉ a
+`}, "self-parent a", "a", 1, 0},
+		{picture{"another parent than the one before the steps", `
+a - v1                     ¦ ○   a
+b a v2                     ¦ ├─╮
+s a v3 step #2             ¦ │ ◌ b secondLeaf
+c b v4 ^v3 #2              ¦ ·   s
+                           ¦ ◉   c
+`}, "parent-mismatch c", "c", 3, 1},
+		{picture{"an index that goes back behind steps", `
+a - v1 #3                  ¦ ○ a
+s a v2 step #3             ¦ · s
+b a v3 ^v2 #3              ¦ ◉ b
+`}, "equal-index b", "b", 2, 0},
+		{picture{"several roots, told of snapshots", `
+s - v1 step                ¦ · s secondLeaf
+a - v2 ^v1                 ¦ ◌ a secondLeaf
+t - v3 step #1             ¦
+b - v4 ^v3 #1              ¦ · t
+                           ¦ ◉ b
+`}, "several-roots b", "b", 2, 1},
+	}
+	for _, p := range pictures {
+		t.Run(p.name, func(t *testing.T) {
+			tl := p.check(t)
+			var got []string
+			for _, fault := range tl.Faults() {
+				got = append(got, fault.Code+" "+strings.TrimPrefix(fault.File, "s/"))
+			}
+			if strings.Join(got, "; ") != p.faults {
+				t.Errorf("faults %q, not %q", strings.Join(got, "; "), p.faults)
+			}
+			if head := tl.Header(tl.Head()).ID; head != p.head || tl.Snapshots() != p.all || tl.Orphans() != p.orphans {
+				t.Errorf("head %s, %d snapshots, %d orphans", head, tl.Snapshots(), tl.Orphans())
 			}
 		})
 	}

@@ -156,6 +156,9 @@ func (t *Timeline) linkAll() {
 // link adds n to the children of its parent, or to the roots.
 func (t *Timeline) link(n Node) {
 	p := t.parent[n]
+	if !t.traced(n) {
+		t.stored++
+	}
 	if p == NoNode {
 		t.roots = append(t.roots, n)
 		return
@@ -166,8 +169,21 @@ func (t *Timeline) link(n Node) {
 		t.next[t.last[p]] = n
 	}
 	t.last[p] = n
-	if t.flags[n]&flagOrphan == 0 {
+	if t.traced(n) {
+		return
+	}
+	if t.traced(p) {
+		t.ends = append(t.ends, n)
+	}
+	if t.flags[n]&flagOrphan != 0 {
+		return
+	}
+	for t.flags[p]&flagLive == 0 {
 		t.flags[p] |= flagLive
+		if !t.traced(p) || t.parent[p] == NoNode {
+			break
+		}
+		p = t.parent[p]
 	}
 }
 

@@ -57,14 +57,18 @@ var seedVerdicts = map[string]string{
 //
 // Indexes, turns and times are judged only where the session has them: a
 // session in which all of them are zero has none.
+//
+// Steps are not judged, and a snapshot is compared with the snapshot before it.
+// What is wrong with the edge of a step is told of the snapshot that its turn
+// ended in, because it is that one's parent which the step stands behind.
 func (t *Timeline) Faults() []Fault {
 	l := faultList{Timeline: t, at: make(map[string]int)}
 	l.measure()
 	for i := range t.headers {
 		n := Node(i)
 		l.judgeEdge(n)
-		if t.parent[n] != NoNode {
-			l.judgeStep(n)
+		if p := t.parent[n]; p != NoNode && !t.traced(n) {
+			l.judgeStep(n, l.before(p))
 		}
 	}
 	l.judgeRoots()
@@ -79,6 +83,34 @@ type faultList struct {
 	kinds           []faultKind // in order of first appearance
 	at              map[string]int
 	indexed, turned bool
+	// behind is the snapshot before each step for which it was looked for.
+	behind map[Node]Node
+}
+
+// before gives n, or if it is a step the snapshot before it. Each step is passed
+// once, however many turns begin with the same ones.
+func (l *faultList) before(n Node) Node {
+	if !l.traced(n) {
+		return n
+	}
+	if l.behind == nil {
+		l.behind = make(map[Node]Node)
+	}
+	at := n
+	for at != NoNode && l.traced(at) {
+		if known, ok := l.behind[at]; ok {
+			at = known
+			break
+		}
+		at = l.parent[at]
+	}
+	for ; n != NoNode && l.traced(n); n = l.parent[n] {
+		if _, ok := l.behind[n]; ok {
+			break
+		}
+		l.behind[n] = at
+	}
+	return at
 }
 
 type faultKind struct {
@@ -110,6 +142,9 @@ func (l *faultList) add(code string, n Node, path string, meaning func() string)
 	if len(kind.listed) == maxFaultsOfKind {
 		kind.more++
 		return
+	}
+	if end := l.EndOf(n); end != NoNode {
+		n = end
 	}
 	h := &l.headers[n]
 	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
@@ -160,10 +195,18 @@ func (l *faultList) judgeEdge(n Node) {
 	}
 }
 
-// judgeStep compares a visit with its parent.
-func (l *faultList) judgeStep(n Node) {
-	p := l.parent[n]
-	h, before := &l.headers[n], &l.headers[p]
+// judgeStep compares a snapshot's visit with the snapshot's before it, NoNode if
+// nothing but steps is before it.
+func (l *faultList) judgeStep(n, p Node) {
+	h := &l.headers[n]
+	if h.ParentID == h.ID && h.ID != "" && l.traced(l.parent[n]) {
+		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
+		return
+	}
+	if p == NoNode {
+		return
+	}
+	before := &l.headers[p]
 	if h.ParentID != "" && h.ParentID != before.ID {
 		l.add(FaultParentMismatch, n, "/parentId", func() string {
 			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", h.ParentVisit, before.ID, h.ParentID)
@@ -178,7 +221,7 @@ func (l *faultList) judgeStep(n Node) {
 			return fmt.Sprintf("its index %d does not come after the index %d of its parent", h.Index, before.Index)
 		})
 	}
-	l.judgeTurn(n)
+	l.judgeTurn(n, p)
 	if h.CreatedAt.IsZero() || before.CreatedAt.IsZero() {
 		return
 	}
@@ -198,8 +241,8 @@ func (l *faultList) judgeStep(n Node) {
 // turns: it never goes back, and what comes after a turn's end is in another
 // turn, except for the end of the invocation. A step may skip turns, because a
 // recorder need not keep every snapshot.
-func (l *faultList) judgeTurn(n Node) {
-	h, before := &l.headers[n], &l.headers[l.parent[n]]
+func (l *faultList) judgeTurn(n, p Node) {
+	h, before := &l.headers[n], &l.headers[p]
 	if !l.turned || h.TurnIndex > before.TurnIndex {
 		return
 	}
@@ -237,7 +280,7 @@ func (l *faultList) judgeHeads() {
 				return fmt.Sprintf("it is said to be the head, but so is %s", l.name(l.head))
 			})
 		}
-		if l.OnPath(n) && l.headers[n].Orphaned {
+		if l.OnPath(n) && l.headers[n].Orphaned && !l.traced(n) {
 			l.add(FaultOrphanedPath, n, "/orphaned", func() string {
 				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.name(l.head))
 			})

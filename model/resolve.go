@@ -13,7 +13,8 @@ const maxCandidates = 20
 // Resolve finds the visit that a person means by spec:
 //
 //   - "head" is the head;
-//   - "#4" is the visit with index 4: the active one if several have it;
+//   - "#4" is the visit with index 4: the active one if several have it. The
+//     steps of its turn, which bear the same index, are not meant;
 //   - an id, or the beginning of one that fits no other id. Of several visits
 //     of one id it is the latest active one, else the latest.
 //
@@ -81,7 +82,7 @@ func (t *Timeline) withIndex(index string) candidates {
 		return all
 	}
 	for i := range t.headers {
-		if t.headers[i].Index != want {
+		if t.headers[i].Index != want || t.traced(Node(i)) {
 			continue
 		}
 		all.add(Node(i))

@@ -76,6 +76,24 @@ x8 cd44 orphaned ¦
 	}
 }
 
+// An index means the snapshot, though the steps of its turn bear it too; steps
+// are found by their ids.
+func TestTimeline_ResolveMeansSnapshotsByAnIndex(t *testing.T) {
+	headers, _ := picture{"", `
+a - v1           ¦
+s1 a v2 step #1  ¦
+s2 s1 v3 step #1 ¦
+b a v4 ^v3 #1    ¦
+s3 b v5 step #2  ¦
+`}.read(t)
+	tl := NewTimeline(headers)
+	for spec, want := range map[string]Node{"#1": 3, "s1": 1, "s2": 2, "head": 3, "#2": NoNode} {
+		if got, err := tl.Resolve(spec); got != want || (err == nil) != (want != NoNode) {
+			t.Errorf("%s: node %d, %v; not %d", spec, got, err, want)
+		}
+	}
+}
+
 func TestTimeline_ResolveNamesOnlySoManyCandidates(t *testing.T) {
 	headers := make([]Header, 1000)
 	for i := range headers {

@@ -19,6 +19,11 @@ const NoNode Node = -1
 // that says so (the last one, if several do), else the last visit by
 // [CompareHeaders] that is not orphaned and has no child that is not.
 //
+// Headers with [MarkTraced] are steps: they stand on the line to the snapshot
+// that their turn ended in, and are abandoned with it. They are no snapshots, so
+// none of them is the head unless it says so, and what is said about snapshots,
+// their number and their parents, looks through them.
+//
 // Everything is decided when headers come in, in time and memory that are
 // linear in their number, whatever is wrong with their lineage; what is wrong
 // is told by [Timeline.Faults]. Reading is then cheap, and safe for concurrent
@@ -43,7 +48,12 @@ type Timeline struct {
 	// The path.
 	head    Node
 	pointed bool // a header said that it is the head
-	onPath  int
+	onPath  int  // snapshots on the path
+
+	// stored counts the snapshots, which are all visits but the steps; ends are
+	// those that have a step as their parent, in recorded order.
+	stored int
+	ends   []Node
 
 	drawing
 }
@@ -55,7 +65,7 @@ type flags uint8
 const (
 	flagPath   flags = 1 << iota // on the active path
 	flagOrphan                   // its header says that it is orphaned
-	flagLive                     // has a child that is not orphaned
+	flagLive                     // a snapshot that is not orphaned follows, maybe after steps
 	edgeShift  = 4
 )
 
@@ -137,7 +147,7 @@ func (t *Timeline) extend(n Node) bool {
 	t.noteHead(n)
 	t.keep[p] = n
 	t.flags[n] |= flagPath
-	t.onPath++
+	t.count(n, +1)
 	t.head = n
 	t.drawNewHead(n)
 	return true
@@ -151,7 +161,7 @@ func (t *Timeline) graft(n Node) Node {
 		return t.moveHead(n)
 	}
 	at := t.parent[n]
-	if at != NoNode && at == t.head && !t.pointed && !t.headers[n].Orphaned {
+	if at != NoNode && !t.pointed && !t.headers[n].Orphaned && !t.traced(n) && t.above(at) == t.head {
 		// n comes before its parent in order, and that is no leaf any more.
 		return t.moveHead(t.findHead())
 	}
@@ -167,7 +177,7 @@ func (t *Timeline) takesHead(n Node) bool {
 	switch {
 	case h.Head:
 		return true
-	case t.pointed || h.Orphaned:
+	case t.pointed || h.Orphaned || t.traced(n):
 		return false
 	}
 	return t.head == NoNode || t.compare(n, t.head) > 0
@@ -197,7 +207,7 @@ func (t *Timeline) findHead() Node {
 		return head
 	}
 	for i, f := range t.flags {
-		if f&(flagOrphan|flagLive) == 0 && (head == NoNode || t.compare(Node(i), head) > 0) {
+		if f&(flagOrphan|flagLive) == 0 && !t.traced(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
 			head = Node(i)
 		}
 	}
@@ -210,7 +220,7 @@ func (t *Timeline) moveHead(n Node) Node {
 	child, at := NoNode, n
 	for at != NoNode && t.flags[at]&flagPath == 0 {
 		t.flags[at] |= flagPath
-		t.onPath++
+		t.count(at, +1)
 		t.keep[at] = child
 		child, at = at, t.parent[at]
 	}
@@ -219,10 +229,28 @@ func (t *Timeline) moveHead(n Node) Node {
 	}
 	for old := t.head; old != at; old = t.parent[old] {
 		t.flags[old] &^= flagPath
-		t.onPath--
+		t.count(old, -1)
 	}
 	t.head = n
 	return at
+}
+
+// count notes that n came to the path, or left it.
+func (t *Timeline) count(n Node, by int) {
+	if !t.traced(n) {
+		t.onPath += by
+	}
+}
+
+// traced reports whether n is a step and no snapshot.
+func (t *Timeline) traced(n Node) bool { return t.headers[n].Marks.Has(MarkTraced) }
+
+// above gives n, or if it is a step the snapshot before it; NoNode for none.
+func (t *Timeline) above(n Node) Node {
+	for n != NoNode && t.traced(n) {
+		n = t.parent[n]
+	}
+	return n
 }
 
 // CompareHeaders gives the order of the snapshots of a session: by Index, then
@@ -238,6 +266,9 @@ func (t *Timeline) compare(a, b Node) int {
 
 // Len gives the number of visits.
 func (t *Timeline) Len() int { return len(t.headers) }
+
+// Snapshots counts the visits of snapshots: all but the steps.
+func (t *Timeline) Snapshots() int { return t.stored }
 
 // Header gives the header of a node. It is not to be written to, and not to be
 // kept over an Append.
@@ -258,6 +289,15 @@ func (t *Timeline) Described(n Node) Header {
 // Parent gives the node before n in its lineage, or NoNode for a root.
 func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 
+// EndOf gives n, or if it is a step the snapshot that its turn ended in: the
+// first in the direction of Next. It is NoNode where there is none.
+func (t *Timeline) EndOf(n Node) Node {
+	for n != NoNode && t.traced(n) {
+		n = t.keep[n]
+	}
+	return n
+}
+
 // Children gives the nodes that follow n, in recorded order.
 func (t *Timeline) Children(n Node) iter.Seq[Node] {
 	return func(yield func(Node) bool) {
@@ -276,8 +316,8 @@ func (t *Timeline) Head() Node { return t.head }
 // OnPath reports whether n is on the active path.
 func (t *Timeline) OnPath(n Node) bool { return t.flags[n]&flagPath != 0 }
 
-// Orphans counts the visits that are off the active path.
-func (t *Timeline) Orphans() int { return len(t.headers) - t.onPath }
+// Orphans counts the visits of snapshots that are off the active path.
+func (t *Timeline) Orphans() int { return t.stored - t.onPath }
 
 // Next gives the step after n: its child on the active path, or off the path
 // the child with the most behind it. It is NoNode at the head and at a leaf.
@@ -305,6 +345,8 @@ func (t *Timeline) PrevBranchPoint(n Node) Node { return t.prevBranch[n] }
 //
 // An orphaned visit was left by a restore to the place from which the session
 // went on: the parent at which its lineage was first passed over.
+//
+// A step was left for the reason for which its snapshot was.
 func (t *Timeline) Reason(n Node) Reason {
 	if t.OnPath(n) {
 		return Reason{}
@@ -312,6 +354,9 @@ func (t *Timeline) Reason(n Node) Reason {
 	h := &t.headers[n]
 	if h.Reason != nil && h.Reason.Kind != ReasonUnknown {
 		return *h.Reason
+	}
+	if end := t.EndOf(n); end != n && end != NoNode {
+		return t.Reason(end)
 	}
 	left := t.left[n]
 	if left < 0 {

@@ -202,14 +202,36 @@ func (o *oracle) findHead() {
 		return
 	}
 	for i := range o.headers {
-		live := func(c Node) bool { return !o.headers[c].Orphaned }
-		if o.headers[i].Orphaned || slices.ContainsFunc(o.children(Node(i)), live) {
+		if h := &o.headers[i]; h.Orphaned || o.traced(Node(i)) || slices.ContainsFunc(o.children(Node(i)), o.live) {
 			continue
 		}
 		if o.head == NoNode || o.compare(Node(i), o.head) > 0 {
 			o.head = Node(i)
 		}
 	}
+}
+
+func (o *oracle) traced(n Node) bool { return o.headers[n].Marks.Has(MarkTraced) }
+
+// live reports whether n is a snapshot that is not orphaned, or one follows its steps.
+func (o *oracle) live(n Node) bool {
+	if o.traced(n) {
+		return slices.ContainsFunc(o.children(n), o.live)
+	}
+	return !o.headers[n].Orphaned
+}
+
+// snapshots counts all snapshots and those off the path.
+func (o *oracle) snapshots() (all, orphans int) {
+	for i := range o.headers {
+		if !o.traced(Node(i)) {
+			all++
+			if !o.path[Node(i)] {
+				orphans++
+			}
+		}
+	}
+	return all, orphans
 }
 
 func (o *oracle) size(n Node) int {
@@ -267,8 +289,11 @@ func (o *oracle) add(row Row, gutter string) {
 // draw draws n and all below it; outer is what the lanes to its left show.
 func (o *oracle) draw(n Node, lane int, outer string) {
 	shape := map[bool]string{true: "○", false: "◌"}[o.path[n]]
-	if n == o.head {
+	switch {
+	case n == o.head:
 		shape = "◉"
+	case o.traced(n):
+		shape = "·"
 	}
 	o.add(Row{RowNode, n, n, lane}, outer+shape)
 	keep := o.next(n)
@@ -293,8 +318,9 @@ func (o *oracle) branchPoint(n Node) bool {
 // check compares a timeline with the oracle.
 func (o *oracle) check(t *testing.T, tl *Timeline) {
 	t.Helper()
-	if tl.Head() != o.head || tl.Orphans() != len(o.headers)-len(o.path) || tl.Len() != len(o.headers) {
-		t.Fatalf("head %d, %d orphans of %d; not head %d, %d of %d", tl.Head(), tl.Orphans(), tl.Len(), o.head, len(o.headers)-len(o.path), len(o.headers))
+	all, orphans := o.snapshots()
+	if tl.Head() != o.head || tl.Orphans() != orphans || tl.Snapshots() != all || tl.Len() != len(o.headers) {
+		t.Fatalf("head %d, %d orphans of %d; not head %d, %d of %d", tl.Head(), tl.Orphans(), tl.Snapshots(), o.head, orphans, all)
 	}
 	rows := []Row(nil)
 	for i := range tl.Rows() {
@@ -346,11 +372,15 @@ func randomHeaders(rng *rand.Rand) []Header {
 	n := rng.IntN(24)
 	visits := rng.IntN(3) == 0
 	orphans, damage := rng.IntN(4), rng.IntN(4)
+	traced := max(0, rng.IntN(8)-4)
 	headers := make([]Header, n)
 	for i := range headers {
 		h := &headers[i]
 		*h = Header{ID: fmt.Sprint("id", i), SessionID: "s", Index: rng.IntN(6), Orphaned: rng.IntN(4) < orphans, Head: rng.IntN(40) == 0}
 		h.CreatedAt = epoch.Add(time.Duration(rng.IntN(4)) * time.Second)
+		if rng.IntN(4) < traced {
+			h.Marks = MarkTraced
+		}
 		if visits {
 			h.Visit = int64(i) + 3
 		}
