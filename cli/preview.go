@@ -32,6 +32,9 @@ const (
 	firstRows = 5
 	// firstSessions is how many sessions it shows rows of, in text.
 	firstSessions = 3
+	// previewID is how much of an id it shows: whoever tries a map wants to see
+	// what it takes for one, and ids may begin alike.
+	previewID = 36
 )
 
 // preview takes the rows of an import and shows what it would bring.
@@ -116,9 +119,9 @@ func (p *printer) first(v *preview) {
 		h := &v.First[i]
 		parent := "none"
 		if h.ParentID != "" {
-			parent = shortID(h.ParentID)
+			parent = clip(h.ParentID, previewID, p.glyphs.Ellipsis)
 		}
-		rows.row("#"+strconv.Itoa(h.Index), shortID(h.ID), parent, moment(h.CreatedAt), strconv.Itoa(h.TurnIndex),
+		rows.row("#"+strconv.Itoa(h.Index), clip(h.ID, previewID, p.glyphs.Ellipsis), parent, moment(h.CreatedAt), strconv.Itoa(h.TurnIndex),
 			p.event(h), strconv.FormatInt(h.Size, 10), p.title(h))
 	}
 	rows.write(p)

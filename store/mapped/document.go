@@ -29,7 +29,8 @@ const blanks = " \t\r\n"
 
 // documents gives what is in a file: its lines if it is called so, or if its
 // first line is JSON and not the last; otherwise the whole. A document stays
-// valid until the next. The error is that of reading, or files.ErrTooLarge.
+// valid until the next. Lines may be none, a document not. The error is that of
+// reading, or files.ErrTooLarge.
 func documents(r io.Reader, asLines bool) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		in := &lineReader{in: bufio.NewReaderSize(r, 1<<18)}
@@ -44,8 +45,8 @@ func documents(r io.Reader, asLines bool) iter.Seq2[document, error] {
 			}
 		}
 		for d := first; ; d, err = in.next() {
-			if err == io.EOF && in.given == 0 {
-				err = errEmpty
+			if err == io.EOF && in.given == 0 && !asLines {
+				d, err = document{}, errEmpty
 			}
 			if err == io.EOF || !yield(d, err) || err != nil {
 				return

@@ -21,8 +21,8 @@ import (
 // parents are not mapped, in which times only ever go back.
 //
 // A parent may be missing, and parents may run in a circle: that is for the
-// timeline to tell. An id that is there again with the same state is another
-// visit. A time is a text (RFC 3339, isoformat of Python, Date of JavaScript; UTC
+// timeline to tell. An id that is there again with the same state, or without
+// one, is another visit. A time is a text (RFC 3339, isoformat of Python, Date of JavaScript; UTC
 // where it names no zone) or a number since 1970, whose magnitude tells its unit:
 // seconds up to 10^11, milliseconds to 10^14, microseconds to 10^17, then
 // nanoseconds.
@@ -155,11 +155,17 @@ func (f *finder) add(found row, many bool) *columnError {
 	if s.home != home {
 		return &columnError{columnSession, fmt.Errorf("both %s and %s would make the session %q; say in the map which session a row is of, such as session=thread_id", s.home, home, h.SessionID)}
 	}
-	if i, again := s.states[h.ID]; !again {
+	i, again := s.states[h.ID]
+	if found.stateless != nil {
+		if !again {
+			return &columnError{columnState, found.stateless}
+		}
+		found.leanOn(&s.rows[i])
+	}
+	if !again {
 		s.states[h.ID] = len(s.rows)
 	} else if first := &s.rows[i]; first.sum != found.sum {
-		where := (&RowError{File: first.file.name, Line: first.line, Err: errors.New("")}).Error()
-		return &columnError{columnID, fmt.Errorf("%q was there with another state, in %s; without id in the map it is the SHA-256 of the state", h.ID, where)}
+		return &columnError{columnID, fmt.Errorf("%q was there with another state in %s; without id in the map it is the SHA-256 of the state", h.ID, where(first.file.name, first.line))}
 	}
 	s.rows = append(s.rows, found)
 	return nil

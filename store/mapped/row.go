@@ -27,12 +27,22 @@ type row struct {
 	hasIndex bool
 	// headed says what the row says about being the head.
 	headed bool
+	// stateless says why there is no state: the row is good only if its id came
+	// before with one. It is nil for a row with a state.
+	stateless error
 	// sum is the hash of the state without the spaces.
 	sum [sha256.Size]byte
 	// The state is in the file, from start on, size bytes long.
 	file        *file
 	line        int
 	start, size int64
+}
+
+// leanOn gives a row without a state that of an earlier one of its id.
+func (r *row) leanOn(first *row) {
+	r.sum, r.file, r.line, r.start, r.size = first.sum, first.file, first.line, first.start, first.size
+	r.header.Size, r.header.Marks = first.header.Size, first.header.Marks&model.MarkError
+	r.header.Title = cmp.Or(r.header.Title, first.header.Title)
 }
 
 // RowError says which row an import stops at, and why.
@@ -47,10 +57,7 @@ type RowError struct {
 }
 
 func (e *RowError) Error() string {
-	text := "mapped: " + e.File
-	if e.Line > 0 {
-		text += ": line " + strconv.Itoa(e.Line)
-	}
+	text := "mapped: " + where(e.File, e.Line)
 	if e.Place != "" {
 		text += ": " + e.Place
 	}
@@ -58,6 +65,14 @@ func (e *RowError) Error() string {
 		text += ": " + e.Column
 	}
 	return text + ": " + e.Err.Error()
+}
+
+// where names a document.
+func where(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return file + ": line " + strconv.Itoa(line)
 }
 
 func (e *RowError) Unwrap() error { return e.Err }
@@ -106,7 +121,8 @@ func (r *reader) state(found *row) error {
 	n := r.at
 	if c, ok := r.m.columns[columnState]; ok {
 		if n = c.query.find(r.tape, 0, r.at); n == jsontape.None {
-			return r.nothing()
+			found.stateless = r.nothing()
+			return nil
 		}
 	}
 	state := r.tape.Raw(n)
@@ -148,6 +164,10 @@ func (r *reader) id(found *row) (err error) {
 	h := &found.header
 	r.column = columnID
 	if _, ok := r.m.columns[columnID]; !ok {
+		if found.stateless != nil {
+			r.column = columnState
+			return found.stateless
+		}
 		h.ID = hex.EncodeToString(found.sum[:])
 	} else if h.ID, err = r.name(); err != nil {
 		return err
