@@ -40,7 +40,7 @@ func main() {
 func app() *cli.App {
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(), sqlite.Kind(), reflection.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(nil), sqlite.Kind(), reflection.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

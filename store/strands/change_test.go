@@ -48,7 +48,7 @@ func TestMessage_isReadAgainWhileItChanges(t *testing.T) {
 				return []byte(c.reads[tries-1]), nil
 			}
 			var m message
-			new(decoder).read(read, messageFile{name: "message_0.json"}, &m)
+			new(decoder).take(read, messageFile{name: "message_0.json"}, &m)
 			if got := m.title(nil); !strings.HasPrefix(got, c.title) || tries != c.tries {
 				t.Errorf("%d readings give %q; want %d and %q", tries, got, c.tries, c.title)
 			}

@@ -86,7 +86,7 @@ func (l *messageLog) lastChange(ctx context.Context) (latest time.Time, err erro
 	note(l.updated)
 	note(l.agent.updated)
 	if n := len(l.files); n > 0 {
-		err = l.readAlone(ctx, l.files[n-1:], func(_ int, m *message) error {
+		err = l.readAlone(ctx, l.files[n-1:], l.known, func(_ int, m *message) error {
 			note(m.created)
 			return nil
 		})

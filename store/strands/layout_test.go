@@ -54,19 +54,19 @@ func TestKind_recognisesByShape(t *testing.T) {
 	for name, want := range map[string]bool{
 		"storage": true, "storage/session_a": false, "one": true, "snapshots": false, "nothing": false, "half": false, "empty": false, "empty/x": false,
 	} {
-		why, ok, err := Kind().Recognise(t.Context(), filepath.Join(dir, name))
+		why, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, name))
 		if err != nil || ok != want || ok != (why != "") {
 			t.Errorf("%s: %v, %q, %v; want %v", name, ok, why, err, want)
 		}
 	}
-	if _, _, err := Kind().Recognise(t.Context(), filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a path that is not there: %v", err)
 	}
 }
 
 func TestKind_opensByShapeAndByName(t *testing.T) {
 	for _, address := range []string{fixtures, "strands:" + fixtures} {
-		s, err := store.Kinds{Kind()}.Open(t.Context(), address)
+		s, err := store.Kinds{Kind(nil)}.Open(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestKind_opensByShapeAndByName(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"strands:" + filepath.Join(fixtures, "missing"), "strands:" + filepath.Join(testdata, "hazards.txtar")} {
-		if s, err := (store.Kinds{Kind()}).Open(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "strands: open ") {
+		if s, err := (store.Kinds{Kind(nil)}).Open(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "strands: open ") {
 			t.Errorf("%s: %v, %v", address, s, err)
 		}
 	}
@@ -332,7 +332,7 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 // everything asks a store for all that it can tell.
 func everything(t *testing.T, dir string) {
 	t.Helper()
-	if _, _, err := Kind().Recognise(t.Context(), dir); err != nil {
+	if _, _, err := Kind(nil).Recognise(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, dir)

@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -89,13 +90,22 @@ type messageLog struct {
 	// err names the folder that cannot be read, and why.
 	err error
 
-	root *os.Root // the folder of the messages; nil where there is none
-	file files.Reader
+	folder folder // of the messages; nil where there is none
+	memory *files.Memory
+}
+
+// folder is a folder of messages: a [files.Folder].
+type folder interface {
+	Names() ([]string, error)
+	ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error)
+	Stat(name string) (files.Stamp, error)
+	Close() error
 }
 
 // openLog lists the log of an agent; close lets go of it.
-func openLog(root *os.Root, p place) *messageLog {
-	l := &messageLog{place: p}
+func (s *Store) openLog(p place) *messageLog {
+	l := &messageLog{place: p, memory: s.memory}
+	root := s.root
 	l.checkSession(root)
 	if l.err = p.err; l.err != nil {
 		l.unreadable(path.Join(p.session, "agents"))
@@ -105,7 +115,7 @@ func openLog(root *os.Root, p place) *messageLog {
 	}
 	l.agent = readAgent(root, p.path("agent.json"), &l.faults)
 	l.leftovers(root, p.path())
-	l.list(root)
+	l.list(s)
 	l.window()
 	l.checkNames()
 	l.checkWindow()
@@ -114,8 +124,8 @@ func openLog(root *os.Root, p place) *messageLog {
 
 // close lets go of the folder, from which was only read.
 func (l *messageLog) close() {
-	if l.root != nil {
-		l.root.Close()
+	if l.folder != nil {
+		l.folder.Close()
 	}
 }
 
@@ -177,21 +187,22 @@ func (l *messageLog) leftover(root *os.Root, name string) {
 
 // list reads the names in the folder of the messages, as list_messages of
 // FileSessionManager does.
-func (l *messageLog) list(root *os.Root) {
+func (l *messageLog) list(s *Store) {
 	dir := l.path("messages")
-	if l.root, l.err = root.OpenRoot(dir); l.err == nil {
-		l.file = files.From(l.root)
+	f, err := s.openFolder(s.root, dir)
+	if err == nil {
+		l.folder = f
 		var names []string
-		if names, l.err = files.Names(l.root, "."); l.err == nil {
-			l.sort(root, names)
+		if names, err = f.Names(); err == nil {
+			l.sort(s.root, names)
 			return
 		}
 	}
-	if !errors.Is(l.err, fs.ErrNotExist) {
+	if !errors.Is(err, fs.ErrNotExist) {
+		l.err = err
 		l.unreadable(dir)
 		return
 	}
-	l.err = nil
 	if !l.agent.missing {
 		l.faults.Add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "there is no folder of messages", Verdict: refuses + "SessionException: Messages directory missing"})
 	}
@@ -277,6 +288,37 @@ func (l *messageLog) evicted(i int) bool { return i >= l.agent.pinned && i < l.s
 // the window is not known; then nothing is taken out.
 func (l *messageLog) through(i int) bool { return i >= l.start || i == len(l.files)-1 }
 
+// take is how one message file is taken in: read, or recalled.
+type take func(d *decoder, f messageFile, m *message)
+
+// whole reads a file.
+func (l *messageLog) whole(d *decoder, f messageFile, m *message) { d.read(l.folder, f, m) }
+
+// known recalls what was noted of a file that is as it was then, or reads it and
+// notes that. The message has no body if it was recalled.
+func (l *messageLog) known(d *decoder, f messageFile, m *message) {
+	name := l.path("messages", f.name)
+	if l.memory.Knows(name) {
+		if stamp, err := l.folder.Stat(f.name); err == nil {
+			if note, ok := l.memory.Recall(name, stamp); ok && m.recall(f.name, note) {
+				return
+			}
+		}
+	}
+	if d.read(l.folder, f, m) {
+		d.note = m.appendNote(d.note[:0])
+		l.memory.Note(name, d.stamp, bytes.Clone(d.note))
+	}
+}
+
+// body gives the message in a file, for one that was recalled.
+func (l *messageLog) body(name string) []byte {
+	var d decoder
+	var m message
+	d.read(l.folder, messageFile{name: name}, &m)
+	return m.body
+}
+
 // batch is how many files a worker takes at once, if they are small.
 const batch = 16
 
@@ -293,15 +335,15 @@ type slot struct {
 	ready    chan struct{}
 }
 
-// fill reads as many files of the slot as there is room for.
-func (s *slot) fill(read files.Reader) {
+// fill takes in as many files of the slot as there is room for.
+func (s *slot) fill(in take) {
 	d := &s.decoder
 	if cap(d.arena) > 2*maxBatchBytes {
 		d.arena = nil
 	}
 	d.arena, s.done = d.arena[:0], 0
 	for s.done < len(s.files) && len(d.arena) < maxBatchBytes {
-		d.read(read, s.files[s.done], &s.messages[s.done])
+		in(d, s.files[s.done], &s.messages[s.done])
 		s.done++
 	}
 	if cap(d.buf) > maxBatchBytes {
@@ -309,14 +351,14 @@ func (s *slot) fill(read files.Reader) {
 	}
 }
 
-// read reads files, several at once, and hands each to visit with its position
+// read takes files in, several at once, and hands each to visit with its position
 // in files, in order. The message is lent: it is used again for another one.
 // Of large files no more than a few are in memory at a time. The error is that
 // of visit, or that of a context that has ended.
-func (l *messageLog) read(ctx context.Context, files []messageFile, visit func(i int, m *message) error) error {
+func (l *messageLog) read(ctx context.Context, files []messageFile, in take, visit func(i int, m *message) error) error {
 	workers := min(max(4, runtime.GOMAXPROCS(0)), 16, (len(files)-1)/batch)
 	if workers <= 1 {
-		return l.readAlone(ctx, files, visit)
+		return l.readAlone(ctx, files, in, visit)
 	}
 	slots := make([]*slot, 2*workers)
 	work := make(chan *slot, len(slots))
@@ -326,7 +368,7 @@ func (l *messageLog) read(ctx context.Context, files []messageFile, visit func(i
 	for range workers {
 		running.Go(func() {
 			for s := range work {
-				s.fill(l.file)
+				s.fill(in)
 				s.ready <- struct{}{}
 			}
 		})
@@ -352,7 +394,7 @@ func (l *messageLog) read(ctx context.Context, files []messageFile, visit func(i
 			if s.files = s.files[s.done:]; len(s.files) == 0 {
 				break
 			}
-			s.fill(l.file)
+			s.fill(in)
 		}
 		if given < len(files) {
 			give(s)
@@ -361,11 +403,11 @@ func (l *messageLog) read(ctx context.Context, files []messageFile, visit func(i
 	return nil
 }
 
-func (l *messageLog) readAlone(ctx context.Context, files []messageFile, visit func(i int, m *message) error) error {
+func (l *messageLog) readAlone(ctx context.Context, files []messageFile, in take, visit func(i int, m *message) error) error {
 	s := &slot{files: files}
 	for taken := 0; taken < len(files); taken += s.done {
 		s.files = files[taken:min(taken+batch, len(files))]
-		s.fill(l.file)
+		s.fill(in)
 		if err := s.visit(ctx, taken, visit); err != nil {
 			return err
 		}

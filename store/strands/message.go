@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
@@ -65,10 +67,25 @@ type decoder struct {
 	text      []byte // the first text of the message, cut
 	label     string // what stands for the text of a message without one
 	line      []byte // of the title
+	note      []byte
+	stamp     files.Stamp // of the file
 }
 
-// read takes in a file. The body of the message is in the arena.
-func (d *decoder) read(read files.Reader, file messageFile, m *message) {
+// reader gives the files of a folder, and the stamp of the last one.
+func (d *decoder) reader(in folder) files.Reader {
+	return func(name string, buf []byte) (data []byte, err error) {
+		data, d.stamp, err = in.ReadStamped(name, buf)
+		return data, err
+	}
+}
+
+// read takes in a file, and reports whether it is one of JSON. The body of the
+// message is in the arena.
+func (d *decoder) read(in folder, file messageFile, m *message) bool {
+	return d.take(d.reader(in), file, m)
+}
+
+func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
 	d.text, d.label = d.text[:0], ""
 	doc := d.documents.Read(read, file.name, d.buf)
@@ -96,6 +113,7 @@ func (d *decoder) read(read files.Reader, file messageFile, m *message) {
 	d.arena = append(d.arena, ']')
 	m.id = sha256.Sum256(d.arena[from:])
 	m.said = d.say(m)
+	return doc.Err == nil
 }
 
 // appendUnreadable appends what stands in a state for a file that holds no
@@ -250,7 +268,12 @@ func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 		m.whole = false
 		return
 	}
-	m.calls = append(m.calls, call{id: identity(t, id), rawID: string(t.Raw(id)), name: shortText(t, t.Find(use, "name"), maxName), block: block})
+	c := call{rawID: string(t.Raw(id)), name: shortText(t, t.Find(use, "name"), maxName), block: block}
+	c.id = c.rawID
+	if t.Kind(id) == jsontape.String {
+		c.id = unquoted(c.rawID)
+	}
+	m.calls = append(m.calls, c)
 }
 
 func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
@@ -325,6 +348,14 @@ func identity(t *jsontape.Tape, n jsontape.Node) string {
 		return t.Text(n)
 	}
 	return string(t.Raw(n))
+}
+
+// unquoted decodes a string with its quotes as a tape does.
+func unquoted(raw string) string {
+	if body := raw[1 : len(raw)-1]; !strings.Contains(body, `\`) && utf8.ValidString(body) {
+		return body
+	}
+	return jsontape.Unquote([]byte(raw))
 }
 
 // shortText gives at most limit bytes of a string; "" if n is none.

@@ -58,7 +58,7 @@ func FuzzNumber(f *testing.F) {
 // readText gives what a file with this text says.
 func readText(text string) *message {
 	var m message
-	new(decoder).read(func(string, []byte) ([]byte, error) { return []byte(text), nil }, messageFile{name: "message_0.json"}, &m)
+	new(decoder).take(func(string, []byte) ([]byte, error) { return []byte(text), nil }, messageFile{name: "message_0.json"}, &m)
 	return &m
 }
 

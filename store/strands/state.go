@@ -36,7 +36,7 @@ func (s *Store) find(ctx context.Context, session string, id [sha256.Size]byte) 
 	if err != nil {
 		return nil, 0, err
 	}
-	l = openLog(s.root, p)
+	l = s.openLog(p)
 	if i, err = s.position(ctx, l, id); err != nil {
 		l.close()
 		return nil, 0, err
@@ -69,7 +69,7 @@ func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byt
 // reindex reads the whole log for its index, and keeps that.
 func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
 	x := newIndex(l, len(l.files))
-	err := l.read(ctx, l.files, func(_ int, m *message) error {
+	err := l.read(ctx, l.files, l.known, func(_ int, m *message) error {
 		x.add(m)
 		return nil
 	})
@@ -96,7 +96,7 @@ func (l *messageLog) position(name string) int {
 // identity gives the id of the snapshot after message i as its file is now; one
 // that no snapshot has if the context has ended.
 func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte) {
-	if err := l.read(ctx, l.files[i:i+1], func(_ int, m *message) error { id = m.id; return nil }); err != nil {
+	if err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error { id = m.id; return nil }); err != nil {
 		return [sha256.Size]byte{}
 	}
 	return id
@@ -112,7 +112,7 @@ func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]
 	state := []byte(stateOpen)
 	w := window{emit: func(json []byte) { state = append(state, json...) }}
 	summary := l.through(i)
-	err := l.read(ctx, files, func(k int, m *message) error {
+	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
 		if positions[k] == i && m.id != id {
 			return model.ErrNoSnapshot // it was there a moment ago
 		}

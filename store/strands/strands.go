@@ -66,13 +66,34 @@ import (
 
 const kind = "strands"
 
-// Kind describes the message logs of Strands.
-func Kind() store.Kind {
+// Kind describes the message logs of Strands. What was made of message files is
+// remembered on the shelf; nil remembers it as long as a store is open.
+func Kind(shelf *files.Shelf) store.Kind {
 	return store.Kind{
 		Name:      kind,
 		Recognise: recognise,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return Open(ctx, dir) },
+		Open:      func(_ context.Context, dir string) (store.Store, error) { return openWith(shelf, dir) },
+		Places:    places,
 	}
+}
+
+// places are where the SDK puts sessions by default (for the user since 1.48, in
+// the temporary folder before), and the names that its documentation uses.
+func places(around store.Surroundings) (list []string) {
+	for _, p := range []struct {
+		folder string
+		below  []string
+	}{
+		{around.Home, []string{".strands", "sessions"}},
+		{around.Temp, []string{"strands", "sessions"}},
+		{around.Work, []string{"sessions"}},
+		{around.Work, []string{".strands", "sessions"}},
+	} {
+		if p.folder != "" {
+			list = append(list, filepath.Join(append([]string{p.folder}, p.below...)...))
+		}
+	}
+	return list
 }
 
 // mostLooked bounds the names that recognise looks at: a folder with more and
@@ -136,6 +157,10 @@ type Store struct {
 	root *os.Root
 	// single is the id of the session if dir is the folder of one.
 	single *string
+	// openFolder opens a folder of messages.
+	openFolder func(root *os.Root, dir string) (folder, error)
+	// memory has what was made of the message files.
+	memory *files.Memory
 
 	mu      sync.Mutex
 	indexes []*index // the last used first
@@ -152,12 +177,14 @@ var (
 // Open opens the folder in which sessions are, or the folder of one session. An
 // empty folder is a store without sessions. The errors are those of the file
 // system: fs.ErrNotExist, fs.ErrPermission.
-func Open(_ context.Context, dir string) (*Store, error) {
+func Open(_ context.Context, dir string) (*Store, error) { return openWith(nil, dir) }
+
+func openWith(shelf *files.Shelf, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root}
+	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
 	if isSingle(root) {
 		whole, err := filepath.Abs(dir)
 		if err != nil {
@@ -169,14 +196,23 @@ func Open(_ context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
+func openFolder(root *os.Root, dir string) (folder, error) {
+	f, err := files.OpenFolder(root, dir)
+	if err != nil {
+		return nil, err // not a folder that is nil
+	}
+	return f, nil
+}
+
 // Kind gives "strands".
 func (s *Store) Kind() string { return kind }
 
 // Address gives the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
-// Close lets go of the folder.
+// Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
+	s.memory.Keep()
 	if err := s.root.Close(); err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
 	}
@@ -216,7 +252,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	var places []place
 	for _, dir := range dirs {
 		for _, p := range s.places(dir) {
-			l := openLog(s.root, p)
+			l := s.openLog(p)
 			p.updated, err = l.lastChange(ctx)
 			l.close()
 			if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -234,7 +270,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 // info reads a log for what the list of sessions shows.
 func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
-	l := openLog(s.root, p)
+	l := s.openLog(p)
 	defer l.close()
 	in := newInspector(l)
 	err := l.walk(ctx, func(s *step) error {
@@ -264,7 +300,7 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 	if err != nil {
 		return err
 	}
-	l := openLog(s.root, p)
+	l := s.openLog(p)
 	defer l.close()
 	if l.err != nil {
 		return l.err
@@ -302,7 +338,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	case err != nil:
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
-	l := openLog(s.root, p)
+	l := s.openLog(p)
 	defer l.close()
 	in := newInspector(l)
 	err = l.walk(ctx, func(s *step) error {

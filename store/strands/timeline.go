@@ -78,7 +78,8 @@ type walker struct {
 // walk reads the whole log and hands each message to visit, with its header.
 func (l *messageLog) walk(ctx context.Context, visit func(*step) error) error {
 	w := walker{log: l}
-	return l.read(ctx, l.files, func(i int, m *message) error {
+	w.full.again, w.live.again = l.body, l.body
+	return l.read(ctx, l.files, l.known, func(i int, m *message) error {
 		s := w.step(i, m)
 		return visit(&s)
 	})

@@ -31,8 +31,10 @@ import (
 type window struct {
 	// emit takes the pieces of the array, without the brackets.
 	emit func(json []byte)
-	size int64
-	n    int // messages in the array
+	// again gives the body of a message that was recalled without one.
+	again func(name string) []byte
+	size  int64
+	n     int // messages in the array
 
 	// answers says that the message before, as it was stored, lets the next one
 	// have tool results.
@@ -60,44 +62,56 @@ func (w *window) add(m *message) (fixes []fix) {
 	answers := w.answers
 	w.answers = !m.whole || len(m.calls) > 0
 	if !m.whole {
-		w.write(m.body)
+		w.write(m.body, m.size)
 		w.calls = w.calls[:0]
 		return nil
 	}
-	body, results := m.body, m.results
+	body, size, results := m.body, m.size, m.results
 	if m.role == "user" && len(results) > 0 && !answers {
 		fixes = append(fixes, w.orphan(m))
 		if m.others == 0 {
 			return fixes
 		}
-		body, results = withContent(body, keepOthers), nil
+		body, results = withContent(w.body(m), keepOthers), nil
+		size = len(body)
 	}
 	missing, stale := mismatch(w.calls, results)
 	switch {
 	case len(missing)+len(stale) == 0:
 	case len(results) == 0 && m.others > 0:
 		fixes = append(fixes, w.mismatched(m, missing, stale))
-		w.write(appendErrors([]byte(`{"role":"user","content":[`), w.calls))
+		put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
+		w.write(put, len(put))
 	default:
 		fixes = append(fixes, w.mismatched(m, missing, stale))
-		body = withContent(body, rebuild(w.calls))
+		body = withContent(w.body(m), rebuild(w.calls))
+		size = len(body)
 	}
-	w.write(body)
+	w.write(body, size)
 	w.file, w.location, w.calls = m.name, m.location, append(w.calls[:0], m.calls...)
 	return fixes
 }
 
-// write appends one element to the array.
-func (w *window) write(body []byte) {
-	if w.n > 0 {
-		w.put([]byte{','})
+// body gives the body of a message.
+func (w *window) body(m *message) []byte {
+	if m.body == nil {
+		return w.again(m.name)
 	}
-	w.n++
-	w.put(body)
+	return m.body
 }
 
-func (w *window) put(json []byte) {
-	w.size += int64(len(json))
+// write appends one element to the array, of a size that is known where its bytes
+// are not.
+func (w *window) write(body []byte, size int) {
+	if w.n > 0 {
+		w.put([]byte{','}, 1)
+	}
+	w.n++
+	w.put(body, size)
+}
+
+func (w *window) put(json []byte, size int) {
+	w.size += int64(size)
 	if w.emit != nil {
 		w.emit(json)
 	}
