@@ -1,37 +1,117 @@
 package files
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // Memory keeps what a kind made of each file of one store, so that a file is
-// read again only when its stamp is another. It is safe for concurrent use.
+// read again only when its stamp is another: see [Stamp.Same]. It is bounded.
+// The zero Memory lives in this process only; one from a [Shelf] may outlive it.
+// It is safe for concurrent use.
 type Memory struct {
+	shelf *Shelf // nil for none
+	kind  string
+	store string // absolute address
+	load  sync.Once
+	// keeping is held while the notes are written to the shelf.
+	keeping sync.Mutex
+
 	mu    sync.Mutex
-	notes map[string]note
+	notes map[string]*note
+	size  int // bytes that the notes take, see [note.size]
+	// read is how much was read of files for notes that were not kept yet, in
+	// bytes.
+	read int64
+	// pruned says that notes which nobody asked for made room once.
+	pruned bool
 }
 
+// note is what was made of a file.
 type note struct {
 	stamp Stamp
 	text  []byte
+	// unused is how many processes in a row did not ask for it.
+	unused int
 }
 
-// Recall gives the note of a file that has not changed since.
+const (
+	// maxNotes bounds the notes of a store, in bytes: those of some 200,000
+	// messages.
+	maxNotes = 64 << 20
+	// maxUnused is how many processes may keep a note in a row without asking
+	// for it. The files of a session that is not opened for a while stay known,
+	// and those of one that was removed go at some time.
+	maxUnused = 8
+)
+
+// noteCost is about what a note takes besides its name and text, in bytes, in
+// memory and where it is kept.
+const noteCost = 128
+
+func (n *note) size(name string) int { return noteCost + len(name) + len(n.text) }
+
+// Recall gives the note of a file that has not changed since. Nobody may write
+// to it.
 func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
+	m.load.Do(m.takeFromShelf)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, ok := m.notes[name]
-	if !ok || !n.stamp.Same(at) {
+	n := m.notes[name]
+	if n == nil {
+		return nil, false
+	}
+	n.unused = 0
+	if !n.stamp.Same(at) {
 		return nil, false
 	}
 	return n.text, true
 }
 
-// Note keeps what was made of a file that was read while it had the stamp. The
-// caller may not write to text any more.
+// Note keeps what was made of a file that was looked at and then read. The
+// caller may not write to text any more. What cannot be trusted later is not
+// kept, and neither is what there is no room for: the file is read again then.
 func (m *Memory) Note(name string, at Stamp, text []byte) {
+	m.load.Do(m.takeFromShelf)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.notes == nil {
-		m.notes = make(map[string]note)
+	m.drop(name)
+	if !at.settled {
+		return
 	}
-	m.notes[name] = note{at, text}
+	n := &note{stamp: at, text: text}
+	if m.size+n.size(name) > maxNotes {
+		m.prune()
+	}
+	if m.size+n.size(name) > maxNotes {
+		return
+	}
+	if m.notes == nil {
+		m.notes = make(map[string]*note)
+	}
+	m.notes[name] = n
+	m.size += n.size(name)
+	m.read += at.Size
+}
+
+func (m *Memory) drop(name string) {
+	if n := m.notes[name]; n != nil {
+		m.size -= n.size(name)
+		delete(m.notes, name)
+	}
+}
+
+// prune drops what earlier processes kept and this one did not ask for yet. It
+// does so once: after that, all notes are of this process.
+func (m *Memory) prune() {
+	if m.pruned {
+		return
+	}
+	m.pruned = true
+	maps.DeleteFunc(m.notes, func(name string, n *note) bool {
+		if n.unused > 0 {
+			m.size -= n.size(name)
+		}
+		return n.unused > 0
+	})
 }

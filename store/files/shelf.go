@@ -1,0 +1,210 @@
+package files
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Shelf is a folder in which memories outlive a process: one file for each
+// store. It belongs to the user alone, because a note may hold whatever a kind
+// shows in a list: titles, which are words out of conversations. Nothing is ever
+// written into a store or beside it.
+//
+// Whatever is wrong with a file in the folder, it is as if it was not there. Two
+// processes may keep the notes of one store at once; those of one of them stay.
+// When the files are too many, those go that were not used for longest. A nil
+// Shelf keeps nothing. It is safe for concurrent use.
+type Shelf struct{ dir string }
+
+const (
+	// worth is how much must have been read since for notes to be written
+	// again, in bytes: less than that is read in a few hundredths of a second.
+	worth = 4 << 20
+	// maxKept bounds a file on a shelf, in bytes: its notes, and who it is of.
+	maxKept = maxNotes + 64<<10
+	// maxShelf bounds the files on a shelf together, in bytes.
+	maxShelf = 192 << 20
+	// maxWriting is how long a file may have no proper name. After that, whoever
+	// wrote it was killed.
+	maxWriting = time.Hour
+)
+
+// NewShelf gives the shelf in a folder, which is made when there is something to
+// keep; "" gives none.
+func NewShelf(dir string) *Shelf {
+	if dir == "" {
+		return nil
+	}
+	return &Shelf{dir}
+}
+
+// Memory gives what is remembered of the store of a kind at a path. The kind's
+// name has the version of what it notes in it, like "genkit 2": notes of another
+// version are those of another kind. Nothing is read before it is needed.
+func (s *Shelf) Memory(kind, address string) *Memory {
+	path, err := filepath.Abs(address)
+	if s == nil || err != nil {
+		return &Memory{}
+	}
+	return &Memory{shelf: s, kind: kind, store: path}
+}
+
+// Keep writes the notes to the shelf, if 4 MiB of files were read for them since
+// that was done last. A kind calls it when it has been through the files. There
+// is no error: a note that is not kept costs the time to read its file again,
+// and nothing else.
+func (m *Memory) Keep() {
+	m.keeping.Lock()
+	defer m.keeping.Unlock()
+	m.mu.Lock()
+	if m.shelf == nil || m.read < worth {
+		m.mu.Unlock()
+		return
+	}
+	m.read = 0 // also if it fails: the next try is after as much again
+	text := m.encode()
+	m.mu.Unlock()
+	_ = m.shelf.put(m.fileName(), text) // as said above
+}
+
+// takeFromShelf begins with the notes that were kept.
+func (m *Memory) takeFromShelf() {
+	if m.shelf == nil {
+		return
+	}
+	text, err := m.shelf.get(m.fileName())
+	if err != nil {
+		return
+	}
+	if m.decode(text) != nil {
+		m.notes, m.size = nil, 0
+	}
+}
+
+// fileName is the name of the file of a store.
+func (m *Memory) fileName() string {
+	hash := sha256.Sum256([]byte(m.kind + "\x00" + m.store))
+	return hex.EncodeToString(hash[:]) + keptSuffix
+}
+
+const (
+	keptSuffix    = ".notes"
+	writingSuffix = ".tmp"
+)
+
+// isOurs reports whether a name is one that a shelf gives: with suffix, of a
+// file of notes or of one that is being written.
+func isOurs(name, suffix string) bool {
+	hash, found := strings.CutSuffix(name, suffix)
+	if suffix == writingSuffix && found {
+		hash, _, found = strings.Cut(hash, keptSuffix+".")
+	}
+	_, err := hex.DecodeString(hash)
+	return found && err == nil && len(hash) == hex.EncodedLen(sha256.Size)
+}
+
+// get reads a file, and notes that it was used.
+func (s *Shelf) get(name string) (text []byte, err error) {
+	root, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxKept {
+		return nil, ErrTooLarge
+	}
+	if text, err = From(root)(name, nil); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	_ = root.Chtimes(name, now, now) // else it only goes earlier than others
+	return text, nil
+}
+
+// put writes a file: first under another name, so that nobody finds a part of
+// it. It is not made sure that the disk has it; after a loss of power, its sum
+// tells.
+func (s *Shelf) put(name string, text []byte) (err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	writing := name + "." + rand.Text() + writingSuffix
+	f, err := root.OpenFile(writing, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(writing, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(writing))
+	}
+	return sweep(root, name, maxShelf)
+}
+
+// open opens the folder, if it is one: another thing might block.
+func (s *Shelf) open() (*os.Root, error) {
+	info, err := os.Stat(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fs.ErrInvalid
+	}
+	return os.OpenRoot(s.dir)
+}
+
+// sweep removes the files that were not used for longest until the others have
+// no more bytes than most, but for one; and what was never finished. It touches
+// nothing that a shelf does not write.
+func sweep(root *os.Root, but string, most int64) error {
+	entries, err := Entries(root, ".")
+	if err != nil {
+		return err
+	}
+	var kept []fs.FileInfo
+	var size int64
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue // another process removed it, or it is not ours
+		}
+		switch {
+		case isOurs(info.Name(), keptSuffix):
+			kept = append(kept, info)
+			size += info.Size()
+		case isOurs(info.Name(), writingSuffix) && time.Since(info.ModTime()) > maxWriting:
+			errs = append(errs, root.Remove(info.Name()))
+		}
+	}
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range kept {
+		if size <= most {
+			break
+		}
+		if info.Name() != but {
+			size -= info.Size()
+			errs = append(errs, root.Remove(info.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
