@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"iter"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/store"
 	"hindcast/store/demo"
+	"hindcast/store/files"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
 	"hindcast/store/memory"
@@ -38,9 +40,10 @@ func main() {
 }
 
 func app() *cli.App {
+	notes := shelf()
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(nil), sqlite.Kind(), reflection.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), sqlite.Kind(), reflection.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},
@@ -81,12 +84,12 @@ func sample(ctx context.Context) (cli.Shown, error) {
 }
 
 // decodeMapped gives the rows that a map finds in any JSON.
-func decodeMapped(ctx context.Context, words string, paths []string) (iter.Seq2[store.Row, error], error) {
+func decodeMapped(ctx context.Context, words string, in io.Reader, paths []string) (iter.Seq2[store.Row, error], error) {
 	m, err := mapped.ParseMap(words)
 	if err != nil {
 		return nil, err
 	}
-	return mapped.Read(ctx, mapped.From(os.Stdin, paths...), m), nil
+	return mapped.Read(ctx, mapped.From(in, paths...), m), nil
 }
 
 // live lets the agent of the live demo work in a store.
@@ -107,6 +110,24 @@ func around() store.Surroundings {
 		home = "" // not known
 	}
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: "."}
+}
+
+// shelf is where what was made of the files of stores is kept from one run to
+// the next: in the user's folder for what can be made again. HINDCAST_CACHE names
+// another folder, or says "off".
+func shelf() *files.Shelf {
+	switch dir := os.Getenv("HINDCAST_CACHE"); dir {
+	case "off":
+		return nil
+	case "":
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil // the files are read each time
+		}
+		return files.NewShelf(filepath.Join(cache, "hindcast"))
+	default:
+		return files.NewShelf(dir)
+	}
 }
 
 // version gives the version that the program was built from.

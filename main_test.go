@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hindcast/store/files"
 )
 
 // updating says that the scripts and the README are to be rewritten. The flag
@@ -24,10 +27,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){"hindcast": main})
 }
 
-// tidy takes away what the tests share when all have run.
+// tidy keeps the tests out of the folders of whoever runs them, and takes away
+// what they share when all have run.
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
+	os.Setenv("HINDCAST_CACHE", "off") // what the tests read is nothing to remember
 	code := m.M.Run()
 	if shared.dir != "" {
 		os.RemoveAll(shared.dir)
@@ -66,8 +71,27 @@ func program(tb testing.TB) string {
 // otherwise.
 func quietly(home string) []string {
 	return []string{
-		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "TZ=UTC", "LC_ALL=C.UTF-8",
+		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "HINDCAST_CACHE=" + filepath.Join(home, ".cache"), "TZ=UTC", "LC_ALL=C.UTF-8",
 		"NO_COLOR=", "HINDCAST_THEME=", "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0",
+	}
+}
+
+func TestShelf(t *testing.T) {
+	home, other := t.TempDir(), t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, home)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]*files.Shelf{
+		"": files.NewShelf(filepath.Join(cache, "hindcast")), other: files.NewShelf(other), "off": nil,
+	} {
+		t.Setenv("HINDCAST_CACHE", value)
+		if got := shelf(); !reflect.DeepEqual(got, want) {
+			t.Errorf("with HINDCAST_CACHE=%s it is %+v, and not %+v", value, got, want)
+		}
 	}
 }
 
