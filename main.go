@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 
