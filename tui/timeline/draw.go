@@ -103,11 +103,15 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		number = tokens.Match
 	}
 	var buf [64]byte
-	r.Fill(text, c.index-digits(h.Index))
-	r.PutBytes(number, strconv.AppendInt(buf[:0], int64(h.Index), 10))
+	if step(h) {
+		r.Fill(number, c.index) // the index is its snapshot's, and means that
+	} else {
+		r.Fill(text, c.index-digits(h.Index))
+		r.PutBytes(number, strconv.AppendInt(buf[:0], int64(h.Index), 10))
+	}
 	if c.turn > 0 {
 		r.Fill(text, 2)
-		used := r.PutBytes(clock, strconv.AppendInt(append(buf[:0], "turn "...), int64(h.TurnIndex), 10))
+		used := r.PutBytes(clock, appendTurn(buf[:0], h, g.Ellipsis))
 		r.Fill(text, c.turn-used)
 	}
 	r.Fill(text, 2)
@@ -121,6 +125,15 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		r.Put(text, h.Title)
 	}
 	return r.End(text)
+}
+
+// appendTurn writes the turn of a snapshot, which may be counted only later.
+func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
+	dst = append(dst, "turn "...)
+	if h.TurnIndex == model.TurnUnknown {
+		return append(dst, unknown...)
+	}
+	return strconv.AppendInt(dst, int64(h.TurnIndex), 10)
 }
 
 // short gives the beginning of an id, enough for people to tell snapshots
@@ -155,7 +168,8 @@ func (p *Pane) note(r *cell.Row, kind model.RowKind, i int) {
 	}
 }
 
-// times draws when a snapshot was taken, and how long after its parent.
+// times draws when a snapshot was taken, and how long after the one before it
+// that shows.
 func (p *Pane) times(r *cell.Row, st theme.Style, n model.Node) {
 	var buf [32]byte
 	at := p.t.Header(n).CreatedAt
@@ -171,7 +185,7 @@ func (p *Pane) times(r *cell.Row, st theme.Style, n model.Node) {
 		return
 	}
 	text := buf[:0]
-	switch parent := p.t.Parent(n); {
+	switch parent := p.before(n); {
 	case at.IsZero():
 	case parent != model.NoNode && !p.t.Header(parent).CreatedAt.IsZero():
 		text = appendDelta(text, at.Sub(p.t.Header(parent).CreatedAt))
@@ -226,13 +240,17 @@ var marks = []mark{
 	{model.MarkInferred, "inferred"},
 }
 
-// remarks draws the marks of a snapshot, and how much a fold hides below it.
+// stepWord is what a search finds steps by; their shape says it in the drawing.
+const stepWord = "step"
+
+// remarks draws the marks of a snapshot, and how much a fold hides below it, and
+// how many steps above it.
 func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	if hidden := p.folds.Hidden(n); hidden > 0 {
-		var buf [32]byte
-		r.Fill(tokens.Text, 2)
-		r.Put(tokens.Badge, p.styles.Glyphs.Closed)
-		r.PutBytes(tokens.Badge, append(strconv.AppendInt(append(buf[:0], ' '), int64(hidden), 10), " hidden"...))
+		p.closed(r, tokens, strconv.Itoa(hidden)+" hidden")
+	}
+	if steps := p.folds.Steps(n); steps > 0 {
+		p.closed(r, tokens, count(steps, "step"))
 	}
 	has := p.t.Header(n).Marks
 	for _, m := range marks {
@@ -248,6 +266,12 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	}
 }
 
+// closed draws what a fold hides.
+func (p *Pane) closed(r *cell.Row, tokens *theme.Tokens, text string) {
+	r.Fill(tokens.Text, 2)
+	r.Put(tokens.Badge, p.styles.Glyphs.Closed+" "+text)
+}
+
 // explain draws the line at the bottom: why the snapshot under the cursor is
 // off the path, else what leaves the path there, else its title.
 func (p *Pane) explain(r *cell.Row) {
@@ -258,6 +282,8 @@ func (p *Pane) explain(r *cell.Row) {
 	h := p.t.Header(n)
 	r.Fill(p.styles.Text, 1)
 	switch {
+	case step(h):
+		r.Put(p.styles.Reason, "a step of #"+strconv.Itoa(h.Index)+", from its trace")
 	case !p.t.OnPath(n):
 		p.because(r, "#"+strconv.Itoa(h.Index), n)
 	case n == p.t.Head():

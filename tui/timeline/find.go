@@ -75,13 +75,13 @@ func (m *Matches) extend(t *model.Timeline, from model.Node) {
 func wanted(query string) func(*model.Header) bool {
 	if digits, ok := strings.CutPrefix(query, "#"); ok {
 		if index, err := strconv.Atoi(digits); err == nil {
-			return func(h *model.Header) bool { return h.Index == index }
+			return func(h *model.Header) bool { return h.Index == index && !step(h) }
 		}
 	}
 	q := match.New(query)
 	return func(h *model.Header) bool {
 		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.Position) ||
-			h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && q.InString(m.word) })
+			step(h) && q.InString(stepWord) || h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && q.InString(m.word) })
 	}
 }
 

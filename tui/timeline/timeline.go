@@ -50,7 +50,9 @@ func (c *Content) measure(headers []model.Header) {
 	for i := range headers {
 		h := &headers[i]
 		c.indexWidth = max(c.indexWidth, digits(h.Index))
-		c.turnWidth = max(c.turnWidth, digits(h.TurnIndex))
+		if h.TurnIndex != model.TurnUnknown {
+			c.turnWidth = max(c.turnWidth, digits(h.TurnIndex))
+		}
 		c.timed = c.timed || !h.CreatedAt.IsZero()
 		if event := h.EventText(); event != last {
 			last = event
@@ -186,6 +188,9 @@ func (p *Pane) Select(n model.Node) {
 		return
 	}
 	p.cursor = n
+	if step(p.t.Header(n)) && p.hidden(n) {
+		p.folds.ShowSteps(n)
+	}
 	for at := p.t.Parent(n); p.hidden(n) && at != model.NoNode; at = p.t.Parent(at) {
 		p.folds.Unfold(at)
 	}
@@ -247,14 +252,12 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.moveTo(0, 1)
 	case keymap.Bottom:
 		p.moveTo(p.rows.Len-1, -1)
-	case keymap.StepBack:
-		p.Select(p.t.Prev(p.cursor))
+	case keymap.StepBack, keymap.Parent:
+		p.Select(p.before(p.cursor))
 	case keymap.StepForward:
-		p.Select(p.t.Next(p.cursor))
-	case keymap.Parent:
-		p.Select(p.t.Parent(p.cursor))
+		p.Select(p.showing(p.t.Next(p.cursor)))
 	case keymap.Child:
-		p.Select(p.firstChild())
+		p.Select(p.showing(p.firstChild()))
 	case keymap.PrevBranch:
 		p.Select(p.t.PrevBranchPoint(p.cursor))
 	case keymap.NextBranch:
@@ -264,7 +267,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.Fold:
 		p.fold()
 	case keymap.Unfold:
-		p.folds.Unfold(p.cursor)
+		if !p.folds.Unfold(p.cursor) {
+			p.folds.ShowSteps(p.cursor)
+		}
 		p.refold()
 	case keymap.FoldAll:
 		p.folds.FoldAll()
@@ -278,6 +283,27 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
+// before gives the node before n, but for steps that n hides.
+func (p *Pane) before(n model.Node) model.Node {
+	at := p.t.Parent(n)
+	for range p.folds.Steps(n) {
+		at = p.t.Parent(at)
+	}
+	return at
+}
+
+// showing gives n, or if it is a step that is hidden the snapshot that its turn
+// ended in.
+func (p *Pane) showing(n model.Node) model.Node {
+	if n != model.NoNode && step(p.t.Header(n)) && p.hidden(n) {
+		return p.t.EndOf(n)
+	}
+	return n
+}
+
+// step reports whether a header is that of a step and not of a snapshot.
+func step(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
+
 // firstChild gives the child that is drawn first: at a branch point that leads
 // into the branch, where a step forward would stay on the line.
 func (p *Pane) firstChild() model.Node {
@@ -290,10 +316,11 @@ func (p *Pane) firstChild() model.Node {
 	return next
 }
 
-// fold folds at the cursor, or, where nothing hangs on it, at the place where
-// the branch that it is on leaves.
+// fold hides the steps of the cursor's turn; where they are hidden, it folds at
+// the cursor, or, where nothing hangs on it, at the place where the branch that
+// it is on leaves.
 func (p *Pane) fold() {
-	if !p.folds.Fold(p.cursor) && !p.folds.Folded(p.cursor) && !p.t.OnPath(p.cursor) {
+	if !p.folds.HideSteps(p.cursor) && !p.folds.Fold(p.cursor) && !p.folds.Folded(p.cursor) && !p.t.OnPath(p.cursor) {
 		for at := p.t.Parent(p.cursor); at != model.NoNode; at = p.t.Parent(at) {
 			if p.t.BranchPoint(at) {
 				p.folds.Fold(at)
@@ -349,7 +376,7 @@ func (p *Pane) Title() string { return "Timeline" }
 
 // Status says how much there is, and what of it is off the path.
 func (p *Pane) Status() string {
-	text := count(p.t.Len(), "snapshot")
+	text := count(p.t.Snapshots(), "snapshot")
 	if p.c.More {
 		text = "the last " + text
 	}

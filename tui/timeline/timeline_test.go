@@ -332,3 +332,111 @@ func BenchmarkPane_frame(b *testing.B) {
 		})
 	}
 }
+
+// turns is a session in which two turns have steps: the one left behind, and the
+// last, whose turn was not counted yet.
+func turns() []model.Header {
+	at := func(s int) time.Time { return time.Date(2026, time.November, 21, 12, 0, s, 0, time.UTC) }
+	step := func(visit int64, id, parent string, index int, s int, title string) model.Header {
+		return model.Header{ID: id, ParentID: parent, SessionID: "s", Visit: visit, ParentVisit: visit - 1, Index: index, TurnIndex: index,
+			CreatedAt: at(s), Event: model.SnapshotEventToolIterationEnd, Title: title, Marks: model.MarkTraced}
+	}
+	turn := func(visit, follows int64, id, parent string, index int, s int) model.Header {
+		return model.Header{ID: id, ParentID: parent, SessionID: "s", Visit: visit, ParentVisit: follows, Index: index, TurnIndex: index, CreatedAt: at(s)}
+	}
+	list := []model.Header{
+		turn(1, 0, "aaaa", "", 0, 0),
+		step(2, "s1s1", "aaaa", 1, 1, "tool look → ok"), step(3, "s2s2", "s1s1", 1, 2, "tool book → error"),
+		turn(4, 3, "bbbb", "aaaa", 1, 3),
+		turn(5, 1, "cccc", "aaaa", 2, 4),
+		step(6, "s3s3", "cccc", 3, 5, "tool pay → ok"),
+		turn(7, 6, "dddd", "cccc", 3, 6),
+	}
+	list[2].Marks |= model.MarkError
+	list[6].TurnIndex = model.TurnUnknown
+	return list
+}
+
+func TestPane_stepsAreClosedUntilAskedFor(t *testing.T) {
+	p := pane(t, turns(), 60, 8)
+	check(t, picture(t, p, 60, 8), `
+  ○   0  turn 0  turn end        aaaa   12:00
+  ├─╮   another branch was chosen
+  │ ◌ 1  turn 1  turn end        bbbb     +3s  ▸ 2 steps
+  ○   2  turn 2  turn end        cccc     +4s
+▌ ◉   3  turn …  turn end        dddd     +2s  ▸ 1 step
+
+
+ ◉ the framework resumes here
+`)
+	for _, do := range []keymap.Action{keymap.Unfold, keymap.StepBack} {
+		p.Do(do)
+	}
+	check(t, picture(t, p, 60, 8), `
+  ○   0  turn 0  turn end        aaaa   12:00
+  ├─╮   another branch was chosen
+  │ ◌ 1  turn 1  turn end        bbbb     +3s  ▸ 2 steps
+  ○   2  turn 2  turn end        cccc     +4s
+▌ ·      turn 3  tool iteration  s3s3     +1s  tool pay → ok
+  ◉   3  turn …  turn end        dddd     +1s
+
+ a step of #3, from its trace · tool pay → ok
+`)
+	p.Select(p.t.EndOf(1))
+	p.Do(keymap.Unfold)
+	p.Resize(60, 10)
+	check(t, picture(t, p, 60, 10), `
+  ○   0  turn 0  turn end        aaaa   12:00
+  ├─╮   another branch was chosen
+  │ ·    turn 1  tool iteration  s1s1     +1s  tool look → …
+  │ ·    turn 1  tool iteration  s2s2     +1s  error  tool …
+▌ │ ◌ 1  turn 1  turn end        bbbb     +1s
+  ○   2  turn 2  turn end        cccc     +4s
+  ·      turn 3  tool iteration  s3s3     +1s  tool pay → ok
+  ◉   3  turn …  turn end        dddd     +1s
+
+ ◌ #1 another branch was chosen
+`)
+}
+
+// The keys walk what shows: steps that are closed are passed over, and open when
+// a search or a click names them.
+func TestPane_keysAndSteps(t *testing.T) {
+	p := pane(t, turns(), 60, 10)
+	walk := func(want string, actions ...keymap.Action) {
+		t.Helper()
+		for _, a := range actions {
+			p.Do(a)
+		}
+		if got := p.t.Header(p.Selected()).ID; got != want {
+			t.Errorf("%v: at %s, not %s", actions, got, want)
+		}
+	}
+	walk("cccc", keymap.StepBack)
+	walk("aaaa", keymap.StepBack)
+	walk("cccc", keymap.StepForward)
+	walk("dddd", keymap.StepForward)
+	walk("cccc", keymap.Parent)
+	walk("dddd", keymap.Child)
+	walk("s3s3", keymap.Unfold, keymap.StepBack)
+	walk("cccc", keymap.StepBack)
+	walk("s3s3", keymap.StepForward)
+	walk("dddd", keymap.Fold) // the step is hidden, and its snapshot stands for it
+	walk("bbbb", keymap.GoHead, keymap.StepBack, keymap.StepBack, keymap.Child)
+	walk("bbbb", keymap.Unfold)
+	walk("s1s1", keymap.Parent, keymap.Parent)
+	walk("bbbb", keymap.Fold)
+	walk("aaaa", keymap.Fold) // and then the branch
+	p.Select(2)
+	walk("s2s2")
+	found, err := Find(t.Context(), p.c, "step")
+	if err != nil || found.Len() != 3 {
+		t.Errorf("step: %d matches, %v", found.Len(), err)
+	}
+	if found, err = Find(t.Context(), p.c, "#3"); err != nil || found.Len() != 1 {
+		t.Errorf("#3: %d matches, %v", found.Len(), err)
+	}
+	if got := p.Status(); got != "4 snapshots · 1 orphaned" {
+		t.Errorf("status %q", got)
+	}
+}
