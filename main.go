@@ -22,6 +22,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/demo"
 	"hindcast/store/files"
+	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
 	"hindcast/store/memory"
@@ -44,7 +45,7 @@ func app() *cli.App {
 	notes := shelf()
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), sqlite.Kind(), reflection.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), genkit.Kind(notes), sqlite.Kind(), reflection.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

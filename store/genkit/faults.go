@@ -1,0 +1,170 @@
+package genkit
+
+// Codes of the faults. Those of the lineage are model's: FaultMissingParent,
+// FaultForeignParent, FaultSelfParent, FaultParentCycle, FaultSeveralRoots,
+// FaultEqualTime, FaultParentNewer.
+const (
+	// FaultRowFile: the file is no JSON, empty, cut off, or goes on behind the row.
+	FaultRowFile = "row-file"
+	// FaultRowShape: a member is not of the type that it has to be.
+	FaultRowShape = "row-shape"
+	// FaultBOM and FaultNotUTF8: how the text is encoded.
+	FaultBOM     = "byte-order-mark"
+	FaultNotUTF8 = "not-utf8"
+	// FaultDuplicateKey: a key is there twice.
+	FaultDuplicateKey = "duplicate-key"
+	// FaultUnknownKey: a key that no SDK writes.
+	FaultUnknownKey = "unknown-key"
+	// FaultUnknownStatus and FaultUnknownFinish: values that no SDK writes.
+	FaultUnknownStatus = "unknown-status"
+	FaultUnknownFinish = "unknown-finish-reason"
+	// FaultBigInteger: an integer in the state that is beyond 2^53.
+	FaultBigInteger = "big-integer"
+	// FaultTime: a time is missing, zero, or cannot be read.
+	FaultTime = "row-time"
+	// FaultTimeOrder: as texts the times are in another order than as times.
+	FaultTimeOrder = "time-order"
+	// FaultNoSession: the row names no session; or its state alone does.
+	FaultNoSession = "no-session"
+	// FaultSessionMismatch: the row and its state name two sessions.
+	FaultSessionMismatch = "session-mismatch"
+	// FaultName: an id that cannot be part of a path.
+	FaultName = "invalid-name"
+	// FaultNameMismatch: the file is not named after the snapshot in it.
+	FaultNameMismatch = "name-mismatch"
+
+	// FaultExpired: work whose worker has died.
+	FaultExpired = "expired"
+	// FaultAborting: a status that other SDKs do not know.
+	FaultAborting = "aborting"
+	// FaultFailedLeaf: a failed turn that JavaScript and Python go back from.
+	FaultFailedLeaf = "failed-leaf"
+	// FaultAbortedEmpty: aborted before there was a state.
+	FaultAbortedEmpty = "aborted-without-state"
+	// FaultHeartbeat: a sign of life that was left behind by work that is over.
+	FaultHeartbeat = "heartbeat-left"
+	// FaultNoLeaf: each row is somebody's parent.
+	FaultNoLeaf = "no-leaf"
+
+	// FaultPointerMissing, FaultPointerFile, FaultPointerDangling and
+	// FaultPointerDisagrees are about the pointer of a session;
+	// FaultPointerUnknown is a pointer of no session.
+	FaultPointerMissing   = "pointer-missing"
+	FaultPointerFile      = "pointer-file"
+	FaultPointerDangling  = "pointer-dangling"
+	FaultPointerDisagrees = "pointer-disagrees"
+	FaultPointerUnknown   = "pointer-unknown-session"
+
+	// FaultStray: a JSON file among the rows that is none.
+	FaultStray = "stray-file"
+	// FaultUnreadable: a file or folder that cannot be read.
+	FaultUnreadable = "unreadable"
+	// FaultSymlink: a link, which Hindcast does not follow.
+	FaultSymlink = "symlink"
+	// FaultLeftover: a temporary file of a writer that was killed.
+	FaultLeftover = "leftover-file"
+)
+
+// verdicts are what the SDKs do about a fault, in the order of the layouts. They
+// are those of Go 1.13.1 (localstore/file.go, agent.go), of JavaScript 1.42.0
+// (session-stores.ts, agent.ts), and of Python as of July 2026 (_file_store.py,
+// _snapshot.py); where Go 1.10 to 1.12 differ, the verdict says so.
+type verdicts [3]string
+
+// alike is one verdict for all.
+func alike(verdict string) verdicts { return verdicts{verdict, verdict, verdict} }
+
+const (
+	goUnread = "asked for by its id, it is an error; a search for the session's newest row passes it over"
+	jsUnread = "asked for by its id, it is a SyntaxError; without a good pointer, so is every search for a session in this folder"
+	pyUnread = "asked for by its id, it is a ValidationError; a search for a session passes it over"
+)
+
+// verdictOf gives what the SDKs of a layout do about a fault.
+func (l layout) verdictOf(code string) string { return known[code][l] }
+
+var known = map[string]verdicts{
+	FaultRowFile: {goUnread, jsUnread, pyUnread},
+	FaultBOM:     {goUnread, jsUnread, pyUnread},
+	FaultRowShape: {goUnread,
+		"loads; the value is used as it is",
+		pyUnread},
+	FaultNotUTF8: {"loads; what is not UTF-8 becomes U+FFFD, for good when the row is rewritten",
+		"loads; what is not UTF-8 becomes U+FFFD, for good when the row is rewritten",
+		"asked for by its id, it is a UnicodeDecodeError; a search for a session passes it over"},
+	FaultDuplicateKey: alike("loads; the last one counts, and a rewrite drops the others"),
+	FaultUnknownKey: {"loads; a rewrite of the row (an abort, a sign of life) drops the key",
+		"loads, and keeps the key",
+		"the model forbids it: " + pyUnread},
+	FaultUnknownStatus: {"loads; it can be resumed with the state that it has",
+		"loads; it is not completed, so a resume goes back to the last row that is",
+		"the model forbids it: " + pyUnread},
+	FaultUnknownFinish: {"loads", "loads", "the model forbids it: " + pyUnread},
+	FaultBigInteger: {"loads; a number that is read into any is rounded to a float64, and the next row has the rounded one",
+		"loads; the number is rounded, and the next row has the rounded one",
+		"loads, exactly"},
+	FaultTime: {"missing or zero, it is the oldest row of its session; what is no time makes the row unreadable: " + goUnread,
+		"loads; times are compared as texts",
+		"without one the row is refused: " + pyUnread + "; else times are compared as texts"},
+	FaultTimeOrder: {"orders by the instants, as here",
+		"compares the texts: a search for the newest row may find another one",
+		"compares the texts: a search for the newest row may find another one"},
+	FaultNoSession: {"the store would not write it; it is found by its id only",
+		"found by the session in its state; without that by its id only",
+		"found by the session in its state; without that by its id only"},
+	FaultSessionMismatch: {"the row's own session counts; resumed, the state's is overwritten by it",
+		"the row's own session counts",
+		"the row's own session counts"},
+	FaultName: {"refused: an id may not be empty, begin with a dot, hold a slash, a backslash, \"..\" or a control character",
+		"refused where it holds a slash, a backslash or NUL, or is \"..\"",
+		"refused where it is no plain file name"},
+	FaultNameMismatch: {"reads it by the name of the file and answers with the id in it; a search may find it for its session",
+		"reads it by the name of the file and answers with the id in it; a search may find it for its session",
+		"reads it by the name of the file and answers with the id in it; a search may find it for its session"},
+	FaultExpired: {"shown as expired; resuming it is refused with FAILED_PRECONDITION, which since Go 1.13 names the parent",
+		"pending is shown as expired, aborting is not; a resume goes back to the last completed row",
+		"pending is shown as expired; a resume goes back to the last completed row"},
+	FaultAborting: {"Go 1.13 waits for the worker to record its state; Go 1.10 to 1.12 do not know the status and resume it as an empty session",
+		"not a status that it knows; a resume goes back to the last completed row",
+		"the model forbids it: " + pyUnread},
+	FaultFailedLeaf: {"since Go 1.13 it is resumed, and the next turn is its child; Go 1.10 to 1.12 refuse",
+		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end",
+		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end"},
+	FaultAbortedEmpty: {"refused with FAILED_PRECONDITION, which since Go 1.13 names the parent",
+		"cannot be resumed: a resume goes back to the last completed row",
+		"cannot be resumed: a resume goes back to the last completed row"},
+	FaultHeartbeat: alike("loads; it is not looked at once the work is over"),
+	FaultNoLeaf: {"loads: Go does not look for leaves",
+		"a search for the session fails: \"" + noLeaf + "\"; with a good pointer it is not searched for",
+		"a search for the session fails: \"" + noLeaf + "\""},
+
+	"missing-parent": alike("loads: parents are for information; where a store prunes old rows this is how the oldest one looks"),
+	"foreign-parent": {"loads: parents are for information",
+		"loads; going back from a row that is not completed may lead into the other session",
+		"loads; going back from a row that is not completed may lead into the other session"},
+	"self-parent": {"loads: parents are for information; pruning stops here",
+		"written by JavaScript 1.42 when detached work ends; alone and without its pointer the session fails: \"" + noLeaf +
+			"\"; with maxPersistedChainLength the next save never returns",
+		"it is nobody's leaf; alone in its session it fails: \"" + noLeaf + "\""},
+	"parent-cycle": {"loads: parents are for information; pruning stops where the circle closes",
+		"none of them is a leaf; with maxPersistedChainLength a save never returns",
+		"none of them is a leaf; going back stops where the circle closes"},
+	"several-roots": alike("loads: which row is resumed does not depend on it"),
+	"equal-time": {"the greater id counts as the newer",
+		"the first name in the folder counts as the newer",
+		"the greater id counts as the newer"},
+	"parent-newer": {"loads; without a pointer the parent may be taken for the newest row",
+		"loads: a parent is no leaf, whatever its time",
+		"loads: a parent is no leaf, whatever its time"},
+
+	FaultPointerMissing:   alike("goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerFile:      alike("takes it for none: goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerDangling:  alike("does not trust it: goes through all rows of the folder, and writes the pointer anew"),
+	FaultPointerDisagrees: alike("trusts the pointer, and resumes the row that it names; the next new row moves it on"),
+	FaultPointerUnknown:   alike("the session is not found"),
+
+	FaultStray:      {"passed over", "passed over if it is JSON; else every search for a session without a good pointer fails", "passed over"},
+	FaultUnreadable: {goUnread, "every search for a session without a good pointer fails", pyUnread},
+	FaultSymlink:    alike("Genkit follows it; Hindcast does not, and lists nothing of it"),
+	FaultLeftover:   alike("ignored: a writer was stopped before it was done"),
+}

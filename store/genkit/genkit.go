@@ -1,0 +1,208 @@
+package genkit
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+const kind = "genkit"
+
+// Store is an opened folder of snapshots. It is read-only, and safe for
+// concurrent use. Use Open.
+type Store struct {
+	dir    string
+	root   *os.Root
+	memory *files.Memory
+	// now tells the time, by which work without a sign of life has expired.
+	now   func() time.Time
+	reads atomic.Int64 // row files that were read
+}
+
+var (
+	_ store.Store     = (*Store)(nil)
+	_ store.Describer = (*Store)(nil)
+	_ store.Doctor    = (*Store)(nil)
+	_ store.Limiter   = (*Store)(nil)
+	_ store.Watcher   = (*Store)(nil)
+)
+
+// Options are what a store can be opened with.
+type Options struct {
+	// Now tells the time; nil is time.Now.
+	Now func() time.Time
+	// Shelf keeps what rows said for the next time that the store is opened; nil
+	// remembers it while the store is open.
+	Shelf *files.Shelf
+}
+
+// Open opens a folder in which, or below which, rows are: the folder that a
+// file store was given, one above it, one below it, a project, or its .genkit. An
+// empty folder is a store without sessions. The errors are those of the file
+// system: fs.ErrNotExist, fs.ErrPermission.
+func Open(_ context.Context, dir string) (*Store, error) { return Options{}.open(dir) }
+
+// Open opens a folder as the function of that name does.
+func (o Options) Open(_ context.Context, dir string) (*Store, error) { return o.open(dir) }
+
+func (o Options) open(dir string) (*Store, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
+	}
+	s := &Store{dir: dir, root: root, now: o.Now, memory: o.Shelf.Memory(noteKind, dir)}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// Kind gives "genkit".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the folder that was opened.
+func (s *Store) Address() string { return s.dir }
+
+// Close lets go of the folder, and keeps what is remembered on the shelf.
+func (s *Store) Close() error {
+	s.memory.Keep()
+	if err := s.root.Close(); err != nil {
+		return fmt.Errorf("genkit: close %q: %w", s.dir, err)
+	}
+	return nil
+}
+
+// Lacks implements store.Limiter.
+func (s *Store) Lacks(model.Op) string { return "snapshots of Genkit are opened read-only" }
+
+// Sessions implements store.Store: the newest change comes first. Each row that
+// is new or has changed is read. The faults are those that the rows tell without
+// their states; Faults looks at these, too.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		infos, err := s.infos(ctx)
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("genkit: list sessions of %q: %w", s.dir, files.Cause(err)))
+			return
+		}
+		for _, info := range infos {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
+	defer s.memory.Keep()
+	taken := map[string]bool{}
+	now := s.now()
+	err = s.eachPlace(ctx, func(p place) error {
+		g, err := s.group(ctx, p, nil)
+		if err != nil {
+			return s.unreadable(ctx, err)
+		}
+		for sid, one := range g.sessions {
+			if taken[one.id] {
+				one.id = sessionName(flatLabel(p.label), sid)
+			}
+			taken[one.id] = true
+			infos = append(infos, s.info(one, now))
+		}
+		return nil
+	})
+	slices.SortFunc(infos, store.NewestFirst)
+	return infos, err
+}
+
+// unreadable lets a folder that cannot be read go, but not a context that has
+// ended.
+func (s *Store) unreadable(ctx context.Context, _ error) error { return ctx.Err() }
+
+// flatLabel is the label of a place whose sessions "global" beside it has, too.
+func flatLabel(label string) string {
+	if label == "" {
+		return "."
+	}
+	return label + "/."
+}
+
+// eachPlace visits the places that have rows, "global" before the folder that it
+// is in.
+func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
+	var places []place
+	err := search(ctx, s.root, s.dir, func(p place) bool {
+		if len(p.rows) > 0 {
+			places = append(places, p)
+		}
+		return true
+	}, func(string, error) {})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(places, func(a, b place) int {
+		return boolToInt(b.isGlobal()) - boolToInt(a.isGlobal())
+	})
+	for _, p := range places {
+		if err := visit(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// info gives what the list of sessions shows of one.
+func (s *Store) info(one *session, now time.Time) model.SessionInfo {
+	info := model.SessionInfo{ID: one.id, Kind: kind}
+	for _, h := range one.headers(now) {
+		info.Snapshots++
+		if h.Orphaned {
+			info.Orphaned++
+		}
+		if h.Head {
+			info.Head, info.HeadIndex = h.ID, h.Index
+		}
+	}
+	for _, r := range one.rows {
+		for _, at := range []time.Time{r.created.at, r.updated.at} {
+			if at.After(info.UpdatedAt) {
+				info.UpdatedAt = at
+			}
+		}
+	}
+	info.Faults = len(one.faults(now).All())
+	return info
+}
+
+// Headers implements store.Store: in the order of the instants at which the rows
+// were created, then of their ids. A parent comes after its child where their
+// times say so.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		one, err := s.find(ctx, session)
+		if err != nil {
+			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
+			return
+		}
+		for _, h := range one.headers(s.now()) {
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}

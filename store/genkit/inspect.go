@@ -1,0 +1,374 @@
+package genkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+// Faults implements store.Doctor. For a session it reads every row whole; for the
+// store itself it tells of the files that are not listed, and why.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session == "" {
+		list, err := s.storeFaults(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("genkit: check %q: %w", s.dir, files.Cause(err))
+		}
+		return list, nil
+	}
+	one, err := s.find(ctx, session)
+	if err != nil {
+		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
+	}
+	faults := one.faults(s.now())
+	if err := s.stateFaults(ctx, one, faults); err != nil {
+		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
+	}
+	return faults.All(), nil
+}
+
+// file gives the name of a row's file, relative to the store.
+func (s *session) file(id string) string { return path.Join(s.place.dir, id+rowSuffix) }
+
+// pointerFile gives the name of the session's pointer.
+func (s *session) pointerFile() string {
+	return path.Join(s.place.dir, pointersFolder, s.sid+rowSuffix)
+}
+
+// faults gives what is wrong with a session as far as its rows tell without
+// their states.
+func (s *session) faults(now time.Time) *store.FaultList {
+	in := inspector{session: s, now: now, parents: make(map[string]bool, len(s.rows))}
+	for _, r := range s.rows {
+		if r.parentID != r.id {
+			in.parents[r.parentID] = true
+		}
+	}
+	for _, r := range s.rows {
+		for _, f := range r.flaws {
+			in.row(r, f.code, f.path, f.meaning)
+		}
+		in.status(r)
+		in.parent(r)
+	}
+	in.circles()
+	in.times()
+	in.leaves()
+	in.pointer()
+	return &in.list
+}
+
+// inspector finds out what is wrong with a session.
+type inspector struct {
+	*session
+	now time.Time
+	// parents are the ids that rows name as their parents, their own left out.
+	parents map[string]bool
+	list    store.FaultList
+}
+
+func (in *inspector) add(code, file, at, meaning string) {
+	in.list.Add(model.Fault{Code: code, File: file, Path: at, Meaning: meaning, Verdict: in.layout.verdictOf(code)})
+}
+
+func (in *inspector) row(r *row, code, at, meaning string) { in.add(code, in.file(r.id), at, meaning) }
+
+// status looks at how the work of a row ended, if it did.
+func (in *inspector) status(r *row) {
+	working := r.status == statusPending || r.status == statusAborting
+	if r.status == statusAborting {
+		in.row(r, FaultAborting, "/status", "the row is aborting, a status that there is since Go 1.13")
+	}
+	switch {
+	case working && r.isStale(in.now):
+		in.row(r, FaultExpired, "/heartbeatAt", fmt.Sprintf("it is %s, and its worker last gave a sign of life %s ago", r.status, age(in.now.Sub(r.heartbeat.at))))
+	case !working && r.heartbeat.text != "":
+		in.row(r, FaultHeartbeat, "/heartbeatAt", "the work is over, and its sign of life was left behind")
+	}
+	if r.status == statusAborted && !r.hasState {
+		in.row(r, FaultAbortedEmpty, "/state", "it was aborted before it recorded a state")
+	}
+	if in.layout != layoutGo && (r.status == statusFailed || r.status == statusAborted) && !in.parents[r.id] {
+		in.row(r, FaultFailedLeaf, "/status", "it is "+r.status+", and nothing can follow it")
+	}
+}
+
+// age writes a duration in few characters.
+func age(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+	return d.Truncate(time.Second).String()
+}
+
+// parent looks for the parent that a row names.
+func (in *inspector) parent(r *row) {
+	p := in.byID[r.parentID]
+	switch {
+	case r.parentID == "":
+	case r.parentID == r.id:
+		in.row(r, model.FaultSelfParent, "/parentId", "it is its own parent; the real one is not recorded")
+	case p != nil:
+		if !p.created.at.IsZero() && r.created.at.Before(p.created.at) {
+			in.row(r, model.FaultParentNewer, "/parentId", fmt.Sprintf("its parent %.12q is newer by %v", p.id, p.created.at.Sub(r.created.at)))
+		}
+	default:
+		in.absentParent(r)
+	}
+}
+
+func (in *inspector) absentParent(r *row) {
+	if _, there := slices.BinarySearch(in.place.rows, r.parentID); !there {
+		in.row(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q is not in the store: pruned, or never written", r.parentID))
+		return
+	}
+	if other := in.get(r.parentID); other != nil {
+		in.row(r, model.FaultForeignParent, "/parentId", fmt.Sprintf("its parent %.80q is of session %.80q", r.parentID, other.session()))
+		return
+	}
+	in.row(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q cannot be read", r.parentID))
+}
+
+// circles finds lineages that run in circles of two rows or more. Each walk up
+// stops where one has been before, so that every row is passed once.
+func (in *inspector) circles() {
+	walks := make(map[*row]int, len(in.rows))
+	for i, r := range in.rows {
+		at := r
+		for at != nil && walks[at] == 0 && at.parentID != at.id {
+			walks[at] = i + 1
+			at = in.byID[at.parentID]
+		}
+		if at != nil && walks[at] == i+1 && at.parentID != at.id {
+			in.row(at, model.FaultParentCycle, "/parentId", "its lineage runs in a circle")
+		}
+	}
+}
+
+// times compares the rows as the SDKs order them.
+func (in *inspector) times() {
+	for i := 1; i < len(in.rows); i++ {
+		a, b := in.rows[i-1], in.rows[i]
+		switch {
+		case a.created.at.IsZero():
+		case a.created.at.Equal(b.created.at):
+			in.row(b, model.FaultEqualTime, "/createdAt", fmt.Sprintf("it has the same time as %.12q", a.id))
+		case a.created.text > b.created.text:
+			in.row(b, FaultTimeOrder, "/createdAt", fmt.Sprintf("it is newer than %.12q, but its time %.40q is less as a text than %.40q", a.id, b.created.text, a.created.text))
+		}
+	}
+}
+
+// leaves looks at the shape of the whole.
+func (in *inspector) leaves() {
+	roots := 0
+	for _, r := range in.rows {
+		if r.parentID == "" || in.byID[r.parentID] == nil || r.parentID == r.id {
+			if roots++; roots > 1 {
+				in.row(r, model.FaultSeveralRoots, "/parentId", "another row of the session has no parent in it either")
+			}
+		}
+	}
+	if _, scanned := in.resumed(); scanned.err != "" && in.layout != layoutGo {
+		in.add(FaultNoLeaf, in.place.dir, "", "every row of the session is the parent of one")
+	}
+}
+
+// pointer compares what the pointer says with the rows.
+func (in *inspector) pointer() {
+	if in.sid == "" || in.layout == layoutPython {
+		return
+	}
+	p, file := in.session.pointer, in.pointerFile()
+	switch {
+	case !validName(in.sid):
+		return
+	case p == nil:
+		in.add(FaultPointerMissing, file, "", "the session has no pointer")
+		return
+	case p.err != nil:
+		in.add(FaultPointerFile, file, errorPath(p.err), "the pointer cannot be read: "+p.err.Error())
+		return
+	case in.pointed() == nil:
+		meaning := fmt.Sprintf("it names %.80q, which is not there", p.current)
+		if r := in.get(p.current); r != nil {
+			meaning = fmt.Sprintf("it names %.80q, which is of session %.80q", p.current, r.session())
+		}
+		in.add(FaultPointerDangling, file, "/currentSnapshotId", meaning)
+		return
+	}
+	now, scanned := in.resumed()
+	if found := scanned.row; found != nil && now.row != found {
+		in.add(FaultPointerDisagrees, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
+	}
+}
+
+// stateFaults reads each row whole.
+func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.FaultList) error {
+	folder, err := files.OpenFolder(s.root, one.place.dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	var buf []byte
+	for _, r := range one.rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.rowFlawed {
+			continue
+		}
+		data, err := folder.Read(r.id+rowSuffix, buf)
+		if err != nil {
+			continue // it went, or cannot be read any more
+		}
+		buf = data
+		for _, f := range documentFlaws(data) {
+			faults.Add(model.Fault{Code: f.code, File: one.file(r.id), Path: f.path, Meaning: f.meaning, Verdict: one.layout.verdictOf(f.code)})
+		}
+	}
+	return nil
+}
+
+// documentFlaws gives what is wrong inside a row that its outline does not show.
+func documentFlaws(data []byte) (flaws []flaw) {
+	tape, err := jsontape.Parse(data)
+	if err != nil {
+		return []flaw{{FaultRowFile, errorPath(err), "it is not JSON: " + err.Error()}}
+	}
+	state := tape.Find(0, "state")
+	if state == jsontape.None {
+		return nil
+	}
+	for n := state; n < tape.End(state); n++ {
+		switch {
+		case tape.Shadowed(n) && n != state:
+			flaws = append(flaws, flaw{FaultDuplicateKey, clip(tape.Pointer(n)), "the key is there twice; the last one counts"})
+		case tape.Kind(n) == jsontape.Number && isBigInteger(tape.Raw(n)):
+			flaws = append(flaws, flaw{FaultBigInteger, clip(tape.Pointer(n)), fmt.Sprintf("the integer %.40s is beyond 2^53", tape.Raw(n))})
+		}
+		if len(flaws) > 100 {
+			break
+		}
+	}
+	return flaws
+}
+
+// maxExact is 2^53, up to which a float64 has every integer.
+const maxExact = "9007199254740992"
+
+// isBigInteger reports whether a number is an integer, written without an
+// exponent, that is beyond 2^53.
+func isBigInteger(number []byte) bool {
+	digits := strings.TrimPrefix(string(number), "-")
+	if len(digits) < len(maxExact) || strings.ContainsAny(digits, ".eE") {
+		return false
+	}
+	return len(digits) > len(maxExact) || digits > maxExact
+}
+
+// rest is how long a temporary file has to be left alone until its writer is
+// taken for stopped. The SDKs take milliseconds.
+const rest = 5 * time.Second
+
+// storeFaults tells of what is in the store and not listed.
+func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
+	var faults store.FaultList
+	err := search(ctx, s.root, s.dir, func(p place) bool {
+		s.placeFaults(ctx, p, &faults)
+		return true
+	}, func(dir string, err error) {
+		faults.Add(model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error()})
+	})
+	return faults.All(), err
+}
+
+func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultList) {
+	g, err := s.group(ctx, p, nil)
+	if err != nil {
+		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error()})
+		return
+	}
+	l := g.layout()
+	add := func(code, name, at, meaning string) {
+		faults.Add(model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning, Verdict: l.verdictOf(code)})
+	}
+	for _, one := range g.strays {
+		switch {
+		case errors.Is(one.err, files.ErrSymlink):
+			add(FaultSymlink, one.name, "", "the file is "+one.err.Error())
+		case errors.Is(one.err, files.ErrNotRegular):
+		case one.err != nil:
+			add(FaultUnreadable, one.name, "", "the file cannot be read: "+one.err.Error())
+		case one.claims != "":
+			add(FaultNameMismatch, one.name, "/snapshotId", fmt.Sprintf("it says that it is snapshot %.80q", one.claims))
+		case len(one.flaws) > 0 && one.flaws[0].code == FaultRowFile:
+			add(FaultRowFile, one.name, one.flaws[0].path, one.flaws[0].meaning)
+		default:
+			add(FaultStray, one.name, "", "the file is no row: it has no snapshotId")
+		}
+	}
+	for _, name := range p.links {
+		add(FaultSymlink, name, "", "it is a symbolic link")
+	}
+	for _, name := range p.leftovers {
+		if info, err := s.root.Lstat(path.Join(p.dir, name)); err == nil && time.Since(info.ModTime()).Abs() >= rest {
+			add(FaultLeftover, name, "", "a writer was stopped before it was done")
+		}
+	}
+	s.pointerFaults(p, g, add)
+}
+
+// pointerFaults tells of pointers of sessions that there are none of.
+func (s *Store) pointerFaults(p place, g *grouping, add func(code, name, at, meaning string)) {
+	if !p.pointers {
+		return
+	}
+	names, err := files.Names(s.root, path.Join(p.dir, pointersFolder))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			add(FaultUnreadable, pointersFolder, "", "the folder cannot be read: "+files.Cause(err).Error())
+		}
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		sid, isPointer := strings.CutSuffix(name, rowSuffix)
+		in := path.Join(pointersFolder, name)
+		switch {
+		case isTemporary(name):
+			if info, err := s.root.Lstat(path.Join(p.dir, in)); err == nil && time.Since(info.ModTime()).Abs() >= rest {
+				add(FaultLeftover, in, "", "a writer was stopped before it was done")
+			}
+		case !isPointer:
+			add(FaultStray, in, "", "the file is no pointer")
+		case g.sessions[sid] == nil:
+			add(FaultPointerUnknown, in, "", "no row is of this session")
+		}
+	}
+}
+
+// layout gives the layout of most sessions of a place.
+func (g *grouping) layout() layout {
+	var votes [len(layoutNames)]int
+	best := layoutGo
+	for _, one := range g.sessions {
+		votes[one.layout]++
+	}
+	for l := range votes {
+		if votes[l] > votes[best] {
+			best = layout(l)
+		}
+	}
+	return best
+}

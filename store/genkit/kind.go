@@ -1,0 +1,201 @@
+package genkit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+// Kind describes the snapshot files of Genkit. shelf keeps what rows said from
+// one run of the program to the next; nil remembers in this process only.
+func Kind(shelf *files.Shelf) store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Framework: "Genkit",
+		Recognise: recognise,
+		Open: func(_ context.Context, dir string) (store.Store, error) {
+			return Options{Shelf: shelf}.open(dir)
+		},
+		Places: func(around store.Surroundings) []string {
+			if around.Work == "" {
+				return nil
+			}
+			return []string{filepath.Join(around.Work, ".genkit", "snapshots"), filepath.Join(around.Work, ".snapshots*")}
+		},
+	}
+}
+
+const (
+	// mostProbed and mostTried bound what recognise looks at: folders, and files
+	// that it reads; triedInFolder those of one folder.
+	mostProbed    = 64
+	mostTried     = 24
+	triedInFolder = 4
+	// prefixDepth is how deep rows may be below what is recognised: those of an
+	// agent, of an organisation, of a user.
+	prefixDepth = 3
+)
+
+// recognise looks for a row: a JSON file that says that it is the snapshot after
+// which it is named, and when that was created. It is in the folder itself; or in
+// each of the folders in it that is not empty, so that a folder in which a store
+// is among other things is none; or in one of the places that a project has for
+// rows.
+func recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", false, err
+	}
+	if !info.IsDir() {
+		return whyNoFile(dir), false, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	probe := probe{store: Store{root: root, memory: &files.Memory{}}}
+	for _, b := range bases(root, dir) {
+		if probe.isStore(ctx, b, b.dir, 0) {
+			return probe.why, true, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return "", false, err
+		}
+	}
+	return probe.whyNot(dir), false, nil
+}
+
+// probe looks for rows.
+type probe struct {
+	store          Store
+	folders, tried int
+	why            string // what the first row was recognised by
+	pointers       string // a folder that has pointers, and maybe no row
+}
+
+// isStore reports whether there are rows in a folder, or in each of those in it
+// that is not empty. Where there is more than it may look at, the rest is taken
+// for what was seen.
+func (p *probe) isStore(ctx context.Context, b base, dir string, depth int) bool {
+	at, subfolders, err := b.list(p.store.root, dir)
+	if p.folders++; err != nil || ctx.Err() != nil {
+		return false
+	}
+	if at.pointers && p.pointers == "" {
+		p.pointers = dir
+	}
+	if p.hasRow(at) {
+		return true
+	}
+	if depth == prefixDepth {
+		return false
+	}
+	found := false
+	for _, name := range subfolders {
+		below := path.Join(dir, name)
+		switch {
+		case p.folders >= mostProbed || p.tried >= mostTried:
+			return p.why != ""
+		case p.isStore(ctx, b, below, depth+1):
+			found = true
+		case !p.isEmpty(below):
+			return false
+		}
+	}
+	return found
+}
+
+func (p *probe) isEmpty(dir string) bool {
+	names, err := files.Names(p.store.root, dir)
+	return err == nil && len(names) == 0
+}
+
+// hasRow reports whether one of the first files of a place is a row.
+func (p *probe) hasRow(at place) bool {
+	if len(at.rows) == 0 || p.tried >= mostTried {
+		return false
+	}
+	r, err := p.store.openPlace(at)
+	if err != nil {
+		return false
+	}
+	defer r.close()
+	for _, id := range at.rows[:min(len(at.rows), triedInFolder)] {
+		p.tried++
+		if one, _ := r.read(id, nil); one.stray == nil && one.row.created.text != "" {
+			if p.why == "" {
+				p.why = whyRow(at, &one.row)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// whyRow says what was seen, such as "Go layout: barista/global/….json with
+// .pointers".
+func whyRow(at place, r *row) string {
+	s := session{place: at, rows: []*row{r}}
+	text := s.layoutOf().String() + " layout: " + path.Join(at.dir, "….json")
+	if at.pointers {
+		text += " with " + pointersFolder
+	}
+	return text
+}
+
+// whyNot says what was missing where something of Genkit's is there.
+func (p *probe) whyNot(dir string) string {
+	switch {
+	case p.pointers != "":
+		return path.Join(p.pointers, pointersFolder) + " is there, but no row beside it"
+	case filepath.Base(dir) == ".genkit" || isFolder(p.store.root, ".genkit"):
+		return "a Genkit project, but there is no row in .genkit/snapshots"
+	}
+	return ""
+}
+
+// whyNoFile says where the rows are that belong to a file of Genkit's.
+func whyNoFile(file string) string {
+	whole, err := filepath.Abs(file)
+	if err != nil || !strings.HasSuffix(file, rowSuffix) {
+		return ""
+	}
+	folder := filepath.Dir(whole)
+	switch filepath.Base(folder) {
+	case "runtimes", "servers":
+		if genkit := filepath.Dir(folder); filepath.Base(genkit) == ".genkit" {
+			return "a Genkit runtime file: the rows of its project are in " + filepath.Join(genkit, "snapshots")
+		}
+		return ""
+	}
+	data, err := readSmall(folder, filepath.Base(whole))
+	if err != nil {
+		return ""
+	}
+	if r, ok := decodeRow(strings.TrimSuffix(filepath.Base(whole), rowSuffix), data); ok && r.snapshotID == r.id && r.created.text != "" {
+		return fmt.Sprintf("one row of a Genkit store: open its folder, %s", folder)
+	}
+	return ""
+}
+
+// mostSmall bounds a single file that is looked into, in bytes.
+const mostSmall = 4 << 20
+
+func readSmall(folder, name string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err != nil || info.Size() > mostSmall {
+		return nil, files.ErrTooLarge
+	}
+	return files.From(root)(name, nil)
+}

@@ -1,0 +1,60 @@
+package genkit
+
+import (
+	"time"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+)
+
+// pointer is what the SDKs keep to find the newest row of a session without
+// reading them all: <prefix>/.pointers/<session>.json.
+type pointer struct {
+	current   string // id of the row that it names
+	createdAt moment // of that row; Go alone writes it
+	updatedAt moment
+	// err is why the file is of no use: the SDKs then go through the rows.
+	err error
+}
+
+// isGo reports whether the pointer was written by Go.
+func (p *pointer) isGo() bool { return p.createdAt.text != "" }
+
+// pointerError says what is wrong with a pointer.
+type pointerError string
+
+func (e pointerError) Error() string { return string(e) }
+
+// decodePointer reads a pointer. The SDKs take one that they cannot read for
+// none at all.
+func decodePointer(data []byte) (p pointer) {
+	tape, err := jsontape.Parse(data)
+	if err != nil {
+		p.err = err
+		return p
+	}
+	if tape.Kind(0) != jsontape.Object {
+		p.err = pointerError("it is no object")
+		return p
+	}
+	current := tape.Find(0, "currentSnapshotId")
+	if tape.Kind(current) != jsontape.String || tape.Text(current) == "" {
+		p.err = pointerError("there is no currentSnapshotId")
+		return p
+	}
+	p.current = clip(tape.Text(current))
+	for key, m := range map[string]*moment{"currentCreatedAt": &p.createdAt, "updatedAt": &p.updatedAt} {
+		if n := tape.Find(0, key); tape.Kind(n) == jsontape.String {
+			m.text = clip(tape.Text(n))
+			if at, err := time.Parse(time.RFC3339, m.text); err == nil {
+				m.at = at
+			} else if key == "currentCreatedAt" {
+				p.err = pointerError("currentCreatedAt is no time")
+			}
+		}
+	}
+	return p
+}
+
+// errorPath is files.ErrorPath.
+func errorPath(err error) string { return files.ErrorPath(err) }

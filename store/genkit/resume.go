@@ -1,0 +1,196 @@
+package genkit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Which row the SDKs resume.
+//
+// All of them are asked by the id of a session ("continue sess-main"), and none
+// looks at what Hindcast calls the active path.
+//
+//	Go          localstore.FileSessionStore.latest: the row that the pointer names,
+//	            if that is there and of this session (by the row's own sessionId);
+//	            else the greatest (createdAt, id) of any status. Rows that do not
+//	            parse are passed over. Then exp.resumeSessionFrom: a row that is
+//	            pending or aborting, and one aborted without a state, is refused.
+//	            Until 1.12 every failed or aborted row is refused, too.
+//	JavaScript  FileSessionStore.getLatestSnapshotForSession: the row that the
+//	            pointer names, if that is there and of this session (by sessionId,
+//	            else state.sessionId); else, of the rows that no row of the session
+//	            names as its parent, the one with the greatest createdAt, compared
+//	            as text, the first by name among equals. One row of the folder that
+//	            is not JSON fails it, for every session. Where each row is somebody's
+//	            parent it fails. Then agent.ts goes back over the parents to the
+//	            first row whose status is "completed", and starts the session anew
+//	            where there is none.
+//	Python      FileSessionStore.get_snapshot: as JavaScript without the pointer, but
+//	            the greatest (createdAt, id), both as text, of the rows that its
+//	            model takes: no unknown key, no unknown status.
+
+// choice is the row that an SDK resumes.
+type choice struct {
+	// row is nil where the SDK finds none.
+	row *row
+	// leaf is the row that it found first, where it went back from there.
+	leaf *row
+	// err is why it fails, in its own words; "" if it does not.
+	err string
+}
+
+const noLeaf = "has no leaf snapshot (corrupt or cyclic history)"
+
+// resumed gives the row that the SDK resumes, and what it would find without the
+// pointer.
+func (s *session) resumed() (now, scanned choice) {
+	scanned = s.scan()
+	if target := s.pointed(); target != nil {
+		return s.back(target), scanned
+	}
+	return scanned, scanned
+}
+
+// pointed gives the row that a pointer of use names, nil for none.
+func (s *session) pointed() *row {
+	if s.pointer == nil || s.pointer.err != nil || s.layout == layoutPython {
+		return nil
+	}
+	r := s.byID[s.pointer.current]
+	if r == nil || s.layout == layoutGo && (r.sessionID != s.sid || r.goError) {
+		return nil
+	}
+	return r
+}
+
+// scan is what the SDK finds by going through the rows.
+func (s *session) scan() choice {
+	switch s.layout {
+	case layoutGo:
+		for i := len(s.rows) - 1; i >= 0; i-- {
+			if r := s.rows[i]; !r.goError && r.sessionID == s.sid {
+				return choice{row: r}
+			}
+		}
+		return choice{}
+	case layoutPython:
+		return s.newestLeaf(func(r *row) bool { return !r.pythonRefuses() }, func(a, b *row) bool {
+			return a.created.text > b.created.text || a.created.text == b.created.text && a.id > b.id
+		})
+	}
+	return s.newestLeaf(func(r *row) bool { return !r.javaError }, func(a, b *row) bool {
+		return a.created.text > b.created.text || a.created.text == b.created.text && a.id < b.id
+	})
+}
+
+// newestLeaf gives the row that comes before all others of those that are nobody's
+// parent, and goes back from there.
+func (s *session) newestLeaf(takes func(*row) bool, before func(a, b *row) bool) choice {
+	parents := make(map[string]bool, len(s.rows))
+	taken := 0
+	for _, r := range s.rows {
+		if takes(r) {
+			parents[r.parentID] = true
+			taken++
+		}
+	}
+	var leaf *row
+	for _, r := range s.rows {
+		if takes(r) && !parents[r.id] && (leaf == nil || before(r, leaf)) {
+			leaf = r
+		}
+	}
+	switch {
+	case leaf != nil:
+		return s.back(leaf)
+	case taken > 0:
+		return choice{err: noLeaf}
+	}
+	return choice{}
+}
+
+// back goes from a leaf to the row that can be resumed. Go does not.
+func (s *session) back(leaf *row) choice {
+	if s.layout == layoutGo {
+		return choice{row: leaf}
+	}
+	seen := map[string]bool{}
+	for r := leaf; r != nil; r = s.get(r.parentID) {
+		switch {
+		case r.status == statusCompleted:
+			return choice{row: r, leaf: leaf}
+		case seen[r.id]:
+			return choice{leaf: leaf, err: "has a cyclic snapshot parent chain"}
+		}
+		seen[r.id] = true
+		if r.parentID == "" {
+			break
+		}
+	}
+	return choice{leaf: leaf}
+}
+
+// pythonRefuses reports whether Python's model does not take the row.
+func (r *row) pythonRefuses() bool {
+	return r.rowFlawed || r.unknownKeys || r.status == statusAborting || !knownStatus[r.status] ||
+		r.finishReason != "" && !knownFinish[r.finishReason]
+}
+
+// head gives the row that is drawn as the head: the one that the SDK resumes.
+// Where it resumes none, it is the one at which the session stands: what the SDK
+// found and could not resume, else the last.
+func (s *session) head() *row {
+	now, scanned := s.resumed()
+	for _, r := range []*row{now.row, now.leaf, scanned.leaf} {
+		if r != nil && s.byID[r.id] == r {
+			return r
+		}
+	}
+	if len(s.rows) == 0 {
+		return nil
+	}
+	return s.rows[len(s.rows)-1]
+}
+
+// resumable says what comes of asking for a row by its id: "yes", or why not.
+func (r *row) resumable(l layout, now time.Time) string {
+	switch l {
+	case layoutGo:
+		return r.resumableByGo(now)
+	case layoutJS:
+		if r.status != statusCompleted {
+			return "no: INVALID_ARGUMENT, only a completed row can be resumed; a session's id leads back to its last completed one"
+		}
+	case layoutPython:
+		switch {
+		case r.pythonRefuses():
+			return "no: the model of the Python SDK does not take the row"
+		case r.status != statusCompleted:
+			return "no: only a completed row can be resumed; a session's id leads back to its last completed one"
+		}
+	}
+	return "yes"
+}
+
+func (r *row) resumableByGo(now time.Time) string {
+	const refused = "no: FAILED_PRECONDITION, "
+	parent := "there is nothing to resume"
+	if r.parentID != "" {
+		parent = fmt.Sprintf("resume from its parent %q", r.parentID)
+	}
+	switch {
+	case r.goError:
+		return "no: the file cannot be parsed"
+	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
+		return refused + "its worker gave no sign of life and is taken for dead; " + parent
+	case r.status == statusPending:
+		return refused + "its work is still running: wait for it, or abort it"
+	case r.status == statusAborting:
+		return refused + "it is being aborted and has not recorded its state yet"
+	case r.status == statusAborted && !r.hasState:
+		return refused + "it was aborted before it recorded a state; " + parent
+	case r.status == statusAborted || r.status == statusFailed:
+		return "yes, since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"
+	}
+	return "yes"
+}

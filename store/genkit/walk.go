@@ -1,0 +1,71 @@
+package genkit
+
+import "hindcast/model/jsontape"
+
+// walk visits the members of the object, or the elements of the array, that
+// starts at off, and gives the end of it. visit gets the key with its quotes
+// (nil in an array) and where the value starts, and gives where it ends, by
+// [jsontape.Skip] or by walking it in turn: so every byte is looked at once,
+// however deep the members lie that are wanted. That is what it has over
+// [jsontape.Members].
+//
+// The error is a *[jsontape.SyntaxError], or that of visit. What came before it
+// was visited.
+func walk(data []byte, off int, visit func(key []byte, at int) (end int, err error)) (end int, err error) {
+	at := space(data, off)
+	if at >= len(data) || data[at] != '{' && data[at] != '[' {
+		return 0, syntaxError(at, "no object and no array")
+	}
+	object := data[at] == '{'
+	closing := data[at] + 2 // in ASCII each bracket is two before its partner
+	if at = space(data, at+1); at < len(data) && data[at] == closing {
+		return at + 1, nil
+	}
+	for {
+		var key []byte
+		if object {
+			if at >= len(data) || data[at] != '"' {
+				return 0, syntaxError(at, "no key")
+			}
+			end := jsontape.StringEnd(data, at)
+			if end < 0 {
+				return 0, syntaxError(len(data), "a key that does not end")
+			}
+			key = data[at:end]
+			if at = space(data, end); at >= len(data) || data[at] != ':' {
+				return 0, syntaxError(at, "no colon after a key")
+			}
+			at++
+		}
+		if at, err = visit(key, space(data, at)); err != nil {
+			return 0, err
+		}
+		at = space(data, at)
+		switch {
+		case at >= len(data):
+			return 0, syntaxError(at, "the text ends too early")
+		case data[at] == closing:
+			return at + 1, nil
+		case data[at] != ',':
+			return 0, syntaxError(at, "no comma after a value")
+		}
+		at = space(data, at+1)
+	}
+}
+
+func syntaxError(at int, msg string) error {
+	return &jsontape.SyntaxError{Offset: int64(at), Msg: msg}
+}
+
+// space gives the first byte from off on that is no white space, or the end.
+func space(data []byte, off int) int {
+	for off < len(data) {
+		switch data[off] {
+		case ' ', '\t', '\n', '\r':
+			off++
+		default:
+			return off
+		}
+	}
+	return off
+}
