@@ -55,6 +55,9 @@ var (
 		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Journal}, ""}, {[]keymap.Action{keymap.Help}, ""},
 	}
+	storesHints = []hint{
+		{[]keymap.Action{keymap.Open}, ""}, {[]keymap.Action{keymap.Search}, "filter"}, {[]keymap.Action{keymap.Help}, ""},
+	}
 	nowhereHints  = []hint{{[]keymap.Action{keymap.Reload}, ""}, {[]keymap.Action{keymap.Help}, ""}}
 	timelineHints = []hint{
 		stepHint,
@@ -88,6 +91,8 @@ func (m *Model) putKeys(r *cell.Row) {
 		return // it says itself what answers it
 	case m.place == nowhere:
 		hints, out = nowhereHints, "quit"
+	case m.place == atStores:
+		hints, out = storesHints, "quit"
 	case m.place == atSessions:
 		hints, out = sessionsHints, "quit"
 	case m.focus == onTab:

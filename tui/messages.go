@@ -23,6 +23,13 @@ type ranLongMsg struct {
 // spunMsg: it is time for the spinner's next frame.
 type spunMsg struct{}
 
+// storeOpenedMsg: the store that was chosen was opened.
+type storeOpenedMsg struct {
+	gen   uint64
+	store store.Store
+	err   error
+}
+
 // sessionsListedMsg: the store told its sessions.
 type sessionsListedMsg struct {
 	gen      uint64

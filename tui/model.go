@@ -9,7 +9,6 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/tui/field"
 	"hindcast/tui/picker"
 	"hindcast/tui/sheet"
@@ -22,6 +21,7 @@ type place uint8
 
 const (
 	atSessions place = iota
+	atStores         // which of several to open
 	inSession
 	nowhere // the store cannot be read
 )
@@ -51,7 +51,8 @@ type Model struct {
 
 	place    place
 	trouble  *sheet.Sheet // why the screen is nowhere
-	sessions *picker.Pane
+	stores   *picker.Stores
+	sessions *picker.Sessions
 	only     bool // the store has one session, so that there is no list to go back to
 
 	session  string
@@ -126,20 +127,16 @@ func New(ctx context.Context, o Options) (*Model, error) {
 	}
 	m := &Model{
 		ctx: ctx, o: o, keys: o.Keys, styles: o.Theme,
-		states:   newStates(o.Store, stateBudget),
-		sessions: picker.New(o.Theme, o.Now),
+		stores:   picker.NewStores(o.Theme, o.Now),
+		sessions: picker.NewSessions(o.Theme, o.Now),
 		timeline: timeline.New(o.Theme, o.Zone),
 		dirty:    true,
 		leave:    func() {},
 	}
-	m.lacks = keymap.Context{
-		Restore: store.Reason(o.Store, model.OpRestore),
-		Fork:    store.Reason(o.Store, model.OpFork),
-		Undo:    store.Reason(o.Store, model.OpUndo),
-		Redo:    store.Reason(o.Store, model.OpRedo),
-	}
-	if _, ok := o.Store.(store.Undoer); !ok {
-		m.lacks.Journal = m.lacks.Undo
+	if o.Store != nil {
+		m.adopt(o.Store)
+	} else {
+		m.offerStores()
 	}
 	m.tabs = m.newTabs()
 	if o.Note != "" {
@@ -150,6 +147,9 @@ func New(ctx context.Context, o Options) (*Model, error) {
 
 // Init implements tea.Model.
 func (m *Model) Init() tea.Cmd {
+	if m.place == atStores {
+		return nil
+	}
 	if m.o.Session != "" {
 		return tea.Batch(m.watch(), m.openSession(m.o.Session))
 	}
@@ -207,6 +207,7 @@ func (m *Model) resized(w, h int) {
 	if m.trouble != nil {
 		m.trouble.Resize(l.list.inside().w, l.list.inside().h)
 	}
+	m.stores.Resize(l.list.inside().w, l.list.inside().h)
 	m.sessions.Resize(l.list.inside().w, l.list.inside().h)
 	m.timeline.Resize(l.timeline.inside().w, l.timeline.inside().h)
 	in := l.tab.inside()

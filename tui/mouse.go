@@ -29,8 +29,8 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 	switch {
 	case m.dialog != nil:
 		m.dialog.Wheel(n)
-	case m.place == atSessions:
-		m.sessions.Wheel(n)
+	case m.place == atStores || m.place == atSessions:
+		m.list().Wheel(n)
 	case m.place == nowhere:
 	case m.layout.timeline.holds(x, y):
 		m.timeline.Wheel(n)
@@ -48,14 +48,11 @@ func (m *Model) click(x, y int) tea.Cmd {
 	m.dirty = true
 	switch {
 	case m.dialog != nil || m.input != nil || m.place == nowhere:
-	case m.place == atSessions:
-		in := l.list.inside()
-		before, _ := m.sessions.Selected()
-		if !m.sessions.Click(x-in.x, y-in.y) {
-			return nil
-		}
-		if after, _ := m.sessions.Selected(); after.ID == before.ID {
-			return m.do(keymap.Open) // the second click on the same session
+	case m.place == atStores || m.place == atSessions:
+		in, list := l.list.inside(), m.list()
+		before := list.Name()
+		if list.Click(x-in.x, y-in.y) && list.Name() == before {
+			return m.do(keymap.Open) // the second click on the same row
 		}
 	case l.timeline.holds(x, y):
 		in := l.timeline.inside()

@@ -12,10 +12,11 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// filter asks for what sessions to list, and lists them while it is typed.
+// filter asks for what to list, and lists that while it is typed.
 func (m *Model) filter() {
+	list := m.list()
 	apply := func(text string) tea.Cmd {
-		m.sessions.Filter(text)
+		list.Filter(text)
 		return nil
 	}
 	m.input = &input{
@@ -24,7 +25,7 @@ func (m *Model) filter() {
 		typed: apply,
 		gone:  func(string) tea.Cmd { return apply("") },
 	}
-	m.sessions.Filter("")
+	list.Filter("")
 }
 
 // askSearch asks for a text to look for where the keys are: in the timeline, or
@@ -49,7 +50,7 @@ func (m *Model) edit(a keymap.Action) tea.Cmd {
 	switch a {
 	case keymap.MoveDown, keymap.MoveUp:
 		if m.place != inSession {
-			m.sessions.Do(a)
+			m.list().Do(a)
 		}
 		return nil
 	case keymap.Accept:

@@ -15,7 +15,8 @@ import (
 )
 
 // newTabs makes the tabs, in the order of their keys. What prepares them runs in
-// commands, so it uses what never changes: the store, the states and the clock.
+// commands, so it uses what does not change once
+// there is a session: the store, the states and the clock.
 func (m *Model) newTabs() []*tab {
 	return []*tab{
 		m.diffTab(),

@@ -12,7 +12,8 @@ import (
 type taskKind uint8
 
 const (
-	listing   taskKind = iota // the sessions
+	opening   taskKind = iota // the store that was chosen
+	listing                   // the sessions
 	reading                   // the headers of a session
 	checking                  // the faults of a session
 	preparing                 // what a tab shows

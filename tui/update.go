@@ -44,6 +44,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.ranLong(msg)
 	case spunMsg:
 		return m.spun()
+	case storeOpenedMsg:
+		return m.storeOpened(msg)
 	case sessionsListedMsg:
 		return m.sessionsListed(msg)
 	case tailReadMsg:
@@ -167,7 +169,10 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	case keymap.Journal:
 		return m.readJournal()
 	}
-	if m.place != inSession {
+	switch m.place {
+	case atStores:
+		return m.doInStores(a)
+	case atSessions, nowhere:
 		return m.doInSessions(a)
 	}
 	return tea.Batch(m.doInSession(a), m.follow())

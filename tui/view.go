@@ -72,6 +72,8 @@ func (m *Model) appendFrame(dst []byte) []byte {
 // body gives the boxes between the header and the footer, from left to right.
 func (m *Model) body() []box {
 	switch m.place {
+	case atStores:
+		return []box{m.storesBox()}
 	case atSessions:
 		return []box{m.sessionsBox()}
 	case nowhere:
@@ -132,8 +134,12 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	return r.End(s.Text)
 }
 
-// storeName names the store: the last part of its path, or its kind.
+// storeName names the store: the last part of its path, or its kind; "" while
+// there is none.
 func (m *Model) storeName() string {
+	if m.o.Store == nil {
+		return ""
+	}
 	if address := m.o.Store.Address(); address != "" {
 		return filepath.Base(address)
 	}

@@ -1,29 +1,29 @@
-// Package picker is the list of the store's sessions, with a filter.
+// Package picker is the list to pick one row from, with a filter: the sessions of
+// a store, or the stores that were found.
 //
-// A picker is a plain struct that draws itself and knows which session is
-// selected; it may not know the store, the other panes or the root model.
+// A picker is a plain struct that draws itself and knows which row is selected;
+// it may not know the port's stores, the other panes or the root model.
 package picker
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"hindcast/keymap"
-	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
-	"hindcast/tui/when"
 )
 
-// Pane lists sessions. Make it with New.
-type Pane struct {
+// Pane lists rows. Make it with NewSessions or NewStores.
+type Pane[T any] struct {
 	styles *theme.Styles
 	now    func() time.Time
+	look   look[T]
 
-	all    []model.SessionInfo
-	folded []string // the lower-case ids of all, which the filter looks at
+	all    []T
+	folded []string // the lower-case texts of all, which the filter looks at
 	shown  []int    // positions in all
 	filter string
 	words  []string
@@ -31,48 +31,59 @@ type Pane struct {
 	w      int
 }
 
-// New makes an empty list. now gives the time against which ages are shown.
-func New(styles *theme.Styles, now func() time.Time) *Pane {
-	return &Pane{styles: styles, now: now}
+// look is what tells the lists apart.
+type look[T any] struct {
+	// noun is what one row is.
+	noun string
+	// title is above the names.
+	title string
+	// name tells a row from all others.
+	name func(row *T) string
+	// filtered is the text that the filter looks at.
+	filtered func(row *T) string
+	// fitted shortens a name to a number of cells; nil to cut its end.
+	fitted func(name string, cells int, ellipsis string) string
+	// columns stand right of the name, the most important first: a narrow pane
+	// leaves out the last ones.
+	columns []column[T]
+}
+
+// column is one of the facts about a row.
+type column[T any] struct {
+	name  string
+	width int
+	text  func(p *Pane[T], row *T) string
 }
 
 // head is the row of column titles.
 const head = 1
 
 // Resize says how many cells the pane has.
-func (p *Pane) Resize(w, h int) {
+func (p *Pane[T]) Resize(w, h int) {
 	p.w = max(w, 0)
 	p.window.Resize(max(h-head, 0))
 }
 
-// Set shows other sessions; the selection stays on the session that it is on.
-func (p *Pane) Set(sessions []model.SessionInfo) {
-	selected, had := p.Selected()
-	p.all, p.folded = nil, nil
-	p.shown = p.shown[:0]
-	p.Add(sessions...)
-	if had {
-		p.Select(selected.ID)
+// Set shows other rows; the selection stays on the row that it is on.
+func (p *Pane[T]) Set(rows []T) {
+	selected := p.Name()
+	p.all = slices.Clone(rows)
+	p.folded = nil
+	for i := range p.all {
+		p.folded = append(p.folded, strings.ToLower(p.look.filtered(&p.all[i])))
 	}
+	p.refilter(selected)
 }
 
-// Add appends sessions to the list.
-func (p *Pane) Add(sessions ...model.SessionInfo) {
-	for _, info := range sessions {
-		p.all = append(p.all, info)
-		p.folded = append(p.folded, strings.ToLower(info.ID))
-		if p.matches(len(p.all) - 1) {
-			p.shown = append(p.shown, len(p.all)-1)
-		}
-	}
-	p.window.SetLen(len(p.shown))
-}
-
-// Filter shows the sessions whose ids hold every word of the text, whatever
-// the case; "" shows all.
-func (p *Pane) Filter(text string) {
-	selected, had := p.Selected()
+// Filter shows the rows whose texts hold every word of the text, whatever the
+// case; "" shows all.
+func (p *Pane[T]) Filter(text string) {
 	p.filter, p.words = text, strings.Fields(strings.ToLower(text))
+	p.refilter(p.Name())
+}
+
+// refilter shows what the filter lets through, and selects a name in it.
+func (p *Pane[T]) refilter(selected string) {
 	p.shown = p.shown[:0]
 	for i := range p.all {
 		if p.matches(i) {
@@ -80,12 +91,10 @@ func (p *Pane) Filter(text string) {
 		}
 	}
 	p.window.SetLen(len(p.shown))
-	if had {
-		p.Select(selected.ID)
-	}
+	p.Select(selected)
 }
 
-func (p *Pane) matches(i int) bool {
+func (p *Pane[T]) matches(i int) bool {
 	for _, word := range p.words {
 		if !strings.Contains(p.folded[i], word) {
 			return false
@@ -94,43 +103,53 @@ func (p *Pane) matches(i int) bool {
 	return true
 }
 
-// Selected gives the session under the cursor; false if there is none.
-func (p *Pane) Selected() (model.SessionInfo, bool) {
+// Selected gives the row under the cursor; false if there is none.
+func (p *Pane[T]) Selected() (T, bool) {
 	if p.window.Cursor >= len(p.shown) {
-		return model.SessionInfo{}, false
+		var none T
+		return none, false
 	}
 	return p.all[p.shown[p.window.Cursor]], true
 }
 
-// Select moves the cursor to a session, if it is shown.
-func (p *Pane) Select(id string) {
+// Name gives the name of the row under the cursor, "" if there is none.
+func (p *Pane[T]) Name() string {
+	row, ok := p.Selected()
+	if !ok {
+		return ""
+	}
+	return p.look.name(&row)
+}
+
+// Select moves the cursor to the row of a name, if it is shown.
+func (p *Pane[T]) Select(name string) {
 	for row, i := range p.shown {
-		if p.all[i].ID == id {
+		if p.look.name(&p.all[i]) == name {
 			p.window.MoveTo(row)
 			return
 		}
 	}
 }
 
-// Len gives the number of sessions, filtered out or not.
-func (p *Pane) Len() int { return len(p.all) }
+// Len gives the number of rows, filtered out or not.
+func (p *Pane[T]) Len() int { return len(p.all) }
 
-// Status says how many sessions there are.
-func (p *Pane) Status() string {
+// Status says how many rows there are.
+func (p *Pane[T]) Status() string {
 	switch {
 	case p.filter != "":
-		return fmt.Sprintf("%d of %d sessions", len(p.shown), len(p.all))
+		return fmt.Sprintf("%d of %d %ss", len(p.shown), len(p.all), p.look.noun)
 	case len(p.all) == 1:
-		return "1 session"
+		return "1 " + p.look.noun
 	}
-	return fmt.Sprintf("%d sessions", len(p.all))
+	return fmt.Sprintf("%d %ss", len(p.all), p.look.noun)
 }
 
 // Do carries out an action; it reports whether it knew it.
-func (p *Pane) Do(a keymap.Action) bool { return p.window.Do(a) }
+func (p *Pane[T]) Do(a keymap.Action) bool { return p.window.Do(a) }
 
-// Click selects the session on row y; it reports whether there is one.
-func (p *Pane) Click(_, y int) bool {
+// Click selects what is on row y; it reports whether there is something.
+func (p *Pane[T]) Click(_, y int) bool {
 	row := p.window.Top + y - head
 	if y < head || row >= len(p.shown) {
 		return false
@@ -140,65 +159,46 @@ func (p *Pane) Click(_, y int) bool {
 }
 
 // Wheel scrolls by n rows.
-func (p *Pane) Wheel(n int) { p.window.Scroll(n) }
+func (p *Pane[T]) Wheel(n int) { p.window.Scroll(n) }
 
-// columns are the widths of what stands right of a session's id, the most
-// important first: a narrow pane leaves out the last ones.
-var columns = []struct {
-	name  string
-	width int
-	text  func(p *Pane, info *model.SessionInfo) string
-}{
-	{"snapshots", 9, func(_ *Pane, info *model.SessionInfo) string { return strconv.Itoa(info.Snapshots) }},
-	{"head", 9, func(_ *Pane, info *model.SessionInfo) string { return headText(info) }},
-	{"changed", 12, func(p *Pane, info *model.SessionInfo) string { return when.Ago(p.now(), info.UpdatedAt) }},
-	{"orphaned", 8, func(_ *Pane, info *model.SessionInfo) string { return some(info.Orphaned) }},
-	{"faults", 6, func(_ *Pane, info *model.SessionInfo) string { return some(info.Faults) }},
-}
-
-// idWidth is what a session's id has at the least.
-const idWidth = 16
+// nameWidth is what a name has at the least.
+const nameWidth = 16
 
 // AppendRow appends row y: exactly as many cells as the pane is wide.
-func (p *Pane) AppendRow(dst []byte, y int) []byte {
+func (p *Pane[T]) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
 	tokens := &p.styles.Tokens
 	row := p.window.Top + y - head
-	var info *model.SessionInfo
+	var of *T
 	switch {
 	case y < head:
 	case row < len(p.shown):
-		info = &p.all[p.shown[row]]
+		of = &p.all[p.shown[row]]
 		if row == p.window.Cursor {
 			tokens = p.styles.Selected
 		}
 	case y == head && len(p.all) > 0:
-		r.Put(tokens.Muted, "  no session matches the filter")
+		r.Put(tokens.Muted, "  no "+p.look.noun+" matches the filter")
 		return r.End(tokens.Text)
 	default:
 		return r.End(tokens.Text)
 	}
-	n, width := 0, idWidth+2
-	for n < len(columns) && width+columns[n].width+2 <= p.w {
-		width += columns[n].width + 2
-		n++
-	}
-	right := width - idWidth - 2
+	columns, right := p.columns()
 	cursor := " "
-	if info != nil && row == p.window.Cursor {
+	if of != nil && row == p.window.Cursor {
 		cursor = p.styles.Glyphs.Cursor
 	}
 	r.Put(tokens.Focus, cursor)
 	r.Fill(tokens.Text, 1)
-	if info == nil {
-		r.Column(tokens.Muted, "session", r.Room()-right)
+	if of == nil {
+		r.Column(tokens.Muted, p.look.title, r.Room()-right)
 	} else {
-		r.Column(tokens.Strong, info.ID, r.Room()-right)
+		r.Column(tokens.Strong, p.fitted(p.look.name(of), r.Room()-right), r.Room()-right)
 	}
-	for _, c := range columns[:n] {
+	for _, c := range columns {
 		text, style := c.name, tokens.Muted
-		if info != nil {
-			text, style = c.text(p, info), tokens.Text
+		if of != nil {
+			text, style = c.text(p, of), tokens.Text
 		}
 		r.Fill(tokens.Text, 2)
 		r.ColumnRight(style, text, c.width)
@@ -206,16 +206,21 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(tokens.Text)
 }
 
-func headText(info *model.SessionInfo) string {
-	if info.Head == "" {
-		return "none"
+// columns gives the columns that there is room for, and how many cells they take.
+func (p *Pane[T]) columns() (columns []column[T], right int) {
+	for _, c := range p.look.columns {
+		if nameWidth+2+right+c.width+2 > p.w {
+			break
+		}
+		right += c.width + 2
+		columns = append(columns, c)
 	}
-	return "#" + strconv.Itoa(info.HeadIndex)
+	return columns, right
 }
 
-func some(n int) string {
-	if n == 0 {
-		return ""
+func (p *Pane[T]) fitted(name string, cells int) string {
+	if p.look.fitted == nil {
+		return name
 	}
-	return strconv.Itoa(n)
+	return p.look.fitted(name, cells, p.styles.Glyphs.Ellipsis)
 }

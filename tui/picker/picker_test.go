@@ -26,14 +26,14 @@ func sessions() []model.SessionInfo {
 	}
 }
 
-func open(w, h int) *Pane {
-	p := New(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}), func() time.Time { return noon })
+func open(w, h int) *Sessions {
+	p := NewSessions(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}), func() time.Time { return noon })
 	p.Resize(w, h)
 	p.Set(sessions())
 	return p
 }
 
-func screen(p *Pane, h int) string {
+func screen[T any](p *Pane[T], h int) string {
 	var b strings.Builder
 	for y := range h {
 		b.WriteString(strings.TrimRight(string(p.AppendRow(nil, y)), " "))

@@ -1,0 +1,62 @@
+package picker
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+	"hindcast/tui/when"
+)
+
+// Store is a store that can be picked.
+type Store struct {
+	// Kind and Path tell it from all others.
+	Kind, Path string
+	// Changed is when it changed last, zero if that is not known.
+	Changed time.Time
+	// Sessions is how many it has, less than 0 if that is not known.
+	Sessions int
+}
+
+// Stores lists stores. A row's name is the store's path.
+type Stores = Pane[Store]
+
+// NewStores makes an empty list. now gives the time against which ages are shown.
+func NewStores(styles *theme.Styles, now func() time.Time) *Stores {
+	return &Stores{styles: styles, now: now, look: look[Store]{
+		noun: "store", title: "store",
+		name:     func(s *Store) string { return s.Path },
+		filtered: func(s *Store) string { return s.Kind + " " + s.Path },
+		fitted:   fittedPath,
+		columns:  storeColumns,
+	}}
+}
+
+var storeColumns = []column[Store]{
+	{"kind", 17, func(_ *Stores, s *Store) string { return s.Kind }},
+	{"changed", 12, func(p *Stores, s *Store) string { return when.Ago(p.now(), s.Changed) }},
+	{"sessions", 8, func(_ *Stores, s *Store) string { return known(s.Sessions) }},
+}
+
+func known(n int) string {
+	if n < 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// fittedPath leaves out the beginning of a path that is too long: paths differ in
+// their ends.
+func fittedPath(path string, cells int, ellipsis string) string {
+	if cell.Width(path) <= cells {
+		return path
+	}
+	for i, c := range path {
+		if tail := path[i:]; i > 0 && strings.ContainsRune(`/\`, c) && cell.Width(tail)+cell.Width(ellipsis) <= cells {
+			return ellipsis + tail
+		}
+	}
+	return path
+}

@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/tui/picker"
+)
+
+// Where several stores were found, the screen begins with a list of them. Once
+// one is chosen and open, all is as if it had been named.
+
+// chooser is what the lists share: to pick a row, and to filter.
+type chooser interface {
+	pane
+	Click(x, y int) bool
+	Filter(text string)
+	Name() string
+}
+
+// list gives the list that shows.
+func (m *Model) list() chooser {
+	if m.place == atStores {
+		return m.stores
+	}
+	return m.sessions
+}
+
+// notOpen is why nothing can be done to a store yet.
+const notOpen = "no store is open yet"
+
+// offerStores shows the stores that there are.
+func (m *Model) offerStores() {
+	m.place = atStores
+	m.lacks = keymap.Context{Restore: notOpen, Fork: notOpen, Undo: notOpen, Redo: notOpen, Journal: notOpen}
+	var rows []picker.Store
+	for i := range m.o.Stores {
+		s := &m.o.Stores[i]
+		rows = append(rows, picker.Store{Kind: s.Name, Path: s.At, Changed: s.Changed, Sessions: s.Sessions})
+	}
+	m.stores.Set(rows)
+}
+
+// adopt makes a store the one that is shown.
+func (m *Model) adopt(s store.Store) {
+	m.o.Store = s
+	m.states = newStates(s, stateBudget)
+	m.lacks = keymap.Context{
+		Restore: store.Reason(s, model.OpRestore),
+		Fork:    store.Reason(s, model.OpFork),
+		Undo:    store.Reason(s, model.OpUndo),
+		Redo:    store.Reason(s, model.OpRedo),
+	}
+	if _, ok := s.(store.Undoer); !ok {
+		m.lacks.Journal = m.lacks.Undo
+	}
+}
+
+// doInStores carries out an action in the list of stores.
+func (m *Model) doInStores(a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.Back:
+		if m.cancelSlow() {
+			return nil
+		}
+		return m.quit()
+	case keymap.Open:
+		return m.openStore()
+	case keymap.Reload:
+		m.say("stores are looked for when the program starts")
+	case keymap.Search:
+		m.filter()
+	default:
+		m.stores.Do(a)
+	}
+	return nil
+}
+
+// selectedStore gives the place of the selected store in Options.Stores, or -1.
+func (m *Model) selectedStore() int {
+	row, ok := m.stores.Selected()
+	return slices.IndexFunc(m.o.Stores, func(s store.Found) bool { return ok && s.At == row.Path && s.Name == row.Kind })
+}
+
+// openStore has the selected store opened. Of several that are asked for, the
+// last one counts.
+func (m *Model) openStore() tea.Cmd {
+	i := m.selectedStore()
+	if i < 0 {
+		return nil
+	}
+	open, chosen := m.o.Open, m.o.Stores[i]
+	return m.start(opening, "opening "+chosen.At, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		opened, err := open(ctx, chosen)
+		return storeOpenedMsg{gen, opened, err}
+	})
+}
+
+// storeOpened shows the store that was chosen, as if it had been named.
+func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
+	if !m.finish(opening, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		m.fail(msg.err)
+		return nil
+	}
+	m.adopt(msg.store)
+	m.place, m.input = atSessions, nil
+	return tea.Batch(m.watch(), m.listSessions())
+}
+
+func (m *Model) storesBox() box {
+	foot := m.stores.Status()
+	if i := m.selectedStore(); i >= 0 {
+		foot += " " + m.styles.Glyphs.Dot + " " + m.o.Stores[i].Why
+	}
+	return box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.named("Stores"), foot: foot}
+}

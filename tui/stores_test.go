@@ -1,0 +1,200 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/memory"
+	"hindcast/tui"
+	"hindcast/tui/screentest"
+)
+
+// shelf gives the options of a screen with several stores to choose from. Opening
+// one is up to open, which gets its path.
+func shelf(open func(ctx context.Context, path string) (store.Store, error)) tui.Options {
+	found := func(kind, path, why string, ago time.Duration, sessions int) store.Found {
+		return store.Found{Identity: store.Identity{Kind: store.Kind{Name: kind}, At: path, Why: why}, Changed: now.Add(-ago), Sessions: sessions}
+	}
+	o := options(nil)
+	o.Store = nil
+	o.Stores = []store.Found{
+		found("strands", "/home/me/.strands/sessions", "session_…/session.json", 90*time.Second, 12),
+		found("genkit", ".genkit/snapshots", "global/….json with a snapshotId", 3*time.Hour, -1),
+		found("strands-snapshots", "/very/long/way/to/a/project/of/somebody/.strands", "session/…/scopes", 26*time.Hour, 1),
+		found("sqlite", "trips\x1b[2J\u202e.db", "a SQLite database", 400*24*time.Hour, 0),
+	}
+	o.Note = "found 4 stores in the usual places"
+	o.Open = func(ctx context.Context, chosen store.Found) (store.Store, error) { return open(ctx, chosen.At) }
+	return o
+}
+
+// oneShelf is a shelf of which every store is the demo.
+func oneShelf(t *testing.T) tui.Options {
+	t.Helper()
+	s := demoStore(t)
+	return shelf(func(context.Context, string) (store.Store, error) { return s, nil })
+}
+
+func TestStores_asDrawn(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := start(t, oneShelf(t), w, h)
+		p.Golden()
+		p.Press(keymap.Picker, keymap.MoveDown)
+		shows(t, p, "▌ .genkit/snapshots", "4 stores", "enter open", "q quit")
+	})
+}
+
+// Once a store is chosen, all is as if it had been named.
+func TestStores_chosenIsShown(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	s := demoStore(t)
+	o := shelf(func(_ context.Context, path string) (store.Store, error) {
+		asked = append(asked, path)
+		return s, nil
+	})
+	p := start(t, o, 60, 18)
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("GENKIT")
+	shows(t, p, "1 of 4 stores")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "trip-planner", "packing-list", "2 sessions", "Sessions")
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "memory › trip-planner", "head #13")
+	p.Press(keymap.Timeline, keymap.Restore) // what the store can do, can be done
+	lacks(t, p, "no store is open")
+	p.Press(keymap.Confirm, keymap.Back)
+	p.Press(keymap.Timeline, keymap.Back)
+	shows(t, p, "2 sessions")
+	p.Send(screentest.Key(t, "q"))
+	p.WaitEnd()
+	if fmt.Sprint(asked) != "[.genkit/snapshots]" {
+		t.Errorf("opened %q", asked)
+	}
+}
+
+func TestStores_onlySessionIsOpenedAtOnce(t *testing.T) {
+	t.Parallel()
+	one := &scripted{Store: demoStore(t)}
+	one.sessions = func(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+		return func(yield func(model.SessionInfo, error) bool) {
+			for info, err := range one.Store.Sessions(ctx) {
+				yield(info, err)
+				return
+			}
+		}
+	}
+	p := start(t, shelf(func(context.Context, string) (store.Store, error) { return one, nil }), 100, 30)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "trip-planner", "head #13", "q quit")
+}
+
+func TestStores_mouse(t *testing.T) {
+	t.Parallel()
+	p := start(t, oneShelf(t), 100, 30)
+	p.Send(click(5, 5))
+	p.Idle()
+	shows(t, p, "▌ /very/long", "4 stores · session/…/scopes")
+	p.Send(click(5, 5))
+	p.Idle()
+	shows(t, p, "2 sessions")
+}
+
+func TestStores_withoutAStoreNothingIsDone(t *testing.T) {
+	t.Parallel()
+	p := start(t, oneShelf(t), 60, 18)
+	for a, want := range map[keymap.Action]string{
+		keymap.Undo:    "undo: no store is open yet",
+		keymap.Journal: "journal: no store is open yet",
+		keymap.Reload:  "stores are looked for when the program starts",
+	} {
+		p.Press(keymap.Picker, a)
+		if got := lastLine(p); got != want {
+			t.Errorf("%s says %q, want %q", a, got, want)
+		}
+	}
+	p.Press(keymap.Picker, keymap.Search)
+	p.Type("no such")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "no store matches the filter", "0 of 4 stores")
+	p.Send(screentest.Key(t, "q"))
+	p.WaitEnd()
+}
+
+func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {
+	t.Parallel()
+	s := demoStore(t)
+	p := start(t, shelf(func(_ context.Context, path string) (store.Store, error) {
+		if strings.HasPrefix(path, "/home") {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+		}
+		return s, nil
+	}), 60, 18)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "✗ open /home/me/.strands/sessions", "Stores")
+	p.Press(keymap.Picker, keymap.MoveDown, keymap.Open)
+	shows(t, p, "2 sessions")
+}
+
+// What comes too late is dropped: a store that was asked for before another one,
+// or before the person gave it up.
+func TestStores_lastChoiceCounts(t *testing.T) {
+	t.Parallel()
+	slow, gone := newGate(), make(chan error, 2)
+	late, s := memory.New(), demoStore(t)
+	o := shelf(func(ctx context.Context, path string) (store.Store, error) {
+		if path != ".genkit/snapshots" {
+			gone <- slow.wait(ctx)
+			return late, nil // whatever the context says
+		}
+		return s, nil
+	})
+	h := &held{}
+	o.After = h.after
+	p := startBusy(t, o, 60, 18)
+	const patience = 200 * time.Millisecond
+	p.Send(screentest.Key(t, "enter"))
+	p.WaitFor("the wait for patience", func(string) bool { return h.waiting(patience) == 1 })
+	h.fire(patience)
+	waitFor(t, p, "opening /home/me/.strands/sessions")
+	p.Send(screentest.Key(t, "esc"))
+	waitFor(t, p, "cancelled: opening")
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first opening ended with %v", err)
+	}
+	p.Send(screentest.Key(t, "enter"))
+	p.Send(screentest.Key(t, "j"))
+	p.Send(screentest.Key(t, "enter"))
+	waitFor(t, p, "2 sessions")
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("the second opening ended with %v", err)
+	}
+	lacks(t, p, "no sessions yet")
+}
+
+func TestOptions_needAStoreOrSeveral(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*tui.Options){
+		"nothing":         func(o *tui.Options) { o.Stores, o.Open = nil, nil },
+		"nothing to open": func(o *tui.Options) { o.Open = nil },
+		"none to open":    func(o *tui.Options) { o.Stores = nil },
+	} {
+		o := oneShelf(t)
+		change(&o)
+		if _, err := tui.New(t.Context(), o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
