@@ -129,7 +129,7 @@ finds and writes nothing.`,
 // JSON, and else of one portable file.
 func (a *App) incoming(ctx context.Context, from, maps []string) (iter.Seq2[store.Row, error], error) {
 	if len(maps) > 0 {
-		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), from)
+		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), a.In, from)
 		if err != nil {
 			return nil, usagef("import: %w", err)
 		}
