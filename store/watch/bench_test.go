@@ -20,16 +20,21 @@ func large(b *testing.B) string {
 }
 
 // BenchmarkFollow begins to watch a large store.
-func BenchmarkFollow(b *testing.B) {
+func BenchmarkFollow(b *testing.B) { benchmarkFollow(b, log) }
+
+// BenchmarkFollow_depth does so by depth alone.
+func BenchmarkFollow_depth(b *testing.B) { benchmarkFollow(b, free) }
+
+func benchmarkFollow(b *testing.B, levels []Level) {
 	root := large(b)
 	for b.Loop() {
-		follow(root, log, isTemporary, usual()).heard.close()
+		follow(root, levels, isTemporary, usual()).heard.close()
 	}
 	b.StopTimer()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	w := follow(root, log, isTemporary, usual())
+	w := follow(root, levels, isTemporary, usual())
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")

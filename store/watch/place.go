@@ -11,7 +11,7 @@ import (
 
 // in gives the names of the entries of a folder that belong to the level, and
 // whether these are all: no more are read than most.
-func (l Level) in(dir string, most int) (names map[string]bool, all bool, err error) {
+func (l Level) in(dir string, most int, ignore func(name string) bool) (names map[string]bool, all bool, err error) {
 	if l.Name != "" {
 		return map[string]bool{l.Name: true}, true, nil
 	}
@@ -24,7 +24,8 @@ func (l Level) in(dir string, most int) (names map[string]bool, all bool, err er
 	for len(names) < most {
 		entries, err := f.ReadDir(256)
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), l.Prefix) && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
+			folder := e.IsDir() || e.Type()&fs.ModeSymlink != 0
+			if folder && strings.HasPrefix(e.Name(), l.Prefix) && !(l.Depth > 0 && ignore(e.Name())) {
 				names[e.Name()] = true
 			}
 		}
@@ -51,10 +52,22 @@ func (w *watcher) stat(path string) fs.FileInfo {
 	if info, err = os.Stat(path); err != nil {
 		return nil
 	}
-	if info.IsDir() && path != w.base && !within(w.base, path) {
+	if info.IsDir() && path != w.base && (!within(w.base, path) || w.isAround(info, path)) {
 		return nil
 	}
 	return info
+}
+
+// isAround reports whether a folder is one that a path is in: nobody would come
+// to an end in it.
+func (w *watcher) isAround(dir fs.FileInfo, path string) bool {
+	for path != w.base && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+		if info, err := os.Stat(path); err == nil && os.SameFile(dir, info) {
+			return true
+		}
+	}
+	return false
 }
 
 // within reports whether what a path leads to is below a folder.

@@ -34,7 +34,23 @@ import (
 // Level says which entries of a folder are followed: the one called Name, which
 // need not be there yet, or if Name is "" the folders whose names begin with
 // Prefix.
-type Level struct{ Name, Prefix string }
+//
+// Depth stands for so many levels, one below the other, which is for stores
+// whose folders nest as somebody likes: every folder down to there is followed,
+// but for those whose names are ignored, and what is in them. A level of no Depth
+// is one, and follows folders whose names are ignored, too.
+type Level struct {
+	Name, Prefix string
+	Depth        int
+}
+
+// flat gives the levels one by one.
+func flat(levels []Level) (list []Level) {
+	for _, l := range levels {
+		list = append(list, slices.Repeat([]Level{l}, max(1, l.Depth))...)
+	}
+	return list
+}
 
 // bounds are what watching may cost.
 type bounds struct {
@@ -73,8 +89,8 @@ func file(ctx context.Context, path string, b bounds) <-chan struct{} {
 // A file that is written in place is only noticed in folders that the system
 // watches, which are those that changed last.
 //
-// Links to folders outside of root are not followed. To return takes as long as
-// listing the folders.
+// Links to folders outside of root are not followed, nor those to a folder that
+// they are in. To return takes as long as listing the folders.
 func Tree(ctx context.Context, root string, levels []Level, ignore func(name string) bool) <-chan struct{} {
 	return start(ctx, root, levels, ignore, usual())
 }
@@ -90,7 +106,7 @@ func start(ctx context.Context, root string, levels []Level, ignore func(string)
 // follow finds the places and has the newest watched.
 func follow(root string, levels []Level, ignore func(string) bool, b bounds) *watcher {
 	w := &watcher{
-		bounds: b, levels: levels, base: filepath.Clean(root),
+		bounds: b, levels: flat(levels), ignore: ignore, base: filepath.Clean(root),
 		places: map[string]*place{}, watched: map[*place]bool{}, heard: listen(ignore),
 	}
 	w.add(nil, w.base)
@@ -118,7 +134,8 @@ func (p *place) isFolder() bool { return p.info != nil && p.info.IsDir() }
 // see ear.
 type watcher struct {
 	bounds
-	levels []Level
+	levels []Level // flat
+	ignore func(name string) bool
 	base   string // path of the root
 	places map[string]*place
 	// watched are the folders that the system watches.
@@ -221,7 +238,7 @@ func (w *watcher) renew(p *place) {
 	if !p.isFolder() || p.level == len(w.levels) {
 		return
 	}
-	names, all, err := w.levels[p.level].in(p.path, w.bounds.places)
+	names, all, err := w.levels[p.level].in(p.path, w.bounds.places, w.ignore)
 	if err != nil {
 		return // what is in it is looked at as before; an empty folder is no error
 	}

@@ -206,7 +206,7 @@ func notices(t *testing.T, w *watcher, what, folder string) {
 
 // followed runs a test with a watcher that only hears of changes, and with one
 // that only looks.
-func followed(t *testing.T, test func(t *testing.T, w *watcher)) {
+func followed(t *testing.T, levels []Level, test func(t *testing.T, w *watcher)) {
 	for name, watches := range map[string]int{"heard": usual().watches, "looked at": 0} {
 		t.Run(name, func(t *testing.T) {
 			if watches > 0 && listens(t) == nil {
@@ -214,7 +214,7 @@ func followed(t *testing.T, test func(t *testing.T, w *watcher)) {
 			}
 			b := usual()
 			b.watches = watches
-			w := follow(t.TempDir(), log, isTemporary, b)
+			w := follow(t.TempDir(), levels, isTemporary, b)
 			t.Cleanup(w.heard.close)
 			test(t, w)
 		})
@@ -222,7 +222,7 @@ func followed(t *testing.T, test func(t *testing.T, w *watcher)) {
 }
 
 func TestTree_noticesWhatAppearsLater(t *testing.T) {
-	followed(t, func(t *testing.T, w *watcher) {
+	followed(t, log, func(t *testing.T, w *watcher) {
 		for n := range 3 {
 			session := filepath.Join(w.base, fmt.Sprint("session_", n))
 			agent := filepath.Join(session, "agents", "agent_a")
@@ -251,7 +251,7 @@ func TestTree_noticesWhatAppearsLater(t *testing.T) {
 // A folder that is removed and made again, or gives its name to another, is
 // another folder.
 func TestTree_followsTheNameNotTheFolder(t *testing.T) {
-	followed(t, func(t *testing.T, w *watcher) {
+	followed(t, log, func(t *testing.T, w *watcher) {
 		session, other := filepath.Join(w.base, "session_a"), filepath.Join(w.base, "session_b")
 		messages := filepath.Join("agents", "agent_a", "messages")
 		message := filepath.Join(messages, "message_0.json")
