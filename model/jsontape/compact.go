@@ -9,13 +9,7 @@ func AppendCompact(dst, text []byte) []byte {
 		case ' ', '\t', '\r', '\n':
 			i++
 		case '"':
-			end := i + 1
-			for text[end] != '"' {
-				if text[end] == '\\' {
-					end++
-				}
-				end++
-			}
+			end := closingQuote(text, i+1)
 			dst = append(dst, text[i:end+1]...)
 			i = end + 1
 		default:

@@ -91,6 +91,7 @@ type messageLog struct {
 	err error
 
 	folder folder // of the messages; nil where there is none
+	dir    string // its name with a slash, for the memory
 	memory *files.Memory
 }
 
@@ -191,7 +192,7 @@ func (l *messageLog) list(s *Store) {
 	dir := l.path("messages")
 	f, err := s.openFolder(s.root, dir)
 	if err == nil {
-		l.folder = f
+		l.folder, l.dir = f, dir+"/"
 		var names []string
 		if names, err = f.Names(); err == nil {
 			l.sort(s.root, names)
@@ -297,7 +298,7 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) { d.read(l.fol
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	name := l.path("messages", f.name)
+	name := l.dir + f.name
 	if l.memory.Knows(name) {
 		if stamp, err := l.folder.Stat(f.name); err == nil {
 			if note, ok := l.memory.Recall(name, stamp); ok && m.recall(f.name, note) {

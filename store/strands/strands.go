@@ -71,6 +71,7 @@ const kind = "strands"
 func Kind(shelf *files.Shelf) store.Kind {
 	return store.Kind{
 		Name:      kind,
+		Framework: "Strands",
 		Recognise: recognise,
 		Open:      func(_ context.Context, dir string) (store.Store, error) { return openWith(shelf, dir) },
 		Places:    places,
@@ -168,6 +169,7 @@ type Store struct {
 
 var (
 	_ store.Store   = (*Store)(nil)
+	_ store.Tailer  = (*Store)(nil)
 	_ store.Doctor  = (*Store)(nil)
 	_ store.Limiter = (*Store)(nil)
 	_ store.Deriver = (*Store)(nil)

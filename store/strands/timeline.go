@@ -73,12 +73,19 @@ type walker struct {
 	completed int    // turns
 	asked     []call // the tool calls of the message before
 	parent    string
+	// midway says that the walk did not begin with the first message.
+	midway bool
+}
+
+func (l *messageLog) walker() *walker {
+	w := &walker{log: l}
+	w.full.again, w.live.again = l.body, l.body
+	return w
 }
 
 // walk reads the whole log and hands each message to visit, with its header.
 func (l *messageLog) walk(ctx context.Context, visit func(*step) error) error {
-	w := walker{log: l}
-	w.full.again, w.live.again = l.body, l.body
+	w := l.walker()
 	return l.read(ctx, l.files, l.known, func(i int, m *message) error {
 		s := w.step(i, m)
 		return visit(&s)
@@ -99,23 +106,39 @@ func (w *walker) step(i int, m *message) (s step) {
 	if len(s.fixes) > 0 {
 		h.Marks |= model.MarkRepaired
 	}
-	h.Size = int64(len(stateOpen)+len(stateClose)+len("}")) + w.full.size
-	if l.through(i) {
-		h.Size += w.live.size - w.full.size
-	}
-	if i == len(l.files)-1 {
-		h.Head = true
-		h.Size += int64(len(l.agent.members))
+	h.Head = i == len(l.files)-1
+	h.Size = w.size(i)
+	if w.midway {
+		h.TurnIndex = model.TurnUnknown
 	}
 	w.asked = append(w.asked[:0], m.calls...)
 	return s
+}
+
+// size gives the length of the state after message i, 0 if it is not known.
+func (w *walker) size(i int) int64 {
+	l := w.log
+	held := &w.full
+	if l.through(i) {
+		held = &w.live
+	} else if w.midway {
+		return 0
+	}
+	if held.partial {
+		return 0
+	}
+	size := int64(len(stateOpen)+len(stateClose)+len("}")) + held.size
+	if i == len(l.files)-1 {
+		size += int64(len(l.agent.members))
+	}
+	return size
 }
 
 // load adds the message to the windows that it is in, the summary in its place
 // before it, and gives the repairs in the one that is loaded.
 func (w *walker) load(i int, m *message) (fixes []fix) {
 	l := w.log
-	if i < l.start {
+	if i < l.start && !w.midway {
 		w.full.add(m)
 	}
 	if i == l.agent.pinned {

@@ -35,6 +35,8 @@ type window struct {
 	again func(name string) []byte
 	size  int64
 	n     int // messages in the array
+	// partial says that messages were skipped: size is not known then.
+	partial bool
 
 	// answers says that the message before, as it was stored, lets the next one
 	// have tool results.

@@ -37,7 +37,7 @@ func (f *facts) add(label, value string) {
 }
 
 func (f *facts) node(i int, s *step) {
-	r, t := f.r, f.r.tape
+	r := f.r
 	f.add("node", shorten(s.node, maxText))
 	if s.of > 1 {
 		f.add("run", fmt.Sprintf("%d of %d", s.nth, s.of))
@@ -53,7 +53,7 @@ func (f *facts) node(i int, s *step) {
 	for _, n := range s.asks {
 		f.add("waits for", r.showInterrupt(n))
 	}
-	if t.Kind(r.tape.Find(r.root, "context")) == jsontape.Object && s.nth == s.of {
+	if s.nth == s.of {
 		f.shared(s.node)
 	}
 	f.handOffs(i)
@@ -129,24 +129,12 @@ func (f *facts) run() {
 	f.add(s.Kind.String(), shorten(s.ID, maxText))
 	f.add("run status", s.Status)
 	f.add("task", s.Task)
-	f.add("next", r.next())
+	f.add("next", r.next)
 	context := t.Find(r.root, "context")
 	f.add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
 	f.add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
 	f.add("run took", r.millis(t.Find(r.root, "execution_time")))
 	f.add("run tokens", r.usage(t.Find(r.root, "accumulated_usage")))
-}
-
-// next says what the next start does.
-func (r *Run) next() string {
-	next := conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
-	switch {
-	case len(r.summary.Waiting) > 0 && next != "":
-		return next + ", with an answer; any other prompt is a TypeError"
-	case next != "":
-		return next
-	}
-	return r.anew()
 }
 
 // millis shows a number of milliseconds, whatever it is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 )
 
@@ -23,6 +24,8 @@ type pythonRecord struct {
 	interrupts jsontape.Node
 	// active says that an interrupt waits for an answer.
 	active bool
+	// resumes says that a start goes on with the run.
+	resumes bool
 	// last is the last snapshot of each node, runs how often each ran.
 	last, runs map[string]int
 }
@@ -35,6 +38,7 @@ func (r *Run) readPython() {
 	p.failed = p.set("failed_nodes")
 	p.stopped = p.set("interrupted_nodes")
 	p.interrupts = t.Find(t.Find(r.root, "_internal_state"), "interrupt_state")
+	p.resumes = !r.falsy(t.Find(r.root, "next_nodes_to_execute"))
 	p.active = t.Kind(t.Find(p.interrupts, "activated")) == jsontape.True
 	p.readResults()
 	p.readOutline()
@@ -48,6 +52,7 @@ func (r *Run) readPython() {
 		}
 	}
 	p.readWaiting()
+	p.sayNext()
 	p.inspect()
 }
 
@@ -258,5 +263,18 @@ func (p *pythonRecord) readWaiting() {
 			s.asks = all
 		}
 		s.said = p.sayInterrupts(s.asks)
+	}
+}
+
+// sayNext says what the next start does.
+func (p *pythonRecord) sayNext() {
+	next := conversation.List(p.summary.Next, func(name string) string { return shorten(name, maxName) })
+	switch {
+	case !p.resumes:
+		p.next = "nothing; the next start begins anew"
+	case p.active:
+		p.next = next + ", with an answer; any other prompt is a TypeError"
+	default:
+		p.next = next
 	}
 }

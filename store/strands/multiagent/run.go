@@ -75,15 +75,19 @@ type Run struct {
 	place Place
 
 	summary Summary
+	// next says in words what the next start does.
+	next    string
 	outline outline
 	steps   []step
 	faults  []model.Fault
 }
 
-// wait notes the interrupts that wait for an answer.
+// wait notes those of some interrupts that have no answer yet.
 func (r *Run) wait(interrupts []jsontape.Node) {
 	for _, n := range interrupts {
-		r.summary.Waiting = append(r.summary.Waiting, r.brief(r.tape.Find(n, "name"), maxName))
+		if k := r.tape.Kind(r.tape.Find(n, "response")); k == jsontape.Invalid || k == jsontape.Null {
+			r.summary.Waiting = append(r.summary.Waiting, r.brief(r.tape.Find(n, "name"), maxName))
+		}
 	}
 }
 

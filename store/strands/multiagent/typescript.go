@@ -3,6 +3,7 @@ package multiagent
 import (
 	"time"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 )
 
@@ -49,6 +50,7 @@ func (r *Run) readTypeScript() {
 	}
 	ts.readNodes()
 	ts.readSummary()
+	ts.sayNext()
 	ts.inspect()
 }
 
@@ -255,4 +257,35 @@ func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
 func (r *Run) handOff(result jsontape.Node) (to, message string) {
 	output := r.tape.Find(result, "structuredOutput")
 	return r.text(r.tape.Find(output, "agentId")), r.brief(r.tape.Find(output, "message"), maxText)
+}
+
+// sayNext says what the next start does. The edges of a Graph, by which it
+// picks among the nodes that did not run, are not stored.
+func (ts *typeScriptRecord) sayNext() {
+	name := func(name string) string { return shorten(name, maxName) }
+	next := conversation.List(ts.summary.Next, name)
+	var pending []string
+	completed := false
+	for _, node := range ts.names {
+		switch ts.outcome(ts.tape.Find(ts.nodes[node], "status")) {
+		case outcomePending:
+			pending = append(pending, node)
+		case outcomeCompleted:
+			completed = true
+		}
+	}
+	switch {
+	case len(ts.summary.Waiting) > 0:
+		ts.next = next + ", with an answer"
+	case next != "":
+		ts.next = next
+	case ts.summary.Kind == Swarm:
+		ts.next = "the first node again; the results so far are kept"
+	case completed && len(pending) > 0:
+		ts.next = "those of " + conversation.List(pending, name) + " whose edges come from completed nodes; edges are not stored"
+	case completed:
+		ts.next = "the first nodes again; the results so far are kept"
+	default:
+		ts.next = "the first nodes"
+	}
 }
