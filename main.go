@@ -29,6 +29,7 @@ import (
 	"hindcast/store/reflection"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands"
+	"hindcast/store/strandssnapshots"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
 )
@@ -45,7 +46,7 @@ func app() *cli.App {
 	notes := shelf()
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), genkit.Kind(notes), sqlite.Kind(), reflection.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), strandssnapshots.Kind(notes), genkit.Kind(notes), sqlite.Kind(), reflection.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

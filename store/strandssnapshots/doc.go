@@ -1,5 +1,54 @@
 // Package strandssnapshots reads the snapshots that the Strands Agents SDKs
 // write: SnapshotSessionManager of Python, and SessionManager of TypeScript.
 //
-// The package may not know how anything is shown, nor any other kind of store.
+//	[STORE/session/]SESSION/scopes/agent/AGENT/snapshots/snapshot_latest.json
+//	                                                     immutable_history/snapshot_<uuid7>.json
+//	                       scopes/multiAgent/ORCHESTRATOR/snapshots/…
+//
+// Unified storage of both SDKs has the folder session/, legacy storage of
+// TypeScript has not. A store is the folder around session/, that folder, the
+// folder of a legacy storage, or the folder of one session. The two SDKs write
+// other payloads to the same names, so the dialect is told file by file: Python
+// writes schema_version, TypeScript schemaVersion.
+//
+// # Rows
+//
+// Each immutable snapshot is a row, its id the UUID in its name. What an SDK
+// loads on start is snapshot_latest.json, and so the head; it is a row of its
+// own, with the id "latest", unless its data are those of an immutable one, byte
+// for byte: then that is the head. Where there is no snapshot_latest.json the SDK
+// starts anew, and no row is on the path.
+//
+// The order is that of the UUIDs, which begin with the time, and a snapshot
+// whose name has none lies where its own time puts it; the latest comes last.
+// Snapshots name no parent: package lineage finds it in the messages, by
+// tracking id where there is one. Every edge so is an inferred one. Where rows
+// that were saved later go on from an earlier point, those behind that point
+// were cut off by a rewind to it; where rows come after the head, another than
+// they is what the framework's pointer names.
+//
+// A turn ends with an answer that asks for no tool. Such messages are counted
+// along the path: those that a snapshot adds to its parent's, on top of the
+// parent's own. So a window that slides takes nothing away from the count; what
+// was taken out before the first snapshot of a path was saved is not known, and
+// is not counted.
+//
+// The state of a row is the member "data" of its file, byte for byte.
+//
+// An orchestrator has one snapshot that is written over and over; its rows are
+// the executions of its nodes, see package multiagent.
+//
+// # Reading
+//
+// Every snapshot holds the whole conversation, so that a session of n snapshots
+// has n² messages. A file is therefore read once: what a timeline needs of it is
+// found by skipping over the rest, and kept for as long as the file does not
+// change. Only State and Faults read it again.
+//
+// Names of sessions and agents are what stands in the names of their folders,
+// whatever characters that is. Files are only ever reached through an [os.Root].
+// Nothing is ever written.
+//
+// The package may not know how anything is shown, nor any other kind of store
+// besides the orchestrators that Strands puts into both of its.
 package strandssnapshots

@@ -1,0 +1,426 @@
+package strandssnapshots
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/lineage"
+)
+
+// dialect is which SDK wrote a file.
+type dialect string
+
+const (
+	unknownDialect dialect = ""
+	python         dialect = "Python"
+	typeScript     dialect = "TypeScript"
+)
+
+// capture is what a timeline needs of one file. It is kept, see note.go: what
+// is changed here changes noteVersion.
+type capture struct {
+	Dialect dialect   `json:"dialect,omitempty"`
+	Scope   string    `json:"scope,omitempty"`
+	Schema  string    `json:"schema,omitempty"`
+	Created time.Time `json:"created,omitzero"`
+	// Size is that of the data in bytes, 0 for a file without; Sum is their
+	// SHA-256.
+	Size int64  `json:"size,omitempty"`
+	Sum  string `json:"sum,omitempty"`
+	// Problem says why the file is not a whole snapshot, "" if it is.
+	Problem string `json:"problem,omitempty"`
+
+	// Removed is how many messages the conversation manager took out, or
+	// lineage.UnknownRemoved. Manager is its class.
+	Removed int    `json:"removed"`
+	Manager string `json:"manager,omitempty"`
+	// Event, Position and Title are those of the header; TurnEnd says that the
+	// event is the end of a turn.
+	Event       string `json:"event,omitempty"`
+	Position    string `json:"position,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Interrupted bool   `json:"interrupted,omitempty"`
+	// AppData and Stash are shown as facts.
+	AppData string `json:"appData,omitempty"`
+	Stash   string `json:"stash,omitempty"`
+}
+
+// messages is the list of the messages of a file: what each is known by, and
+// what it is.
+type messages struct {
+	prints []lineage.Print
+	shapes []shape
+}
+
+// shape says what a message is in the course of a turn.
+type shape uint8
+
+const (
+	// endsTurn: an answer that asks for no tool.
+	endsTurn shape = 1 << iota
+	// failed: the result of a tool that failed.
+	failed
+	// asks: it calls tools.
+	asks
+	// answers: it has the results of tools.
+	answers
+	// fromUser and fromAssistant: the role.
+	fromUser
+	fromAssistant
+)
+
+// Names of the events that the seed has no integer for.
+const (
+	eventUser    = "user input"
+	eventModel   = "after model"
+	eventMessage = "message"
+	eventEmpty   = "no messages"
+	eventAgain   = "saved again"
+	eventDamaged = "damaged snapshot"
+	// Of those that it has, the names.
+	eventTurn  = "turnEnd"
+	eventTools = "toolIterationEnd"
+)
+
+const (
+	// maxText bounds a text out of a file that is kept, in bytes.
+	maxText = 200
+	// tailMessages is how many of the last messages a title needs.
+	tailMessages = 8
+)
+
+// reader takes one file apart by skipping over what is not needed.
+type reader struct {
+	capture
+	list messages
+	tail [][]byte // the last messages
+	held []byte   // the message that an interrupt holds back, nil for none
+}
+
+// readCapture reads a file. It never fails: what is wrong is its Problem.
+func readCapture(data []byte) (capture, messages) {
+	r := reader{capture: capture{Removed: lineage.UnknownRemoved}}
+	if err := r.file(data); err != nil {
+		r.Problem = err.Error()
+	}
+	r.finish()
+	return r.capture, r.list
+}
+
+// unread is what is known of a file that cannot be read.
+func unread(err error) capture {
+	r := reader{capture: capture{Removed: lineage.UnknownRemoved, Problem: err.Error()}}
+	r.finish()
+	return r.capture
+}
+
+var (
+	errNoObject = errors.New("the file holds no object")
+	errNoData   = errors.New("there is no data")
+	errNoScope  = errors.New("the file has neither scope nor schema version")
+)
+
+// file reads the members of the snapshot.
+func (r *reader) file(data []byte) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var payload []byte
+	var snake, camel bool
+	for m, err := range jsontape.Members(data) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Key) {
+		case `"scope"`:
+			r.Scope = text(m.Value, maxText)
+		case `"schema_version"`, `"schemaVersion"`:
+			snake, camel = snake || m.Key[7] == '_', camel || m.Key[7] == 'V'
+			r.Schema = text(m.Value, maxText)
+		case `"created_at"`, `"createdAt"`:
+			r.Created = timeOf(m.Value)
+		case `"app_data"`, `"appData"`:
+			r.AppData = brief(m.Value)
+		case `"data"`:
+			payload = m.Value
+		}
+	}
+	switch {
+	case snake:
+		r.Dialect = python
+	case camel:
+		r.Dialect = typeScript
+	}
+	if err := whole(data); err != nil {
+		return err
+	}
+	if payload == nil {
+		if r.Scope == "" && r.Dialect == unknownDialect {
+			return errNoScope
+		}
+		return errNoData
+	}
+	sum := sha256.Sum256(payload)
+	r.Size, r.Sum = int64(len(payload)), hex.EncodeToString(sum[:])
+	return r.data(payload)
+}
+
+// whole reports what keeps a text from being one object and nothing else.
+func whole(data []byte) error {
+	end, err := jsontape.Skip(data, 0)
+	if err != nil {
+		return err
+	}
+	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
+		return fmt.Errorf("there is more behind the snapshot, at byte %d", len(data)-len(rest))
+	}
+	return nil
+}
+
+// data reads the state.
+func (r *reader) data(data []byte) error {
+	if data[0] != '{' {
+		return errors.New("the data are no object")
+	}
+	for m, err := range jsontape.Members(data) {
+		if err != nil {
+			return err
+		}
+		switch string(m.Key) {
+		case `"messages"`:
+			if err := r.messages(m.Value); err != nil {
+				return err
+			}
+		case `"conversation_manager_state"`:
+			r.manager(m.Value)
+		case `"interrupt_state"`, `"interrupts"`:
+			r.interrupts(m.Value)
+		case `"stash"`:
+			r.stash(m.Value)
+		}
+	}
+	return nil
+}
+
+func (r *reader) messages(list []byte) error {
+	if list[0] != '[' {
+		return errors.New("the messages are no list")
+	}
+	for m, err := range jsontape.Members(list) {
+		if err != nil {
+			return err
+		}
+		r.message(m.Value)
+		if len(r.tail) == tailMessages {
+			r.tail = append(r.tail[:0], r.tail[1:]...)
+		}
+		r.tail = append(r.tail, m.Value)
+	}
+	return nil
+}
+
+// message reads what a message is, and what it is known by.
+func (r *reader) message(message []byte) {
+	var role, content, id []byte
+	if message[0] == '{' {
+		for m, err := range jsontape.Members(message) {
+			if err != nil {
+				break
+			}
+			switch string(m.Key) {
+			case `"role"`:
+				role = m.Value
+			case `"content"`:
+				content = m.Value
+			case `"tracking_id"`, `"trackingId"`:
+				id = m.Value
+			}
+		}
+	}
+	s := shapeOf(content)
+	switch string(role) {
+	case `"user"`:
+		s |= fromUser
+	case `"assistant"`:
+		s |= fromAssistant
+		if s&asks == 0 {
+			s |= endsTurn
+		}
+	}
+	r.list.shapes = append(r.list.shapes, s)
+	if known := text(id, maxText); known != "" {
+		r.list.prints = append(r.list.prints, lineage.OfID(known))
+		return
+	}
+	said := compact(message)
+	if content != nil {
+		said = append(compact(role), compact(content)...)
+	}
+	r.list.prints = append(r.list.prints, lineage.OfContent(said))
+}
+
+// compact gives JSON without white space, or what is none as it is. What was
+// only skipped over may be anything.
+func compact(value []byte) []byte {
+	if _, _, err := jsontape.ParseTolerant(value); err != nil {
+		return value
+	}
+	return jsontape.AppendCompact(nil, value)
+}
+
+// shapeOf tells what the blocks of a message are.
+func shapeOf(content []byte) (s shape) {
+	if len(content) == 0 || content[0] != '[' {
+		return 0
+	}
+	for block, err := range jsontape.Members(content) {
+		if err != nil || block.Value[0] != '{' {
+			continue
+		}
+		for m, err := range jsontape.Members(block.Value) {
+			if err != nil {
+				break
+			}
+			switch string(m.Key) {
+			case `"toolUse"`:
+				s |= asks
+			case `"toolResult"`:
+				s |= answers
+				if string(member(m.Value, `"status"`)) == `"error"` {
+					s |= failed
+				}
+			}
+		}
+	}
+	return s
+}
+
+// manager reads the state of the conversation manager, which Python alone has.
+func (r *reader) manager(state []byte) {
+	r.Manager = text(member(state, `"__name__"`), maxText)
+	if n, err := strconv.Atoi(string(member(state, `"removed_message_count"`))); err == nil && n >= 0 {
+		r.Removed = n
+	}
+}
+
+// interrupts reads whether an answer is waited for. TypeScript keeps the message
+// that asks for the tools out of the list meanwhile.
+func (r *reader) interrupts(state []byte) {
+	if string(member(state, `"activated"`)) != "true" {
+		return
+	}
+	r.Interrupted = true
+	if pending := member(state, `"pendingToolExecution"`); pending != nil {
+		r.held = member(pending, `"assistantMessageData"`)
+	}
+}
+
+func (r *reader) stash(stash []byte) {
+	r.Stash = text(member(stash, `"location"`), maxText)
+	for _, key := range []string{`"storage_type"`, `"storageType"`} {
+		if kind := text(member(stash, key), maxText); kind != "" {
+			r.Stash += ", " + kind
+		}
+	}
+}
+
+// finish works out the event and the title from the last messages.
+func (r *reader) finish() {
+	last := shape(0)
+	if len(r.list.shapes) > 0 {
+		last = r.list.shapes[len(r.list.shapes)-1]
+	}
+	if r.held != nil {
+		last = fromAssistant | shapeOf(member(r.held, `"content"`))
+		r.tail = append(r.tail, r.held)
+	}
+	switch {
+	case r.Problem != "":
+		r.Event, r.Title = eventDamaged, r.Problem
+		return
+	case len(r.tail) == 0:
+		r.Event = eventEmpty
+	case last&(fromAssistant|asks) == fromAssistant|asks:
+		r.Event, r.Position = eventModel, model.PositionAfterModel
+	case last&fromAssistant != 0:
+		r.Event = eventTurn
+	case last&(fromUser|answers) == fromUser|answers:
+		r.Event, r.Position = eventTools, model.PositionAfterTools
+	case last&fromUser != 0:
+		r.Event = eventUser
+	default:
+		r.Event = eventMessage
+	}
+	list := append([]byte{'['}, bytes.Join(r.tail, []byte{','})...)
+	r.Title, _ = conversation.Title(append(list, ']'))
+}
+
+// member gives the value of a key of an object, nil for none. The key is one
+// with its quotes.
+func member(object []byte, key string) (value []byte) {
+	if len(object) == 0 || object[0] != '{' {
+		return nil
+	}
+	for m, err := range jsontape.Members(object) {
+		if err != nil {
+			return nil
+		}
+		if string(m.Key) == key {
+			value = m.Value
+		}
+	}
+	return value
+}
+
+// text gives up to limit bytes of a string; "" for anything else.
+func text(value []byte, limit int) string {
+	if len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	if plain := value[1 : len(value)-1]; len(plain) <= limit && bytes.IndexByte(plain, '\\') < 0 {
+		return string(plain)
+	}
+	t, _, err := jsontape.ParseTolerant(value)
+	if err != nil {
+		return ""
+	}
+	return string(t.AppendText(nil, 0, limit))
+}
+
+// maxBrief bounds the objects of which a text is made, in bytes.
+const maxBrief = 64 << 10
+
+// brief gives the beginning of an object for people, "" for an empty one.
+func brief(value []byte) string {
+	if len(value) > maxBrief {
+		return fmt.Sprintf("%d bytes", len(value))
+	}
+	shown := compact(value)
+	switch {
+	case string(shown) == "{}" || string(shown) == "null":
+		return ""
+	case len(shown) > maxText:
+		return string(bytes.ToValidUTF8(shown[:maxText], nil)) + "…"
+	}
+	return string(shown)
+}
+
+// timeOf reads a time as either SDK writes it; a time without a zone is taken as
+// UTC. It gives the zero time for anything else.
+func timeOf(value []byte) time.Time {
+	written := text(value, 64)
+	if at, err := time.Parse(time.RFC3339Nano, written); err == nil {
+		return at.UTC()
+	}
+	at, err := time.Parse("2006-01-02T15:04:05.999999999", written)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

@@ -1,0 +1,246 @@
+package strandssnapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/store/files"
+	"hindcast/store/lineage"
+)
+
+// latestID is the id of the row of snapshot_latest.json.
+const latestID = "latest"
+
+// historyName is the pattern by which both SDKs tell a snapshot among the files
+// of immutable_history.
+var historyName = regexp.MustCompile(`^snapshot_([\w-]+)\.json$`)
+
+// uuid7 is the pattern of the ids that both SDKs make.
+var uuid7 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// timeOfID gives the time that a UUID of version 7 begins with, to the
+// millisecond.
+func timeOfID(id string) (at time.Time, ok bool) {
+	if !uuid7.MatchString(id) {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
+	return time.UnixMilli(ms).UTC(), err == nil
+}
+
+// item is one snapshot file of a place, with what was worked out about it.
+type item struct {
+	id   string
+	name string // in its folder
+	capture
+	// err is why the file cannot be read at all.
+	err error
+
+	lineage.Link
+	messages int // in the list
+	// turns counts the turns that ended up to here, along the path.
+	turns int
+	// failed says that a tool failed since the parent.
+	failed bool
+}
+
+// isLatest reports whether it is snapshot_latest.json.
+func (i *item) isLatest() bool { return i.name == latestFile }
+
+// created gives when the snapshot was taken: as it says itself, else as its id
+// says.
+func (i *item) created() time.Time {
+	if !i.Created.IsZero() {
+		return i.Created
+	}
+	at, _ := timeOfID(i.id)
+	return at
+}
+
+// saved gives when the snapshot was saved: as its id says, else as it says
+// itself.
+func (i *item) saved() time.Time {
+	if at, ok := timeOfID(i.id); ok {
+		return at
+	}
+	return i.Created
+}
+
+// history is the snapshots of one place in the order in which both SDKs list
+// them, which is that of their names.
+type history struct {
+	place
+	items []item
+	// latest is the position of snapshot_latest.json, -1 for none. It comes
+	// last.
+	latest int
+	// same is the position of the immutable snapshot whose data are those of
+	// snapshot_latest.json, -1 for none.
+	same int
+}
+
+// file gives the name of a snapshot's file, relative to the store.
+func (p *place) file(name string) string {
+	if name == latestFile {
+		return p.path(name)
+	}
+	return p.path(historyDir, name)
+}
+
+// opened holds the two folders of a place open.
+type opened struct {
+	latest, history *files.Folder // nil where there is none
+}
+
+// open opens the folders of a place.
+func (s *Store) open(p *place) (o opened, err error) {
+	if o.latest, err = files.OpenFolder(s.root, p.path()); err != nil {
+		return opened{}, fmt.Errorf("%s: %w", p.path(), err)
+	}
+	o.history, err = files.OpenFolder(s.root, p.path(historyDir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		o.history = nil
+	case err != nil:
+		o.history = nil
+		o.close()
+		return opened{}, fmt.Errorf("%s: %w", p.path(historyDir), err)
+	}
+	return o, nil
+}
+
+// close lets go of the folders, from which was only read.
+func (o *opened) close() {
+	for _, f := range []*files.Folder{o.latest, o.history} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// folder gives the folder that a file is in.
+func (o *opened) folder(name string) *files.Folder {
+	if name == latestFile {
+		return o.latest
+	}
+	return o.history
+}
+
+// items lists the snapshots of a place, unread, in the order of the SDKs.
+func (o *opened) items() ([]item, error) {
+	var list []item
+	if o.history != nil {
+		names, err := o.history.Names()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", historyDir, err)
+		}
+		for _, name := range names {
+			if m := historyName.FindStringSubmatch(name); m != nil && m[1] != latestID {
+				list = append(list, item{id: m[1], name: name})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.id, b.id) })
+	if _, err := o.latest.Stat(latestFile); err == nil {
+		list = append(list, item{id: latestID, name: latestFile})
+	}
+	return list, nil
+}
+
+// history reads the snapshots of a place, as far as they are not known, and
+// works out who follows whom.
+func (s *Store) history(ctx context.Context, p place) (*history, error) {
+	o, err := s.open(&p)
+	if err != nil {
+		return nil, err
+	}
+	defer o.close()
+	items, err := o.items()
+	if err != nil {
+		return nil, err
+	}
+	h := &history{place: p, latest: -1, same: -1}
+	tree := lineage.NewTree()
+	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
+		if errors.Is(i.err, fs.ErrNotExist) {
+			return // it was deleted since it was listed
+		}
+		i.Link = tree.Add(m.prints, i.Removed)
+		i.messages = len(m.prints)
+		if i.Parent >= 0 {
+			i.turns = h.items[i.Parent].turns
+		}
+		for _, s := range m.shapes[i.Shared:] {
+			if s&endsTurn != 0 {
+				i.turns++
+			}
+			i.failed = i.failed || s&failed != 0
+		}
+		h.items = append(h.items, i)
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.compare()
+	return h, nil
+}
+
+// compare finds the immutable snapshot that snapshot_latest.json is: the last
+// one with the same data, and of several that which was taken at the same time.
+func (h *history) compare() {
+	n := len(h.items)
+	if n == 0 || !h.items[n-1].isLatest() {
+		return
+	}
+	h.latest = n - 1
+	latest := &h.items[h.latest]
+	if latest.Sum == "" {
+		return
+	}
+	for i := range h.items[:h.latest] {
+		it := &h.items[i]
+		if it.Sum == latest.Sum && (h.same < 0 || it.Created.Equal(latest.Created) || !h.items[h.same].Created.Equal(latest.Created)) {
+			h.same = i
+		}
+	}
+}
+
+// head gives the position of the snapshot that an SDK loads on start, -1 for
+// none.
+func (h *history) head() int {
+	if h.same >= 0 {
+		return h.same
+	}
+	return h.latest
+}
+
+// lastChange gives the newest time that the snapshots of a place tell of: the
+// latest itself, and the others in their names.
+func (s *Store) lastChange(ctx context.Context, p place) (latest time.Time, err error) {
+	o, err := s.open(&p)
+	if err != nil {
+		return time.Time{}, nil // it is listed, and Faults says why
+	}
+	defer o.close()
+	items, err := o.items()
+	if err != nil {
+		return time.Time{}, nil
+	}
+	for i := range items {
+		it := &items[i]
+		if it.isLatest() {
+			it.Created = s.timeOfLatest(&o)
+		}
+		if at := it.saved(); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest, ctx.Err()
+}

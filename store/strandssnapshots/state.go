@@ -1,0 +1,78 @@
+package strandssnapshots
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// State implements store.Store: the member "data" of the file, as it was
+// written.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	state, err := s.state(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read state %q of session %q: %w", kind, ref.ID, ref.Session, err)
+	}
+	return state, nil
+}
+
+func (s *Store) state(_ context.Context, ref model.Ref) ([]byte, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.file(&p, ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	return payload(data)
+}
+
+// file reads the file of a snapshot.
+func (s *Store) file(p *place, id string) ([]byte, error) {
+	o, err := s.open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer o.close()
+	items, err := o.items()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range items {
+		if i.id != id {
+			continue
+		}
+		data, err := o.folder(i.name).Read(i.name, nil)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, model.ErrNoSnapshot
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
+		}
+		return data, nil
+	}
+	return nil, model.ErrNoSnapshot
+}
+
+// payload gives the data of a snapshot file.
+func payload(file []byte) (data []byte, err error) {
+	file = bytes.TrimPrefix(file, []byte("\ufeff"))
+	for m, err := range jsontape.Members(file) {
+		if err != nil {
+			return nil, fmt.Errorf("the file cannot be read: %w", err)
+		}
+		if string(m.Key) == `"data"` {
+			data = m.Value
+		}
+	}
+	if data == nil {
+		return nil, errNoData
+	}
+	return data, nil
+}

@@ -1,0 +1,175 @@
+package strandssnapshots
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+const kind = "strands-snapshots"
+
+// Kind describes the snapshots of Strands. What is made of their files is
+// remembered on the shelf; nil remembers it as long as a store is open.
+func Kind(shelf *files.Shelf) store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Framework: "Strands",
+		Recognise: recognise,
+		Places:    usualPlaces,
+		Open:      func(_ context.Context, dir string) (store.Store, error) { return openWith(shelf, dir) },
+	}
+}
+
+// Store is an opened folder of sessions, or of one session. It is read-only, and
+// safe for concurrent use. Use Open.
+type Store struct {
+	dir  string
+	root *os.Root
+	// single is the session if dir is the folder of one.
+	single *sessionDir
+	// unified says that dir is itself a folder "session".
+	unified bool
+	// memory has what was made of the snapshot files.
+	memory *files.Memory
+	// reads counts the files that were read for a timeline.
+	reads atomic.Int64
+}
+
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Limiter = (*Store)(nil)
+)
+
+// Open opens the folder around session/, a folder of sessions, or the folder of
+// one session. An empty folder is a store without sessions. The errors are those
+// of the file system: fs.ErrNotExist, fs.ErrPermission.
+func Open(_ context.Context, dir string) (*Store, error) { return openWith(nil, dir) }
+
+func openWith(shelf *files.Shelf, dir string) (*Store, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
+	}
+	one, err := single(dir, root)
+	whole, absErr := filepath.Abs(dir)
+	if err = cmp.Or(err, absErr); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), root.Close())
+	}
+	return &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: shelf.Memory(noteKind, dir)}, nil
+}
+
+// Kind gives "strands-snapshots".
+func (s *Store) Kind() string { return kind }
+
+// Address gives the folder that was opened.
+func (s *Store) Address() string { return s.dir }
+
+// Close lets go of the folder, and keeps what is remembered on the shelf.
+func (s *Store) Close() error {
+	s.memory.Keep()
+	if err := s.root.Close(); err != nil {
+		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
+	}
+	return nil
+}
+
+// Lacks implements store.Limiter.
+func (s *Store) Lacks(model.Op) string { return "snapshots of Strands are opened read-only" }
+
+// Sessions implements store.Store: the newest change comes first, as the
+// snapshots themselves tell it.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		places, err := s.newest(ctx)
+		for _, p := range places {
+			var info model.SessionInfo
+			if info, err = s.info(ctx, p.place, p.updated); err != nil || !yield(info, nil) {
+				break
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("%s: list sessions of %q: %w", kind, s.dir, files.Cause(err)))
+		}
+	}
+}
+
+// dated is a place with the time of its last change.
+type dated struct {
+	place
+	updated time.Time
+}
+
+// newest gives all places, that with the newest change first.
+func (s *Store) newest(ctx context.Context) ([]dated, error) {
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	var list []dated
+	for _, p := range places {
+		at, err := s.lastChange(ctx, p)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		list = append(list, dated{p, at})
+	}
+	slices.SortFunc(list, func(a, b dated) int {
+		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
+	})
+	return list, nil
+}
+
+// info reads the snapshots of a place for what the list of sessions shows.
+func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
+	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
+	headers, err := s.timeline(ctx, p)
+	for i := range headers {
+		info.Snapshots++
+		if headers[i].Orphaned {
+			info.Orphaned++
+		}
+		if headers[i].Head {
+			info.Head, info.HeadIndex = headers[i].ID, headers[i].Index
+		}
+	}
+	return info, err
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		p, err := s.locate(session)
+		var headers []model.Header
+		if err == nil {
+			headers, err = s.timeline(ctx, p)
+		}
+		for i := range headers {
+			if !yield(headers[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(model.Header{}, fmt.Errorf("%s: list snapshots of session %q: %w", kind, session, err))
+		}
+	}
+}
+
+// timeline gives the headers of a place.
+func (s *Store) timeline(ctx context.Context, p place) ([]model.Header, error) {
+	h, err := s.history(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return h.headers(), nil
+}
