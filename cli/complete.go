@@ -106,7 +106,7 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 			continue
 		}
 		seen[name] = true
-		words = append(words, fmt.Sprintf("%s\t#%d turn %d, %s %s", name, h.Index, h.TurnIndex, clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis), clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
+		words = append(words, fmt.Sprintf("%s\t#%d turn %s, %s %s", name, h.Index, turnText(h, asked.Glyphs.Ellipsis), clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis), clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
 	}
 	return words
 }

@@ -73,6 +73,7 @@ last.
 
   ` + g.Active + `  on the active path    ` + g.Head + `  the head, from which the framework resumes
   ` + g.Orphaned + `  off the active path; below the tree stands why
+  ` + g.Dot + `  a step of the turn that ended in the snapshot below it, from a trace
 
 With --json it is one array of headers in the same order.`,
 		Args:              argsBetween(1, 2),
@@ -108,21 +109,35 @@ With --json it is one array of headers in the same order.`,
 	return cmd
 }
 
-// firstRow gives the row from which the last n snapshots are drawn.
+// firstRow gives the row from which the last n snapshots are drawn, the first of
+// them with the steps of its turn.
 func firstRow(t *model.Timeline, n int) int {
 	if n == 0 {
 		return 0
 	}
 	for row := t.Rows() - 1; row >= 0; row-- {
-		if t.Row(row).Kind != model.RowNode {
+		if !isSnapshot(t, row) {
 			continue
 		}
-		if n--; n == 0 {
-			return row
+		if n--; n > 0 {
+			continue
 		}
+		for row > 0 && t.Row(row-1).Kind == model.RowNode && !isSnapshot(t, row-1) {
+			row--
+		}
+		return row
 	}
 	return 0
 }
+
+// isSnapshot reports whether a row shows a snapshot, and not a step or a line.
+func isSnapshot(t *model.Timeline, row int) bool {
+	n := t.Row(row).Node
+	return n != model.NoNode && !isStep(t.Header(n))
+}
+
+// isStep reports whether a header is that of a step of a turn.
+func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 
 // drawn gives the headers in drawn order, as the timeline describes them.
 func drawn(t *model.Timeline, from int) iter.Seq2[model.Header, error] {
@@ -143,7 +158,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 	if h := t.Head(); h != model.NoNode {
 		head = fmt.Sprintf("head #%d", t.Header(h).Index)
 	}
-	fmt.Fprintf(p, "%s  %s, %d orphaned, %s\n", p.paint.in(bold, printable.String(session)), count(t.Len(), "snapshot"), t.Orphans(), head)
+	fmt.Fprintf(p, "%s  %s, %d orphaned, %s\n", p.paint.in(bold, printable.String(session)), count(t.Snapshots(), "snapshot"), t.Orphans(), head)
 	if t.Len() == 0 {
 		return
 	}
@@ -176,7 +191,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 func nodesBefore(t *model.Timeline, row int) int {
 	n := 0
 	for i := range row {
-		if t.Row(i).Kind == model.RowNode {
+		if isSnapshot(t, i) {
 			n++
 		}
 	}
@@ -201,7 +216,7 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 		}
 		h := t.Header(r.Node)
 		c.index = max(c.index, len(strconv.Itoa(h.Index)))
-		c.turn = max(c.turn, len(strconv.Itoa(h.TurnIndex)))
+		c.turn = max(c.turn, displaywidth.String(p.turn(h)))
 		c.event = max(c.event, displaywidth.String(p.event(h)))
 		c.id = max(c.id, displaywidth.String(shortID(h.ID)))
 	}
@@ -209,8 +224,22 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 }
 
 func (p *printer) line(c logColumns, h *model.Header) string {
-	return fmt.Sprintf(" %*s  turn %-*d  %s  %s  %s  %s", c.index+1, "#"+strconv.Itoa(h.Index), c.turn, h.TurnIndex,
+	index := "#" + strconv.Itoa(h.Index)
+	if isStep(h) {
+		index = "" // it has that of its snapshot, which the index means
+	}
+	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s  %s", c.index+1, index, padded(p.turn(h), c.turn),
 		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt), p.title(h))
+}
+
+func (p *printer) turn(h *model.Header) string { return turnText(h, p.glyphs.Ellipsis) }
+
+// turnText gives the turn of a snapshot, or unknown where it was not counted yet.
+func turnText(h *model.Header, unknown string) string {
+	if h.TurnIndex == model.TurnUnknown {
+		return unknown
+	}
+	return strconv.Itoa(h.TurnIndex)
 }
 
 func (p *printer) event(h *model.Header) string {
@@ -248,7 +277,7 @@ func (p *printer) reasons(t *model.Timeline, from int) {
 	indexes := map[model.Reason][]int{}
 	for row := from; row < t.Rows(); row++ {
 		r := t.Row(row)
-		if r.Kind != model.RowNode || t.OnPath(r.Node) {
+		if !isSnapshot(t, row) || t.OnPath(r.Node) {
 			continue
 		}
 		reason := t.Reason(r.Node)

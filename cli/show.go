@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/printable"
+	"hindcast/store"
 )
 
 // show is `hindcast show`.
@@ -19,9 +21,9 @@ func (a *App) show() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show STORE SESSION SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
-		Long: `Show prints the header and the state of a snapshot. With --json it is the header
-with the state as its last member, spliced in byte for byte as its writer
-serialised it.`,
+		Long: `Show prints the header and the state of a snapshot, and what else the store knows
+about it. With --json it is the header with these facts as "facts" and the state
+as its last member, spliced in byte for byte as its writer serialised it.`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -43,35 +45,66 @@ serialised it.`,
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return showJSON(a.foreign(p), &h, state)
+			about := portrait{header: &h, onPath: t.OnPath(n), state: state}
+			if d, ok := s.(store.Describer); ok {
+				if about.facts, err = d.Facts(ctx, h.Ref()); err != nil {
+					return err
+				}
 			}
-			p.show(&h, t.OnPath(n), state)
+			if d, ok := s.(store.Deriver); ok {
+				about.ids = d.DerivedIDs()
+			}
+			if p.json {
+				return showJSON(a.foreign(p), &about)
+			}
+			p.show(&about)
 			return nil
 		}),
 	}
 }
 
-func showJSON(w io.Writer, h *model.Header, state []byte) error {
-	if !json.Valid(state) {
-		return fmt.Errorf("show: the state of %q is not JSON, so it does not fit into a JSON document; without --json it is shown as it is", h.ID)
+// portrait is a snapshot with all that is known about it.
+type portrait struct {
+	header *model.Header
+	onPath bool
+	// ids says what an id of the store is if it is not the hash of the state.
+	ids   string
+	facts []model.Fact
+	state []byte
+}
+
+func showJSON(w io.Writer, d *portrait) error {
+	if !json.Valid(d.state) {
+		return fmt.Errorf("show: the state of %q is not JSON, so it does not fit into a JSON document; without --json it is shown as it is", d.header.ID)
 	}
-	header, err := encode(h)
+	document, err := encode(d.header)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s\n", splice(header, "state", state))
+	if len(d.facts) > 0 {
+		facts, err := encode(d.facts)
+		if err != nil {
+			return err
+		}
+		document = splice(document, "facts", facts)
+	}
+	fmt.Fprintf(w, "%s\n", splice(document, "state", d.state))
 	return nil
 }
 
-func (p *printer) show(h *model.Header, onPath bool, state []byte) {
-	field := func(name, value string) { fmt.Fprintf(p, "%-9s %s\n", name, value) }
+func (p *printer) show(d *portrait) {
+	h, state := d.header, d.state
+	width := len("position ")
+	for _, f := range d.facts {
+		width = max(width, displaywidth.String(printable.String(f.Label)))
+	}
+	field := func(name, value string) { fmt.Fprintf(p, "%s %s\n", padded(name, width), value) }
 	field("id", printable.String(h.ID))
 	if h.ParentID != "" {
 		field("parent", printable.String(h.ParentID))
 	}
 	field("session", printable.String(h.SessionID))
-	field("index", fmt.Sprintf("#%d, turn %d", h.Index, h.TurnIndex))
+	field("index", fmt.Sprintf("#%d, turn %s", h.Index, p.turn(h)))
 	field("event", printable.String(h.EventText()))
 	if h.Position != "" {
 		field("position", printable.String(h.Position))
@@ -80,16 +113,27 @@ func (p *printer) show(h *model.Header, onPath bool, state []byte) {
 	switch {
 	case h.Head:
 		field("path", "the head")
-	case onPath:
+	case d.onPath:
 		field("path", "active")
 	default:
 		field("path", "orphaned: "+h.Reason.Text(moment))
+	}
+	if isStep(h) {
+		field("step", "put together from a trace: the store has no such snapshot")
 	}
 	if what := p.title(h); what != "" {
 		field("title", what)
 	}
 	field("size", string(conversation.AppendSize(nil, int64(len(state)))))
-	field("hash", model.Verify(h.ID, state).Text())
+	switch v := model.Verify(h.ID, state); {
+	case !v.OK() && d.ids != "":
+		field("hash", "not of the state: "+d.ids)
+	default:
+		field("hash", v.Text())
+	}
+	for _, f := range d.facts {
+		field(printable.String(f.Label), printable.String(f.Value))
+	}
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, state, "", "  "); err != nil {
 		fmt.Fprintf(p, "\nthe state is not JSON: %s\n", printable.String(err.Error()))

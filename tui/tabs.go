@@ -121,6 +121,9 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 	if d, ok := m.o.Store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()
 	}
+	if d, ok := m.o.Store.(store.Describer); ok {
+		facts.Known, facts.KnownErr = d.Facts(ctx, s.ref)
+	}
 	if c, ok := m.o.Store.(store.Comparer); ok && s.header.ParentID != "" {
 		facts.New, facts.NewErr = fresh(ctx, c, &s.header)
 	}

@@ -41,6 +41,10 @@ type Facts struct {
 	// the store cannot tell, and NewErr says why where it should have.
 	New    *int64
 	NewErr error
+	// Known is what else the store knows about the snapshot, and KnownErr why it
+	// could not tell.
+	Known    []model.Fact
+	KnownErr error
 	// Faults are those of the session.
 	Faults []model.Fault
 	// Now is the time against which ages are told, Zone that in which times are
@@ -52,8 +56,11 @@ type Facts struct {
 // Content is what the tab shows of one snapshot.
 type Content struct{ paragraphs []sheet.Paragraph }
 
-// most bounds the lists of the tab.
-const most = 24
+// most bounds the lists of the tab, mostKnown that of what the store knows.
+const (
+	most      = 24
+	mostKnown = 200
+)
 
 // Prepare works out what to show, hashing the state on the way. It is heavy,
 // and runs in a command. The error is that of a cancelled context.
@@ -75,7 +82,11 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		c.fact("parent", h.ParentID)
 	}
 	c.fact("index", strconv.Itoa(h.Index))
-	c.fact("turn", strconv.Itoa(h.TurnIndex))
+	if h.TurnIndex == model.TurnUnknown {
+		c.fact("turn", "not counted yet")
+	} else {
+		c.fact("turn", strconv.Itoa(h.TurnIndex))
+	}
 	c.fact("event", h.EventText())
 	if h.Position != "" {
 		c.fact("position", h.Position)
@@ -87,7 +98,11 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	if names := h.Marks.Names(); len(names) > 0 {
 		c.add("marks", strings.Join(names, ", "), sheet.Warn)
 	}
+	if h.Marks.Has(model.MarkTraced) {
+		c.fact("step", "put together from a trace: the store has no such snapshot")
+	}
 	c.times(h.CreatedAt, f.Now, f.Zone)
+	c.known(f)
 
 	c.heading("Session")
 	c.fact("session", h.SessionID)
@@ -158,6 +173,24 @@ func (c *Content) times(t, now time.Time, zone *time.Location) {
 		pick = sheet.Warn
 	}
 	c.add("age", when.Ago(now, t), pick)
+}
+
+// known tells what the store knows besides.
+func (c *Content) known(f Facts) {
+	if len(f.Known) == 0 && f.KnownErr == nil {
+		return
+	}
+	c.heading("From the store")
+	for i, fact := range f.Known {
+		if i == mostKnown {
+			c.add("", fmt.Sprintf("and %d more", len(f.Known)-mostKnown), sheet.Muted)
+			break
+		}
+		c.fact(fact.Label, fact.Value)
+	}
+	if f.KnownErr != nil {
+		c.add("error", f.KnownErr.Error(), sheet.Error)
+	}
 }
 
 // member is one part of the state and its share of the bytes.

@@ -58,7 +58,12 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	foreign := facts(t)
 	foreign.Header.Head, foreign.IDs = true, "of the chain of its messages"
 	foreign.Header.ID = strings.Repeat("cd", 32)
-	for name, f := range map[string]Facts{"active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {
+	step := facts(t)
+	step.Header.Marks, step.Header.TurnIndex = model.MarkTraced, model.TurnUnknown
+	step.Known = []model.Fact{{Label: "finish reason", Value: "stop"}, {Label: "file", Value: "a/\x1b[2Jb.json"}, {Label: "tokens", Value: "12 in, 5 out"}}
+	unknown := facts(t)
+	unknown.KnownErr = errors.New("genkit: read a/b.json: permission denied")
+	for name, f := range map[string]Facts{"step": step, "unknown": unknown, "active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {
 		for _, w := range []int{20, 58, 100} {
 			t.Run(fmt.Sprintf("%s %d", name, w), func(t *testing.T) {
 				golden.RequireEqual(t, []byte(screentest.Draw(show(t, f, w, 48), 48)))
