@@ -67,7 +67,9 @@ func (a *App) examine(ctx context.Context, p *printer, address, session string) 
 		err = array(p, each(faults))
 	} else {
 		p.identity(address, found)
-		p.checkups(list, found.Framework)
+		if err = a.others(ctx, p, found); err == nil {
+			p.checkups(list, found.Framework)
+		}
 	}
 	if err == nil && len(faults) > 0 {
 		return errFaults
@@ -136,6 +138,24 @@ func (p *printer) identity(address string, o *opened) {
 		address = o.At
 	}
 	p.WriteString(wrapped("", fmt.Sprintf("%s is a %s store: %s", printable.String(address), o.Name, printable.String(o.Why))))
+}
+
+// others tells what other kinds claim of a directory that is a store, or directly
+// in it: whoever looks for those would not think of the store that they are in.
+func (a *App) others(ctx context.Context, p *printer, o *opened) error {
+	if !isDirectory(o.At) {
+		return nil
+	}
+	for f, err := range a.Kinds.Survey(ctx, o.At) {
+		if err != nil {
+			return err
+		}
+		if f.Kind == "" || f.Kind == o.Name && f.Path == o.At {
+			continue
+		}
+		p.WriteString(wrapped("", fmt.Sprintf("in it is also a %s store, %s:%s: %s", f.Kind, f.Kind, printable.String(f.Path), printable.String(f.Why))))
+	}
+	return nil
 }
 
 // checkups writes the faults below the session that they are in.

@@ -24,9 +24,9 @@ type Found struct {
 }
 
 // Look gives the stores that are in the places of all kinds, in the order of the
-// kinds and their places. A store that several names lead to is given once. It
-// only looks: a place that cannot be read is left out, as nobody named it. It
-// writes nothing.
+// kinds and their places. A store that several names lead to is given once, and
+// what is below a store of the same kind is a part of that. It only looks: a place
+// that cannot be read is left out, as nobody named it. It writes nothing.
 func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 	around = Surroundings{Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work)}
 	var found []Found
@@ -52,7 +52,11 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 			}
 		}
 	}
-	return found
+	return slices.DeleteFunc(slices.Clone(found), func(part Found) bool {
+		return slices.ContainsFunc(found, func(whole Found) bool {
+			return part.Name == whole.Name && strings.HasPrefix(part.At, whole.At+string(filepath.Separator))
+		})
+	})
 }
 
 // recognise gives the first kind that recognises a path.

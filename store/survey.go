@@ -23,6 +23,8 @@ const (
 	surveyNames   = 1000
 	surveyFolders = 2000
 	surveyTold    = 20_000
+	// surveyInside is how many entries of a store other kinds are asked about.
+	surveyInside = 100
 )
 
 // Finding is one place that a survey came to: a store, or what it passed over.
@@ -49,8 +51,9 @@ type Finding struct {
 //
 // It reads no more than the kinds need to recognise a store, and nothing of a
 // file whose name is none of a store. A store is not entered: what is in it is
-// its own. Symbolic links are not followed, and it goes so far and no further;
-// where it stops is told. It writes nothing.
+// its own, but for what other kinds claim directly in it, or in a hidden folder
+// in it where kinds keep stores. Symbolic links are not followed, and it goes so
+// far and no further; where it stops is told. It writes nothing.
 func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		root, err := openFolder(dir)
@@ -111,6 +114,8 @@ type survey struct {
 type folder struct {
 	name  string // slash-separated
 	depth int
+	// owners are the kinds that claim a folder that it is in, nil for none.
+	owners []string
 }
 
 // at gives the path of a name below the folder that is surveyed.
@@ -127,17 +132,26 @@ func (s *survey) unseen(path string, err error) bool {
 // visit asks whether a folder is a store, and looks into it if it is none. It
 // reports whether to go on.
 func (s *survey) visit(ctx context.Context, f folder) bool {
-	said, goOn := s.ask(ctx, s.kinds, f.name)
-	if said == claimed || !goOn {
-		return goOn
+	said, owners, goOn := s.ask(ctx, s.kinds, f, f.name)
+	if !goOn {
+		return false
 	}
-	entries, more, err := s.list(f.name)
+	most := surveyNames
+	switch {
+	case said == claimed:
+		f.owners = append(slices.Clone(f.owners), owners...)
+		most = surveyInside
+	case f.owners != nil && !strings.HasPrefix(path.Base(f.name), "."):
+		return true // a part of the store
+	}
+	entries, more, err := s.list(f.name, most)
 	for _, e := range entries {
 		if !s.met(ctx, f, e) {
 			return false
 		}
 	}
 	switch {
+	case f.owners != nil: // what is missed in a store is the store's
 	case err != nil && said != unreadable: // else the kinds have met it, too
 		return s.unseen(s.at(f.name), err)
 	case more:
@@ -155,14 +169,16 @@ const (
 	unreadable             // it cannot be looked at
 )
 
-// ask asks kinds whether a place is a store of theirs. Those that claim it are
-// all told; where none does, that is told once, with what each misses.
-func (s *survey) ask(ctx context.Context, kinds Kinds, name string) (_ said, goOn bool) {
+// ask asks kinds whether a place is a store of theirs; in is the folder that it
+// is in, or itself. Those that claim it are all told, and given; where none does,
+// that is told once, with what each misses. In a store the store's own kinds are
+// not asked, and what is no store is not told.
+func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
 	at := s.at(name)
-	first, missing := "", []string(nil)
+	var missing []string
 	var unseen error
 	for _, k := range kinds {
-		if k.Recognise == nil {
+		if k.Recognise == nil || slices.Contains(in.owners, k.Name) {
 			continue
 		}
 		why, ok, err := k.Recognise(ctx, at)
@@ -170,28 +186,34 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, name string) (_ said, goO
 		case err != nil:
 			unseen = cmp.Or(unseen, err)
 		case ok:
-			if !s.tell(Finding{Path: at, Kind: k.Name, Why: why, Behind: first}) {
-				return claimed, false
+			f := Finding{Path: at, Kind: k.Name, Why: why}
+			if owners != nil {
+				f.Behind = owners[0]
 			}
-			first = cmp.Or(first, k.Name)
+			if !s.tell(f) {
+				return claimed, nil, false
+			}
+			owners = append(owners, k.Name)
 		case why != "":
 			missing = append(missing, k.Name+": "+why)
 		}
 	}
 	switch {
-	case first != "":
-		return claimed, true
+	case owners != nil:
+		return claimed, owners, true
+	case in.owners != nil:
+		return unknown, nil, true
 	case unseen != nil:
-		return unreadable, s.unseen(at, unseen)
+		return unreadable, nil, s.unseen(at, unseen)
 	case missing == nil:
-		return unknown, s.passOver(at, "no kind knows it")
+		return unknown, nil, s.passOver(at, "no kind knows it")
 	}
-	return unknown, s.passOver(at, "no kind knows it; "+strings.Join(missing, "; "))
+	return unknown, nil, s.passOver(at, "no kind knows it; "+strings.Join(missing, "; "))
 }
 
-// list gives the first entries of a folder by their names, and whether there are
-// more.
-func (s *survey) list(name string) (entries []fs.DirEntry, more bool, err error) {
+// list gives as many of the first entries of a folder, by their names, and whether
+// there are more.
+func (s *survey) list(name string, most int) (entries []fs.DirEntry, more bool, err error) {
 	sub, err := s.root.OpenRoot(name) // which does not block on a pipe that took its name
 	if err != nil {
 		return nil, false, err
@@ -202,12 +224,12 @@ func (s *survey) list(name string) (entries []fs.DirEntry, more bool, err error)
 		return nil, false, err
 	}
 	defer f.Close()
-	entries, err = f.ReadDir(surveyNames + 1)
+	entries, err = f.ReadDir(most + 1)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if more = len(entries) > surveyNames; more {
-		entries = entries[:surveyNames]
+	if more = len(entries) > most; more {
+		entries = entries[:most]
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, more, err
@@ -217,27 +239,28 @@ func (s *survey) list(name string) (entries []fs.DirEntry, more bool, err error)
 func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 	name := path.Join(in.name, e.Name())
 	kinds := s.kinds.ofFile(e.Name())
+	why := ""
 	switch mode := e.Type(); {
 	case mode&fs.ModeSymlink != 0:
-		return s.passOver(s.at(name), "a symbolic link, which is not followed")
+		why = "a symbolic link, which is not followed"
 	case mode.IsDir():
-		switch why := s.spared(e.Name()); {
-		case why != "":
-			return s.passOver(s.at(name), why)
-		case in.depth == surveyDepth:
-			return s.passOver(s.at(name), fmt.Sprintf("more than %d folders deep", surveyDepth))
+		why = s.spared(e.Name())
+		if why == "" && in.depth == surveyDepth {
+			why = fmt.Sprintf("more than %d folders deep", surveyDepth)
 		}
-		s.queue = append(s.queue, folder{name, in.depth + 1})
+		if why == "" {
+			s.queue = append(s.queue, folder{name, in.depth + 1, in.owners})
+		}
 	case isTemporary(e.Name()):
-		return s.passOver(s.at(name), "a temporary file")
+		why = "a temporary file"
 	case len(kinds) == 0:
 	case !mode.IsRegular():
-		return s.passOver(s.at(name), "not a regular file")
+		why = "not a regular file"
 	default:
-		_, goOn := s.ask(ctx, kinds, name)
+		_, _, goOn := s.ask(ctx, kinds, in, name)
 		return goOn
 	}
-	return true
+	return why == "" || in.owners != nil || s.passOver(s.at(name), why)
 }
 
 // elsewhere are folders that hold much and no stores, by their names.
