@@ -3,6 +3,7 @@ package genkit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,14 +14,38 @@ import (
 
 // Facts implements store.Describer.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	p, r, data, err := s.row(ctx, ref)
+	facts, err := s.describe(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: describe %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return facts, nil
+}
+
+func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	if isStep(ref.ID) {
+		turn, i, err := s.step(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return turn.StepFacts(i), nil
+	}
+	p, r, data, err := s.row(ctx, ref)
+	if err != nil {
+		return nil, err
 	}
 	one := &session{id: ref.Session, sid: r.session(), place: p, rows: []*row{r}}
 	one.pointer = readPointer(s.root, p, one.sid)
 	one.layout = one.layoutOf()
-	return one.facts(r, artifacts(data), s.now()), nil
+	facts := one.facts(r, artifacts(data), s.now())
+	h := r.header(s.now())
+	if turn := turnOf(s.turns(ctx, one.sid), &h); turn != nil {
+		for _, f := range turn.Facts() {
+			if !slices.Contains(facts, f) {
+				facts = append(facts, f)
+			}
+		}
+	}
+	return facts, nil
 }
 
 func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []model.Fact) {

@@ -63,6 +63,8 @@ const (
 	FaultSymlink = "symlink"
 	// FaultLeftover: a temporary file of a writer that was killed.
 	FaultLeftover = "leftover-file"
+	// FaultTraces: traces that cannot be read, so that steps are missing.
+	FaultTraces = "unreadable-traces"
 )
 
 // verdicts are what the SDKs do about a fault, in the order of the layouts. They
@@ -81,7 +83,7 @@ const (
 )
 
 // verdictOf gives what the SDKs of a layout do about a fault.
-func (l layout) verdictOf(code string) string { return known[code][l] }
+func (l layout) verdictOf(code string) string { return "Genkit " + l.String() + ": " + known[code][l] }
 
 var known = map[string]verdicts{
 	FaultRowFile: {goUnread, jsUnread, pyUnread},
@@ -165,6 +167,6 @@ var known = map[string]verdicts{
 
 	FaultStray:      {"passed over", "passed over if it is JSON; else every search for a session without a good pointer fails", "passed over"},
 	FaultUnreadable: {goUnread, "every search for a session without a good pointer fails", pyUnread},
-	FaultSymlink:    alike("Genkit follows it; Hindcast does not, and lists nothing of it"),
+	FaultSymlink:    alike("follows it; Hindcast does not, and lists nothing of it"),
 	FaultLeftover:   alike("ignored: a writer was stopped before it was done"),
 }

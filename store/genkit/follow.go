@@ -2,11 +2,67 @@ package genkit
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	"hindcast/store/watch"
 )
 
-// Watch implements store.Watcher.
+// Watch implements store.Watcher: rows and pointers of all places are followed,
+// those of places that appear later, and the traces. The SDKs write a file beside
+// the one that it is for and rename it; of the first nothing is told.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	return watch.Tree(ctx, s.dir, nil, isTemporary), nil
+	var sources []<-chan struct{}
+	for _, levels := range s.levels() {
+		sources = append(sources, watch.Tree(ctx, s.dir, levels, isUnwatched))
+	}
+	if j := s.joined(); j != nil {
+		sources = append(sources, watch.Tree(ctx, j.dir, []watch.Level{{Name: "traces"}}, isTemporary))
+	}
+	return merge(sources), nil
+}
+
+// levels gives the ways down from the opened folder to where rows are.
+func (s *Store) levels() [][]watch.Level {
+	rows := watch.Level{Depth: mostDepth}
+	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}
+	switch b := bases(s.root, s.dir)[0]; {
+	case b.dir == ".":
+		return [][]watch.Level{{rows}}
+	case b.dir == "snapshots":
+		return [][]watch.Level{{{Name: "snapshots"}, rows}}
+	}
+	return inProject
+}
+
+// isUnwatched reports whether nobody need hear of a name: temporary files, and
+// folders that are not gone into.
+func isUnwatched(name string) bool {
+	switch {
+	case name == pointersFolder, name == ".genkit", strings.HasPrefix(name, ".snapshots"):
+		return false
+	}
+	return isTemporary(name) || isPassedOver(name)
+}
+
+// merge gives a value for any of the sources, one for several. It is closed when
+// all of them are.
+func merge(sources []<-chan struct{}) <-chan struct{} {
+	out := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	for _, source := range sources {
+		running.Go(func() {
+			for range source {
+				select {
+				case out <- struct{}{}:
+				default: // the last value has not been taken, and stands for this one too
+				}
+			}
+		})
+	}
+	go func() {
+		running.Wait()
+		close(out)
+	}()
+	return out
 }

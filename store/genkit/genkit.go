@@ -2,10 +2,12 @@ package genkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +27,9 @@ type Store struct {
 	// now tells the time, by which work without a sign of life has expired.
 	now   func() time.Time
 	reads atomic.Int64 // row files that were read
+
+	joining sync.Mutex
+	traces  *joined // nil until there are some
 }
 
 var (
@@ -74,7 +79,13 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := s.root.Close(); err != nil {
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	err := s.root.Close()
+	if s.traces != nil {
+		err = errors.Join(err, s.traces.root.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("genkit: close %q: %w", s.dir, err)
 	}
 	return nil
@@ -191,7 +202,8 @@ func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 
 // Headers implements store.Store: in the order of the instants at which the rows
 // were created, then of their ids. A parent comes after its child where their
-// times say so.
+// times say so. What traces tell of a turn stands before the row that it ended
+// in; all headers then have visits.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		one, err := s.find(ctx, session)
@@ -199,7 +211,12 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
 			return
 		}
-		for _, h := range one.headers(s.now()) {
+		list := withSteps(one.headers(s.now()), s.turns(ctx, one.sid))
+		if err := ctx.Err(); err != nil {
+			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
+			return
+		}
+		for _, h := range list {
 			if !yield(h, nil) {
 				return
 			}

@@ -290,7 +290,27 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 	}, func(dir string, err error) {
 		faults.Add(model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error()})
 	})
+	s.traceFaults(ctx, &faults)
 	return faults.All(), err
+}
+
+// traceFaults tells of traces that could not be joined.
+func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
+	j := s.joined()
+	if j == nil {
+		return
+	}
+	f := model.Fault{Code: FaultTraces, File: path.Join(".genkit", "traces"), Verdict: "Genkit: sessions do not need them; the Dev UI does not show them"}
+	if _, err := j.All(ctx); err != nil {
+		f.Meaning = "the folder cannot be read: " + files.Cause(err).Error()
+		faults.Add(f)
+		return
+	}
+	if passed := j.Skipped(); passed.Torn+passed.Unread > 0 {
+		f.File, f.Path = path.Join(".genkit", passed.Name), errorPath(passed.Err)
+		f.Meaning = fmt.Sprintf("%d traces are not whole and %d cannot be read; the last is: %v", passed.Torn, passed.Unread, passed.Err)
+		faults.Add(f)
+	}
 }
 
 func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultList) {

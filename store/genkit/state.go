@@ -12,7 +12,8 @@ import (
 )
 
 // State implements store.Store: the bytes of the row's state as they are in the
-// file, "null" for a row without one.
+// file, "null" for a row without one. The state of a step of a trace is put
+// together, see traces.Traces.State.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 	state, err := s.state(ctx, ref)
 	if err != nil {
@@ -22,6 +23,9 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
+	if isStep(ref.ID) {
+		return s.stepState(ctx, ref)
+	}
 	p, _, data, err := s.row(ctx, ref)
 	if err != nil {
 		return nil, err

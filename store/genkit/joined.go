@@ -1,0 +1,167 @@
+package genkit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/genkit/traces"
+)
+
+// What the traces of a project know of its sessions, joined with the rows.
+//
+// A turn names the row in which it ended. Its tool iterations become headers
+// before that row: parent, step 1, step 2, row. They are drawn in that order by
+// their visits; the row's ParentID stays what the row says.
+
+// joined is the traces that belong to a store.
+type joined struct {
+	root *os.Root // the folder .genkit
+	dir  string   // its path
+	*traces.Traces
+}
+
+// tracesAbove bounds how far up from the opened folder a .genkit is looked for:
+// rows of tenants are that deep in a project.
+const tracesAbove = 6
+
+// joined gives the traces that belong to the store, nil where there are none yet.
+func (s *Store) joined() *joined {
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	if s.traces == nil {
+		s.traces = findTraces(s.dir)
+	}
+	return s.traces
+}
+
+// findTraces looks for .genkit/traces in a folder and upward from it.
+func findTraces(dir string) *joined {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	for range tracesAbove {
+		for _, genkit := range []string{filepath.Join(at, ".genkit"), at} {
+			if filepath.Base(genkit) != ".genkit" {
+				continue
+			}
+			if info, err := os.Stat(filepath.Join(genkit, "traces")); err != nil || !info.IsDir() {
+				continue
+			}
+			if root, err := os.OpenRoot(genkit); err == nil {
+				return &joined{root: root, dir: genkit, Traces: traces.New(root, ".")}
+			}
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return nil
+		}
+		at = up
+	}
+	return nil
+}
+
+// turns gives what the traces know of a session. What cannot be read of them is
+// left out: the rows are there without it.
+func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
+	j := s.joined()
+	if j == nil || sid == "" {
+		return nil
+	}
+	turns, err := j.Turns(ctx, sid)
+	if err != nil {
+		return nil
+	}
+	return turns
+}
+
+// turnOf gives the turn that ended in a row, nil if none is known. Of several,
+// a trace that was taken twice, the last counts.
+func turnOf(turns []traces.Turn, h *model.Header) *traces.Turn {
+	for i := len(turns) - 1; i >= 0; i-- {
+		if turns[i].EndedIn(h) {
+			return &turns[i]
+		}
+	}
+	return nil
+}
+
+// withSteps puts the steps of turns before the rows that they ended in, and
+// numbers all of them. Without a step the headers stay as they are.
+func withSteps(list []model.Header, turns []traces.Turn) []model.Header {
+	var all []model.Header
+	ends := make(map[string]int, len(list)) // position of a row in all, by id
+	steps := 0
+	for i := range list {
+		h := list[i]
+		var before []model.Header
+		if t := turnOf(turns, &h); t != nil {
+			before = t.Headers(&h)
+		}
+		if len(before) > 0 && h.ParentID == h.ID {
+			before[0].ParentID = "" // it is no step of its own
+		}
+		all = append(all, before...)
+		ends[h.ID] = len(all)
+		all = append(all, h)
+		steps += len(before)
+	}
+	if steps == 0 {
+		return list
+	}
+	for i := range all {
+		h := &all[i]
+		h.Visit = int64(i + 1)
+		first := i == 0 || !all[i-1].Marks.Has(model.MarkTraced)
+		switch {
+		case !first:
+			h.ParentVisit = int64(i)
+		case h.Marks.Has(model.MarkTraced):
+			if at, known := ends[h.ParentID]; known {
+				h.ParentVisit = int64(at + 1)
+			}
+		}
+	}
+	return all
+}
+
+// stepState gives the state of a step.
+func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
+	_, _, err := s.step(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.joined().State(ctx, ref.ID)
+	if errors.Is(err, traces.ErrUnknown) {
+		return nil, model.ErrNoSnapshot
+	}
+	return state, err
+}
+
+// step finds the step that ref names: its turn, and its number in that.
+func (s *Store) step(ctx context.Context, ref model.Ref) (*traces.Turn, int, error) {
+	one, err := s.find(ctx, ref.Session)
+	if err != nil {
+		return nil, 0, err
+	}
+	turns := s.turns(ctx, one.sid)
+	for i := range turns {
+		for k := range turns[i].Steps {
+			if turns[i].StepID(k) != ref.ID {
+				continue
+			}
+			if slices.ContainsFunc(one.rows, func(r *row) bool { h := r.header(s.now()); return turns[i].EndedIn(&h) }) {
+				return &turns[i], k, nil
+			}
+		}
+	}
+	return nil, 0, model.ErrNoSnapshot
+}
+
+// isStep reports whether an id is that of a step. No row has one of that form,
+// unless it was made to.
+func isStep(id string) bool { return traces.Owns(id) }
