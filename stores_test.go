@@ -1,0 +1,681 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/cli"
+	"hindcast/diff"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+	"hindcast/store"
+	"hindcast/store/storetest"
+)
+
+// realStore is a folder below testdata that a real SDK wrote. It is opened as a
+// person would open it: by its path alone, with the kinds of the program.
+type realStore struct {
+	path, kind string
+	// truth says what is in it, from the files alone: see real*_test.go.
+	truth func(t *testing.T, dir string) truth
+	// order gives the files in the order in which the SDK wrote them.
+	order func(t *testing.T, dir string) []string
+}
+
+// truth is what has to be found in a store, whatever a kind makes of it.
+type truth struct {
+	// snapshots is how many each session has.
+	snapshots map[string]int
+	// heads says of a session where its framework would resume: the id of the
+	// head, or its index as "#4". A session that is not there is not checked.
+	heads map[string]string
+	// silent are the sessions in whose head there are no messages.
+	silent map[string]bool
+}
+
+// opened is one store, read whole.
+type opened struct {
+	realStore
+	dir   string
+	store store.Store
+	// why is what it was recognised by, of every kind that did.
+	why      []string
+	sessions []model.SessionInfo // by id
+	headers  map[string][]model.Header
+}
+
+func openReal(t *testing.T, r realStore, dir string) *opened {
+	t.Helper()
+	t.Setenv("HINDCAST_CACHE", "off")
+	o := &opened{realStore: r, dir: dir, headers: map[string][]model.Header{}}
+	for _, k := range app().Kinds {
+		if k.Recognise == nil {
+			continue
+		}
+		if why, ok, err := k.Recognise(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		} else if ok {
+			o.why = append(o.why, k.Name+": "+why)
+		}
+	}
+	var err error
+	if o.store, err = app().Kinds.Open(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.sessions = sessionsOf(t, o.store)
+	for _, info := range o.sessions {
+		o.headers[info.ID] = headersOf(t, o.store, info.ID)
+	}
+	return o
+}
+
+func sessionsOf(t *testing.T, s store.Store) []model.SessionInfo {
+	t.Helper()
+	var list []model.SessionInfo
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+func headersOf(t *testing.T, s store.Store, session string) []model.Header {
+	t.Helper()
+	var list []model.Header
+	for h, err := range s.Headers(t.Context(), session) {
+		if err != nil {
+			t.Fatalf("session %q: %v", session, err)
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+func stateOf(t *testing.T, s store.Store, h *model.Header) []byte {
+	t.Helper()
+	state, err := s.State(t.Context(), h.Ref())
+	if err != nil {
+		t.Fatalf("session %q, #%d: %v", h.SessionID, h.Index, err)
+	}
+	return state
+}
+
+// eachReal runs a test on every real store.
+func eachReal(t *testing.T, run func(t *testing.T, r realStore, dir string)) {
+	for _, r := range realStores {
+		t.Run(r.path, func(t *testing.T) { run(t, r, filepath.Join("testdata", filepath.FromSlash(r.path))) })
+	}
+}
+
+// Every folder that an SDK wrote is in the table, or is known to be no store.
+func TestStores_allAreInTheTable(t *testing.T) {
+	for _, sdk := range []string{"strands", "genkit"} {
+		entries, err := os.ReadDir(filepath.Join("testdata", sdk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if name := path.Join(sdk, e.Name()); e.IsDir() && !slices.Contains(noStores, name) &&
+				!slices.ContainsFunc(realStores, func(r realStore) bool { return r.path == name || strings.HasPrefix(r.path, name+"/") }) {
+				t.Errorf("testdata/%s is not in the table of real stores", name)
+			}
+		}
+	}
+}
+
+// What every real store looks like is in testdata/stores.txt; -update writes it.
+func TestStores_lookAsTheyDid(t *testing.T) {
+	var all strings.Builder
+	for _, r := range realStores {
+		o := openReal(t, r, filepath.Join("testdata", filepath.FromSlash(r.path)))
+		o.draw(t, &all)
+	}
+	const golden = "testdata/stores.txt"
+	if updating() {
+		if err := os.WriteFile(golden, []byte(all.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, wanted := strings.Split(all.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(have), len(wanted)) {
+		line := func(list []string) string {
+			if i < len(list) {
+				return list[i]
+			}
+			return "(the end)"
+		}
+		if line(have) != line(wanted) {
+			t.Fatalf("line %d of %s is\n%s, and is now\n%s\n\nall of it:\n%s", i+1, golden, line(wanted), line(have), all.String())
+		}
+	}
+}
+
+// draw writes what a person sees of a store, but for times and ids.
+func (o *opened) draw(t *testing.T, out *strings.Builder) {
+	t.Helper()
+	fmt.Fprintf(out, "=== %s\n", o.path)
+	for _, why := range o.why {
+		fmt.Fprintln(out, why)
+	}
+	o.faults(t, out, "")
+	for _, info := range o.sessions {
+		line := model.NewTimeline(o.headers[info.ID])
+		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d orphaned", printable.String(info.ID), line.Len(), line.Orphans())
+		if head := line.Head(); head != model.NoNode {
+			h := line.Header(head)
+			fmt.Fprintf(out, ", head #%d, %d messages", h.Index, decoded(t, stateOf(t, o.store, h)).Len())
+		}
+		fmt.Fprintln(out)
+		out.WriteString(picture(line))
+		o.faults(t, out, info.ID)
+	}
+	fmt.Fprintln(out)
+}
+
+// picture draws a timeline as `hindcast log` does, but for times and ids.
+func picture(line *model.Timeline) string {
+	var out strings.Builder
+	var gutter []byte
+	for row := range line.Rows() {
+		gutter = line.AppendGutter(gutter[:0], row, line.Lanes(), model.GlyphsUnicode)
+		text := string(gutter)
+		if r := line.Row(row); r.Kind == model.RowNode {
+			h := line.Header(r.Node)
+			text += fmt.Sprintf(" #%d  turn %d  %s", h.Index, h.TurnIndex, h.EventText())
+			if names := h.Marks.Names(); len(names) > 0 {
+				text += "  [" + strings.Join(names, " ") + "]"
+			}
+			if !line.OnPath(r.Node) {
+				reason := line.Reason(r.Node)
+				text += "  (" + reason.Text(func(time.Time) string { return "some time" }) + ")"
+			}
+			text += "  " + printable.String(h.Title)
+		}
+		out.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	return out.String()
+}
+
+// faults writes how many faults of each code there are.
+func (o *opened) faults(t *testing.T, out *strings.Builder, session string) {
+	t.Helper()
+	counts := map[string]int{}
+	for _, f := range faultsOf(t, o.store, session) {
+		counts[f.Code]++
+	}
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(out, "! %s %d\n", code, counts[code])
+	}
+}
+
+func faultsOf(t *testing.T, s store.Store, session string) []model.Fault {
+	t.Helper()
+	doctor, ok := s.(store.Doctor)
+	if !ok {
+		t.Fatalf("a %s store has no doctor", s.Kind())
+	}
+	list, err := doctor.Faults(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func decoded(t *testing.T, state []byte) *conversation.Conversation {
+	t.Helper()
+	tape, _, err := jsontape.ParseTolerant(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conversation.Decode(tape)
+}
+
+// What matters most is counted in the folders, and does not come out of a golden
+// file.
+func TestStores_holdWhatIsInTheFolders(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		o := openReal(t, r, dir)
+		want := r.truth(t, dir)
+		if o.store.Kind() != r.kind || len(o.why) != 1 || !strings.HasPrefix(o.why[0], r.kind+": ") {
+			t.Errorf("it was opened as %s, and recognised as %q; want %s alone", o.store.Kind(), o.why, r.kind)
+		}
+		have := map[string]int{}
+		for _, info := range o.sessions {
+			line := model.NewTimeline(o.headers[info.ID])
+			have[info.ID] = line.Len()
+			head := line.Head()
+			if head == model.NoNode {
+				t.Errorf("session %s has no head", info.ID)
+				continue
+			}
+			h := line.Header(head)
+			if where, known := want.heads[info.ID]; known && where != h.ID && where != fmt.Sprintf("#%d", h.Index) {
+				t.Errorf("the head of %s is #%d, %s; its framework resumes from %s", info.ID, h.Index, h.ID, where)
+			}
+			if info.Snapshots != line.Len() || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
+				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d orphaned, head #%d %s", info, info.ID, line.Len(), line.Orphans(), h.Index, h.ID)
+			}
+			if n := decoded(t, stateOf(t, o.store, h)).Len(); n == 0 != want.silent[info.ID] {
+				t.Errorf("the head of %s has %d messages", info.ID, n)
+			}
+		}
+		if !maps.Equal(have, want.snapshots) {
+			t.Errorf("the store has the snapshots\n%v; the folder has\n%v", have, want.snapshots)
+		}
+	})
+}
+
+// Every state can be read, and compared with that of its parent.
+func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		o := openReal(t, r, dir)
+		for id, headers := range o.headers {
+			line := model.NewTimeline(headers)
+			for n := range model.Node(line.Len()) {
+				h := line.Header(n)
+				state := stateOf(t, o.store, h)
+				conversation := decoded(t, state)
+				if h.Size != 0 && h.Size != int64(len(state)) {
+					t.Errorf("%s #%d is said to have %d bytes, and has %d", id, h.Index, h.Size, len(state))
+				}
+				parent := line.Parent(n)
+				if parent == model.NoNode {
+					continue
+				}
+				before := stateOf(t, o.store, line.Header(parent))
+				changes, err := diff.Compare(t.Context(), diff.Bytes(before), diff.Bytes(state))
+				if err != nil {
+					t.Errorf("%s #%d: %v", id, h.Index, err)
+				} else if changes.Equal() && h.ID != line.Header(parent).ID && h.Title != line.Header(parent).Title {
+					t.Errorf("%s #%d has another title than its parent, and the same state", id, h.Index)
+				}
+				if d, ok := o.store.(store.Describer); ok {
+					if _, err := d.Facts(t.Context(), h.Ref()); err != nil {
+						t.Errorf("the facts of %s #%d: %v", id, h.Index, err)
+					}
+				}
+				_ = conversation
+			}
+		}
+	})
+}
+
+// portable gives the lines that log --json would, with what only this kind
+// knows left out.
+func portable(t *testing.T, h model.Header) string {
+	t.Helper()
+	line, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line)
+}
+
+// The portable file holds the same timeline, byte for byte.
+func TestStores_areTheSameThroughAPortableFile(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		o := openReal(t, r, dir)
+		file := filepath.Join(t.TempDir(), "all.jsonl")
+		hindcastRuns(t, "", "export", dir, "-o", file)
+		copied, err := app().Kinds.Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer copied.Close()
+		if copied.Kind() != "jsonl" {
+			t.Fatalf("the file is opened as %s", copied.Kind())
+		}
+		o.holds(t, copied, func(*model.Header) {})
+	})
+}
+
+// A native store takes all of it in. It numbers visits, and knows sizes.
+func TestStores_areTheSameInANativeStore(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		o := openReal(t, r, dir)
+		native := filepath.Join(t.TempDir(), "native.db")
+		lines := hindcastRuns(t, "", "export", dir)
+		hindcastRuns(t, lines, "import", "-", native)
+		copied, err := app().Kinds.Open(t.Context(), native)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer copied.Close()
+		o.holds(t, copied, func(h *model.Header) { h.Visit, h.ParentVisit, h.Size = 0, 0, 0 })
+		if again := hindcastRuns(t, lines, "import", "-", native, "--json"); !strings.Contains(again, `"new":0`) {
+			t.Errorf("importing it again brings something new: %s", again)
+		}
+	})
+}
+
+// hindcastRuns runs a command of the program in this process, which has to
+// succeed, and gives what it prints.
+func hindcastRuns(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	a := app()
+	var out, errs bytes.Buffer
+	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(in), &out, &errs, false, false
+	a.Getenv = func(string) string { return "" }
+	if code := cli.Run(t.Context(), a, args); code != 0 {
+		t.Fatalf("hindcast %s: exit %d: %s", strings.Join(args, " "), code, &errs)
+	}
+	return out.String()
+}
+
+// holds compares a copy of the store with it. forget drops what the copy cannot
+// know or has to tell otherwise.
+func (o *opened) holds(t *testing.T, copied store.Store, forget func(*model.Header)) {
+	t.Helper()
+	var have, want []string
+	for _, info := range sessionsOf(t, copied) {
+		have = append(have, info.ID)
+	}
+	for _, info := range o.sessions {
+		want = append(want, info.ID)
+	}
+	if !slices.Equal(have, want) {
+		t.Fatalf("the copy has the sessions\n%q, want\n%q", have, want)
+	}
+	for _, id := range want {
+		before, after := o.headers[id], headersOf(t, copied, id)
+		if len(before) != len(after) {
+			t.Errorf("%s has %d snapshots, and its copy %d", id, len(before), len(after))
+			continue
+		}
+		if one, other := picture(model.NewTimeline(slices.Clone(before))), picture(model.NewTimeline(slices.Clone(after))); one != other {
+			t.Errorf("%s is drawn as\n%s, and its copy as\n%s", id, one, other)
+		}
+		for i := range before {
+			x, y := before[i], after[i]
+			state, copy := stateOf(t, o.store, &x), stateOf(t, copied, &y)
+			if !bytes.Equal(state, copy) {
+				t.Errorf("%s #%d: the copy of the state is\n%.300q, want\n%.300q", id, x.Index, copy, state)
+			}
+			if x.Size == 0 {
+				y.Size = 0 // the store did not know it yet
+			}
+			forget(&x)
+			forget(&y)
+			if one, other := portable(t, x), portable(t, y); one != other {
+				t.Errorf("%s #%d: the copy says\n%s, want\n%s", id, x.Index, other, one)
+			}
+		}
+	}
+}
+
+// Reading a store leaves every file and folder of it as it was.
+func TestStores_areNotTouched(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		mine := copyStore(t, dir)
+		mode(t, mine, 0o222, false)
+		check := storetest.Untouched(t, mine)
+		o := openReal(t, r, mine)
+		faultsOf(t, o.store, "")
+		for id, headers := range o.headers {
+			faultsOf(t, o.store, id)
+			for i := range headers {
+				stateOf(t, o.store, &headers[i])
+			}
+			if tailer, ok := o.store.(store.Tailer); ok {
+				if _, _, err := tailer.Tail(t.Context(), id, 3); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if w, ok := o.store.(store.Watcher); ok {
+			ctx, stop := context.WithCancel(t.Context())
+			changes, err := w.Watch(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			stop()
+			for range changes {
+			}
+		}
+		for _, command := range [][]string{{"sessions", mine}, {"log", mine}, {"export", mine}} {
+			hindcastRuns(t, "", command...)
+		}
+		check()
+	})
+}
+
+// copyStore copies a store into a new folder of the same name.
+func copyStore(t *testing.T, dir string) string {
+	t.Helper()
+	mine := filepath.Join(t.TempDir(), filepath.Base(dir))
+	if err := os.CopyFS(mine, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return mine
+}
+
+// mode takes permissions from everything in a folder until the test is over.
+func mode(t *testing.T, dir string, bits fs.FileMode, give bool) {
+	t.Helper()
+	if !give {
+		t.Cleanup(func() { mode(t, dir, bits, true) })
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if give {
+			return os.Chmod(path, info.Mode().Perm()|bits&0o200)
+		}
+		return os.Chmod(path, info.Mode().Perm()&^bits)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A store that grows under an opened one is followed: in the end it is seen as
+// whoever opens it then sees it.
+func TestStores_areFollowedWhileTheyGrow(t *testing.T) {
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		mine := filepath.Join(t.TempDir(), filepath.Base(dir))
+		files := r.order(t, dir)
+		if missing := without(everyFile(t, dir), files); len(missing) > 0 {
+			t.Fatalf("nobody says when these are written: %q", missing)
+		}
+		f := &follower{}
+		for i, name := range files {
+			write(t, filepath.Join(dir, name), filepath.Join(mine, name))
+			if f.store == nil {
+				f.open(t, mine)
+			}
+			if f.store != nil && i%7 == 0 {
+				f.read(t) // whatever there is just now
+			}
+		}
+		if f.store == nil {
+			t.Fatal("it was never recognised")
+		}
+		after := openReal(t, r, mine)
+		f.until(t, func() string { return strings.Join(f.differences(t, after), "\n") })
+	})
+}
+
+// without gives what is in list but not in others.
+func without(list, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
+}
+
+// write puts a file in place as the SDKs do: whole, by renaming it.
+func write(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(to+".tmp", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(to+".tmp", to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follower reads a store as the screen does: what grew where the store can tell,
+// else anew.
+type follower struct {
+	store   store.Store
+	changes <-chan struct{}
+	headers map[string][]model.Header
+	cursors map[string]store.Cursor
+}
+
+// open opens the store if it is one already.
+func (f *follower) open(t *testing.T, dir string) {
+	t.Helper()
+	s, err := app().Kinds.Open(t.Context(), dir)
+	if errors.Is(err, store.ErrUnrecognised) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w, ok := s.(store.Watcher)
+	if !ok {
+		t.Fatalf("a %s store is not followed", s.Kind())
+	}
+	f.store, f.headers, f.cursors = s, map[string][]model.Header{}, map[string]store.Cursor{}
+	if f.changes, err = w.Watch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.read(t)
+}
+
+// read brings the headers up to date.
+func (f *follower) read(t *testing.T) {
+	t.Helper()
+	grower, grows := f.store.(store.Grower)
+	listed := sessionsOf(t, f.store)
+	for id := range f.headers {
+		if !slices.ContainsFunc(listed, func(info model.SessionInfo) bool { return info.ID == id }) {
+			delete(f.headers, id)
+			delete(f.cursors, id)
+		}
+	}
+	for _, info := range listed {
+		if cursor, known := f.cursors[info.ID]; known {
+			growth, err := grower.Growth(t.Context(), info.ID, cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !growth.Rewritten {
+				f.cursors[info.ID] = growth.Cursor
+				f.grow(info.ID, growth.Headers)
+				continue
+			}
+		}
+		if grows {
+			cursor, err := grower.Cursor(t.Context(), info.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.cursors[info.ID] = cursor
+		}
+		f.headers[info.ID] = headersOf(t, f.store, info.ID)
+	}
+}
+
+// grow takes in what is new in a session, but for what it has already.
+func (f *follower) grow(session string, headers []model.Header) {
+	have := f.headers[session]
+	for _, h := range headers {
+		if h.Head {
+			for i := range have {
+				have[i].Head = false
+			}
+		}
+		at := slices.IndexFunc(have, func(old model.Header) bool { return old.ID == h.ID && old.Visit == h.Visit })
+		if at < 0 {
+			have = append(have, h)
+		} else {
+			have[at] = h
+		}
+	}
+	f.headers[session] = have
+}
+
+// differences tells what is seen otherwise than by somebody who opened the store
+// now.
+func (f *follower) differences(t *testing.T, now *opened) []string {
+	t.Helper()
+	var list []string
+	for _, info := range now.sessions {
+		want, have := now.headers[info.ID], f.headers[info.ID]
+		if len(want) != len(have) {
+			list = append(list, fmt.Sprintf("%s has %d headers, want %d", info.ID, len(have), len(want)))
+			continue
+		}
+		for i := range want {
+			if one, other := portable(t, want[i]), portable(t, have[i]); one != other {
+				list = append(list, fmt.Sprintf("%s: header %d is\n%s, want\n%s", info.ID, i, other, one))
+			}
+		}
+	}
+	if len(f.headers) != len(now.headers) {
+		list = append(list, fmt.Sprintf("there are %d sessions, want %d", len(f.headers), len(now.headers)))
+	}
+	return list
+}
+
+// until follows until nothing is wrong any more.
+func (f *follower) until(t *testing.T, wrong func() string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		f.read(t)
+		if wrong() == "" {
+			return
+		}
+		select {
+		case _, open := <-f.changes:
+			if !open {
+				t.Fatalf("nobody follows any more, and\n%s", wrong())
+			}
+		case <-deadline:
+			t.Fatalf("it is never seen as it is:\n%s", wrong())
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// realStores is every store in testdata that a real SDK wrote.
+var realStores = []realStore{
+	{"strands/python-file", "strands", strandsTruth, strandsOrder},
+	{"genkit/go-1.13.1", "genkit", genkitTruth, genkitOrder},
+	{"genkit/go-1.13.1/barista", "genkit", genkitTruth, genkitOrder},
+	{"genkit/go-1.13.1/toggler", "genkit", genkitTruth, genkitOrder},
+	{"genkit/go-1.13.1/pruned", "genkit", genkitTruth, genkitOrder},
+	{"genkit/go-1.13.1/postmutator", "genkit", genkitTruth, genkitOrder},
+	{"genkit/go-1.13.1/tenant", "genkit", genkitTruth, genkitOrder},
+	{"genkit/js-1.42.0-detachbug", "genkit", genkitTruth, genkitOrder},
+	{"genkit/devproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
+}
+
+// noStores are the folders in testdata that are none.
+var noStores = []string{
+	"strands/python-multiagent", "strands/python-snapshot", "strands/typescript", // not read yet
+	"strands/checkpoints",                // each file is a checkpoint, without a session
+	"strands/typescript-multiagent-life", // likewise
+	"strands/python-multiagent-life",     // each folder is a life: see store/strands/multiagent
+}
+
+// glob gives the paths below a folder that fit a pattern.
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	list, err := fs.Glob(os.DirFS(dir), pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// numberOf gives the number in the name of a file.
+func numberOf(name string) int {
+	n, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(path.Base(name)))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// Strands in Python, FileSessionManager: a session for each folder of an agent,
+// called by its session where that has one agent; a snapshot for each message;
+// the head is the last message.
+func strandsTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}}
+	for _, session := range glob(t, dir, "session_*") {
+		agents := glob(t, dir, path.Join(session, "agents/agent_*"))
+		for _, agent := range agents {
+			id := strings.TrimPrefix(session, "session_")
+			if len(agents) > 1 {
+				id += "/" + strings.TrimPrefix(path.Base(agent), "agent_")
+			}
+			n := len(glob(t, dir, agent+"/messages/message_*.json"))
+			want.snapshots[id], want.heads[id] = n, fmt.Sprintf("#%d", n-1)
+		}
+	}
+	return want
+}
+
+// strandsOrder: the session, its agents, and then the messages one by one.
+func strandsOrder(t *testing.T, dir string) []string {
+	files := glob(t, dir, "session_*/session.json")
+	files = append(files, glob(t, dir, "session_*/agents/agent_*/agent.json")...)
+	messages := glob(t, dir, "session_*/agents/agent_*/messages/message_*.json")
+	slices.SortStableFunc(messages, func(a, b string) int { return cmp.Compare(numberOf(a), numberOf(b)) })
+	files = append(files, messages...)
+	return append(files, glob(t, dir, "session_*/multi_agents/multi_agent_*/multi_agent.json")...)
+}
+
+// An orchestrator is a session: a snapshot for each node that was executed.
+func multiagentTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}}
+	for _, file := range glob(t, dir, "session_*/multi_agents/multi_agent_*/multi_agent.json") {
+		var record struct {
+			Order   []string `json:"execution_order"`
+			History []string `json:"node_history"`
+		}
+		read(t, dir, file, &record)
+		n := max(len(record.Order), len(record.History))
+		parts := strings.Split(file, "/")
+		id := strings.TrimPrefix(parts[0], "session_")
+		want.snapshots[id], want.heads[id] = n, fmt.Sprintf("#%d", n-1)
+	}
+	return want
+}
+
+func read(t *testing.T, dir, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// genkitRow is what Genkit itself looks at to find where to resume.
+type genkitRow struct {
+	file string
+	// session is what Hindcast calls the session: below the folders of its rows,
+	// but for that of rows without a prefix.
+	session   string
+	ID        string    `json:"snapshotId"`
+	SessionID string    `json:"sessionId"`
+	Parent    string    `json:"parentId"`
+	CreatedAt time.Time `json:"createdAt"`
+	State     struct {
+		SessionID string            `json:"sessionId"`
+		Messages  []json.RawMessage `json:"messages"`
+	} `json:"state"`
+}
+
+// snapshotsFolder is where a project keeps the rows of its agents.
+const snapshotsFolder = ".genkit/snapshots/"
+
+// genkitRows gives the rows of each session, by the time of their creation: the
+// files that are called as the snapshot in them.
+func genkitRows(t *testing.T, dir string) map[string][]genkitRow {
+	t.Helper()
+	sessions := map[string][]genkitRow{}
+	for _, name := range everyFile(t, dir) {
+		row := genkitRow{file: name}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if json.Unmarshal(data, &row) != nil || row.ID == "" || row.ID+".json" != path.Base(name) {
+			continue
+		}
+		folder := strings.TrimPrefix(path.Dir(name)+"/", snapshotsFolder)
+		row.session = strings.TrimSuffix(folder, "global/") + cmp.Or(row.SessionID, row.State.SessionID)
+		sessions[row.session] = append(sessions[row.session], row)
+	}
+	for _, rows := range sessions {
+		slices.SortFunc(rows, func(a, b genkitRow) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	}
+	return sessions
+}
+
+func everyFile(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Genkit: a snapshot for each row. Go resumes from the row that was created last,
+// whatever its status; JavaScript from the last that is nobody's parent, which in
+// these stores is the same one.
+func genkitTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
+	for session, rows := range genkitRows(t, dir) {
+		last := rows[len(rows)-1]
+		want.snapshots[session], want.heads[session] = len(rows), last.ID
+		if len(last.State.Messages) == 0 {
+			want.silent[session] = true
+		}
+	}
+	return want
+}
+
+// genkitOrder: the rows as they were created, each with the pointer that names it
+// behind it; what is no row comes first, but for traces, which come last.
+func genkitOrder(t *testing.T, dir string) []string {
+	var rows []genkitRow
+	sessions := genkitRows(t, dir)
+	for _, session := range slices.Sorted(maps.Keys(sessions)) {
+		rows = append(rows, sessions[session]...)
+	}
+	slices.SortStableFunc(rows, func(a, b genkitRow) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	rest := everyFile(t, dir)
+	var files []string
+	take := func(is func(name string) bool) {
+		for _, name := range rest {
+			if is(name) {
+				files = append(files, name)
+			}
+		}
+		rest = slices.DeleteFunc(rest, is)
+	}
+	isTrace := func(name string) bool { return strings.HasPrefix(name, ".genkit/traces") }
+	isRow := func(name string) bool {
+		return slices.ContainsFunc(rows, func(r genkitRow) bool { return r.file == name })
+	}
+	isPointer := func(name string) bool { return path.Base(path.Dir(name)) == ".pointers" }
+	take(func(name string) bool { return !isTrace(name) && !isRow(name) && !isPointer(name) })
+	for _, row := range rows {
+		take(func(name string) bool { return name == row.file })
+		take(func(name string) bool {
+			if !isPointer(name) || path.Dir(path.Dir(name)) != path.Dir(row.file) {
+				return false
+			}
+			var pointer struct {
+				ID string `json:"currentSnapshotId"`
+			}
+			read(t, dir, name, &pointer)
+			return pointer.ID == row.ID
+		})
+	}
+	take(func(string) bool { return true })
+	return files
+}
