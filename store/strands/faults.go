@@ -18,6 +18,9 @@ const (
 	// FaultInterrupt: an interrupt waits for a tool call that is not in the
 	// last message.
 	FaultInterrupt = "interrupt-elsewhere"
+	// FaultRunFile *: the multi_agent.json of an orchestrator is missing or
+	// cannot be read. What is wrong in it is told by the codes of multiagent.
+	FaultRunFile = "run-file"
 	// FaultDirectory *: a folder cannot be read.
 	FaultDirectory = "unreadable-directory"
 	// FaultName *: a message file whose name has no number.

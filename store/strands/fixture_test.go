@@ -20,8 +20,12 @@ import (
 
 const testdata = "../../testdata/strands"
 
-// fixtures are the sessions that the real SDK wrote.
-var fixtures = filepath.Join(testdata, "python-file")
+// fixtures are the sessions that the real SDK wrote, and orchestrators those of
+// its Graphs and Swarms.
+var (
+	fixtures      = filepath.Join(testdata, "python-file")
+	orchestrators = filepath.Join(testdata, "python-multiagent")
+)
 
 func open(t testing.TB, dir string) *Store {
 	t.Helper()

@@ -17,7 +17,8 @@ import (
 // the others changes is noticed some seconds later (ten in a store of 10,000),
 // and from then on it is watched.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	levels := []watch.Level{{Prefix: sessionPrefix}, {Name: "agents"}, {Prefix: agentPrefix}, {Name: "messages"}}
+	// "agents" and "multi_agents"; the agents and the orchestrators; "messages".
+	levels := []watch.Level{{Prefix: sessionPrefix}, {}, {}, {}}
 	if s.single != nil {
 		levels = levels[1:]
 	}

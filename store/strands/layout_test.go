@@ -47,15 +47,16 @@ func TestKind_recognisesByShape(t *testing.T) {
 		"one/session.json", "one/agents/agent_x/agent.json",
 		"snapshots/session/a/scopes/agent/default/snapshots/snapshot_latest.json",
 		"nothing/session_a/notes.txt", "half/session.json",
+		"graph/session.json", "graph/multi_agents/multi_agent_g/multi_agent.json",
 	} {
 		mustWrite(t, filepath.Join(dir, file), "{}")
 	}
 	mustWrite(t, filepath.Join(dir, "empty", "x"), "")
 	for name, want := range map[string]bool{
-		"storage": true, "storage/session_a": false, "one": true, "snapshots": false, "nothing": false, "half": false, "empty": false, "empty/x": false,
+		"storage": true, "storage/session_a": false, "one": true, "graph": true, "snapshots": false, "nothing": false, "half": false, "empty": false, "empty/x": false,
 	} {
 		why, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, name))
-		if err != nil || ok != want || ok != (why != "") {
+		if err != nil || ok != want || ok && why == "" {
 			t.Errorf("%s: %v, %q, %v; want %v", name, ok, why, err, want)
 		}
 	}
@@ -174,7 +175,9 @@ func TestSessions_listTheNewestChangeFirst(t *testing.T) {
 func TestSessions_listThoseWithoutAnAgent(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, filepath.Join(dir, "session_graph", "session.json"), `{"session_id":"graph","session_type":"AGENT"}`)
-	mustWrite(t, filepath.Join(dir, "session_graph", "multi_agents", "multi_agent_g1", "multi_agent.json"), `{}`)
+	if err := os.MkdirAll(filepath.Join(dir, "session_graph", "multi_agents"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	mustWrite(t, filepath.Join(dir, "session_new", "session.json"), `{"session_id":"new","session_type":"AGENT"}`)
 	mustWrite(t, filepath.Join(dir, "session_new", "agents", "agent_a", "agent.json"), string(hazards(t)["healthy"]["agent.json"]))
 	if err := os.Mkdir(filepath.Join(dir, "session_new", "agents", "agent_a", "messages"), 0o755); err != nil {

@@ -7,17 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/files"
 )
 
@@ -79,14 +74,12 @@ func (f messageFile) compareNumber(g messageFile) int {
 // messageLog is the log of one agent as it lies on disk: its files in the order
 // in which the SDK reads them, and what surrounds them.
 type messageLog struct {
-	place
+	folders
 	agent agentFile
 	files []messageFile
 	// start is the first file behind the window's gap: what is loaded are the
 	// files before agent.pinned and those from start on.
 	start int
-	// faults are what the names, agent.json and session.json tell.
-	faults store.FaultList
 	// err names the folder that cannot be read, and why.
 	err error
 
@@ -105,17 +98,16 @@ type folder interface {
 
 // openLog lists the log of an agent; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {
-	l := &messageLog{place: p, memory: s.memory}
-	root := s.root
-	l.checkSession(root)
+	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory}
+	l.checkSession()
 	if l.err = p.err; l.err != nil {
-		l.unreadable(path.Join(p.session, "agents"))
+		l.unreadable(p.unlisted)
 	}
 	if p.agent == "" {
 		return l
 	}
-	l.agent = readAgent(root, p.path("agent.json"), &l.faults)
-	l.leftovers(root, p.path())
+	l.agent = readAgent(s.root, p.path("agent.json"), &l.faults)
+	l.leftovers(p.path())
 	l.list(s)
 	l.window()
 	l.checkNames()
@@ -130,62 +122,6 @@ func (l *messageLog) close() {
 	}
 }
 
-// checkSession reads session.json: the SDK makes a session only from a file
-// that has both of its fields, and does not start one that has a folder alone.
-func (l *messageLog) checkSession(root *os.Root) {
-	name := path.Join(l.session, "session.json")
-	d := files.ReadDocument(files.From(root), name, nil)
-	fault := model.Fault{Code: FaultSessionFile, File: name}
-	switch {
-	case errors.Is(d.Err, fs.ErrNotExist):
-		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
-	case d.Err != nil:
-		fault = fileFault(FaultSessionFile, name, d.Err)
-	case d.Tape.Kind(0) != jsontape.Object:
-		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
-	default:
-		for _, f := range encodingFlaws(&d) {
-			l.faults.Add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
-		}
-		l.updated = timeOf(d.Tape, d.Tape.Find(0, "updated_at"))
-		for _, key := range []string{"session_id", "session_type"} {
-			if d.Tape.Find(0, key) < 0 {
-				fault.Meaning, fault.Verdict = "there is no "+key, refuses+"TypeError: missing argument '"+key+"'"
-			}
-		}
-	}
-	if fault.Meaning != "" {
-		l.faults.Add(fault)
-	}
-	l.leftovers(root, l.session)
-}
-
-// leftovers notes the temporary files in a folder. A folder that cannot be
-// listed is told of where it is needed.
-func (l *messageLog) leftovers(root *os.Root, dir string) {
-	names, err := files.Names(root, dir)
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		if isTemporary(name) {
-			l.leftover(root, path.Join(dir, name))
-		}
-	}
-}
-
-// rest is how long a temporary file has to be left alone until its writer is
-// taken for stopped. The SDK takes milliseconds.
-const rest = 5 * time.Second
-
-// leftover notes a temporary file, unless its writer may still be at work.
-func (l *messageLog) leftover(root *os.Root, name string) {
-	if info, err := root.Lstat(name); err != nil || time.Since(info.ModTime()).Abs() < rest {
-		return
-	}
-	l.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
-}
-
 // list reads the names in the folder of the messages, as list_messages of
 // FileSessionManager does.
 func (l *messageLog) list(s *Store) {
@@ -195,7 +131,7 @@ func (l *messageLog) list(s *Store) {
 		l.folder, l.dir = f, dir+"/"
 		var names []string
 		if names, err = f.Names(); err == nil {
-			l.sort(s.root, names)
+			l.sort(names)
 			return
 		}
 	}
@@ -217,7 +153,7 @@ func (l *messageLog) unreadable(dir string) {
 }
 
 // sort tells message files from others and puts them in order.
-func (l *messageLog) sort(root *os.Root, names []string) {
+func (l *messageLog) sort(names []string) {
 	var strays []string
 	l.files = make([]messageFile, 0, len(names))
 	for _, name := range names {
@@ -229,7 +165,7 @@ func (l *messageLog) sort(root *os.Root, names []string) {
 	}
 	slices.Sort(strays)
 	for _, name := range strays {
-		l.stray(root, name)
+		l.stray(name)
 	}
 	if ordered, ok := inPlace(l.files); ok {
 		l.files = ordered
@@ -253,10 +189,10 @@ func inPlace(files []messageFile) (ordered []messageFile, ok bool) {
 
 // stray notes a file that is no message. One that is named as a message is not
 // passed over by the SDK, which reads a number from its name.
-func (l *messageLog) stray(root *os.Root, name string) {
+func (l *messageLog) stray(name string) {
 	switch {
 	case isTemporary(name):
-		l.leftover(root, l.path("messages", name))
+		l.leftover(l.path("messages", name))
 	case strings.HasPrefix(name, messagePrefix) && strings.HasSuffix(name, messageSuffix):
 		l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
 			Verdict: refuses + "ValueError: invalid literal for int()"})

@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -20,28 +21,26 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	id := parseID(ref.ID)
-	l, i, err := s.find(ctx, ref.Session, id)
+	p, err := s.locate(ref.Session)
 	if err != nil {
 		return nil, err
 	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		i, err := o.find(ref.ID)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		return o.run.State(i), nil
+	}
+	l := s.openLog(p)
 	defer l.close()
-	return l.state(ctx, i, id)
-}
-
-// find opens the log that a snapshot is in, and gives its position there. The log
-// is the caller's to close, if there is no error.
-func (s *Store) find(ctx context.Context, session string, id [sha256.Size]byte) (l *messageLog, i int, err error) {
-	p, err := s.locate(session)
+	id := parseID(ref.ID)
+	i, err := s.position(ctx, l, id)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	l = s.openLog(p)
-	if i, err = s.position(ctx, l, id); err != nil {
-		l.close()
-		return nil, 0, err
-	}
-	return l, i, nil
+	return l.state(ctx, i, id)
 }
 
 // position gives the position of a snapshot in a log, from an index if one has

@@ -60,16 +60,22 @@ func pictureFaults(list []model.Fault) string {
 }
 
 func TestStore_drawsEveryFixture(t *testing.T) {
-	s := open(t, fixtures)
-	list := sessions(t, s)
-	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
 	var text strings.Builder
-	for _, info := range list {
-		rows, found := headers(t, s, info.ID), faults(t, s, info.ID)
-		fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults, changed %s\n%s%s\n", info.ID, info.Snapshots, info.HeadIndex, info.Faults,
-			info.UpdatedAt.Format("15:04:05.000000"), picture(rows), pictureFaults(found))
-		if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head != rows[len(rows)-1].ID {
-			t.Errorf("%s: the list of sessions says %+v, and there are %d headers and %d faults", info.ID, info, len(rows), len(found))
+	for _, folder := range []string{fixtures, orchestrators} {
+		s := open(t, folder)
+		list := sessions(t, s)
+		slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
+		for _, info := range list {
+			changed := ", changed " + info.UpdatedAt.Format("15:04:05.000000")
+			if folder == orchestrators {
+				changed = "" // it is the time of the file
+			}
+			rows, found := headers(t, s, info.ID), faults(t, s, info.ID)
+			fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults%s\n%s%s\n", info.ID, info.Snapshots, info.HeadIndex, info.Faults,
+				changed, picture(rows), pictureFaults(found))
+			if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head != rows[len(rows)-1].ID {
+				t.Errorf("%s: the list of sessions says %+v, and there are %d headers and %d faults", info.ID, info, len(rows), len(found))
+			}
 		}
 	}
 	golden(t, "timelines.txt", text.String())

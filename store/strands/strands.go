@@ -58,6 +58,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -102,7 +103,7 @@ func places(around store.Surroundings) (list []string) {
 const mostLooked = 20_000
 
 // recognise looks for session_*/session.json, or for session.json beside
-// agents.
+// agents or orchestrators.
 func recognise(ctx context.Context, dir string) (string, bool, error) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
@@ -113,14 +114,15 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		return "", false, err
 	}
 	defer root.Close()
-	if isSingle(root) {
-		return "session.json beside agents", true, nil
+	if beside, ok := isSingle(root); ok {
+		return "session.json beside " + beside, true, nil
 	}
 	f, err := root.Open(".")
 	if err != nil {
 		return "", false, err
 	}
 	defer f.Close()
+	missing := ""
 	for looked := 0; looked < mostLooked; {
 		entries, err := f.ReadDir(256)
 		for _, e := range entries {
@@ -130,25 +132,31 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 			if info, err := root.Lstat(filepath.Join(e.Name(), "session.json")); err == nil && !info.IsDir() {
 				return sessionPrefix + "…/session.json", true, nil
 			}
+			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			return "", false, ctx.Err()
+			return missing, false, ctx.Err()
 		}
 		if err != nil {
 			return "", false, err
 		}
 		looked += len(entries)
 	}
-	return "", false, nil
+	return missing, false, nil
 }
 
-// isSingle reports whether a folder is itself that of one session.
-func isSingle(root *os.Root) bool {
+// isSingle reports whether a folder is itself that of one session, and what
+// stands beside its session.json.
+func isSingle(root *os.Root) (beside string, ok bool) {
 	if info, err := root.Lstat("session.json"); err != nil || info.IsDir() {
-		return false
+		return "", false
 	}
-	info, err := root.Stat("agents")
-	return err == nil && info.IsDir()
+	for _, beside := range []string{"agents", "multi_agents"} {
+		if info, err := root.Stat(beside); err == nil && info.IsDir() {
+			return beside, true
+		}
+	}
+	return "", false
 }
 
 // Store is an opened folder of sessions, or of one session. It is read-only, and
@@ -187,7 +195,7 @@ func openWith(shelf *files.Shelf, dir string) (*Store, error) {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
 	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
-	if isSingle(root) {
+	if _, ok := isSingle(root); ok {
 		whole, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
@@ -224,14 +232,18 @@ func (s *Store) Close() error {
 // Lacks implements store.Limiter.
 func (s *Store) Lacks(model.Op) string { return "a message log is opened read-only" }
 
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string { return "the SHA-256 of the message and its place" }
+// DerivedIDs implements store.Deriver. Of an orchestrator, multiagent.DerivedIDs
+// says it at length.
+func (s *Store) DerivedIDs() string {
+	return "the SHA-256 of the message, or of the node's result, and its place"
+}
 
 // Sessions implements store.Store: the newest change comes first, as the last
 // message or agent.json tells it. For the head's id and the faults each log is
 // read whole when its turn comes.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
+		defer s.memory.Keep()
 		places, err := s.newest(ctx)
 		for _, p := range places {
 			var info model.SessionInfo
@@ -254,10 +266,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	var places []place
 	for _, dir := range dirs {
 		for _, p := range s.places(dir) {
-			l := s.openLog(p)
-			p.updated, err = l.lastChange(ctx)
-			l.close()
-			if err = cmp.Or(err, ctx.Err()); err != nil {
+			if p.updated, err = s.lastChange(ctx, p); err != nil {
 				return nil, err
 			}
 			places = append(places, p)
@@ -269,8 +278,22 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	return places, nil
 }
 
+// lastChange gives the newest time that a place tells of.
+func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
+	if p.orchestrator != "" {
+		return s.openRun(p).updated, ctx.Err()
+	}
+	l := s.openLog(p)
+	defer l.close()
+	at, err := l.lastChange(ctx)
+	return at, cmp.Or(err, ctx.Err())
+}
+
 // info reads a log for what the list of sessions shows.
 func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
+	if p.orchestrator != "" {
+		return s.openRun(p).info(), ctx.Err()
+	}
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
 	l := s.openLog(p)
 	defer l.close()
@@ -301,6 +324,15 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 	p, err := s.locate(session)
 	if err != nil {
 		return err
+	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		for _, h := range o.headers() {
+			if err := ctx.Err(); err != nil || !yield(h, nil) {
+				return cmp.Or(err, errStopped)
+			}
+		}
+		return o.err
 	}
 	l := s.openLog(p)
 	defer l.close()
@@ -339,6 +371,8 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return list, nil
 	case err != nil:
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+	case p.orchestrator != "":
+		return append(list, s.openRun(p).faults.All()...), nil
 	}
 	l := s.openLog(p)
 	defer l.close()

@@ -24,6 +24,12 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 	if err != nil {
 		return nil, false, err
 	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		list = o.headers()
+		from := len(list) - min(max(n, 0), len(list))
+		return list[from:], from > 0, o.err
+	}
 	l := s.openLog(p)
 	defer l.close()
 	if l.err != nil {

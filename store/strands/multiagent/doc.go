@@ -66,9 +66,10 @@
 // # The ids
 //
 // The id of a snapshot is the SHA-256 of the orchestrator's id, the number of
-// the execution, the node's id and the compact bytes of the result. It does not
-// depend on what runs later, except that a run whose result was replaced is not
-// the snapshot any more that it was.
+// the execution, the node's id and the compact bytes of the result, without the
+// "usage" of a TypeScript result, to which that SDK adds with later runs of the
+// node. It does not depend on what runs later, except that a run whose result was
+// replaced is not the snapshot any more that it was.
 //
 // # What the SDKs do with a record
 //

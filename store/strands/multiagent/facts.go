@@ -24,6 +24,9 @@ func (r *Run) Facts(i int) []model.Fact {
 	return f.list
 }
 
+// mostAsked bounds the interrupts of a node that are told one by one.
+const mostAsked = 20
+
 // facts gathers facts; what there is nothing to say about is left out.
 type facts struct {
 	r    *Run
@@ -50,7 +53,11 @@ func (f *facts) node(i int, s *step) {
 	if s.result >= 0 {
 		f.result(s.result)
 	}
-	for _, n := range s.asks {
+	for k, n := range s.asks {
+		if k == mostAsked {
+			f.add("waits for", fmt.Sprintf("%d more", len(s.asks)-k))
+			break
+		}
 		f.add("waits for", r.showInterrupt(n))
 	}
 	if s.nth == s.of {
@@ -74,8 +81,10 @@ func (f *facts) result(n jsontape.Node) {
 	if at, c, err := r.checkpoint(n); at >= 0 {
 		f.add("checkpoint", showCheckpoint(c, err))
 	}
-	f.add("took", r.millis(t.Find(n, "execution_time"))+r.millis(t.Find(n, "duration")))
-	f.add("tokens", r.usage(t.Find(n, "accumulated_usage"))+r.usage(t.Find(n, "usage")))
+	f.add("took", r.millis(t.Find(n, "execution_time")))
+	f.add("took", r.millis(t.Find(n, "duration")))
+	f.add("tokens", r.usage(t.Find(n, "accumulated_usage")))
+	f.add("tokens", r.usage(t.Find(n, "usage")))
 	f.add("model took", r.millis(t.Find(t.Find(n, "accumulated_metrics"), "latencyMs")))
 }
 

@@ -79,7 +79,10 @@ func (r *Run) follows(i int) bool { return r.summary.Kind == Swarm }
 func (r *Run) title(s *step) string {
 	switch {
 	case s.start:
-		return shorten("start: "+r.summary.Task, conversation.MaxTitle)
+		if r.summary.Task == "" {
+			return "nothing ran yet"
+		}
+		return shorten("nothing ran yet: "+r.summary.Task, conversation.MaxTitle)
 	case s.damaged && s.node == "":
 		return "cannot be read"
 	}

@@ -2,6 +2,7 @@ package multiagent
 
 import (
 	"fmt"
+	"strings"
 
 	"hindcast/model/jsontape"
 )
@@ -91,8 +92,9 @@ func (ts *typeScriptRecord) inspectNode(name string, n jsontape.Node) {
 func (ts *typeScriptRecord) inspectStanding() {
 	t := ts.tape
 	for n := range ts.children(ts.outline.order) {
-		if ts.outcome(t.Find(n, "status")) == outcomeFailed {
-			ts.fault(FaultFailedLeft, n, "a failed result is among the results, which the next start keeps", loads+"every later run ends as FAILED, even if all of its nodes complete")
+		if how := ts.outcome(t.Find(n, "status")); how == outcomeFailed || how == outcomeCancelled {
+			ts.fault(FaultFailedLeft, n, "a result is "+how.String()+", and the next start keeps the results",
+				loads+"every later run ends as "+strings.ToUpper(how.String())+", even if all of its nodes complete")
 		}
 		if name := t.Find(n, "nodeId"); t.Kind(name) == jsontape.String {
 			if _, known := ts.nodes[t.Text(name)]; !known {

@@ -270,6 +270,8 @@ func (p *pythonRecord) readWaiting() {
 func (p *pythonRecord) sayNext() {
 	next := conversation.List(p.summary.Next, func(name string) string { return shorten(name, maxName) })
 	switch {
+	case !p.resumes && p.active && p.summary.Kind != Swarm:
+		p.next = "nothing; any prompt but an answer is a TypeError"
 	case !p.resumes:
 		p.next = "nothing; the next start begins anew"
 	case p.active:

@@ -117,11 +117,11 @@ func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 // readDamaged is for what is no record at all.
 func (r *Run) readDamaged() {
 	r.steps = []step{{result: jsontape.None, damaged: true}}
-	what := "there is no record of a run"
-	if r.root >= 0 {
-		what = "the record of the run is " + r.tape.Kind(r.root).String() + ", not an object"
+	if r.root < 0 {
+		r.fault(FaultShape, r.root, "there is no record of a run", "the TypeScript SDK starts anew; the Python SDK refuses to start: KeyError: 'state'")
+		return
 	}
-	r.fault(FaultShape, r.root, what, refuses+"the record is not an object; the TypeScript SDK starts anew where there is none")
+	r.fault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", refuses+"TypeError or AttributeError")
 }
 
 // Len gives the number of snapshots.

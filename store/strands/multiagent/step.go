@@ -90,12 +90,27 @@ func (r *Run) identify() {
 	for i := range r.steps {
 		s := &r.steps[i]
 		compact = compact[:0]
-		if s.result >= 0 && !s.replaced {
-			compact = jsontape.AppendCompact(compact, r.tape.Raw(s.result))
+		if s.result >= 0 {
+			compact = r.appendResult(compact, s.result)
 		}
 		s.id = derivedID(r.summary.ID, i, s.node, compact)
 	}
 	r.measure()
+}
+
+// appendResult appends what of a result makes the id. The usage in a result of
+// TypeScript is not in it: that SDK adds to the usage of all runs of an agent in
+// one object, so that a result of the past changes with every later run.
+func (r *Run) appendResult(dst []byte, result jsontape.Node) []byte {
+	usage := r.tape.Find(result, "usage")
+	if usage < 0 {
+		return jsontape.AppendCompact(dst, r.tape.Raw(result))
+	}
+	start, _ := r.tape.Span(result)
+	from, to := r.tape.Span(usage)
+	whole := r.tape.Raw(result)
+	dst = jsontape.AppendCompact(dst, whole[:from-start])
+	return jsontape.AppendCompact(dst, whole[to-start:])
 }
 
 // derivedID hashes what a snapshot is known by. The three that are not JSON

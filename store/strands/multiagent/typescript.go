@@ -202,11 +202,15 @@ func (ts *typeScriptRecord) readSummary() {
 }
 
 // standing is how the SDK judges a run by its results (MultiAgentResult), and
-// executing while a node is.
+// executing while a node is, or while the run's input is kept: it goes when the
+// run ends, and stays when it stops to ask.
 func (ts *typeScriptRecord) standing() outcome {
 	seen := make(map[outcome]bool)
 	for i := range ts.steps {
 		seen[ts.steps[i].outcome] = true
+	}
+	if ts.tape.Find(ts.root, "_pendingInput") >= 0 && !seen[outcomeInterrupted] {
+		return outcomeExecuting
 	}
 	for _, name := range ts.names {
 		if ts.outcome(ts.tape.Find(ts.nodes[name], "status")) == outcomeExecuting {
@@ -277,6 +281,9 @@ func (ts *typeScriptRecord) sayNext() {
 	switch {
 	case len(ts.summary.Waiting) > 0:
 		ts.next = next + ", with an answer"
+		if ts.summary.Kind == Swarm {
+			ts.next += "; any other prompt begins at the first node"
+		}
 	case next != "":
 		ts.next = next
 	case ts.summary.Kind == Swarm:

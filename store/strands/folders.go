@@ -1,0 +1,79 @@
+package strands
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+)
+
+// folders are those of a session that one place is in, and what is wrong with
+// what lies in them.
+type folders struct {
+	place
+	root *os.Root // the store
+	// faults are what the names, agent.json and session.json tell.
+	faults store.FaultList
+}
+
+// checkSession reads session.json: the SDK makes a session only from a file
+// that has both of its fields, and does not start one that has a folder alone.
+func (f *folders) checkSession() {
+	name := path.Join(f.session, "session.json")
+	d := files.ReadDocument(files.From(f.root), name, nil)
+	fault := model.Fault{Code: FaultSessionFile, File: name}
+	switch {
+	case errors.Is(d.Err, fs.ErrNotExist):
+		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
+	case d.Err != nil:
+		fault = fileFault(FaultSessionFile, name, d.Err)
+	case d.Tape.Kind(0) != jsontape.Object:
+		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
+	default:
+		for _, w := range encodingFlaws(&d) {
+			f.faults.Add(model.Fault{Code: w.code, File: name, Path: w.path, Meaning: w.meaning, Verdict: w.verdict})
+		}
+		f.updated = timeOf(d.Tape, d.Tape.Find(0, "updated_at"))
+		for _, key := range []string{"session_id", "session_type"} {
+			if d.Tape.Find(0, key) < 0 {
+				fault.Meaning, fault.Verdict = "there is no "+key, refuses+"TypeError: missing argument '"+key+"'"
+			}
+		}
+	}
+	if fault.Meaning != "" {
+		f.faults.Add(fault)
+	}
+	f.leftovers(f.session)
+}
+
+// leftovers notes the temporary files in a folder. A folder that cannot be
+// listed is told of where it is needed.
+func (f *folders) leftovers(dir string) {
+	names, err := files.Names(f.root, dir)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if isTemporary(name) {
+			f.leftover(path.Join(dir, name))
+		}
+	}
+}
+
+// rest is how long a temporary file has to be left alone until its writer is
+// taken for stopped. The SDK takes milliseconds.
+const rest = 5 * time.Second
+
+// leftover notes a temporary file, unless its writer may still be at work.
+func (f *folders) leftover(name string) {
+	if info, err := f.root.Lstat(name); err != nil || time.Since(info.ModTime()).Abs() < rest {
+		return
+	}
+	f.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+}
