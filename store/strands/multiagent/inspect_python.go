@@ -153,6 +153,7 @@ func (p *pythonRecord) inspectStatus() {
 	ran := len(p.steps) > 0
 	switch {
 	case p.resumes || !ran || p.status == outcomeCompleted:
+	case p.active && p.summary.Kind != Swarm: // see inspectAnswer
 	case p.status == outcomeExecuting:
 		p.fault(FaultStopped, status, "the run is executing, and nothing is said to be next",
 			"if its writer was stopped here, the next start begins anew: all results are dropped, and the entry points run")

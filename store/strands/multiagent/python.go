@@ -202,8 +202,8 @@ func (p *pythonRecord) readBehind() {
 			add(name, outcomeInterrupted)
 		}
 	}
-	if next := p.summary.Next; p.summary.Kind == Swarm && p.status == outcomeInterrupted && len(next) > 0 && !there[next[0]] {
-		add(next[0], outcomeInterrupted)
+	if asks, ok := p.asksInSwarm(); ok && !there[asks] {
+		add(asks, outcomeInterrupted)
 	}
 	slices.SortStableFunc(behind, func(a, b step) int {
 		switch asks := a.outcome == outcomeInterrupted; {
@@ -229,6 +229,23 @@ func (p *pythonRecord) readBehind() {
 	}
 	// The object of results keeps its order.
 	slices.SortFunc(p.outline.known, func(a, b knownResult) int { return cmp.Compare(a.member, b.member) })
+}
+
+// asksInSwarm gives the node of a Swarm that stopped to ask: the next one, or
+// where none is next the one of which something is kept.
+func (p *pythonRecord) asksInSwarm() (name string, ok bool) {
+	if p.summary.Kind != Swarm || p.status != outcomeInterrupted {
+		return "", false
+	}
+	if len(p.summary.Next) > 0 {
+		return p.summary.Next[0], true
+	}
+	for n := range p.children(p.tape.Find(p.interrupts, "context")) {
+		if p.tape.Find(n, "interrupt_state") >= 0 {
+			return p.tape.Key(n), true
+		}
+	}
+	return "", false
 }
 
 // readWaiting finds the interrupts that wait for an answer, and who asks them.
