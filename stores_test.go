@@ -186,7 +186,11 @@ func (o *opened) draw(t *testing.T, out *strings.Builder) {
 	o.faults(t, out, "")
 	for _, info := range o.sessions {
 		line := model.NewTimeline(o.headers[info.ID])
-		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d orphaned", printable.String(info.ID), line.Len(), line.Orphans())
+		n := snapshotsIn(line)
+		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d orphaned", printable.String(info.ID), n, line.Orphans())
+		if steps := line.Len() - n; steps > 0 {
+			fmt.Fprintf(out, ", %d steps", steps)
+		}
 		if head := line.Head(); head != model.NoNode {
 			h := line.Header(head)
 			fmt.Fprintf(out, ", head #%d, %d messages", h.Index, decoded(t, stateOf(t, o.store, h)).Len())
@@ -196,6 +200,18 @@ func (o *opened) draw(t *testing.T, out *strings.Builder) {
 		o.faults(t, out, info.ID)
 	}
 	fmt.Fprintln(out)
+}
+
+// snapshotsIn counts the snapshots of a timeline: a step that was put together
+// from a trace is none.
+func snapshotsIn(line *model.Timeline) int {
+	n := 0
+	for node := range model.Node(line.Len()) {
+		if !line.Header(node).Marks.Has(model.MarkTraced) {
+			n++
+		}
+	}
+	return n
 }
 
 // picture draws a timeline as `hindcast log` does, but for times and ids.
@@ -268,7 +284,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 		have := map[string]int{}
 		for _, info := range o.sessions {
 			line := model.NewTimeline(o.headers[info.ID])
-			have[info.ID] = line.Len()
+			have[info.ID] = snapshotsIn(line)
 			head := line.Head()
 			if head == model.NoNode {
 				t.Errorf("session %s has no head", info.ID)
@@ -278,8 +294,8 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 			if where, known := want.heads[info.ID]; known && where != h.ID && where != fmt.Sprintf("#%d", h.Index) {
 				t.Errorf("the head of %s is #%d, %s; its framework resumes from %s", info.ID, h.Index, h.ID, where)
 			}
-			if info.Snapshots != line.Len() || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
-				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d orphaned, head #%d %s", info, info.ID, line.Len(), line.Orphans(), h.Index, h.ID)
+			if info.Snapshots != have[info.ID] || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
+				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d orphaned, head #%d %s", info, info.ID, have[info.ID], line.Orphans(), h.Index, h.ID)
 			}
 			if n := decoded(t, stateOf(t, o.store, h)).Len(); n == 0 != want.silent[info.ID] {
 				t.Errorf("the head of %s has %d messages", info.ID, n)

@@ -20,6 +20,7 @@ import (
 // realStores is every store in testdata that a real SDK wrote.
 var realStores = []realStore{
 	{"strands/python-file", "strands", strandsTruth, strandsOrder},
+	{"strands/python-multiagent", "strands", multiagentTruth, strandsOrder},
 	{"genkit/go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"genkit/go-1.13.1/barista", "genkit", genkitTruth, genkitOrder},
 	{"genkit/go-1.13.1/toggler", "genkit", genkitTruth, genkitOrder},
@@ -28,11 +29,12 @@ var realStores = []realStore{
 	{"genkit/go-1.13.1/tenant", "genkit", genkitTruth, genkitOrder},
 	{"genkit/js-1.42.0-detachbug", "genkit", genkitTruth, genkitOrder},
 	{"genkit/devproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
+	{"genkit/stepsproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
 }
 
 // noStores are the folders in testdata that are none.
 var noStores = []string{
-	"strands/python-multiagent", "strands/python-snapshot", "strands/typescript", // not read yet
+	"strands/python-snapshot", "strands/typescript", // not read yet
 	"strands/checkpoints",                // each file is a checkpoint, without a session
 	"strands/typescript-multiagent-life", // likewise
 	"strands/python-multiagent-life",     // each folder is a life: see store/strands/multiagent
@@ -86,19 +88,21 @@ func strandsOrder(t *testing.T, dir string) []string {
 	return append(files, glob(t, dir, "session_*/multi_agents/multi_agent_*/multi_agent.json")...)
 }
 
-// An orchestrator is a session: a snapshot for each node that was executed.
+// An orchestrator is a session: a snapshot for each node that was executed, and
+// for each that an interrupt stopped. None of them holds messages.
 func multiagentTruth(t *testing.T, dir string) truth {
-	want := truth{snapshots: map[string]int{}, heads: map[string]string{}}
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
 	for _, file := range glob(t, dir, "session_*/multi_agents/multi_agent_*/multi_agent.json") {
 		var record struct {
-			Order   []string `json:"execution_order"`
-			History []string `json:"node_history"`
+			Order       []string `json:"execution_order"`
+			History     []string `json:"node_history"`
+			Interrupted []string `json:"interrupted_nodes"`
 		}
 		read(t, dir, file, &record)
-		n := max(len(record.Order), len(record.History))
+		n := max(len(record.Order), len(record.History)) + len(record.Interrupted)
 		parts := strings.Split(file, "/")
 		id := strings.TrimPrefix(parts[0], "session_")
-		want.snapshots[id], want.heads[id] = n, fmt.Sprintf("#%d", n-1)
+		want.snapshots[id], want.heads[id], want.silent[id] = n, fmt.Sprintf("#%d", n-1), true
 	}
 	return want
 }
