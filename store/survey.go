@@ -15,17 +15,17 @@ import (
 	"strings"
 )
 
-// The bounds of a survey: how deep it goes below the folder that it begins in,
-// how many names of one folder it looks at, into how many folders in all, and of
-// how many places it tells.
-const (
-	surveyDepth   = 6
-	surveyNames   = 1000
-	surveyFolders = 2000
-	surveyTold    = 20_000
-	// surveyInside is how many entries of a store other kinds are asked about.
-	surveyInside = 100
-)
+// bounds are how far a survey goes.
+type bounds struct {
+	// depth is how deep below the folder that it begins in, names how many of
+	// one folder it looks at, folders into how many in all, and told of how many
+	// places it tells.
+	depth, names, folders, told int
+	// inside is how many entries of a store other kinds are asked about.
+	inside int
+}
+
+var usual = bounds{depth: 6, names: 1000, folders: 2000, told: 20_000, inside: 100}
 
 // Finding is one place that a survey came to: a store, or what it passed over.
 type Finding struct {
@@ -55,6 +55,10 @@ type Finding struct {
 // in it where kinds keep stores. Symbolic links are not followed, and it goes so
 // far and no further; where it stops is told. It writes nothing.
 func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
+	return ks.survey(ctx, dir, usual)
+}
+
+func (ks Kinds) survey(ctx context.Context, dir string, most bounds) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		root, err := openFolder(dir)
 		if err != nil {
@@ -63,9 +67,9 @@ func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error
 		}
 		defer root.Close() // it was only read
 		told := 0
-		s := survey{kinds: ks, dir: dir, root: root, hidden: ks.hiddenPlaces(), tell: func(f Finding) bool {
-			if told++; told > surveyTold {
-				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", surveyTold)}, nil)
+		s := survey{most: most, kinds: ks, dir: dir, root: root, hidden: ks.hiddenPlaces(), tell: func(f Finding) bool {
+			if told++; told > most.told {
+				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", most.told)}, nil)
 				return false
 			}
 			return yield(f, nil)
@@ -76,8 +80,8 @@ func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error
 				yield(Finding{}, fmt.Errorf("survey %q: %w", dir, err))
 				return
 			}
-			if i == surveyFolders {
-				s.passOver(dir, fmt.Sprintf("it has more than %d folders: %d more that were met are not looked into, nor what is in them; name one of them", surveyFolders, len(s.queue)-i))
+			if i == most.folders {
+				s.passOver(dir, fmt.Sprintf("it has more than %d folders: %d more that were met are not looked into, nor what is in them; name one of them", most.folders, len(s.queue)-i))
 				return
 			}
 			if !s.visit(ctx, s.queue[i]) {
@@ -102,6 +106,7 @@ func openFolder(dir string) (*os.Root, error) {
 // survey is one walk. Its queue holds the folders that were met, nearest first;
 // each is below root.
 type survey struct {
+	most   bounds
 	kinds  Kinds
 	dir    string
 	root   *os.Root
@@ -136,11 +141,11 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 	if !goOn {
 		return false
 	}
-	most := surveyNames
+	most := s.most.names
 	switch {
 	case said == claimed:
 		f.owners = append(slices.Clone(f.owners), owners...)
-		most = surveyInside
+		most = s.most.inside
 	case f.owners != nil && !strings.HasPrefix(path.Base(f.name), "."):
 		return true // a part of the store
 	}
@@ -155,7 +160,7 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 	case err != nil && said != unreadable: // else the kinds have met it, too
 		return s.unseen(s.at(f.name), err)
 	case more:
-		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", surveyNames))
+		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", most))
 	}
 	return true
 }
@@ -245,8 +250,8 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 		why = "a symbolic link, which is not followed"
 	case mode.IsDir():
 		why = s.spared(e.Name())
-		if why == "" && in.depth == surveyDepth {
-			why = fmt.Sprintf("more than %d folders deep", surveyDepth)
+		if why == "" && in.depth == s.most.depth {
+			why = fmt.Sprintf("more than %d folders deep", s.most.depth)
 		}
 		if why == "" {
 			s.queue = append(s.queue, folder{name, in.depth + 1, in.owners})

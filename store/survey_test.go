@@ -1,0 +1,354 @@
+//go:build unix
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"hindcast/store"
+	"hindcast/store/storetest"
+)
+
+// tree makes a folder: names that end in a slash are folders, "a -> b" is a link
+// to b, "a |" a pipe, and every other name a file that holds "x".
+func tree(t testing.TB, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		name, target, isLink := strings.Cut(name, " -> ")
+		name, isPipe := strings.CutSuffix(name, " |")
+		at := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		switch {
+		case err != nil:
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(at, 0o755)
+		case isLink:
+			err = os.Symlink(target, at)
+		case isPipe:
+			err = syscall.Mkfifo(at, 0o644)
+		default:
+			err = os.WriteFile(at, []byte("x"), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// holding recognises folders in which there is a file or folder of a name.
+func holding(kind, name string) store.Kind {
+	return store.Kind{
+		Name: kind,
+		Recognise: func(_ context.Context, path string) (string, bool, error) {
+			info, err := os.Stat(path)
+			if err != nil || !info.IsDir() {
+				return "", false, err
+			}
+			if _, err := os.Stat(filepath.Join(path, name)); err != nil {
+				return "", false, nil
+			}
+			return name, true, nil
+		},
+		Open: func(_ context.Context, address string) (store.Store, error) {
+			return opened{kind: kind, address: address}, nil
+		},
+	}
+}
+
+// filed recognises files by the end of their names, and misses what it says of
+// those that have "bad" in them.
+func filed(kind, suffix string) store.Kind {
+	return store.Kind{
+		Name:  kind,
+		Files: []string{"*" + suffix},
+		Recognise: func(_ context.Context, path string) (string, bool, error) {
+			info, err := os.Stat(path)
+			if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(strings.ToLower(path), suffix) {
+				return "", false, err
+			}
+			if strings.Contains(path, "bad") {
+				return "it is bad", false, nil
+			}
+			return "a file", true, nil
+		},
+	}
+}
+
+// surveyed gives what a survey of a folder tells, a line for each place, with
+// paths from the folder on.
+func surveyed(t *testing.T, kinds store.Kinds, dir string) []string {
+	t.Helper()
+	check := storetest.Untouched(t, dir)
+	defer check()
+	return told(t, dir, kinds.Survey(t.Context(), dir))
+}
+
+func told(t *testing.T, dir string, findings iter.Seq2[store.Finding, error]) (lines []string) {
+	t.Helper()
+	for f, err := range findings {
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, describe(dir, &f))
+	}
+	return lines
+}
+
+func describe(dir string, f *store.Finding) string {
+	kind := f.Kind
+	if kind == "" {
+		kind = "-"
+	}
+	if f.Behind != "" {
+		kind += " behind " + f.Behind
+	}
+	rel, err := filepath.Rel(dir, f.Path)
+	if err != nil {
+		rel = f.Path
+	}
+	return fmt.Sprintf("%s %q %s", kind, rel, f.Why)
+}
+
+func same(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("told\n  %s\nand not\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+const noKind = "no kind knows it"
+
+func TestSurvey_tellsOfEveryPlace(t *testing.T) {
+	places := holding("log", "log.json")
+	places.Places = func(at store.Surroundings) []string {
+		return []string{filepath.Join(at.Home, ".logs", "sessions"), filepath.Join(at.Work, ".keep*")}
+	}
+	kinds := store.Kinds{places, filed("db", ".db"), filed("lines", ".jsonl"), holding("other", "other.json")}
+	for _, c := range []struct {
+		name  string
+		names []string
+		want  []string
+	}{
+		{"an empty folder", nil, []string{`- "." ` + noKind}},
+		{"itself a store", []string{"log.json", "a.db.txt"}, []string{`log "." log.json`}},
+		{"nearer first, then by name", []string{"b/log.json", "a/c/log.json", "a/z.db", "a/b.JSONL", "notes.txt"}, []string{
+			`- "." ` + noKind,
+			`- "a" ` + noKind,
+			`lines "a/b.JSONL" a file`, // whatever the case
+			`db "a/z.db" a file`,
+			`log "b" log.json`,
+			`log "a/c" log.json`,
+		}},
+		{"what a kind misses", []string{"bad.db"}, []string{`- "." ` + noKind, `- "bad.db" ` + noKind + "; db: it is bad"}},
+		{"a store is not entered", []string{"s/log.json", "s/deep/log.json", "s/deep/er/a.db"}, []string{`- "." ` + noKind, `log "s" log.json`}},
+		{"but for what is directly in it", []string{"s/log.json", "s/a.db", "s/bad.db", "s/.logs/sessions/other.json", "s/.logs/log.json", "s/in/b.db", "s/of/other.json"}, []string{
+			`- "." ` + noKind, `log "s" log.json`, `db "s/a.db" a file`, `other "s/of" other.json`, `other "s/.logs/sessions" other.json`,
+		}},
+		{"hidden folders", []string{".git/a.db", ".logs/a.db", ".keep-7/log.json", ".keep/b.db", ".cache/c.db"}, []string{
+			`- "." ` + noKind,
+			`- ".cache" a hidden folder, of a name that no kind uses`,
+			`- ".git" a hidden folder, of a name that no kind uses`,
+			`- ".keep" ` + noKind, `db ".keep/b.db" a file`,
+			`log ".keep-7" log.json`,
+			`- ".logs" ` + noKind, `db ".logs/a.db" a file`,
+		}},
+		{"packages and caches", []string{"node_modules/a.db", "vendor/a.db", "__pycache__/a.db", "cache/a.db"}, []string{
+			`- "." ` + noKind, `- "__pycache__" a cache`, `- "cache" a cache`, `- "node_modules" packages of others`, `- "vendor" packages of others`,
+		}},
+		{"temporary files", []string{"a.db.tmp", ".a.db_tmp_1f"}, []string{
+			`- "." ` + noKind, `- ".a.db_tmp_1f" a temporary file`, `- "a.db.tmp" a temporary file`,
+		}},
+		{"links and loops", []string{"a/loop -> ..", "a/self -> self", "b.db -> real", "real", "out -> /", "gone -> nowhere"}, []string{
+			`- "." ` + noKind,
+			`- "b.db" a symbolic link, which is not followed`,
+			`- "gone" a symbolic link, which is not followed`,
+			`- "out" a symbolic link, which is not followed`,
+			`- "a" ` + noKind,
+			`- "a/loop" a symbolic link, which is not followed`,
+			`- "a/self" a symbolic link, which is not followed`,
+		}},
+		{"pipes", []string{"a.db |", "b |"}, []string{`- "." ` + noKind, `- "a.db" not a regular file`}},
+		{"folders named like files", []string{"a.db/log.json", "b.jsonl/"}, []string{`- "." ` + noKind, `log "a.db" log.json`, `- "b.jsonl" ` + noKind}},
+		{"hostile names", []string{"two\nlines\x1b[2J/\u202e.db", "jsonl:x/log.json", "\xff\xfe.db"}, []string{
+			`- "." ` + noKind, `db "\xff\xfe.db" a file`, `log "jsonl:x" log.json`,
+			`- "two\nlines\x1b[2J" ` + noKind, `db "two\nlines\x1b[2J/\u202e.db" a file`,
+		}},
+		{"too deep", []string{"1/2/3/4/5/6/a.db", "1/2/3/4/5/6/7/b.db"}, []string{
+			`- "." ` + noKind, `- "1" ` + noKind, `- "1/2" ` + noKind, `- "1/2/3" ` + noKind, `- "1/2/3/4" ` + noKind,
+			`- "1/2/3/4/5" ` + noKind, `- "1/2/3/4/5/6" ` + noKind,
+			`- "1/2/3/4/5/6/7" more than 6 folders deep`, `db "1/2/3/4/5/6/a.db" a file`,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			same(t, surveyed(t, kinds, tree(t, c.names...)), c.want)
+		})
+	}
+}
+
+func TestSurvey_twoClaimsAreBothTold(t *testing.T) {
+	kinds := store.Kinds{holding("first", "a"), holding("none", "z"), holding("second", "b"), filed("db", ".db"), filed("other", ".db")}
+	same(t, surveyed(t, kinds, tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/in/z", "t.db")), []string{
+		`- "." ` + noKind,
+		`db "t.db" a file`, `other behind db "t.db" a file`,
+		`first "s" a`, `second behind first "s" b`,
+		`none "s/in" z`, // no other kind of the store's own is asked
+	})
+	id, err := kinds.Identify(t.Context(), filepath.Join(tree(t, "s/a", "s/b"), "s"))
+	if err != nil || id.Name != "first" {
+		t.Errorf("opened by %v, %v", id, err)
+	}
+}
+
+// A place that cannot be looked at is told with its error, and the others too.
+func TestSurvey_unreadable(t *testing.T) {
+	broken := holding("broken", "a")
+	broken.Recognise = func(_ context.Context, path string) (string, bool, error) {
+		if strings.HasSuffix(path, "locked") {
+			return "", false, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+		}
+		return "", false, nil
+	}
+	kinds := store.Kinds{broken, filed("db", ".db"), holding("log", "log.json")}
+	dir := tree(t, "locked/a.db", "next/a.db", "of/locked/log.json")
+	same(t, surveyed(t, kinds, dir), []string{
+		`- "." ` + noKind,
+		`- "locked" it cannot be looked at: permission denied`, `db "locked/a.db" a file`,
+		`- "next" ` + noKind, `db "next/a.db" a file`,
+		`- "of" ` + noKind, `log "of/locked" log.json`, // what one kind can tell is told
+	})
+	for f, err := range kinds.Survey(t.Context(), dir) {
+		if err != nil || (f.Err != nil) != strings.HasPrefix(f.Why, "it cannot") || f.Err != nil && !errors.Is(f.Err, fs.ErrPermission) {
+			t.Errorf("%+v, %v", f, err)
+		}
+	}
+	if os.Getuid() != 0 {
+		shut := tree(t, "shut/a.db", "open/a.db")
+		if err := os.Chmod(filepath.Join(shut, "shut"), 0); err != nil {
+			t.Fatal(err)
+		}
+		got := surveyed(t, store.Kinds{filed("db", ".db")}, shut)
+		same(t, got, []string{`- "." ` + noKind, `- "open" ` + noKind, `db "open/a.db" a file`, `- "shut" ` + noKind, `- "shut" it cannot be looked at: permission denied`})
+	}
+}
+
+func TestSurvey_isBounded(t *testing.T) {
+	kinds := store.Kinds{filed("db", ".db"), holding("log", "log.json")}
+	names := func(n int, pattern string) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(pattern, i))
+		}
+		return list
+	}
+	t.Run("names", func(t *testing.T) {
+		dir := tree(t, names(40, "%d.txt")...)
+		same(t, told(t, dir, kinds.SurveyWithin(t.Context(), dir, 40, 9, 99, 9)), []string{`- "." ` + noKind})
+		same(t, told(t, dir, kinds.SurveyWithin(t.Context(), dir, 39, 9, 99, 9)), []string{
+			`- "." ` + noKind, `- "." it has more than 39 names: the others are not looked at`,
+		})
+	})
+	t.Run("folders", func(t *testing.T) {
+		dir := tree(t, names(5, "%d/x/y/")...)
+		got := told(t, dir, kinds.SurveyWithin(t.Context(), dir, 99, 8, 99, 9))
+		want := `- "." it has more than 8 folders: 5 more that were met are not looked into, nor what is in them; name one of them`
+		if last := got[len(got)-1]; len(got) != 9 || last != want {
+			t.Errorf("told\n  %s", strings.Join(got, "\n  "))
+		}
+	})
+	t.Run("places", func(t *testing.T) {
+		dir := tree(t, names(9, "%d -> nowhere")...)
+		got := told(t, dir, kinds.SurveyWithin(t.Context(), dir, 99, 99, 5, 9))
+		if last := got[len(got)-1]; len(got) != 6 || !strings.HasPrefix(last, `- "." more than 5 places are told of`) {
+			t.Errorf("told\n  %s", strings.Join(got, "\n  "))
+		}
+	})
+	t.Run("a store", func(t *testing.T) {
+		var asked atomic.Int64
+		counting := filed("db", ".db")
+		recognise := counting.Recognise
+		counting.Recognise = func(ctx context.Context, path string) (string, bool, error) {
+			asked.Add(1)
+			return recognise(ctx, path)
+		}
+		dir := tree(t, append(names(50, "s/message_%d.db"), "s/log.json")...)
+		for range (store.Kinds{holding("log", "log.json"), counting}).SurveyWithin(t.Context(), dir, 99, 99, 99, 7) {
+		}
+		if n := asked.Load(); n < 6 || n > 9 {
+			t.Errorf("another kind was asked about %d places", n)
+		}
+	})
+}
+
+func TestSurvey_errors(t *testing.T) {
+	kinds := store.Kinds{filed("db", ".db")}
+	pipe := filepath.Join(tree(t, "p |"), "p")
+	for path, word := range map[string]string{
+		filepath.Join(t.TempDir(), "none"):     "no such file",
+		filepath.Join(tree(t, "file"), "file"): "not a folder",
+		pipe:                                   "not a folder",
+		filepath.Join(tree(t, "loop -> loop"), "loop"):       "too many levels",
+		filepath.Join(tree(t, "gone -> nowhere"), "gone"):    "no such file",
+		filepath.Join(t.TempDir(), strings.Repeat("x", 300)): "too long",
+	} {
+		n := 0
+		for f, err := range kinds.Survey(t.Context(), path) {
+			if n++; err == nil || !strings.Contains(err.Error(), word) || !strings.HasPrefix(err.Error(), "survey ") {
+				t.Errorf("%s: %+v, %v", path, f, err)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d answers", path, n)
+		}
+	}
+	// A link that was named is followed.
+	linked := tree(t, "real/a.db", "link -> real")
+	same(t, surveyed(t, kinds, filepath.Join(linked, "link")), []string{`- "." ` + noKind, `db "a.db" a file`})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range kinds.Survey(ctx, tree(t, "a/b/c/", "b/", "c/")) {
+		cancel()
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("a survey that was cancelled ends with %v", last)
+	}
+	for range kinds.Survey(t.Context(), tree(t, "a/b.db", "c/d.db")) {
+		break // nothing is told to who has gone
+	}
+}
+
+func BenchmarkSurvey_project(b *testing.B) {
+	dir := tree(b)
+	for i := range 40 {
+		for j := range 20 {
+			sub := filepath.Join(dir, fmt.Sprintf("%d/%d", i, j))
+			if err := os.MkdirAll(sub, 0o700); err != nil {
+				b.Fatal(err)
+			}
+			for k := range 20 {
+				if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("%d.go", k)), nil, 0o600); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	kinds := store.Kinds{holding("log", "log.json"), filed("db", ".db"), filed("lines", ".jsonl")}
+	for b.Loop() {
+		for range kinds.Survey(b.Context(), dir) {
+		}
+	}
+}
