@@ -8,6 +8,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"hindcast/model"
 	"hindcast/model/printable"
 )
 
@@ -20,12 +21,12 @@ func moment(t time.Time) string {
 }
 
 // idDigits is how much of an id a line of text shows: enough to tell the
-// snapshots of a session apart, and to be given back as a prefix.
+// snapshots of a session apart, and to be given back.
 const idDigits = 8
 
-// shortID gives the beginning of an id, safe to print.
+// shortID gives the part of an id that tells it from others, safe to print.
 func shortID(id string) string {
-	head, _ := beginning(id, idDigits)
+	head, _ := beginning(model.ShortID(id, idDigits), idDigits)
 	return head
 }
 

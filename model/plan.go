@@ -166,5 +166,5 @@ func planPlace(id string, index int) string {
 	if id == "" {
 		return "none"
 	}
-	return fmt.Sprintf("#%d %.8s", index, id)
+	return fmt.Sprintf("#%d %s", index, ShortID(id, 8))
 }

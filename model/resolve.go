@@ -16,7 +16,8 @@ const maxCandidates = 20
 //   - "#4" is the visit with index 4: the active one if several have it. The
 //     steps of its turn, which bear the same index, are not meant;
 //   - an id, or the beginning of one that fits no other id. Of several visits
-//     of one id it is the latest active one, else the latest.
+//     of one id it is the latest active one, else the latest;
+//   - the end of an id that [ShortID] gives the end of.
 //
 // Ids are data, so case counts; only where nothing fits exactly, hexadecimal
 // digits are found in either case. An id that is "head" or begins with "#" can
@@ -36,6 +37,9 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 		if len(found.nodes) == 0 && isHex(spec) {
 			found = t.withID(spec, hasPrefixFold)
 		}
+		if len(found.nodes) == 0 && isHex(spec) {
+			found = t.withID(spec, hasTimeOrderedSuffixFold)
+		}
 	}
 	switch len(found.nodes) {
 	case 0:
@@ -52,6 +56,10 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 
 func hasPrefixFold(id, prefix string) bool {
 	return len(id) >= len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
+}
+
+func hasTimeOrderedSuffixFold(id, suffix string) bool {
+	return len(id) >= len(suffix) && timeOrdered(id) && strings.EqualFold(id[len(id)-len(suffix):], suffix)
 }
 
 func isHex(s string) bool {

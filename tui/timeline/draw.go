@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"hindcast/model"
@@ -117,7 +116,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	r.Fill(text, 2)
 	r.Column(event, h.EventText(), c.event)
 	r.Fill(text, 2)
-	r.Column(id, short(h.ID, c.id), c.id)
+	r.Column(id, model.ShortID(h.ID, c.id), c.id)
 	p.times(r, clock, n)
 	p.remarks(r, tokens, n)
 	if r.Room() > 6 && h.Title != "" {
@@ -134,15 +133,6 @@ func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
 		return append(dst, unknown...)
 	}
 	return strconv.AppendInt(dst, int64(h.TurnIndex), 10)
-}
-
-// short gives the beginning of an id, enough for people to tell snapshots
-// apart.
-func short(id string, w int) string {
-	if len(id) <= w {
-		return id
-	}
-	return strings.ToValidUTF8(id[:w], "")
 }
 
 // gutter draws the lanes of a row.
