@@ -21,10 +21,13 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return state, nil
 }
 
-func (s *Store) state(_ context.Context, ref model.Ref) ([]byte, error) {
+func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {
 		return nil, err
+	}
+	if p.scope == scopeMultiAgent {
+		return s.runState(ctx, &p, ref.ID)
 	}
 	data, err := s.file(&p, ref.ID)
 	if err != nil {

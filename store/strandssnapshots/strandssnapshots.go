@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/strands/multiagent"
 )
 
 const kind = "strands-snapshots"
@@ -47,8 +48,11 @@ type Store struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.Limiter = (*Store)(nil)
+	_ store.Store     = (*Store)(nil)
+	_ store.Limiter   = (*Store)(nil)
+	_ store.Deriver   = (*Store)(nil)
+	_ store.Describer = (*Store)(nil)
+	_ store.Watcher   = (*Store)(nil)
 )
 
 // Open opens the folder around session/, a folder of sessions, or the folder of
@@ -86,6 +90,11 @@ func (s *Store) Close() error {
 
 // Lacks implements store.Limiter.
 func (s *Store) Lacks(model.Op) string { return "snapshots of Strands are opened read-only" }
+
+// DerivedIDs implements store.Deriver.
+func (s *Store) DerivedIDs() string {
+	return "the UUID in the name of the file; of a node execution " + multiagent.DerivedIDs
+}
 
 // Sessions implements store.Store: the newest change comes first, as the
 // snapshots themselves tell it.
@@ -167,6 +176,10 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 
 // timeline gives the headers of a place.
 func (s *Store) timeline(ctx context.Context, p place) ([]model.Header, error) {
+	if p.scope == scopeMultiAgent {
+		records, err := s.records(ctx, &p)
+		return runHeaders(&p, records), err
+	}
 	h, err := s.history(ctx, p)
 	if err != nil {
 		return nil, err

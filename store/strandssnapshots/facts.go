@@ -1,0 +1,99 @@
+package strandssnapshots
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/lineage"
+)
+
+// Facts implements store.Describer.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	facts, err := s.facts(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read facts of %q of session %q: %w", kind, ref.ID, ref.Session, err)
+	}
+	return facts, nil
+}
+
+func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	if p.scope == scopeMultiAgent {
+		records, err := s.records(ctx, &p)
+		if err != nil {
+			return nil, err
+		}
+		r, n, err := find(records, ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		return append(r.run.Facts(n), r.facts(&p)...), nil
+	}
+	h, err := s.history(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h.items {
+		if it := &h.items[i]; it.id == ref.ID && (i != h.latest || h.same < 0) {
+			return append(h.around(i), it.facts(&p)...), nil
+		}
+	}
+	return nil, model.ErrNoSnapshot
+}
+
+// list gathers facts; what there is nothing to say about is left out.
+type list []model.Fact
+
+func (l *list) add(label, value string) {
+	if value != "" {
+		*l = append(*l, model.Fact{Label: label, Value: value})
+	}
+}
+
+// around tells what the other snapshots say of one.
+func (h *history) around(i int) (l list) {
+	it := &h.items[i]
+	switch it.How {
+	case lineage.Beginning:
+		l.add("parent", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
+	case lineage.Overlap:
+		l.add("parent", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
+	case lineage.Guess:
+		l.add("parent", "a guess: no message is left in common, and the counts of what was taken out fit")
+	case lineage.Root:
+		if i > 0 {
+			l.add("parent", "none: no earlier snapshot has a conversation that this one goes on with")
+		}
+	}
+	if i == h.same {
+		l.add("latest", latestFile+" holds the same")
+	}
+	return l
+}
+
+// facts tells what the file of a snapshot says besides its data.
+func (i *item) facts(p *place) (l list) {
+	l.add("file", p.file(i.name))
+	l.add("written by", string(i.Dialect))
+	l.add("scope", i.Scope)
+	l.add("schema version", i.Schema)
+	if !i.Created.IsZero() {
+		l.add("created", i.Created.Format(time.RFC3339Nano))
+	}
+	if i.Size > 0 {
+		l.add("data", fmt.Sprintf("%d bytes", i.Size))
+	}
+	l.add("context manager", i.Manager)
+	if i.Removed > 0 {
+		l.add("taken out", strconv.Itoa(i.Removed)+" messages")
+	}
+	l.add("stash", i.Stash)
+	l.add("app data", i.AppData)
+	return l
+}
