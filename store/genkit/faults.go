@@ -20,8 +20,10 @@ const (
 	FaultUnknownFinish = "unknown-finish-reason"
 	// FaultBigInteger: an integer in the state that is beyond 2^53.
 	FaultBigInteger = "big-integer"
-	// FaultTime: a time is missing, zero, or cannot be read.
-	FaultTime = "row-time"
+	// FaultTime: what should be a time is none of RFC 3339. FaultNoTime: the time
+	// of the row is missing or zero.
+	FaultTime   = "row-time"
+	FaultNoTime = "no-time"
 	// FaultTimeOrder: as texts the times are in another order than as times.
 	FaultTimeOrder = "time-order"
 	// FaultNoSession: the row names no session; or its state alone does.
@@ -105,9 +107,10 @@ var known = map[string]verdicts{
 	FaultBigInteger: {"loads; a number that is read into any is rounded to a float64, and the next row has the rounded one",
 		"loads; the number is rounded, and the next row has the rounded one",
 		"loads, exactly"},
-	FaultTime: {"missing or zero, it is the oldest row of its session; what is no time makes the row unreadable: " + goUnread,
-		"loads; times are compared as texts",
-		"without one the row is refused: " + pyUnread + "; else times are compared as texts"},
+	FaultTime: {goUnread, "loads; times are compared as texts", "loads; times are compared as texts"},
+	FaultNoTime: {"loads; it is the oldest row of its session",
+		"loads; a search never takes it for the newest",
+		"missing, the row is refused: " + pyUnread + "; zero, it is the oldest row of its session"},
 	FaultTimeOrder: {"orders by the instants, as here",
 		"compares the texts: a search for the newest row may find another one",
 		"compares the texts: a search for the newest row may find another one"},

@@ -214,7 +214,7 @@ func (d *rowDecoder) text(key string, value []byte) string {
 // moment reads a time in RFC 3339, with any offset and any fraction.
 func (d *rowDecoder) moment(key string, value []byte) (m moment) {
 	m.text = d.text(key, value)
-	if m.text == "" {
+	if m.text == "" && string(value) != `""` {
 		return m
 	}
 	at, err := time.Parse(time.RFC3339, m.text)
@@ -338,10 +338,11 @@ func (d *rowDecoder) read(tail []byte) {
 func (d *rowDecoder) judge() {
 	r := &d.row
 	switch {
+	case d.hasFlaw("/createdAt"):
 	case r.created.text == "":
-		r.add(FaultTime, "/createdAt", "there is no createdAt")
-	case r.created.at.IsZero() && !d.hasFlaw(FaultTime):
-		r.add(FaultTime, "/createdAt", "it is the zero time")
+		r.add(FaultNoTime, "/createdAt", "there is no createdAt")
+	case r.created.at.IsZero():
+		r.add(FaultNoTime, "/createdAt", "it is the zero time")
 	}
 	switch {
 	case r.sessionID == "" && r.stateSession == "":
@@ -368,9 +369,10 @@ func (d *rowDecoder) judge() {
 	}
 }
 
-func (d *rowDecoder) hasFlaw(code string) bool {
+// hasFlaw reports whether something is wrong at a path.
+func (d *rowDecoder) hasFlaw(path string) bool {
 	for _, f := range d.row.flaws {
-		if f.code == code {
+		if f.path == path {
 			return true
 		}
 	}
