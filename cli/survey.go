@@ -37,7 +37,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		case f.Kind == "":
 			all.PassedOver = append(all.PassedOver, passedJSON{f.Path, f.Why})
 		case f.Behind != "":
-			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why + "; " + f.Behind + " is asked first, and opens it: " + f.Kind + ":" + f.Path})
+			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why + "; " + f.Behind + " is asked first, and opens it: " + f.Kind + ":" + f.Path + " opens this"})
 		default:
 			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why})
 		}

@@ -106,7 +106,8 @@ const asking = 4
 
 // Describe opens each store and asks it for its sessions: how many there are, and
 // when the last of them changed. What is not known by the end of ctx stays as it
-// is. It gives the stores newest first.
+// is; a change that was not known before is told by the times of files. It gives
+// the stores newest first.
 func Describe(ctx context.Context, stores []Found) []Found {
 	type answer struct {
 		i        int
@@ -129,6 +130,11 @@ func Describe(ctx context.Context, stores []Found) []Found {
 				answers <- answer{i, sessions, changed, err == nil}
 			}
 		}()
+	}
+	for i := range stores {
+		if info, err := os.Stat(stores[i].At); err == nil && stores[i].Changed.IsZero() {
+			stores[i].Changed = touched(stores[i].At, info)
+		}
 	}
 	for range stores {
 		select {

@@ -1,0 +1,147 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+)
+
+// patient is a store with faults that a test writes.
+type patient struct {
+	*memory.Store
+	faults map[string][]model.Fault
+	broken string // a session that cannot be looked at
+}
+
+func (patient) Close() error { return nil }
+
+func (p patient) Faults(_ context.Context, session string) ([]model.Fault, error) {
+	if session == p.broken && session != "" {
+		return nil, errors.New("mem: read it: torn")
+	}
+	return p.faults[session], nil
+}
+
+// ill gives a command line on a store with faults, of a kind that has a framework.
+func ill(t *testing.T, framework string, p patient) *session {
+	t.Helper()
+	c := start(t, demo.Rows())
+	p.Store = c.store.(keep).Store
+	c.store = p
+	c.Kinds[0].Framework = framework
+	return c
+}
+
+var faults = map[string][]model.Fault{
+	"": {{Code: "stray-file", File: "x\x1b[2J", Meaning: "it is none\nof ours", Verdict: "loads"}},
+	demo.Trip: {
+		{Code: "message-file", File: "messages/message_3.json", Path: "byte 40", Meaning: strings.Repeat("a word and ", 20) + "the end", Verdict: "refuses to start: " + strings.Repeat("the reason ", 9)},
+		{Code: "bare", Meaning: "no more is known"},
+	},
+}
+
+func TestDoctor_groupsFaultsAndNamesWhoJudges(t *testing.T) {
+	for _, c := range []struct{ framework, verdict, want string }{
+		{"Strands", "loads", "Strands: loads"},
+		{"", "loads", "the framework: loads"},
+		{"Genkit", "Genkit Go 1.13: loads", "Genkit Go 1.13: loads"},
+	} {
+		list := map[string][]model.Fault{demo.Trip: {{Code: "f", File: "file", Meaning: "m", Verdict: c.verdict}}}
+		code, out, err := ill(t, c.framework, patient{faults: list}).run(t, "doctor", "mem:")
+		want := "mem: is a mem store: its address names the kind\n\n" +
+			"trip-planner  1 fault\n  f\n    file\n    m\n    " + c.want + "\n\n1 fault, in 1 of 2 sessions\n"
+		if code != 3 || out != want || err != "" {
+			t.Errorf("%s: exit %d, %q, %q, want %q", c.framework, code, out, err, want)
+		}
+	}
+}
+
+func TestDoctor_isReadableInSixtyCells(t *testing.T) {
+	code, out, _ := ill(t, "Strands", patient{faults: faults}).run(t, "doctor", "mem:")
+	if code != 3 || strings.Contains(out, "\x1b") || !strings.Contains(out, "the store itself  1 fault\n") || !strings.Contains(out, "it is none↵of ours") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for line := range strings.Lines(out) {
+		if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > 60 {
+			t.Errorf("%d cells: %q", w, line)
+		}
+	}
+	if !strings.Contains(out, "    messages/message_3.json at byte 40\n") || !strings.HasSuffix(out, "\n3 faults, in 1 of 2 sessions\n") {
+		t.Errorf("it says\n%s", out)
+	}
+}
+
+func TestDoctor_ofOneSession(t *testing.T) {
+	c := ill(t, "Strands", patient{faults: faults, broken: demo.Packing})
+	code, out, err := c.run(t, "doctor", "mem:", demo.Trip)
+	if code != 3 || strings.Contains(out, "the store itself") || strings.Contains(out, "sessions\n") || err != "" {
+		t.Errorf("exit %d, %q, %s", code, err, out)
+	}
+	code, out, err = c.run(t, "doctor", "mem:", demo.Packing)
+	if code != 1 || out != "" || !strings.Contains(err, "torn") {
+		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+	// Among all sessions one that cannot be looked at is a fault like others.
+	code, out, err = c.run(t, "doctor", "mem:", "--json")
+	var list []model.Fault
+	if e := json.Unmarshal([]byte(out), &list); e != nil || code != 3 || err != "" || len(list) != 4 {
+		t.Errorf("exit %d, %q, %v: %s", code, err, e, out)
+	}
+	if !strings.Contains(out, `{"fault":"unreadable-session","file":"packing-list","meaning":"mem: read it: torn"}`) {
+		t.Errorf("it says %s", out)
+	}
+	for _, args := range [][]string{{"doctor", "mem:", "nobody"}, {"doctor", "mem:", "nobody", "--json"}} {
+		code, out, err = start(t, demo.Rows()).run(t, args...)
+		if code != 1 || out != "" || !strings.Contains(err, "no such session") {
+			t.Errorf("exit %d, %q, %q", code, out, err)
+		}
+	}
+}
+
+// A directory of two kinds at once tells of both.
+func TestDoctor_tellsWhatOtherKindsClaim(t *testing.T) {
+	s := newShelf(t)
+	s.put(t, "both/a.mem", "both/b.txt")
+	folder := store.Kind{
+		Name: "folder",
+		Recognise: func(_ context.Context, path string) (string, bool, error) {
+			return "it is both", strings.HasSuffix(path, "both"), nil
+		},
+		Open: s.Kinds[0].Open,
+	}
+	second := folder
+	second.Name = "second"
+	s.Kinds = append(store.Kinds{folder, second}, s.Kinds...)
+	both := s.dir + "/both"
+	code, out, err := s.run(t, "doctor", both)
+	text := strings.Join(strings.Fields(out), " ")
+	want := both + " is a folder store: it is both in it is also a second store, second:" + both + ": it is both " +
+		"in it is also a mem store, mem:" + both + "/a.mem: a file that ends in .mem no faults"
+	if code != 0 || text != want || err != "" {
+		t.Errorf("exit %d, %q\n%s\nand not\n%s", code, err, text, want)
+	}
+	code, out, err = s.run(t, "doctor", both, "--json")
+	if code != 0 || out != "[]\n" || err != "" {
+		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+	code, out, _ = s.run(t, "doctor", s.dir, "--json")
+	var found struct {
+		Stores     []struct{ Path, Kind, Why string }
+		PassedOver []struct{ Path, Why string }
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(out)))
+	dec.DisallowUnknownFields()
+	if e := dec.Decode(&found); e != nil || code != 0 || len(found.Stores) != 3 || found.Stores[1].Why != "it is both; folder is asked first, and opens it: second:"+both+" opens this" || len(found.PassedOver) != 1 {
+		t.Errorf("exit %d, %v: %s", code, e, out)
+	}
+}

@@ -1,0 +1,192 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/cli"
+	"hindcast/store"
+	"hindcast/store/demo"
+	"hindcast/store/memory"
+)
+
+// shelf is a session with a kind whose stores are the files that end in .mem; its
+// places are what a test says.
+type shelf struct {
+	*session
+	dir    string
+	opened []string
+	shown  cli.Shown
+	closed int
+}
+
+// noted is a store that tells when it is closed.
+type noted struct {
+	*memory.Store
+	closed func()
+}
+
+func (n noted) Close() error {
+	n.closed()
+	return nil
+}
+
+func newShelf(t *testing.T, places ...string) *shelf {
+	t.Helper()
+	c := &shelf{session: start(t, demo.Rows()), dir: t.TempDir()}
+	c.OutTerminal = true
+	inner := c.store.(keep).Store
+	c.Around = store.Surroundings{Work: c.dir}
+	c.Kinds = store.Kinds{{
+		Name:      "mem",
+		Framework: "Memo",
+		Files:     []string{"*.mem"},
+		Recognise: func(_ context.Context, path string) (string, bool, error) {
+			info, err := os.Stat(path)
+			if err != nil || !info.Mode().IsRegular() {
+				return "", false, err
+			}
+			return "a file that ends in .mem", strings.HasSuffix(path, ".mem"), nil
+		},
+		Open: func(_ context.Context, address string) (store.Store, error) {
+			if strings.Contains(address, "broken") {
+				return nil, errors.New("mem: it is broken")
+			}
+			c.opened = append(c.opened, filepath.Base(address))
+			return noted{inner, func() { c.closed++ }}, nil
+		},
+		Places: func(at store.Surroundings) (list []string) {
+			for _, p := range places {
+				list = append(list, filepath.Join(at.Work, p))
+			}
+			return list
+		},
+	}}
+	c.Sample = func(context.Context) (cli.Shown, error) {
+		c.opened = append(c.opened, "demo")
+		return cli.Shown{Store: c.store, Note: "the demo"}, nil
+	}
+	c.Screen = func(_ context.Context, what cli.Shown) error {
+		c.shown = what
+		return nil
+	}
+	return c
+}
+
+// put makes files, each an hour younger than the one before.
+func (c *shelf) put(t *testing.T, names ...string) {
+	t.Helper()
+	for i, name := range names {
+		path := filepath.Join(c.dir, name)
+		at := time.Date(2026, 1, 2, i, 0, 0, 0, time.UTC)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestScreen_opensWhatIsThere(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		files  []string
+		places []string
+		args   []string
+		opened string
+		note   string
+	}{
+		{"named", []string{"a.mem", "b.mem"}, []string{"b.mem"}, []string{"mem:DIR/a.mem"}, "[a.mem]", ""},
+		{"recognised", []string{"a.mem"}, nil, []string{"DIR/a.mem"}, "[a.mem]", ""},
+		{"the only one in a folder", []string{"x/y/a.mem", "x/b.txt"}, nil, []string{"DIR/x"}, "[a.mem]", "opened DIR/x/y/a.mem, the only store in DIR/x (mem)"},
+		{"the only one in its place", []string{"a.mem", "b.txt"}, []string{"none.mem", "*"}, nil, "[a.mem]", ""},
+		{"none", []string{"a.txt"}, []string{"none.mem", "*"}, nil, "[demo]", "the demo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newShelf(t, c.places...)
+			s.put(t, c.files...)
+			for i, a := range c.args {
+				c.args[i] = strings.ReplaceAll(a, "DIR", s.dir)
+			}
+			code, _, err := s.run(t, c.args...)
+			note := strings.ReplaceAll(c.note, "DIR", s.dir)
+			if code != 0 || fmt.Sprint(s.opened) != c.opened || s.shown.Note != note || s.shown.Store == nil || s.shown.Stores != nil {
+				t.Errorf("exit %d, %q: opened %v, want %s; note %q, want %q", code, err, s.opened, c.opened, s.shown.Note, note)
+			}
+			if c.opened != "[demo]" && s.closed != 1 {
+				t.Errorf("closed %d stores", s.closed)
+			}
+		})
+	}
+}
+
+// Of several stores in the usual places none is opened unasked.
+func TestScreen_offersSeveral(t *testing.T) {
+	s := newShelf(t, "*")
+	s.put(t, "old.mem", "young.mem", "broken.mem", "other.txt")
+	chosen := store.Store(nil)
+	s.Screen = func(ctx context.Context, what cli.Shown) error {
+		s.opened = nil
+		var got []string
+		for _, f := range what.Stores {
+			got = append(got, fmt.Sprintf("%s %s %d", filepath.Base(f.At), f.Why, f.Sessions))
+		}
+		// The demo's sessions changed on a day in May, the broken file in January.
+		want := "old.mem a file that ends in .mem 2, young.mem a file that ends in .mem 2, broken.mem a file that ends in .mem -1"
+		if strings.Join(got, ", ") != want || what.Store != nil || what.Note != "found 3 stores in the usual places" {
+			t.Errorf("offered %q, note %q, store %v", got, what.Note, what.Store)
+		}
+		if _, err := what.Open(ctx, what.Stores[2]); err == nil || !strings.Contains(err.Error(), "it is broken") {
+			t.Errorf("the broken one: %v", err)
+		}
+		var err error
+		s.closed = 0
+		chosen, err = what.Open(ctx, what.Stores[1])
+		return err
+	}
+	if code, _, err := s.run(t); code != 0 || chosen == nil || fmt.Sprint(s.opened) != "[young.mem]" || s.closed != 1 {
+		t.Errorf("exit %d, %q: opened %v, closed %d", code, err, s.opened, s.closed)
+	}
+}
+
+// A folder of several stores is told, newest first, and none is opened.
+func TestOpen_directories(t *testing.T) {
+	s := newShelf(t)
+	s.put(t, "many/a.mem", "many/broken.mem", "none/x.txt", "none/.git/a.mem", "deep/1/2/a.mem")
+	many := filepath.Join(s.dir, "many")
+	code, out, err := s.run(t, "sessions", many)
+	want := "hindcast: open \"" + many + "\": it is a directory of 2 stores:\n" +
+		"  | mem  " + many + "/a.mem  2026-05-04 12:08:09\n" +
+		"  | mem  " + many + "/broken.mem  2026-01-02 01:00:00\n" +
+		"  Name one of them: hindcast " + many + "/a.mem\n"
+	if code != 1 || out != "" || inUTC(err) != want {
+		t.Errorf("exit %d, %q, %s", code, out, err)
+	}
+	none := filepath.Join(s.dir, "none")
+	code, out, err = s.run(t, "sessions", none)
+	want = "hindcast: open \"" + none + "\": not a store that Hindcast knows (tried mem)\n" +
+		"  | no store is below it; passed over: no kind knows it (1), a hidden folder, of a name that no kind uses (1)\n" +
+		"  hindcast doctor " + none + " says what was looked at, and why it is no store.\n"
+	if code != 1 || out != "" || err != want {
+		t.Errorf("exit %d, %q, %s", code, out, err)
+	}
+	if code, out, err = s.run(t, "sessions", filepath.Join(s.dir, "deep")); code != 0 || !strings.Contains(out, demo.Trip) {
+		t.Errorf("exit %d, %q, %s", code, out, err)
+	}
+	if code, out, err = s.run(t, "doctor", filepath.Join(s.dir, "deep"), demo.Trip); code != 0 || !strings.HasSuffix(out, "no faults\n") {
+		t.Errorf("exit %d, %q, %s", code, out, err)
+	}
+}
+
+// inUTC takes the zone of the machine out of a text.
+func inUTC(text string) string {
+	for _, at := range []time.Time{time.Date(2026, 5, 4, 12, 8, 9, 0, time.UTC), time.Date(2026, 1, 2, 1, 0, 0, 0, time.UTC)} {
+		text = strings.ReplaceAll(text, at.Local().Format(time.DateTime), at.Format(time.DateTime))
+	}
+	return text
+}
