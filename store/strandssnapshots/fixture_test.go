@@ -107,3 +107,20 @@ func picture(list []model.Header) string {
 	}
 	return text.String()
 }
+
+func faults(t testing.TB, s *Store, session string) []model.Fault {
+	t.Helper()
+	list, err := s.Faults(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func pictureFaults(list []model.Fault) string {
+	var text strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&text, "! %s  %s %s\n    %s\n    %s\n", f.Code, f.File, f.Path, f.Meaning, f.Verdict)
+	}
+	return text.String()
+}

@@ -50,6 +50,7 @@ type Store struct {
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Limiter   = (*Store)(nil)
+	_ store.Doctor    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
@@ -152,6 +153,11 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 			info.Head, info.HeadIndex = headers[i].ID, headers[i].Index
 		}
 	}
+	if err != nil {
+		return info, err
+	}
+	faults, err := s.check(ctx, &p, quickBytes)
+	info.Faults = len(faults)
 	return info, err
 }
 

@@ -1,0 +1,203 @@
+package strandssnapshots
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/files"
+)
+
+// identifier is the pattern of the names that the SDK for TypeScript takes for
+// sessions, agents and snapshots.
+var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
+
+// rest is how long a temporary file has to be left alone until its writer is
+// taken for stopped. The SDKs take milliseconds.
+const rest = 5 * time.Second
+
+// names looks at the names of the folders and of the files in them.
+func (c *checkup) names(o *opened) {
+	for _, named := range []struct{ what, name string }{{"session", c.sessionDir.id}, {"agent", c.agent}} {
+		if !identifier.MatchString(named.name) {
+			c.add(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name),
+				Verdict: "Strands for Python " + loads + "it takes any name without a slash; for TypeScript it " + refuses + "Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"})
+		}
+	}
+	c.folder(o.latest, "", func(name string) bool { return name == latestFile || name == historyDir })
+	if o.history != nil {
+		c.folder(o.history, historyDir, func(name string) bool { return historyName.MatchString(name) })
+	}
+}
+
+// folder looks for files that do not belong into a folder.
+func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) bool) {
+	names, err := f.Names()
+	if err != nil {
+		c.add(model.Fault{Code: FaultDirectory, File: c.path(dir), Meaning: "the folder cannot be read: " + err.Error(), Verdict: refuses + "it cannot be read"})
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch file := c.path(dir, name); {
+		case belongs(name):
+		case isTemporary(name):
+			c.leftover(file)
+		case name == "manifest.json":
+			c.add(model.Fault{Code: FaultManifest, File: file, Meaning: "no SDK is known to write a manifest", Verdict: loads + "no SDK reads it"})
+		default:
+			c.add(model.Fault{Code: FaultStray, File: file, Meaning: "the file is no snapshot", Verdict: loads + "the file is ignored"})
+		}
+	}
+}
+
+// leftover notes a temporary file, unless its writer may still be at work.
+func (c *checkup) leftover(file string) {
+	info, err := c.root.Lstat(file)
+	if err != nil || time.Since(info.ModTime()).Abs() < rest {
+		return
+	}
+	c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+}
+
+// history looks at the snapshots of an agent together.
+func (c *checkup) history(h *history) {
+	c.snapshotNames(h)
+	c.order(h)
+	c.latest(h)
+	c.dialects(h)
+	c.oneprompt()
+	c.lineage(h)
+}
+
+func (c *checkup) snapshotNames(h *history) {
+	for i := range h.items {
+		it := &h.items[i]
+		if it.isLatest() || uuid7.MatchString(it.id) {
+			continue
+		}
+		v := verdict{
+			python:     loads + "newer SDKs do not list it (1.52 does), and restoring it is a ValueError: not a valid snapshot id",
+			typeScript: loads + "it is listed by its name, and can be restored",
+		}
+		if !identifier.MatchString(it.id) {
+			v.typeScript = loads + "it is listed by its name, and restoring it is an Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"
+		}
+		c.add(model.Fault{Code: FaultName, File: c.name(it), Meaning: "the id in the name is no UUID of version 7", Verdict: c.judge(it, v)})
+	}
+}
+
+// name gives the name of an item's file.
+func (c *checkup) name(it *item) string { return c.place.file(it.name) }
+
+// order compares the times in the files with the names, which begin with a time.
+func (c *checkup) order(h *history) {
+	var before *item
+	for i := range h.items {
+		it := &h.items[i]
+		if it.isLatest() || it.Created.IsZero() || !uuid7.MatchString(it.id) {
+			continue
+		}
+		if before != nil && it.Created.Before(before.Created) {
+			c.add(model.Fault{Code: FaultOrder, File: c.name(it), Meaning: fmt.Sprintf("it was created %v before the snapshot that is listed before it", before.Created.Sub(it.Created)),
+				Verdict: loads + "snapshots are listed by their names"})
+		}
+		before = it
+	}
+}
+
+// latest looks at whether the framework starts from where it stopped.
+func (c *checkup) latest(h *history) {
+	n := len(h.items)
+	if h.latest < 0 {
+		if n > 0 {
+			c.add(model.Fault{Code: FaultNoLatest, File: c.path(latestFile), Meaning: fmt.Sprintf("there are %d snapshots, but not the one that is loaded", n),
+				Verdict: "starts anew, without messages; the snapshots can be restored by their ids"})
+		}
+		return
+	}
+	head := &h.items[h.head()]
+	var newest *item
+	for i := range h.items[:h.latest] {
+		if it := &h.items[i]; newest == nil || it.created().After(newest.created()) {
+			newest = it
+		}
+	}
+	if newest == nil || head.created().IsZero() || !newest.created().After(head.created()) || newest.Sum == head.Sum {
+		return
+	}
+	c.add(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: somebody put an earlier one back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created())),
+		Verdict: c.judge(&h.items[h.latest], verdict{
+			python:     loads + "the older one; the SDK writes the other first, so that it may be all that is left of a save",
+			typeScript: loads + "the older one",
+		})})
+}
+
+// dialects looks for files of the other SDK in one place.
+func (c *checkup) dialects(h *history) {
+	for i := range h.items {
+		it := &h.items[i]
+		if it.Dialect == unknownDialect || it.Dialect == c.dialect {
+			continue
+		}
+		v := unstored + "Error: Unsupported snapshot schema version: undefined"
+		if c.dialect == python {
+			v = unstored + "SnapshotException: Failed to deserialize snapshot: 'created_at'"
+		}
+		c.add(model.Fault{Code: FaultDialects, File: c.name(it), Meaning: fmt.Sprintf("it was written by Strands for %s, and what is loaded here by that for %s", it.Dialect, c.dialect),
+			Verdict: "Strands for " + string(c.dialect) + " " + v})
+	}
+}
+
+// oneprompt looks for snapshots with another system prompt than the newest.
+func (c *checkup) oneprompt() {
+	for _, p := range c.prompts[min(1, len(c.prompts)):] {
+		if p.text == c.prompts[0].text {
+			continue
+		}
+		c.add(model.Fault{Code: FaultPrompt, File: p.file, Path: "/data", Meaning: fmt.Sprintf("its system prompt is not that of %s", c.prompts[0].file),
+			Verdict: loads + "to restore it brings its own system prompt back, whatever the program was given"})
+		return
+	}
+}
+
+// lineageVerdicts are what the SDKs make of the faults that a timeline can have
+// here. Both list by name and know no lineage.
+var lineageVerdicts = map[string]string{
+	model.FaultSeveralRoots: loads + "it is listed with the others: the SDKs know no lineage",
+	model.FaultEqualTime:    loads + "snapshots are listed by their names",
+	model.FaultParentNewer:  loads + "snapshots are listed by their names",
+}
+
+// lineage tells what is odd about who follows whom.
+func (c *checkup) lineage(h *history) {
+	headers := h.headers()
+	files := make(map[string]string, len(headers))
+	for i := range h.items {
+		files[h.id+"/"+h.items[i].id] = c.name(&h.items[i])
+	}
+	for _, f := range model.NewTimeline(headers).Faults() {
+		v, ours := lineageVerdicts[f.Code]
+		if !ours {
+			continue
+		}
+		if file, ok := files[f.File]; ok {
+			f.File, f.Path = file, ""
+		}
+		f.Verdict = v
+		c.add(f)
+	}
+}
+
+// once reports whether something was not said before in this place.
+func (c *checkup) once(words ...string) bool {
+	key := strings.Join(words, "\x00")
+	if c.said[key] {
+		return false
+	}
+	c.said[key] = true
+	return true
+}
