@@ -81,17 +81,18 @@ func escapedAt(data []byte, start, i int) bool {
 	return (i-j)&1 != 0
 }
 
-// skipSpace gives the first byte at or after i that is no white space.
+// skipSpace gives the first byte at or after i that is no white space. It is
+// made for line ends with an indent behind them.
 func skipSpace(data []byte, i int) int {
-	for ; i < len(data); i++ {
-		switch data[i] {
-		case '\n', '\r', '\t':
-		case ' ':
-			for i+9 <= len(data) && binary.LittleEndian.Uint64(data[i+1:]) == spaces {
-				i += 8
+	for i < len(data) && classes[data[i]] == classSpace {
+		i++
+		for i+8 <= len(data) {
+			other := binary.LittleEndian.Uint64(data[i:]) ^ spaces
+			if other != 0 {
+				i += bits.TrailingZeros64(other) >> 3
+				break
 			}
-		default:
-			return i
+			i += 8
 		}
 	}
 	return i

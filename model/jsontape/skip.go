@@ -1,7 +1,5 @@
 package jsontape
 
-import "encoding/binary"
-
 const (
 	classOther = iota
 	classOpen
@@ -78,9 +76,8 @@ func skipContainer(data []byte, i int) (int, error) {
 				return i + 1, nil
 			}
 		case classSpace:
-			for i+9 <= len(data) && binary.LittleEndian.Uint64(data[i+1:]) == spaces {
-				i += 8
-			}
+			i = skipSpace(data, i)
+			continue
 		}
 		i++
 	}
