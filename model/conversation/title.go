@@ -155,26 +155,15 @@ func valueOf(data []byte, off int, key string) (at int, ok bool) {
 // lastElements gives a list of the last elements of the array at off, nil if
 // there is none or the last is too large.
 func lastElements(data []byte, off int) []byte {
-	at, c := space(data, off)
-	if c != '[' {
-		return nil
-	}
 	var starts [tailMessages]int
 	n, end := 0, 0
-	for {
-		start, c := space(data, at+1)
-		if c == 0 || c == ']' {
-			break
-		}
-		after, err := jsontape.Skip(data, start)
-		if err != nil {
+	for m, err := range jsontape.Members(data[off:]) {
+		if err != nil || m.Key != nil {
 			return nil
 		}
-		starts[n%tailMessages], end = start, after
+		starts[n%tailMessages] = off + m.Offset
+		end = off + m.Offset + len(m.Value)
 		n++
-		if at, c = space(data, after); c != ',' {
-			break
-		}
 	}
 	for k := min(n, tailMessages); k > 0; k-- {
 		if start := starts[(n-k)%tailMessages]; end-start <= maxTail {
