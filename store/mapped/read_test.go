@@ -498,7 +498,7 @@ func TestRead_stopsWhenItIsTold(t *testing.T) {
 
 // Memory holds headers and one document, not what is imported.
 func TestRead_memoryIsBounded(t *testing.T) {
-	const rows, size, most = 2000, 32 << 10, 16 << 20
+	const rows, size, most = 1200, 32 << 10, 12 << 20
 	state := `"` + strings.Repeat("x", size) + `"`
 	text := func(yield func(string) bool) {
 		for i := range rows {
@@ -526,7 +526,7 @@ func TestRead_memoryIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n++; n%500 == 0 {
+		if n++; n%400 == 0 {
 			runtime.GC()
 			if runtime.ReadMemStats(&stats); stats.HeapAlloc > most {
 				t.Errorf("after %d rows %d bytes are in use", n, stats.HeapAlloc)
