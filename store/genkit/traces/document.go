@@ -49,8 +49,8 @@ type span struct {
 	node, attrs       jsontape.Node
 }
 
-// read takes a document apart. The error is errForeign.
-func read(tape *jsontape.Tape) (*document, error) {
+// takeApart finds the spans of a document. The error is errForeign.
+func takeApart(tape *jsontape.Tape) (*document, error) {
 	spans := tape.Find(0, "spans")
 	if tape.Kind(spans) != jsontape.Object {
 		return nil, errForeign

@@ -107,12 +107,12 @@ func (f *facts) place(t *Turn, span string) {
 func (f *facts) call(c *Call) {
 	f.add("model", c.Model)
 	f.add("model error", c.Error)
-	f.add("finish reason", c.Finish)
+	f.add("model finish", c.Finish)
 	if c.In > 0 || c.Out > 0 {
 		f.add("tokens", strconv.FormatInt(c.In, 10)+" in, "+strconv.FormatInt(c.Out, 10)+" out")
 	}
 	if c.Latency > 0 {
-		f.add("latency", c.Latency.String())
+		f.add("latency", c.Latency.Round(time.Microsecond).String())
 	} else {
 		f.add("latency", lasted(c.Start, c.End))
 	}

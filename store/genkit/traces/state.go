@@ -27,7 +27,7 @@ import (
 // there is none, because the turn failed or was interrupted, they are made from
 // the tools' own outputs, and a tool that gave none has none.
 //
-// The errors are ErrUnknown, and those of a file that cannot be read.
+// The errors are ErrUnknown, ErrNoState, and those of a file that cannot be read.
 func (t *Traces) State(ctx context.Context, id string) ([]byte, error) {
 	spanID, name, ok := split(id)
 	if !ok {
@@ -37,11 +37,16 @@ func (t *Traces) State(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	file := path.Join(t.folder(), name)
-	doc := files.ReadDocument(t.read, file, nil)
+	folder, err := files.OpenFolder(t.root, t.folder())
+	if err != nil {
+		return nil, fmt.Errorf("genkit: open %s: %w", t.folder(), err)
+	}
+	defer folder.Close() // nothing was written
+	doc := files.ReadDocument(t.reader(folder), name, nil)
 	if doc.Err != nil {
 		return nil, fmt.Errorf("genkit: read %s: %w", file, doc.Err)
 	}
-	d, err := read(doc.Tape)
+	d, err := takeApart(doc.Tape)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: read %s: %w", file, err)
 	}
@@ -77,6 +82,9 @@ func (d *document) state(id, trace string) ([]byte, error) {
 // endState gives the state in the output of a turn.
 func (d *document) endState(turn int) ([]byte, error) {
 	output := []byte(d.attr(turn, attrOutput))
+	if len(output) == 0 {
+		return nil, ErrNoState
+	}
 	for m, err := range jsontape.Members(output) {
 		if err != nil {
 			return nil, fmt.Errorf("output: %w", err)
@@ -85,7 +93,7 @@ func (d *document) endState(turn int) ([]byte, error) {
 			return m.Value, nil
 		}
 	}
-	return nil, ErrUnknown
+	return nil, ErrNoState
 }
 
 // stepState puts the state of a step together.
@@ -167,7 +175,11 @@ func (d *document) appendSpan(b *bytes.Buffer, before byte, i int) {
 		}
 	}
 	if why := d.failure(i); why != "" {
-		b.WriteString(`,"error":`)
+		key := "error"
+		if s.tool() && d.interrupted(i) {
+			key = "interrupted"
+		}
+		b.WriteString(`,"` + key + `":`)
 		b.Write(quoted(why))
 	}
 }
@@ -310,18 +322,17 @@ func (d *document) appendResponse(b *bytes.Buffer, tool int, name, ref []byte) {
 		b.WriteByte(',')
 	}
 	b.WriteString(`{"toolResponse":{`)
+	sep := ""
 	for _, m := range []struct {
 		key   string
 		value []byte
-	}{{"content", content}, {"output", output}, {"ref", ref}} {
+	}{{"content", content}, {"name", name}, {"output", output}, {"ref", ref}} {
 		if m.value != nil {
-			b.WriteString(`"` + m.key + `":`)
+			b.WriteString(sep + `"` + m.key + `":`)
 			b.Write(m.value)
-			b.WriteByte(',')
+			sep = ","
 		}
 	}
-	b.WriteString(`"name":`)
-	b.Write(name)
 	b.WriteString(`}}`)
 }
 

@@ -17,8 +17,12 @@ import (
 	"hindcast/store/files"
 )
 
-// ErrUnknown: no trace has a span of that id.
-var ErrUnknown = errors.New("no such span in the traces")
+var (
+	// ErrUnknown: no trace has a turn or a step of that id.
+	ErrUnknown = errors.New("no such turn or step in the traces")
+	// ErrNoState: a turn gave no state, because it failed or still runs.
+	ErrNoState = errors.New("the turn gave no state")
+)
 
 // errTooLarge: see maxSize.
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxSize>>20)
@@ -35,10 +39,11 @@ const (
 type Traces struct {
 	root *os.Root
 	dir  string
-	read files.Reader
+	// reader gives what reads the files of a folder.
+	reader func(*files.Folder) files.Reader
+	memory *files.Memory
 
 	looking sync.Mutex // one look at the folder at a time
-	memory  files.Memory
 	mu      sync.Mutex
 	skipped Skipped
 }
@@ -58,8 +63,17 @@ type Skipped struct {
 // New gives the traces in a folder .genkit, whose path is dir, below root. It
 // reads nothing, and the folder need not exist: there are no turns then.
 func New(root *os.Root, dir string) *Traces {
-	return &Traces{root: root, dir: dir, read: files.From(root)}
+	reader := func(f *files.Folder) files.Reader { return f.Read }
+	return &Traces{root: root, dir: dir, reader: reader, memory: &files.Memory{}}
 }
+
+// NoteKind names the notes of traces for a [files.Shelf]. Its number grows with
+// every change of what they hold.
+const NoteKind = "genkit-traces-1"
+
+// Remember makes the traces keep their notes in a memory that outlives them. It is
+// to be called before anything else.
+func (t *Traces) Remember(m *files.Memory) { t.memory = m }
 
 // Turns gives the turns of one session in the order in which they started, the
 // agents of a project taken together. A folder that cannot be listed is an
@@ -111,13 +125,18 @@ type unread struct {
 func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 	t.looking.Lock()
 	defer t.looking.Unlock()
-	names, err := files.Names(t.root, t.folder())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	folder, err := files.OpenFolder(t.root, t.folder())
+	if errors.Is(err, fs.ErrNotExist) {
 		t.note(Skipped{})
 		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("genkit: list %s: %w", t.folder(), files.Cause(err))
+	}
+	var names []string
+	if err == nil {
+		defer func() { err = errors.Join(err, folder.Close()) }()
+		names, err = folder.Names()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("genkit: list %s: %w", t.folder(), err)
 	}
 	var skipped Skipped
 	var fresh []unread
@@ -136,18 +155,17 @@ func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 			skipped.add(path.Join("traces", name), faultForeign)
 			continue
 		}
-		info, err := t.root.Lstat(path.Join(t.folder(), name))
+		at, err := folder.Stat(name)
 		if err != nil {
 			continue // it has gone since
 		}
-		at := files.StampOf(info)
 		if text, ok := t.memory.Recall(name, at); ok {
 			remember(name, text)
 			continue
 		}
 		fresh = append(fresh, unread{name, at})
 	}
-	made, err := t.readAll(ctx, fresh)
+	made, err := t.readAll(ctx, t.reader(folder), fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +185,7 @@ func (t *Traces) note(s Skipped) {
 
 // readAll makes the notes of some files, several at once. The index says which
 // of them need not be read.
-func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
+func (t *Traces) readAll(ctx context.Context, read files.Reader, list []unread) ([][]byte, error) {
 	made := make([][]byte, len(list))
 	if len(list) == 0 {
 		return made, nil
@@ -179,7 +197,7 @@ func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
 		wg.Go(func() {
 			var buf []byte
 			for i := range work {
-				made[i], buf = t.make(list[i], buf)
+				made[i], buf = makeNote(read, list[i], buf)
 			}
 		})
 	}
@@ -225,13 +243,13 @@ func (s *Skipped) add(name string, text []byte) {
 	}
 }
 
-// make reads one file and gives what is to be remembered of it. buf may be used
-// again.
-func (t *Traces) make(u unread, buf []byte) (text, used []byte) {
+// makeNote reads one file and gives what is to be remembered of it. buf may be
+// used again.
+func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
 	if u.at.Size > maxSize {
 		return fault([]byte("u"), errTooLarge), buf
 	}
-	doc := files.ReadDocument(t.read, path.Join(t.folder(), u.name), buf)
+	doc := files.ReadDocument(read, u.name, buf)
 	if cap(doc.Data) > cap(buf) {
 		buf = doc.Data
 	}
@@ -241,7 +259,7 @@ func (t *Traces) make(u unread, buf []byte) (text, used []byte) {
 	case doc.Tape == nil:
 		return fault([]byte("u"), doc.Err), buf
 	}
-	d, err := read(doc.Tape)
+	d, err := takeApart(doc.Tape)
 	if err != nil {
 		return fault(faultForeign, err), buf
 	}
@@ -256,16 +274,22 @@ var idleTypes = []string{"agent-snapshot", "agent-wait", "agent-abort"}
 // cannot be read, or a line of it, costs no more than reading the traces.
 func (t *Traces) idle(ctx context.Context) map[string]bool {
 	idle := make(map[string]bool)
-	names, err := files.Names(t.root, t.index())
+	folder, err := files.OpenFolder(t.root, t.index())
 	if err != nil {
 		return idle
 	}
+	defer folder.Close() // nothing was written
+	names, err := folder.Names()
+	if err != nil {
+		return idle
+	}
+	read := t.reader(folder)
 	var buf []byte
 	for _, name := range names {
 		if ctx.Err() != nil || !strings.HasPrefix(name, "idx_") || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		data, err := t.read(path.Join(t.index(), name), buf)
+		data, err := read(name, buf)
 		if err != nil {
 			continue
 		}

@@ -78,10 +78,10 @@ func (t *Turn) StepID(i int) string { return join(t.Steps[i].Span, t.Trace) }
 // if it was made while the turn ran. (Go's SDK up to 1.12 answers with an older
 // one there.)
 func (t *Turn) EndedIn(h *model.Header) bool {
-	if t.Snapshot != "" || t.Answered == "" {
+	if t.Snapshot != "" {
 		return t.Snapshot == h.ID
 	}
-	return t.Answered == h.ID && !t.Start.IsZero() && !h.CreatedAt.Before(t.Start) && !h.CreatedAt.After(t.RunEnd)
+	return t.Answered != "" && t.Answered == h.ID && !t.Start.IsZero() && !h.CreatedAt.Before(t.Start) && !h.CreatedAt.After(t.RunEnd)
 }
 
 // End gives when the step was over: its last tool run.

@@ -1,0 +1,3 @@
+module stepsproject
+
+go 1.25
