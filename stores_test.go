@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,59 @@ type truth struct {
 	heads map[string]string
 	// silent are the sessions in whose head there are no messages.
 	silent map[string]bool
+}
+
+// known is what was done to some sessions on purpose when they were written: the
+// faults that the doctor has to find, and how many snapshots are off the path.
+// Every other session of these stores has neither.
+var known = map[string]struct {
+	faults  []string
+	orphans int
+}{
+	"strands/python-file broken_missing_toolresult":     {faults: []string{"message-gap", "missing-tool-result"}},
+	"strands/python-file broken_starts_with_toolresult": {faults: []string{"leading-tool-result", "message-gap"}},
+	"genkit/go-1.13.1/barista sess-main":                {orphans: 2},
+	"genkit/go-1.13.1/barista sess-orphan":              {faults: []string{"expired"}},
+	"genkit/go-1.13.1/pruned sess-pruned":               {faults: []string{"missing-parent"}},
+	"genkit/js-1.42.0-detachbug s":                      {faults: []string{"self-parent", "several-roots"}, orphans: 1},
+	"genkit/js-1.42.0-detachbug s2":                     {faults: []string{"no-leaf", "pointer-missing", "self-parent"}},
+}
+
+// What was broken on purpose is found, and nothing else is said to be.
+func TestStores_whatIsBrokenIsFound(t *testing.T) {
+	checked := 0
+	eachReal(t, func(t *testing.T, r realStore, dir string) {
+		var mine bool
+		for name := range known {
+			mine = mine || strings.HasPrefix(name, r.path+" ")
+		}
+		if !mine {
+			return
+		}
+		o := openReal(t, r, dir)
+		for _, info := range o.sessions {
+			want, is := known[r.path+" "+info.ID]
+			if is {
+				checked++
+			}
+			codes := map[string]bool{}
+			for _, f := range faultsOf(t, o.store, info.ID) {
+				codes[f.Code] = true
+				if f.Meaning == "" || f.Verdict == "" || f.File == "" {
+					t.Errorf("%s: the fault does not say what it is, where, or what the framework does: %+v", info.ID, f)
+				}
+			}
+			if have := slices.Sorted(maps.Keys(codes)); !slices.Equal(have, want.faults) {
+				t.Errorf("%s has the faults %q, want %q", info.ID, have, want.faults)
+			}
+			if n := model.NewTimeline(o.headers[info.ID]).Orphans(); n != want.orphans {
+				t.Errorf("%s has %d snapshots off the path, want %d", info.ID, n, want.orphans)
+			}
+		}
+	})
+	if checked != len(known) {
+		t.Errorf("%d of %d known sessions were met", checked, len(known))
+	}
 }
 
 // opened is one store, read whole.
@@ -316,7 +370,7 @@ func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
 			for n := range model.Node(line.Len()) {
 				h := line.Header(n)
 				state := stateOf(t, o.store, h)
-				conversation := decoded(t, state)
+				decoded(t, state)
 				if h.Size != 0 && h.Size != int64(len(state)) {
 					t.Errorf("%s #%d is said to have %d bytes, and has %d", id, h.Index, h.Size, len(state))
 				}
@@ -336,7 +390,6 @@ func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
 						t.Errorf("the facts of %s #%d: %v", id, h.Index, err)
 					}
 				}
-				_ = conversation
 			}
 		}
 	})
@@ -394,14 +447,22 @@ func TestStores_areTheSameInANativeStore(t *testing.T) {
 // succeed, and gives what it prints.
 func hindcastRuns(t *testing.T, in string, args ...string) string {
 	t.Helper()
-	a := app()
-	var out, errs bytes.Buffer
-	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(in), &out, &errs, false, false
-	a.Getenv = func(string) string { return "" }
-	if code := cli.Run(t.Context(), a, args); code != 0 {
-		t.Fatalf("hindcast %s: exit %d: %s", strings.Join(args, " "), code, &errs)
+	code, out := hindcastEnds(t, in, args...)
+	if code != 0 {
+		t.Fatalf("hindcast %s: exit %d: %s", strings.Join(args, " "), code, out)
 	}
-	return out.String()
+	return out
+}
+
+// hindcastEnds runs a command and gives its exit code and all that it prints.
+func hindcastEnds(t *testing.T, in string, args ...string) (code int, out string) {
+	t.Helper()
+	a := app()
+	var text bytes.Buffer
+	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(in), &text, &text, false, false
+	a.Getenv = func(string) string { return "" }
+	code = cli.Run(t.Context(), a, args)
+	return code, text.String()
 }
 
 // holds compares a copy of the store with it. forget drops what the copy cannot
@@ -474,8 +535,11 @@ func TestStores_areNotTouched(t *testing.T) {
 			for range changes {
 			}
 		}
-		for _, command := range [][]string{{"sessions", mine}, {"log", mine}, {"export", mine}} {
-			hindcastRuns(t, "", command...)
+		for _, command := range []string{"sessions", "log", "export"} {
+			hindcastRuns(t, "", command, mine)
+		}
+		if code, out := hindcastEnds(t, "", "doctor", mine); code != 0 && code != 3 {
+			t.Errorf("hindcast doctor: exit %d: %s", code, out)
 		}
 		check()
 	})
@@ -539,6 +603,13 @@ func TestStores_areFollowedWhileTheyGrow(t *testing.T) {
 		}
 		after := openReal(t, r, mine)
 		f.until(t, func() string { return strings.Join(f.differences(t, after), "\n") })
+		for id, headers := range f.headers {
+			for i := range headers {
+				if !bytes.Equal(stateOf(t, f.store, &headers[i]), stateOf(t, after.store, &headers[i])) {
+					t.Errorf("%s #%d has another state than for somebody who opens the store now", id, headers[i].Index)
+				}
+			}
+		}
 	})
 }
 
@@ -670,8 +741,8 @@ func (f *follower) differences(t *testing.T, now *opened) []string {
 			}
 		}
 	}
-	if len(f.headers) != len(now.headers) {
-		list = append(list, fmt.Sprintf("there are %d sessions, want %d", len(f.headers), len(now.headers)))
+	if have := sessionsOf(t, f.store); !reflect.DeepEqual(have, now.sessions) {
+		list = append(list, fmt.Sprintf("the sessions are\n%+v, want\n%+v", have, now.sessions))
 	}
 	return list
 }
