@@ -155,10 +155,13 @@ func valueOf(data []byte, off int, key string) (at int, ok bool) {
 // lastElements gives a list of the last elements of the array at off, nil if
 // there is none or the last is too large.
 func lastElements(data []byte, off int) []byte {
+	if _, c := space(data, off); c != '[' {
+		return nil
+	}
 	var starts [tailMessages]int
 	n, end := 0, 0
 	for m, err := range jsontape.Members(data[off:]) {
-		if err != nil || m.Key != nil {
+		if err != nil {
 			return nil
 		}
 		starts[n%tailMessages] = off + m.Offset
