@@ -5,7 +5,8 @@
 // The messages are found and read by their shape, never by a declared type,
 // because a state is whatever an agent kept. Four shapes are known: Strands for
 // Python and for TypeScript, Genkit, and the {role, content, tool_calls} of
-// OpenAI. What fits none of them is kept and called what it is.
+// OpenAI. What fits none of them is kept and called what it is. In the record of
+// an orchestrator of Strands, the messages are what its nodes said.
 //
 // A Conversation refers to nodes of the state's tape and copies nothing, so
 // that reading 100 MB of messages costs a walk over them and no second copy.
@@ -34,6 +35,7 @@ type Conversation struct {
 	blocks   []Block
 	traits   traits
 	pause    pause
+	run      run
 }
 
 // Message is one message. Its blocks are those of [Conversation.Blocks].
@@ -49,6 +51,9 @@ type Message struct {
 	Redacted bool
 
 	first, end int32
+	// speaker is the node of an orchestrator that the message is of: the string
+	// that names it, or the member whose key does. 0 for none; the root is none.
+	speaker Node
 }
 
 // Role is who speaks.
@@ -88,6 +93,7 @@ func Decode(t *jsontape.Tape) *Conversation {
 		}
 	}
 	c.readPause()
+	c.readRun()
 	c.pair()
 	return c
 }
@@ -137,14 +143,18 @@ func (c *Conversation) Find(n Node) int {
 		return -1
 	}
 	listed := sort.Search(len(c.messages), func(m int) bool {
-		return c.messages[m].Held || c.messages[m].Node > n
+		return c.messages[m].Held || c.messages[m].speaker != 0 || c.messages[m].Node > n
 	})
 	return listed - 1
 }
 
 // RoleText gives the role of message m in the framework's own word, untrusted
-// and at most 40 bytes long; "" where there is none.
+// and at most 40 bytes long; "" where there is none. In the record of an
+// orchestrator it gives the name of the node that speaks, at most 80 bytes.
 func (c *Conversation) RoleText(m int) string {
+	if c.messages[m].speaker != 0 {
+		return c.speakerText(&c.messages[m])
+	}
 	n := find(c.tape, unwrap(c.tape, c.messages[m].Node), "role")
 	if n < 0 {
 		return ""

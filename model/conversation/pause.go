@@ -112,6 +112,9 @@ func (c *Conversation) endsWith(m Node) bool {
 // Interrupted reports whether the framework waits for an answer to an
 // interrupt, or else holds back tool calls that it will run on the next start.
 func (c *Conversation) Interrupted() bool {
+	if c.run.is {
+		return c.run.asks
+	}
 	if c.pause.active || c.pause.held {
 		return true
 	}

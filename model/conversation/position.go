@@ -44,6 +44,8 @@ func (p Position) Name() string {
 func (c *Conversation) Position() Position {
 	last := c.lastListed()
 	switch {
+	case c.run.is:
+		return c.runPosition()
 	case c.pause.held:
 		return AfterModel
 	case last < 0:
@@ -106,6 +108,9 @@ func (c *Conversation) Pending() []int {
 // turn gives the messages of the current turn, the last one first.
 func (c *Conversation) turn() func(yield func(int) bool) {
 	return func(yield func(int) bool) {
+		if c.run.is {
+			return // the messages are of many conversations
+		}
 		for m := len(c.messages) - 1; m >= 0 && !c.opensTurn(m); m-- {
 			if !yield(m) {
 				return

@@ -111,6 +111,9 @@ var heldResumes = map[Framework][]Resume{
 // that fit both Strands SDKs it gives those of both; where the framework is not
 // known it gives what holds for any.
 func (c *Conversation) Resume() []Resume {
+	if c.run.is {
+		return c.runResume()
+	}
 	switch f := c.Framework(); f {
 	case Strands:
 		return append(c.resumeIn(StrandsPython), c.resumeIn(StrandsTypeScript)...)
