@@ -1,6 +1,7 @@
 package multiagent
 
 import (
+	"slices"
 	"time"
 
 	"hindcast/model/conversation"
@@ -68,47 +69,60 @@ func (ts *typeScriptRecord) readOutline() {
 	}
 }
 
-func (ts *typeScriptRecord) add(node string, result jsontape.Node, how outcome) {
-	ts.runs[node]++
-	ts.last[node] = len(ts.steps)
-	ts.steps = append(ts.steps, step{node: node, result: result, outcome: how, nth: ts.runs[node]})
+// add adds a snapshot of a node.
+func (ts *typeScriptRecord) add(s step) {
+	ts.runs[s.node]++
+	ts.last[s.node] = len(ts.steps)
+	s.nth = ts.runs[s.node]
+	ts.steps = append(ts.steps, s)
 }
 
 func (ts *typeScriptRecord) readOrder() {
 	t := ts.tape
 	for n := range ts.children(ts.outline.order) {
 		node := t.Find(n, "nodeId")
-		ts.add(ts.text(node), n, ts.outcome(t.Find(n, "status")))
-		s := &ts.steps[len(ts.steps)-1]
-		s.upto, s.damaged = len(ts.steps), t.Kind(node) != jsontape.String
+		ts.add(step{node: ts.text(node), result: n, outcome: ts.outcome(t.Find(n, "status")), upto: len(ts.steps) + 1, damaged: t.Kind(node) != jsontape.String})
 	}
 }
 
-// readBehind finds what the nodes know and the results do not yet: a record that
-// is written while a hook stops a node has the result in the node only.
+// readBehind finds what the nodes know and the results do not yet: a record is
+// written when a node ended, and may be before its result is among the results.
+// They come in the order in which they ended.
 func (ts *typeScriptRecord) readBehind() {
 	t := ts.tape
-	upto := len(ts.steps)
+	var behind []step
 	for _, name := range ts.names {
 		n := ts.nodes[name]
-		ran := ts.runs[name]
-		i := 0
+		found := 0
 		if list := t.Find(n, "results"); t.Kind(list) == jsontape.Array {
 			for result := range ts.children(list) {
-				if i++; i > ran {
-					ts.add(name, result, ts.outcome(t.Find(result, "status")))
+				if found++; found > ts.runs[name] {
+					behind = append(behind, step{node: name, result: result, outcome: ts.outcome(t.Find(result, "status"))})
 				}
 			}
 		}
 		switch how := ts.outcome(t.Find(n, "status")); how {
 		case outcomeFailed, outcomeCancelled, outcomeInterrupted:
-			if ts.runs[name] == 0 {
-				ts.add(name, jsontape.None, how)
+			if ts.runs[name] == 0 && found == 0 {
+				behind = append(behind, step{node: name, result: jsontape.None, outcome: how})
 			}
 		}
 	}
-	for i := upto; i < len(ts.steps); i++ {
-		ts.steps[i].upto = upto
+	for i := range behind {
+		behind[i].upto = len(ts.steps)
+		behind[i].created = ts.ended(ts.nodes[behind[i].node], &behind[i])
+	}
+	slices.SortStableFunc(behind, func(a, b step) int {
+		switch { // those of which it is not known come last
+		case a.created.IsZero() == b.created.IsZero():
+			return a.created.Compare(b.created)
+		case a.created.IsZero():
+			return 1
+		}
+		return -1
+	})
+	for _, s := range behind {
+		ts.add(s)
 	}
 }
 
