@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"hindcast/model"
 )
@@ -30,9 +31,9 @@ func (l *FaultList) Add(f model.Fault) {
 func (l *FaultList) Has(code string) bool { return l.count[code] > 0 }
 
 // All gives the faults in the order in which they were noted; of each code at
-// most 20 and a last one that counts the others.
+// most 20, and at the end one that counts the others. The list is the caller's.
 func (l *FaultList) All() []model.Fault {
-	list := l.list
+	list := slices.Clone(l.list)
 	told := make(map[string]bool)
 	for _, f := range l.list {
 		more := l.count[f.Code] - mostFaults

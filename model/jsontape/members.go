@@ -16,9 +16,10 @@ type Member struct {
 // Members gives what the object or array that data holds is made of, in the
 // order of the text, without looking inside a value more than [Skip] does: at
 // the speed of skipping. A member is given when its value has been passed over:
-// whoever needs only where a large value begins is faster with [Skip]. A text that is neither, or that ends too early, ends the
-// sequence with a *[SyntaxError] whose offset counts from the start of data.
-// What is behind the closing bracket is not looked at.
+// whoever needs only where a large value begins is faster with [Skip]. A text
+// that is neither, or that ends too early, ends the sequence with a *[SyntaxError]
+// whose offset counts from the start of data. What is behind the closing bracket
+// is not looked at.
 func Members(data []byte) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		if err := members(data, yield); err != nil {
