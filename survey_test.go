@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/cli"
+	"hindcast/store/storetest"
+)
+
+// inProcess runs a command line in this process and gives its exit code and what
+// it wrote.
+func inProcess(t *testing.T, args ...string) (code int, out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := app()
+	a.In, a.Out, a.Err = strings.NewReader(""), &stdout, &stderr
+	a.InTerminal, a.OutTerminal = false, false
+	code = cli.Run(t.Context(), a, args)
+	return code, stdout.String(), stderr.String()
+}
+
+// claims gives the stores below a folder, "kind path", the path from there on.
+func claims(t *testing.T, dir string) (stores []string) {
+	t.Helper()
+	for f, err := range app().Kinds.Survey(t.Context(), dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kind == "" {
+			continue
+		}
+		rel, err := filepath.Rel(dir, f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Why == "" || f.Behind != "" {
+			t.Errorf("%s: %s because of %q, behind %q", rel, f.Kind, f.Why, f.Behind)
+		}
+		stores = append(stores, f.Kind+" "+filepath.ToSlash(rel))
+	}
+	slices.Sort(stores)
+	return stores
+}
+
+// Each store that an SDK wrote is recognised as what it is, by one kind alone.
+func TestSurvey_recognisesRealStores(t *testing.T) {
+	t.Setenv("HINDCAST_CACHE", "off")
+	want := []string{
+		"genkit genkit/devproject-go-1.13.1",
+		"genkit genkit/go-1.13.1",
+		"genkit genkit/js-1.42.0-detachbug",
+		"genkit genkit/stepsproject-go-1.13.1",
+		"strands strands/python-file",
+		"strands strands/python-multiagent",
+		"strands-snapshots strands/python-snapshot",
+		"strands-snapshots strands/typescript/legacy",
+		"strands-snapshots strands/typescript/unified",
+	}
+	if got := claims(t, "testdata"); !slices.Equal(got, want) {
+		t.Errorf("recognised\n  %s\nand not\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// readOnly takes away the permission to write to a folder and all that is in it,
+// until the end of the test.
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	change := func(to func(fs.FileMode) fs.FileMode) {
+		t.Helper()
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.Type()&fs.ModeSymlink != 0 {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			return os.Chmod(path, to(info.Mode().Perm()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(mode fs.FileMode) fs.FileMode { return mode &^ 0o222 })
+	t.Cleanup(func() { change(func(mode fs.FileMode) fs.FileMode { return mode | 0o700 }) })
+}
+
+// Whatever is only looked at stays as it is: every byte, time and file of every
+// store that there is, damaged ones too.
+func TestDoctor_writesNothing(t *testing.T) {
+	home := t.TempDir()
+	for _, variable := range []string{"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "HINDCAST_CACHE"} {
+		t.Setenv(variable, home)
+	}
+	dir := t.TempDir()
+	for _, part := range []string{"strands", "genkit"} {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("testdata", part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := filepath.Join(dir, "own")
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	demo := filepath.Join(own, "hindcast-demo.db")
+	for _, args := range [][]string{{"demo", own}, {"export", demo, "-o", filepath.Join(own, "demo.jsonl")}} {
+		if code, _, err := inProcess(t, args...); code != 0 {
+			t.Fatal(err)
+		}
+	}
+	damaged := filepath.Join(dir, "strands", "python-file", "session_basic", "agents", "agent_default", "messages", "message_3.json")
+	if err := os.Truncate(damaged, 40); err != nil {
+		t.Fatal(err)
+	}
+	readOnly(t, dir)
+	check := storetest.Untouched(t, dir)
+	stores := claims(t, dir)
+	if len(stores) < 7 {
+		t.Fatalf("there are only %q", stores)
+	}
+	look := func(want []int, args ...string) string {
+		t.Helper()
+		code, out, err := inProcess(t, args...)
+		if !slices.Contains(want, code) || out == "" || (err != "") != (code == 1) {
+			t.Errorf("hindcast %q: exit %d, %q", args, code, err)
+		}
+		check()
+		return out
+	}
+	look([]int{0}, "doctor", dir)
+	look([]int{0}, "doctor", dir, "--json")
+	for _, line := range stores {
+		kind, rel, _ := strings.Cut(line, " ")
+		path := filepath.Join(dir, filepath.FromSlash(rel))
+		text := look([]int{0, 3}, "doctor", path)
+		if !strings.HasPrefix(strings.Join(strings.Fields(text), " "), path+" is a "+kind+" store: ") {
+			t.Errorf("%s is examined as\n%s", line, text)
+		}
+		look([]int{0, 3}, "doctor", path, "--json")
+		look([]int{0}, "sessions", path)
+		for _, session := range idsOf(t, path) {
+			look([]int{0, 3}, "doctor", path, session)
+		}
+	}
+}
+
+// idsOf gives the ids of the sessions of a store.
+func idsOf(t *testing.T, path string) (ids []string) {
+	t.Helper()
+	s, err := app().Kinds.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, info.ID)
+	}
+	if len(ids) == 0 {
+		t.Fatalf("%s has no sessions", path)
+	}
+	return ids
+}
+
+// A folder of very many files is answered from the first of them.
+func BenchmarkSurvey_messages(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 100_000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("message_%d.json", i)), nil, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	kinds := app().Kinds
+	for b.Loop() {
+		found := 0
+		for f, err := range kinds.Survey(b.Context(), dir) {
+			if err != nil || f.Kind != "" {
+				b.Fatalf("%+v, %v", f, err)
+			}
+			found++
+		}
+		if found == 0 {
+			b.Fatal("nothing is told")
+		}
+	}
+}
