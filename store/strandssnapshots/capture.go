@@ -2,6 +2,7 @@ package strandssnapshots
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -132,8 +133,9 @@ var (
 func (r *reader) file(data []byte) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var payload []byte
-	var snake, camel bool
+	var version, others dialect
 	for m, err := range jsontape.Members(data) {
+		r.Dialect = cmp.Or(version, others)
 		if err != nil {
 			return err
 		}
@@ -141,25 +143,19 @@ func (r *reader) file(data []byte) error {
 		case `"scope"`:
 			r.Scope = text(m.Value, maxText)
 		case `"schema_version"`, `"schemaVersion"`:
-			snake, camel = snake || m.Key[7] == '_', camel || m.Key[7] == 'V'
+			version = spelling(m.Key)
 			r.Schema = text(m.Value, maxText)
 		case `"created_at"`, `"createdAt"`:
+			others = spelling(m.Key)
 			r.Created = timeOf(m.Value)
 		case `"app_data"`, `"appData"`:
+			others = spelling(m.Key)
 			r.AppData = brief(m.Value)
 		case `"data"`:
 			payload = m.Value
 		}
 	}
-	switch {
-	case snake:
-		r.Dialect = python
-	case camel:
-		r.Dialect = typeScript
-	}
-	if err := whole(data); err != nil {
-		return err
-	}
+	r.Dialect = cmp.Or(version, others)
 	if payload == nil {
 		if r.Scope == "" && r.Dialect == unknownDialect {
 			return errNoScope
@@ -168,7 +164,15 @@ func (r *reader) file(data []byte) error {
 	}
 	sum := sha256.Sum256(payload)
 	r.Size, r.Sum = int64(len(payload)), hex.EncodeToString(sum[:])
-	return r.data(payload)
+	return cmp.Or(r.data(payload), whole(data))
+}
+
+// spelling gives the dialect that a key of two words is spelled in.
+func spelling(key []byte) dialect {
+	if bytes.IndexByte(key, '_') >= 0 {
+		return python
+	}
+	return typeScript
 }
 
 // whole reports what keeps a text from being one object and nothing else.

@@ -65,7 +65,7 @@ func (h *history) around(i int) (l list) {
 	case lineage.Overlap:
 		l.add("parent", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
 	case lineage.Guess:
-		l.add("parent", "a guess: no message is left in common, and the counts of what was taken out fit")
+		l.add("parent", "a guess: no message is in common, and nothing speaks against it")
 	case lineage.Root:
 		if i > 0 {
 			l.add("parent", "none: no earlier snapshot has a conversation that this one goes on with")

@@ -167,29 +167,56 @@ func (s *Store) history(ctx context.Context, p place) (*history, error) {
 		return nil, err
 	}
 	h := &history{place: p, latest: -1, same: -1}
-	tree := lineage.NewTree()
+	line := newLine(h)
 	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
-		if errors.Is(i.err, fs.ErrNotExist) {
-			return // it was deleted since it was listed
+		if !errors.Is(i.err, fs.ErrNotExist) { // it was deleted since it was listed
+			line.add(i, m)
 		}
-		i.Link = tree.Add(m.prints, i.Removed)
-		i.messages = len(m.prints)
-		if i.Parent >= 0 {
-			i.turns = h.items[i.Parent].turns
-		}
-		for _, s := range m.shapes[i.Shared:] {
-			if s&endsTurn != 0 {
-				i.turns++
-			}
-			i.failed = i.failed || s&failed != 0
-		}
-		h.items = append(h.items, i)
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.compare()
 	return h, nil
+}
+
+// line puts snapshots into a history, each with its parent.
+type line struct {
+	history *history
+	tree    *lineage.Tree
+	// known are the positions of those whose messages are known, which are all
+	// that the tree has.
+	known []int
+}
+
+func newLine(h *history) *line { return &line{history: h, tree: lineage.NewTree()} }
+
+// add adds the next snapshot. One of whose messages nothing can be read hangs on
+// the one that is listed before it: nothing says otherwise.
+func (l *line) add(i item, m *messages) {
+	h := l.history
+	if i.messages = len(m.prints); i.Problem != "" && i.messages == 0 {
+		i.Link = lineage.Link{Parent: len(h.items) - 1}
+		if i.Parent >= 0 {
+			i.How = lineage.Guess
+		}
+	} else {
+		i.Link = l.tree.Add(m.prints, i.Removed)
+		if i.Parent >= 0 {
+			i.Parent = l.known[i.Parent]
+		}
+		l.known = append(l.known, len(h.items))
+	}
+	if i.Parent >= 0 {
+		i.turns = h.items[i.Parent].turns
+	}
+	for _, s := range m.shapes[i.Shared:] {
+		if s&endsTurn != 0 {
+			i.turns++
+		}
+		i.failed = i.failed || s&failed != 0
+	}
+	h.items = append(h.items, i)
 }
 
 // compare finds the immutable snapshot that snapshot_latest.json is: the last

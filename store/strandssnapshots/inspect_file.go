@@ -3,6 +3,7 @@ package strandssnapshots
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"hindcast/model"
@@ -136,7 +137,7 @@ func (in *inspector) key(n jsontape.Node, pythonName, typeScriptName string) jso
 func (in *inspector) envelope() {
 	version := in.key(0, "schema_version", "schemaVersion")
 	switch {
-	case in.item.Dialect == unknownDialect:
+	case version < 0:
 		in.fault(FaultSchema, 0, "there is no schema version", verdict{
 			"SnapshotException: Unsupported snapshot schema version: ''", "Error: Unsupported snapshot schema version: undefined"})
 	case in.t.Kind(version) != jsontape.String || in.t.Text(version) != "1.0":
@@ -158,9 +159,12 @@ func (in *inspector) envelope() {
 		in.fault(FaultData, 0, "there is no data", verdict{
 			"SnapshotException: Failed to deserialize snapshot: 'data'", "TypeError: Cannot use 'in' operator to search in undefined"})
 	default:
-		v := verdict{"the data cannot be searched for members", "TypeError: Cannot use 'in' operator"}
-		if in.t.Kind(data) == jsontape.Array {
+		v := verdict{"TypeError: it is not iterable", "TypeError: Cannot use 'in' operator"}
+		switch in.t.Kind(data) {
+		case jsontape.Array:
 			v = verdict{"AttributeError: 'list' object has no attribute 'get'", loads + "nothing is taken from a list: it starts anew"}
+		case jsontape.String:
+			v.python = "AttributeError: 'str' object has no attribute 'get'"
 		}
 		in.fault(FaultData, data, "the data are no object", v)
 	}
@@ -178,6 +182,9 @@ func (in *inspector) envelopeScope() {
 	v := verdict{
 		fmt.Sprintf("SnapshotException: Expected snapshot scope '%s', got %.40q", in.scope, got),
 		fmt.Sprintf("Error: Expected snapshot scope '%s', got %.40q", in.scope, got),
+	}
+	if !slices.Contains(scopes, got) {
+		v.python = fmt.Sprintf("SnapshotException: Invalid snapshot scope: %.40q", got)
 	}
 	meaning := fmt.Sprintf("the scope is %.40q, and the folder that of %s", got, in.scope)
 	if scope < 0 {

@@ -120,14 +120,18 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 	return list, nil
 }
 
-// places gives all places of the store, each with an id of its own. A session
-// whose folders cannot be listed has those that could be.
+// places gives all places of the store, each with an id of its own.
 func (s *Store) places() ([]place, error) {
 	dirs, err := s.sessionDirs()
 	if err != nil {
 		return nil, err
 	}
-	var list []place
+	return s.placesOf(dirs), nil
+}
+
+// placesOf gives the places of some sessions. A session whose folders cannot be
+// listed has those that could be.
+func (s *Store) placesOf(dirs []sessionDir) (list []place) {
 	taken := make(map[string]bool)
 	for _, d := range dirs {
 		found, _ := s.placesIn(d) // what cannot be listed is told by Faults
@@ -139,22 +143,41 @@ func (s *Store) places() ([]place, error) {
 			list = append(list, p)
 		}
 	}
-	return list, nil
+	return list
 }
 
-// locate finds the place that the port calls id, among those that are there: an
-// id is data, and never becomes a path.
+// locate finds the place that the port calls id. An id is data: it names a
+// folder only as what comes before the first slash, in a single name, and the
+// agents are looked up among those that are there.
 func (s *Store) locate(id string) (place, error) {
-	list, err := s.places()
+	dirs, err := s.named(id)
 	if err != nil {
 		return place{}, err
 	}
-	for _, p := range list {
+	for _, p := range s.placesOf(dirs) {
 		if p.id == id {
 			return p, nil
 		}
 	}
 	return place{}, model.ErrNoSession
+}
+
+// named gives the folders of the sessions that a place of this id can be in: all
+// of them, if two may have had one name.
+func (s *Store) named(id string) (dirs []sessionDir, err error) {
+	if s.single != nil || strings.HasSuffix(id, "~") {
+		return s.sessionDirs()
+	}
+	name, _, _ := strings.Cut(id, "/")
+	if name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return nil, nil
+	}
+	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
+		if isFolder(s.root, path.Join(d.dir, scopesDir)) {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs, nil
 }
 
 // single gives the session whose folder dir is, nil for none.

@@ -36,7 +36,7 @@ func (h *history) header(i int) model.Header {
 	}
 	switch it.Event {
 	case eventTurn:
-		header.TurnIndex-- // the turn that ended is the one that it is in
+		header.TurnIndex = max(0, header.TurnIndex-1) // the turn that ended is the one that it is in
 		header.Event = model.SnapshotEventTurnEnd
 		if it.How == lineage.Beginning && it.Shared == it.messages {
 			header.Event, header.EventName = model.SnapshotEventNamed, eventAgain
@@ -72,11 +72,14 @@ func (h *history) reasons() []*model.Reason {
 		reasons[i], next[i] = onPath, child
 	}
 	pointer := &model.Reason{Kind: model.ReasonPointer}
+	broken := &model.Reason{Kind: model.ReasonFailedLeaf}
 	rewinds := make(map[int]*model.Reason)
 	for i := range h.items {
 		p := h.items[i].Parent
 		switch {
 		case reasons[i] == onPath:
+		case h.items[i].Problem != "":
+			reasons[i] = broken
 		case head < 0 || p >= 0 && reasons[p] == onPath && next[p] < i:
 			// The framework starts from what was there before.
 			reasons[i] = pointer
