@@ -8,7 +8,6 @@ import (
 	"path"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"hindcast/store/files"
 )
@@ -46,7 +45,7 @@ type reader struct {
 	place  place
 	folder *files.Folder
 	memory *files.Memory
-	reads  *atomic.Int64 // counts the files that were read
+	fetch  files.Reader // reads in the folder
 	large  sync.Mutex
 }
 
@@ -56,7 +55,11 @@ func (s *Store) openPlace(p place) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{place: p, folder: folder, memory: s.memory, reads: &s.reads}, nil
+	fetch := func(name string, buf []byte) ([]byte, error) {
+		s.reads.Add(1)
+		return folder.Read(name, buf)
+	}
+	return &reader{place: p, folder: folder, memory: s.memory, fetch: fetch}, nil
 }
 
 // close lets go of the folder, from which was only read.
@@ -66,7 +69,7 @@ func (r *reader) close() { r.folder.Close() }
 // their names. The error is that of a context that has ended.
 func (r *reader) each(ctx context.Context, visit func(*reading)) error {
 	names := r.place.rows
-	const batch = 256
+	const batch = 8
 	type part struct {
 		list  [batch]reading
 		ready chan struct{}
@@ -169,11 +172,6 @@ func (r *reader) read(id string, buf []byte) (reading, []byte) {
 	}
 	r.memory.Note(key, stamp, decoded.appendNote(nil))
 	return reading{row: decoded}, buf
-}
-
-func (r *reader) fetch(name string, buf []byte) ([]byte, error) {
-	r.reads.Add(1)
-	return r.folder.Read(name, buf)
 }
 
 // decode decodes a row. One that is broken is read again, until it no longer

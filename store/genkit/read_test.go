@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +84,46 @@ func TestReads_acrossProcesses(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Several rows are read at once, but of large ones one after the other.
+func TestReads_oneLargeRowAtATime(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		dir, size := t.TempDir(), int64(1)
+		if large {
+			size = largeRow + 1
+		}
+		var names []string
+		for i := range 64 {
+			id := fmt.Sprintf("%02d", i)
+			write(t, filepath.Join(dir, id+rowSuffix), "")
+			if err := os.Truncate(filepath.Join(dir, id+rowSuffix), size); err != nil { // no disk is used
+				t.Fatal(err)
+			}
+			names = append(names, id)
+		}
+		r, err := open(t, dir).openPlace(place{dir: ".", rows: names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		var running, most atomic.Int64
+		r.fetch = func(name string, _ []byte) ([]byte, error) {
+			now := running.Add(1)
+			defer running.Add(-1)
+			for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
+			}
+			time.Sleep(time.Millisecond) // a file takes its time
+			return []byte(goRow(strings.TrimSuffix(name, rowSuffix), "", "s", at(0), "")), nil
+		}
+		seen := 0
+		if err := r.each(t.Context(), func(*reading) { seen++ }); err != nil || seen != 64 {
+			t.Errorf("%d rows are read: %v", seen, err)
+		}
+		if got := most.Load(); large != (got == 1) {
+			t.Errorf("of rows that are large: %v, %d are read at once", large, got)
 		}
 	}
 }

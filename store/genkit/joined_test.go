@@ -1,0 +1,153 @@
+package genkit
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+)
+
+const project = testdata + "/devproject-go-1.13.1"
+
+// The steps of a turn stand between the parent of its row and the row, whose own
+// parent stays what the file says.
+func TestHeaders_haveTheStepsOfTurns(t *testing.T) {
+	s := open(t, project)
+	list := headers(t, s, "barista/sess-main")
+	end := slices.IndexFunc(list, func(h model.Header) bool { return h.ID == "4961ab41-6a1e-4939-8378-81101b52182b" })
+	if end < 2 {
+		t.Fatalf("the row is at %d", end)
+	}
+	h, first, second := list[end], list[end-2], list[end-1]
+	if h.ParentID != "e2351bbc-fa68-4905-a61a-0927ec4a5c95" || first.ParentID != h.ParentID || second.ParentID != first.ID {
+		t.Errorf("the parents are %q, %q, %q", first.ParentID, second.ParentID, h.ParentID)
+	}
+	for _, step := range []model.Header{first, second} {
+		if step.Marks != model.MarkTraced || step.Index != h.Index || step.TurnIndex != h.TurnIndex || step.Orphaned != h.Orphaned || step.Event != model.SnapshotEventToolIterationEnd {
+			t.Errorf("a step is %+v", step)
+		}
+	}
+	tl := model.NewTimeline(slices.Clone(list))
+	var drawn []string
+	for n := model.Node(end); n != model.NoNode; n = tl.Parent(n) {
+		drawn = append(drawn, tl.Header(n).ID[:8])
+	}
+	if want := []string{"4961ab41", second.ID[:8], first.ID[:8], "e2351bbc", "bf718c99"}; !slices.Equal(drawn, want) {
+		t.Errorf("the way up is %q, want %q", drawn, want)
+	}
+	if rows := tl.RowOf(model.Node(end)); tl.RowOf(model.Node(end-1)) != rows-1 || tl.RowOf(model.Node(end-2)) != rows-2 {
+		t.Error("the steps are not drawn above their row")
+	}
+	for i, h := range list {
+		if h.Visit != int64(i+1) {
+			t.Errorf("header %d is visit %d", i, h.Visit)
+		}
+	}
+}
+
+// The state of a step is that of a session, and its facts are those of the trace.
+func TestState_ofAStep(t *testing.T) {
+	s := open(t, project)
+	steps := 0
+	for _, h := range headers(t, s, "barista/sess-main") {
+		if !h.Marks.Has(model.MarkTraced) {
+			continue
+		}
+		steps++
+		var state struct {
+			Messages  []json.RawMessage
+			SessionID string
+		}
+		if err := json.Unmarshal([]byte(storeState(t, s, h.Ref())), &state); err != nil || len(state.Messages) < 2 || state.SessionID != "sess-main" {
+			t.Errorf("the state of %s has %d messages of %q: %v", h.Title, len(state.Messages), state.SessionID, err)
+		}
+		facts, err := s.Facts(t.Context(), h.Ref())
+		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "tool" }) {
+			t.Errorf("the facts of %s are %+v, %v", h.Title, facts, err)
+		}
+		other := model.Ref{Session: "barista/sess-http", ID: h.ID}
+		if _, err := s.State(t.Context(), other); !errors.Is(err, model.ErrNoSnapshot) {
+			t.Errorf("in another session the state is %v", err)
+		}
+		if _, err := s.Facts(t.Context(), other); !errors.Is(err, model.ErrNoSnapshot) {
+			t.Errorf("in another session the facts are %v", err)
+		}
+		if _, err := s.State(t.Context(), model.Ref{Session: "nobody", ID: h.ID}); !errors.Is(err, model.ErrNoSession) {
+			t.Errorf("in no session the state is %v", err)
+		}
+	}
+	if steps != 2 {
+		t.Errorf("there are %d steps", steps)
+	}
+}
+
+func storeState(t testing.TB, s *Store, ref model.Ref) string { return state(t, s, ref) }
+
+// The traces of a project are found from any of its folders of rows.
+func TestTraces_areFoundUpward(t *testing.T) {
+	for _, dir := range []string{project, project + "/.genkit", project + "/.genkit/snapshots", project + "/.genkit/snapshots/barista", project + "/.genkit/snapshots/barista/global"} {
+		s := open(t, dir)
+		found := false
+		for _, info := range sessions(t, s) {
+			if strings.HasSuffix(info.ID, "sess-main") {
+				found = slices.ContainsFunc(headers(t, s, info.ID), func(h model.Header) bool { return h.Marks.Has(model.MarkTraced) })
+			}
+		}
+		if !found {
+			t.Errorf("%s has no steps", dir)
+		}
+	}
+	if s := open(t, testdata+"/go-1.13.1"); s.joined() != nil {
+		t.Errorf("a store without traces has those of %s", s.joined().dir)
+	}
+}
+
+// Steps hang on a row whatever is wrong with its parent.
+func TestWithSteps_whateverTheParent(t *testing.T) {
+	s := open(t, project)
+	turns := s.turns(t.Context(), "sess-main")
+	id := "4961ab41-6a1e-4939-8378-81101b52182b"
+	for name, rows := range map[string][]*row{
+		"none":    {completed(id, "")},
+		"missing": {completed(id, "gone")},
+		"itself":  {completed(id, id)},
+		"circle":  {completed("a", id), completed(id, "a")},
+		"later":   {completed(id, "b"), completed("b", "")},
+	} {
+		list := withSteps(made(layoutGo, nil, rows...).headers(evening), turns)
+		if len(list) != len(rows)+2 {
+			t.Fatalf("%s: %d headers", name, len(list))
+		}
+		tl := model.NewTimeline(slices.Clone(list))
+		at := slices.IndexFunc(list, func(h model.Header) bool { return h.ID == id })
+		if list[at].ParentID != rows[len(rows)-1].parentID && list[at].ParentID != rows[0].parentID {
+			t.Errorf("%s: the parent became %q", name, list[at].ParentID)
+		}
+		if tl.Parent(model.Node(at)) != model.Node(at-1) || tl.Rows() < len(list) {
+			t.Errorf("%s: the row does not follow its last step", name)
+		}
+	}
+}
+
+// A trace that is not whole costs a fault and nothing else.
+func TestFaults_ofTraces(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(dir, ".genkit", "traces", strings.Repeat("4d5e", 8))
+	write(t, torn, `{"traceId":"4d5e","spans":{`)
+	s := open(t, dir)
+	list := faults(t, s, "")
+	if len(list) != 1 || list[0].Code != FaultTraces || list[0].File != ".genkit/traces/"+strings.Repeat("4d5e", 8) || !strings.Contains(list[0].Meaning, "1 traces are not whole") {
+		t.Errorf("told is %+v", list)
+	}
+	if n := len(headers(t, s, "barista/sess-main")); n != 11 {
+		t.Errorf("there are %d headers", n)
+	}
+}
