@@ -70,10 +70,16 @@ func (r *agentReader) take(d files.Document) {
 		r.missing = true
 		return
 	case d.Err != nil:
-		r.faults.Add(fileFault(FaultAgentFile, r.file, d.Err))
+		r.faults.Add(fileFault(FaultAgentFile, r.file, &d))
 		return
 	}
 	for _, f := range encodingFlaws(&d) {
+		r.fault(f.code, f.path, f.meaning, f.verdict)
+	}
+	for _, f := range bytesFlaws(&d) {
+		r.fault(f.code, f.path, f.meaning, f.verdict+" (older SDKs, up to 1.46, do not decode the file)")
+	}
+	for _, f := range oddities(&d, "but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError") {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
 	}
 	if d.Tape.Kind(0) != jsontape.Object {
@@ -82,14 +88,6 @@ func (r *agentReader) take(d files.Document) {
 	}
 	r.tape = d.Tape
 	r.read()
-}
-
-// fileFault words that a file cannot be read.
-func fileFault(code, name string, err error) model.Fault {
-	if errors.Is(err, files.ErrSymlink) {
-		code = FaultSymlink
-	}
-	return model.Fault{Code: code, File: name, Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error(), Verdict: readVerdict(err)}
 }
 
 func (r *agentReader) fault(code, path, meaning, verdict string) {
@@ -113,14 +111,57 @@ func (r *agentReader) read() {
 	if manager := t.Find(0, "conversation_manager_state"); manager >= 0 {
 		r.manager(manager)
 	}
-	r.interrupt(t.Lookup("_internal_state", "interrupt_state"))
+	if state := t.Find(0, "state"); state >= 0 {
+		r.state(state)
+	}
+	switch internal := t.Find(0, "_internal_state"); t.Kind(internal) {
+	case jsontape.Null, jsontape.True, jsontape.False, jsontape.Number:
+		r.fault(FaultAgentFile, "/_internal_state", "the internal state is no object", refuses+"TypeError: it is not iterable")
+	}
+	if interrupts := t.Lookup("_internal_state", "interrupt_state"); interrupts >= 0 {
+		r.interrupt(interrupts)
+	}
 	if n := t.Lookup("_internal_state", "model_state"); n >= 0 && t.Count(n) > 0 {
 		r.fault(FaultStatefulModel, "/_internal_state/model_state", "the model's provider may keep the conversation itself",
 			loads+"with a model that is stateful, none of the messages; they are what was said all the same")
 	}
 }
 
-const managerPath = "/conversation_manager_state"
+// state looks at the agent's own state.
+func (r *agentReader) state(n jsontape.Node) {
+	t := r.tape
+	if kind := t.Kind(n); kind != jsontape.Object && truthy(t, n) {
+		r.fault(FaultState, "/state", "the agent's state is no object", loads+"reading or setting a key of it fails")
+	}
+	for k := n; k < t.End(n); k++ {
+		if t.Kind(k) == jsontape.Object && t.Find(k, "position") >= 0 && (t.Find(k, "cycle_index") >= 0 || t.Find(k, "cycleIndex") >= 0) {
+			r.checkpoint(k)
+		}
+	}
+}
+
+// checkpoint looks at what an application kept of Checkpoint.to_dict.
+func (r *agentReader) checkpoint(n jsontape.Node) {
+	c, _, err := model.CheckpointFromDict(r.tape.Raw(n))
+	switch {
+	case errors.Is(err, model.ErrCheckpointSchema) || err == nil && c.Dialect == model.CheckpointTypeScript:
+		meaning := "the checkpoint is one of the TypeScript SDK"
+		if err != nil {
+			meaning = err.Error()
+		}
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException; ValueError in older SDKs)")
+	case err != nil:
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), loads+"resuming from it is a TypeError")
+	}
+}
+
+const (
+	managerPath = "/conversation_manager_state"
+	summaryPath = managerPath + "/summary_message"
+)
+
+// ownManagers are the conversation managers that the SDK has.
+var ownManagers = map[string]bool{"SlidingWindowConversationManager": true, "SummarizingConversationManager": true, "NullConversationManager": true}
 
 // manager reads the state of the conversation manager. An empty one is that of
 // a BidiAgent, which has no such manager and loads all messages.
@@ -133,8 +174,12 @@ func (r *agentReader) manager(n jsontape.Node) {
 	if t.Count(n) == 0 {
 		return
 	}
-	if t.Find(n, "__name__") < 0 {
+	switch name := t.Find(n, "__name__"); {
+	case name < 0:
 		r.fault(FaultAgentFile, managerPath, "the conversation manager has no __name__", refuses+"ValueError: Invalid conversation manager state")
+	case !ownManagers[shortText(t, name, maxName)]:
+		r.fault(FaultManager, managerPath+"/__name__", fmt.Sprintf("the conversation manager is %.60s, which is none of the SDK's", t.Raw(name)),
+			refuses+"ValueError: Invalid conversation manager state, unless the program has a conversation manager of that name")
 	}
 	if removed := t.Find(n, "removed_message_count"); removed >= 0 {
 		r.removed = r.count(removed, managerPath+"/removed_message_count")
@@ -154,6 +199,14 @@ func (r *agentReader) count(n jsontape.Node, path string) int {
 		r.fault(FaultRemovedCount, path, "the count is null", loads+"as if it was 0; the next time that messages are removed it is a TypeError")
 		return 0
 	}
+	if kind := t.Kind(n); kind == jsontape.True || kind == jsontape.False {
+		value := 0
+		if kind == jsontape.True {
+			value = 1
+		}
+		r.fault(FaultRemovedCount, path, fmt.Sprintf("the count is %s", t.Raw(n)), loads+fmt.Sprintf("as if it was %d", value))
+		return value
+	}
 	if t.Kind(n) == jsontape.Number {
 		if value, ok := parseNumber(string(t.Raw(n))); ok {
 			return value.clamp()
@@ -161,6 +214,14 @@ func (r *agentReader) count(n jsontape.Node, path string) int {
 	}
 	r.fault(FaultRemovedCount, path, "the count is no integer", refuses+"TypeError: slice indices must be integers")
 	return 0
+}
+
+// removedText says how many messages were removed.
+func (a *agentFile) removedText() string {
+	if a.removed == math.MaxInt32 { // see clamp
+		return "more messages than anybody has"
+	}
+	return messages(a.removed)
 }
 
 // clamp gives the number as an int that is no larger than any number of files.
@@ -182,8 +243,13 @@ func (r *agentReader) summarized(n jsontape.Node) {
 	case kind == jsontape.Invalid, !truthy(t, n):
 	case kind == jsontape.Object:
 		r.summary = jsontape.AppendCompact(nil, t.Raw(n))
+		m := message{location: summaryPath}
+		new(decoder).message(&m, t, n)
+		for _, f := range m.flaws {
+			r.fault(FaultSummary, f.path, f.meaning, f.verdict)
+		}
 	default:
-		r.fault(FaultAgentFile, managerPath+"/summary_message", "the summary is no message", refuses+"TypeError")
+		r.fault(FaultAgentFile, summaryPath, "the summary is no message", refuses+"TypeError")
 	}
 }
 
@@ -212,6 +278,7 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 func (r *agentReader) interrupt(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
+		r.fault(FaultAgentFile, interruptPath, "the interrupt state is no object", refuses+"TypeError")
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
@@ -219,11 +286,29 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), refuses+fmt.Sprintf("KeyError: '%s'", key))
 		}
 	}
-	r.interruptNames(t.Find(n, "interrupts"))
-	r.interrupted = t.Kind(t.Find(n, "activated")) == jsontape.True
-	held := t.Find(t.Find(n, "pending_tool_execution"), "assistant_message")
-	if held < 0 {
-		held = t.Find(t.Find(n, "context"), "tool_use_message")
+	context, interrupts, pending := t.Find(n, "context"), t.Find(n, "interrupts"), t.Find(n, "pending_tool_execution")
+	if context >= 0 && t.Kind(context) != jsontape.Object {
+		exception := "AttributeError: it cannot be copied"
+		if t.Kind(context) == jsontape.Array {
+			exception = "TypeError"
+		}
+		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+" (older SDKs, 1.40, do not look at it)")
+	}
+	if interrupts >= 0 {
+		r.interrupts(interrupts)
+	}
+	if active := t.Find(n, "activated"); active >= 0 {
+		r.interrupted = truthy(t, active)
+	}
+	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
+		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
+			loads+"anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError")
+	}
+	held := t.Find(pending, "assistant_message")
+	if pending >= 0 && t.Kind(pending) != jsontape.Null {
+		r.pending(pending)
+	} else {
+		held = t.Find(context, "tool_use_message")
 	}
 	if held >= 0 {
 		var m message
@@ -232,16 +317,47 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 	}
 }
 
-// interruptNames looks for interrupts that the SDK cannot make.
-func (r *agentReader) interruptNames(n jsontape.Node) {
+// pending looks at what PendingToolExecution of the SDK is made of.
+func (r *agentReader) pending(n jsontape.Node) {
+	t := r.tape
+	const path, exception = interruptPath + "/pending_tool_execution", "SessionException: Failed to restore pending tool execution state (older SDKs, 1.40, do not look at it)"
+	if t.Kind(n) != jsontape.Object {
+		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refuses+exception)
+		return
+	}
+	fields := map[string]bool{"assistant_message": true, "completed_tool_results": true}
+	for c := t.First(n); c >= 0; c = t.Next(c) {
+		if key := t.Key(c); !fields[key] {
+			r.fault(FaultAgentFile, t.Pointer(c), fmt.Sprintf("the pending tool execution has the key %.40q", key), refuses+exception)
+		}
+	}
+	for _, key := range []string{"assistant_message", "completed_tool_results"} {
+		if t.Find(n, key) < 0 {
+			r.fault(FaultAgentFile, path, fmt.Sprintf("the pending tool execution has no %q", key), refuses+exception)
+		}
+	}
+}
+
+// interrupts looks for interrupts that the SDK cannot make.
+func (r *agentReader) interrupts(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
+		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", refuses+"AttributeError: it has no attribute 'items'")
 		return
 	}
 	for i := t.First(n); i >= 0; i = t.Next(i) {
-		for k := t.First(i); t.Kind(i) == jsontape.Object && k >= 0; k = t.Next(k) {
+		if t.Kind(i) != jsontape.Object {
+			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", refuses+"TypeError: it must be a mapping")
+			continue
+		}
+		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
 				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), refuses+"TypeError: unexpected keyword argument")
+			}
+		}
+		for _, key := range []string{"id", "name"} {
+			if t.Find(i, key) < 0 {
+				r.fault(FaultAgentFile, t.Pointer(i), fmt.Sprintf("an interrupt has no %s", key), refuses+fmt.Sprintf("TypeError: missing argument '%s'", key))
 			}
 		}
 	}

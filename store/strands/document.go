@@ -1,18 +1,27 @@
 package strands
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"unicode/utf8"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 )
 
-// maxPythonDepth is how deep a file may be nested for the SDK to load it. Its
-// decode_bytes_values recurses; with Python 3.11 and its default limit 493
-// levels were too many below four others.
-const maxPythonDepth = 490
+const (
+	// maxPythonDepth is how deep a file may be nested for the SDK to load it. Its
+	// decode_bytes_values recurses; with Python 3.11 and its default limit 493
+	// levels were too many below four others.
+	maxPythonDepth = 490
+	// maxPythonDigits is how many digits an integer may have for Python to read
+	// it, since 3.10.7: sys.int_info.default_max_str_digits.
+	maxPythonDigits = 4300
+)
 
 // encodingFlaws gives what keeps Python from reading a file that parses here.
 func encodingFlaws(d *files.Document) (flaws []flaw) {
@@ -29,20 +38,139 @@ func encodingFlaws(d *files.Document) (flaws []flaw) {
 		flaws = append(flaws, flaw{FaultDepth, "", fmt.Sprintf("values are nested %d deep", e.Depth),
 			refuses + "RecursionError, unless Python's recursion limit is raised"})
 	}
+	if len(d.Data) > maxPythonDigits {
+		flaws = append(flaws, longIntegers(d.Tape)...)
+	}
 	return flaws
 }
 
+// longIntegers gives the first integer that Python does not read.
+func longIntegers(t *jsontape.Tape) []flaw {
+	for n := range jsontape.Node(t.Len()) {
+		if t.Kind(n) != jsontape.Number {
+			continue
+		}
+		digits := bytes.TrimPrefix(t.Raw(n), []byte("-"))
+		if len(digits) > maxPythonDigits && !bytes.ContainsAny(digits, ".eE") {
+			return []flaw{{FaultInteger, t.Pointer(n), fmt.Sprintf("an integer has %d digits", len(digits)),
+				refuses + "ValueError: Exceeds the limit (4300 digits) for integer string conversion"}}
+		}
+	}
+	return nil
+}
+
+// bytesMark is the key of what stands for bytes; see encode_bytes_values in
+// types/session.py of the SDK.
+const bytesMark = "__bytes_encoded__"
+
+// bytesFlaws gives the first bytes that decode_bytes_values of the SDK cannot
+// decode, with an exception.
+func bytesFlaws(d *files.Document) []flaw {
+	if !bytes.Contains(d.Data, []byte(bytesMark)) {
+		return nil
+	}
+	t := d.Tape
+	for n := range jsontape.Node(t.Len()) {
+		if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, bytesMark)) != jsontape.True {
+			continue
+		}
+		data := t.Find(n, "data")
+		if data < 0 {
+			continue
+		}
+		exception := "TypeError: argument should be a bytes-like object or ASCII string"
+		if t.Kind(data) == jsontape.String {
+			exception = base64Exception(t.Text(data))
+		}
+		if exception != "" {
+			return []flaw{{FaultBytes, t.Pointer(data), "what stands for bytes is no base64", refuses + exception}}
+		}
+	}
+	return nil
+}
+
+// base64Exception gives the exception of base64.b64decode of Python, "" for none.
+// It passes over what is not of the alphabet, and ends at the padding.
+func base64Exception(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		return "ValueError: string argument should contain only ASCII characters"
+	}
+	position, pads := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '=':
+			if position >= 2 {
+				if pads++; position+pads >= 4 {
+					return ""
+				}
+			}
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
+			position, pads = (position+1)%4, 0
+		}
+	}
+	if position != 0 {
+		return "Error: Incorrect padding"
+	}
+	return ""
+}
+
+// oddities gives what Python reads without a word and others would not, or not in
+// the same way: of each sort the first. rewritten says what comes of a half of a
+// surrogate pair when the SDK writes the file again.
+func oddities(d *files.Document, rewritten string) (notes []flaw) {
+	t := d.Tape
+	odd := t.HasShadowed() || bytes.Contains(d.Data, []byte(`\ud`)) || bytes.Contains(d.Data, []byte(`\uD`))
+	for n := jsontape.Node(0); !odd && n < jsontape.Node(t.Len()); n++ {
+		odd = !t.Standard(n)
+	}
+	if !odd {
+		return nil
+	}
+	t, warnings, err := jsontape.ParseTolerant(d.Data)
+	if err != nil {
+		return nil // it was parsed before
+	}
+	seen := make(map[jsontape.WarningKind]bool)
+	for _, w := range warnings {
+		if seen[w.Kind] {
+			continue
+		}
+		seen[w.Kind] = true
+		switch at := t.Pointer(w.Node); w.Kind {
+		case jsontape.DuplicateKey:
+			notes = append(notes, flaw{FaultDuplicateKey, at, "the object has the key twice", loads + "the last one counts, and the other is gone when the SDK writes the file again"})
+		case jsontape.NamedNumber:
+			notes = append(notes, flaw{FaultNumber, at, "the number has no spelling in JSON", loads + "Python reads and writes it, and other programs may refuse the file"})
+		case jsontape.LoneSurrogate:
+			notes = append(notes, flaw{FaultSurrogate, at, "the text has half of a surrogate pair", loads + rewritten})
+		}
+	}
+	return notes
+}
+
+// fileFault words that a file cannot be read.
+func fileFault(code, name string, d *files.Document) model.Fault {
+	if errors.Is(d.Err, files.ErrSymlink) {
+		code = FaultSymlink
+	}
+	return model.Fault{Code: code, File: name, Path: files.ErrorPath(d.Err), Meaning: "the file cannot be read: " + d.Err.Error(), Verdict: readVerdict(d)}
+}
+
 // readVerdict says what the SDK makes of a file that could not be read.
-func readVerdict(err error) string {
+func readVerdict(d *files.Document) string {
 	syntax := (*jsontape.SyntaxError)(nil)
 	switch {
-	case errors.As(err, &syntax):
+	case errors.As(d.Err, &syntax) && !utf8.Valid(d.Data):
+		return refuses + "UnicodeDecodeError"
+	case errors.As(d.Err, &syntax) && strings.HasPrefix(syntax.Msg, "nested deeper"):
+		return refuses + "RecursionError"
+	case errors.As(d.Err, &syntax):
 		return refuses + "SessionException: Invalid JSON"
-	case errors.Is(err, files.ErrSymlink):
+	case errors.Is(d.Err, files.ErrSymlink):
 		return refuses + "SessionException: Refusing to read symlink (older SDKs, before 1.48, follow it)"
-	case errors.Is(err, files.ErrTooLarge):
+	case errors.Is(d.Err, files.ErrTooLarge):
 		return loads + "only Hindcast does not read files of this size"
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(d.Err, fs.ErrNotExist):
 		return loads + "the file is gone"
 	}
 	return refuses + "it cannot be opened"

@@ -13,10 +13,23 @@ const (
 	// FaultRemovedCount: removed_message_count (or pinned_head_count) leaves
 	// no message, or * is no number.
 	FaultRemovedCount = "removed-count"
+	// FaultManager *: the conversation manager is of a class that is not the
+	// SDK's.
+	FaultManager = "conversation-manager"
+	// FaultSummary *: the summary is no message, or stands for messages that
+	// are loaded, too.
+	FaultSummary = "summary"
+	// FaultPinnedHead: messages at the head are kept by a count that older SDKs
+	// do not know.
+	FaultPinnedHead = "pinned-head"
+	// FaultState: the agent's state is no object.
+	FaultState = "agent-state"
+	// FaultCheckpoint: the SDK rejects a checkpoint in the agent's state.
+	FaultCheckpoint = "checkpoint"
 	// FaultStatefulModel: the provider keeps the conversation.
 	FaultStatefulModel = "stateful-model"
 	// FaultInterrupt: an interrupt waits for a tool call that is not in the
-	// last message.
+	// last message, or an answer for an interrupt that is not there.
 	FaultInterrupt = "interrupt-elsewhere"
 	// FaultRunFile *: the multi_agent.json of an orchestrator is missing or
 	// cannot be read. What is wrong in it is told by the codes of multiagent.
@@ -37,6 +50,16 @@ const (
 	FaultMessageShape = "message-shape"
 	// FaultEncoding *: a byte order mark, or bytes that are not UTF-8.
 	FaultEncoding = "encoding"
+	// FaultInteger *: an integer of more digits than Python reads.
+	FaultInteger = "long-integer"
+	// FaultBytes *: what stands for bytes is no base64.
+	FaultBytes = "encoded-bytes"
+	// FaultDuplicateKey, FaultNumber and FaultSurrogate: what Python reads
+	// without a word and others may not: a key that an object has twice, NaN and
+	// the infinities, half of a surrogate pair.
+	FaultDuplicateKey = "duplicate-key"
+	FaultNumber       = "named-number"
+	FaultSurrogate    = "lone-surrogate"
 	// FaultDepth *: nested deeper than Python's recursion goes.
 	FaultDepth = "deep-nesting"
 	// FaultSymlink *: a symbolic link where the SDK refuses one.
@@ -48,6 +71,8 @@ const (
 	// FaultRole and FaultBlock: something that no SDK is known to write.
 	FaultRole  = "unknown-role"
 	FaultBlock = "unknown-block"
+	// FaultRedacted: what was redacted is still there to be read.
+	FaultRedacted = "redacted-original"
 	// FaultPinned: a pinned message is among those that were removed.
 	FaultPinned = "pinned-evicted"
 

@@ -32,7 +32,7 @@ func (f *folders) checkSession() {
 	case errors.Is(d.Err, fs.ErrNotExist):
 		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
 	case d.Err != nil:
-		fault = fileFault(FaultSessionFile, name, d.Err)
+		fault = fileFault(FaultSessionFile, name, &d)
 	case d.Tape.Kind(0) != jsontape.Object:
 		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
 	default:

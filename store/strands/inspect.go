@@ -3,6 +3,7 @@ package strands
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -14,7 +15,7 @@ func (l *messageLog) checkNames() {
 	for i, f := range l.files {
 		if i > 0 && f.compareNumber(l.files[i-1]) == 0 {
 			l.fault(model.Fault{Code: FaultDuplicateNumber, File: f.name, Meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
-				Verdict: loads + "both, one after the other"})
+				Verdict: loads + "both, one after the other" + l.moved(i)})
 			continue
 		}
 		before, small := int64(-1), true
@@ -48,6 +49,14 @@ func isAre(n int64) string {
 	return "are"
 }
 
+// moved says what a file too many does to the window behind it.
+func (l *messageLog) moved(i int) string {
+	if i < l.start {
+		return "; the window is counted in files, and so begins one message earlier"
+	}
+	return ""
+}
+
 // checkWindow looks for what makes the SDK begin a log anew that is there.
 func (l *messageLog) checkWindow() {
 	n := len(l.files)
@@ -60,9 +69,31 @@ func (l *messageLog) checkWindow() {
 		l.faults.Add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
 	case n > 0 && l.start >= n && l.agent.pinned == 0:
 		l.faults.Add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
-			Meaning: fmt.Sprintf("%d messages are said to be removed, and there are %d", l.agent.removed, n),
+			Meaning: fmt.Sprintf("%s are said to be removed, and there are %d", l.agent.removedText(), n),
 			Verdict: loads + "no message; " + l.writesNext(0) + " (SDKs that keep a pinned_head_count go on behind the last file)"})
 	}
+}
+
+// checkManager looks at what the conversation manager keeps of the messages that
+// it took out.
+func (l *messageLog) checkManager() {
+	n := len(l.files)
+	if l.agent.summary != nil && n > 0 && l.agent.removed == 0 && l.agent.pinned == 0 {
+		l.faults.Add(model.Fault{Code: FaultSummary, File: l.path("agent.json"), Path: summaryPath, Meaning: "there is a summary, and no message was removed that it could stand for",
+			Verdict: loads + "the summary, and all messages behind it"})
+	}
+	if l.agent.pinned > 0 {
+		l.faults.Add(model.Fault{Code: FaultPinnedHead, File: l.path("agent.json"), Path: managerPath + "/pinned_head_count",
+			Meaning: fmt.Sprintf("%s at the head stay in the context", messages(l.agent.pinned)),
+			Verdict: loads + fmt.Sprintf("SDKs that do not know the count (1.62 and before) leave out %s at the head instead", messages(min(max(0, l.agent.removed), n)))})
+	}
+}
+
+func messages(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 // writesNext says which file the next message goes to.
@@ -128,6 +159,7 @@ func (in *inspector) see(s *step) {
 	} else {
 		in.loaded(s)
 	}
+	in.redacted(s)
 	in.number(s)
 }
 
@@ -135,7 +167,9 @@ func (in *inspector) see(s *step) {
 func (in *inspector) loaded(s *step) {
 	m := s.msg
 	for _, f := range m.notes {
-		in.add(m.name, f)
+		if f.code != FaultRedacted { // told of any message
+			in.add(m.name, f)
+		}
 	}
 	rebuilt := false
 	for _, f := range s.fixes {
@@ -151,6 +185,25 @@ func (in *inspector) loaded(s *step) {
 			in.list.Add(model.Fault{Code: FaultInterrupt, File: l.path("agent.json"), Path: interruptPath,
 				Meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
 				Verdict: loads + "anything but an answer is a TypeError, and an answer writes a result without its call"})
+		}
+	}
+}
+
+// redacted looks for what was meant to be gone.
+func (in *inspector) redacted(s *step) {
+	m := s.msg
+	if !m.redacted {
+		return
+	}
+	for _, f := range m.notes {
+		if f.code == FaultRedacted {
+			in.add(m.name, f)
+		}
+	}
+	of := messagePrefix + in.log.files[s.i].text() + "."
+	for _, stray := range in.log.strays {
+		if strings.HasPrefix(stray, of) {
+			in.add(stray, flaw{FaultRedacted, "", fmt.Sprintf("%q was redacted, and this may be a copy from before", m.name), loads + "the file is not looked at"})
 		}
 	}
 }

@@ -80,6 +80,8 @@ type messageLog struct {
 	// start is the first file behind the window's gap: what is loaded are the
 	// files before agent.pinned and those from start on.
 	start int
+	// strays are the files beside those of the messages, in order.
+	strays []string
 	// err names the folder that cannot be read, and why.
 	err error
 
@@ -112,6 +114,7 @@ func (s *Store) openLog(p place) *messageLog {
 	l.window()
 	l.checkNames()
 	l.checkWindow()
+	l.checkManager()
 	return l
 }
 
@@ -154,17 +157,16 @@ func (l *messageLog) unreadable(dir string) {
 
 // sort tells message files from others and puts them in order.
 func (l *messageLog) sort(names []string) {
-	var strays []string
 	l.files = make([]messageFile, 0, len(names))
 	for _, name := range names {
 		if f, ok := fileOf(name); ok {
 			l.files = append(l.files, f)
 		} else {
-			strays = append(strays, name)
+			l.strays = append(l.strays, name)
 		}
 	}
-	slices.Sort(strays)
-	for _, name := range strays {
+	slices.Sort(l.strays)
+	for _, name := range l.strays {
 		l.stray(name)
 	}
 	if ordered, ok := inPlace(l.files); ok {

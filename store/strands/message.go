@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -98,13 +99,14 @@ func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	d.arena = appendPlace(d.arena, file.text(), doc.Tape, created)
 	start := len(d.arena)
 	if doc.Err != nil {
-		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(doc.Err), "the file cannot be read: " + doc.Err.Error(), readVerdict(doc.Err)})
+		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(doc.Err), "the file cannot be read: " + doc.Err.Error(), readVerdict(&doc)})
 		if errors.Is(doc.Err, files.ErrSymlink) {
 			m.flaws[0].code = FaultSymlink
 		}
 		d.arena = appendUnreadable(d.arena, m.name, doc.Err.Error())
 	} else {
-		m.flaws = append(m.flaws, encodingFlaws(&doc)...)
+		m.flaws = append(append(m.flaws, encodingFlaws(&doc)...), bytesFlaws(&doc)...)
+		m.notes = append(m.notes, oddities(&doc, "redacting the message, which writes it again, is a UnicodeEncodeError")...)
 		m.created = timeOf(doc.Tape, created)
 		d.decode(m, doc.Tape)
 	}
@@ -144,6 +146,10 @@ func (d *decoder) decode(m *message, t *jsontape.Tape) {
 	}
 	m.location = messagePath
 	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
+		if !bytes.Equal(jsontape.AppendCompact(nil, t.Raw(inner)), jsontape.AppendCompact(nil, t.Raw(redacted))) {
+			m.notes = append(m.notes, flaw{FaultRedacted, messagePath, "the message that was redacted is still in the file",
+				loads + "the redacted message, and what was there before can be read by whoever has the file"})
+		}
 		inner, m.redacted, m.location = redacted, true, redactPath
 	}
 	d.message(m, t, inner)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,10 +33,10 @@ func (s *Store) openRun(p place) *orchestrator {
 	name := path.Join(dir, "multi_agent.json")
 	d := files.ReadDocument(files.From(s.root), name, nil)
 	if d.Err != nil {
-		o.unreadable(name, d.Err)
+		o.unreadable(name, &d)
 		return o
 	}
-	for _, f := range encodingFlaws(&d) {
+	for _, f := range slices.Concat(encodingFlaws(&d), oddities(&d, "but the SDK cannot write the file again: UnicodeEncodeError")) {
 		o.faults.Add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
 	}
 	// The record has no time. The file is written anew whenever it changes.
@@ -62,13 +63,13 @@ func (s *Store) openRun(p place) *orchestrator {
 
 // unreadable notes that there is no record. Without the file there is nothing to
 // go on with, and no error either: the SDK makes the folder first.
-func (o *orchestrator) unreadable(name string, err error) {
-	if errors.Is(err, fs.ErrNotExist) {
+func (o *orchestrator) unreadable(name string, d *files.Document) {
+	if errors.Is(d.Err, fs.ErrNotExist) {
 		o.faults.Add(model.Fault{Code: FaultRunFile, File: name, Meaning: "there is no multi_agent.json", Verdict: "starts from the beginning, and writes the file"})
 		return
 	}
-	o.faults.Add(fileFault(FaultRunFile, name, err))
-	o.err = fmt.Errorf("%s: %w", name, err)
+	o.faults.Add(fileFault(FaultRunFile, name, d))
+	o.err = fmt.Errorf("%s: %w", name, d.Err)
 }
 
 // headers gives the headers of the node executions.

@@ -75,8 +75,12 @@ func (p *pythonRecord) inspectInterruptState() {
 	if internal < 0 {
 		return // as before there were interrupts
 	}
-	if p.interrupts < 0 {
+	if p.interrupts < 0 && t.Kind(internal) == jsontape.Object {
 		p.fault(FaultMember, internal, "there is no interrupt_state", refuses+"KeyError: 'interrupt_state'")
+		return
+	}
+	if n := orElse(p.interrupts, internal); t.Kind(n) != jsontape.Object {
+		p.fault(FaultShape, n, "the interrupt state is "+t.Kind(n).String()+", not an object", refuses+"TypeError")
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
@@ -86,7 +90,7 @@ func (p *pythonRecord) inspectInterruptState() {
 	}
 	for _, key := range []string{"context", "interrupts"} {
 		if n := t.Find(p.interrupts, key); n >= 0 && t.Kind(n) != jsontape.Object {
-			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", refuses+"AttributeError")
+			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", refuses+"AttributeError or TypeError")
 		}
 	}
 	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), refuses)
@@ -196,6 +200,8 @@ func (p *pythonRecord) inspectLists() {
 			}
 		case jsontape.Number, jsontape.True:
 			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", p.ifRead("TypeError: it is not iterable"))
+		case jsontape.Object:
+			p.fault(FaultShape, list, key+" is an object, not a list", loads+"its keys are taken for the names of nodes")
 		default:
 			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", loads+"it is left out, as no part of it is a node")
 		}
@@ -219,9 +225,12 @@ func (p *pythonRecord) inspectNext() {
 	if !p.resumes {
 		return
 	}
-	switch k := t.Kind(list); k {
-	case jsontape.Array:
-	case jsontape.String:
+	switch k := t.Kind(list); {
+	case k == jsontape.Array:
+	case k == jsontape.Object && p.summary.Kind != Swarm:
+		p.fault(FaultShape, list, "next_nodes_to_execute is an object, not a list", loads+"its keys are taken for the names of nodes")
+		return
+	case k == jsontape.String:
 		p.fault(FaultShape, list, "next_nodes_to_execute is a string, not a list", "loads; no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew")
 		return
 	default:

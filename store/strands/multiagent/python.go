@@ -73,15 +73,28 @@ func (p *pythonRecord) readSummary() {
 	p.status = p.outcome(t.Find(p.root, "status"))
 	s.Status = p.word(t.Find(p.root, "status"))
 	s.Task = p.sayInput(t.Find(p.root, "current_task"))
-	s.Next = p.texts(t.Find(p.root, "next_nodes_to_execute"))
+	s.Next = p.nodeNames(t.Find(p.root, "next_nodes_to_execute"))
 }
 
 func (p *pythonRecord) set(key string) map[string]bool {
 	set := make(map[string]bool)
-	for _, name := range p.texts(p.tape.Find(p.root, key)) {
+	for _, name := range p.nodeNames(p.tape.Find(p.root, key)) {
 		set[name] = true
 	}
 	return set
+}
+
+// nodeNames gives the names in a list of nodes as Python goes through it: of an
+// object it takes the keys.
+func (p *pythonRecord) nodeNames(list jsontape.Node) []string {
+	if p.tape.Kind(list) != jsontape.Object {
+		return p.texts(list)
+	}
+	var names []string
+	for n := range p.children(list) {
+		names = append(names, p.tape.Key(n))
+	}
+	return names
 }
 
 func (p *pythonRecord) readResults() {
