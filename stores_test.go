@@ -216,16 +216,29 @@ func TestStores_lookAsTheyDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, wanted := strings.Split(all.String(), "\n"), strings.Split(string(want), "\n")
-	for i := range max(len(have), len(wanted)) {
-		line := func(list []string) string {
-			if i < len(list) {
-				return list[i]
-			}
-			return "(the end)"
+	holdLines(t, golden, strings.Split(all.String(), "\n"), strings.Split(string(want), "\n"))
+}
+
+// holdLines compares lines with those of a golden file and shows the first that
+// is another, with the headings that it is under.
+func holdLines(t *testing.T, golden string, have, want []string) {
+	t.Helper()
+	line := func(list []string, i int) string {
+		if i < len(list) {
+			return list[i]
 		}
-		if line(have) != line(wanted) {
-			t.Fatalf("line %d of %s is\n%s, and is now\n%s\n\nall of it:\n%s", i+1, golden, line(wanted), line(have), all.String())
+		return "(the end)"
+	}
+	var heading, below string
+	for i := range max(len(have), len(want)) {
+		now := line(have, i)
+		if now != line(want, i) {
+			t.Fatalf("%s\n%s\nline %d of %s is\n%s, and is now\n%s", heading, below, i+1, golden, line(want, i), now)
+		}
+		if strings.HasPrefix(now, "=== ") {
+			heading, below = now, ""
+		} else if strings.HasPrefix(now, "--- ") {
+			below = now
 		}
 	}
 }

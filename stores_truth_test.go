@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,10 @@ import (
 var realStores = []realStore{
 	{"strands/python-file", "strands", strandsTruth, strandsOrder},
 	{"strands/python-multiagent", "strands", multiagentTruth, strandsOrder},
+	{"strands/python-snapshot", "strands-snapshots", snapshotsTruth, snapshotsOrder},
+	{"strands/python-snapshot/session", "strands-snapshots", snapshotsTruth, snapshotsOrder},
+	{"strands/typescript/unified", "strands-snapshots", snapshotsTruth, snapshotsOrder},
+	{"strands/typescript/legacy", "strands-snapshots", snapshotsTruth, snapshotsOrder},
 	{"genkit/go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"genkit/go-1.13.1/barista", "genkit", genkitTruth, genkitOrder},
 	{"genkit/go-1.13.1/toggler", "genkit", genkitTruth, genkitOrder},
@@ -34,7 +39,6 @@ var realStores = []realStore{
 
 // noStores are the folders in testdata that are none.
 var noStores = []string{
-	"strands/python-snapshot", "strands/typescript", // not read yet
 	"strands/checkpoints",                // each file is a checkpoint, without a session
 	"strands/typescript-multiagent-life", // likewise
 	"strands/python-multiagent-life",     // each folder is a life: see store/strands/multiagent
@@ -89,9 +93,9 @@ func strandsOrder(t *testing.T, dir string) []string {
 }
 
 // An orchestrator is a session: a snapshot for each node that was executed, and
-// for each that an interrupt stopped. None of them holds messages.
+// for each that an interrupt stopped.
 func multiagentTruth(t *testing.T, dir string) truth {
-	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}}
 	for _, file := range glob(t, dir, "session_*/multi_agents/multi_agent_*/multi_agent.json") {
 		var record struct {
 			Order       []string `json:"execution_order"`
@@ -102,7 +106,7 @@ func multiagentTruth(t *testing.T, dir string) truth {
 		n := max(len(record.Order), len(record.History)) + len(record.Interrupted)
 		parts := strings.Split(file, "/")
 		id := strings.TrimPrefix(parts[0], "session_")
-		want.snapshots[id], want.heads[id], want.silent[id] = n, fmt.Sprintf("#%d", n-1), true
+		want.snapshots[id], want.heads[id] = n, fmt.Sprintf("#%d", n-1)
 	}
 	return want
 }
@@ -116,6 +120,77 @@ func read(t *testing.T, dir, name string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Strands snapshots, of Python and of TypeScript: a session for each place with
+// snapshots; a snapshot for each in the history, and one for the latest where its
+// data are none of theirs. The SDK loads the latest.
+func snapshotsTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}}
+	for _, file := range everyFile(t, dir) {
+		place, latest := strings.CutSuffix(file, "/snapshots/snapshot_latest.json")
+		if !latest {
+			continue
+		}
+		session, scope, _ := strings.Cut(strings.TrimPrefix(place, "session/"), "/scopes/")
+		if strings.HasPrefix(scope, "multiAgent/") {
+			n := executions(t, dir, file)
+			want.snapshots[session], want.heads[session] = n, fmt.Sprintf("#%d", n-1)
+			continue
+		}
+		history := glob(t, dir, place+"/snapshots/immutable_history/snapshot_*.json")
+		want.snapshots[session], want.heads[session] = len(history)+1, "latest"
+		for _, old := range history {
+			if bytes.Equal(dataOf(t, dir, old), dataOf(t, dir, file)) {
+				want.snapshots[session] = len(history)
+				want.heads[session] = strings.TrimSuffix(strings.TrimPrefix(path.Base(old), "snapshot_"), ".json")
+			}
+		}
+	}
+	return want
+}
+
+// executions counts the nodes that an orchestrator in TypeScript has results of.
+func executions(t *testing.T, dir, file string) int {
+	t.Helper()
+	var data struct {
+		State struct {
+			Results []json.RawMessage `json:"results"`
+		} `json:"state"`
+	}
+	if err := json.Unmarshal(dataOf(t, dir, file), &data); err != nil {
+		t.Fatal(err)
+	}
+	return len(data.State.Results)
+}
+
+func dataOf(t *testing.T, dir, file string) json.RawMessage {
+	t.Helper()
+	var snapshot struct {
+		Data json.RawMessage `json:"data"`
+	}
+	read(t, dir, file, &snapshot)
+	return snapshot.Data
+}
+
+// snapshotsOrder: the history of each place by the ids, which begin with the
+// time, and then its latest.
+func snapshotsOrder(t *testing.T, dir string) []string {
+	files := everyFile(t, dir)
+	slices.SortStableFunc(files, func(a, b string) int {
+		if c := cmp.Compare(isLatest(a), isLatest(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(path.Base(a), path.Base(b))
+	})
+	return files
+}
+
+func isLatest(name string) int {
+	if path.Base(name) == "snapshot_latest.json" {
+		return 1
+	}
+	return 0
 }
 
 // genkitRow is what Genkit itself looks at to find where to resume.
