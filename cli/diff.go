@@ -75,7 +75,7 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 	if err != nil {
 		return sides{}, err
 	}
-	from := t.Parent(n)
+	from := t.Base(n)
 	if len(specs) == 2 {
 		if from, err = t.Resolve(specs[1]); err != nil {
 			return sides{}, err

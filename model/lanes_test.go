@@ -413,6 +413,26 @@ b - v4 ^v3 #1              ¦ · t
 	}
 }
 
+// A snapshot is compared with a snapshot: what a step says of the state leaves out
+// what its trace does not know.
+func TestTimeline_BaseOfASnapshotIsASnapshot(t *testing.T) {
+	headers, _ := picture{"", `
+r - v1 step      ¦
+a - v2 ^v1       ¦
+s a v3 step #1   ¦
+t s v4 step #1   ¦
+b a v5 ^v4 #1    ¦
+c b v6 #2        ¦
+`}.read(t)
+	tl := NewTimeline(headers)
+	want := []Node{NoNode, NoNode, 1, 2, 1, 4}
+	for n := range Node(tl.Len()) {
+		if got := tl.Base(n); got != want[n] {
+			t.Errorf("the base of %s is %d, not %d", tl.Header(n).ID, got, want[n])
+		}
+	}
+}
+
 // Numbers that a session does not have cannot be wrong.
 func TestTimeline_FaultsJudgeNoNumbersThatAreNotThere(t *testing.T) {
 	headers := []Header{{ID: "a"}, {ID: "b", ParentID: "a"}, {ID: "c", ParentID: "b"}}

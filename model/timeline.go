@@ -289,6 +289,16 @@ func (t *Timeline) Described(n Node) Header {
 // Parent gives the node before n in its lineage, or NoNode for a root.
 func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 
+// Base gives what n is compared with unless something else is asked for: its
+// parent, but for a snapshot the snapshot before it, whatever steps there are in
+// between. It is NoNode where there is none.
+func (t *Timeline) Base(n Node) Node {
+	if t.traced(n) {
+		return t.parent[n]
+	}
+	return t.above(t.parent[n])
+}
+
 // EndOf gives n, or if it is a step the snapshot that its turn ended in: the
 // first in the direction of Next. It is NoNode where there is none.
 func (t *Timeline) EndOf(n Node) Node {

@@ -262,7 +262,7 @@ func (m *Model) subject() subject {
 		return subject{}
 	}
 	s := subject{header: t.Described(n), faults: m.info.faults}
-	base := t.Parent(n)
+	base := t.Base(n)
 	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {
 		base = marked
 	}

@@ -139,9 +139,10 @@ func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, e
 	return infotab.Prepare(ctx, facts)
 }
 
-// fresh gives how many bytes of a snapshot's state its parent does not have.
+// fresh gives how many bytes of a snapshot's state its parent does not have. The
+// visit that it follows may be that of a step.
 func fresh(ctx context.Context, c store.Comparer, h *model.Header) (*int64, error) {
-	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID, Visit: h.ParentVisit}, h.Ref())
+	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())
 	if err != nil {
 		return nil, err
 	}

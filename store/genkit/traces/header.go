@@ -60,7 +60,7 @@ func (t *Turn) Facts() []model.Fact {
 	var f facts
 	f.place(t, t.Span)
 	f.add("took", lasted(t.Start, t.End))
-	f.add("error", t.Error)
+	f.add("turn error", t.Error)
 	if n := len(t.Steps); n > 0 {
 		f.add("iterations", strconv.Itoa(n))
 	}

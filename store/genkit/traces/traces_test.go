@@ -530,12 +530,20 @@ func FuzzTrace(f *testing.F) {
 			if err != nil {
 				f.Fatal(err)
 			}
-			if len(data) < 50_000 {
+			if len(data) < 5000 { // large ones mutate too slowly
 				f.Add(data)
 			}
 		}
 	}
-	f.Add([]byte(aTrace(ended, "s", "snap")))
+	whole := aTrace(ended, "s", "snap")
+	for _, text := range []string{whole,
+		strings.ReplaceAll(whole, `"parentSpanId":"a3"`, `"parentSpanId":"a2"`),
+		strings.ReplaceAll(whole, "success", "error"),
+		strings.ReplaceAll(whole, `"tool"`, `"tool.v2"`),
+		strings.ReplaceAll(whole, `"model"`, `"agent"`),
+	} {
+		f.Add([]byte(text))
+	}
 	f.Add([]byte(`{"spans":{"a":{"attributes":{}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tape, err := files.Parse(data)
