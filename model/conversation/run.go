@@ -30,8 +30,11 @@ func (c *Conversation) readRun() {
 	switch {
 	case isKind(t, order, jsontape.Array) && t.Find(0, "type") >= 0 && c.beginRun("current_task"):
 		c.traits |= traitPython
-		c.readPythonResults(t.Find(0, "node_results"), order)
-		c.readPythonRun()
+		waiting := c.readPythonRun()
+		c.readPythonResults(t.Find(0, "node_results"), order, waiting)
+		for _, n := range waiting {
+			c.readOwn(t.Find(n, "messages"), n)
+		}
 	case isKind(t, results, jsontape.Array) && t.Find(0, "startTime") >= 0 && t.First(results) >= 0 && t.Find(t.First(results), "nodeId") >= 0 && c.beginRun("_pendingInput"):
 		c.traits |= traitTypeScript
 		for n := t.First(results); n >= 0; n = t.Next(n) {
@@ -75,11 +78,17 @@ func (c *Conversation) readTask(n Node) {
 }
 
 // readPythonResults reads the results in the order of the nodes, each where its
-// node ran last, and after them those of nodes that are not in the order.
-func (c *Conversation) readPythonResults(results, order Node) {
+// node ran last, and after them those that are of no run in the order: of a node
+// that is not in it, or that failed. A node that waits has its conversation
+// elsewhere.
+func (c *Conversation) readPythonResults(results, order Node, waiting []Node) {
 	t := c.tape
 	if !isKind(t, results, jsontape.Object) {
 		return
+	}
+	asks := make(map[string]bool)
+	for _, n := range waiting {
+		asks[t.Key(n)] = true
 	}
 	last := make(map[string]Node) // elements of the order by name
 	for n := t.First(order); n >= 0; n = t.Next(n) {
@@ -88,9 +97,12 @@ func (c *Conversation) readPythonResults(results, order Node) {
 	byNode := make(map[Node]Node) // results by the element of the order
 	var behind []Node
 	for n := t.First(results); n >= 0; n = t.Next(n) {
-		if at, ran := last[t.Key(n)]; ran {
+		at, ran := last[t.Key(n)]
+		switch {
+		case t.Shadowed(n), asks[t.Key(n)] && isText(t, t.Find(n, "status"), "interrupted"):
+		case ran && !isText(t, t.Find(t.Find(n, "result"), "type"), "exception"):
 			byNode[at] = n
-		} else if !t.Shadowed(n) {
+		default:
 			behind = append(behind, n)
 		}
 	}
@@ -153,8 +165,9 @@ func (c *Conversation) typeScriptResult(n Node) {
 	}
 }
 
-// readPythonRun reads what is next, and the conversations of nodes that wait.
-func (c *Conversation) readPythonRun() {
+// readPythonRun reads what is next, and gives what is kept of the nodes that
+// wait for an answer.
+func (c *Conversation) readPythonRun() (waiting []Node) {
 	t, r := c.tape, &c.run
 	r.call = "graph"
 	if isText(t, t.Find(0, "type"), "swarm") {
@@ -167,14 +180,18 @@ func (c *Conversation) readPythonRun() {
 	r.asks = t.Kind(t.Find(state, "activated")) == jsontape.True
 	context := t.Find(state, "context")
 	if !r.asks || !isKind(t, context, jsontape.Object) {
-		return
+		return nil
 	}
 	for n := t.First(context); n >= 0; n = t.Next(n) {
-		c.readOwn(t.Find(n, "messages"), n)
+		if list := t.Find(n, "messages"); isKind(t, list, jsontape.Array) && t.First(list) >= 0 {
+			waiting = append(waiting, n)
+		}
 	}
+	return waiting
 }
 
-// readTypeScriptRun is readPythonRun for the other SDK.
+// readTypeScriptRun reads what is next, and the conversations of the nodes that
+// wait for an answer.
 func (c *Conversation) readTypeScriptRun() {
 	t, r := c.tape, &c.run
 	r.call = "orchestrator"

@@ -58,6 +58,8 @@ func TestDecode_whatTheNodesOfAnOrchestratorSaid(t *testing.T) {
 		"python-multiagent-life/graph_blocks/02.json":         "user | What is this? · image png 8 B\nresearch | research output",
 		"python-multiagent-life/graph_tool_asks/02.json":      "user | Clean up\nplan | delete it\nwork: user | Original Task: Clean up · Inputs from previous nodes: · …\nwork | tool call delete",
 		"python-multiagent-life/swarm_back_and_forth/05.json": "user | Build X\nresearcher | handed off\nreviewer | needs work\ncoder | code v2",
+		"python-multiagent-life/graph_cycle_failed/04.json":   "user | Write\ncritic | critique 0\nwriter | out of ideas",
+		"python-multiagent-life/swarm_tool_asks/02.json":      "user | Build X\nboss | handed over\nworker: user | Context: Handoff Message: clean up User Request: Build X P\nworker | tool call delete",
 		"typescript-multiagent-life/graph_done/01.json":       "user | Investigate X\nresearch | research output\nanalysis | analysis output",
 		"typescript-multiagent-life/graph_failed/06.json":     "research | research output\nanalysis | analysis output\nfactcheck | factcheck output\nreport | model exploded\nreport | report output",
 		"typescript-multiagent-life/swarm_failed/01.json":     "user | Build X\nresearcher | tool call strands_structured_output\ncoder | coder model exploded",
