@@ -145,8 +145,8 @@ def graph(sessions, scripts, edges, entry, ran=None, hooks=None, most=None, **re
     return builder.build()
 
 
-def swarm(sessions, scripts, ran=None, **rest):
-    agents = [agent(name, lines, ran, description=f"the {name}") for name, lines in scripts.items()]
+def swarm(sessions, scripts, ran=None, tools=None, **rest):
+    agents = [agent(name, lines, ran, description=f"the {name}", tools=tools) for name, lines in scripts.items()]
     return Swarm(agents, id="s1", session_manager=sessions, **rest)
 
 
@@ -199,6 +199,10 @@ def life(directory):
         drafts = {"writer": [f"draft {i}" for i in range(9)], "critic": [f"critique {i}" for i in range(9)]}
         graph(sessions("graph_cycle"), drafts, [("writer", "critic"), ("critic", "writer", unhappy)], "writer", most=9)("Write")
 
+        failing = {"writer": ["draft 0", RuntimeError("out of ideas")], "critic": ["critique 0"]}
+        loop = [("writer", "critic"), ("critic", "writer")]
+        try_to(graph(sessions("graph_cycle_failed"), failing, loop, "writer", most=9), "Write")
+
         asking = graph(sessions("graph_asks"), outputs(*FOUR), DIAMOND, "research", hooks=[Gate("report")])
         asking(answers(asking("Investigate X")))
         tools = {"plan": ["delete it"], "work": [("delete", {"path": "/tmp/x"}), "done"]}
@@ -213,6 +217,8 @@ def life(directory):
         swarm(sessions("swarm_failed"), failing)("Build X")
         asking = swarm(sessions("swarm_asks"), swarm_scripts() | {"coder": ["code"]}, hooks=[Gate("coder")])
         asking(answers(asking("Build X")))
+        scripts = {"boss": [hand_over("worker", "clean up"), "handed over"], "worker": [("delete", {"path": "/tmp/x"}), "done"]}
+        swarm(sessions("swarm_tool_asks"), scripts, tools=[delete])("Build X")
 
         picture = {"image": {"format": "png", "source": {"bytes": base64.b64decode("iVBORw0KGgo=")}}}
         graph(sessions("graph_blocks"), outputs("research"), [], "research")([{"text": "What is this?"}, picture])
@@ -248,6 +254,8 @@ def start(work, name):
     sessions = FileSessionManager("h", storage_dir=work)
     if name.startswith("swarm"):
         lines = {node: [f"{node} again"] for node in ("researcher", "coder", "reviewer")}
+        if name.startswith("swarm_tool_asks"):
+            lines = {"boss": ["boss again"], "worker": ["worker again"]}
         return swarm(sessions, lines, ran), ran
     if name.startswith("graph_nested"):
         inner = [agent("a", ["a again"], ran), agent("b", ["b again"], ran)]
@@ -290,7 +298,8 @@ def verdicts(directory):
         base = hazard["base"]
         record = changed(json.loads((directory / "python-multiagent-life" / f"{base}.json").read_text()), hazard)
         found[hazard["name"]] = one(base, record, "another prompt")
-        state = record.get("_internal_state", {}).get("interrupt_state", {}) if isinstance(record, dict) else {}
+        internal = record.get("_internal_state") if isinstance(record, dict) else None
+        state = (internal or {}).get("interrupt_state") or {}
         if state.get("activated") and state.get("interrupts"):
             reply = [{"interruptResponse": {"interruptId": i, "response": "ok"}} for i in state["interrupts"]]
             found[hazard["name"]]["answer"] = one(base, record, reply)

@@ -60,7 +60,8 @@
 // message of each, at node_results/NODE/result/message or results/N/content,
 // and, where a node waits for an answer, its whole conversation: at
 // _internal_state/interrupt_state/context/NODE/messages (Python) and
-// nodes/NODE/interruptedSnapshot/data/messages (TypeScript). Nothing is put
+// nodes/NODE/interruptedSnapshot/data/messages (TypeScript). Package conversation
+// finds them there and gives them under the names of their nodes; nothing is put
 // together here that is not in the record.
 //
 // # The ids

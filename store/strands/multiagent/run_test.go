@@ -376,3 +376,51 @@ func BenchmarkDecode(b *testing.B) {
 		Decode(tape, n, Place{}).Headers()
 	}
 }
+
+func TestHeaders_titlesAreShortWhateverTheTexts(t *testing.T) {
+	long := strings.Repeat("é\\n ", 400)
+	for name, text := range map[string]string{
+		"python": `{"type":"swarm","id":"` + long + `","status":"interrupted","node_history":["` + long + `"],"node_results":{"` + long + `":{"status":"completed","execution_time":` + strings.Repeat("9", 400) + `,"result":{"type":"exception","message":"` + long + `"}}},"next_nodes_to_execute":["` + long + `","b"],"current_task":"` + long + `","context":{"shared_context":{"` + long + `":{"` + long + `":[` + strings.Repeat("1, ", 400) + `2]}}},
+			"_internal_state":{"interrupt_state":{"activated":true,"context":{},"interrupts":{"i":{"id":"` + long + `","name":"` + long + `","reason":[` + strings.Repeat("1, ", 400) + `2]}}}}}`,
+		"typescript": `{"startTime":1,"steps":1,"results":[{"nodeId":"` + long + `","status":"COMPLETED","duration":` + strings.Repeat("9", 40) + `,"content":[{"text":"` + long + `"}],"structuredOutput":{"message":"` + long + `","agentId":"` + long + `","more":1}},{"nodeId":"b","status":"FAILED","error":"` + long + `","content":[]}],"nodes":{"b":{"status":"FAILED","startTime":5,"results":[]},"c":{"status":"CANCELLED","results":[]}}}`,
+	} {
+		r := decode(t, []byte(text))
+		for i, h := range r.Headers() {
+			if len(h.Title) > 500 || strings.ContainsAny(h.Title, "\n") || strings.Contains(h.Title, "\uFFFD") {
+				t.Errorf("%s: title %q", name, h.Title)
+			}
+			for _, f := range r.Facts(i) {
+				if len(f.Value) > 1000 || f.Value == "" {
+					t.Errorf("%s: %s has %d bytes", name, f.Label, len(f.Value))
+				}
+			}
+		}
+		for _, f := range r.Faults() {
+			if len(f.Meaning)+len(f.Verdict) > 1000 {
+				t.Errorf("%s: a fault of %d bytes", name, len(f.Meaning)+len(f.Verdict))
+			}
+		}
+	}
+}
+
+// A node of a Swarm is asked for a hand-off and nothing else; whoever answers
+// with more is a node of a Graph.
+func TestSummary_kindOfATypeScriptRun(t *testing.T) {
+	for output, want := range map[string]Kind{
+		`{"message":"done"}`:                          Swarm,
+		`{"agentId":"b","message":"go","context":{}}`: Swarm,
+		`{"agentId":"b","message":"go","score":1}`:    Graph,
+		`{"score":1}`:   Graph,
+		`null`:          Graph,
+		`{"message":1}`: Graph,
+		`"text"`:        Graph,
+	} {
+		r := decode(t, []byte(`{"startTime":1,"steps":1,"results":[{"nodeId":"a","status":"COMPLETED","content":[],"structuredOutput":`+output+`}],"nodes":{"a":{"status":"COMPLETED","results":[]}}}`))
+		if got := r.Summary().Kind; got != want {
+			t.Errorf("%s: %s", output, got)
+		}
+	}
+	if got := decode(t, []byte(`{"startTime":1,"steps":0,"results":[],"nodes":{"a":{"status":"PENDING","results":[]}}}`)).Summary().Kind; got != AnyKind {
+		t.Errorf("before anything ran: %s", got)
+	}
+}
