@@ -76,7 +76,7 @@ func BenchmarkReadRow(b *testing.B) {
 func BenchmarkSessions(b *testing.B) {
 	rows := 100_000
 	if testing.Short() {
-		rows = 2000
+		rows = 20_000
 	}
 	dir, notes := b.TempDir(), b.TempDir()
 	manyRows(b, dir, rows/100, 100, 500)
@@ -93,6 +93,7 @@ func BenchmarkSessions(b *testing.B) {
 		}
 	}
 	b.Run("first", func(b *testing.B) {
+		defer perCPU(b, 0)()
 		for b.Loop() {
 			list(open(b, dir))
 		}
@@ -100,6 +101,7 @@ func BenchmarkSessions(b *testing.B) {
 	b.Run("again", func(b *testing.B) {
 		s := open(b, dir)
 		list(s)
+		defer perCPU(b, 0)()
 		for b.Loop() {
 			list(s)
 		}
@@ -117,6 +119,7 @@ func BenchmarkSessions(b *testing.B) {
 			}
 		}
 		again()
+		defer perCPU(b, 0)()
 		for b.Loop() {
 			again()
 		}
@@ -125,14 +128,17 @@ func BenchmarkSessions(b *testing.B) {
 		s := open(b, dir)
 		list(s)
 		var before, after runtime.MemStats
+		runtime.GC()
 		runtime.ReadMemStats(&before)
+		defer perCPU(b, 0)()
 		for b.Loop() {
 			if n := len(headers(b, s, "sess-0007")); n != 100 {
 				b.Fatal(n)
 			}
 		}
 		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapAlloc)/(1<<20), "MB-held")
+		b.ReportMetric(float64(before.HeapAlloc)/(1<<20), "MB-held")
+		b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/(1<<20), "MB-allocated/op")
 	})
 	b.Run("state", func(b *testing.B) {
 		s := open(b, dir)

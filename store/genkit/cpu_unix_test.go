@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
-// perCPU reports the bytes for each second of processor time, which is what
-// counts where other programs take their share of the machine.
+// perCPU reports the time of processors that each round takes, which is what
+// counts where other programs take their share of the machine; and of a number
+// of bytes how many are done in a second of it.
 func perCPU(b *testing.B, bytes int) (report func()) {
 	before := used()
 	return func() {
-		b.ReportMetric(float64(bytes)*float64(b.N)/(used()-before).Seconds()/1e6, "MB/cpu-s")
+		each := (used() - before) / time.Duration(b.N)
+		b.ReportMetric(float64(each.Microseconds())/1e3, "cpu-ms/op")
+		if bytes > 0 {
+			b.ReportMetric(float64(bytes)/each.Seconds()/1e6, "MB/cpu-s")
+		}
 	}
 }
 

@@ -139,14 +139,14 @@ func (b base) list(root *os.Root, dir string) (p place, subfolders []string, err
 // search goes through the folders of a store and hands on each that may have
 // rows, a folder before those in it, until visit says stop. A folder that cannot
 // be read is handed to unreadable.
-func search(ctx context.Context, root *os.Root, address string, visit func(place) bool, unreadable func(dir string, err error)) error {
+func search(ctx context.Context, root *os.Root, below []base, visit func(place) bool, unreadable func(dir string, err error)) error {
 	type step struct {
 		base
 		at    string
 		depth int
 	}
 	var open []step
-	for _, b := range bases(root, address) {
+	for _, b := range below {
 		open = append(open, step{b, b.dir, 0})
 	}
 	for looked := 0; len(open) > 0 && looked < mostFolders; looked++ {
@@ -175,19 +175,19 @@ func search(ctx context.Context, root *os.Root, address string, visit func(place
 // candidates gives the places that a session of a label may be in: in "global"
 // and flat. A label is data; only folders that search would find are given, their
 // rows not listed.
-func candidates(root *os.Root, address, label string) (list []place) {
+func candidates(root *os.Root, below []base, label string) (list []place) {
 	label, flatOnly := strings.CutSuffix("/"+label, "/.")
 	label = strings.TrimPrefix(label, "/")
-	for _, b := range bases(root, address) {
-		below, ok := label, true
+	for _, b := range below {
+		folder, ok := label, true
 		if b.label != "" {
-			below, ok = strings.CutPrefix(label+"/", b.label+"/")
-			below = strings.TrimSuffix(below, "/")
+			folder, ok = strings.CutPrefix(label+"/", b.label+"/")
+			folder = strings.TrimSuffix(folder, "/")
 		}
-		if !ok || !isLocal(below) {
+		if !ok || !isLocal(folder) {
 			continue
 		}
-		dirs := []string{path.Join(b.dir, below, defaultPrefix), path.Join(b.dir, below)}
+		dirs := []string{path.Join(b.dir, folder, defaultPrefix), path.Join(b.dir, folder)}
 		if flatOnly {
 			dirs = dirs[1:]
 		}

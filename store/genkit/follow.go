@@ -26,7 +26,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 func (s *Store) levels() [][]watch.Level {
 	rows := watch.Level{Depth: mostDepth}
 	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}
-	switch b := bases(s.root, s.dir)[0]; {
+	switch b := s.rebase()[0]; {
 	case b.dir == ".":
 		return [][]watch.Level{{rows}}
 	case b.dir == "snapshots":

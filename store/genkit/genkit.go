@@ -28,6 +28,9 @@ type Store struct {
 	now   func() time.Time
 	reads atomic.Int64 // row files that were read
 
+	basing sync.Mutex
+	below  []base // where rows are looked for, as it was seen last
+
 	joining sync.Mutex
 	traces  *joined // nil until there are some
 }
@@ -67,7 +70,25 @@ func (o Options) open(dir string) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.rebase()
 	return s, nil
+}
+
+// rebase looks where rows are in the opened folder, for which its names are
+// listed: that is not done for each row.
+func (s *Store) rebase() []base {
+	found := bases(s.root, s.dir)
+	s.basing.Lock()
+	defer s.basing.Unlock()
+	s.below = found
+	return found
+}
+
+// bases gives what rebase found last.
+func (s *Store) bases() []base {
+	s.basing.Lock()
+	defer s.basing.Unlock()
+	return s.below
 }
 
 // Kind gives "genkit".
@@ -119,7 +140,7 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 	err = s.eachPlace(ctx, func(p place) error {
 		g, err := s.group(ctx, p, nil)
 		if err != nil {
-			return s.unreadable(ctx, err)
+			return ctx.Err() // a folder that cannot be read is told of by Faults
 		}
 		for sid, one := range g.sessions {
 			if taken[one.id] {
@@ -134,10 +155,6 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 	return infos, err
 }
 
-// unreadable lets a folder that cannot be read go, but not a context that has
-// ended.
-func (s *Store) unreadable(ctx context.Context, _ error) error { return ctx.Err() }
-
 // flatLabel is the label of a place whose sessions "global" beside it has, too.
 func flatLabel(label string) string {
 	if label == "" {
@@ -146,11 +163,11 @@ func flatLabel(label string) string {
 	return label + "/."
 }
 
-// eachPlace visits the places that have rows, "global" before the folder that it
-// is in.
+// eachPlace visits the places that have rows, those called "global" first: their
+// sessions keep their names where there are others of the same name beside them.
 func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
 	var places []place
-	err := search(ctx, s.root, s.dir, func(p place) bool {
+	err := search(ctx, s.root, s.rebase(), func(p place) bool {
 		if len(p.rows) > 0 {
 			places = append(places, p)
 		}
@@ -159,22 +176,17 @@ func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(places, func(a, b place) int {
-		return boolToInt(b.isGlobal()) - boolToInt(a.isGlobal())
-	})
-	for _, p := range places {
-		if err := visit(p); err != nil {
-			return err
+	for _, global := range []bool{true, false} {
+		for _, p := range places {
+			if p.isGlobal() != global {
+				continue
+			}
+			if err := visit(p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // info gives what the list of sessions shows of one.

@@ -65,7 +65,7 @@ func (r *row) marks() (marks model.Marks) {
 	if r.finishReason == finishInterrupted || r.toolWaits && r.status != statusFailed && r.status != statusAborted {
 		marks |= model.MarkInterrupted
 	}
-	if r.rowFlawed || r.goError {
+	if r.goRefuses() {
 		marks |= model.MarkDamaged
 	}
 	return marks

@@ -225,7 +225,7 @@ func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.Fau
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if r.rowFlawed {
+		if r.broken {
 			continue
 		}
 		data, err := folder.Read(r.id+rowSuffix, buf)
@@ -284,7 +284,7 @@ const rest = 5 * time.Second
 // storeFaults tells of what is in the store and not listed.
 func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 	var faults store.FaultList
-	err := search(ctx, s.root, s.dir, func(p place) bool {
+	err := search(ctx, s.root, s.rebase(), func(p place) bool {
 		s.placeFaults(ctx, p, &faults)
 		return true
 	}, func(dir string, err error) {

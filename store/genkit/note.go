@@ -18,17 +18,17 @@ const (
 	noteToolFailed
 	noteToolWaits
 	noteHasState
-	noteGoError
-	noteJavaError
+	noteBroken
+	noteMisshapen
+	noteBadTime
 	noteUnknownKeys
-	noteFlawed
 )
 
 // appendNote appends the note of a row. The id is not in it: it is the name of
 // the file.
 func (r *row) appendNote(dst []byte) []byte {
 	flags := uint64(0)
-	for i, set := range []bool{r.errored, r.toolFailed, r.toolWaits, r.hasState, r.goError, r.javaError, r.unknownKeys, r.rowFlawed} {
+	for i, set := range []bool{r.errored, r.toolFailed, r.toolWaits, r.hasState, r.broken, r.misshapen, r.badTime, r.unknownKeys} {
 		if set {
 			flags |= 1 << i
 		}
@@ -60,8 +60,8 @@ func parseNote(id string, note []byte) (row, error) {
 	flags := n.number()
 	r := row{
 		id: id, errored: flags&noteErrored != 0, toolFailed: flags&noteToolFailed != 0, toolWaits: flags&noteToolWaits != 0,
-		hasState: flags&noteHasState != 0, goError: flags&noteGoError != 0, javaError: flags&noteJavaError != 0,
-		unknownKeys: flags&noteUnknownKeys != 0, rowFlawed: flags&noteFlawed != 0,
+		hasState: flags&noteHasState != 0, broken: flags&noteBroken != 0, misshapen: flags&noteMisshapen != 0,
+		badTime: flags&noteBadTime != 0, unknownKeys: flags&noteUnknownKeys != 0,
 	}
 	r.style = style(n.byte())
 	r.size, r.messages = n.signed(), n.signed()

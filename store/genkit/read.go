@@ -179,7 +179,7 @@ func (r *reader) read(id string, buf []byte) (reading, []byte) {
 func (r *reader) decode(id string, data []byte) (decoded row, last []byte, ok bool) {
 	for try := 1; ; try++ {
 		decoded, ok = decodeRow(id, data)
-		if ok && !decoded.rowFlawed || try == readTries {
+		if ok && !decoded.broken || try == readTries {
 			return decoded, data, ok
 		}
 		again, err := r.fetch(id+rowSuffix, nil)

@@ -145,7 +145,7 @@ func TestReads_againWhatIsTorn(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "global", "a.json"), whole)
 	got, last, ok := r.decode("a", torn)
-	if !ok || got.rowFlawed || string(last) != whole {
+	if !ok || got.broken || string(last) != whole {
 		t.Errorf("read is %+v", got)
 	}
 }

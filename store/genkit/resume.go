@@ -57,7 +57,7 @@ func (s *session) pointed() *row {
 		return nil
 	}
 	r := s.byID[s.pointer.current]
-	if r == nil || s.layout == layoutGo && (r.sessionID != s.sid || r.goError) {
+	if r == nil || s.layout == layoutGo && (r.sessionID != s.sid || r.goRefuses()) {
 		return nil
 	}
 	return r
@@ -68,7 +68,7 @@ func (s *session) scan() choice {
 	switch s.layout {
 	case layoutGo:
 		for i := len(s.rows) - 1; i >= 0; i-- {
-			if r := s.rows[i]; !r.goError && r.sessionID == s.sid {
+			if r := s.rows[i]; !r.goRefuses() && r.sessionID == s.sid {
 				return choice{row: r}
 			}
 		}
@@ -78,7 +78,7 @@ func (s *session) scan() choice {
 			return a.created.text > b.created.text || a.created.text == b.created.text && a.id > b.id
 		})
 	}
-	return s.newestLeaf(func(r *row) bool { return !r.javaError }, func(a, b *row) bool {
+	return s.newestLeaf(func(r *row) bool { return !r.broken }, func(a, b *row) bool {
 		return a.created.text > b.created.text || a.created.text == b.created.text && a.id < b.id
 	})
 }
@@ -130,9 +130,12 @@ func (s *session) back(leaf *row) choice {
 	return choice{leaf: leaf}
 }
 
+// goRefuses reports whether encoding/json does not take the row.
+func (r *row) goRefuses() bool { return r.broken || r.misshapen || r.badTime }
+
 // pythonRefuses reports whether Python's model does not take the row.
 func (r *row) pythonRefuses() bool {
-	return r.rowFlawed || r.unknownKeys || r.status == statusAborting || !knownStatus[r.status] ||
+	return r.broken || r.misshapen || r.unknownKeys || r.status == statusAborting || !knownStatus[r.status] ||
 		r.finishReason != "" && !knownFinish[r.finishReason]
 }
 
@@ -179,7 +182,7 @@ func (r *row) resumableByGo(now time.Time) string {
 		parent = fmt.Sprintf("resume from its parent %q", r.parentID)
 	}
 	switch {
-	case r.goError:
+	case r.goRefuses():
 		return "no: the file cannot be parsed"
 	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
 		return refused + "its worker gave no sign of life and is taken for dead; " + parent

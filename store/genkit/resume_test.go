@@ -90,7 +90,7 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 		{"Go: the pointer is trusted", made(layoutGo, names("a"), completed("a", ""), completed("b", "a")), "a", "b"},
 		{"Go: a pointer to nothing is not", made(layoutGo, names("x"), completed("a", ""), completed("b", "a")), "b", "b"},
 		{"Go: nor one that cannot be read", made(layoutGo, &pointer{current: "a", err: errNote}, completed("a", ""), completed("b", "a")), "b", "b"},
-		{"Go: a row that does not parse is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.goError = true })), "a", "a"},
+		{"Go: a row that does not parse is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true })), "a", "a"},
 		{"Go: parents play no part", made(layoutGo, nil, completed("a", "b"), completed("b", "a")), "b", "b"},
 
 		{"JS: the newest leaf", made(layoutJS, nil, completed("a", ""), completed("b", "a"), completed("c", "a")), "c", "c"},
@@ -154,7 +154,7 @@ func TestResumable_byID(t *testing.T) {
 		{row{status: "aborting", heartbeat: fresh}, layoutGo, "no: FAILED_PRECONDITION, it is being aborted and has not recorded its state yet"},
 		{row{status: "failed"}, layoutPython, "no: only a completed row can be resumed; a session's id leads back to its last completed one"},
 		{row{status: "completed", unknownKeys: true}, layoutPython, "no: the model of the Python SDK does not take the row"},
-		{row{status: "completed", goError: true}, layoutGo, "no: the file cannot be parsed"},
+		{row{status: "completed", badTime: true}, layoutGo, "no: the file cannot be parsed"},
 	} {
 		if got := c.r.resumable(c.l, now); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.r, got, c.want)

@@ -24,17 +24,19 @@ type row struct {
 	created                 moment
 	updated, heartbeat      moment
 	// errored says that there is an error; its status may be empty.
-	errored                bool
-	errStatus, errMessage  string
-	title                  string
-	toolFailed, toolWaits  bool
-	hasState               bool
-	size                   int64 // of the state as it is written
-	messages               int64
-	style                  style
-	goError, javaError     bool // what the SDKs cannot parse at all
-	unknownKeys, rowFlawed bool
-	flaws                  []flaw
+	errored               bool
+	errStatus, errMessage string
+	title                 string
+	toolFailed, toolWaits bool
+	hasState              bool
+	size                  int64 // of the state as it is written
+	messages              int64
+	style                 style
+	// broken rows no SDK can parse; misshapen ones have a member of the wrong
+	// type, and badTime a time that is none.
+	broken, misshapen, badTime bool
+	unknownKeys                bool
+	flaws                      []flaw
 }
 
 // moment is a time as it is written and as it is meant; at is the zero time
@@ -67,7 +69,13 @@ func (r *row) session() string {
 	return r.stateSession
 }
 
+// maxFlaws bounds the flaws of one row that are kept.
+const maxFlaws = 20
+
 func (r *row) add(code, path, meaning string) {
+	if len(r.flaws) == maxFlaws {
+		return
+	}
 	r.flaws = append(r.flaws, flaw{code, path, meaning})
 }
 
@@ -127,8 +135,14 @@ func (d *rowDecoder) decode() {
 
 // damaged notes what keeps every SDK from parsing the file.
 func (d *rowDecoder) damaged(code, path, meaning string) {
-	d.row.goError, d.row.javaError, d.row.rowFlawed = true, true, true
+	d.row.broken = true
 	d.row.add(code, path, meaning)
+}
+
+// misshapen notes a member of the wrong type.
+func (d *rowDecoder) misshapen(path, meaning string) {
+	d.row.misshapen = true
+	d.row.add(FaultRowShape, path, meaning)
 }
 
 // member takes in one member of the row.
@@ -198,15 +212,10 @@ func clip(text string) string {
 // text gives a string; null is "", as it is for every SDK.
 func (d *rowDecoder) text(key string, value []byte) string {
 	if len(value) > 0 && value[0] == '"' {
-		if len(value) > maxText {
-			d.row.add(FaultRowShape, "/"+key, fmt.Sprintf("it is %d bytes long, of which the first are shown", len(value)))
-			value = append(bytes.Clone(bytes.ToValidUTF8(value[:maxText], nil)), '"')
-		}
-		return jsontape.Unquote(value)
+		return clip(jsontape.Unquote(value))
 	}
 	if string(value) != "null" {
-		d.row.goError = true
-		d.row.add(FaultRowShape, "/"+key, "it is no string")
+		d.misshapen("/"+key, "it is no string")
 	}
 	return ""
 }
@@ -219,7 +228,7 @@ func (d *rowDecoder) moment(key string, value []byte) (m moment) {
 	}
 	at, err := time.Parse(time.RFC3339, m.text)
 	if err != nil {
-		d.row.goError = true
+		d.row.badTime = true
 		d.row.add(FaultTime, "/"+key, fmt.Sprintf("%.60q is no time of RFC 3339", m.text))
 		return m
 	}
@@ -247,8 +256,7 @@ func (d *rowDecoder) failure(value []byte) {
 		return end, nil
 	})
 	if err != nil {
-		d.row.goError = true
-		d.row.add(FaultRowShape, "/error", "it is no object")
+		d.misshapen("/error", "it is no object")
 	}
 }
 
@@ -260,8 +268,8 @@ func (d *rowDecoder) state(at int) (end int, err error) {
 			return end, err
 		}
 		if r.hasState = string(d.data[at:end]) != "null"; r.hasState {
-			r.size, r.goError = int64(end-at), true
-			r.add(FaultRowShape, "/state", "it is no object")
+			r.size = int64(end - at)
+			d.misshapen("/state", "it is no object")
 		}
 		return end, nil
 	}

@@ -36,7 +36,7 @@ func TestDecodeRow_readsTimesOfAnyKind(t *testing.T) {
 	}
 	for _, text := range []string{"", "yesterday", "2026-11-21", "2026-11-21T01:15:22", "2026-11-21 01:15:22Z", "1795223757651", "2026-13-41T00:00:00Z"} {
 		r, ok := decodeRow("a", []byte(goRow("a", "", "s", text, "")))
-		if !ok || !r.goError || !r.created.at.IsZero() || len(r.flaws) != 1 || r.flaws[0].code != FaultTime {
+		if !ok || !r.badTime || !r.created.at.IsZero() || len(r.flaws) != 1 || r.flaws[0].code != FaultTime {
 			t.Errorf("%q is %v, %+v", text, r.created.at, r.flaws)
 		}
 	}
@@ -209,7 +209,7 @@ func FuzzDecodeRow(f *testing.F) {
 			t.Fatal("the data was written to")
 		}
 		state, err := stateOf(data)
-		if err == nil && r.hasState && !r.rowFlawed && r.size != int64(len(state)) && !bytes.Contains(data, []byte(`"state`)) {
+		if err == nil && r.hasState && !r.broken && r.size != int64(len(state)) && !bytes.Contains(data, []byte(`"state`)) {
 			t.Fatalf("the state has %d bytes, the row says %d", len(state), r.size)
 		}
 		if ok {
@@ -221,7 +221,7 @@ func FuzzDecodeRow(f *testing.F) {
 		var whole struct {
 			SnapshotID string `json:"snapshotId"`
 		}
-		if json.Unmarshal(data, &whole) == nil && r.rowFlawed && len(data) > 0 && data[0] == '{' {
+		if json.Unmarshal(data, &whole) == nil && r.broken && len(data) > 0 && data[0] == '{' {
 			t.Fatalf("encoding/json reads what is damaged: %+v", r.flaws)
 		}
 		documentFlaws(data)

@@ -43,7 +43,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 func (s *Store) row(ctx context.Context, ref model.Ref) (place, *row, []byte, error) {
 	label, name := path.Split(ref.Session)
 	var failed error
-	for _, p := range candidates(s.root, s.dir, strings.TrimSuffix(label, "/")) {
+	for _, p := range candidates(s.root, s.bases(), strings.TrimSuffix(label, "/")) {
 		r, data, err := s.rowIn(p, ref.ID)
 		switch {
 		case err != nil:
