@@ -23,6 +23,8 @@ type agentFile struct {
 	members []byte
 	// missing says that there is no agent.json.
 	missing bool
+	// manager is the class of the conversation manager, "" where it is not said.
+	manager string
 	// removed is how many messages the conversation manager took out, and
 	// pinned how many at the head stay although others behind them went.
 	removed, pinned int
@@ -33,7 +35,9 @@ type agentFile struct {
 	// tool calls that run when it has one.
 	interrupted bool
 	held        []call
-	updated     time.Time
+	// waiting are the interrupts that wait, each in a line.
+	waiting []string
+	updated time.Time
 }
 
 // agentMembers are the keys of a state and where agent.json has them. The names
@@ -109,7 +113,7 @@ func (r *agentReader) read() {
 	}
 	r.updated = timeOf(t, t.Find(0, "updated_at"))
 	if manager := t.Find(0, "conversation_manager_state"); manager >= 0 {
-		r.manager(manager)
+		r.readManager(manager)
 	}
 	if state := t.Find(0, "state"); state >= 0 {
 		r.state(state)
@@ -163,9 +167,9 @@ const (
 // ownManagers are the conversation managers that the SDK has.
 var ownManagers = map[string]bool{"SlidingWindowConversationManager": true, "SummarizingConversationManager": true, "NullConversationManager": true}
 
-// manager reads the state of the conversation manager. An empty one is that of
+// readManager reads the state of the conversation manager. An empty one is that of
 // a BidiAgent, which has no such manager and loads all messages.
-func (r *agentReader) manager(n jsontape.Node) {
+func (r *agentReader) readManager(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
 		r.fault(FaultAgentFile, managerPath, "the state of the conversation manager is no object", refuses+"AttributeError")
@@ -174,7 +178,9 @@ func (r *agentReader) manager(n jsontape.Node) {
 	if t.Count(n) == 0 {
 		return
 	}
-	switch name := t.Find(n, "__name__"); {
+	name := t.Find(n, "__name__")
+	r.manager = brief(t, name)
+	switch {
 	case name < 0:
 		r.fault(FaultAgentFile, managerPath, "the conversation manager has no __name__", refuses+"ValueError: Invalid conversation manager state")
 	case !ownManagers[shortText(t, name, maxName)]:
@@ -294,11 +300,11 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		}
 		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+" (older SDKs, 1.40, do not look at it)")
 	}
-	if interrupts >= 0 {
-		r.interrupts(interrupts)
-	}
 	if active := t.Find(n, "activated"); active >= 0 {
 		r.interrupted = truthy(t, active)
+	}
+	if interrupts >= 0 {
+		r.interrupts(interrupts)
 	}
 	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
 		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
@@ -350,6 +356,7 @@ func (r *agentReader) interrupts(n jsontape.Node) {
 			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", refuses+"TypeError: it must be a mapping")
 			continue
 		}
+		r.waits(i)
 		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
 				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), refuses+"TypeError: unexpected keyword argument")
@@ -361,4 +368,21 @@ func (r *agentReader) interrupts(n jsontape.Node) {
 			}
 		}
 	}
+}
+
+// waits notes an interrupt that has no answer: its name, its reason, and its id,
+// with which it is answered.
+func (r *agentReader) waits(n jsontape.Node) {
+	t := r.tape
+	if !r.interrupted || brief(t, t.Find(n, "response")) != "" {
+		return
+	}
+	line := brief(t, t.Find(n, "name"))
+	if reason := brief(t, t.Find(n, "reason")); reason != "" {
+		line += ": " + reason
+	}
+	if id := brief(t, t.Find(n, "id")); id != "" {
+		line += " (" + id + ")"
+	}
+	r.waiting = append(r.waiting, line)
 }

@@ -176,12 +176,13 @@ type Store struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.Tailer  = (*Store)(nil)
-	_ store.Doctor  = (*Store)(nil)
-	_ store.Limiter = (*Store)(nil)
-	_ store.Deriver = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
+	_ store.Store     = (*Store)(nil)
+	_ store.Tailer    = (*Store)(nil)
+	_ store.Describer = (*Store)(nil)
+	_ store.Doctor    = (*Store)(nil)
+	_ store.Limiter   = (*Store)(nil)
+	_ store.Deriver   = (*Store)(nil)
+	_ store.Watcher   = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An

@@ -1,0 +1,195 @@
+package strands
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+)
+
+// maxFact bounds the value of a fact in bytes, give or take a name.
+const maxFact = 200
+
+// Facts implements store.Describer: what the file of the message says besides the
+// message, what the conversation manager did to it, and at the head what the
+// agent waits for.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	facts, err := s.facts(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("strands: read facts of %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return facts, nil
+}
+
+func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		i, err := o.find(ref.ID)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		return o.run.Facts(i), nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	i, err := s.position(ctx, l, parseID(ref.ID))
+	if err != nil {
+		return nil, err
+	}
+	var f factList
+	f.add("file", l.path("messages", l.files[i].name))
+	f.file(l.document(i))
+	f.context(l, i)
+	if i == len(l.files)-1 {
+		f.agent(&l.agent)
+	}
+	return f, nil
+}
+
+// document reads the file of message i.
+func (l *messageLog) document(i int) files.Document {
+	var d decoder
+	return files.ReadDocument(d.reader(l.folder), l.files[i].name, nil)
+}
+
+// factList gathers facts; what there is nothing to say about is left out.
+type factList []model.Fact
+
+func (f *factList) add(label, value string) {
+	if value != "" {
+		*f = append(*f, model.Fact{Label: label, Value: value})
+	}
+}
+
+// file tells what a message file says besides the message.
+func (f *factList) file(d files.Document) {
+	if d.Err != nil {
+		f.add("damaged", d.Err.Error())
+		return
+	}
+	t := d.Tape
+	message := t.Find(0, "message")
+	redacted := t.Find(0, "redact_message")
+	if redacted >= 0 && t.Kind(redacted) != jsontape.Null {
+		message = redacted
+	} else {
+		redacted = jsontape.None
+	}
+	f.add("message id", brief(t, t.Find(0, "message_id")))
+	f.add("tracking id", brief(t, t.Find(message, "tracking_id")))
+	f.add("created", brief(t, t.Find(0, "created_at")))
+	// The SDK takes both times from the clock, one after the other.
+	if updated := t.Find(0, "updated_at"); timeOf(t, updated).Sub(timeOf(t, t.Find(0, "created_at"))).Abs() >= time.Second {
+		f.add("updated", brief(t, updated))
+	}
+	if redacted >= 0 {
+		text := "the SDK put this message in the place of another"
+		if left := t.Find(0, "message"); left >= 0 && string(jsontape.AppendCompact(nil, t.Raw(left))) != string(jsontape.AppendCompact(nil, t.Raw(redacted))) {
+			text += ", which is still in the file"
+		}
+		f.add("redacted", text)
+	}
+	f.metadata(t, t.Find(message, "metadata"))
+}
+
+// metadata tells of what the SDK notes of a model's answer; see MessageMetadata in
+// types/content.py.
+func (f *factList) metadata(t *jsontape.Tape, n jsontape.Node) {
+	usage, metrics := t.Find(n, "usage"), t.Find(n, "metrics")
+	var tokens []string
+	for _, p := range []struct{ key, text string }{{"inputTokens", "in"}, {"outputTokens", "out"}, {"totalTokens", "in all"},
+		{"cacheReadInputTokens", "from the cache"}, {"cacheWriteInputTokens", "into the cache"}} {
+		if value := brief(t, t.Find(usage, p.key)); value != "" {
+			tokens = append(tokens, value+" "+p.text)
+		}
+	}
+	f.add("tokens", strings.Join(tokens, ", "))
+	for _, p := range []struct{ key, label string }{{"latencyMs", "model took"}, {"timeToFirstByteMs", "first byte after"}} {
+		if value := brief(t, t.Find(metrics, p.key)); value != "" {
+			f.add(p.label, value+" ms")
+		}
+	}
+	custom := t.Find(n, "custom")
+	if t.Kind(t.Find(custom, "pinned")) == jsontape.True {
+		f.add("pinned", "the conversation manager is to keep it")
+	}
+	if t.Kind(custom) == jsontape.Object {
+		f.add("custom", brief(t, custom))
+	}
+}
+
+// context tells what the conversation manager did to message i.
+func (f *factList) context(l *messageLog, i int) {
+	a := &l.agent
+	switch {
+	case a.missing:
+		f.add("context", "none: there is no agent.json, and a start makes a new agent")
+	case l.evicted(i) && a.summary != nil:
+		f.add("context", "taken out by "+a.managerName()+"; a summary stands in its place")
+	case l.evicted(i):
+		f.add("context", "taken out by "+a.managerName())
+	case i < a.pinned:
+		f.add("context", "held at the head by "+a.managerName())
+	case a.summary != nil && i == l.start:
+		f.add("context", "the first message behind the summary")
+	case i == l.start && i > 0:
+		f.add("context", "the first message that is loaded")
+	}
+}
+
+// agent tells what agent.json says of the agent as a whole.
+func (f *factList) agent(a *agentFile) {
+	if a.manager != "" {
+		text := a.managerName()
+		if a.removed > 0 {
+			text += ", " + a.removedText() + " taken out"
+		}
+		if a.pinned > 0 {
+			text += ", " + messages(a.pinned) + " held at the head"
+		}
+		if a.summary != nil {
+			text += ", with a summary"
+		}
+		f.add("manager", text)
+	}
+	for k, interrupt := range a.waiting {
+		if k == mostAsked {
+			f.add("waits for", strconv.Itoa(len(a.waiting)-k)+" more")
+			break
+		}
+		f.add("waits for", interrupt)
+	}
+	if a.interrupted && len(a.held) > 0 {
+		f.add("holds back", conversation.List(a.held, func(c call) string { return nameOf(c.name, c.id) }))
+	}
+}
+
+// mostAsked bounds the interrupts that are told one by one.
+const mostAsked = 20
+
+// brief gives a value in one line: a string decoded, anything else as it is
+// written; "" for none and for null.
+func brief(t *jsontape.Tape, n jsontape.Node) string {
+	switch t.Kind(n) {
+	case jsontape.Invalid, jsontape.Null:
+		return ""
+	case jsontape.String:
+		text := string(t.AppendText(nil, n, maxFact+1))
+		return cut(conversation.OneLine(text), maxFact)
+	}
+	return cut(string(jsontape.AppendCompact(nil, t.Raw(n))), maxFact)
+}
+
+// managerName gives the class of the conversation manager.
+func (a *agentFile) managerName() string { return cmp.Or(a.manager, "the conversation manager") }
