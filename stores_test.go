@@ -57,6 +57,13 @@ var known = map[string]struct {
 }{
 	"strands/python-file broken_missing_toolresult":     {faults: []string{"message-gap", "missing-tool-result"}},
 	"strands/python-file broken_starts_with_toolresult": {faults: []string{"leading-tool-result", "message-gap"}},
+	"strands/python-snapshot every-turn":                {orphans: 2},
+	"strands/python-snapshot interrupt":                 {faults: []string{"pending-interrupt"}},
+	"strands/typescript/unified branching":              {orphans: 2},
+	"strands/typescript/unified interrupt":              {faults: []string{"pending-interrupt"}},
+	"genkit/devproject-go-1.13.1 barista/sess-main":     {orphans: 7},
+	"genkit/devproject-go-1.13.1 barista/sess-orphan":   {faults: []string{"expired"}},
+	"genkit/devproject-go-1.13.1 pruned/sess-pruned":    {faults: []string{"missing-parent"}},
 	"genkit/go-1.13.1/barista sess-main":                {orphans: 2},
 	"genkit/go-1.13.1/barista sess-orphan":              {faults: []string{"expired"}},
 	"genkit/go-1.13.1/pruned sess-pruned":               {faults: []string{"missing-parent"}},
