@@ -54,8 +54,25 @@ func NewFolds(t *Timeline) *Folds {
 
 // Rebase moves the folds to a timeline that was made anew from the same
 // headers, and maybe more after them. A fold with nothing left to hide opens.
-func (f *Folds) Rebase(t *Timeline) {
-	f.t = t
+func (f *Folds) Rebase(t *Timeline) { f.RebaseBy(t, func(n Node) Node { return n }) }
+
+// RebaseBy is Rebase for headers that have moved: to gives the new place of a
+// node, NoNode for one that has gone.
+func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
+	kept := f.folds[:0]
+	for _, have := range f.folds {
+		if have.node = to(have.node); have.node != NoNode {
+			kept = append(kept, have)
+		}
+	}
+	f.folds = kept
+	open := make(map[Node]bool, len(f.open))
+	for n := range f.open {
+		if n = to(n); n != NoNode {
+			open[n] = true
+		}
+	}
+	f.t, f.open = t, open
 	f.refresh()
 }
 

@@ -240,7 +240,11 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 		p.closed(r, tokens, strconv.Itoa(hidden)+" hidden")
 	}
 	if steps := p.folds.Steps(n); steps > 0 {
-		p.closed(r, tokens, count(steps, "step"))
+		text := count(steps, "step")
+		if r.Room() < len(text)+4 {
+			text = strconv.Itoa(steps)
+		}
+		p.closed(r, tokens, text)
 	}
 	has := p.t.Header(n).Marks
 	for _, m := range marks {

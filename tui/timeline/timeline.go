@@ -118,16 +118,11 @@ func footer(h int) int {
 // cursor goes to the head.
 func (p *Pane) Set(c *Content) {
 	cursor, marked, line := model.NoNode, model.NoNode, p.rows.Cursor-p.rows.Top
-	same := p.t != nil && p.t.Len() > 0 && c.Timeline.Len() >= p.t.Len() && c.Timeline.Header(0).Ref() == p.t.Header(0).Ref()
 	if p.t != nil {
 		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
 	}
-	p.c, p.t, p.marked, p.matches = c, c.Timeline, marked, Matches{}
-	if same {
-		p.folds.Rebase(p.t)
-	} else {
-		p.folds = model.NewFolds(p.t)
-	}
+	folds := p.refolded(c.Timeline)
+	p.c, p.t, p.folds, p.marked, p.matches = c, c.Timeline, folds, marked, Matches{}
 	p.columns = p.fit()
 	p.rows.SetLen(p.folds.Rows())
 	p.cursor = cursor
@@ -137,6 +132,37 @@ func (p *Pane) Set(c *Content) {
 	p.reveal()
 	if cursor != model.NoNode {
 		p.rows.Scroll(p.rows.Cursor - line - p.rows.Top)
+	}
+}
+
+// refolded gives the folds of this timeline for another one: the same where that
+// has the same snapshots and maybe more after them, else none.
+func (p *Pane) refolded(in *model.Timeline) *model.Folds {
+	switch {
+	case p.t == nil || p.t.Len() == 0 || in.Len() < p.t.Len():
+	case in.Snapshots() < in.Len():
+		// Steps come in before their snapshot, when their trace has been written.
+		p.folds.RebaseBy(in, p.finder(in))
+		return p.folds
+	case in.Header(0).Ref() == p.t.Header(0).Ref():
+		p.folds.Rebase(in)
+		return p.folds
+	}
+	return model.NewFolds(in)
+}
+
+// finder gives what finds nodes of this timeline in another one by their ids.
+func (p *Pane) finder(in *model.Timeline) func(model.Node) model.Node {
+	type key struct{ session, id string }
+	at := make(map[key]model.Node, in.Len())
+	for n := range model.Node(in.Len()) {
+		at[key{in.Header(n).SessionID, in.Header(n).ID}] = n
+	}
+	return func(n model.Node) model.Node {
+		if to, ok := at[key{p.t.Header(n).SessionID, p.t.Header(n).ID}]; ok {
+			return to
+		}
+		return model.NoNode
 	}
 }
 
@@ -161,12 +187,16 @@ func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
 			return guess
 		}
 	}
+	found := model.NoNode // of that id; steps that came in have given it another visit
 	for n := range model.Node(in.Len()) {
-		if in.Header(n).Ref() == ref {
+		switch h := in.Header(n); {
+		case h.Ref() == ref:
 			return n
+		case h.ID == ref.ID && h.SessionID == ref.Session && in.Snapshots() < in.Len():
+			found = n
 		}
 	}
-	return model.NoNode
+	return found
 }
 
 // Timeline gives what is shown.

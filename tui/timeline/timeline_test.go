@@ -440,3 +440,45 @@ func TestPane_keysAndSteps(t *testing.T) {
 		t.Errorf("status %q", got)
 	}
 }
+
+// A trace is written after the snapshot that its turn ended in: its steps come in
+// before that, and everything else stays where it is.
+func TestPane_stepsComeInLater(t *testing.T) {
+	var bare []model.Header
+	for _, h := range turns()[:5] {
+		if h.Marks.Has(model.MarkTraced) {
+			continue
+		}
+		h.Visit, h.ParentVisit = 0, 0
+		bare = append(bare, h)
+	}
+	p := pane(t, bare, 60, 8)
+	p.Select(0)
+	p.Do(keymap.Fold)
+	p.Mark(2)
+	p.Renew(Prepare(turns()[:5]), Matches{})
+	check(t, picture(t, p, 60, 8), `
+▌ ○   0  turn 0  turn end        aaaa   12:00  ▸ 3 hidden
+ =◉   2  turn 2  turn end        cccc     +4s
+
+
+
+
+
+ ◌ from here: #1 another branch was chosen
+`)
+	p.Do(keymap.Unfold)
+	p.Do(keymap.Child)
+	p.Do(keymap.Unfold)
+	p.Renew(Prepare(turns()), Matches{})
+	check(t, picture(t, p, 60, 8), `
+  ○   0  turn 0  turn end        aaaa   12:00
+  ├─╮   another branch was chosen
+  │ ·    turn 1  tool iteration  s1s1     +1s  tool look → …
+  │ ·    turn 1  tool iteration  s2s2     +1s  error  tool …
+▌ │ ◌ 1  turn 1  turn end        bbbb     +1s
+ =○   2  turn 2  turn end        cccc     +4s
+  ◉   3  turn …  turn end        dddd     +2s  ▸ 1 step
+ ◌ #1 another branch was chosen
+`)
+}
