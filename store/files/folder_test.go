@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func scene(t *testing.T) (dir string, root *os.Root) {
 	}
 	must(t, os.Symlink("log", filepath.Join(dir, "logs")))
 	must(t, os.Symlink("../..", filepath.Join(dir, "out")))
-	pipe(t, filepath.Join(dir, "log", "pipe"))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "log", "pipe"), 0o644))
 	return dir, open(t, dir)
 }
 

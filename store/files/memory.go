@@ -68,6 +68,15 @@ func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 	return n.text, true
 }
 
+// Knows reports whether there is a note of a file, whatever became of the file
+// since: where there is none, the file need not be looked at before it is read.
+func (m *Memory) Knows(name string) bool {
+	m.load.Do(m.takeFromShelf)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.notes[name] != nil
+}
+
 // Note keeps what was made of a file that was looked at and then read. The
 // caller may not write to text any more. What cannot be trusted later is not
 // kept, and neither is what there is no room for: the file is read again then.

@@ -36,6 +36,9 @@ func TestMemory(t *testing.T) {
 	wantRecalled(t, &m, "a", stamp(1), "one")
 	wantRecalled(t, &m, "b", stamp(1), "")
 	wantForgotten(t, &m, "a", stamp(2))
+	if !m.Knows("a") || m.Knows("c") { // even though a is another by now
+		t.Errorf("it knows a: %v, c: %v", m.Knows("a"), m.Knows("c"))
+	}
 	m.Note("a", stamp(2), []byte("two"))
 	wantForgotten(t, &m, "a", stamp(1))
 	wantRecalled(t, &m, "a", stamp(2), "two")

@@ -37,7 +37,8 @@ func StampOf(info fs.FileInfo) Stamp {
 // both of its times, which is why one that is older is enough: it would change.
 // What is not noticed is a writer that leaves the size as it was, sets the time
 // of modification back, and does both within the tick of the system's own time
-// at which the file was looked at.
+// at which the file was looked at; and one on another machine whose clock is
+// behind by more than a tick, if it writes twice within one of that clock.
 func (s Stamp) lookedAt(now time.Time) Stamp {
 	s.settled = now.Sub(s.Modified) > tick || !s.changed.IsZero() && now.Sub(s.changed) > tick
 	return s
