@@ -164,31 +164,20 @@ func (c *checkup) oneprompt() {
 	}
 }
 
-// lineageVerdicts are what the SDKs make of the faults that a timeline can have
-// here. Both list by name and know no lineage.
-var lineageVerdicts = map[string]string{
-	model.FaultSeveralRoots: loads + "it is listed with the others: the SDKs know no lineage",
-	model.FaultEqualTime:    loads + "snapshots are listed by their names",
-	model.FaultParentNewer:  loads + "snapshots are listed by their names",
-}
-
-// lineage tells what is odd about who follows whom.
+// lineage looks for snapshots that begin anew. Of all that can be odd about who
+// follows whom it is the only thing that is not worked out to be so, and that
+// the order of the names does not tell: see order.
 func (c *checkup) lineage(h *history) {
-	headers := h.headers()
-	files := make(map[string]string, len(headers))
+	roots := 0
 	for i := range h.items {
-		files[h.id+"/"+h.items[i].id] = c.name(&h.items[i])
-	}
-	for _, f := range model.NewTimeline(headers).Faults() {
-		v, ours := lineageVerdicts[f.Code]
-		if !ours {
+		it := &h.items[i]
+		if it.Parent >= 0 || it.messages == 0 {
 			continue
 		}
-		if file, ok := files[f.File]; ok {
-			f.File, f.Path = file, ""
+		if roots++; roots > 1 && it.Problem == "" {
+			c.add(model.Fault{Code: model.FaultSeveralRoots, File: c.name(it), Meaning: "its messages go on with those of no earlier snapshot: another conversation, or all of them were taken out in between",
+				Verdict: loads + "it is listed with the others: the SDKs know no lineage"})
 		}
-		f.Verdict = v
-		c.add(f)
 	}
 }
 

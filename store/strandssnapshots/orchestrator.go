@@ -41,7 +41,10 @@ func (s *Store) records(ctx context.Context, p *place) ([]record, error) {
 		case errors.Is(r.doc.Err, fs.ErrNotExist):
 			continue
 		case r.doc.Err != nil:
-			r.capture = unread(r.doc.Err)
+			// What can be told of it is told all the same.
+			if r.capture, _ = readCapture(r.doc.Data); r.Problem == "" {
+				r.capture = unread(r.doc.Err)
+			}
 		default:
 			r.capture, _ = readCapture(r.doc.Data)
 			r.run = r.decode(p)
