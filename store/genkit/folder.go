@@ -3,6 +3,7 @@ package genkit
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -36,12 +37,12 @@ type base struct {
 
 // bases gives where rows are looked for in an opened folder. In a project these
 // are the places that the SDKs' samples use: what else is in it is not gone
-// through.
-func bases(root *os.Root, address string) (list []base) {
+// through. Of its names no more than most are looked at.
+func bases(root *os.Root, address string, most int) (list []base) {
 	if isFolder(root, ".genkit/snapshots") {
 		list = append(list, base{dir: ".genkit/snapshots"})
 	}
-	names, err := files.Names(root, ".")
+	names, err := namesIn(root, ".", most)
 	if err != nil {
 		return []base{{dir: "."}}
 	}
@@ -105,10 +106,27 @@ func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
-// list reads the names in a folder. subfolders are those to go into.
-func (b base) list(root *os.Root, dir string) (p place, subfolders []string, err error) {
+// everyName is for folders of which all names are wanted.
+const everyName = -1
+
+// namesIn gives the names in a folder, no more than most.
+func namesIn(root *os.Root, dir string, most int) (names []string, err error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if names, err = f.Readdirnames(most); errors.Is(err, io.EOF) {
+		err = nil // it is empty
+	}
+	return names, err
+}
+
+// list reads the names in a folder, no more than most. subfolders are those to go
+// into.
+func (b base) list(root *os.Root, dir string, most int) (p place, subfolders []string, err error) {
 	p = place{base: b, dir: dir, label: b.labelOf(dir)}
-	names, err := files.Names(root, dir)
+	names, err := namesIn(root, dir, most)
 	if err != nil {
 		return p, nil, err
 	}
@@ -155,7 +173,7 @@ func search(ctx context.Context, root *os.Root, below []base, visit func(place) 
 		}
 		s := open[0]
 		open = open[1:]
-		p, subfolders, err := s.list(root, s.at)
+		p, subfolders, err := s.list(root, s.at, everyName)
 		if err != nil {
 			unreadable(s.at, files.Cause(err))
 			continue

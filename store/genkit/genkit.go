@@ -77,7 +77,7 @@ func (o Options) open(dir string) (*Store, error) {
 // rebase looks where rows are in the opened folder, for which its names are
 // listed: that is not done for each row.
 func (s *Store) rebase() []base {
-	found := bases(s.root, s.dir)
+	found := bases(s.root, s.dir, everyName)
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	s.below = found

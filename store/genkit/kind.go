@@ -37,6 +37,8 @@ const (
 	mostProbed    = 64
 	mostTried     = 24
 	triedInFolder = 4
+	// mostNames bounds the names of one folder that it looks at.
+	mostNames = 20_000
 	// prefixDepth is how deep rows may be below what is recognised: those of an
 	// agent, of an organisation, of a user.
 	prefixDepth = 3
@@ -61,7 +63,7 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	}
 	defer root.Close()
 	probe := probe{store: Store{root: root, memory: &files.Memory{}}}
-	for _, b := range bases(root, dir) {
+	for _, b := range bases(root, dir, mostNames) {
 		if probe.isStore(ctx, b, b.dir, 0) {
 			return probe.why, true, nil
 		}
@@ -84,7 +86,7 @@ type probe struct {
 // that is not empty. Where there is more than it may look at, the rest is taken
 // for what was seen.
 func (p *probe) isStore(ctx context.Context, b base, dir string, depth int) bool {
-	at, subfolders, err := b.list(p.store.root, dir)
+	at, subfolders, err := b.list(p.store.root, dir, mostNames)
 	if p.folders++; err != nil || ctx.Err() != nil {
 		return false
 	}

@@ -217,7 +217,7 @@ func (s *Store) find(ctx context.Context, id string) (*session, error) {
 	label, name := path.Split(id)
 	label = strings.TrimSuffix(label, "/")
 	for _, p := range candidates(s.root, s.bases(), label) {
-		p, _, err := p.base.list(s.root, p.dir)
+		p, _, err := p.base.list(s.root, p.dir, everyName)
 		if err != nil {
 			continue // it went, or cannot be read
 		}
