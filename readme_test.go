@@ -360,7 +360,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 }
 
 var (
-	documentRow = regexp.MustCompile("(?m)^\\| `([a-z]+)(?: --([a-z-]+))?` \\| (.*) \\|$")
+	documentRow = regexp.MustCompile("(?m)^\\| `([a-z]+)(?: (--[a-z-]+|DIR))?` \\| (.*) \\|$")
 	braces      = regexp.MustCompile(`\{([^}]*)\}`)
 )
 
@@ -382,11 +382,12 @@ func TestREADME_documentsHaveTheFieldsItNames(t *testing.T) {
 		"restore --yes":     "restore hindcast-demo.db trip-planner '#5' --yes",
 		"journal":           "journal hindcast-demo.db",
 		"doctor":            "doctor damaged.jsonl",
+		"doctor DIR":        "doctor .",
 	}
 	for _, row := range documentRow.FindAllStringSubmatch(readme(t), -1) {
 		name := row[1]
 		if row[2] != "" {
-			name += " --" + row[2]
+			name += " " + row[2]
 		}
 		line, ok := lines[name]
 		if !ok {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hindcast/cli"
+	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -65,6 +66,29 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 	}
 	if got := claims(t, "testdata"); !slices.Equal(got, want) {
 		t.Errorf("recognised\n  %s\nand not\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// The README names the places that are looked at.
+func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
+	_, rest, _ := strings.Cut(readme(t), "Without an argument Hindcast looks")
+	sentence, _, _ := strings.Cut(rest, "The one store that is there")
+	var named, real []string
+	for i, word := range strings.Split(sentence, "`") {
+		if i%2 == 1 {
+			named = append(named, word)
+		}
+	}
+	for _, k := range app().Kinds {
+		if k.Places != nil {
+			real = append(real, k.Places(store.Surroundings{Home: "~", Temp: "$TMPDIR", Work: "."})...)
+		}
+	}
+	real = slices.DeleteFunc(real, func(place string) bool { return place == filepath.Join(".strands", "session") }) // a part of .strands
+	slices.Sort(named)
+	slices.Sort(real)
+	if real = slices.Compact(real); !slices.Equal(named, real) {
+		t.Errorf("it names %q, and the kinds %q", named, real)
 	}
 }
 
