@@ -243,7 +243,7 @@ func TestDecode_withoutARecord(t *testing.T) {
 }
 
 func TestDecode_manyNodes(t *testing.T) {
-	const n = 50_000
+	const n = 20_000
 	var b bytes.Buffer
 	b.WriteString(`{"type":"graph","id":"g","status":"completed","completed_nodes":[],"failed_nodes":["f"],"node_results":{`)
 	for i := range n {
