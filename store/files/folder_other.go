@@ -11,7 +11,15 @@ import (
 	"syscall"
 )
 
+// openFolder first makes sure that there is a folder: another thing may block.
 func openFolder(root *os.Root, dir string) (*Folder, error) {
+	info, err := root.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
 	sub, err := root.OpenRoot(dir)
 	if err != nil {
 		return nil, err
