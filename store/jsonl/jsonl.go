@@ -248,9 +248,13 @@ func (s *Store) sessions(ctx context.Context) ([]model.SessionInfo, error) {
 
 func (s *Store) sessionInfo(id string) model.SessionInfo {
 	headers := s.index.sessions[id].headers
-	info := model.SessionInfo{ID: id, Kind: kind, Snapshots: len(headers)}
+	info := model.SessionInfo{ID: id, Kind: kind}
 	for i := range headers {
 		h := &headers[i]
+		if h.Marks.Has(model.MarkTraced) {
+			continue // a step of a turn, and no snapshot
+		}
+		info.Snapshots++
 		if h.Orphaned {
 			info.Orphaned++
 		}

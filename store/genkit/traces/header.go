@@ -22,7 +22,10 @@ func (t *Turn) Headers(end *model.Header) []model.Header {
 		*h = model.Header{
 			ID: t.StepID(i), ParentID: parent, SessionID: end.SessionID, CreatedAt: s.End(),
 			Index: end.Index, TurnIndex: end.TurnIndex, Event: model.SnapshotEventToolIterationEnd,
-			Title: s.title(), Marks: model.MarkTraced, Orphaned: end.Orphaned, Reason: end.Reason,
+			Title: s.title(), Size: s.Size, Marks: model.MarkTraced, Orphaned: end.Orphaned, Reason: end.Reason,
+		}
+		if s.Size == 0 {
+			h.Marks |= model.MarkDamaged
 		}
 		for k := range s.Tools {
 			switch r := &s.Tools[k]; {

@@ -225,12 +225,17 @@ func (d *document) answer(model int) ([]byte, error) {
 	return member([]byte(output), `"message"`), nil
 }
 
+// maxLater bounds how many later calls are looked at for the one that goes on from
+// a call. It is nearly always the next; an agent that asks several models at once
+// has the calls of all between.
+const maxLater = 16
+
 // continued gives what the next call of the same conversation was given beyond
 // the messages of this one: the answer and what the tools told. It is nil where
 // no later call goes on from here.
 func (d *document) continued(later []round, given [][]byte, answer []byte) [][]byte {
 	n := len(given)
-	for _, r := range later {
+	for _, r := range later[:min(len(later), maxLater)] {
 		next, err := d.given(r.model)
 		if err != nil || len(next) <= n+1 || !equal(next[n], answer) {
 			continue

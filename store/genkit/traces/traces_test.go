@@ -124,6 +124,9 @@ func TestTraces_eachStepAddsToTheOneBefore(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if turn.Steps[i].Size != int64(len(state)) {
+					t.Errorf("%s: the state of %d bytes is said to have %d", turn.StepID(i), len(state), turn.Steps[i].Size)
+				}
 				now := messages(t, state)
 				if len(now) <= len(before) || !slices.Equal(now[:len(before)], before) {
 					t.Errorf("%s: step %d has the messages\n%s\nafter\n%s", turn.ID(), i, now, before)
@@ -282,6 +285,25 @@ func TestTraces_makesTheAnswerOfATool(t *testing.T) {
 		} else if id != "a4@"+other && !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %v", id, err)
 		}
+	}
+}
+
+// A step whose model call is not whole in the trace is there, and says so.
+func TestTraces_stepThatIsNotWhole(t *testing.T) {
+	f := newFolder(t)
+	f.write("traces/"+ended, strings.Replace(aTrace(ended, "s", "snap"), `{\"messages\":[{\"role\":\"user\"`, `{\"messages\":[{\"role\":`, 1))
+	tr := open(t, f.dir)
+	turns := all(t, tr)
+	if len(turns) != 1 || len(turns[0].Steps) != 1 {
+		t.Fatalf("%+v", turns)
+	}
+	h := turns[0].Headers(&model.Header{ID: "snap", SessionID: "s"})[0]
+	if !h.Marks.Has(model.MarkDamaged|model.MarkTraced) || h.Size != 0 {
+		t.Errorf("header %+v", h)
+	}
+	_, err := tr.State(t.Context(), h.ID)
+	if want := "genkit: .genkit/traces/" + ended + `: span "a4": input: byte `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("state: %v", err)
 	}
 }
 

@@ -37,6 +37,9 @@ type Step struct {
 	Call
 	// Tools are the runs, in the order of time; at least one.
 	Tools []Run
+	// Size is the length of the step's state in bytes; 0 for one that cannot be
+	// put together, because the trace holds no whole input or output of the model.
+	Size int64
 }
 
 // Call is one call of a model.

@@ -36,9 +36,7 @@ func (d *document) turns(trace string) []Turn {
 			if !validID(d.spans[i].id) {
 				continue
 			}
-			t := d.turn(i)
-			t.Trace, t.Session, t.Agent = trace, session, bounded(d.spans[agent].name, maxName)
-			t.RunEnd = d.spans[agent].end
+			t := d.turn(i, Turn{Trace: trace, Session: session, Agent: bounded(d.spans[agent].name, maxName), RunEnd: d.spans[agent].end})
 			calls += 1 + len(t.Calls)
 			for k := range t.Steps {
 				calls += 1 + len(t.Steps[k].Tools)
@@ -73,20 +71,24 @@ func (d *document) turnsOf(agent int) []int {
 	return places
 }
 
-// turn takes one turn apart.
-func (d *document) turn(i int) Turn {
+// turn takes one turn apart; t has what its agent's span tells.
+func (d *document) turn(i int, t Turn) Turn {
 	s := &d.spans[i]
-	t := Turn{Span: bounded(s.id, maxID), Start: s.start, End: s.end, Error: d.failure(i)}
+	t.Span, t.Start, t.End, t.Error = bounded(s.id, maxID), s.start, s.end, d.failure(i)
 	if id := d.attr(i, attrSnapshot); validID(id) {
 		t.Snapshot = bounded(id, maxID)
 	}
-	for _, r := range d.rounds(i) {
+	rounds := d.rounds(i)
+	for k, r := range rounds {
 		call := d.call(r.model)
 		if len(r.tools) == 0 || !validID(call.Span) {
 			t.Calls = append(t.Calls, call)
 			continue
 		}
 		step := Step{Call: call}
+		if state, err := d.stepState(rounds, k, t.Session, t.Trace); err == nil {
+			step.Size = int64(len(state))
+		}
 		for _, tool := range r.tools {
 			step.Tools = append(step.Tools, d.run(tool))
 		}
