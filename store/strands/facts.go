@@ -88,7 +88,9 @@ func (f *factList) file(d files.Document) {
 	}
 	f.add("message id", brief(t, t.Find(0, "message_id")))
 	f.add("tracking id", brief(t, t.Find(message, "tracking_id")))
-	f.add("created", brief(t, t.Find(0, "created_at")))
+	if created := t.Find(0, "created_at"); timeOf(t, created).IsZero() {
+		f.add("created", brief(t, created)) // which the header could not tell
+	}
 	// The SDK takes both times from the clock, one after the other.
 	if updated := t.Find(0, "updated_at"); timeOf(t, updated).Sub(timeOf(t, t.Find(0, "created_at"))).Abs() >= time.Second {
 		f.add("updated", brief(t, updated))
