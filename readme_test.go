@@ -318,10 +318,12 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	}
 	defer server.Close()
 	addresses := map[string]string{
-		"strands":    filepath.Join("testdata", "strands", "python-file"),
-		"sqlite":     filepath.Join(dir, "hindcast-demo.db"),
-		"jsonl":      filepath.Join(dir, "demo.jsonl"),
-		"reflection": server.URL,
+		"strands":           filepath.Join("testdata", "strands", "python-file"),
+		"strands-snapshots": filepath.Join("testdata", "strands", "python-snapshot"),
+		"genkit":            filepath.Join("testdata", "genkit", "go-1.13.1"),
+		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),
+		"jsonl":             filepath.Join(dir, "demo.jsonl"),
+		"reflection":        server.URL,
 	}
 	documented := map[string][]string{}
 	for _, row := range storeRow.FindAllStringSubmatch(readme(t), -1) {
