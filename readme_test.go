@@ -307,7 +307,7 @@ func TestREADME_twoCommandsAreEnough(t *testing.T) {
 	}
 }
 
-var storeRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .* \\| (yes|not yet|no) \\| (yes|no) \\|$")
+var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no) \\| (yes|no) \\|$")
 
 func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
