@@ -132,13 +132,18 @@ var (
 // file reads the members of the snapshot.
 func (r *reader) file(data []byte) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && first[0] != '{' {
+		return errNoObject
+	}
 	var payload []byte
+	end := 0 // of what was seen
 	var version, others dialect
 	for m, err := range jsontape.Members(data) {
 		r.Dialect = cmp.Or(version, others)
 		if err != nil {
 			return err
 		}
+		end = m.Offset + len(m.Value)
 		switch string(m.Key) {
 		case `"scope"`:
 			r.Scope = text(m.Value, maxText)
@@ -164,7 +169,7 @@ func (r *reader) file(data []byte) error {
 	}
 	sum := sha256.Sum256(payload)
 	r.Size, r.Sum = int64(len(payload)), hex.EncodeToString(sum[:])
-	return cmp.Or(r.data(payload), whole(data))
+	return cmp.Or(r.data(payload), closed(data, end))
 }
 
 // spelling gives the dialect that a key of two words is spelled in.
@@ -175,14 +180,13 @@ func spelling(key []byte) dialect {
 	return typeScript
 }
 
-// whole reports what keeps a text from being one object and nothing else.
-func whole(data []byte) error {
-	end, err := jsontape.Skip(data, 0)
-	if err != nil {
-		return err
-	}
-	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-		return fmt.Errorf("there is more behind the snapshot, at byte %d", len(data)-len(rest))
+// closed reports what is behind the last member of an object besides its
+// bracket, all members of which were found.
+func closed(data []byte, end int) error {
+	const space = " \t\r\n"
+	if rest := bytes.Trim(data[end:], space); string(rest) != "}" {
+		at := len(data) - len(bytes.TrimLeft(bytes.TrimLeft(data[end:], space)[1:], space))
+		return fmt.Errorf("byte %d: there is more behind the snapshot", at)
 	}
 	return nil
 }

@@ -19,13 +19,13 @@
 // for byte: then that is the head. Where there is no snapshot_latest.json the SDK
 // starts anew, and no row is on the path.
 //
-// The order is that of the UUIDs, which begin with the time, and a snapshot
-// whose name has none lies where its own time puts it; the latest comes last.
-// Snapshots name no parent: package lineage finds it in the messages, by
-// tracking id where there is one. Every edge so is an inferred one. Where rows
-// that were saved later go on from an earlier point, those behind that point
-// were cut off by a rewind to it; where rows come after the head, another than
-// they is what the framework's pointer names.
+// The order is that in which both SDKs list them, by name: a UUID of version 7
+// begins with the time. The latest comes last. Snapshots name no parent: package
+// lineage finds it in the messages, by tracking id where there is one, so every
+// edge is an inferred one. A file of whose messages nothing can be read hangs on
+// the one before it. Where rows that were saved later go on from an earlier
+// point, those behind that point were cut off by a rewind to it; of rows that
+// come after the head, the framework's pointer names another.
 //
 // A turn ends with an answer that asks for no tool. Such messages are counted
 // along the path: those that a snapshot adds to its parent's, on top of the
