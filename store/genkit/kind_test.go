@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,35 @@ func TestSessions_ofAProject(t *testing.T) {
 	}
 	if want := []string{".snapshots-x/s c", ".snapshots/s b", "barista/s a"}; !slices.Equal(got, want) {
 		t.Errorf("sessions are %q, want %q", got, want)
+	}
+}
+
+// Rows that name no session are put with their parents, in whatever order they
+// are found and whatever circles there are.
+func TestSessions_ofRowsThatNameNone(t *testing.T) {
+	dir := t.TempDir()
+	for id, parent := range map[string]string{
+		"root": "", "z": "root", "a": "z", // a line
+		"c1": "c3", "c2": "c1", "c3": "c2", "b": "c2", // a circle, and a row that leads into it
+		"self": "self", "x": "gone", "y": "named",
+	} {
+		write(t, filepath.Join(dir, id+".json"), goRow(id, parent, "", at(0), `"state": {}, "status": "completed"`))
+	}
+	write(t, filepath.Join(dir, "named.json"), goRow("named", "root", "s", at(0), ""))
+	s := open(t, dir)
+	got := map[string]int{}
+	for _, info := range sessions(t, s) {
+		got[info.ID] = info.Snapshots
+		if n := len(headers(t, s, info.ID)); n != info.Snapshots {
+			t.Errorf("%s has %d headers, want %d", info.ID, n, info.Snapshots)
+		}
+		for _, h := range headers(t, s, info.ID) {
+			state(t, s, h.Ref())
+		}
+	}
+	want := map[string]int{"(no session) root": 3, "(no session) c1": 4, "(no session) self": 1, "(no session) x": 1, "(no session) y": 1, "s": 1}
+	if !maps.Equal(got, want) {
+		t.Errorf("sessions are %v, want %v", got, want)
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *Store) openPlace(p place) (*reader, error) {
 // close lets go of the folder, from which was only read.
 func (r *reader) close() { r.folder.Close() }
 
-// each reads all rows, several at once, and hands them to visit in the order of
+// each reads all rows, several at once, and lends them to visit in the order of
 // their names. The error is that of a context that has ended.
 func (r *reader) each(ctx context.Context, visit func(*reading)) error {
 	names := r.place.rows

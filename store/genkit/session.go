@@ -99,11 +99,15 @@ func (s *Store) group(ctx context.Context, p place, wanted func(sid string) bool
 		case one.stray != nil:
 			g.strays = append(g.strays, one.stray)
 		default:
-			found := one.row
-			if sid := found.session(); sid == "" {
-				g.lost = append(g.lost, &found)
-			} else if wanted == nil || wanted(sid) {
-				g.add(sid, &found)
+			sid := one.row.session()
+			if sid != "" && wanted != nil && !wanted(sid) {
+				return
+			}
+			kept := one.row // one is lent
+			if sid == "" {
+				g.lost = append(g.lost, &kept)
+			} else {
+				g.add(sid, &kept)
 			}
 		}
 	})
