@@ -507,7 +507,6 @@ func TestTraces_standAnyTree(t *testing.T) {
 		"no times": {`"a":{"startTime":1e400,"endTime":-5,"attributes":{}}`, `"b":7`, `"c":{"attributes":[]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begin := time.Now()
 			d := mustRead(t, []byte(`{"spans":{`+strings.Join(spans, ",")+`}}`))
 			runs := 0
 			for _, turn := range d.turns(ended) {
@@ -518,9 +517,6 @@ func TestTraces_standAnyTree(t *testing.T) {
 			}
 			if runs > 2*maxCalls+10 {
 				t.Errorf("%d calls are kept", runs)
-			}
-			if took := time.Since(begin); took > 10*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}
