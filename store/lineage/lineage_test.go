@@ -419,7 +419,7 @@ func TestPrint(t *testing.T) {
 func TestAdd_isBounded(t *testing.T) {
 	tree := NewTree()
 	same := OfContent([]byte("ok"))
-	for i := range 3000 {
+	for i := range 200 {
 		messages := slices.Repeat([]Print{same}, 1+i*7919%997)
 		messages[0] = OfContent(fmt.Append(nil, i)) // so that no list begins another
 		tree.Add(messages, UnknownRemoved)

@@ -64,6 +64,7 @@ func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most 
 		return err
 	}
 	c.dialect = h.dialect()
+	c.identifiers()
 	for i := len(h.items) - 1; i >= 0; i-- {
 		if most <= 0 {
 			break
@@ -88,7 +89,9 @@ func (s *Store) checkRecords(ctx context.Context, c *checkup) error {
 	}
 	for i := range slices.Backward(records) {
 		r := &records[i]
-		c.dialect = r.Dialect
+		if c.dialect = r.Dialect; i == len(records)-1 {
+			c.identifiers()
+		}
 		c.file(&r.item, &r.doc)
 		if r.run == nil {
 			continue

@@ -220,3 +220,45 @@ func TestFaults_sayWhatTheSDKsDo(t *testing.T) {
 		}
 	}
 }
+
+// Names that the SDK which starts on a place refuses.
+func TestFaults_ofNames(t *testing.T) {
+	all := hazards(t)
+	for _, c := range []struct {
+		hazard, session, agent string
+		verdicts               []string
+	}{
+		{"py-healthy", "My Session", "Über:agent", nil},
+		{"py-healthy", " ", "default", []string{"refuses to start: ValueError: session_id is not a valid session identifier"}},
+		{"ts-healthy", "My Session", "agent", []string{"refuses to start: Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"}},
+		{"ts-healthy", "my-session_2", "Agent", []string{"refuses to start: Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"}},
+		{"ts-healthy", "my-session_2", "agent", nil},
+	} {
+		dir := t.TempDir()
+		all[c.hazard].write(t, filepath.Join(dir, "session", c.session, "scopes", "agent", c.agent, "snapshots"))
+		var got []string
+		for _, f := range faults(t, open(t, dir), c.session) {
+			if f.Code != FaultIdentifier {
+				t.Errorf("%q: %+v", c.session, f)
+			}
+			got = append(got, f.Verdict)
+		}
+		if !slices.Equal(got, c.verdicts) {
+			t.Errorf("%s in %q, %q: %q", c.hazard, c.session, c.agent, got)
+		}
+	}
+}
+
+// A name that is not UTF-8 is a name.
+func TestSessions_ofAnyName(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a\xff", "日本", "a b", "-", "a\tb\x1b[31m", "..."} {
+		hazards(t)["py-healthy"].write(t, filepath.Join(dir, "session", name, "scopes", "agent", "default", "snapshots"))
+		s := open(t, dir)
+		rows := headers(t, s, name)
+		if len(rows) != 1 || rows[0].SessionID != name {
+			t.Errorf("%q: %+v", name, rows)
+		}
+		state(t, s, rows[0])
+	}
+}

@@ -19,17 +19,33 @@ var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second
 
-// names looks at the names of the folders and of the files in them.
+// names looks at the names of the files in the folders.
 func (c *checkup) names(o *opened) {
-	for _, named := range []struct{ what, name string }{{"session", c.sessionDir.id}, {"agent", c.agent}} {
-		if !identifier.MatchString(named.name) {
-			c.add(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name),
-				Verdict: "Strands for Python " + loads + "it takes any name without a slash; for TypeScript it " + refuses + "Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"})
-		}
-	}
 	c.folder(o.latest, "", func(name string) bool { return name == latestFile || name == historyDir })
 	if o.history != nil {
 		c.folder(o.history, historyDir, func(name string) bool { return historyName.MatchString(name) })
+	}
+}
+
+// identifiers looks at the names of the session and the agent, which the SDK
+// that starts here may refuse. That for Python takes nearly any.
+func (c *checkup) identifiers() {
+	for _, named := range []struct {
+		what, name string
+		blank      string // what Python says of a blank one
+	}{
+		{"session", c.sessionDir.id, "ValueError: session_id is not a valid session identifier"},
+		{"agent", c.agent, loads + "it takes any name without a slash"},
+	} {
+		v := verdict{loads + "it takes any name without a slash", "Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"}
+		if strings.TrimSpace(named.name) == "" {
+			v.python = named.blank
+		}
+		said := c.judge(&item{name: latestFile}, v)
+		if identifier.MatchString(named.name) || strings.HasPrefix(said, loads) {
+			continue
+		}
+		c.add(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name), Verdict: said})
 	}
 }
 

@@ -105,6 +105,9 @@ func (l *looker) sessions(dir, name string) {
 // session looks into the folder of one session. The names in why are those of
 // the SDKs: what is data in them is left out.
 func (l *looker) session(dir, name string) {
+	if !isFolder(l.root, path.Join(dir, scopesDir)) {
+		return
+	}
 	for _, scope := range scopes {
 		at := path.Join(dir, scopesDir, scope)
 		entries, err := files.Entries(l.root, at)
@@ -125,7 +128,7 @@ func (l *looker) session(dir, name string) {
 		}
 		l.near = fmt.Sprintf("%s%s/%s holds no %s", name, scopesDir, scope, snapshots)
 	}
-	if l.near == "" && isFolder(l.root, path.Join(dir, scopesDir)) {
+	if l.near == "" {
 		l.near = fmt.Sprintf("%s%s holds neither %s nor %s", name, scopesDir, scopeAgent, scopeMultiAgent)
 	}
 }

@@ -98,7 +98,8 @@ func (s *Store) DerivedIDs() string {
 }
 
 // Sessions implements store.Store: the newest change comes first, as the
-// snapshots themselves tell it.
+// snapshots themselves tell it. Of a session of more than 32 MiB the faults inside
+// of its older snapshots are not counted; Faults tells them.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		places, err := s.newest(ctx)
