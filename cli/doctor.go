@@ -137,7 +137,7 @@ func (p *printer) identity(address string, o *opened) {
 	if o.inside != "" {
 		address = o.At
 	}
-	p.WriteString(wrapped("", fmt.Sprintf("%s is a %s store: %s", printable.String(address), o.Name, printable.String(o.Why))))
+	p.sentence("", fmt.Sprintf("%s is a %s store: %s", address, o.Name, o.Why))
 }
 
 // others tells what other kinds claim of a directory that is a store, or directly
@@ -153,7 +153,7 @@ func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 		if f.Kind == "" || f.Kind == o.Name && f.Path == o.At {
 			continue
 		}
-		p.WriteString(wrapped("", fmt.Sprintf("in it is also a %s store, %s:%s: %s", f.Kind, f.Kind, printable.String(f.Path), printable.String(f.Why))))
+		p.sentence("", fmt.Sprintf("in it is also a %s store, %s:%s: %s", f.Kind, f.Kind, f.Path, f.Why))
 	}
 	return nil
 }
@@ -195,9 +195,9 @@ func (p *printer) fault(f *model.Fault, framework string) {
 		}
 		fmt.Fprintf(p, "    %s\n", where) // whole, so that it can be copied
 	}
-	p.WriteString(wrapped("    ", printable.String(f.Meaning)))
+	p.sentence("    ", f.Meaning)
 	if f.Verdict != "" {
-		p.WriteString(wrapped("    ", printable.String(labelled(f.Verdict, framework))))
+		p.sentence("    ", labelled(f.Verdict, framework))
 	}
 }
 

@@ -48,7 +48,9 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		}
 	} else {
 		p.survey(dir, all)
-		p.WriteString(a.unread())
+		if patterns := a.patterns(); len(patterns) > 0 {
+			p.sentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
+		}
 	}
 	if len(all.Stores) == 0 {
 		return &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
@@ -62,7 +64,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 	fmt.Fprintf(p, "%s is no store; below it %s\n", printable.String(dir), isAre(len(all.Stores), "store"))
 	for _, s := range all.Stores {
 		fmt.Fprintf(p, "  %s  %s\n", p.paint.in(bold, s.Kind), printable.String(s.Path))
-		p.WriteString(wrapped("    ", printable.String(s.Why)))
+		p.sentence("    ", s.Why)
 	}
 	var passed reasons
 	for _, f := range all.PassedOver {
@@ -72,7 +74,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 		if i == 0 {
 			p.WriteString("passed over\n")
 		}
-		p.WriteString(wrapped("  ", printable.String(of.why)))
+		p.sentence("  ", of.why)
 		for _, path := range of.some {
 			fmt.Fprintf(p, "    %s\n", printable.String(path))
 		}
@@ -97,14 +99,10 @@ func isAre(n int, noun string) string {
 	return "are " + count(n, noun)
 }
 
-// unread says which files a survey leaves alone.
-func (a *App) unread() string {
-	var patterns []string
+// patterns gives the names of the files that a survey looks into.
+func (a *App) patterns() (list []string) {
 	for _, k := range a.Kinds {
-		patterns = append(patterns, k.Files...)
+		list = append(list, k.Files...)
 	}
-	if len(patterns) == 0 {
-		return ""
-	}
-	return wrapped("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
+	return list
 }

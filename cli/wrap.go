@@ -4,11 +4,19 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"hindcast/model/printable"
 )
 
 // textWidth is how many cells sentences take: they are read on the narrowest
 // screen, and a longer line is no easier to read on a wide one.
 const textWidth = 60
+
+// sentence writes a text of the program's own, in lines behind an indent. What is
+// data in it is made safe to print.
+func (p *printer) sentence(indent, text string) {
+	p.WriteString(wrapped(indent, p.glyphs.Sentence(printable.String(text))))
+}
 
 // wrapped breaks a text that is safe to print into lines of textWidth cells,
 // each behind an indent. Lines are broken at spaces; a word that is longer than

@@ -1,6 +1,10 @@
 package look
 
-import "hindcast/model"
+import (
+	"strings"
+
+	"hindcast/model"
+)
 
 // Glyphs are the shapes that are drawn. Each is one cell wide.
 type Glyphs struct {
@@ -53,4 +57,13 @@ var ASCII = Glyphs{
 	Added: "+", Removed: "-", Changed: "~",
 	Good: "*", Bad: "!",
 	Spinner: []string{"|", "/", "-", "\\"},
+}
+
+// Sentence gives a text of the program's own as it is drawn with these shapes:
+// where they are ASCII, its ellipses are dots.
+func (g *Glyphs) Sentence(text string) string {
+	if g.Ellipsis == Unicode.Ellipsis {
+		return text
+	}
+	return strings.ReplaceAll(text, Unicode.Ellipsis, "...")
 }

@@ -119,7 +119,7 @@ func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
 func (m *Model) storesBox() box {
 	foot := m.stores.Status()
 	if i := m.selectedStore(); i >= 0 {
-		foot += " " + m.styles.Glyphs.Dot + " " + m.o.Stores[i].Why
+		foot += " " + m.styles.Glyphs.Dot + " " + m.styles.Glyphs.Sentence(m.o.Stores[i].Why)
 	}
 	return box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.named("Stores"), foot: foot}
 }

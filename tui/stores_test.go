@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muesli/termenv"
+
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/memory"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
+	"hindcast/tui/theme"
 )
 
 // shelf gives the options of a screen with several stores to choose from. Opening
@@ -98,6 +101,19 @@ func TestStores_onlySessionIsOpenedAtOnce(t *testing.T) {
 	p := start(t, shelf(func(context.Context, string) (store.Store, error) { return one, nil }), 100, 30)
 	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "trip-planner", "head #13", "q quit")
+}
+
+func TestStores_asciiGlyphs(t *testing.T) {
+	t.Parallel()
+	o := oneShelf(t)
+	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
+	p := start(t, o, 60, 18)
+	shows(t, p, "> ~/me/.strands/sessions", "4 stores - session_.../session.json")
+	for _, r := range p.Screen() {
+		if r > 126 {
+			t.Fatalf("%q is not ASCII", r)
+		}
+	}
 }
 
 func TestStores_mouse(t *testing.T) {

@@ -1,0 +1,59 @@
+package picker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
+
+	"hindcast/tui/theme"
+)
+
+func openStores(w, h int) *Stores {
+	p := NewStores(theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode}), func() time.Time { return noon })
+	p.Resize(w, h)
+	p.Set([]Store{
+		{Kind: "strands", Path: "/home/me/.strands/sessions", Changed: noon.Add(-90 * time.Second), Sessions: 12},
+		{Kind: "strands-snapshots", Path: "/home/会话/a/long/way/down/.strands", Changed: noon.Add(-50 * time.Hour), Sessions: 100000},
+		{Kind: "sqlite", Path: "x\x1b[2J/\u202ey\n.db", Sessions: -1},
+		{Kind: "sqlite", Path: strings.Repeat("long", 40), Sessions: 0},
+	})
+	return p
+}
+
+func TestStores_lookAsDrawn(t *testing.T) {
+	for _, w := range []int{20, 58, 98} {
+		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(openStores(w, 7), 7))) })
+	}
+}
+
+func TestStores_rowsAreExactAndClean(t *testing.T) {
+	for w := range 130 {
+		p := openStores(w, 6)
+		for y := range 8 {
+			line := string(p.AppendRow(nil, y))
+			if got := ansi.StringWidth(line); got != w {
+				t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
+			}
+			if strings.ContainsAny(line, "\x1b\u202e\n") {
+				t.Fatalf("row %d lets control characters through: %q", y, line)
+			}
+		}
+	}
+}
+
+func TestStores_filterLooksAtKindsToo(t *testing.T) {
+	p := openStores(80, 10)
+	p.Filter("SQLITE long")
+	if got, _ := p.Selected(); got.Sessions != 0 || p.Status() != "1 of 4 stores" {
+		t.Errorf("%q is selected, %s", got.Path, p.Status())
+	}
+	p.Filter("no such")
+	if p.Name() != "" {
+		t.Errorf("%q is selected", p.Name())
+	}
+}
