@@ -23,6 +23,7 @@ const kind = "genkit"
 type Store struct {
 	dir    string
 	root   *os.Root
+	shelf  *files.Shelf
 	memory *files.Memory
 	// now tells the time, by which work without a sign of life has expired.
 	now   func() time.Time
@@ -66,7 +67,7 @@ func (o Options) open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, now: o.Now, memory: o.Shelf.Memory(noteKind, dir)}
+	s := &Store{dir: dir, root: root, now: o.Now, shelf: o.Shelf, memory: o.Shelf.Memory(noteKind, dir)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -104,6 +105,7 @@ func (s *Store) Close() error {
 	defer s.joining.Unlock()
 	err := s.root.Close()
 	if s.traces != nil {
+		s.traces.memory.Keep()
 		err = errors.Join(err, s.traces.root.Close())
 	}
 	if err != nil {

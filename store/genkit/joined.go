@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/files"
 	"hindcast/store/genkit/traces"
 )
 
@@ -21,6 +22,8 @@ import (
 type joined struct {
 	root *os.Root // the folder .genkit
 	dir  string   // its path
+	// memory is what is remembered of the traces.
+	memory *files.Memory
 	*traces.Traces
 }
 
@@ -34,6 +37,10 @@ func (s *Store) joined() *joined {
 	defer s.joining.Unlock()
 	if s.traces == nil {
 		s.traces = findTraces(s.dir)
+		if s.traces != nil {
+			s.traces.memory = s.shelf.Memory(traces.NoteKind, s.traces.dir)
+			s.traces.Remember(s.traces.memory)
+		}
 	}
 	return s.traces
 }
