@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/files"
 )
 
 // longLog writes a session of n messages in the way of the SDK, of the sizes
@@ -104,28 +107,108 @@ func python(b *testing.B, messages string) (took time.Duration, ok bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
+// messages100k is a session as long as any that was met.
+const messages100k = 100_000
+
 // BenchmarkOpen reads all headers of a session of 100,000 messages for the
 // first time, and in turn with it Python loads the same files, so that what else
-// the machine does hits both.
+// the machine does hits both. system-s is what the system alone takes to list the
+// names and to open, read and close the files on as many threads as there are
+// processors: no reader is faster.
 func BenchmarkOpen(b *testing.B) {
-	const n = 100_000
-	dir := longLog(b, n)
-	var ours, theirs time.Duration
+	dir := longLog(b, messages100k)
+	var ours, theirs, system time.Duration
 	for b.Loop() {
 		took, ok := python(b, messagesOf(dir))
 		if !ok {
 			b.Skip("there is no python3 to compare with")
 		}
 		theirs += took
+		system += systemAlone(b, messagesOf(dir))
 		s := open(b, dir)
 		start := time.Now()
-		countHeaders(b, s, n)
+		countHeaders(b, s, messages100k)
 		ours += time.Since(start)
 	}
 	b.ReportMetric(ours.Seconds()/float64(b.N), "s/open")
 	b.ReportMetric(theirs.Seconds()/float64(b.N), "python-s/open")
+	b.ReportMetric(system.Seconds()/float64(b.N), "system-s/open")
 	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
 	b.ReportMetric(0, "ns/op")
+}
+
+// systemAlone reads all files and does nothing with them.
+func systemAlone(b *testing.B, messages string) time.Duration {
+	b.Helper()
+	root, err := os.OpenRoot(messages)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer root.Close()
+	start := time.Now()
+	f, err := files.OpenFolder(root, ".")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	names, err := f.Names()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var running sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		running.Go(func() {
+			buf := make([]byte, 64<<10)
+			for i := w; i < len(names); i += workers {
+				if _, err := f.Read(names[i], buf); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	return time.Since(start)
+}
+
+// BenchmarkOpenAgain reads all headers once more: of a store that stays open,
+// with nothing changed, and with one message more.
+func BenchmarkOpenAgain(b *testing.B) {
+	dir := longLog(b, messages100k)
+	// What was written in the last two seconds is not trusted to stay.
+	time.Sleep(3 * time.Second)
+	s := open(b, dir)
+	start := time.Now()
+	countHeaders(b, s, messages100k)
+	first := time.Since(start)
+	n := messages100k
+	for _, more := range []int{0, 1} {
+		b.Run(fmt.Sprintf("appended=%d", more), func(b *testing.B) {
+			for b.Loop() {
+				for range more {
+					if err := os.WriteFile(filepath.Join(messagesOf(dir), fmt.Sprintf("message_%d.json", n)), longMessage(n), 0o644); err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				countHeaders(b, s, n)
+			}
+			b.ReportMetric(first.Seconds()/(b.Elapsed().Seconds()/float64(b.N)), "times-the-first")
+		})
+	}
+}
+
+// BenchmarkTail opens a store and gives what a first screen shows of a session of
+// 100,000 messages.
+func BenchmarkTail(b *testing.B) {
+	dir := longLog(b, messages100k)
+	for b.Loop() {
+		s := open(b, dir)
+		tail, more, err := s.Tail(b.Context(), "h", 200)
+		if err != nil || !more || len(tail) != 200 {
+			b.Fatal(len(tail), more, err)
+		}
+	}
 }
 
 // countHeaders reads the headers of session "h" and makes sure that there are n.

@@ -231,3 +231,17 @@ func FuzzAgent(f *testing.F) {
 		}
 	})
 }
+
+// The title is the line that the conversation gives, as far as it goes.
+func FuzzOneLine(f *testing.F) {
+	for _, text := range []string{"", " a  b\n", "\u2003ü\u00a0x", "\xff \xfe", strings.Repeat("ab ", 100)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := string(appendOneLine([]byte("> "), []byte(text), conversation.MaxTitle))
+		want := "> " + conversation.OneLine(text)
+		if len(got) <= conversation.MaxTitle && got != want || !strings.HasPrefix(want, got) {
+			t.Errorf("%q gives %q, want %q", text, got, want)
+		}
+	})
+}

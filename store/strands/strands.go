@@ -33,9 +33,20 @@
 //     whole log up to there.
 //
 // The id of a snapshot is the SHA-256 of its message and where that is, see
-// timeline.go.
+// timeline.go. So the newest snapshots are known from the last files alone; see
+// [Store.Tail]. What was made of a file is remembered until the file changes, see
+// note.go.
+//
 // What the SDK repairs in memory, what it stumbles over and what it would
-// overwrite is told as faults; see [Store.Faults].
+// overwrite is told as faults; see [Store.Faults]. Their verdicts were seen by
+// starting the SDK on such sessions (testdata/interop/strands_initialize.py).
+//
+// Beside its agents, a session may have orchestrators, Graphs and Swarms:
+//
+//	STORE/session_<id>/multi_agents/multi_agent_<id>/multi_agent.json
+//
+// Each is a session of its own, a timeline of the nodes that ran; what is in the
+// file is read by package multiagent.
 //
 // Names of sessions and agents are what stands in the names of their folders,
 // whatever characters that is. Files are only ever reached through an [os.Root].

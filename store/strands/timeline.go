@@ -75,6 +75,7 @@ type walker struct {
 	parent    string
 	// midway says that the walk did not begin with the first message.
 	midway bool
+	now    step
 }
 
 func (l *messageLog) walker() *walker {
@@ -86,18 +87,16 @@ func (l *messageLog) walker() *walker {
 // walk reads the whole log and hands each message to visit, with its header.
 func (l *messageLog) walk(ctx context.Context, visit func(*step) error) error {
 	w := l.walker()
-	return l.read(ctx, l.files, l.known, func(i int, m *message) error {
-		s := w.step(i, m)
-		return visit(&s)
-	})
+	return l.read(ctx, l.files, l.known, func(i int, m *message) error { return visit(w.step(i, m)) })
 }
 
-func (w *walker) step(i int, m *message) (s step) {
-	l := w.log
-	s = step{i: i, msg: m}
+// step goes on to message i. The step is lent, see messageLog.read.
+func (w *walker) step(i int, m *message) *step {
+	l, s := w.log, &w.now
+	*s = step{i: i, msg: m}
 	s.fixes = w.load(i, m)
 	h := &s.header
-	h.ID, h.ParentID, h.SessionID = hex.EncodeToString(m.id[:]), w.parent, l.id
+	h.ID, h.ParentID, h.SessionID = idText(m.id), w.parent, l.id
 	h.CreatedAt, h.Index, h.TurnIndex = m.created, i, w.completed
 	w.parent = h.ID
 	w.event(h, m)
@@ -233,6 +232,13 @@ func (x *index) find(id [sha256.Size]byte) (name string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// idText gives an id as a header has it.
+func idText(id [sha256.Size]byte) string {
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], id[:])
+	return string(text[:])
 }
 
 // parseID reads an id as a header has it, in lower case. One that is none gives

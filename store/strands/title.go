@@ -35,21 +35,26 @@ func (d *decoder) say(m *message) string {
 	}
 	d.line = append(append(d.line[:0], m.role...), ": "...)
 	before := len(d.line)
-	if d.line = appendOneLine(d.line, d.text); len(d.line) == before {
+	if d.line = appendOneLine(d.line, d.text, conversation.MaxTitle); len(d.line) == before {
 		d.line = append(d.line, d.label...)
 	}
 	return string(cutBytes(d.line, conversation.MaxTitle))
 }
 
-// appendOneLine appends a text as conversation.OneLine gives it.
-func appendOneLine(dst, text []byte) []byte {
+// appendOneLine appends a text as conversation.OneLine gives it, until there are
+// more than limit bytes.
+func appendOneLine(dst, text []byte, limit int) []byte {
 	start, between := len(dst), false
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
+	for i := 0; i < len(text) && len(dst) <= limit; {
+		c, size, space := text[i], 1, false
+		if c < utf8.RuneSelf {
+			space = c == ' ' || '\t' <= c && c <= '\r'
+		} else {
+			var r rune
 			r, size = utf8.DecodeRune(text[i:])
+			space = unicode.IsSpace(r)
 		}
-		if unicode.IsSpace(r) {
+		if space {
 			between = len(dst) > start
 		} else {
 			if between {
