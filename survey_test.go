@@ -164,7 +164,7 @@ func TestDoctor_writesNothing(t *testing.T) {
 		kind, rel, _ := strings.Cut(line, " ")
 		path := filepath.Join(dir, filepath.FromSlash(rel))
 		text := look([]int{0, 3}, "doctor", path)
-		if !strings.HasPrefix(strings.Join(strings.Fields(text), " "), path+" is a "+kind+" store: ") {
+		if !strings.HasPrefix(strings.Join(strings.Fields(text), " "), "recognised as "+kind+": ") {
 			t.Errorf("%s is examined as\n%s", line, text)
 		}
 		look([]int{0, 3}, "doctor", path, "--json")

@@ -113,7 +113,7 @@ func TestRun_exitCodes(t *testing.T) {
 
 func TestRun_exitCodeOfTheDoctor(t *testing.T) {
 	c := start(t, demo.Rows())
-	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "mem: is a mem store: its address names the kind\nno faults\n" || err != "" {
+	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "recognised as mem: its address names the kind\nno faults\n" || err != "" {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
 	var broken []store.Row

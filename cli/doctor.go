@@ -66,7 +66,7 @@ func (a *App) examine(ctx context.Context, p *printer, address, session string) 
 	if p.json {
 		err = array(p, each(faults))
 	} else {
-		p.identity(address, found)
+		p.identity(found)
 		if err = a.others(ctx, p, found); err == nil {
 			p.checkups(list, found.Framework)
 		}
@@ -132,12 +132,13 @@ func (l lineage) Faults(ctx context.Context, session string) ([]model.Fault, err
 	return t.Faults(), nil
 }
 
-// identity says what a store is and why it is taken for that.
-func (p *printer) identity(address string, o *opened) {
+// identity says as what a store was recognised and why, and where it is unless it
+// was named itself.
+func (p *printer) identity(o *opened) {
 	if o.inside != "" {
-		address = o.At
+		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(o.At), printable.String(o.inside))
 	}
-	p.sentence("", fmt.Sprintf("%s is a %s store: %s", address, o.Name, o.Why))
+	p.sentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
 }
 
 // others tells what other kinds claim of a directory that is a store, or directly
@@ -153,7 +154,7 @@ func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 		if f.Kind == "" || f.Kind == o.Name && f.Path == o.At {
 			continue
 		}
-		p.sentence("", fmt.Sprintf("in it is also a %s store, %s:%s: %s", f.Kind, f.Kind, f.Path, f.Why))
+		p.sentence("", fmt.Sprintf("in it is also %s:%s: %s", f.Kind, f.Path, f.Why))
 	}
 	return nil
 }

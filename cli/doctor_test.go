@@ -58,7 +58,7 @@ func TestDoctor_groupsFaultsAndNamesWhoJudges(t *testing.T) {
 	} {
 		list := map[string][]model.Fault{demo.Trip: {{Code: "f", File: "file", Meaning: "m", Verdict: c.verdict}}}
 		code, out, err := ill(t, c.framework, patient{faults: list}).run(t, "doctor", "mem:")
-		want := "mem: is a mem store: its address names the kind\n\n" +
+		want := "recognised as mem: its address names the kind\n\n" +
 			"trip-planner  1 fault\n  f\n    file\n    m\n    " + c.want + "\n\n1 fault, in 1 of 2 sessions\n"
 		if code != 3 || out != want || err != "" {
 			t.Errorf("%s: exit %d, %q, %q, want %q", c.framework, code, out, err, want)
@@ -125,8 +125,8 @@ func TestDoctor_tellsWhatOtherKindsClaim(t *testing.T) {
 	both := s.dir + "/both"
 	code, out, err := s.run(t, "doctor", both)
 	text := strings.Join(strings.Fields(out), " ")
-	want := both + " is a folder store: it is both in it is also a second store, second:" + both + ": it is both " +
-		"in it is also a mem store, mem:" + both + "/a.mem: a file that ends in .mem no faults"
+	want := "recognised as folder: it is both in it is also second:" + both + ": it is both " +
+		"in it is also mem:" + both + "/a.mem: a file that ends in .mem no faults"
 	if code != 0 || text != want || err != "" {
 		t.Errorf("exit %d, %q\n%s\nand not\n%s", code, err, text, want)
 	}
