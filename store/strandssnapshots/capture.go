@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -113,7 +114,16 @@ func readCapture(data []byte) (capture, messages) {
 		r.Problem = err.Error()
 	}
 	r.finish()
+	r.tidy()
 	return r.capture, r.list
+}
+
+// tidy makes the texts such as a note keeps: what is not UTF-8 in them becomes
+// U+FFFD, as it does in JavaScript.
+func (c *capture) tidy() {
+	for _, text := range []*string{&c.Scope, &c.Schema, &c.Problem, &c.Manager, &c.Title, &c.AppData, &c.Stash} {
+		*text = strings.ToValidUTF8(*text, "\ufffd")
+	}
 }
 
 // unread is what is known of a file that cannot be read.

@@ -61,14 +61,14 @@ func (h *history) around(i int) (l list) {
 	it := &h.items[i]
 	switch it.How {
 	case lineage.Beginning:
-		l.add("parent", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
+		l.add("lineage", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
 	case lineage.Overlap:
-		l.add("parent", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
+		l.add("lineage", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
 	case lineage.Guess:
-		l.add("parent", "a guess: no message is in common, and nothing speaks against it")
+		l.add("lineage", "a guess: no message is in common, and nothing speaks against it")
 	case lineage.Root:
 		if i > 0 {
-			l.add("parent", "none: no earlier snapshot has a conversation that this one goes on with")
+			l.add("lineage", "none: no earlier snapshot has a conversation that this one goes on with")
 		}
 	}
 	if i == h.same {
