@@ -609,13 +609,19 @@ func TestStores_areFollowedWhileTheyGrow(t *testing.T) {
 			t.Fatalf("nobody says when these are written: %q", missing)
 		}
 		f := &follower{}
-		for i, name := range files {
+		for _, name := range files {
 			write(t, filepath.Join(dir, name), filepath.Join(mine, name))
 			if f.store == nil {
 				f.open(t, mine)
+				continue
 			}
-			if f.store != nil && i%7 == 0 {
+			select {
+			case _, open := <-f.changes:
+				if !open {
+					t.Fatal("nobody follows any more")
+				}
 				f.read(t) // whatever there is just now
+			default:
 			}
 		}
 		if f.store == nil {
@@ -767,20 +773,18 @@ func (f *follower) differences(t *testing.T, now *opened) []string {
 	return list
 }
 
-// until follows until nothing is wrong any more.
+// until follows until nothing is wrong any more. It reads only when it is told
+// to, as the screen does.
 func (f *follower) until(t *testing.T, wrong func() string) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
-	for {
-		f.read(t)
-		if wrong() == "" {
-			return
-		}
+	for wrong() != "" {
 		select {
 		case _, open := <-f.changes:
 			if !open {
 				t.Fatalf("nobody follows any more, and\n%s", wrong())
 			}
+			f.read(t)
 		case <-deadline:
 			t.Fatalf("it is never seen as it is:\n%s", wrong())
 		}
