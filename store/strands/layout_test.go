@@ -342,8 +342,12 @@ func everything(t *testing.T, dir string) {
 	faults(t, s, "")
 	for _, info := range sessions(t, s) {
 		faults(t, s, info.ID)
+		if _, _, err := s.Tail(t.Context(), info.ID, 2); err != nil {
+			t.Fatal(err)
+		}
 		for _, h := range headers(t, s, info.ID) {
 			state(t, s, h)
+			factsOf(t, s, h)
 		}
 	}
 }
@@ -351,6 +355,7 @@ func everything(t *testing.T, dir string) {
 func TestStore_writesNothing(t *testing.T) {
 	dir := t.TempDir()
 	copyTree(t, fixtures, dir)
+	copyTree(t, orchestrators, dir)
 	for name, f := range hazards(t) {
 		f.write(t, filepath.Join(dir, "session_hazard "+name))
 	}

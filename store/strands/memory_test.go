@@ -181,3 +181,41 @@ func FuzzNote(f *testing.F) {
 		}
 	})
 }
+
+// What one process read, the next one need not: the shelf is all that is written,
+// and it is not in the store.
+func TestKind_remembersOnTheShelf(t *testing.T) {
+	f := longFiles(t, 40)
+	for i := range 40 { // 4 MiB are worth keeping
+		f[fmt.Sprintf("messages/message_%d.json", i)] = fmt.Appendf(nil, `{"message":{"role":"user","content":[{"text":"message %d %s"}]},"message_id":%d}`, i, strings.Repeat("x", 150_000), i)
+	}
+	dir, shelf := t.TempDir(), filepath.Join(t.TempDir(), "shelf")
+	f.write(t, filepath.Join(dir, "session_h"))
+	settle(t, filepath.Join(messagesOf(dir), "*"))
+	before := inventory(t, dir)
+	var first []model.Header
+	for again := range 2 {
+		s, err := openWith(files.NewShelf(shelf), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, read := counting(s)
+		list := headers(t, s, "h")
+		if again == 0 {
+			first = list
+		}
+		if want := 40 - 40*again; len(read.names()) != want || !slices.Equal(list, first) {
+			t.Errorf("opening %d reads %d files, want %d", again, len(read.names()), want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := inventory(t, dir); after != before {
+		t.Errorf("the store is not as it was:\n%s", after)
+	}
+	kept, err := os.ReadDir(shelf)
+	if err != nil || len(kept) != 1 {
+		t.Errorf("on the shelf: %v, %v", kept, err)
+	}
+}
