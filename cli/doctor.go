@@ -23,46 +23,39 @@ in it and in its sessions, or in SESSION alone, with the verdict that the framew
 itself would give. The exit code is 3 when there are faults.
 
 A directory that is no store itself is searched: doctor lists the stores below it,
-as what each was recognised and why, and what was passed over. The exit code is 1
-when there is none.
+as what each was recognised and why, and what was passed over. If there is one
+only, it is examined too. If there is none, the exit code is 1.
 
 It changes nothing. With --json a store gives an array of
 {fault, file, path, meaning, verdict}, and a directory that is no store one object,
-{stores: [{path, kind, why}], passedOver: [{path, why}]}.`,
+{stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
+one store only.`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
 			if len(args) == 2 {
-				return a.examine(ctx, p, args[0], args[1])
+				return a.doctorOf(ctx, p, args[0], args[1])
 			}
 			_, err := a.Kinds.Identify(ctx, args[0])
 			if errors.Is(err, store.ErrUnrecognised) && isDirectory(args[0]) {
 				return a.survey(ctx, p, args[0])
 			}
-			return a.examine(ctx, p, args[0], "")
+			return a.doctorOf(ctx, p, args[0], "")
 		}),
 	}
 }
 
-// examine lists the faults of a store, or of one session.
-func (a *App) examine(ctx context.Context, p *printer, address, session string) error {
+// doctorOf lists the faults of a store, or of one session.
+func (a *App) doctorOf(ctx context.Context, p *printer, address, session string) error {
 	found, err := a.find(ctx, address)
 	if err != nil {
 		return err
 	}
-	s, err := found.Open(ctx)
+	list, err := examine(ctx, &found.Identity, session)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	list, err := checkups(ctx, s, session)
-	if err != nil {
-		return err
-	}
-	var faults []model.Fault
-	for _, c := range list {
-		faults = append(faults, c.faults...)
-	}
+	faults := faultsOf(list)
 	if p.json {
 		err = array(p, each(faults))
 	} else {
@@ -77,10 +70,29 @@ func (a *App) examine(ctx context.Context, p *printer, address, session string) 
 	return err
 }
 
+// examine opens a store and looks at all of it, or at one session.
+func examine(ctx context.Context, id *store.Identity, session string) ([]checkup, error) {
+	s, err := id.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return checkups(ctx, s, session)
+}
+
 // checkup is what was found in one session, or in the store itself.
 type checkup struct {
 	of     string // "" for the store
 	faults []model.Fault
+}
+
+// faultsOf gives all faults that were found, never nil.
+func faultsOf(list []checkup) []model.Fault {
+	faults := []model.Fault{}
+	for _, c := range list {
+		faults = append(faults, c.faults...)
+	}
+	return faults
 }
 
 // FaultSession is the fault of a session that could not be looked at.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -13,6 +14,8 @@ import (
 type surveyJSON struct {
 	Stores     []storeJSON  `json:"stores"`
 	PassedOver []passedJSON `json:"passedOver"`
+	// Faults are those of the only store; nil where it is not the only one.
+	Faults []model.Fault `json:"faults,omitzero"`
 }
 
 type storeJSON struct {
@@ -27,9 +30,10 @@ type passedJSON struct {
 }
 
 // survey lists the stores below a directory that is none itself, and what was
-// passed over.
+// passed over. The only one, for which the directory stands, it examines too.
 func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
+	var only store.Identity
 	for f, err := range a.Kinds.Survey(ctx, dir) {
 		switch {
 		case err != nil:
@@ -40,6 +44,18 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why + "; " + f.Behind + " is asked first, and opens it: " + f.Kind + ":" + f.Path + " opens this"})
 		default:
 			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why})
+			only.Kind, _ = a.Kinds.Named(f.Kind)
+			only.At = f.Path
+		}
+	}
+	var list []checkup
+	var failed error
+	switch len(all.Stores) {
+	case 0:
+		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
+	case 1:
+		if list, failed = examine(ctx, &only, ""); failed == nil {
+			all.Faults = faultsOf(list)
 		}
 	}
 	if p.json {
@@ -51,11 +67,14 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		if patterns := a.patterns(); len(patterns) > 0 {
 			p.sentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
 		}
+		if all.Faults != nil {
+			p.checkups(list, only.Framework)
+		}
 	}
-	if len(all.Stores) == 0 {
-		return &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
+	if failed == nil && len(all.Faults) > 0 {
+		return errFaults
 	}
-	return nil
+	return failed
 }
 
 // survey writes what was found in a directory: the stores, then the reasons for
@@ -82,7 +101,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 			fmt.Fprintf(p, "    and %d more\n", more)
 		}
 	}
-	if len(all.Stores) > 0 {
+	if len(all.Stores) > 1 {
 		fmt.Fprintf(p, "next: hindcast doctor %s\n", printable.String(all.Stores[0].Path))
 	}
 }
