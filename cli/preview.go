@@ -88,7 +88,7 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 			v = &preview{Session: h.SessionID}
 			sessions[h.SessionID], list = v, append(list, v)
 		}
-		if v.Snapshots++; h.Size == 0 {
+		if h.Size == 0 {
 			h.Size = int64(len(row.State))
 		}
 		if len(v.First) < firstRows {
@@ -98,7 +98,7 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 	}
 	for _, v := range list {
 		t := model.NewTimeline(v.headers)
-		v.Orphaned, v.Faults = t.Orphans(), len(t.Faults())
+		v.Snapshots, v.Orphaned, v.Faults = t.Snapshots(), t.Orphans(), len(t.Faults())
 		if n := t.Head(); n != model.NoNode {
 			v.Head, v.headIndex = t.Header(n).ID, t.Header(n).Index
 		}
@@ -109,7 +109,7 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 // first writes the first rows of a session as a table.
 func (p *printer) first(v *preview) {
 	what := "all rows"
-	if len(v.First) < v.Snapshots {
+	if len(v.First) < len(v.headers) {
 		what = "the first " + count(len(v.First), "row")
 	}
 	fmt.Fprintf(p, "\n%s of %s\n", what, printable.String(v.Session))

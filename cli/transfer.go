@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -230,7 +231,9 @@ func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, err
 		seen := map[string]bool{}
 		for row, err := range rows {
 			if err == nil && row.Record == nil {
-				t.Snapshots++
+				if !row.Header.Marks.Has(model.MarkTraced) {
+					t.Snapshots++
+				}
 				seen[row.Header.SessionID] = true
 				t.Sessions = len(seen)
 			}

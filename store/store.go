@@ -142,8 +142,9 @@ type Row struct {
 // ones and reasons included.
 type Importer interface {
 	// Import adds the rows, all in one transaction, and gives how many visits
-	// were new: those that the store has already are left as they are. An
-	// error in the sequence takes everything back.
+	// were new, those of model.MarkTraced not counted: those that the store has
+	// already are left as they are. An error in the sequence takes everything
+	// back.
 	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
 

@@ -134,11 +134,13 @@ func (v *Visits) Rows(includeOrphaned bool) []model.Header {
 }
 
 // LastActive gives the position of the active visit that comes last by rule 6,
-// or -1: the head of a session whose head has been orphaned.
+// or -1: the head of a session whose head has been orphaned. A step, see
+// model.MarkTraced, is no snapshot, and never the head.
 func (v *Visits) LastActive() int {
 	last := -1
 	for i := range v.Headers {
-		if !v.Headers[i].Orphaned && (last < 0 || v.byIndex(i, last) > 0) {
+		h := &v.Headers[i]
+		if !h.Orphaned && !h.Marks.Has(model.MarkTraced) && (last < 0 || v.byIndex(i, last) > 0) {
 			last = i
 		}
 	}

@@ -113,13 +113,17 @@ func (p *importing) check(in *incoming, row *store.Row) error {
 	return store.ErrNoState
 }
 
-// commit puts everything in and gives the number of new visits.
+// commit puts everything in and gives the number of new visits of snapshots.
 func (p *importing) commit() int {
 	n := 0
 	for id, in := range p.sessions {
 		ss := p.store.at(id)
 		fresh := p.store.sessions[id] == nil
-		n += len(in.rows)
+		for i := range in.rows {
+			if !in.rows[i].Header.Marks.Has(model.MarkTraced) {
+				n++
+			}
+		}
 		moved := in.into(p.store, ss)
 		if fresh && !moved {
 			ss.visits.Head = ss.visits.LastActive()

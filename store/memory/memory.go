@@ -137,9 +137,14 @@ func (s *Store) infos() []model.SessionInfo {
 	defer s.mu.RUnlock()
 	infos := make([]model.SessionInfo, 0, len(s.sessions))
 	for id, ss := range s.sessions {
-		info := model.SessionInfo{ID: id, Kind: kind, Snapshots: len(ss.visits.Headers), UpdatedAt: ss.updated}
+		info := model.SessionInfo{ID: id, Kind: kind, UpdatedAt: ss.updated}
 		for i := range ss.visits.Headers {
-			if ss.visits.Headers[i].Orphaned {
+			h := &ss.visits.Headers[i]
+			if h.Marks.Has(model.MarkTraced) {
+				continue // a step of a turn, and no snapshot
+			}
+			info.Snapshots++
+			if h.Orphaned {
 				info.Orphaned++
 			}
 		}

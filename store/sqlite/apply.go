@@ -397,24 +397,22 @@ func moveHead(ctx context.Context, t *tx, ss session, e entry) error {
 		if _, err := t.exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
 			return err
 		}
-		if err := rejoin(ctx, t, ss, "visit = ?", visit); err != nil {
+		if err := rejoin(ctx, t, ss, "visit = ?2", visit); err != nil {
 			return err
 		}
 	}
 	return settle(ctx, t, ss, e, e.Target.Visit)
 }
 
-// rejoin makes the visits of a session that a condition selects active.
+// rejoin makes the visits of a session that a condition selects active. The
+// condition's argument is ?2.
 func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error {
-	result, err := t.exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ? AND "+where, ss.key, arg)
+	_, err := t.exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
+		orphaned = orphaned - (SELECT count(*) FROM visits WHERE session = ?1 AND reason IS NOT NULL AND `+where+` AND `+countedVisit+`) WHERE session = ?1`, ss.key, arg)
 	if err != nil {
 		return err
 	}
-	n, err := result.RowsAffected()
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(ctx, "UPDATE sessions SET orphaned = orphaned - ?, rewrites = rewrites + 1 WHERE session = ?", n, ss.key)
+	_, err = t.exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ?1 AND "+where, ss.key, arg)
 	return err
 }
 
@@ -458,7 +456,11 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 		return err
 	}
 	path, _ := visits.Path(target)
+	counted := 0
 	for n, i := range path {
+		if !visits.Headers[i].Marks.Has(model.MarkTraced) {
+			counted++
+		}
 		visit := int64(n + 1)
 		_, err := t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
 			SELECT ?, ?, id, nullif(?, 0), iif(?, parent_id, nullif(?, '')), idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
@@ -467,7 +469,7 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 			return err
 		}
 	}
-	if _, err := t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", len(path), ss.key); err != nil {
+	if _, err := t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key); err != nil {
 		return err
 	}
 	return settle(ctx, t, ss, e, int64(len(path)))
@@ -492,19 +494,17 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 
 // putBack takes a restore back.
 func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
-	if err := rejoin(ctx, t, ss, "reason = ?", e.reason); err != nil {
+	if err := rejoin(ctx, t, ss, "reason = ?2", e.reason); err != nil {
 		return err
 	}
-	result, err := t.exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
+	_, err := t.exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
 		WHERE moved.entry = ? AND visits.session = ? AND visits.visit = moved.visit`, e.ID, ss.key)
 	if err != nil {
 		return err
 	}
-	n, err := result.RowsAffected()
+	_, err = t.exec(ctx, `UPDATE sessions SET orphaned = orphaned + (SELECT count(*) FROM journal_visits AS moved JOIN visits
+		ON visits.session = ?2 AND visits.visit = moved.visit WHERE moved.entry = ?1 AND `+countedVisit+`) WHERE session = ?2`, e.ID, ss.key)
 	if err != nil {
-		return err
-	}
-	if _, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ? WHERE session = ?", n, ss.key); err != nil {
 		return err
 	}
 	if _, err := t.exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {

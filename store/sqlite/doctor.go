@@ -93,8 +93,9 @@ func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fau
 }
 
 func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(v.visit), count(v.reason), s.head IS NULL OR count(iif(v.visit = s.head, 1, NULL)) > 0
-		FROM sessions s LEFT JOIN visits v ON v.session = s.session GROUP BY s.session ORDER BY s.id`)
+	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(iif(`+countedVisit+`, visit, NULL)), count(iif(`+countedVisit+`, reason, NULL)),
+		s.head IS NULL OR count(iif(visit = s.head, 1, NULL)) > 0
+		FROM sessions s LEFT JOIN visits ON visits.session = s.session GROUP BY s.session ORDER BY s.id`)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error)
 		}
 		if visits != counted || orphaned != countedOrphaned {
 			faults = append(faults, model.Fault{Code: FaultCount, File: id,
-				Meaning: fmt.Sprintf("the session is said to have %d visits, %d of them orphaned; it has %d and %d", visits, orphaned, counted, countedOrphaned),
+				Meaning: fmt.Sprintf("the session is said to have %d snapshots, %d of them orphaned; it has %d and %d", visits, orphaned, counted, countedOrphaned),
 				Verdict: "the list of sessions is wrong; nothing else reads the counts"})
 		}
 		if !headed {

@@ -54,7 +54,8 @@ type incoming struct {
 	placer  *store.Placer
 	reasons map[reasonKey]int64
 	record  *model.Data[json.RawMessage]
-	added   int
+	added   int // visits
+	steps   int // of these
 	moved   bool
 	newest  time.Time
 }
@@ -126,6 +127,9 @@ func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 		return err
 	}
 	in.added++
+	if h.Marks.Has(model.MarkTraced) {
+		in.steps++
+	}
 	if h.Head {
 		in.head, in.moved = sql.Null[int64]{V: h.Visit, Valid: true}, true
 	}
@@ -167,10 +171,10 @@ func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (
 }
 
 // finish settles the heads and records of the sessions and gives the number of
-// new visits.
+// new visits of snapshots.
 func (p *importing) finish(ctx context.Context) (n int, err error) {
 	for _, in := range p.order {
-		n += in.added
+		n += in.added - in.steps
 		if err := p.settle(ctx, in); err != nil {
 			return 0, fmt.Errorf("session %q: %w", in.id, err)
 		}

@@ -294,7 +294,9 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	if err != nil {
 		return v, err
 	}
-	_, err = t.exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
+	if !h.Marks.Has(model.MarkTraced) {
+		_, err = t.exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
+	}
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
 
@@ -346,6 +348,12 @@ func keepReason(ctx context.Context, t *tx, ss session, number int64, r model.Re
 	return err
 }
 
+// countedVisit is the condition that a row of visits is in the counts of its
+// session, sessions.visits and sessions.orphaned: they are of snapshots, and what
+// an import brought with model.MarkTraced is none. What the row says besides may
+// be damaged.
+var countedVisit = fmt.Sprintf("CASE WHEN json_valid(visits.extra) THEN ifnull(visits.extra ->> '$.marks', 0) & %d = 0 ELSE 1 END", model.MarkTraced)
+
 func extraOf(h *model.Header) (any, error) {
 	more := extra{EventName: h.EventName, Position: h.Position, Title: h.Title, Marks: h.Marks}
 	if more == (extra{}) {
@@ -359,6 +367,12 @@ func extraOf(h *model.Header) (any, error) {
 // path, a run of neighbours at a time.
 func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions []int, reason int64) error {
 	sorted := slices.Sorted(slices.Values(positions))
+	counted := 0
+	for _, i := range sorted {
+		if !v.Headers[i].Marks.Has(model.MarkTraced) {
+			counted++
+		}
+	}
 	for first := 0; first < len(sorted); {
 		last := first
 		for last+1 < len(sorted) && sorted[last+1] == sorted[last]+1 {
@@ -371,6 +385,6 @@ func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions [
 		}
 		first = last + 1
 	}
-	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", len(positions), ss.key)
+	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", counted, ss.key)
 	return err
 }

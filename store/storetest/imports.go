@@ -24,6 +24,7 @@ var imports = []check{
 	{"TestImport_headOfRowsThatNameNone", importHead},
 	{"TestImport_fromTheStoreItself", importSelf},
 	{"TestImport_foreignRowsCanBeGoneOnFrom", importForeign},
+	{"TestImport_stepsAreNoSnapshots", importSteps},
 	{"TestExport_namedSessionsOnly", exportNamed},
 }
 
@@ -251,6 +252,66 @@ func importForeign(b *bench) {
 	if h := b.headers("s")[2]; h.ParentID != "uuid-2" || h.ParentVisit != 2 {
 		b.Errorf("the new snapshot follows %q, visit %d", h.ParentID, h.ParentVisit)
 	}
+}
+
+// importSteps: what a trace tells of turns comes along, and no count of a session
+// has it, whatever becomes of the session.
+func importSteps(b *bench) {
+	at := b.clock.Now()
+	row := func(visit, parent int64, name, parentName string, index int, marks model.Marks) store.Row {
+		return store.Row{State: []byte(`"` + name + `"`), Header: model.Header{ID: name, ParentID: parentName, SessionID: "s", CreatedAt: at.Add(time.Duration(visit) * time.Second),
+			Visit: visit, ParentVisit: parent, Index: index, TurnIndex: index, Title: name, Marks: marks}}
+	}
+	late := row(5, 4, "step3", "step2", 2, model.MarkTraced)
+	late.Header.CreatedAt = at.Add(time.Hour) // by the clock of whoever traced it
+	n, err := b.Import(b.Context(), seq(
+		row(1, 0, "a", "", 0, 0),
+		row(2, 1, "step1", "a", 1, model.MarkTraced|model.MarkError), row(3, 2, "b", "a", 1, model.MarkError),
+		row(4, 3, "step2", "b", 2, model.MarkTraced), late, row(6, 5, "c", "b", 2, 0)))
+	b.ok(err)
+	if n != 3 {
+		b.Errorf("%d visits were new, want those of 3 snapshots", n)
+	}
+	counted := func(when string, snapshots, orphaned map[string]int) {
+		b.Helper()
+		for info, err := range b.Sessions(b.Context()) {
+			b.ok(err)
+			if when == "imported" && info.Head != "c" {
+				b.Errorf("the head is %s", info.Head)
+			}
+			if info.Snapshots != snapshots[info.ID] || info.Orphaned != orphaned[info.ID] {
+				b.Errorf("%s %s has %d snapshots, %d orphaned; want %d and %d", when, info.ID, info.Snapshots, info.Orphaned, snapshots[info.ID], orphaned[info.ID])
+			}
+			t := model.NewTimeline(b.headers(info.ID))
+			if info.Snapshots != t.Snapshots() || info.Orphaned != t.Orphans() {
+				b.Errorf("%s the timeline of %s has %d snapshots, %d orphaned", when, info.ID, t.Snapshots(), t.Orphans())
+			}
+		}
+		faults, err := b.Faults(b.Context(), "")
+		b.ok(err)
+		if len(faults) > 0 {
+			b.Errorf("%s there are faults: %+v", when, faults)
+		}
+	}
+	type counts = map[string]int
+	counted("imported", counts{"s": 3}, counts{})
+	b.restore(model.Ref{Session: "s", ID: "a"})
+	counted("restored", counts{"s": 3}, counts{"s": 2})
+	b.restore(model.Ref{Session: "s", ID: "b"})
+	counted("recovered", counts{"s": 3}, counts{"s": 1})
+	b.undo()
+	counted("undone", counts{"s": 3}, counts{"s": 2})
+	b.redo()
+	counted("done again", counts{"s": 3}, counts{"s": 1})
+	b.fork(model.Ref{Session: "s", ID: "c"}, "f")
+	counted("forked", counts{"s": 3, "f": 3}, counts{"s": 1})
+	if n, err = b.Import(b.Context(), seq(row(7, 6, "step4", "c", 3, model.MarkTraced))); err != nil || n != 0 {
+		b.Errorf("of a step alone %d visits were new: %v", n, err)
+	}
+	if got := len(b.headers("s")); got != 7 {
+		b.Errorf("there are %d headers, want 7", got)
+	}
+	counted("with one step more", counts{"s": 3, "f": 3}, counts{"s": 1})
 }
 
 func exportNamed(b *bench) {
