@@ -48,6 +48,9 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 		return c.list.All(), nil
 	}
 	defer o.close()
+	if o.unlisted != nil {
+		c.add(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error(), Verdict: unstored + "it cannot be read"})
+	}
 	c.names(&o)
 	if p.scope == scopeMultiAgent {
 		err = s.checkRecords(ctx, &c)

@@ -97,6 +97,9 @@ func (p *place) file(name string) string {
 // opened holds the two folders of a place open.
 type opened struct {
 	latest, history *files.Folder // nil where there is none
+	// unlisted is why the second cannot be opened; nil where it can, or is not
+	// there. The SDKs start without it.
+	unlisted error
 }
 
 // open opens the folders of a place.
@@ -105,13 +108,11 @@ func (s *Store) open(p *place) (o opened, err error) {
 		return opened{}, fmt.Errorf("%s: %w", p.path(), err)
 	}
 	o.history, err = files.OpenFolder(s.root, p.path(historyDir))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if err != nil {
 		o.history = nil
-	case err != nil:
-		o.history = nil
-		o.close()
-		return opened{}, fmt.Errorf("%s: %w", p.path(historyDir), err)
+		if !errors.Is(err, fs.ErrNotExist) {
+			o.unlisted = err
+		}
 	}
 	return o, nil
 }

@@ -43,19 +43,23 @@ func (m *messages) mark() uint64 {
 	return hash
 }
 
-// share finds the run of another list with which this one begins.
+// share finds a run of another list with which this one begins: the longest, but
+// for lists of messages that are so much alike that many runs would be compared
+// in full. A shorter one makes a longer note.
 func (m *messages) share(before *messages) (from, keep int) {
 	if len(m.prints) == 0 {
 		return 0, 0
 	}
+	steps := 4 * (len(m.prints) + len(before.prints))
 	for at, print := range before.prints {
 		if print != m.prints[0] {
 			continue
 		}
-		if n := run(before, at, m); n > keep {
+		n := run(before, at, m)
+		if n > keep {
 			from, keep = at, n
 		}
-		if keep > 0 && at+keep == len(before.prints) {
+		if steps -= n; steps < 0 || keep > 0 && at+keep == len(before.prints) {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -105,7 +106,12 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 		places, err := s.newest(ctx)
 		for _, p := range places {
 			var info model.SessionInfo
-			if info, err = s.info(ctx, p.place, p.updated); err != nil || !yield(info, nil) {
+			info, err = s.info(ctx, p.place, p.updated)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil // it was deleted since it was listed
+				continue
+			}
+			if err != nil || !yield(info, nil) {
 				break
 			}
 		}
@@ -141,7 +147,9 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 	return list, nil
 }
 
-// info reads the snapshots of a place for what the list of sessions shows.
+// info reads the snapshots of a place for what the list of sessions shows. Of a
+// place that is there and cannot be read that is its faults. The error is that
+// of a context that has ended, or fs.ErrNotExist.
 func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
 	headers, err := s.timeline(ctx, p)
@@ -154,12 +162,12 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 			info.Head, info.HeadIndex = headers[i].ID, headers[i].Index
 		}
 	}
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return info, err
 	}
-	faults, err := s.check(ctx, &p, quickBytes)
+	faults, _ := s.check(ctx, &p, quickBytes) // Faults says why it could not look further
 	info.Faults = len(faults)
-	return info, err
+	return info, ctx.Err()
 }
 
 // Headers implements store.Store.

@@ -1,0 +1,62 @@
+package strandssnapshots
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hindcast/store/lineage"
+)
+
+// A session whose older snapshots cannot be listed does not hide the others, and
+// has the one that the SDK starts from.
+func TestSessions_oneThatCannotBeListed(t *testing.T) {
+	dir := t.TempDir()
+	copyTree(t, fixture("python-snapshot/session/manual"), filepath.Join(dir, "session", "good"))
+	copyTree(t, fixture("python-snapshot/session/manual"), filepath.Join(dir, "session", "odd"))
+	odd := filepath.Join(dir, "session", "odd", "scopes", "agent", "default", "snapshots", historyDir)
+	if err := os.RemoveAll(odd); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, odd, "a file")
+	s := open(t, dir)
+	list := sessions(t, s)
+	if got, want := ids(list), []string{"good", "odd"}; !slices.Equal(got, want) {
+		t.Fatalf("%q, not %q", got, want)
+	}
+	found := faults(t, s, "odd")
+	if len(found) != 1 || found[0].Code != FaultDirectory || found[0].Verdict != unstored+"it cannot be read" || list[1].Faults != 1 {
+		t.Errorf("of the odd one: %+v, and the list counts %d", found, list[1].Faults)
+	}
+	if rows := headers(t, s, "odd"); len(rows) != 1 || !rows[0].Head || list[1].Snapshots != 1 {
+		t.Errorf("the odd one has the rows\n%s", picture(rows))
+	}
+}
+
+// To compare two long lists of messages that are all alike takes no time to
+// speak of: a file of a few megabytes may hold a million.
+func TestAppendNote_ofMessagesThatAreAlike(t *testing.T) {
+	alike := func(n int) *messages {
+		m := &messages{prints: make([]lineage.Print, n), shapes: make([]shape, n)}
+		for i := range m.prints {
+			m.prints[i] = 2
+		}
+		return m
+	}
+	before, m := alike(1_000_000), alike(500_000)
+	m.prints[len(m.prints)-1] = 4
+	c := capture{}
+	done := make(chan []byte, 1)
+	go func() { done <- appendNote(&c, before, m) }()
+	select {
+	case note := <-done:
+		var back messages
+		if _, ok := parseNote(note, before, &back); !ok || !slices.Equal(back.prints, m.prints) {
+			t.Error("the note does not give the messages back")
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it takes forever")
+	}
+}
