@@ -40,8 +40,8 @@ func (m *Memory) encode() []byte {
 	}
 	text := make([]byte, 0, m.size+len(keptFormat)+len(m.kind)+len(m.store)+100)
 	text = append(text, keptFormat...)
-	text = appendKept(text, m.kind)
-	text = appendKept(text, m.store)
+	text = AppendText(text, m.kind)
+	text = AppendText(text, m.store)
 	text = binary.AppendUvarint(text, count)
 	for name, n := range m.notes {
 		if n.unused <= maxUnused {
@@ -52,20 +52,15 @@ func (m *Memory) encode() []byte {
 }
 
 func (n *note) append(text []byte, name string) []byte {
-	text = appendKept(text, name)
+	text = AppendText(text, name)
 	text = binary.AppendVarint(text, n.stamp.Size)
 	for _, at := range []time.Time{n.stamp.Modified, n.stamp.changed} {
-		text = binary.AppendVarint(text, at.Unix())
-		text = binary.AppendUvarint(text, uint64(at.Nanosecond()))
+		text = AppendTime(text, at)
 	}
 	for _, number := range []uint64{n.stamp.inode, n.stamp.device, uint64(n.unused)} {
 		text = binary.AppendUvarint(text, number)
 	}
-	return appendKept(text, n.text)
-}
-
-func appendKept[T string | []byte](text []byte, s T) []byte {
-	return append(binary.AppendUvarint(text, uint64(len(s))), s...)
+	return AppendText(text, n.text)
 }
 
 // decode takes notes that were kept. The texts stay in text. After an error, the
@@ -83,79 +78,31 @@ func (m *Memory) decodeNotes(text []byte) error {
 	if len(text) < len(keptFormat) || string(text[:len(keptFormat)]) != keptFormat {
 		return errDamaged
 	}
-	k := kept{text: text[len(keptFormat):]}
-	if kind, store := k.string(), k.string(); k.damaged || string(kind) != m.kind || string(store) != m.store {
+	k := ReadNote(text[len(keptFormat):])
+	if kind, store := k.Text(), k.Text(); k.Damaged() || string(kind) != m.kind || string(store) != m.store {
 		return errDamaged
 	}
-	count := k.uvarint()
-	if count > uint64(min(len(k.text)/leastNote, maxNotes/noteCost)) {
+	count := k.Uvarint()
+	if count > uint64(min(k.Len()/leastNote, maxNotes/noteCost)) {
 		return errDamaged
 	}
 	m.notes = make(map[string]*note, count)
 	all := make([]note, count)
 	for i := range all {
 		n := &all[i]
-		name := string(k.string())
-		n.stamp = Stamp{Size: k.varint(), Modified: k.time(), changed: k.time(), inode: k.uvarint(), device: k.uvarint(), settled: true}
-		n.unused = int(min(k.uvarint(), maxUnused)) + 1
-		n.text = k.string()
-		if k.damaged {
+		name := string(k.Text())
+		n.stamp = Stamp{Size: k.Varint(), Modified: k.Time(), changed: k.Time(), inode: k.Uvarint(), device: k.Uvarint(), settled: true}
+		n.unused = int(min(k.Uvarint(), maxUnused)) + 1
+		n.text = k.Text()
+		if k.Damaged() {
 			return errDamaged
 		}
 		m.drop(name)
 		m.notes[name] = n
 		m.size += n.size(name)
 	}
-	if len(k.text) > 0 || m.size > maxNotes {
+	if k.Len() > 0 || m.size > maxNotes {
 		return errDamaged
 	}
 	return nil
-}
-
-// kept is what is left to read. After damage, everything is zero.
-type kept struct {
-	text    []byte
-	damaged bool
-}
-
-func (k *kept) uvarint() uint64 {
-	v, n := binary.Uvarint(k.text)
-	k.skip(n)
-	return v
-}
-
-func (k *kept) varint() int64 {
-	v, n := binary.Varint(k.text)
-	k.skip(n)
-	return v
-}
-
-// skip passes over a number of n bytes; n is not positive if it was none.
-func (k *kept) skip(n int) {
-	if n <= 0 {
-		k.damaged, k.text = true, nil
-		return
-	}
-	k.text = k.text[n:]
-}
-
-func (k *kept) time() time.Time {
-	second, nanosecond := k.varint(), k.uvarint()
-	if nanosecond >= uint64(time.Second) {
-		k.damaged = true
-		return time.Time{}
-	}
-	return time.Unix(second, int64(nanosecond))
-}
-
-// string gives the next string, which stays in the text.
-func (k *kept) string() []byte {
-	size := k.uvarint()
-	if size > uint64(len(k.text)) {
-		k.damaged, k.text = true, nil
-		return nil
-	}
-	s := k.text[:size:size]
-	k.text = k.text[size:]
-	return s
 }

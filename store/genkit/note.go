@@ -3,6 +3,7 @@ package genkit
 import (
 	"encoding/binary"
 	"errors"
+	"hindcast/store/files"
 	"time"
 )
 
@@ -39,16 +40,12 @@ func (r *row) appendNote(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, r.messages)
 	for _, text := range []string{r.snapshotID, r.parentID, r.sessionID, r.stateSession, r.status, r.finishReason,
 		r.created.text, r.updated.text, r.heartbeat.text, r.errStatus, r.errMessage, r.title} {
-		dst = appendText(dst, text)
+		dst = files.AppendText(dst, text)
 	}
 	for _, f := range r.flaws {
-		dst = appendText(appendText(appendText(dst, f.code), f.path), f.meaning)
+		dst = files.AppendText(files.AppendText(files.AppendText(dst, f.code), f.path), f.meaning)
 	}
 	return dst
-}
-
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // errNote: it is no note. The file is then read again.
@@ -56,75 +53,31 @@ var errNote = errors.New("not a note of a row")
 
 // parseNote gives the row of a note.
 func parseNote(id string, note []byte) (row, error) {
-	n := noteReader{rest: note}
-	flags := n.number()
+	n := files.ReadNote(note)
+	flags := n.Uvarint()
 	r := row{
 		id: id, errored: flags&noteErrored != 0, toolFailed: flags&noteToolFailed != 0, toolWaits: flags&noteToolWaits != 0,
 		hasState: flags&noteHasState != 0, broken: flags&noteBroken != 0, misshapen: flags&noteMisshapen != 0,
 		badTime: flags&noteBadTime != 0, unknownKeys: flags&noteUnknownKeys != 0,
 	}
-	r.style = style(n.byte())
-	r.size, r.messages = n.signed(), n.signed()
+	for _, b := range n.Bytes(1) {
+		r.style = style(b)
+	}
+	r.size, r.messages = n.Varint(), n.Varint()
 	for _, text := range []*string{&r.snapshotID, &r.parentID, &r.sessionID, &r.stateSession, &r.status, &r.finishReason,
 		&r.created.text, &r.updated.text, &r.heartbeat.text, &r.errStatus, &r.errMessage, &r.title} {
-		*text = n.text()
+		*text = string(n.Text())
 	}
 	for _, m := range []*moment{&r.created, &r.updated, &r.heartbeat} {
 		if at, err := time.Parse(time.RFC3339, m.text); err == nil {
 			m.at = at
 		}
 	}
-	for len(n.rest) > 0 && !n.failed {
-		r.flaws = append(r.flaws, flaw{n.text(), n.text(), n.text()})
+	for n.Len() > 0 {
+		r.flaws = append(r.flaws, flaw{string(n.Text()), string(n.Text()), string(n.Text())})
 	}
-	if n.failed || r.snapshotID == "" {
+	if n.Damaged() || r.snapshotID == "" {
 		return row{}, errNote
 	}
 	return r, nil
-}
-
-// noteReader takes a note apart.
-type noteReader struct {
-	rest   []byte
-	failed bool
-}
-
-func (n *noteReader) take(size int) []byte {
-	if n.failed = n.failed || size <= 0 || size > len(n.rest); n.failed {
-		return nil
-	}
-	taken := n.rest[:size]
-	n.rest = n.rest[size:]
-	return taken
-}
-
-func (n *noteReader) byte() byte {
-	if b := n.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (n *noteReader) number() uint64 {
-	v, size := binary.Uvarint(n.rest)
-	n.take(size)
-	return v
-}
-
-func (n *noteReader) signed() int64 {
-	v, size := binary.Varint(n.rest)
-	n.take(size)
-	return v
-}
-
-func (n *noteReader) text() string {
-	size := n.number()
-	if size == 0 {
-		return ""
-	}
-	if size > uint64(len(n.rest)) {
-		n.failed = true
-		return ""
-	}
-	return string(n.take(int(size)))
 }

@@ -2,7 +2,7 @@ package strands
 
 import (
 	"encoding/binary"
-	"time"
+	"hindcast/store/files"
 )
 
 // What is remembered of a message file.
@@ -48,8 +48,7 @@ func (m *message) appendNote(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, m.messageID)
 	}
 	if !m.created.IsZero() {
-		dst = binary.AppendVarint(dst, m.created.Unix())
-		dst = binary.AppendUvarint(dst, uint64(m.created.Nanosecond()))
+		dst = files.AppendTime(dst, m.created)
 	}
 	role := 0
 	for i, known := range roles {
@@ -59,55 +58,47 @@ func (m *message) appendNote(dst []byte) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(role))
 	if role == 0 {
-		dst = appendText(dst, m.role)
+		dst = files.AppendText(dst, m.role)
 	}
-	dst = appendText(dst, m.said)
+	dst = files.AppendText(dst, m.said)
 	dst = binary.AppendUvarint(dst, uint64(m.others))
 	dst = binary.AppendUvarint(dst, uint64(len(m.calls)))
 	for _, c := range m.calls {
-		dst = appendText(appendText(appendText(dst, c.id), c.rawID), c.name)
+		dst = files.AppendText(files.AppendText(files.AppendText(dst, c.id), c.rawID), c.name)
 		dst = binary.AppendUvarint(dst, uint64(c.block))
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(m.results)))
 	for _, r := range m.results {
-		dst = appendText(appendText(dst, r.id), r.status)
+		dst = files.AppendText(files.AppendText(dst, r.id), r.status)
 		dst = binary.AppendUvarint(dst, uint64(r.block))
 	}
 	for _, list := range [][]flaw{m.flaws, m.notes} {
 		dst = binary.AppendUvarint(dst, uint64(len(list)))
 		for _, f := range list {
-			dst = appendText(appendText(appendText(appendText(dst, f.code), f.path), f.meaning), f.verdict)
+			dst = files.AppendText(files.AppendText(files.AppendText(files.AppendText(dst, f.code), f.path), f.meaning), f.verdict)
 		}
 	}
 	return dst
 }
 
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
-}
-
 // recall takes a message from a note of the file of a name. It reports whether the
 // note is whole; if not, m is not to be used.
 func (m *message) recall(name string, text []byte) bool {
-	n := noted{text: text}
+	n := files.ReadNote(text)
 	*m = message{name: name, calls: m.calls[:0], results: m.results[:0]}
-	n.bytes(m.id[:])
-	bits := n.uvarint()
+	copy(m.id[:], n.Bytes(len(m.id)))
+	bits := n.Uvarint()
 	m.whole, m.hasID, m.redacted = bits&noteWhole != 0, bits&noteHasID != 0, bits&noteRedacted != 0
 	m.pinned, m.errored = bits&notePinned != 0, bits&noteErrored != 0
-	m.size = n.count()
+	m.size = n.Count()
 	if m.hasID {
-		m.messageID = n.varint()
+		m.messageID = n.Varint()
 	}
 	if bits&noteCreated != 0 {
-		second, nanosecond := n.varint(), n.uvarint()
-		if nanosecond >= uint64(time.Second) {
-			return false
-		}
-		m.created = time.Unix(second, int64(nanosecond)).UTC()
+		m.created = n.Time()
 	}
-	if role := n.uvarint(); role == 0 {
-		m.role = n.string()
+	if role := n.Uvarint(); role == 0 {
+		m.role = string(n.Text())
 	} else if role < uint64(len(roles)) {
 		m.role = roles[role]
 	} else {
@@ -119,78 +110,18 @@ func (m *message) recall(name string, text []byte) bool {
 			m.location = redactPath
 		}
 	}
-	m.said = n.string()
-	m.others = n.count()
-	for range n.items() {
-		m.calls = append(m.calls, call{id: n.string(), rawID: n.string(), name: n.string(), block: n.count()})
+	m.said = string(n.Text())
+	m.others = n.Count()
+	for range n.Items() {
+		m.calls = append(m.calls, call{id: string(n.Text()), rawID: string(n.Text()), name: string(n.Text()), block: n.Count()})
 	}
-	for range n.items() {
-		m.results = append(m.results, result{id: n.string(), status: n.string(), block: n.count()})
+	for range n.Items() {
+		m.results = append(m.results, result{id: string(n.Text()), status: string(n.Text()), block: n.Count()})
 	}
 	for _, list := range []*[]flaw{&m.flaws, &m.notes} {
-		for range n.items() {
-			*list = append(*list, flaw{n.string(), n.string(), n.string(), n.string()})
+		for range n.Items() {
+			*list = append(*list, flaw{string(n.Text()), string(n.Text()), string(n.Text()), string(n.Text())})
 		}
 	}
-	return !n.damaged && len(n.text) == 0
-}
-
-// noted is what is left to read of a note. After damage, everything is zero.
-type noted struct {
-	text    []byte
-	damaged bool
-}
-
-func (n *noted) broken() { n.damaged, n.text = true, nil }
-
-func (n *noted) uvarint() uint64 {
-	v, size := binary.Uvarint(n.text)
-	n.skip(size)
-	return v
-}
-
-func (n *noted) varint() int64 {
-	v, size := binary.Varint(n.text)
-	n.skip(size)
-	return v
-}
-
-// skip passes over a number of some bytes; not positive if it was none.
-func (n *noted) skip(size int) {
-	if size <= 0 {
-		n.broken()
-		return
-	}
-	n.text = n.text[size:]
-}
-
-// count gives a number of bytes or blocks.
-func (n *noted) count() int { return int(min(n.uvarint(), 1<<40)) }
-
-// items gives how many things follow, each of which takes more than a byte.
-func (n *noted) items() int {
-	if items := n.uvarint(); items <= uint64(len(n.text)) {
-		return int(items)
-	}
-	n.broken()
-	return 0
-}
-
-func (n *noted) bytes(into []byte) {
-	if len(n.text) < len(into) {
-		n.broken()
-		return
-	}
-	n.text = n.text[copy(into, n.text):]
-}
-
-func (n *noted) string() string {
-	size := n.uvarint()
-	if size > uint64(len(n.text)) {
-		n.broken()
-		return ""
-	}
-	text := string(n.text[:size])
-	n.text = n.text[size:]
-	return text
+	return !n.Damaged() && n.Len() == 0
 }
