@@ -80,6 +80,8 @@ func alike(verdict string) verdicts { return verdicts{verdict, verdict, verdict}
 
 const (
 	goUnread = "asked for by its id, it is an error; a search for the session's newest row passes it over"
+	goPartly = "asked for by its id, it is an error; a search passes it over where createdAt or sessionId are wrong, " +
+		"else it finds nothing if this is the newest row, and the session begins anew"
 	jsUnread = "asked for by its id, it is a SyntaxError; without a good pointer, so is every search for a session in this folder"
 	pyUnread = "asked for by its id, it is a ValidationError; a search for a session passes it over"
 )
@@ -90,7 +92,7 @@ func (l layout) verdictOf(code string) string { return "Genkit " + l.String() + 
 var known = map[string]verdicts{
 	FaultRowFile: {goUnread, jsUnread, pyUnread},
 	FaultBOM:     {goUnread, jsUnread, pyUnread},
-	FaultRowShape: {goUnread,
+	FaultRowShape: {goPartly,
 		"loads; the value is used as it is",
 		pyUnread},
 	FaultNotUTF8: {"loads; what is not UTF-8 becomes U+FFFD, for good when the row is rewritten",
@@ -107,7 +109,7 @@ var known = map[string]verdicts{
 	FaultBigInteger: {"loads; a number that is read into any is rounded to a float64, and the next row has the rounded one",
 		"loads; the number is rounded, and the next row has the rounded one",
 		"loads, exactly"},
-	FaultTime: {goUnread, "loads; times are compared as texts", "loads; times are compared as texts"},
+	FaultTime: {goPartly, "loads; times are compared as texts", "loads; times are compared as texts"},
 	FaultNoTime: {"loads; it is the oldest row of its session",
 		"loads; a search never takes it for the newest",
 		"missing, the row is refused: " + pyUnread + "; zero, it is the oldest row of its session"},

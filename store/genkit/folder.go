@@ -3,6 +3,7 @@ package genkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -156,7 +157,8 @@ func (b base) list(root *os.Root, dir string, most int) (p place, subfolders []s
 
 // search goes through the folders of a store and hands on each that may have
 // rows, a folder before those in it, until visit says stop. A folder that cannot
-// be read is handed to unreadable.
+// be read is handed to unreadable; so is the first that is not looked at because
+// there are too many, with errFarOff.
 func search(ctx context.Context, root *os.Root, below []base, visit func(place) bool, unreadable func(dir string, err error)) error {
 	type step struct {
 		base
@@ -187,8 +189,14 @@ func search(ctx context.Context, root *os.Root, below []base, visit func(place) 
 			}
 		}
 	}
-	return nil
+	if len(open) > 0 {
+		unreadable(open[0].at, errFarOff)
+	}
+	return ctx.Err()
 }
+
+// errFarOff: the search for rows ended before a folder.
+var errFarOff = fmt.Errorf("more than %d folders come before this one: it is not searched for rows, nor are those behind it", mostFolders)
 
 // candidates gives the places that a session of a label may be in: in "global"
 // and flat. A label is data; only folders that search would find are given, their

@@ -179,7 +179,7 @@ func (in *inspector) leaves() {
 			}
 		}
 	}
-	if _, scanned := in.resumed(); scanned.err != "" && in.layout != layoutGo {
+	if _, scanned := in.resumed(); scanned.err == noLeaf {
 		in.add(FaultNoLeaf, in.place.dir, "", "every row of the session is the parent of one")
 	}
 }
@@ -200,17 +200,29 @@ func (in *inspector) pointer() {
 		in.add(FaultPointerFile, file, errorPath(p.err), "the pointer cannot be read: "+p.err.Error())
 		return
 	case in.pointed() == nil:
-		meaning := fmt.Sprintf("it names %.80q, which is not there", p.current)
-		if r := in.get(p.current); r != nil {
-			meaning = fmt.Sprintf("it names %.80q, which is of session %.80q", p.current, r.session())
-		}
-		in.add(FaultPointerDangling, file, "/currentSnapshotId", meaning)
+		in.add(FaultPointerDangling, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
 		return
 	}
 	now, scanned := in.resumed()
 	if found := scanned.row; found != nil && now.row != found {
 		in.add(FaultPointerDisagrees, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
 	}
+}
+
+// whyNotPointed says why a row is none that a pointer of use names.
+func (in *inspector) whyNotPointed(id string) string {
+	_, there := slices.BinarySearch(in.place.rows, id)
+	switch r := in.get(id); {
+	case r == nil && there:
+		return "which cannot be read"
+	case r == nil:
+		return "which is not there"
+	case in.byID[id] == nil:
+		return fmt.Sprintf("which is of session %.80q", r.session())
+	case r.goRefuses():
+		return "which cannot be read whole"
+	}
+	return "of which only the state names the session"
 }
 
 // stateFaults reads each row whole.
@@ -281,6 +293,9 @@ func isBigInteger(number []byte) bool {
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second
 
+// unreadableFolder is what the SDKs do about a folder that cannot be read.
+const unreadableFolder = "Genkit: a search for a session in it is an error, and so is each row in it that is asked for by its id"
+
 // storeFaults tells of what is in the store and not listed.
 func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 	var faults store.FaultList
@@ -288,7 +303,11 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 		s.placeFaults(ctx, p, &faults)
 		return true
 	}, func(dir string, err error) {
-		faults.Add(model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error()})
+		f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Verdict: unreadableFolder}
+		if errors.Is(err, errFarOff) {
+			f.Meaning, f.Verdict = err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
+		}
+		faults.Add(f)
 	})
 	s.traceFaults(ctx, &faults)
 	return faults.All(), err
@@ -315,8 +334,11 @@ func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
 
 func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultList) {
 	g, err := s.group(ctx, p, nil)
-	if err != nil {
-		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error()})
+	switch {
+	case ctx.Err() != nil:
+		return // whoever searches says so
+	case err != nil:
+		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Verdict: unreadableFolder})
 		return
 	}
 	l := g.layout()

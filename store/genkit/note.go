@@ -12,7 +12,7 @@ import (
 
 // noteKind names the notes for a files.Shelf, where they outlive the program.
 // Its number grows with every change of what is noted or of how a row is judged.
-const noteKind = kind + " 1"
+const noteKind = kind + " 2"
 
 const (
 	noteErrored = 1 << iota

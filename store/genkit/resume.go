@@ -2,6 +2,7 @@ package genkit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,8 +14,11 @@ import (
 //	Go          localstore.FileSessionStore.latest: the row that the pointer names,
 //	            if that is there and of this session (by the row's own sessionId);
 //	            else the greatest (createdAt, id) of any status. Rows that do not
-//	            parse are passed over. Then exp.resumeSessionFrom: a row that is
-//	            pending or aborting, and one aborted without a state, is refused.
+//	            parse are passed over: of their members, createdAt and sessionId
+//	            alone are looked at. The one that is found is read whole, and if
+//	            that fails there is none, and the session begins anew. Then
+//	            exp.resumeSessionFrom: a row that is pending or aborting, and one
+//	            aborted without a state, is refused.
 //	            Until 1.12 every failed or aborted row is refused, too.
 //	JavaScript  FileSessionStore.getLatestSnapshotForSession: the row that the
 //	            pointer names, if that is there and of this session (by sessionId,
@@ -33,7 +37,8 @@ import (
 type choice struct {
 	// row is nil where the SDK finds none.
 	row *row
-	// leaf is the row that it found first, where it went back from there.
+	// leaf is the row that it found first, where it went back from there, or
+	// could not read it.
 	leaf *row
 	// err is why it fails, in its own words; "" if it does not.
 	err string
@@ -68,7 +73,11 @@ func (s *session) scan() choice {
 	switch s.layout {
 	case layoutGo:
 		for i := len(s.rows) - 1; i >= 0; i-- {
-			if r := s.rows[i]; !r.goRefuses() && r.sessionID == s.sid {
+			switch r := s.rows[i]; {
+			case r.sessionID != s.sid || r.goPassesOver():
+			case r.goRefuses():
+				return choice{leaf: r}
+			default:
 				return choice{row: r}
 			}
 		}
@@ -132,6 +141,13 @@ func (s *session) back(leaf *row) choice {
 
 // goRefuses reports whether encoding/json does not take the row.
 func (r *row) goRefuses() bool { return r.broken || r.misshapen || r.badTime }
+
+// goPassesOver reports whether a search of Go's does not see the row.
+func (r *row) goPassesOver() bool {
+	return r.broken || slices.ContainsFunc(r.flaws, func(f flaw) bool {
+		return f.path == "/createdAt" && (f.code == FaultTime || f.code == FaultRowShape)
+	})
+}
 
 // pythonRefuses reports whether Python's model does not take the row.
 func (r *row) pythonRefuses() bool {

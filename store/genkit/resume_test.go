@@ -90,7 +90,10 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 		{"Go: the pointer is trusted", made(layoutGo, names("a"), completed("a", ""), completed("b", "a")), "a", "b"},
 		{"Go: a pointer to nothing is not", made(layoutGo, names("x"), completed("a", ""), completed("b", "a")), "b", "b"},
 		{"Go: nor one that cannot be read", made(layoutGo, &pointer{current: "a", err: errNote}, completed("a", ""), completed("b", "a")), "b", "b"},
-		{"Go: a row that does not parse is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true })), "a", "a"},
+		{"Go: a row that is no JSON is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.broken = true })), "a", "a"},
+		{"Go: and one whose time cannot be read", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.add(FaultTime, "/createdAt", "") })), "a", "a"},
+		{"Go: where the newest has anything else wrong, none is found", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.add(FaultTime, "/updatedAt", "") })), "<b", "<b"},
+		{"Go: unless a newer one follows", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.misshapen = true; r.add(FaultRowShape, "/status", "") }), completed("c", "b")), "c", "c"},
 		{"Go: parents play no part", made(layoutGo, nil, completed("a", "b"), completed("b", "a")), "b", "b"},
 
 		{"JS: the newest leaf", made(layoutJS, nil, completed("a", ""), completed("b", "a"), completed("c", "a")), "c", "c"},

@@ -239,9 +239,10 @@ func (d *rowDecoder) moment(key string, value []byte) (m moment) {
 // failure reads the error of a row.
 func (d *rowDecoder) failure(value []byte) {
 	if string(value) == "null" {
+		d.row.errored, d.row.errStatus, d.row.errMessage = false, "", ""
 		return
 	}
-	d.row.errored = true
+	d.row.errored, d.row.errStatus, d.row.errMessage = true, "", ""
 	_, err := walk(value, 0, func(key []byte, at int) (int, error) {
 		end, err := jsontape.Skip(value, at)
 		if err != nil {
@@ -263,6 +264,9 @@ func (d *rowDecoder) failure(value []byte) {
 // state walks over the state at an offset.
 func (d *rowDecoder) state(at int) (end int, err error) {
 	r := &d.row
+	// Of two, the last counts.
+	r.hasState, r.size, r.stateSession = false, 0, ""
+	d.noMessages()
 	if at < len(d.data) && d.data[at] != '{' {
 		if end, err = jsontape.Skip(d.data, at); err != nil {
 			return end, err
@@ -277,6 +281,7 @@ func (d *rowDecoder) state(at int) (end int, err error) {
 	end, err = walk(d.data, at, func(key []byte, at int) (end int, err error) {
 		switch string(key) {
 		case `"messages"`:
+			d.noMessages()
 			if at < len(d.data) && d.data[at] == '[' {
 				return d.messages(at)
 			}
@@ -305,10 +310,15 @@ const (
 	maxLast = 1 << 20
 )
 
+// noMessages forgets what messages said.
+func (d *rowDecoder) noMessages() {
+	r := &d.row
+	r.messages, r.title, r.toolFailed, r.toolWaits = 0, "", false, false
+}
+
 // messages walks over the list of messages and reads the last ones.
 func (d *rowDecoder) messages(at int) (end int, err error) {
 	r := &d.row
-	r.messages, r.title, r.toolFailed, r.toolWaits = 0, "", false, false
 	var starts [tailMessages]int
 	last := 0
 	end, err = walk(d.data, at, func(_ []byte, at int) (end int, err error) {

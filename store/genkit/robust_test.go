@@ -1,0 +1,98 @@
+package genkit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+)
+
+// with gives the first fault of a code.
+func with(list []model.Fault, code string) (found model.Fault) {
+	if i := slices.IndexFunc(list, func(f model.Fault) bool { return f.Code == code }); i >= 0 {
+		found = list[i]
+	}
+	return found
+}
+
+// A way back that runs in a circle is told as that: there is a leaf.
+func TestFaults_ofACircleBehindALeaf(t *testing.T) {
+	dir := t.TempDir()
+	for i, names := range []string{"a b", "b a", "c b"} {
+		id, parent, _ := strings.Cut(names, " ")
+		write(t, filepath.Join(dir, "global", id+".json"), jsRow(id, parent, "s", fmt.Sprintf("2026-11-20T10:00:0%d.000Z", i), "failed"))
+	}
+	list := faults(t, open(t, dir), "s")
+	if f := with(list, FaultNoLeaf); f.Code != "" {
+		t.Errorf("told is %+v", f)
+	}
+	if with(list, model.FaultParentCycle).Code == "" {
+		t.Errorf("no circle is told of in %+v", list)
+	}
+}
+
+// A pointer to a row of its own session that cannot be read says so.
+func TestFaults_ofAPointerToADamagedRow(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "global", "a.json"), goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
+	write(t, filepath.Join(dir, "global", "b.json"), goRow("b", "a", "s", "2026-11-20T10:00:01Z", `"state": 5, "status": "completed"`))
+	write(t, filepath.Join(dir, "global", "c.json"), `{"snapshotId": "c", "sess`)
+	write(t, filepath.Join(dir, "global", "d.json"), "")
+	pointer := filepath.Join(dir, "global", pointersFolder, "s.json")
+	for _, c := range []struct{ id, meaning string }{
+		{"b", `it names "b", which cannot be read whole`},
+		{"d", `it names "d", which cannot be read`},
+		{"e", `it names "e", which is not there`},
+	} {
+		write(t, pointer, `{"currentSnapshotId": "`+c.id+`", "currentCreatedAt": "2026-11-20T10:00:00Z", "updatedAt": "2026-11-20T10:00:00Z"}`)
+		if f := with(faults(t, open(t, dir), "s"), FaultPointerDangling); f.Meaning != c.meaning {
+			t.Errorf("told is %q, not %q", f.Meaning, c.meaning)
+		}
+	}
+}
+
+// Of a member that is there twice, only the last is told.
+func TestDecodeRow_membersThatAreThereTwice(t *testing.T) {
+	said := `"messages": [{"role": "user", "content": [{"text": "the first"}]}], "sessionId": "other"`
+	for _, c := range []struct{ more, title, session string }{
+		{`"state": {` + said + `}, "state": {}, "status": "completed"`, "", ""},
+		{`"state": {` + said + `}, "state": null, "status": "completed"`, "", ""},
+		{`"state": {` + said + `, "messages": null}, "status": "completed"`, "", "other"},
+		{`"error": {"message": "no"}, "error": null, "state": {` + said + `}`, "user: the first", "other"},
+	} {
+		r, ok := decodeRow("a", []byte(goRow("a", "", "s", "2026-11-20T10:00:00Z", c.more)))
+		if !ok || r.headline() != c.title || r.stateSession != c.session || r.errored || c.title == "" && r.messages != 0 || !r.hasState && r.size != 0 {
+			t.Errorf("%s: %+v", c.more, r)
+		}
+	}
+}
+
+// A check that was given up says nothing of folders.
+func TestFaults_givenUp(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "global", "a.json"), goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
+	s := open(t, dir)
+	if found, err := s.Faults(cancelled(t), ""); err == nil || len(found) > 0 {
+		t.Errorf("told is %+v, %v", found, err)
+	}
+}
+
+// Where the search for rows ends, that is told.
+func TestFaults_ofMoreFoldersThanAreSearched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes many folders")
+	}
+	dir := t.TempDir()
+	for i := range mostFolders + 1 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("user-%05d", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := with(faults(t, open(t, dir), ""), FaultUnreadable); !strings.Contains(f.Meaning, "more than 20000 folders") || f.Verdict == "" {
+		t.Errorf("told is %+v", f)
+	}
+}
