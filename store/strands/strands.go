@@ -135,12 +135,12 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 	defer f.Close()
 	missing := ""
 	for looked := 0; looked < mostLooked; {
-		entries, err := f.ReadDir(256)
-		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), sessionPrefix) {
+		names, err := f.Readdirnames(256) // entries in an os.Root are each looked at
+		for _, name := range names {
+			if !strings.HasPrefix(name, sessionPrefix) {
 				continue
 			}
-			if info, err := root.Lstat(filepath.Join(e.Name(), "session.json")); err == nil && !info.IsDir() {
+			if info, err := root.Lstat(filepath.Join(name, "session.json")); err == nil && !info.IsDir() {
 				return sessionPrefix + "…/session.json", true, nil
 			}
 			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
@@ -151,7 +151,7 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		if err != nil {
 			return "", false, err
 		}
-		looked += len(entries)
+		looked += len(names)
 	}
 	return missing, false, nil
 }
