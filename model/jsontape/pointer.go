@@ -84,6 +84,9 @@ func (t *Tape) step(n Node, step string) Node {
 	if t.nodes[n].kind == Object {
 		return t.Find(n, step)
 	}
+	if t.nodes[n].kind != Array || step == "" || step[0] > '9' {
+		return None // quickly: a key is tried on what is no object
+	}
 	i, err := strconv.Atoi(step)
 	if err != nil || strconv.Itoa(i) != step {
 		return None

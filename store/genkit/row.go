@@ -328,6 +328,15 @@ func (d *rowDecoder) messages(at int) (end int, err error) {
 		}
 		return end, err
 	})
+	if r.messages == 0 {
+		return end, err
+	}
+	// The others only name the tools of which the last one has results.
+	if alone := d.data[starts[(r.messages-1)%tailMessages]:last]; len(alone) <= maxLast && !bytes.Contains(alone, []byte("tool")) {
+		if d.read(alone); r.title != "" {
+			return end, err
+		}
+	}
 	for k := min(r.messages, tailMessages); k > 0; k-- {
 		start := starts[(r.messages-k)%tailMessages]
 		if last-start <= maxTail || k == 1 && last-start <= maxLast {
