@@ -93,9 +93,9 @@ func (p *pythonRecord) inspectInterruptState() {
 			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", refuses+"AttributeError or TypeError")
 		}
 	}
-	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), refuses)
+	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), func(refusal string) string { return refuses + refusal })
 	for own := range p.children(t.Find(p.interrupts, "context")) {
-		p.inspectInterrupts(t.Find(t.Find(own, "interrupt_state"), "interrupts"), "loads; an answer is refused: ")
+		p.inspectInterrupts(t.Find(t.Find(own, "interrupt_state"), "interrupts"), func(refusal string) string { return "loads; an answer is refused: " + refusal })
 	}
 	if p.active {
 		p.inspectAnswer()
@@ -125,27 +125,27 @@ func (p *pythonRecord) inspectAnswer() {
 }
 
 // inspectInterrupts looks at what is given to Interrupt(**…), in a list or an
-// object.
-func (p *pythonRecord) inspectInterrupts(list jsontape.Node, refusal string) {
+// object. verdict makes one of what the SDK raises.
+func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusal string) string) {
 	t := p.tape
 	if k := t.Kind(list); k != jsontape.Object && k != jsontape.Array {
 		return
 	}
 	for n := range p.children(list) {
 		if t.Kind(n) != jsontape.Object {
-			p.fault(FaultInterrupt, n, "an interrupt is "+t.Kind(n).String()+", not an object", refusal+"TypeError: Interrupt() argument after ** must be a mapping")
+			p.fault(FaultInterrupt, n, "an interrupt is "+t.Kind(n).String()+", not an object", verdict("TypeError: Interrupt() argument after ** must be a mapping"))
 			continue
 		}
 		for _, key := range []string{"id", "name"} {
 			if t.Find(n, key) < 0 {
-				p.fault(FaultInterrupt, n, "an interrupt has no "+key, refusal+"TypeError: Interrupt.__init__() missing 1 required positional argument: '"+key+"'")
+				p.fault(FaultInterrupt, n, "an interrupt has no "+key, verdict("TypeError: Interrupt.__init__() missing 1 required positional argument: '"+key+"'"))
 			}
 		}
 		for m := range p.children(n) {
 			switch key := t.Key(m); key {
 			case "id", "name", "reason", "response":
 			default:
-				p.fault(FaultInterrupt, m, fmt.Sprintf("an interrupt has a key %.40q", key), fmt.Sprintf("%sTypeError: Interrupt.__init__() got an unexpected keyword argument %.40q", refusal, key))
+				p.fault(FaultInterrupt, m, fmt.Sprintf("an interrupt has a key %.40q", key), verdict(fmt.Sprintf("TypeError: Interrupt.__init__() got an unexpected keyword argument %.40q", key)))
 			}
 		}
 	}
@@ -327,7 +327,7 @@ func (p *pythonRecord) inspectInterruptList(list jsontape.Node) {
 	switch k := p.tape.Kind(list); k {
 	case jsontape.Invalid:
 	case jsontape.Array:
-		p.inspectInterrupts(list, p.ifRead(""))
+		p.inspectInterrupts(list, p.ifRead)
 	default:
 		p.fault(FaultShape, list, "interrupts is "+k.String()+", not a list", p.ifRead("TypeError"))
 	}

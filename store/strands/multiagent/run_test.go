@@ -267,6 +267,51 @@ func TestDecode_manyNodes(t *testing.T) {
 	}
 }
 
+// A node of TypeScript may have run any number of times, and when its last run
+// ended is looked for once.
+func TestDecode_manyResultsOfOneNode(t *testing.T) {
+	const n = 100_000
+	var b bytes.Buffer
+	b.WriteString(`{"startTime":1,"steps":1,"app":{},"results":[],"nodes":{"a":{"status":"COMPLETED","startTime":1760000000000,"results":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"nodeId":"a","status":"COMPLETED","duration":%d,"content":[]}`, i)
+	}
+	b.WriteString(`]}}}`)
+	headers := decode(t, b.Bytes()).Headers()
+	if len(headers) != n {
+		t.Fatalf("%d headers", len(headers))
+	}
+	for _, h := range headers {
+		if h.Head == h.CreatedAt.IsZero() {
+			t.Fatalf("%s, the head: %v, is of %v", h.Title, h.Head, h.CreatedAt)
+		}
+	}
+}
+
+// What is not read is refused by nobody.
+func TestFaults_ofAnInterruptThatIsNotRead(t *testing.T) {
+	record := `{"type":"graph","id":"g","status":"completed","completed_nodes":["a"],"failed_nodes":[],"interrupted_nodes":[],"execution_order":["a"],"next_nodes_to_execute":[%s],
+		"node_results":{"a":{"status":"completed","result":{"type":"agent_result","message":{"role":"assistant","content":[]}},"interrupts":[7,{"id":"i","later":1}]}}}`
+	for next, want := range map[string]string{"": unread, `"b"`: refuses + "TypeError: Interrupt"} {
+		told := 0
+		for _, f := range decode(t, fmt.Appendf(nil, record, next)).Faults() {
+			if f.Code != FaultInterrupt {
+				continue
+			}
+			told++
+			if f.Verdict != want && (next == "" || !strings.HasPrefix(f.Verdict, want)) {
+				t.Errorf("next %q: the verdict on %s is %q", next, f.Path, f.Verdict)
+			}
+		}
+		if told != 3 {
+			t.Errorf("next %q: %d faults", next, told)
+		}
+	}
+}
+
 func TestDecode_deeplyNestedResults(t *testing.T) {
 	const depth = 2000
 	inner := `{"result":{"type":"agent_result","message":{"role":"assistant","content":[{"text":"deep down"}]}},"status":"completed"}`

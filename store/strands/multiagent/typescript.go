@@ -90,39 +90,47 @@ func (ts *typeScriptRecord) readOrder() {
 // They come in the order in which they ended.
 func (ts *typeScriptRecord) readBehind() {
 	t := ts.tape
-	var behind []step
+	type late struct {
+		step
+		ended time.Time // when the node's last run did
+	}
+	var behind []late
 	for _, name := range ts.names {
 		n := ts.nodes[name]
-		found := 0
+		found, first, last := 0, len(behind), ts.lastResult(n)
 		if list := t.Find(n, "results"); t.Kind(list) == jsontape.Array {
 			for result := range ts.children(list) {
 				if found++; found > ts.runs[name] {
-					behind = append(behind, step{node: name, result: result, outcome: ts.outcome(t.Find(result, "status"))})
+					behind = append(behind, late{step: step{node: name, result: result, outcome: ts.outcome(t.Find(result, "status"))}})
 				}
 			}
 		}
 		switch how := ts.outcome(t.Find(n, "status")); how {
 		case outcomeFailed, outcomeCancelled, outcomeInterrupted:
 			if ts.runs[name] == 0 && found == 0 {
-				behind = append(behind, step{node: name, result: jsontape.None, outcome: how})
+				behind = append(behind, late{step: step{node: name, result: jsontape.None, outcome: how}})
 			}
 		}
+		if first == len(behind) {
+			continue
+		}
+		newest := &behind[len(behind)-1] // the runs before it ended no later
+		newest.created = ts.ended(n, last, &newest.step)
+		for i := first; i < len(behind); i++ {
+			behind[i].upto, behind[i].ended = len(ts.steps), newest.created
+		}
 	}
-	for i := range behind {
-		behind[i].upto = len(ts.steps)
-		behind[i].created = ts.ended(ts.nodes[behind[i].node], &behind[i])
-	}
-	slices.SortStableFunc(behind, func(a, b step) int {
+	slices.SortStableFunc(behind, func(a, b late) int {
 		switch { // those of which it is not known come last
-		case a.created.IsZero() == b.created.IsZero():
-			return a.created.Compare(b.created)
-		case a.created.IsZero():
+		case a.ended.IsZero() == b.ended.IsZero():
+			return a.ended.Compare(b.ended)
+		case a.ended.IsZero():
 			return 1
 		}
 		return -1
 	})
 	for _, s := range behind {
-		ts.add(s)
+		ts.add(s.step)
 	}
 }
 
@@ -146,21 +154,27 @@ func (ts *typeScriptRecord) readNodes() {
 			s.said = ts.sayInterrupts(s.asks)
 			ts.wait(s.asks)
 		}
-		s.created = ts.ended(n, s)
+		s.created = ts.ended(n, ts.lastResult(n), s)
 	}
 }
 
-// ended gives when the last run of a node ended. The SDK takes the duration of
+// lastResult gives the last result in the state of a node, None for none. It
+// goes through all of them.
+func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
+	results := ts.tape.Find(node, "results")
+	if ts.tape.Kind(results) != jsontape.Array {
+		return jsontape.None
+	}
+	return ts.tape.At(results, ts.tape.Count(results)-1)
+}
+
+// ended gives when a run of a node ended whose result is the last in the node's
+// state, the zero time for any other. The SDK takes the duration of
 // a result from the node's startTime at that very moment; but for what a hook
 // cancelled, whose duration is 0 and whose node was never started.
-func (ts *typeScriptRecord) ended(node jsontape.Node, s *step) time.Time {
+func (ts *typeScriptRecord) ended(node, last jsontape.Node, s *step) time.Time {
 	t := ts.tape
-	results := t.Find(node, "results")
-	if s.result < 0 || t.Kind(results) != jsontape.Array {
-		return time.Time{}
-	}
-	last := t.At(results, t.Count(results)-1)
-	if last < 0 || !jsontape.Equal(t, last, t, s.result) {
+	if s.result < 0 || last < 0 || !jsontape.Equal(t, last, t, s.result) {
 		return time.Time{}
 	}
 	started, ok := ts.number(t.Find(node, "startTime"))
