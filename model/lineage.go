@@ -52,6 +52,9 @@ func (t *Timeline) resolve(n Node) {
 	if h.Orphaned {
 		t.flags[n] |= flagOrphan
 	}
+	if h.Marks.Has(MarkTraced) {
+		t.flags[n] |= flagTraced
+	}
 	parent, state := NoNode, edgeWhole
 	switch {
 	case h.ParentVisit != 0:

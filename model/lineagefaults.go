@@ -199,7 +199,7 @@ func (l *faultList) judgeEdge(n Node) {
 // nothing but steps is before it.
 func (l *faultList) judgeStep(n, p Node) {
 	h := &l.headers[n]
-	if h.ParentID == h.ID && h.ID != "" && l.traced(l.parent[n]) {
+	if l.traced(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
 		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
 		return
 	}
@@ -209,7 +209,7 @@ func (l *faultList) judgeStep(n, p Node) {
 	before := &l.headers[p]
 	if h.ParentID != "" && h.ParentID != before.ID {
 		l.add(FaultParentMismatch, n, "/parentId", func() string {
-			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", h.ParentVisit, before.ID, h.ParentID)
+			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", before.Visit, before.ID, h.ParentID)
 		})
 	}
 	if l.indexed && h.Index <= before.Index {

@@ -58,7 +58,7 @@ type Timeline struct {
 	drawing
 }
 
-// flags is what one byte holds of each node: three facts, and the state of
+// flags is what one byte holds of each node: four facts, and the state of
 // the edge to its parent.
 type flags uint8
 
@@ -66,6 +66,7 @@ const (
 	flagPath   flags = 1 << iota // on the active path
 	flagOrphan                   // its header says that it is orphaned
 	flagLive                     // a snapshot that is not orphaned follows, maybe after steps
+	flagTraced                   // a step and no snapshot
 	edgeShift  = 4
 )
 
@@ -243,7 +244,7 @@ func (t *Timeline) count(n Node, by int) {
 }
 
 // traced reports whether n is a step and no snapshot.
-func (t *Timeline) traced(n Node) bool { return t.headers[n].Marks.Has(MarkTraced) }
+func (t *Timeline) traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
 
 // above gives n, or if it is a step the snapshot before it; NoNode for none.
 func (t *Timeline) above(n Node) Node {
