@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/lineage"
@@ -83,12 +82,6 @@ func (i *item) facts(p *place) (l list) {
 	l.add("written by", string(i.Dialect))
 	l.add("scope", i.Scope)
 	l.add("schema version", i.Schema)
-	if !i.Created.IsZero() {
-		l.add("created", i.Created.Format(time.RFC3339Nano))
-	}
-	if i.Size > 0 {
-		l.add("data", fmt.Sprintf("%d bytes", i.Size))
-	}
 	l.add("context manager", i.Manager)
 	if i.Removed > 0 {
 		l.add("taken out", strconv.Itoa(i.Removed)+" messages")

@@ -25,6 +25,9 @@ const longest = 1 << 16
 // longestLabel bounds the bytes of a label: more than any row shows.
 const longestLabel = 1 << 9
 
+// enoughLabel is a width that nearly all labels fit in.
+const enoughLabel = 16
+
 // Paragraph is a label and a text that is wrapped beside it. Both are escaped
 // when they are drawn.
 type Paragraph struct {
@@ -103,7 +106,8 @@ func (s *Sheet) layout() {
 		s.labels = max(s.labels, cell.Width(s.paragraphs[i].Label))
 	}
 	width := s.w - 2*s.margin
-	s.labels = min(s.labels, max(width, 0)/2)
+	// One long label, such as a key of the state, is cut rather than all texts.
+	s.labels = min(s.labels, max(width, 0)/2, max(width*2/5, enoughLabel))
 	if s.labels > 0 {
 		width -= s.labels + 2
 	}
