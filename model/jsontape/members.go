@@ -28,6 +28,22 @@ func Members(data []byte) iter.Seq2[Member, error] {
 	}
 }
 
+// FindMember gives the value of a member of the object that data holds, as it stands
+// in the text; nil where there is none, and where data is no object or not a
+// whole one. key is in quotes and as it stands in the text, too. Of several it is
+// the last.
+func FindMember(data []byte, key string) (value []byte) {
+	for m, err := range Members(data) {
+		if err != nil {
+			return nil
+		}
+		if string(m.Key) == key {
+			value = m.Value
+		}
+	}
+	return value
+}
+
 func members(data []byte, yield func(Member, error) bool) error {
 	i := skipSpace(data, 0)
 	if i >= len(data) {

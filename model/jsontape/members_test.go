@@ -153,3 +153,14 @@ func BenchmarkMembers(b *testing.B) {
 		})
 	}
 }
+
+func TestFindMember(t *testing.T) {
+	for data, want := range map[string]string{
+		` {"a":1,"k": [2] ,"b":3}`: "[2]", `{"k":1,"k":2}`: "2", `{"k":null}`: "null",
+		`{"a":{"k":1}}`: "", `["k"]`: "", `"k"`: "", `7`: "", ``: "", `{"k":1`: "", `{"k":1,`: "",
+	} {
+		if got := FindMember([]byte(data), `"k"`); string(got) != want {
+			t.Errorf("of %s: %q, want %q", data, got, want)
+		}
+	}
+}

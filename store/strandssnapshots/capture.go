@@ -310,7 +310,7 @@ func shapeOf(content []byte) (s shape) {
 				s |= asks
 			case `"toolResult"`:
 				s |= answers
-				if string(member(m.Value, `"status"`)) == `"error"` {
+				if string(jsontape.FindMember(m.Value, `"status"`)) == `"error"` {
 					s |= failed
 				}
 			}
@@ -321,8 +321,8 @@ func shapeOf(content []byte) (s shape) {
 
 // manager reads the state of the conversation manager, which Python alone has.
 func (r *reader) manager(state []byte) {
-	r.Manager = text(member(state, `"__name__"`), maxText)
-	if n, err := strconv.Atoi(string(member(state, `"removed_message_count"`))); err == nil && n >= 0 {
+	r.Manager = text(jsontape.FindMember(state, `"__name__"`), maxText)
+	if n, err := strconv.Atoi(string(jsontape.FindMember(state, `"removed_message_count"`))); err == nil && n >= 0 {
 		r.Removed = n
 	}
 }
@@ -330,19 +330,19 @@ func (r *reader) manager(state []byte) {
 // interrupts reads whether an answer is waited for. TypeScript keeps the message
 // that asks for the tools out of the list meanwhile.
 func (r *reader) interrupts(state []byte) {
-	if string(member(state, `"activated"`)) != "true" {
+	if string(jsontape.FindMember(state, `"activated"`)) != "true" {
 		return
 	}
 	r.Interrupted = true
-	if pending := member(state, `"pendingToolExecution"`); pending != nil {
-		r.held = member(pending, `"assistantMessageData"`)
+	if pending := jsontape.FindMember(state, `"pendingToolExecution"`); pending != nil {
+		r.held = jsontape.FindMember(pending, `"assistantMessageData"`)
 	}
 }
 
 func (r *reader) stash(stash []byte) {
-	r.Stash = text(member(stash, `"location"`), maxText)
+	r.Stash = text(jsontape.FindMember(stash, `"location"`), maxText)
 	for _, key := range []string{`"storage_type"`, `"storageType"`} {
-		if kind := text(member(stash, key), maxText); kind != "" {
+		if kind := text(jsontape.FindMember(stash, key), maxText); kind != "" {
 			r.Stash += ", " + kind
 		}
 	}
@@ -355,7 +355,7 @@ func (r *reader) finish() {
 		last = r.list.shapes[len(r.list.shapes)-1]
 	}
 	if r.held != nil {
-		last = fromAssistant | shapeOf(member(r.held, `"content"`))
+		last = fromAssistant | shapeOf(jsontape.FindMember(r.held, `"content"`))
 		r.tail = append(r.tail, r.held)
 	}
 	switch {
@@ -377,23 +377,6 @@ func (r *reader) finish() {
 	}
 	list := append([]byte{'['}, bytes.Join(r.tail, []byte{','})...)
 	r.Title, _ = conversation.Title(append(list, ']'))
-}
-
-// member gives the value of a key of an object, nil for none. The key is one
-// with its quotes.
-func member(object []byte, key string) (value []byte) {
-	if len(object) == 0 || object[0] != '{' {
-		return nil
-	}
-	for m, err := range jsontape.Members(object) {
-		if err != nil {
-			return nil
-		}
-		if string(m.Key) == key {
-			value = m.Value
-		}
-	}
-	return value
 }
 
 // text gives up to limit bytes of a string; "" for anything else.

@@ -222,7 +222,7 @@ func (d *document) answer(model int) ([]byte, error) {
 		_, err := jsontape.Parse([]byte(output))
 		return nil, err
 	}
-	return member([]byte(output), `"message"`), nil
+	return jsontape.FindMember([]byte(output), `"message"`), nil
 }
 
 // maxLater bounds how many later calls are looked at for the one that goes on from
@@ -277,11 +277,11 @@ func (d *document) told(tools []int, answer []byte) []byte {
 		if err != nil {
 			break
 		}
-		request := member(part, `"toolRequest"`)
+		request := jsontape.FindMember(part, `"toolRequest"`)
 		if request == nil {
 			continue
 		}
-		name := member(request, `"name"`)
+		name := jsontape.FindMember(request, `"name"`)
 		for k, tool := range tools {
 			// Models may ask for one tool several times; the runs are then in the
 			// order of the requests, as far as the trace can tell.
@@ -289,7 +289,7 @@ func (d *document) told(tools []int, answer []byte) []byte {
 				continue
 			}
 			taken[k] = true
-			d.appendResponse(&b, tool, name, member(request, `"ref"`))
+			d.appendResponse(&b, tool, name, jsontape.FindMember(request, `"ref"`))
 			break
 		}
 	}
@@ -301,7 +301,7 @@ func (d *document) told(tools []int, answer []byte) []byte {
 
 // sameInput reports whether a run was given what a request asks for.
 func (d *document) sameInput(tool int, request []byte) bool {
-	want, have := member(request, `"input"`), []byte(d.attr(tool, attrInput))
+	want, have := jsontape.FindMember(request, `"input"`), []byte(d.attr(tool, attrInput))
 	if want == nil || bytes.Equal(want, have) {
 		return true
 	}
@@ -321,7 +321,7 @@ func (d *document) appendResponse(b *bytes.Buffer, tool int, name, ref []byte) {
 	if d.spans[tool].subtype == "tool" {
 		output = given
 	} else {
-		content, output = member(given, `"content"`), member(given, `"output"`)
+		content, output = jsontape.FindMember(given, `"content"`), jsontape.FindMember(given, `"output"`)
 	}
 	if b.Len() > 0 {
 		b.WriteByte(',')
@@ -344,9 +344,9 @@ func (d *document) appendResponse(b *bytes.Buffer, tool int, name, ref []byte) {
 // ofPrompt reports whether a message comes from the agent's prompt and not from
 // the session: what the SDKs leave out of the state. Go and JavaScript mark them.
 func ofPrompt(message []byte) bool {
-	metadata := member(message, `"metadata"`)
+	metadata := jsontape.FindMember(message, `"metadata"`)
 	return role(message) == "system" ||
-		string(member(metadata, `"_genkit_prompt"`)) == "true" || string(member(metadata, `"agentPreamble"`)) == "true"
+		string(jsontape.FindMember(metadata, `"_genkit_prompt"`)) == "true" || string(jsontape.FindMember(metadata, `"agentPreamble"`)) == "true"
 }
 
-func role(message []byte) string { return jsontape.Unquote(member(message, `"role"`)) }
+func role(message []byte) string { return jsontape.Unquote(jsontape.FindMember(message, `"role"`)) }
