@@ -77,6 +77,7 @@ func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most 
 		}
 		it := &h.items[i]
 		doc := files.ReadDocument(o.folder(it.name).Read, it.name, nil)
+		s.checks.Add(1)
 		most -= int64(len(doc.Data))
 		c.file(it, &doc)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hindcast/store/files"
 	"hindcast/store/lineage"
 )
 
@@ -33,6 +34,42 @@ func TestSessions_oneThatCannotBeListed(t *testing.T) {
 	if rows := headers(t, s, "odd"); len(rows) != 1 || !rows[0].Head || list[1].Snapshots != 1 {
 		t.Errorf("the odd one has the rows\n%s", picture(rows))
 	}
+}
+
+// The faults of a session are counted again when something in its folders
+// changed, and not before; in another process neither.
+func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
+	dir := t.TempDir()
+	shelf := files.NewShelf(t.TempDir())
+	kept := snapshotsOf(dir, "long")
+	grow(t, kept, 60, 2000, 1000)
+	count := func(s *Store, faults int, checked int64) {
+		t.Helper()
+		s.checks.Store(0)
+		if list := sessions(t, s); len(list) != 1 || list[0].Faults != faults || s.checks.Load() != checked {
+			t.Errorf("%d files were checked, not %d: %+v", s.checks.Load(), checked, list)
+		}
+	}
+	s, err := openWith(shelf, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count(s, 0, 61)
+	count(s, 0, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = openWith(shelf, dir); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	count(s, 0, 0)
+	rewrite(t, filepath.Join(kept, historyDir, "notes.txt"), []byte("x"))
+	count(s, 1, 61)
+	count(s, 1, 0)
+	mustWrite(t, filepath.Join(kept, "manifest.json"), "{}") // now: it may change again unnoticed
+	count(s, 2, 61)
+	count(s, 2, 61)
 }
 
 // To compare two long lists of messages that are all alike takes no time to

@@ -46,6 +46,8 @@ type Store struct {
 	memory *files.Memory
 	// reads counts the files that were read for a timeline.
 	reads atomic.Int64
+	// checks counts those that were read whole for their faults.
+	checks atomic.Int64
 }
 
 var (
@@ -165,8 +167,7 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return info, err
 	}
-	faults, _ := s.check(ctx, &p, quickBytes) // Faults says why it could not look further
-	info.Faults = len(faults)
+	info.Faults = s.countFaults(ctx, &p)
 	return info, ctx.Err()
 }
 
