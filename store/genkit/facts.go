@@ -38,7 +38,7 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	one.layout = one.layoutOf()
 	facts := one.facts(r, artifacts(data), s.now())
 	h := r.header(s.now())
-	if turn := turnOf(s.turns(ctx, one.sid), &h); turn != nil {
+	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {
 		for _, f := range turn.Facts() {
 			if !slices.Contains(facts, f) {
 				facts = append(facts, f)

@@ -217,7 +217,7 @@ func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 // Headers implements store.Store: in the order of the instants at which the rows
 // were created, then of their ids. A parent comes after its child where their
 // times say so. What traces tell of a turn stands before the row that it ended
-// in; all headers then have visits.
+// in, and has visits.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		one, err := s.find(ctx, session)

@@ -1,7 +1,10 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,8 +18,11 @@ import (
 // What the traces of a project know of its sessions, joined with the rows.
 //
 // A turn names the row in which it ended. Its tool iterations become headers
-// before that row: parent, step 1, step 2, row. They are drawn in that order by
-// their visits; the row's ParentID stays what the row says.
+// before that row: parent, step 1, step 2, row. Each follows the one before by
+// its visit; the row's ParentID stays what the row says.
+//
+// Rows have no visits, and what names one stays right when a trace appears. The
+// visit of a step comes from its id alone, for the same reason.
 
 // joined is the traces that belong to a store.
 type joined struct {
@@ -86,54 +92,65 @@ func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
 	return turns
 }
 
-// turnOf gives the turn that ended in a row, nil if none is known. Of several,
-// a trace that was taken twice, the last counts.
-func turnOf(turns []traces.Turn, h *model.Header) *traces.Turn {
-	for i := len(turns) - 1; i >= 0; i-- {
-		if turns[i].EndedIn(h) {
-			return &turns[i]
+// ends are the turns of a session by the rows in which they may have ended.
+type ends map[string][]*traces.Turn
+
+func endsOf(turns []traces.Turn) ends {
+	e := make(ends, len(turns))
+	for i := range turns {
+		t := &turns[i]
+		if id := cmp.Or(t.Snapshot, t.Answered); id != "" {
+			e[id] = append(e[id], t)
+		}
+	}
+	return e
+}
+
+// turn gives the turn that ended in a row, nil if none is known. Of several, a
+// trace that was taken twice, the last counts.
+func (e ends) turn(h *model.Header) *traces.Turn {
+	for _, t := range slices.Backward(e[h.ID]) {
+		if t.EndedIn(h) {
+			return t
 		}
 	}
 	return nil
 }
 
-// withSteps puts the steps of turns before the rows that they ended in, and
-// numbers all of them. Without a step the headers stay as they are.
+// withSteps puts the steps of turns before the rows that they ended in. Without
+// a step the headers stay as they are.
 func withSteps(list []model.Header, turns []traces.Turn) []model.Header {
-	var all []model.Header
-	ends := make(map[string]int, len(list)) // position of a row in all, by id
-	steps := 0
+	all := make([]model.Header, 0, len(list))
+	ended, numbered := endsOf(turns), make(map[int64]bool)
 	for i := range list {
 		h := list[i]
-		var before []model.Header
-		if t := turnOf(turns, &h); t != nil {
-			before = t.Headers(&h)
-		}
-		if len(before) > 0 && h.ParentID == h.ID {
-			before[0].ParentID = "" // it is no step of its own
-		}
-		all = append(all, before...)
-		ends[h.ID] = len(all)
-		all = append(all, h)
-		steps += len(before)
-	}
-	if steps == 0 {
-		return list
-	}
-	for i := range all {
-		h := &all[i]
-		h.Visit = int64(i + 1)
-		first := i == 0 || !all[i-1].Marks.Has(model.MarkTraced)
-		switch {
-		case !first:
-			h.ParentVisit = int64(i)
-		case h.Marks.Has(model.MarkTraced):
-			if at, known := ends[h.ParentID]; known {
-				h.ParentVisit = int64(at + 1)
+		if t := ended.turn(&h); t != nil {
+			before := t.Headers(&h)
+			if len(before) > 0 && h.ParentID == h.ID {
+				before[0].ParentID = "" // it is no step of its own
 			}
+			for k := range before {
+				step := &before[k]
+				step.Visit = visitOf(step.ID, numbered)
+				step.ParentVisit, h.ParentVisit = h.ParentVisit, step.Visit
+			}
+			all = append(all, before...)
 		}
+		all = append(all, h)
 	}
 	return all
+}
+
+// visitOf gives the visit of a step, one that is not taken yet: 48 bits of its
+// id's hash, which every reader of JSON takes in whole.
+func visitOf(id string, taken map[int64]bool) int64 {
+	sum := sha256.Sum256([]byte(id))
+	visit := int64(binary.BigEndian.Uint64(sum[:])>>16) | 1<<47
+	for taken[visit] {
+		visit++
+	}
+	taken[visit] = true
+	return visit
 }
 
 // stepState gives the state of a step.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/genkit/traces"
 )
 
 const project = testdata + "/devproject-go-1.13.1"
@@ -44,9 +45,50 @@ func TestHeaders_haveTheStepsOfTurns(t *testing.T) {
 		t.Error("the steps are not drawn above their row")
 	}
 	for i, h := range list {
-		if h.Visit != int64(i+1) {
+		if traced := h.Marks.Has(model.MarkTraced); traced == (h.Visit == 0) {
 			t.Errorf("header %d is visit %d", i, h.Visit)
 		}
+	}
+}
+
+// What names a row or a step names it still when rows, turns and steps come in
+// between.
+func TestWithSteps_refsStayWhenTheSessionGrows(t *testing.T) {
+	s := open(t, project)
+	turns := s.turns(t.Context(), "sess-main")
+	id := "4961ab41-6a1e-4939-8378-81101b52182b"
+	end := slices.IndexFunc(turns, func(turn traces.Turn) bool { return turn.Snapshot == id })
+	if end < 0 || len(turns[end].Steps) != 2 {
+		t.Fatalf("the turn is at %d", end)
+	}
+	other, short := turns[end], turns[end]
+	other.Trace, other.Snapshot = strings.Repeat("ab", 16), "b"
+	short.Steps = short.Steps[:1]
+	rows := []*row{completed("a", ""), completed("b", "a"), completed(id, "b"), completed("z", id)}
+	known := make(map[string]model.Ref)
+	for when, grown := range []struct {
+		rows  []*row
+		turns []traces.Turn
+	}{{rows[2:3], nil}, {rows[2:3], []traces.Turn{short}}, {rows[1:3], []traces.Turn{short}}, {rows, []traces.Turn{turns[end]}}, {rows, []traces.Turn{other, turns[end]}}} {
+		visits := make(map[int64]string)
+		list := withSteps(made(layoutGo, nil, grown.rows...).headers(evening), grown.turns)
+		tl := model.NewTimeline(slices.Clone(list))
+		for i, h := range list {
+			ref, ok := known[h.ID]
+			if known[h.ID] = h.Ref(); ok && ref != h.Ref() {
+				t.Errorf("at %d: %.8s was visit %d and is %d", when, h.ID, ref.Visit, h.Visit)
+			}
+			if h.Visit != 0 && visits[h.Visit] != "" {
+				t.Errorf("at %d: %.8s and %.8s are one visit", when, h.ID, visits[h.Visit])
+			}
+			visits[h.Visit] = h.ID
+			if h.ParentVisit != 0 && tl.Parent(model.Node(i)) != model.Node(i-1) {
+				t.Errorf("at %d: %.8s does not follow its step", when, h.ID)
+			}
+		}
+	}
+	if len(known) != 4+2+2 {
+		t.Errorf("%d headers were there", len(known))
 	}
 }
 
