@@ -66,7 +66,9 @@ func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 		p.rename(asked, same[0])
 		return false, nil
 	}
-	if h.Visit <= p.last {
+	// The number of a step may be any, see model.MarkTraced, and leaves no room for
+	// what comes after it.
+	if h.Visit <= p.last || h.Marks.Has(model.MarkTraced) {
 		h.Visit = p.last + 1
 	}
 	p.last = h.Visit

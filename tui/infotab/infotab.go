@@ -91,7 +91,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	if h.Position != "" {
 		c.fact("position", h.Position)
 	}
-	if h.Visit != 0 {
+	if h.Visit != 0 && !h.Marks.Has(model.MarkTraced) {
 		c.fact("visit", strconv.FormatInt(h.Visit, 10))
 	}
 	c.standing(h, f.Zone)
