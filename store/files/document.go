@@ -90,7 +90,7 @@ type Encoding struct {
 func (d *Document) Encoding() Encoding {
 	e := Encoding{BOM: bytes.HasPrefix(d.Data, []byte("\ufeff")), Invalid: -1}
 	if !utf8.Valid(d.Data) {
-		e.Invalid = firstInvalid(d.Data)
+		e.Invalid = FirstInvalid(d.Data)
 	}
 	for n := range jsontape.Node(d.Tape.Len()) {
 		e.Depth = max(e.Depth, d.Tape.Depth(n))
@@ -98,7 +98,8 @@ func (d *Document) Encoding() Encoding {
 	return e
 }
 
-func firstInvalid(data []byte) int {
+// FirstInvalid gives the first byte of a text that is not UTF-8, or its length.
+func FirstInvalid(data []byte) int {
 	at := 0
 	for at < len(data) {
 		r, size := utf8.DecodeRune(data[at:])

@@ -3,7 +3,6 @@ package genkit
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"hindcast/store/watch"
 )
@@ -19,7 +18,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if j := s.joined(); j != nil {
 		sources = append(sources, watch.Tree(ctx, j.dir, []watch.Level{{Name: "traces"}}, isTemporary))
 	}
-	return merge(sources), nil
+	return watch.Any(sources...), nil
 }
 
 // levels gives the ways down from the opened folder to where rows are.
@@ -43,26 +42,4 @@ func isUnwatched(name string) bool {
 		return false
 	}
 	return isTemporary(name) || isPassedOver(name)
-}
-
-// merge gives a value for any of the sources, one for several. It is closed when
-// all of them are.
-func merge(sources []<-chan struct{}) <-chan struct{} {
-	out := make(chan struct{}, 1)
-	var running sync.WaitGroup
-	for _, source := range sources {
-		running.Go(func() {
-			for range source {
-				select {
-				case out <- struct{}{}:
-				default: // the last value has not been taken, and stands for this one too
-				}
-			}
-		})
-	}
-	go func() {
-		running.Wait()
-		close(out)
-	}()
-	return out
 }

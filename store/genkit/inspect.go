@@ -197,7 +197,7 @@ func (in *inspector) pointer() {
 		in.add(FaultPointerMissing, file, "", "the session has no pointer")
 		return
 	case p.err != nil:
-		in.add(FaultPointerFile, file, errorPath(p.err), "the pointer cannot be read: "+p.err.Error())
+		in.add(FaultPointerFile, file, files.ErrorPath(p.err), "the pointer cannot be read: "+p.err.Error())
 		return
 	case in.pointed() == nil:
 		in.add(FaultPointerDangling, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
@@ -256,7 +256,7 @@ func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.Fau
 func documentFlaws(data []byte) (flaws []flaw) {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
-		return []flaw{{FaultRowFile, errorPath(err), "it is not JSON: " + err.Error()}}
+		return []flaw{{FaultRowFile, files.ErrorPath(err), "it is not JSON: " + err.Error()}}
 	}
 	state := tape.Find(0, "state")
 	if state == jsontape.None {
@@ -326,7 +326,7 @@ func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
 		return
 	}
 	if passed := j.Skipped(); passed.Torn+passed.Unread > 0 {
-		f.File, f.Path = path.Join(".genkit", passed.Name), errorPath(passed.Err)
+		f.File, f.Path = path.Join(".genkit", passed.Name), files.ErrorPath(passed.Err)
 		f.Meaning = fmt.Sprintf("%d traces are not whole and %d cannot be read; the last is: %v", passed.Torn, passed.Unread, passed.Err)
 		faults.Add(f)
 	}

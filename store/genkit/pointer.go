@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
 )
 
 // pointer is what the SDKs keep to find the newest row of a session without
@@ -55,6 +54,3 @@ func decodePointer(data []byte) (p pointer) {
 	}
 	return p
 }
-
-// errorPath is files.ErrorPath.
-func errorPath(err error) string { return files.ErrorPath(err) }

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/files"
 )
 
 // row is what the file of one snapshot says besides its state. The fields of
@@ -120,11 +121,11 @@ func (d *rowDecoder) decode() {
 		d.damaged(FaultBOM, "byte 0", "the file begins with a byte order mark")
 	}
 	if !utf8.Valid(d.data) {
-		r.add(FaultNotUTF8, fmt.Sprintf("byte %d", firstInvalid(d.data)), "the file is not UTF-8")
+		r.add(FaultNotUTF8, fmt.Sprintf("byte %d", files.FirstInvalid(d.data)), "the file is not UTF-8")
 	}
 	end, err := walk(d.data, at, d.member)
 	if err != nil {
-		d.damaged(FaultRowFile, errorPath(err), "it is not JSON: "+err.Error())
+		d.damaged(FaultRowFile, files.ErrorPath(err), "it is not JSON: "+err.Error())
 		return
 	}
 	if rest := space(d.data, end); rest < len(d.data) {
@@ -411,16 +412,4 @@ func (d *rowDecoder) hasFlaw(path string) bool {
 func validName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, `/\`) && !strings.Contains(name, "..") && name[0] != '.' &&
 		strings.IndexFunc(name, func(c rune) bool { return c < ' ' }) < 0
-}
-
-func firstInvalid(data []byte) int {
-	at := 0
-	for at < len(data) {
-		r, size := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		at += size
-	}
-	return at
 }

@@ -24,37 +24,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	// yet: two trees, one level apart.
 	beside := watch.Tree(ctx, s.dir, append([]watch.Level{{}}, below...), isTemporary)
 	inside := watch.Tree(ctx, s.dir, append([]watch.Level{{Name: namespace}, {}}, below...), isTemporary)
-	return either(beside, inside), nil
-}
-
-// either gives a value for each that one of two channels gives, or one for
-// several, and is closed when both are.
-func either(a, b <-chan struct{}) <-chan struct{} {
-	out := make(chan struct{}, 1)
-	go func() {
-		defer close(out)
-		for a != nil || b != nil {
-			var ok bool
-			select {
-			case _, ok = <-a:
-				if !ok {
-					a = nil
-				}
-			case _, ok = <-b:
-				if !ok {
-					b = nil
-				}
-			}
-			if !ok {
-				continue
-			}
-			select {
-			case out <- struct{}{}:
-			default: // the last value has not been taken, and stands for this one too
-			}
-		}
-	}()
-	return out
+	return watch.Any(beside, inside), nil
 }
 
 // isTemporary reports whether a name is one that an SDK writes to first:

@@ -283,14 +283,14 @@ func TestFacts(t *testing.T) {
 	}{
 		{"python-snapshot", "every-turn", 3, `lineage=holds the first 2 of its 4 messages; latest=snapshot_latest.json holds the same; ` +
 			`file=session/every-turn/scopes/agent/default/snapshots/immutable_history/snapshot_01a1fba8-d349-7102-9354-3744da21c5a8.json; written by=Python; ` +
-			`scope=agent; schema version=1.0; created=2026-11-21T01:11:47.785022Z; data=1023 bytes; context manager=SlidingWindowConversationManager`},
+			`scope=agent; schema version=1.0; context manager=SlidingWindowConversationManager`},
 		{"python-snapshot", "manual", 1, `lineage=holds the first 2 of its 4 messages; file=session/manual/scopes/agent/default/snapshots/snapshot_latest.json; written by=Python; ` +
-			`scope=agent; schema version=1.0; created=2026-11-21T01:11:47.907416Z; data=991 bytes; context manager=SlidingWindowConversationManager`},
+			`scope=agent; schema version=1.0; context manager=SlidingWindowConversationManager`},
 		{"python-snapshot", "message-strategy", 4, `lineage=ends with message 2 of its 4; others were taken out since; latest=snapshot_latest.json holds the same; ` +
 			`file=session/message-strategy/scopes/agent/default/snapshots/immutable_history/snapshot_01a1fba8-d435-7466-a06b-1bcd1d52568e.json; written by=Python; ` +
-			`scope=agent; schema version=1.0; created=2026-11-21T01:11:48.021095Z; data=998 bytes; context manager=SlidingWindowConversationManager; taken out=6 messages`},
+			`scope=agent; schema version=1.0; context manager=SlidingWindowConversationManager; taken out=6 messages`},
 		{"typescript/legacy", "basic", 0, `file=basic/scopes/agent/agent/snapshots/immutable_history/snapshot_01a1fbae-220c-75ed-a5a7-ae2cf2ded9da.json; written by=TypeScript; ` +
-			`scope=agent; schema version=1.0; created=2026-11-21T01:17:35.628Z; data=784 bytes`},
+			`scope=agent; schema version=1.0`},
 	} {
 		s := open(t, fixture(c.store))
 		list, err := s.Facts(t.Context(), headers(t, s, c.session)[c.row].Ref())
