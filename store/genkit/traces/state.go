@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
@@ -268,10 +269,17 @@ func equal(a, b []byte) bool {
 	return p >= 0 && q >= 0 && jsontape.Equal(x, p, y, q)
 }
 
+// maxSame bounds the runs of one tool that are looked at for one request.
+const maxSame = 100
+
 // told makes the message of the tools from what they gave themselves, in the
 // order of the requests; nil if none gave anything.
 func (d *document) told(tools []int, answer []byte) []byte {
-	taken := make([]bool, len(tools))
+	runs := make(map[string][]int) // those that answered no request yet, by name
+	for _, tool := range tools {
+		name := d.spans[tool].name
+		runs[name] = append(runs[name], tool)
+	}
 	var b bytes.Buffer
 	for part, err := range elements(answer, `"content"`) {
 		if err != nil {
@@ -281,16 +289,16 @@ func (d *document) told(tools []int, answer []byte) []byte {
 		if request == nil {
 			continue
 		}
+		// Models may ask for one tool several times; the runs are then in the order
+		// of the requests, as far as the trace can tell.
 		name := jsontape.FindMember(request, `"name"`)
-		for k, tool := range tools {
-			// Models may ask for one tool several times; the runs are then in the
-			// order of the requests, as far as the trace can tell.
-			if taken[k] || d.spans[tool].name != jsontape.Unquote(name) || !d.sameInput(tool, request) {
-				continue
+		left := runs[jsontape.Unquote(name)]
+		for k, tool := range left[:min(len(left), maxSame)] {
+			if d.sameInput(tool, request) {
+				runs[d.spans[tool].name] = slices.Delete(left, k, k+1)
+				d.appendResponse(&b, tool, name, jsontape.FindMember(request, `"ref"`))
+				break
 			}
-			taken[k] = true
-			d.appendResponse(&b, tool, name, jsontape.FindMember(request, `"ref"`))
-			break
 		}
 	}
 	if b.Len() == 0 {

@@ -170,7 +170,9 @@ func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 		return nil, err
 	}
 	for i, u := range fresh {
-		t.memory.Note(u.name, u.at, made[i])
+		if !bytes.HasPrefix(made[i], faultUnread) { // it may be readable the next time
+			t.memory.Note(u.name, u.at, made[i])
+		}
 		remember(u.name, made[i])
 	}
 	t.note(skipped)
@@ -215,11 +217,13 @@ func (t *Traces) readAll(ctx context.Context, read files.Reader, list []unread) 
 }
 
 // A note that begins with faultMark, which no JSON does, tells why a file is
-// passed over.
+// passed over. One that begins with faultUnread is not kept.
 var (
 	faultMark    = []byte("!")
 	faultForeign = []byte("f")
 	faultTorn    = []byte("t")
+	faultLarge   = []byte("l")
+	faultUnread  = []byte("!u")
 )
 
 func fault(kind []byte, err error) []byte {
@@ -247,7 +251,7 @@ func (s *Skipped) add(name string, text []byte) {
 // used again.
 func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
 	if u.at.Size > maxSize {
-		return fault([]byte("u"), errTooLarge), buf
+		return fault(faultLarge, errTooLarge), buf
 	}
 	doc := files.ReadDocument(read, u.name, buf)
 	if cap(doc.Data) > cap(buf) {
@@ -257,7 +261,7 @@ func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
 	case doc.Tape == nil && files.ErrorPath(doc.Err) != "":
 		return fault(faultTorn, doc.Err), buf
 	case doc.Tape == nil:
-		return fault([]byte("u"), doc.Err), buf
+		return fault(faultUnread[len(faultMark):], doc.Err), buf
 	}
 	d, err := takeApart(doc.Tape)
 	if err != nil {

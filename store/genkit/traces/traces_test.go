@@ -418,6 +418,54 @@ func TestTraces_readsNoMoreThanItMust(t *testing.T) {
 	}
 }
 
+// A file that cannot be read for a moment is read the next time, although it is
+// the same.
+func TestTraces_cannotBeReadForAMoment(t *testing.T) {
+	f := newFolder(t)
+	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
+	tr := open(t, f.dir)
+	reader := tr.reader
+	tr.reader = func(*files.Folder) files.Reader {
+		return func(string, []byte) ([]byte, error) { return nil, syscall.EMFILE }
+	}
+	if got := all(t, tr); len(got) != 0 || tr.Skipped().Unread != 1 {
+		t.Errorf("%d turns, passed over %+v", len(got), tr.Skipped())
+	}
+	tr.reader = reader
+	if got := all(t, tr); len(got) != 1 || tr.Skipped().Unread != 0 {
+		t.Errorf("later %d turns, passed over %+v", len(got), tr.Skipped())
+	}
+}
+
+// A model that asks for more tools than were run takes no longer than that.
+func TestTraces_manyRequests(t *testing.T) {
+	const n = 30_000
+	var asks, runs strings.Builder
+	for i := range n {
+		fmt.Fprintf(&asks, `{"toolRequest":{"name":"a%d","input":1}},`, i)
+	}
+	for i := range maxCalls - 1 {
+		fmt.Fprintf(&runs, `,"r%d":{"displayName":"b%d","parentSpanId":"1","startTime":3,"endTime":4,"attributes":{"genkit:metadata:subtype":"tool","genkit:input":"1","genkit:output":"2"}}`, i, i)
+	}
+	answer, err := json.Marshal(`{"message":{"role":"model","content":[` + asks.String() + `{"toolRequest":{"name":"b7","input":1}}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFolder(t)
+	f.write("traces/"+ended, `{"spans":{"0":{"displayName":"x","startTime":1,"attributes":{"genkit:metadata:subtype":"agent","genkit:metadata:agent:sessionId":"s"}},
+		"1":{"displayName":"runTurn-1","parentSpanId":"0","startTime":1,"attributes":{"genkit:metadata:agent:snapshotId":"snap"}},
+		"2":{"displayName":"m","parentSpanId":"1","startTime":2,"attributes":{"genkit:metadata:subtype":"model","genkit:input":"{\"messages\":[]}","genkit:output":`+string(answer)+`}}`+runs.String()+`}}`)
+	tr := open(t, f.dir)
+	turns := all(t, tr)
+	if len(turns) != 1 || len(turns[0].Steps) != 1 || len(turns[0].Steps[0].Tools) != maxCalls-1 {
+		t.Fatalf("%d turns", len(turns))
+	}
+	state, err := tr.State(t.Context(), turns[0].StepID(0))
+	if list := messages(t, state); err != nil || len(list) != 2 || list[1] != `{"content":[{"toolResponse":{"name":"b7","output":2}}],"role":"tool"}` {
+		t.Errorf("%d messages, %v", len(list), err)
+	}
+}
+
 // Notes that outlive the traces spare another program the reading.
 func TestTraces_Remember(t *testing.T) {
 	f := newFolder(t)
