@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store/files"
 	"hindcast/store/strands/multiagent"
 )
@@ -47,12 +46,7 @@ func (s *Store) openRun(p place) *orchestrator {
 	if written.After(o.updated) {
 		o.updated = written
 	}
-	node := jsontape.Node(0)
-	if d.Tape.Kind(0) != jsontape.Object {
-		node = jsontape.None
-		o.faults.Add(model.Fault{Code: FaultRunFile, File: name, Meaning: "the file holds no object", Verdict: refuses + "AttributeError"})
-	}
-	o.run = multiagent.Decode(d.Tape, node, multiagent.Place{
+	o.run = multiagent.Decode(d.Tape, 0, multiagent.Place{
 		Session: p.id, Orchestrator: strings.TrimPrefix(p.orchestrator, runPrefix), File: name, Updated: written,
 	})
 	for _, f := range o.run.Faults() {

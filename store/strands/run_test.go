@@ -103,7 +103,7 @@ func TestRun_thatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct{ content, code, verdict string }{
 		"cut off":   {`{"type":"graph","id"`, FaultRunFile, refuses + "SessionException: Invalid JSON"},
 		"empty":     {"", FaultRunFile, refuses + "SessionException: Invalid JSON"},
-		"an array":  {"[]", FaultRunFile, refuses + "AttributeError"},
+		"an array":  {"[]", multiagent.FaultShape, refuses + "TypeError or AttributeError"},
 		"with mark": {"\ufeff" + string(record(t, "swarm_done", "s1")), FaultEncoding, refuses + "SessionException: Unexpected UTF-8 BOM"},
 		"a link":    {"-> ../elsewhere.json", FaultSymlink, refuses + "SessionException: Refusing to read symlink (older SDKs, before 1.48, follow it)"},
 		"missing":   {"(absent)", FaultRunFile, "starts from the beginning, and writes the file"},
@@ -131,6 +131,15 @@ func TestRun_thatCannotBeRead(t *testing.T) {
 		found := faults(t, s, "graph_done")
 		if !slices.ContainsFunc(found, func(f model.Fault) bool { return f.Code == c.code && f.Verdict == c.verdict }) {
 			t.Errorf("%s: %s", name, pictureFaults(found))
+		}
+		told := 0
+		for _, f := range found {
+			if strings.HasSuffix(f.File, "multi_agent.json") && f.Path == "" {
+				told++
+			}
+		}
+		if name == "an array" && told != 1 {
+			t.Errorf("%s is told %d times: %s", name, told, pictureFaults(found))
 		}
 		for _, err := range s.Headers(t.Context(), "graph_done") {
 			if err != nil && !strings.Contains(err.Error(), "multi_agent.json: ") {
