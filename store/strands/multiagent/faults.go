@@ -45,10 +45,15 @@ const (
 	unread  = "loads; it is not read, because the next start begins anew"
 )
 
+// mostPlaced is how many faults of one code say where they are. No more of them
+// are listed, see store.FaultList, and the way to a value may be as long as the
+// record.
+const mostPlaced = 20
+
 // fault notes a fault at a node of the tape.
 func (r *Run) fault(code string, n jsontape.Node, meaning, verdict string) {
 	path := r.place.Pointer
-	if n >= 0 {
+	if r.placed[code]++; n >= 0 && r.placed[code] <= mostPlaced {
 		path += r.tape.Pointer(n)
 	}
 	r.faults = append(r.faults, model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning, Verdict: verdict})

@@ -80,6 +80,7 @@ type Run struct {
 	outline outline
 	steps   []step
 	faults  []model.Fault
+	placed  map[string]int // faults by code
 }
 
 // wait notes those of some interrupts that have no answer yet.
@@ -97,7 +98,7 @@ func (r *Run) wait(interrupts []jsontape.Node) {
 // fails: what is odd becomes a fault, and what cannot be read a snapshot with
 // model.MarkDamaged.
 func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
-	r := &Run{tape: t, root: n, place: place, outline: outline{order: jsontape.None, results: jsontape.None}}
+	r := &Run{tape: t, root: n, place: place, placed: make(map[string]int), outline: outline{order: jsontape.None, results: jsontape.None}}
 	r.summary.ID = place.Orchestrator
 	switch {
 	case t.Kind(n) != jsontape.Object:
@@ -141,6 +142,6 @@ func (r *Run) Find(id string) int {
 func (r *Run) Summary() Summary { return r.summary }
 
 // Faults gives what is wrong with the record, in no particular order but the
-// same each time. Their number is bounded by the size of the record only; see
-// store.FaultList.
+// same each time. Their number is bounded by the size of the record only, see
+// store.FaultList; of each code the first 20 say where in the record they are.
 func (r *Run) Faults() []model.Fault { return r.faults }

@@ -330,6 +330,24 @@ func TestDecode_deeplyNestedResults(t *testing.T) {
 	}
 }
 
+// The way to a value may be as long as the record, and there may be as many
+// faults: together they are not.
+func TestFaults_areNoLargerThanTheRecord(t *testing.T) {
+	const depth = 3000
+	text := strings.Repeat(`{"status":"x","result":{"type":"multiagent_result","status":"completed","results":{"a":`, depth) + `{}` + strings.Repeat(`}}}`, depth)
+	faults := decode(t, []byte(`{"type":"graph","execution_order":["n"],"node_results":{"n":`+text+`}}`)).Faults()
+	size, told := 0, 0
+	for _, f := range faults {
+		size += len(f.Path)
+		if f.Code == FaultStatus {
+			told++
+		}
+	}
+	if told != depth || size > 4*len(text) {
+		t.Errorf("%d faults, %d bytes of paths in a record of %d", told, size, len(text))
+	}
+}
+
 func TestState_keepsWhatItDoesNotKnow(t *testing.T) {
 	data := []byte(`{"type":"graph","execution_order":["a","b"],"node_results":{"a":{"big":12345678901234567890123,"nan":NaN,"x":"\u0041\ud800"},"b":{}},"future":{"n":1e400}}`)
 	r := decode(t, data)
