@@ -223,7 +223,10 @@ func (d *document) answer(model int) ([]byte, error) {
 		_, err := jsontape.Parse([]byte(output))
 		return nil, err
 	}
-	return jsontape.FindMember([]byte(output), `"message"`), nil
+	if message := jsontape.FindMember([]byte(output), `"message"`); len(message) > 0 && message[0] == '{' {
+		return message, nil
+	}
+	return nil, nil
 }
 
 // maxLater bounds how many later calls are looked at for the one that goes on from

@@ -69,7 +69,7 @@ func New(root *os.Root, dir string) *Traces {
 
 // NoteKind names the notes of traces for a [files.Shelf]. Its number grows with
 // every change of what they hold.
-const NoteKind = "genkit traces 1"
+const NoteKind = "genkit traces 2"
 
 // Remember makes the traces keep their notes in a memory that outlives them. It is
 // to be called before anything else.

@@ -288,6 +288,24 @@ func TestTraces_makesTheAnswerOfATool(t *testing.T) {
 	}
 }
 
+// A model that answered with nothing adds no message.
+func TestTraces_answerThatIsNone(t *testing.T) {
+	f := newFolder(t)
+	text := aTrace(ended, "s", "snap")
+	cut := strings.Replace(text, `{\"message\":`, `{\"message\":null,\"was\":`, 1)
+	if cut == text {
+		t.Fatal("the answer is not as it was")
+	}
+	f.write("traces/"+ended, cut)
+	state, err := open(t, f.dir).State(t.Context(), "a4@"+ended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := messages(t, state); len(got) != 1 {
+		t.Errorf("messages %s", got)
+	}
+}
+
 // A step whose model call is not whole in the trace is there, and says so.
 func TestTraces_stepThatIsNotWhole(t *testing.T) {
 	f := newFolder(t)
