@@ -168,7 +168,9 @@ var known = map[string]verdicts{
 	FaultPointerFile:      alike("takes it for none: goes through all rows of the folder, and writes the pointer anew"),
 	FaultPointerDangling:  alike("does not trust it: goes through all rows of the folder, and writes the pointer anew"),
 	FaultPointerDisagrees: alike("trusts the pointer, and resumes the row that it names; the next new row moves it on"),
-	FaultPointerUnknown:   alike("the session is not found"),
+	FaultPointerUnknown: {"finds no row: the session begins anew under its id",
+		"the session is not found",
+		"there are no pointers: it is not looked at"},
 
 	FaultStray:      {"passed over", "passed over if it is JSON; else every search for a session without a good pointer fails", "passed over"},
 	FaultUnreadable: {goUnread, "every search for a session without a good pointer fails", pyUnread},

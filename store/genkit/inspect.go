@@ -221,6 +221,8 @@ func (in *inspector) whyNotPointed(id string) string {
 		return fmt.Sprintf("which is of session %.80q", r.session())
 	case r.goRefuses():
 		return "which cannot be read whole"
+	case !validName(id):
+		return "which cannot be the id of a snapshot"
 	}
 	return "of which only the state names the session"
 }

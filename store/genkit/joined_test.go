@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/genkit/traces"
 )
 
@@ -173,6 +174,40 @@ func TestWithSteps_whateverTheParent(t *testing.T) {
 		if tl.Parent(model.Node(at)) != model.Node(at-1) || tl.Rows() < len(list) {
 			t.Errorf("%s: the row does not follow its last step", name)
 		}
+	}
+}
+
+// A step whose trace lost what the model was given keeps nobody from exporting the
+// session.
+func TestRows_stepWithoutAState(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, ".genkit", "traces", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, strings.ReplaceAll(string(data), `"genkit:input":"{`, `"genkit:input":"`))
+	}
+	s := open(t, dir)
+	rows, damaged := 0, 0
+	for row, err := range store.Rows(t.Context(), s, "barista/sess-main") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows++
+		if row.Header.Marks.Has(model.MarkTraced) && string(row.State) == "null" {
+			damaged++
+		}
+	}
+	if rows != 11 || damaged != 2 {
+		t.Errorf("%d rows, %d damaged", rows, damaged)
 	}
 }
 

@@ -42,14 +42,21 @@ func decodePointer(data []byte) (p pointer) {
 		return p
 	}
 	p.current = clip(tape.Text(current))
-	for key, m := range map[string]*moment{"currentCreatedAt": &p.createdAt, "updatedAt": &p.updatedAt} {
-		if n := tape.Find(0, key); tape.Kind(n) == jsontape.String {
-			m.text = clip(tape.Text(n))
-			if at, err := time.Parse(time.RFC3339, m.text); err == nil {
-				m.at = at
-			} else if key == "currentCreatedAt" {
-				p.err = pointerError("currentCreatedAt is no time")
-			}
+	for _, known := range []struct {
+		key string
+		m   *moment
+	}{{"currentCreatedAt", &p.createdAt}, {"updatedAt", &p.updatedAt}} {
+		n := tape.Find(0, known.key)
+		if tape.Kind(n) != jsontape.String {
+			continue
+		}
+		known.m.text = clip(tape.Text(n))
+		at, err := time.Parse(time.RFC3339, known.m.text)
+		switch {
+		case err == nil:
+			known.m.at = at
+		case known.key == "currentCreatedAt" || p.isGo(): // JavaScript looks at no time
+			p.err = pointerError(known.key + " is no time")
 		}
 	}
 	return p

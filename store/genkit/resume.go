@@ -62,7 +62,7 @@ func (s *session) pointed() *row {
 		return nil
 	}
 	r := s.byID[s.pointer.current]
-	if r == nil || s.layout == layoutGo && (r.sessionID != s.sid || r.goRefuses()) {
+	if r == nil || s.layout == layoutGo && (r.sessionID != s.sid || r.goRefuses() || !validName(r.id)) {
 		return nil
 	}
 	return r

@@ -89,6 +89,7 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 		{"Go: by instant, not by text", made(layoutGo, nil, created(completed("a", ""), "2026-11-20T15:29:59+05:30"), created(completed("b", "a"), "2026-11-20T10:00:00Z")), "b", "b"},
 		{"Go: the pointer is trusted", made(layoutGo, names("a"), completed("a", ""), completed("b", "a")), "a", "b"},
 		{"Go: a pointer to nothing is not", made(layoutGo, names("x"), completed("a", ""), completed("b", "a")), "b", "b"},
+		{"Go: nor one to a name that is none", made(layoutGo, names("a..a"), completed("a..a", ""), completed("b", "a..a")), "b", "b"},
 		{"Go: nor one that cannot be read", made(layoutGo, &pointer{current: "a", err: errNote}, completed("a", ""), completed("b", "a")), "b", "b"},
 		{"Go: a row that is no JSON is passed over", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.broken = true })), "a", "a"},
 		{"Go: and one whose time cannot be read", made(layoutGo, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.badTime = true; r.add(FaultTime, "/createdAt", "") })), "a", "a"},

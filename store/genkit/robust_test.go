@@ -42,16 +42,30 @@ func TestFaults_ofAPointerToADamagedRow(t *testing.T) {
 	write(t, filepath.Join(dir, "global", "b.json"), goRow("b", "a", "s", "2026-11-20T10:00:01Z", `"state": 5, "status": "completed"`))
 	write(t, filepath.Join(dir, "global", "c.json"), `{"snapshotId": "c", "sess`)
 	write(t, filepath.Join(dir, "global", "d.json"), "")
+	write(t, filepath.Join(dir, "global", "f..f.json"), goRow("f..f", "", "s", "2026-11-20T09:00:00Z", ""))
 	pointer := filepath.Join(dir, "global", pointersFolder, "s.json")
 	for _, c := range []struct{ id, meaning string }{
 		{"b", `it names "b", which cannot be read whole`},
 		{"d", `it names "d", which cannot be read`},
 		{"e", `it names "e", which is not there`},
+		{"f..f", `it names "f..f", which cannot be the id of a snapshot`},
 	} {
 		write(t, pointer, `{"currentSnapshotId": "`+c.id+`", "currentCreatedAt": "2026-11-20T10:00:00Z", "updatedAt": "2026-11-20T10:00:00Z"}`)
 		if f := with(faults(t, open(t, dir), "s"), FaultPointerDangling); f.Meaning != c.meaning {
 			t.Errorf("told is %q, not %q", f.Meaning, c.meaning)
 		}
+	}
+}
+
+// Go takes none of a pointer that it cannot read whole.
+func TestDecodePointer_ofGoWithATimeThatIsNone(t *testing.T) {
+	const both = `{"currentSnapshotId": "a", "currentCreatedAt": "2026-11-20T10:00:00Z", "updatedAt": "yesterday"}`
+	if p := decodePointer([]byte(both)); p.err == nil {
+		t.Errorf("of Go: %+v", p)
+	}
+	// JavaScript looks at the id alone.
+	if p := decodePointer([]byte(`{"currentSnapshotId": "a", "updatedAt": "yesterday"}`)); p.err != nil || p.current != "a" {
+		t.Errorf("of JavaScript: %+v", p)
 	}
 }
 
