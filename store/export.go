@@ -6,12 +6,15 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"hindcast/model"
 )
 
 // Rows gives the named sessions of a store whole, all of them in the order of
 // their ids if none is named: each session's snapshots in the order of
 // Headers, then its record where the store keeps one. It is what export writes
-// and what [Importer] takes. An error ends the sequence.
+// and what [Importer] takes. A damaged step of a trace has the state null, because
+// the session is whole without it; any other error ends the sequence.
 func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		if len(sessions) == 0 {
@@ -49,6 +52,9 @@ func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error)
 		if err == nil && !seen[h.ID] {
 			seen[h.ID] = true
 			row.State, err = s.State(ctx, h.Ref())
+			if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {
+				row.State, err = []byte("null"), nil
+			}
 		}
 		if err != nil {
 			yield(Row{}, fmt.Errorf("export: %w", err))
