@@ -36,6 +36,28 @@ func TestSessions_oneThatCannotBeListed(t *testing.T) {
 	}
 }
 
+// A session that goes while the others are read is not listed, and is no error.
+func TestSessions_oneThatGoes(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		copyTree(t, fixture("python-snapshot/session/manual"), filepath.Join(dir, "session", name))
+	}
+	var got []string
+	for info, err := range open(t, dir).Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, info.ID); len(got) == 1 {
+			if err := os.RemoveAll(filepath.Join(dir, "session", "b")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := []string{"a", "c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
 // The faults of a session are counted again when something in its folders
 // changed, and not before; in another process neither.
 func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
