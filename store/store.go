@@ -122,7 +122,7 @@ type Limiter interface {
 // so that an id need not be the hash of the state.
 type Deriver interface {
 	// DerivedIDs says in a few words what the ids are, such as "the SHA-256
-	// of the log up to here".
+	// of the message and its place".
 	DerivedIDs() string
 }
 
