@@ -16,12 +16,13 @@ type Content struct {
 }
 
 // Prepare takes the conversation of a snapshot's state, and the marks of the
-// snapshot's header, which are shown with the last message. The conversation
-// must be of a whole state. nil stands for a state that could not be read.
+// snapshot's header; those that are about what was said are shown with the last
+// message. The conversation must be of a whole state. nil stands for a state that could not be read.
 func Prepare(conv *conversation.Conversation, marks model.Marks) *Content {
 	if conv == nil {
 		return nil
 	}
+	marks &^= model.MarkInferred | model.MarkTraced // they are about the snapshot
 	c := &Content{conv: conv, marks: marks, pending: make(map[int]bool)}
 	for _, call := range conv.Pending() {
 		c.pending[call] = conv.Position() == conversation.AfterModel

@@ -97,8 +97,8 @@ func TestPane_marksTheLastMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError), 60, 6)
-	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  evicted, error") || strings.Contains(got, "user  evicted") {
+	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError|model.MarkInferred|model.MarkTraced), 60, 6)
+	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  evicted, error\n") && !strings.Contains(got, "[1] assistant  evicted, error ") || strings.Contains(got, "user  evicted") {
 		t.Errorf("screen\n%s", got)
 	}
 }
