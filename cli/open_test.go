@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,10 +21,24 @@ import (
 // places are what a test says.
 type shelf struct {
 	*session
-	dir    string
+	dir   string
+	shown cli.Shown
+
+	mu     sync.Mutex // several stores are looked into at once
 	opened []string
-	shown  cli.Shown
 	closed int
+}
+
+func (s *shelf) open(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, name)
+}
+
+func (s *shelf) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed++
 }
 
 // noted is a store that tells when it is closed.
@@ -58,8 +73,8 @@ func newShelf(t *testing.T, places ...string) *shelf {
 			if strings.Contains(address, "broken") {
 				return nil, errors.New("mem: it is broken")
 			}
-			c.opened = append(c.opened, filepath.Base(address))
-			return noted{inner, func() { c.closed++ }}, nil
+			c.open(filepath.Base(address))
+			return noted{inner, c.close}, nil
 		},
 		Places: func(at store.Surroundings) (list []string) {
 			for _, p := range places {
@@ -69,7 +84,7 @@ func newShelf(t *testing.T, places ...string) *shelf {
 		},
 	}}
 	c.Sample = func(context.Context) (cli.Shown, error) {
-		c.opened = append(c.opened, "demo")
+		c.open("demo")
 		return cli.Shown{Store: c.store, Note: "the demo"}, nil
 	}
 	c.Screen = func(_ context.Context, what cli.Shown) error {
