@@ -144,33 +144,15 @@ func openReal(t *testing.T, r realStore, dir string) *opened {
 	})
 	o.sessions = sessionsOf(t, o.store)
 	for _, info := range o.sessions {
-		o.headers[info.ID] = headersOf(t, o.store, info.ID)
+		o.headers[info.ID] = storetest.Headers(t, o.store, info.ID)
 	}
 	return o
 }
 
 func sessionsOf(t *testing.T, s store.Store) []model.SessionInfo {
 	t.Helper()
-	var list []model.SessionInfo
-	for info, err := range s.Sessions(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, info)
-	}
+	list := storetest.Sessions(t, s)
 	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
-	return list
-}
-
-func headersOf(t *testing.T, s store.Store, session string) []model.Header {
-	t.Helper()
-	var list []model.Header
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatalf("session %q: %v", session, err)
-		}
-		list = append(list, h)
-	}
 	return list
 }
 
@@ -500,7 +482,7 @@ func (o *opened) holds(t *testing.T, copied store.Store, forget func(*model.Head
 		t.Fatalf("the copy has the sessions\n%q, want\n%q", have, want)
 	}
 	for _, id := range want {
-		before, after := o.headers[id], headersOf(t, copied, id)
+		before, after := o.headers[id], storetest.Headers(t, copied, id)
 		if len(before) != len(after) {
 			t.Errorf("%s has %d snapshots, and its copy %d", id, len(before), len(after))
 			continue
@@ -727,7 +709,7 @@ func (f *follower) read(t *testing.T) {
 			}
 			f.cursors[info.ID] = cursor
 		}
-		f.headers[info.ID] = headersOf(t, f.store, info.ID)
+		f.headers[info.ID] = storetest.Headers(t, f.store, info.ID)
 	}
 }
 

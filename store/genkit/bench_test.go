@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // bigRow gives a row with a state of about so many bytes, in messages of two
@@ -132,7 +133,7 @@ func BenchmarkSessions(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		defer perCPU(b, 0)()
 		for b.Loop() {
-			if n := len(headers(b, s, "sess-0007")); n != 100 {
+			if n := len(storetest.Headers(b, s, "sess-0007")); n != 100 {
 				b.Fatal(n)
 			}
 		}
@@ -142,7 +143,7 @@ func BenchmarkSessions(b *testing.B) {
 	})
 	b.Run("state", func(b *testing.B) {
 		s := open(b, dir)
-		ref := headers(b, s, "sess-0007")[50].Ref()
+		ref := storetest.Headers(b, s, "sess-0007")[50].Ref()
 		for b.Loop() {
 			if _, err := s.State(b.Context(), ref); err != nil {
 				b.Fatal(err)

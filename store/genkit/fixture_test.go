@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 const testdata = "../../testdata/genkit"
@@ -36,37 +37,6 @@ func open(t testing.TB, dir string) *Store {
 		}
 	})
 	return s
-}
-
-func sessions(t testing.TB, s *Store) (list []model.SessionInfo) {
-	t.Helper()
-	for info, err := range s.Sessions(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, info)
-	}
-	return list
-}
-
-func headers(t testing.TB, s *Store, session string) (list []model.Header) {
-	t.Helper()
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, h)
-	}
-	return list
-}
-
-func faults(t testing.TB, s *Store, session string) []model.Fault {
-	t.Helper()
-	list, err := s.Faults(t.Context(), session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
 
 func state(t testing.TB, s *Store, ref model.Ref) string {
@@ -112,14 +82,14 @@ func told(t testing.TB, s *Store) string {
 			fmt.Fprintf(&text, "  ! %s %s %s\n      %s\n      %s\n", f.Code, f.File, f.Path, f.Meaning, f.Verdict)
 		}
 	}
-	list := sessions(t, s)
+	list := storetest.Sessions(t, s)
 	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
 	for _, info := range list {
 		fmt.Fprintf(&text, "%s: %d snapshots, %d orphaned, head #%d %.8s, changed %s\n", info.ID, info.Snapshots, info.Orphaned, info.HeadIndex, info.Head, info.UpdatedAt.UTC().Format(time.RFC3339Nano))
-		text.WriteString(picture(headers(t, s, info.ID)))
-		report(faults(t, s, info.ID))
+		text.WriteString(picture(storetest.Headers(t, s, info.ID)))
+		report(storetest.Faults(t, s, info.ID))
 	}
-	if list := faults(t, s, ""); len(list) > 0 {
+	if list := storetest.Faults(t, s, ""); len(list) > 0 {
 		text.WriteString("the store itself\n")
 		report(list)
 	}

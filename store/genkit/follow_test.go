@@ -3,6 +3,7 @@ package genkit
 import (
 	"context"
 	"fmt"
+	"hindcast/store/storetest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,8 +77,8 @@ func TestWatch_followsAWriter(t *testing.T) {
 		for whole := 0; whole < rows; {
 			next(t, changes)
 			whole = 0
-			for _, info := range sessions(t, s) {
-				list := headers(t, s, info.ID)
+			for _, info := range storetest.Sessions(t, s) {
+				list := storetest.Headers(t, s, info.ID)
 				for i, h := range list {
 					if h.Index != i || h.Marks != 0 {
 						t.Fatalf("%s: header %d is %+v", name, i, h)
@@ -121,11 +122,11 @@ func TestWatch_noticesPlacesThatAppear(t *testing.T) {
 		goWrite(t, at, goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
 		for range 20 { // a value may tell of a folder on the way to it
 			next(t, changes)
-			if name == "a pointer" || len(sessions(t, s)) == 1 {
+			if name == "a pointer" || len(storetest.Sessions(t, s)) == 1 {
 				break
 			}
 		}
-		if name != "a pointer" && len(sessions(t, s)) != 1 {
+		if name != "a pointer" && len(storetest.Sessions(t, s)) != 1 {
 			t.Errorf("%s is not seen", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/genkit/traces"
+	"hindcast/store/storetest"
 )
 
 const project = testdata + "/devproject-go-1.13.1"
@@ -20,7 +21,7 @@ const project = testdata + "/devproject-go-1.13.1"
 // parent stays what the file says.
 func TestHeaders_haveTheStepsOfTurns(t *testing.T) {
 	s := open(t, project)
-	list := headers(t, s, "barista/sess-main")
+	list := storetest.Headers(t, s, "barista/sess-main")
 	end := slices.IndexFunc(list, func(h model.Header) bool { return h.ID == "4961ab41-6a1e-4939-8378-81101b52182b" })
 	if end < 2 {
 		t.Fatalf("the row is at %d", end)
@@ -97,7 +98,7 @@ func TestWithSteps_refsStayWhenTheSessionGrows(t *testing.T) {
 func TestState_ofAStep(t *testing.T) {
 	s := open(t, project)
 	steps := 0
-	for _, h := range headers(t, s, "barista/sess-main") {
+	for _, h := range storetest.Headers(t, s, "barista/sess-main") {
 		if !h.Marks.Has(model.MarkTraced) {
 			continue
 		}
@@ -136,9 +137,9 @@ func TestTraces_areFoundUpward(t *testing.T) {
 	for _, dir := range []string{project, project + "/.genkit", project + "/.genkit/snapshots", project + "/.genkit/snapshots/barista", project + "/.genkit/snapshots/barista/global"} {
 		s := open(t, dir)
 		found := false
-		for _, info := range sessions(t, s) {
+		for _, info := range storetest.Sessions(t, s) {
 			if strings.HasSuffix(info.ID, "sess-main") {
-				found = slices.ContainsFunc(headers(t, s, info.ID), func(h model.Header) bool { return h.Marks.Has(model.MarkTraced) })
+				found = slices.ContainsFunc(storetest.Headers(t, s, info.ID), func(h model.Header) bool { return h.Marks.Has(model.MarkTraced) })
 			}
 		}
 		if !found {
@@ -220,11 +221,11 @@ func TestFaults_ofTraces(t *testing.T) {
 	torn := filepath.Join(dir, ".genkit", "traces", strings.Repeat("4d5e", 8))
 	write(t, torn, `{"traceId":"4d5e","spans":{`)
 	s := open(t, dir)
-	list := faults(t, s, "")
+	list := storetest.Faults(t, s, "")
 	if len(list) != 1 || list[0].Code != FaultTraces || list[0].File != ".genkit/traces/"+strings.Repeat("4d5e", 8) || !strings.Contains(list[0].Meaning, "1 traces are not whole") {
 		t.Errorf("told is %+v", list)
 	}
-	if n := len(headers(t, s, "barista/sess-main")); n != 11 {
+	if n := len(storetest.Headers(t, s, "barista/sess-main")); n != 11 {
 		t.Errorf("there are %d headers", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 func TestRecognise(t *testing.T) {
@@ -105,7 +106,7 @@ func TestSessions_areCalledAfterTheirFolders(t *testing.T) {
 	write(t, filepath.Join(dir, "global", "a.json"), goRow("a", "", "s", at(0), ""))
 	s := open(t, dir)
 	names := func() (ids []string) {
-		for _, info := range sessions(t, s) {
+		for _, info := range storetest.Sessions(t, s) {
 			ids = append(ids, info.ID)
 		}
 		slices.Sort(ids)
@@ -122,10 +123,10 @@ func TestSessions_areCalledAfterTheirFolders(t *testing.T) {
 		t.Errorf("sessions are %q", got)
 	}
 	for id, row := range map[string]string{"s": "a", "./s": "d", "barista/s": "c", "org-42/user-7/s": "b", "t": "e"} {
-		if list := headers(t, s, id); len(list) != 1 || list[0].ID != row || list[0].SessionID != id {
+		if list := storetest.Headers(t, s, id); len(list) != 1 || list[0].ID != row || list[0].SessionID != id {
 			t.Errorf("session %s has %+v", id, list)
 		}
-		if got := state(t, s, headers(t, s, id)[0].Ref()); !strings.Contains(got, "sessionId") {
+		if got := state(t, s, storetest.Headers(t, s, id)[0].Ref()); !strings.Contains(got, "sessionId") {
 			t.Errorf("its state is %s", got)
 		}
 	}
@@ -140,9 +141,9 @@ func TestSessions_ofAProject(t *testing.T) {
 	write(t, filepath.Join(dir, "src", "d.json"), goRow("d", "", "s", at(3), ""))
 	s := open(t, dir)
 	var got []string
-	for _, info := range sessions(t, s) {
+	for _, info := range storetest.Sessions(t, s) {
 		got = append(got, info.ID+" "+info.Head)
-		if list := headers(t, s, info.ID); len(list) != 1 || list[0].ID != info.Head {
+		if list := storetest.Headers(t, s, info.ID); len(list) != 1 || list[0].ID != info.Head {
 			t.Errorf("%s has %+v", info.ID, list)
 		}
 	}
@@ -165,12 +166,12 @@ func TestSessions_ofRowsThatNameNone(t *testing.T) {
 	write(t, filepath.Join(dir, "named.json"), goRow("named", "root", "s", at(0), ""))
 	s := open(t, dir)
 	got := map[string]int{}
-	for _, info := range sessions(t, s) {
+	for _, info := range storetest.Sessions(t, s) {
 		got[info.ID] = info.Snapshots
-		if n := len(headers(t, s, info.ID)); n != info.Snapshots {
+		if n := len(storetest.Headers(t, s, info.ID)); n != info.Snapshots {
 			t.Errorf("%s has %d headers, want %d", info.ID, n, info.Snapshots)
 		}
-		for _, h := range headers(t, s, info.ID) {
+		for _, h := range storetest.Headers(t, s, info.ID) {
 			state(t, s, h.Ref())
 		}
 	}
@@ -191,7 +192,7 @@ func TestLinks_areNotFollowed(t *testing.T) {
 		}
 	}
 	s := open(t, dir)
-	if list := sessions(t, s); len(list) != 1 || list[0].Snapshots != 1 {
+	if list := storetest.Sessions(t, s); len(list) != 1 || list[0].Snapshots != 1 {
 		t.Errorf("sessions are %+v", list)
 	}
 	for _, id := range []string{"out/s", "again/s", "round/s", "round/again/s"} {
@@ -201,7 +202,7 @@ func TestLinks_areNotFollowed(t *testing.T) {
 			}
 		}
 	}
-	if list := faults(t, s, ""); len(list) != 4 {
+	if list := storetest.Faults(t, s, ""); len(list) != 4 {
 		t.Errorf("told is %+v", list)
 	}
 }

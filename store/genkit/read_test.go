@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // manyRows writes sessions of rows as Go does, in one folder.
@@ -43,19 +44,19 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 			t.Errorf("%s reads %d files, want %d", what, got, want)
 		}
 	}
-	if n := len(sessions(t, s)); n != 30 {
+	if n := len(storetest.Sessions(t, s)); n != 30 {
 		t.Fatalf("there are %d sessions", n)
 	}
 	expect("the first list", 600)
-	sessions(t, s)
+	storetest.Sessions(t, s)
 	expect("the second list", 0)
-	if n := len(headers(t, s, "sess-0007")); n != 20 {
+	if n := len(storetest.Headers(t, s, "sess-0007")); n != 20 {
 		t.Fatalf("there are %d headers", n)
 	}
 	expect("a session after the list", 0)
 	changed := filepath.Join(dir, "global", "00000007-0003-4000-8000-000000000000.json")
 	write(t, changed, goRow("00000007-0003-4000-8000-000000000000", "", "sess-0007", at(0), `"status": "failed", "error": {"message": "new"}`))
-	list := headers(t, s, "sess-0007")
+	list := storetest.Headers(t, s, "sess-0007")
 	expect("a session with a new row", 1)
 	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "error: new" }) {
 		t.Error("what changed is not seen")
@@ -63,7 +64,7 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 	if err := os.Remove(changed); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(headers(t, s, "sess-0007")); n != 19 {
+	if n := len(storetest.Headers(t, s, "sess-0007")); n != 19 {
 		t.Errorf("after a row went there are %d", n)
 	}
 	expect("a session without a row", 0)
@@ -78,7 +79,7 @@ func TestReads_acrossProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := sessions(t, s)
+		list := storetest.Sessions(t, s)
 		if got := s.reads.Load(); len(list) != 10 || got != want {
 			t.Errorf("opening %d reads %d files, want %d; %d sessions", i+1, got, want, len(list))
 		}
@@ -173,7 +174,7 @@ func TestReads_whileRowsAreRewritten(t *testing.T) {
 	for range 4 {
 		running.Go(func() {
 			for range 50 {
-				list := headers(t, s, "sess-0000")
+				list := storetest.Headers(t, s, "sess-0000")
 				last := list[len(list)-1]
 				if len(list) != 5 || last.Marks != 0 || last.EventName != "" && last.EventName != statusPending {
 					t.Errorf("%d headers, the last is %+v", len(list), last)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // What Genkit resumed when the fixtures were written, by the manifest, the table
@@ -27,7 +28,7 @@ func TestHead_isWhatGenkitResumed(t *testing.T) {
 		{"js-1.42.0-detachbug", "s2", "66d0bd42-f12e-4fb6-b699-eca6161920c3"}, // the only one; its SDK fails
 	} {
 		s := open(t, filepath.Join(testdata, c.store))
-		list := headers(t, s, c.session)
+		list := storetest.Headers(t, s, c.session)
 		at := slices.IndexFunc(list, func(h model.Header) bool { return h.Head })
 		if at < 0 || list[at].ID != c.head {
 			t.Errorf("%s: the head of %s is #%d, want %s", c.store, c.session, at, c.head)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // with gives the first fault of a code.
@@ -26,7 +27,7 @@ func TestFaults_ofACircleBehindALeaf(t *testing.T) {
 		id, parent, _ := strings.Cut(names, " ")
 		write(t, filepath.Join(dir, "global", id+".json"), jsRow(id, parent, "s", fmt.Sprintf("2026-11-20T10:00:0%d.000Z", i), "failed"))
 	}
-	list := faults(t, open(t, dir), "s")
+	list := storetest.Faults(t, open(t, dir), "s")
 	if f := with(list, FaultNoLeaf); f.Code != "" {
 		t.Errorf("told is %+v", f)
 	}
@@ -51,7 +52,7 @@ func TestFaults_ofAPointerToADamagedRow(t *testing.T) {
 		{"f..f", `it names "f..f", which cannot be the id of a snapshot`},
 	} {
 		write(t, pointer, `{"currentSnapshotId": "`+c.id+`", "currentCreatedAt": "2026-11-20T10:00:00Z", "updatedAt": "2026-11-20T10:00:00Z"}`)
-		if f := with(faults(t, open(t, dir), "s"), FaultPointerDangling); f.Meaning != c.meaning {
+		if f := with(storetest.Faults(t, open(t, dir), "s"), FaultPointerDangling); f.Meaning != c.meaning {
 			t.Errorf("told is %q, not %q", f.Meaning, c.meaning)
 		}
 	}
@@ -106,7 +107,7 @@ func TestFaults_ofMoreFoldersThanAreSearched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f := with(faults(t, open(t, dir), ""), FaultUnreadable); !strings.Contains(f.Meaning, "more than 20000 folders") || f.Verdict == "" {
+	if f := with(storetest.Faults(t, open(t, dir), ""), FaultUnreadable); !strings.Contains(f.Meaning, "more than 20000 folders") || f.Verdict == "" {
 		t.Errorf("told is %+v", f)
 	}
 }

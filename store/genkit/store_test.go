@@ -39,16 +39,16 @@ func TestFaults_allHaveAStoreAndVerdicts(t *testing.T) {
 	seen := map[string]bool{FaultTraces: true} // see joined_test.go
 	for _, h := range hazards(t) {
 		s := open(t, h.write(t))
-		for _, info := range sessions(t, s) {
-			for _, f := range faults(t, s, info.ID) {
+		for _, info := range storetest.Sessions(t, s) {
+			for _, f := range storetest.Faults(t, s, info.ID) {
 				seen[f.Code] = true
 			}
 		}
-		for _, f := range faults(t, s, "") {
+		for _, f := range storetest.Faults(t, s, "") {
 			seen[f.Code] = true
 		}
 	}
-	for _, f := range faults(t, open(t, filepath.Join(testdata, fixtures[1])), "s") {
+	for _, f := range storetest.Faults(t, open(t, filepath.Join(testdata, fixtures[1])), "s") {
 		seen[f.Code] = true
 	}
 	for code, v := range known {
@@ -77,7 +77,7 @@ func TestFaults_unreadable(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "global", "a.json"), 0); err != nil {
 		t.Fatal(err)
 	}
-	list := faults(t, open(t, dir), "")
+	list := storetest.Faults(t, open(t, dir), "")
 	if len(list) != 1 || list[0].Code != FaultUnreadable {
 		t.Errorf("told is %+v", list)
 	}
@@ -89,8 +89,8 @@ func TestSessions_countFaults(t *testing.T) {
 	inStates := map[string]bool{FaultBigInteger: true, FaultDuplicateKey: true, FaultRowFile: true}
 	for _, h := range hazards(t) {
 		s := open(t, h.write(t))
-		for _, info := range sessions(t, s) {
-			list := slices.DeleteFunc(faults(t, s, info.ID), func(f model.Fault) bool {
+		for _, info := range storetest.Sessions(t, s) {
+			list := slices.DeleteFunc(storetest.Faults(t, s, info.ID), func(f model.Fault) bool {
 				return inStates[f.Code] && (strings.HasPrefix(f.Path, "/state/") || strings.HasSuffix(f.File, "inside.json"))
 			})
 			if len(list) != info.Faults {
@@ -112,13 +112,13 @@ func TestSessions_agreeWithHeaders(t *testing.T) {
 	for _, dir := range dirs {
 		s := open(t, dir)
 		ids := map[string]bool{}
-		for _, info := range sessions(t, s) {
+		for _, info := range storetest.Sessions(t, s) {
 			if ids[info.ID] {
 				t.Errorf("%s: two sessions are called %q", dir, info.ID)
 			}
 			ids[info.ID] = true
 			rows, orphaned, heads := 0, 0, 0
-			for i, h := range headers(t, s, info.ID) {
+			for i, h := range storetest.Headers(t, s, info.ID) {
 				if h.SessionID != info.ID {
 					t.Errorf("%s: header %d of %q is of session %q", dir, i, info.ID, h.SessionID)
 				}
@@ -250,16 +250,16 @@ func TestStore_leavesEverythingAsItWas(t *testing.T) {
 		if _, err := s.Watch(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, info := range sessions(t, s) {
-			for _, h := range headers(t, s, info.ID) {
+		for _, info := range storetest.Sessions(t, s) {
+			for _, h := range storetest.Headers(t, s, info.ID) {
 				_, _ = s.State(t.Context(), h.Ref()) // some are damaged
 				if _, err := s.Facts(t.Context(), h.Ref()); err != nil {
 					t.Error(err)
 				}
 			}
-			faults(t, s, info.ID)
+			storetest.Faults(t, s, info.ID)
 		}
-		faults(t, s, "")
+		storetest.Faults(t, s, "")
 		check()
 	}
 }
@@ -272,7 +272,7 @@ func TestExport_keepsTheTimeline(t *testing.T) {
 		if _, err := m.Import(t.Context(), store.Rows(t.Context(), s)); err != nil {
 			t.Fatal(err)
 		}
-		for _, info := range sessions(t, s) {
+		for _, info := range storetest.Sessions(t, s) {
 			var copied []model.Header
 			for h, err := range m.Headers(t.Context(), info.ID) {
 				if err != nil {
@@ -280,7 +280,7 @@ func TestExport_keepsTheTimeline(t *testing.T) {
 				}
 				copied = append(copied, h)
 			}
-			if want, got := picture(headers(t, s, info.ID)), picture(copied); want != got {
+			if want, got := picture(storetest.Headers(t, s, info.ID)), picture(copied); want != got {
 				t.Errorf("%s %s was\n%s\nis\n%s", name, info.ID, want, got)
 			}
 		}

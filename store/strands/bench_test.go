@@ -16,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // longLog writes a session of n messages in the way of the SDK, of the sizes
@@ -231,7 +232,7 @@ func countHeaders(b *testing.B, s *Store, n int) {
 func BenchmarkState(b *testing.B) {
 	for _, n := range []int{2_000, 20_000} {
 		s := open(b, longLog(b, n))
-		list := headers(b, s, "h")
+		list := storetest.Headers(b, s, "h")
 		for name, h := range map[string]model.Header{"newest": list[n-1], "middle": list[n/2]} {
 			b.Run(fmt.Sprintf("messages=%d/%s", n, name), func(b *testing.B) {
 				for b.Loop() {

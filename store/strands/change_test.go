@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 const (
@@ -64,7 +65,7 @@ func TestMessage_isReadAgainWhileItChanges(t *testing.T) {
 func TestState_ofASessionThatGoesOn(t *testing.T) {
 	s := openFiles(t, hazards(t)["healthy"])
 	messages := filepath.Join(s.Address(), "session_h", "agents", "agent_default", "messages")
-	list := headers(t, s, "h")
+	list := storetest.Headers(t, s, "h")
 	head := state(t, s, list[5])
 	if !bytes.Contains(head, []byte(`"state":{"n":1}`)) {
 		t.Fatalf("the newest state is %s", head)
@@ -73,7 +74,7 @@ func TestState_ofASessionThatGoesOn(t *testing.T) {
 	if former := state(t, s, list[5]); !bytes.HasPrefix(head, former[:len(former)-1]) || bytes.Contains(former, []byte(`"state"`)) {
 		t.Errorf("no longer the newest, the state is %s", former)
 	}
-	grown := headers(t, s, "h")
+	grown := storetest.Headers(t, s, "h")
 	if len(grown) != 7 || grown[5].ID != list[5].ID || grown[6].ParentID != list[5].ID {
 		t.Fatalf("after one more message the headers are %v", grown)
 	}
@@ -85,7 +86,7 @@ func TestState_ofASessionThatGoesOn(t *testing.T) {
 			t.Errorf("after message 3 was rewritten, state %d: %v", i, err)
 		}
 	}
-	rewritten := headers(t, s, "h")
+	rewritten := storetest.Headers(t, s, "h")
 	for i := range rewritten {
 		if changed := i == 3; changed != (rewritten[i].ID != grown[i].ID) {
 			t.Errorf("after message 3 was rewritten, snapshot %d is %s, and was %s", i, rewritten[i].ID, grown[i].ID)
@@ -113,8 +114,8 @@ func TestStore_isSafeForConcurrentUse(t *testing.T) {
 	s := open(t, fixtures)
 	want := make(map[string][]byte)
 	var all []model.Header
-	for _, info := range sessions(t, s) {
-		for _, h := range headers(t, s, info.ID) {
+	for _, info := range storetest.Sessions(t, s) {
+		for _, h := range storetest.Headers(t, s, info.ID) {
 			want[h.SessionID+h.ID] = state(t, s, h)
 			all = append(all, h)
 		}
@@ -190,7 +191,7 @@ func TestHeaders_ofLargeMessagesComeInOrder(t *testing.T) {
 		f[fmt.Sprintf("messages/message_%d.json", i)] = fmt.Appendf(nil, `{"message":{"role":"user","content":[{"text":"message %d %s"}]},"message_id":%d}`, i, strings.Repeat("x", 700_000), i)
 	}
 	s := openFiles(t, f)
-	list := headers(t, s, "h")
+	list := storetest.Headers(t, s, "h")
 	if len(list) != 80 {
 		t.Fatalf("%d headers", len(list))
 	}
@@ -217,11 +218,11 @@ func TestMessage_thatIsTooLargeIsNotRead(t *testing.T) {
 	if err := os.Truncate(file, files.MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
-	list := headers(t, s, "h")
+	list := storetest.Headers(t, s, "h")
 	if len(list) != 6 || !list[3].Marks.Has(model.MarkDamaged) || !strings.Contains(list[3].Title, "larger than 256 MiB") {
 		t.Errorf("%+v", list[3])
 	}
-	if found := faults(t, s, "h"); len(found) != 1 || found[0].Code != FaultMessageFile {
+	if found := storetest.Faults(t, s, "h"); len(found) != 1 || found[0].Code != FaultMessageFile {
 		t.Errorf("%+v", found)
 	}
 }
@@ -232,10 +233,10 @@ func TestMessage_thatIsNoRegularFile(t *testing.T) {
 	if err := os.Mkdir(file, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if list := headers(t, s, "h"); len(list) != 6 || !strings.Contains(list[3].Title, "not a regular file") {
+	if list := storetest.Headers(t, s, "h"); len(list) != 6 || !strings.Contains(list[3].Title, "not a regular file") {
 		t.Errorf("%s", picture(list))
 	}
-	if found := faults(t, s, "h"); len(found) != 1 || found[0].Verdict != refuses+"it cannot be opened" {
+	if found := storetest.Faults(t, s, "h"); len(found) != 1 || found[0].Verdict != refuses+"it cannot be opened" {
 		t.Errorf("%+v", found)
 	}
 }
@@ -246,7 +247,7 @@ func TestFaults_areBounded(t *testing.T) {
 		f[fmt.Sprintf("messages/stray %02d.txt", i)] = []byte("x")
 	}
 	s := openFiles(t, f)
-	found := faults(t, s, "h")
+	found := storetest.Faults(t, s, "h")
 	if len(found) != 20+1 || found[20].Meaning != "the same in 30 more places" {
 		t.Errorf("%d faults, the last %+v", len(found), found[len(found)-1])
 	}

@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"hindcast/store/storetest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,11 +35,11 @@ func TestFaults_ofFilesThatAreNoText(t *testing.T) {
 		"zeros":           {strings.Repeat("\x00", 4096), refuses + "SessionException: Invalid JSON"},
 	} {
 		s := openFiles(t, hazards(t)["healthy"].with(map[string]string{"messages/message_3.json": c.text}))
-		found := faults(t, s, "h")
+		found := storetest.Faults(t, s, "h")
 		if len(found) != 1 || found[0].Code != FaultMessageFile || found[0].Verdict != c.verdict || !strings.HasPrefix(found[0].Path, "byte ") {
 			t.Errorf("%s: %s", name, pictureFaults(found))
 		}
-		if list := headers(t, s, "h"); len(list) != 6 {
+		if list := storetest.Headers(t, s, "h"); len(list) != 6 {
 			t.Errorf("%s: %d messages are left", name, len(list))
 		}
 	}
@@ -47,7 +48,7 @@ func TestFaults_ofFilesThatAreNoText(t *testing.T) {
 // SDKs that write the count are newer than those that were asked.
 func TestFaults_ofAPinnedHead(t *testing.T) {
 	agent := strings.Replace(string(hazards(t)["healthy"]["agent.json"]), `"removed_message_count":0`, `"removed_message_count":1,"pinned_head_count":2`, 1)
-	found := faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
+	found := storetest.Faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
 	got := pictureFaults(found)
 	want := "! pinned-head  " + filepath.Join("session_h", "agents", "agent_default", "agent.json") + " /conversation_manager_state/pinned_head_count\n" +
 		"    2 messages at the head stay in the context\n" +
@@ -60,7 +61,7 @@ func TestFaults_ofAPinnedHead(t *testing.T) {
 // A checkpoint of the other SDK is named as such.
 func TestFaults_ofACheckpointOfTheOtherSDK(t *testing.T) {
 	agent := strings.Replace(string(hazards(t)["healthy"]["agent.json"]), `{"n":1}`, `{"c":{"position":"afterTools","cycleIndex":1,"schemaVersion":"1.0"}}`, 1)
-	found := faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
+	found := storetest.Faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
 	if len(found) != 1 || found[0].Code != FaultCheckpoint || found[0].Path != "/state/c" {
 		t.Errorf("%s", pictureFaults(found))
 	}

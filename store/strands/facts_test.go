@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 func pictureFacts(list []model.Fact) string {
@@ -32,10 +33,10 @@ func TestFacts_ofEveryFixture(t *testing.T) {
 	var text strings.Builder
 	for _, folder := range []string{fixtures, orchestrators} {
 		s := open(t, folder)
-		list := ids(sessions(t, s))
+		list := ids(storetest.Sessions(t, s))
 		slices.Sort(list)
 		for _, id := range list {
-			for _, h := range headers(t, s, id) {
+			for _, h := range storetest.Headers(t, s, id) {
 				fmt.Fprintf(&text, "%s #%d\n%s", id, h.Index, pictureFacts(factsOf(t, s, h)))
 			}
 		}
@@ -58,7 +59,7 @@ func TestFacts_ofHazards(t *testing.T) {
 		"interrupt-newer": {5, "  waits for        approve (i1)\n  holds back       beta\n"},
 	} {
 		s := openFiles(t, all[name])
-		got := pictureFacts(factsOf(t, s, headers(t, s, "h")[want.index]))
+		got := pictureFacts(factsOf(t, s, storetest.Headers(t, s, "h")[want.index]))
 		if !strings.Contains(got, want.facts) {
 			t.Errorf("%s: the facts are\n%s", name, got)
 		}

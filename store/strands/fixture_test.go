@@ -41,39 +41,6 @@ func open(t testing.TB, dir string) *Store {
 	return s
 }
 
-func sessions(t testing.TB, s *Store) []model.SessionInfo {
-	t.Helper()
-	var list []model.SessionInfo
-	for info, err := range s.Sessions(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, info)
-	}
-	return list
-}
-
-func headers(t testing.TB, s *Store, session string) []model.Header {
-	t.Helper()
-	var list []model.Header
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, h)
-	}
-	return list
-}
-
-func faults(t testing.TB, s *Store, session string) []model.Fault {
-	t.Helper()
-	list, err := s.Faults(t.Context(), session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 func state(t testing.TB, s *Store, h model.Header) []byte {
 	t.Helper()
 	state, err := s.State(t.Context(), h.Ref())

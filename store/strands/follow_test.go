@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // next waits for a value.
@@ -99,26 +100,26 @@ func TestWatch_followsAWriter(t *testing.T) {
 		seen := 0
 		for seen < messages {
 			next(t, changes)
-			list := sessions(t, s)
+			list := storetest.Sessions(t, s)
 			if len(list) == 0 {
 				continue
 			}
 			seen = list[0].Snapshots
-			for i, h := range headers(t, s, "a") {
+			for i, h := range storetest.Headers(t, s, "a") {
 				if h.Index != i || h.Marks&model.MarkDamaged != 0 {
 					t.Fatalf("snapshot %d is %+v", i, h)
 				}
 			}
 			// Between its first two files the session has no agent, and between
 			// agent.json and the folder of messages the SDK would not start it.
-			for _, f := range faults(t, s, "a") {
+			for _, f := range storetest.Faults(t, s, "a") {
 				if seen > 0 {
 					t.Fatalf("after %d messages: %+v", seen, f)
 				}
 			}
 		}
 		<-done
-		last := headers(t, s, "a")[messages-1]
+		last := storetest.Headers(t, s, "a")[messages-1]
 		if got := string(state(t, s, last)); !strings.Contains(got, "text 99") || !strings.Contains(got, `"state":{"n":99}`) {
 			t.Errorf("in the end the state is %s", got)
 		}
@@ -137,14 +138,14 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	newest := func(session string) string {
-		all := headers(t, s, session)
+		all := storetest.Headers(t, s, session)
 		if len(all) == 0 {
 			return ""
 		}
 		return string(state(t, s, all[len(all)-1]))
 	}
 	has := func(id string) bool {
-		return slices.ContainsFunc(sessions(t, s), func(info model.SessionInfo) bool { return info.ID == id })
+		return slices.ContainsFunc(storetest.Sessions(t, s), func(info model.SessionInfo) bool { return info.ID == id })
 	}
 	for _, step := range []struct {
 		what string
@@ -163,7 +164,7 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 			if err := os.Remove(filepath.Join(s.dir, "session_new", "agents", "agent_b", "messages", "message_0.json")); err != nil {
 				t.Fatal(err)
 			}
-		}, func() bool { return len(headers(t, s, "new/b")) == 0 }},
+		}, func() bool { return len(storetest.Headers(t, s, "new/b")) == 0 }},
 		{"a session taken away", func() {
 			if err := os.RemoveAll(filepath.Join(s.dir, "session_old")); err != nil {
 				t.Fatal(err)
@@ -188,7 +189,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 	}
 	for n := range 3 {
 		w.message(t, "one", "a", n, "text")
-		for len(headers(t, s, "one")) != n+1 {
+		for len(storetest.Headers(t, s, "one")) != n+1 {
 			next(t, changes)
 		}
 	}
@@ -219,8 +220,8 @@ func TestWatch_writesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, info := range sessions(t, s) {
-		headers(t, s, info.ID)
+	for _, info := range storetest.Sessions(t, s) {
+		storetest.Headers(t, s, info.ID)
 	}
 	cancel()
 	for range changes {
@@ -235,13 +236,13 @@ func TestFaults_ofATemporaryFileThatIsNew(t *testing.T) {
 	s := openFiles(t, hazards(t)["healthy"])
 	file := filepath.Join(s.dir, "session_h", "agents", "agent_default", "messages", "message_6.json.tmp")
 	mustWrite(t, file, `{"mess`)
-	if found := faults(t, s, "h"); len(found) != 0 {
+	if found := storetest.Faults(t, s, "h"); len(found) != 0 {
 		t.Errorf("while it is written: %+v", found)
 	}
 	if err := age(file); err != nil {
 		t.Fatal(err)
 	}
-	if found := faults(t, s, "h"); len(found) != 1 || found[0].Code != FaultLeftover {
+	if found := storetest.Faults(t, s, "h"); len(found) != 1 || found[0].Code != FaultLeftover {
 		t.Errorf("an hour later: %+v", found)
 	}
 }

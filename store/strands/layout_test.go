@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 // copyTree copies a folder.
@@ -94,8 +95,8 @@ func TestOpen_takesTheFolderOfOneSession(t *testing.T) {
 	whole := open(t, fixtures)
 	for _, c := range []struct{ folder, session string }{{"session_basic", "basic"}, {"session_twoagents", "twoagents/worker"}} {
 		s := open(t, filepath.Join(fixtures, c.folder))
-		want := headers(t, whole, c.session)
-		if got := headers(t, s, c.session); !slices.Equal(got, want) {
+		want := storetest.Headers(t, whole, c.session)
+		if got := storetest.Headers(t, s, c.session); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", c.folder, got)
 		}
 		if got := state(t, s, want[3]); !bytes.Equal(got, state(t, whole, want[3])) {
@@ -103,7 +104,7 @@ func TestOpen_takesTheFolderOfOneSession(t *testing.T) {
 		}
 	}
 	t.Chdir(filepath.Join(fixtures, "session_sliding"))
-	if got := ids(sessions(t, open(t, "."))); !slices.Equal(got, []string{"sliding"}) {
+	if got := ids(storetest.Sessions(t, open(t, "."))); !slices.Equal(got, []string{"sliding"}) {
 		t.Errorf("in the folder itself: %q", got)
 	}
 }
@@ -120,7 +121,7 @@ func TestStore_takesNamesAsTheyAre(t *testing.T) {
 		copyTree(t, filepath.Join(dir, "session_..", "agents", "agent_default"), agent)
 	}
 	s := open(t, dir)
-	list := sessions(t, s)
+	list := storetest.Sessions(t, s)
 	want := slices.Clone(names[:len(names)-1])
 	for _, name := range append(want, "default") {
 		want = append(want, names[len(names)-1]+"/"+name)
@@ -130,7 +131,7 @@ func TestStore_takesNamesAsTheyAre(t *testing.T) {
 		t.Fatalf("sessions\n%q\nwant\n%q", got, want)
 	}
 	for _, info := range list {
-		rows := headers(t, s, info.ID)
+		rows := storetest.Headers(t, s, info.ID)
 		if len(rows) != 6 || rows[5].SessionID != info.ID || info.Head != rows[5].ID {
 			t.Errorf("%q has %d messages", info.ID, len(rows))
 		}
@@ -140,7 +141,7 @@ func TestStore_takesNamesAsTheyAre(t *testing.T) {
 
 func TestStore_knowsNoOtherIDs(t *testing.T) {
 	s := open(t, fixtures)
-	head := headers(t, s, "basic")[13].ID
+	head := storetest.Headers(t, s, "basic")[13].ID
 	for _, id := range []string{"missing", "session_basic", "basic/default", "basic/", "../python-file/session_basic", "basic/../agent_default", "twoagents", "twoagents/missing", "twoagents/../agent_worker", "/", "", ".", "..", "a\x00b"} {
 		if _, err := s.State(t.Context(), model.Ref{Session: id, ID: head}); !errors.Is(err, model.ErrNoSession) {
 			t.Errorf("state of session %q: %v", id, err)
@@ -154,7 +155,7 @@ func TestStore_knowsNoOtherIDs(t *testing.T) {
 			t.Errorf("faults of session %q: %v", id, err)
 		}
 	}
-	for _, id := range []string{"", "x", strings.ToUpper(head), head[:63], headers(t, s, "bytes")[0].ID} {
+	for _, id := range []string{"", "x", strings.ToUpper(head), head[:63], storetest.Headers(t, s, "bytes")[0].ID} {
 		if _, err := s.State(t.Context(), model.Ref{Session: "basic", ID: id}); !errors.Is(err, model.ErrNoSnapshot) {
 			t.Errorf("state %q: %v", id, err)
 		}
@@ -163,7 +164,7 @@ func TestStore_knowsNoOtherIDs(t *testing.T) {
 
 func TestSessions_listTheNewestChangeFirst(t *testing.T) {
 	var times []string
-	for _, info := range sessions(t, open(t, fixtures)) {
+	for _, info := range storetest.Sessions(t, open(t, fixtures)) {
 		times = append(times, info.UpdatedAt.Format("15:04:05.000000")+" "+info.ID)
 	}
 	newestFirst := func(a, b string) int { return strings.Compare(b[:15], a[:15]) }
@@ -184,16 +185,16 @@ func TestSessions_listThoseWithoutAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	list := sessions(t, s)
+	list := storetest.Sessions(t, s)
 	if got := ids(list); !slices.Equal(got, []string{"graph", "new"}) {
 		t.Fatalf("sessions %q", got)
 	}
 	for _, info := range list {
-		if info.Snapshots != 0 || info.Head != "" || info.Faults != 0 || len(headers(t, s, info.ID)) != 0 {
+		if info.Snapshots != 0 || info.Head != "" || info.Faults != 0 || len(storetest.Headers(t, s, info.ID)) != 0 {
 			t.Errorf("%+v", info)
 		}
 	}
-	if empty := open(t, t.TempDir()); len(sessions(t, empty)) != 0 || len(faults(t, empty, "")) != 0 {
+	if empty := open(t, t.TempDir()); len(storetest.Sessions(t, empty)) != 0 || len(storetest.Faults(t, empty, "")) != 0 {
 		t.Error("an empty folder has sessions or faults")
 	}
 }
@@ -211,7 +212,7 @@ func TestSessions_listWhatCannotBeRead(t *testing.T) {
 	mustWrite(t, filepath.Join(dir, "session_worse", "session.json"), "[")
 	mustWrite(t, filepath.Join(dir, "session_worse", "agents"), "no folder either")
 	s := open(t, dir)
-	list := sessions(t, s)
+	list := storetest.Sessions(t, s)
 	if got := ids(list); !slices.Equal(got, []string{"bad", "good", "worse"}) {
 		t.Fatalf("sessions %q", got)
 	}
@@ -225,10 +226,10 @@ func TestSessions_listWhatCannotBeRead(t *testing.T) {
 			t.Errorf("headers: %v", err)
 		}
 	}
-	if found := faults(t, s, "bad"); len(found) != 1 || found[0].Code != FaultDirectory {
+	if found := storetest.Faults(t, s, "bad"); len(found) != 1 || found[0].Code != FaultDirectory {
 		t.Errorf("faults: %+v", found)
 	}
-	if found := faults(t, s, "worse"); len(found) != 2 || found[1].Code != FaultDirectory || found[1].File != "session_worse/agents" {
+	if found := storetest.Faults(t, s, "worse"); len(found) != 2 || found[1].Code != FaultDirectory || found[1].File != "session_worse/agents" {
 		t.Errorf("faults: %+v", found)
 	}
 }
@@ -245,7 +246,7 @@ func TestSessions_listWhatNobodyMayRead(t *testing.T) {
 		t.Skip("this user may read everything")
 	}
 	s := open(t, dir)
-	if list := sessions(t, s); len(list) != 1 || list[0].ID != "closed" || list[0].Faults == 0 {
+	if list := storetest.Sessions(t, s); len(list) != 1 || list[0].ID != "closed" || list[0].Faults == 0 {
 		t.Errorf("%+v", list)
 	}
 	for _, err := range s.Headers(t.Context(), "closed") {
@@ -261,7 +262,7 @@ func TestFaults_ofTheStoreTellWhatIsNotListed(t *testing.T) {
 	mustWrite(t, filepath.Join(dir, "session_file"), "")
 	mustWrite(t, filepath.Join(dir, "session_bare", "notes.txt"), "")
 	mustWrite(t, filepath.Join(dir, "other", "notes.txt"), "")
-	got := pictureFaults(faults(t, open(t, dir), ""))
+	got := pictureFaults(storetest.Faults(t, open(t, dir), ""))
 	want := "! session-file  session_bare \n    the folder has neither session.json nor agents\n    refuses to start: SessionException: the session already exists\n" +
 		"! stray-file  session_file \n    it is named as a session is, and is no folder\n    refuses to start: it is no folder\n"
 	if got != want {
@@ -302,7 +303,7 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 	link("session_agents:agent_default:agent.json", filepath.Join(dir, "session_inside"))
 
 	s := open(t, dir)
-	for _, info := range sessions(t, s) {
+	for _, info := range storetest.Sessions(t, s) {
 		if info.ID != "inside" && info.Faults == 0 && info.ID != "agents" && info.ID != "agents:agent_default" {
 			t.Errorf("%s: no fault", info.ID)
 		}
@@ -316,7 +317,7 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 		}
 	}
 	codes := ""
-	for _, f := range faults(t, s, "") {
+	for _, f := range storetest.Faults(t, s, "") {
 		codes += f.Code + " " + f.File + "\n"
 	}
 	for _, want := range []string{"symlink session_linked\n", "symlink session_dangling\n"} {
@@ -324,7 +325,7 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 			t.Errorf("the store's faults are\n%s", codes)
 		}
 	}
-	if got := ids(sessions(t, s)); !slices.Contains(got, "inside") || slices.Contains(got, "linked") {
+	if got := ids(storetest.Sessions(t, s)); !slices.Contains(got, "inside") || slices.Contains(got, "linked") {
 		t.Errorf("sessions %q", got)
 	}
 	if _, err := os.Stat(agent); err != nil {
@@ -339,13 +340,13 @@ func everything(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	faults(t, s, "")
-	for _, info := range sessions(t, s) {
-		faults(t, s, info.ID)
+	storetest.Faults(t, s, "")
+	for _, info := range storetest.Sessions(t, s) {
+		storetest.Faults(t, s, info.ID)
 		if _, _, err := s.Tail(t.Context(), info.ID, 2); err != nil {
 			t.Fatal(err)
 		}
-		for _, h := range headers(t, s, info.ID) {
+		for _, h := range storetest.Headers(t, s, info.ID) {
 			state(t, s, h)
 			factsOf(t, s, h)
 		}

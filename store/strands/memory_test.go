@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // bounded is the context of tests that have none of their own.
@@ -97,15 +98,15 @@ func TestHeaders_areReadAgainWhereFilesChanged(t *testing.T) {
 	check := func(what string, want ...string) {
 		t.Helper()
 		read.reset()
-		got := headers(t, s, "h")
+		got := storetest.Headers(t, s, "h")
 		slices.Sort(want)
 		if names := read.names(); !slices.Equal(names, want) {
 			t.Errorf("%s: %q are read, want %q", what, names, want)
 		}
-		if first := headers(t, open(t, s.dir), "h"); !slices.Equal(got, first) {
+		if first := storetest.Headers(t, open(t, s.dir), "h"); !slices.Equal(got, first) {
 			t.Errorf("%s: the headers are\n%s, a first reading gives\n%s", what, picture(got), picture(first))
 		}
-		if told, first := pictureFaults(faults(t, s, "h")), pictureFaults(faults(t, open(t, s.dir), "h")); told != first {
+		if told, first := pictureFaults(storetest.Faults(t, s, "h")), pictureFaults(storetest.Faults(t, open(t, s.dir), "h")); told != first {
 			t.Errorf("%s: the faults are\n%s, a first reading gives\n%s", what, told, first)
 		}
 	}
@@ -126,13 +127,13 @@ func TestHeaders_areReadAgainWhereFilesChanged(t *testing.T) {
 	mustWrite(t, message(50), `{"message":{"role":"user","content":[{"text":"gone"}]},"message_id":50,"redact_message":{"role":"user","content":[{"text":"gone"}]}}`)
 	settle(t, message(50))
 	check("one was redacted", append(again, "message_50.json")...)
-	if h := headers(t, s, "h")[50]; !h.Marks.Has(model.MarkRedacted) || h.Title != "user: gone" {
+	if h := storetest.Headers(t, s, "h")[50]; !h.Marks.Has(model.MarkRedacted) || h.Title != "user: gone" {
 		t.Errorf("it is %+v", h)
 	}
 
 	mustWrite(t, filepath.Join(agent, "agent.json"), strings.Replace(string(f["agent.json"]), `"removed_message_count":0`, `"removed_message_count":58`, 1))
 	check("agent.json was rewritten", again...)
-	if h := headers(t, s, "h")[57]; !h.Marks.Has(model.MarkEvicted) {
+	if h := storetest.Headers(t, s, "h")[57]; !h.Marks.Has(model.MarkEvicted) {
 		t.Errorf("it is %+v", h)
 	}
 	if err := os.Remove(message(3)); err != nil {
@@ -200,7 +201,7 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, read := counting(s)
-		list := headers(t, s, "h")
+		list := storetest.Headers(t, s, "h")
 		if again == 0 {
 			first = list
 		}

@@ -14,6 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // What int() of Python 3.11 gives for each text; "" is a ValueError.
@@ -110,8 +111,8 @@ func TestMessage_titleIsBounded(t *testing.T) {
 // the header has to say the same.
 func TestHeader_positionIsThatOfItsConversation(t *testing.T) {
 	s := open(t, fixtures)
-	for _, info := range sessions(t, s) {
-		for _, h := range headers(t, s, info.ID) {
+	for _, info := range storetest.Sessions(t, s) {
+		for _, h := range storetest.Headers(t, s, info.ID) {
 			if strings.HasPrefix(info.ID, "broken_starts") && h.Index == 0 {
 				continue // the SDK drops the message: there is no conversation
 			}

@@ -3,6 +3,7 @@ package strands
 import (
 	"encoding/json"
 	"fmt"
+	"hindcast/store/storetest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func TestState_ofAnyLogIsWhatTheSDKWouldLoad(t *testing.T) {
 		store := filepath.Join(dir, fmt.Sprint(logs))
 		f.write(t, filepath.Join(store, "session_h"))
 		s := open(t, store)
-		for i, h := range headers(t, s, "h") {
+		for i, h := range storetest.Headers(t, s, "h") {
 			var stored []any
 			for _, m := range messages[:i+1] {
 				stored = append(stored, decoded(rt, encodedJSON(rt, m)))

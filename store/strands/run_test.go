@@ -14,6 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 	"hindcast/store/strands/multiagent"
 )
 
@@ -29,10 +30,10 @@ func record(t testing.TB, session, orchestrator string) []byte {
 
 func TestRun_isASessionOfItsOwn(t *testing.T) {
 	s := open(t, orchestrators)
-	if got := ids(sessions(t, s)); !slices.Equal(got, []string{"graph_done", "graph_interrupted", "swarm_done"}) {
+	if got := ids(storetest.Sessions(t, s)); !slices.Equal(got, []string{"graph_done", "graph_interrupted", "swarm_done"}) {
 		t.Fatalf("sessions %q", got)
 	}
-	list := headers(t, s, "graph_done")
+	list := storetest.Headers(t, s, "graph_done")
 	head := state(t, s, list[len(list)-1])
 	if want := jsontape.AppendCompact(nil, record(t, "graph_done", "g1")); !bytes.Equal(head, want) {
 		t.Errorf("the newest state is %s", head)
@@ -56,7 +57,7 @@ func TestRun_isASessionOfItsOwn(t *testing.T) {
 		}
 	}
 	single := open(t, filepath.Join(orchestrators, "session_swarm_done"))
-	if got, want := headers(t, single, "swarm_done"), headers(t, s, "swarm_done"); !slices.Equal(got, want) {
+	if got, want := storetest.Headers(t, single, "swarm_done"), storetest.Headers(t, s, "swarm_done"); !slices.Equal(got, want) {
 		t.Errorf("opened alone it is %v", got)
 	}
 }
@@ -86,11 +87,11 @@ func TestRun_besideAgents(t *testing.T) {
 			mustWrite(t, filepath.Join(session, "multi_agents", "multi_agent_"+name, "multi_agent.json"), string(record(t, "swarm_done", "s1")))
 		}
 		s := open(t, dir)
-		if got := strings.Join(ids(sessions(t, s)), " "); got != c.want {
+		if got := strings.Join(ids(storetest.Sessions(t, s)), " "); got != c.want {
 			t.Errorf("agents %q and orchestrators %q are %q, want %q", c.agents, c.runs, got, c.want)
 		}
-		for _, info := range sessions(t, s) {
-			rows := headers(t, s, info.ID)
+		for _, info := range storetest.Sessions(t, s) {
+			rows := storetest.Headers(t, s, info.ID)
 			if len(rows) != info.Snapshots || rows[len(rows)-1].SessionID != info.ID {
 				t.Errorf("%s: %d rows, %+v", info.ID, len(rows), info)
 			}
@@ -125,10 +126,10 @@ func TestRun_thatCannotBeRead(t *testing.T) {
 			mustWrite(t, file, c.content)
 		}
 		s := open(t, dir)
-		if got := len(sessions(t, s)); got != 3 {
+		if got := len(storetest.Sessions(t, s)); got != 3 {
 			t.Errorf("%s: %d sessions", name, got)
 		}
-		found := faults(t, s, "graph_done")
+		found := storetest.Faults(t, s, "graph_done")
 		if !slices.ContainsFunc(found, func(f model.Fault) bool { return f.Code == c.code && f.Verdict == c.verdict }) {
 			t.Errorf("%s: %s", name, pictureFaults(found))
 		}
@@ -167,7 +168,7 @@ func TestWatch_followsAnOrchestrator(t *testing.T) {
 		w.write(t, `{"type":"graph","id":"g1","status":"executing","completed_nodes":[`+nodes+`],"failed_nodes":[],"interrupted_nodes":[],"node_results":{},"next_nodes_to_execute":["later"],"current_task":"x","execution_order":[`+nodes+`]}`,
 			"session_g", "multi_agents", "multi_agent_g1", "multi_agent.json")
 		for {
-			list := sessions(t, s)
+			list := storetest.Sessions(t, s)
 			if len(list) == 1 && list[0].Snapshots == max(1, n) {
 				break
 			}

@@ -3,6 +3,7 @@ package strands
 import (
 	"bytes"
 	"encoding/json"
+	"hindcast/store/storetest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,7 +72,7 @@ func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
 					id = place
 				}
 				stored := storedMessages(t, filepath.Join(fixtures, "session_"+session, "agents", "agent_"+agent, "messages"))
-				list := headers(t, s, id)
+				list := storetest.Headers(t, s, id)
 				if len(list) != len(positions) {
 					t.Fatalf("%d snapshots, the SDK has %d messages", len(list), len(positions))
 				}
@@ -102,7 +103,7 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 	for name, files := range all {
 		t.Run(name, func(t *testing.T) {
 			s, want := openFiles(t, files), newest.Hazards[name]
-			found := faults(t, s, "h")
+			found := storetest.Faults(t, s, "h")
 			refused := ""
 			verdicts := ""
 			for _, f := range found {
@@ -126,7 +127,7 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 				return
 			}
 			checkNext(t, want, verdicts)
-			list := headers(t, s, "h")
+			list := storetest.Headers(t, s, "h")
 			last := state(t, s, list[len(list)-1])
 			if name == "missing-agent" {
 				return // the SDK starts anew and holds nothing of what is shown

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -63,14 +64,14 @@ func TestStore_drawsEveryFixture(t *testing.T) {
 	var text strings.Builder
 	for _, folder := range []string{fixtures, orchestrators} {
 		s := open(t, folder)
-		list := sessions(t, s)
+		list := storetest.Sessions(t, s)
 		slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
 		for _, info := range list {
 			changed := ", changed " + info.UpdatedAt.Format("15:04:05.000000")
 			if folder == orchestrators {
 				changed = "" // it is the time of the file
 			}
-			rows, found := headers(t, s, info.ID), faults(t, s, info.ID)
+			rows, found := storetest.Headers(t, s, info.ID), storetest.Faults(t, s, info.ID)
 			fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults%s\n%s%s\n", info.ID, info.Snapshots, info.HeadIndex, info.Faults,
 				changed, picture(rows), pictureFaults(found))
 			if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head != rows[len(rows)-1].ID {
@@ -86,16 +87,16 @@ func TestStore_drawsEveryHazard(t *testing.T) {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := openFiles(t, all[name])
-		fmt.Fprintf(&text, "%s: %s%s%s\n", name, all[name]["why"], picture(headers(t, s, "h")), pictureFaults(faults(t, s, "h")))
+		fmt.Fprintf(&text, "%s: %s%s%s\n", name, all[name]["why"], picture(storetest.Headers(t, s, "h")), pictureFaults(storetest.Faults(t, s, "h")))
 	}
 	golden(t, "faults.txt", text.String())
 }
 
 func TestHeaders_areOneLineThatEndsAtTheHead(t *testing.T) {
 	s := open(t, fixtures)
-	for _, info := range sessions(t, s) {
+	for _, info := range storetest.Sessions(t, s) {
 		parent := ""
-		list := headers(t, s, info.ID)
+		list := storetest.Headers(t, s, info.ID)
 		for i, h := range list {
 			if h.ParentID != parent || h.SessionID != info.ID || h.Index != i || h.Head != (i == len(list)-1) || h.CreatedAt.IsZero() {
 				t.Errorf("%s: header %d is %+v after %s", info.ID, i, h, parent)
@@ -113,8 +114,8 @@ func TestHeaders_holdForEverySession(t *testing.T) {
 		stores = append(stores, openFiles(t, f))
 	}
 	for _, s := range stores {
-		for _, info := range sessions(t, s) {
-			list := headers(t, s, info.ID)
+		for _, info := range storetest.Sessions(t, s) {
+			list := storetest.Headers(t, s, info.ID)
 			seen := map[string]bool{}
 			for _, h := range list {
 				if state := state(t, s, h); h.Size != int64(len(state)) {
@@ -138,7 +139,7 @@ func TestHeaders_holdForEverySession(t *testing.T) {
 func TestSnapshotID_isTheHashOfTheMessageAndItsPlace(t *testing.T) {
 	s := open(t, fixtures)
 	for session, agent := range map[string]string{"basic": "default", "redact": "default", "bytes": "default", "broken_starts_with_toolresult": "default"} {
-		for _, h := range headers(t, s, session) {
+		for _, h := range storetest.Headers(t, s, session) {
 			number := h.Index
 			if session == "broken_starts_with_toolresult" {
 				number += 4
@@ -172,7 +173,7 @@ func TestSnapshotID_isTheHashOfTheMessageAndItsPlace(t *testing.T) {
 func TestSnapshotID_isThatOfTheMessageAlone(t *testing.T) {
 	all := hazards(t)
 	ids := func(f written) (list []string) {
-		for _, h := range headers(t, openFiles(t, f), "h") {
+		for _, h := range storetest.Headers(t, openFiles(t, f), "h") {
 			list = append(list, h.ID)
 		}
 		return list
@@ -219,7 +220,7 @@ func TestState_keepsEveryByteOfAMessage(t *testing.T) {
 		"messages/message_4.json": `{"message": ` + spaced + `, "message_id": 4, "redact_message": null}`,
 		"agent.json":              `{"agent_id":"default", "state": {"x": NaN , "big": 123456789012345678901234567890}, "conversation_manager_state": {}, "_internal_state": {"model_state": {"\ud801": 1}}}`,
 	}))
-	last := headers(t, s, "h")[5]
+	last := storetest.Headers(t, s, "h")[5]
 	got := string(state(t, s, last))
 	for _, want := range []string{message, `,"state":{"x":NaN,"big":123456789012345678901234567890}`, `,"model_state":{"\ud801":1}`} {
 		if !strings.Contains(got, want) {
@@ -230,7 +231,7 @@ func TestState_keepsEveryByteOfAMessage(t *testing.T) {
 
 func TestState_hasTheAgentsStateOnTheNewestAlone(t *testing.T) {
 	s := open(t, fixtures)
-	for _, h := range headers(t, s, "basic") {
+	for _, h := range storetest.Headers(t, s, "basic") {
 		tape := tape(t, state(t, s, h))
 		for _, m := range agentMembers {
 			if found := tape.Find(0, m.key) >= 0; found != h.Head {
@@ -268,7 +269,7 @@ func TestState_followsThePinnedHead(t *testing.T) {
 		{1, 0, 3, "summary|pinned 1|gone|stays"},
 	} {
 		s := session(c.removed, c.pinned)
-		tape := tape(t, state(t, s, headers(t, s, "h")[c.message]))
+		tape := tape(t, state(t, s, storetest.Headers(t, s, "h")[c.message]))
 		var said []string
 		for n := tape.First(tape.Find(0, "messages")); n >= 0; n = tape.Next(n) {
 			content := tape.Find(n, "content")

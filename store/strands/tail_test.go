@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
+
 	"pgregory.net/rapid"
 )
 
@@ -50,14 +52,14 @@ func TestTail_isTheEndOfTheHeaders(t *testing.T) {
 	}
 	var all []session
 	s := open(t, fixtures)
-	for _, info := range sessions(t, s) {
+	for _, info := range storetest.Sessions(t, s) {
 		all = append(all, session{s, info.ID})
 	}
 	for _, f := range hazards(t) {
 		all = append(all, session{openFiles(t, f), "h"})
 	}
 	for _, c := range all {
-		whole := headers(t, c.s, c.id)
+		whole := storetest.Headers(t, c.s, c.id)
 		sameTails(t, func() *Store { return open(t, c.s.dir) }, c.id, whole)
 	}
 }
@@ -90,7 +92,7 @@ func TestTail_ofAnyLogIsTheEndOfItsHeaders(t *testing.T) {
 		store := filepath.Join(dir, fmt.Sprint(logs))
 		f.write(t, filepath.Join(store, "session_h"))
 		s := open(t, store)
-		sameTails(rt, func() *Store { return open(t, store) }, "h", headers(t, s, "h"))
+		sameTails(rt, func() *Store { return open(t, store) }, "h", storetest.Headers(t, s, "h"))
 	})
 }
 

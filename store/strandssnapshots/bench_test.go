@@ -3,6 +3,7 @@ package strandssnapshots
 import (
 	"encoding/json"
 	"fmt"
+	"hindcast/store/storetest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -100,7 +101,7 @@ func BenchmarkFaults(b *testing.B) {
 	grow(b, snapshotsOf(dir, "py-long"), n, 300, 400)
 	s := open(b, dir)
 	for b.Loop() {
-		if found := faults(b, s, "py-long"); len(found) > 0 {
+		if found := storetest.Faults(b, s, "py-long"); len(found) > 0 {
 			b.Fatalf("%+v", found)
 		}
 	}

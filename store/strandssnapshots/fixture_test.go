@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 const testdata = "../../testdata/strands"
@@ -56,26 +57,8 @@ func open(t testing.TB, dir string) *Store {
 // sessions gives the sessions of a store by name.
 func sessions(t testing.TB, s *Store) []model.SessionInfo {
 	t.Helper()
-	var list []model.SessionInfo
-	for info, err := range s.Sessions(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, info)
-	}
+	list := storetest.Sessions(t, s)
 	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
-	return list
-}
-
-func headers(t testing.TB, s *Store, session string) []model.Header {
-	t.Helper()
-	var list []model.Header
-	for h, err := range s.Headers(t.Context(), session) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, h)
-	}
 	return list
 }
 
@@ -106,15 +89,6 @@ func picture(list []model.Header) string {
 		text.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return text.String()
-}
-
-func faults(t testing.TB, s *Store, session string) []model.Fault {
-	t.Helper()
-	list, err := s.Faults(t.Context(), session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
 
 func pictureFaults(list []model.Fault) string {

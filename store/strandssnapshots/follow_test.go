@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // next waits for a value.
@@ -130,7 +131,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 			if len(list) == 0 {
 				continue
 			}
-			rows := headers(t, s, "s")
+			rows := storetest.Headers(t, s, "s")
 			for i, h := range rows {
 				if h.Index != i || h.Marks.Has(model.MarkDamaged) || h.TurnIndex != i && h.ID != latestID || i > 0 && h.ParentID != rows[i-1].ID {
 					t.Fatalf("%s: row %d is %+v", name, i, h)
@@ -139,7 +140,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 			if n := len(rows); n > 0 && rows[n-1].Head && rows[n-1].ID != latestID {
 				seen = n
 			}
-			for _, f := range faults(t, s, "s") {
+			for _, f := range storetest.Faults(t, s, "s") {
 				// Between its two files a save looks like one that was stopped.
 				if f.Code != FaultLatestBehind && f.Code != FaultNoLatest {
 					t.Fatalf("%s: after %d turns: %+v", name, seen, f)
@@ -147,7 +148,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 			}
 		}
 		<-done
-		rows := headers(t, s, "s")
+		rows := storetest.Headers(t, s, "s")
 		if last := rows[len(rows)-1]; len(rows) != turns || !strings.Contains(string(state(t, s, last)), "a29") {
 			t.Errorf("%s: in the end there is\n%s", name, picture(rows))
 		}
@@ -180,7 +181,7 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 		{"a turn", func() { w.turn(t, 2) }, func() bool { return count("py-old") == 2 }},
 		{"the latest alone", func() { w.put(t, latestFile, w.text(3)) }, func() bool { return count("py-old") == 3 }},
 		{"an earlier one put back", func() { w.put(t, latestFile, w.text(1)) }, func() bool {
-			rows := headers(t, s, "py-old")
+			rows := storetest.Headers(t, s, "py-old")
 			return len(rows) == 2 && rows[0].Head
 		}},
 		{"a session", func() { pythonWriter(snapshotsOf(s.dir, "py-new")).turn(t, 1) }, func() bool { return count("py-new") == 1 }},
@@ -214,7 +215,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 	}
 	for n := 2; n < 5; n++ {
 		w.turn(t, n)
-		for len(headers(t, s, filepath.Base(dir))) != n {
+		for len(storetest.Headers(t, s, filepath.Base(dir))) != n {
 			next(t, changes)
 		}
 	}
@@ -228,11 +229,11 @@ func TestFaults_ofATemporaryFileThatIsNew(t *testing.T) {
 		pythonWriter(kept).turn(t, 1)
 		file := filepath.Join(kept, name)
 		mustWrite(t, file, `{"sco`)
-		if found := faults(t, s, "py-s"); len(found) != 0 {
+		if found := storetest.Faults(t, s, "py-s"); len(found) != 0 {
 			t.Errorf("%s, while it is written: %+v", name, found)
 		}
 		age(t, file)
-		if found := faults(t, s, "py-s"); len(found) != 1 || found[0].Code != FaultLeftover {
+		if found := storetest.Faults(t, s, "py-s"); len(found) != 1 || found[0].Code != FaultLeftover {
 			t.Errorf("%s, an hour later: %+v", name, found)
 		}
 	}

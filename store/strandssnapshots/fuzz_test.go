@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store/lineage"
+	"hindcast/store/storetest"
 )
 
 // seeds gives all files of the fixtures and the hazards.
@@ -54,8 +55,8 @@ func FuzzFile(f *testing.F) {
 			if err := os.WriteFile(file, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			faults(t, s, session)
-			for _, h := range headers(t, s, session) {
+			storetest.Faults(t, s, session)
+			for _, h := range storetest.Headers(t, s, session) {
 				state, err := s.State(t.Context(), h.Ref())
 				if err == nil && session == "a" && h.Size != int64(len(state)) {
 					t.Errorf("%+v has a state of %d bytes", h, len(state))

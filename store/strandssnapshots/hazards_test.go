@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // hazard is a session of snapshot-hazards.txtar by the names of its files.
@@ -116,7 +117,7 @@ func TestStore_drawsEveryHazard(t *testing.T) {
 	}
 	var text strings.Builder
 	for _, name := range names {
-		rows, found := headers(t, s, name), faults(t, s, name)
+		rows, found := storetest.Headers(t, s, name), storetest.Faults(t, s, name)
 		fmt.Fprintf(&text, "%s: %s%s%s\n", name, all[name]["why"], picture(rows), pictureFaults(found))
 		if info := counts[name]; info.Snapshots != len(rows) || info.Faults != len(found) {
 			t.Errorf("%s: the list of sessions says %+v, and there are %d rows and %d faults", name, info, len(rows), len(found))
@@ -207,13 +208,13 @@ func TestFaults_sayWhatTheSDKsDo(t *testing.T) {
 			continue
 		}
 		if knowsMore[name] == "" {
-			judge(t, name, faults(t, s, name), a)
+			judge(t, name, storetest.Faults(t, s, name), a)
 		}
 		if a.Legacy != nil {
-			judge(t, name+" in legacy storage", faults(t, legacy, name), *a.Legacy)
+			judge(t, name+" in legacy storage", storetest.Faults(t, legacy, name), *a.Legacy)
 		}
 		if a.Refuses == "" && a.Messages > 0 {
-			head := slices.IndexFunc(headers(t, s, name), func(h model.Header) bool { return h.Head })
+			head := slices.IndexFunc(storetest.Headers(t, s, name), func(h model.Header) bool { return h.Head })
 			if head < 0 {
 				t.Errorf("%s: the SDK starts from %d messages, and there is no head", name, a.Messages)
 			}
@@ -237,7 +238,7 @@ func TestFaults_ofNames(t *testing.T) {
 		dir := t.TempDir()
 		all[c.hazard].write(t, filepath.Join(dir, "session", c.session, "scopes", "agent", c.agent, "snapshots"))
 		var got []string
-		for _, f := range faults(t, open(t, dir), c.session) {
+		for _, f := range storetest.Faults(t, open(t, dir), c.session) {
 			if f.Code != FaultIdentifier {
 				t.Errorf("%q: %+v", c.session, f)
 			}
@@ -255,7 +256,7 @@ func TestSessions_ofAnyName(t *testing.T) {
 	for _, name := range []string{"a\xff", "日本", "a b", "-", "a\tb\x1b[31m", "..."} {
 		hazards(t)["py-healthy"].write(t, filepath.Join(dir, "session", name, "scopes", "agent", "default", "snapshots"))
 		s := open(t, dir)
-		rows := headers(t, s, name)
+		rows := storetest.Headers(t, s, name)
 		if len(rows) != 1 || rows[0].SessionID != name {
 			t.Errorf("%q: %+v", name, rows)
 		}

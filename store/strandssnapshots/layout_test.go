@@ -107,7 +107,7 @@ func TestOpen_addresses(t *testing.T) {
 		{"python-snapshot/session/every-turn", "every-turn"},
 	} {
 		s := open(t, fixture(c.address))
-		rows := headers(t, s, c.session)
+		rows := storetest.Headers(t, s, c.session)
 		if len(rows) != 4 || !rows[3].Head || rows[3].ParentID != rows[0].ID {
 			t.Errorf("%s: %+v", c.address, rows)
 		}
@@ -152,7 +152,7 @@ func TestSessions_sideBySide(t *testing.T) {
 		t.Fatalf("%q, not %q", got, want)
 	}
 	for i, n := range []int{2, 4, 4, 4, 2, 2} {
-		rows := headers(t, s, want[i])
+		rows := storetest.Headers(t, s, want[i])
 		if len(rows) != n || list[i].Snapshots != n {
 			t.Errorf("%s has %d rows, %d in the list", want[i], len(rows), list[i].Snapshots)
 		}
@@ -162,7 +162,7 @@ func TestSessions_sideBySide(t *testing.T) {
 			}
 		}
 	}
-	found := faults(t, s, "")
+	found := storetest.Faults(t, s, "")
 	var codes []string
 	for _, f := range found {
 		codes = append(codes, f.Code+" "+f.File)
@@ -241,7 +241,7 @@ func TestStore_reachesNothingElse(t *testing.T) {
 		t.Errorf("sessions %q", got)
 	}
 	damaged := 0
-	for _, h := range headers(t, s, "s") {
+	for _, h := range storetest.Headers(t, s, "s") {
 		_, err := s.State(t.Context(), h.Ref())
 		if h.Marks.Has(model.MarkDamaged) != (err != nil) {
 			t.Errorf("%+v: %v", h, err)
@@ -254,7 +254,7 @@ func TestStore_reachesNothingElse(t *testing.T) {
 		t.Errorf("%d rows are damaged", damaged)
 	}
 	var codes []string
-	for _, f := range append(faults(t, s, "s"), faults(t, s, "")...) {
+	for _, f := range append(storetest.Faults(t, s, "s"), storetest.Faults(t, s, "")...) {
 		codes = append(codes, f.Code)
 	}
 	slices.Sort(codes)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // recordOf gives the record that the SDK for Python wrote of a graph, as it is in a
@@ -31,9 +32,9 @@ func TestOrchestrator_ofPython(t *testing.T) {
 	kept := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots")
 	record := recordOf(t, "graph_done", "g1")
 	mustWrite(t, filepath.Join(kept, latestFile), runSnapshot("g1", record))
-	rows := headers(t, s, "g")
-	if len(rows) < 2 || !rows[len(rows)-1].Head || len(faults(t, s, "g")) != 0 {
-		t.Errorf("%s%s", picture(rows), pictureFaults(faults(t, s, "g")))
+	rows := storetest.Headers(t, s, "g")
+	if len(rows) < 2 || !rows[len(rows)-1].Head || len(storetest.Faults(t, s, "g")) != 0 {
+		t.Errorf("%s%s", picture(rows), pictureFaults(storetest.Faults(t, s, "g")))
 	}
 	for i, h := range rows {
 		if h.SessionID != "g" || h.Index != i || h.Size != int64(len(state(t, s, h))) || i > 0 && h.ParentID != rows[i-1].ID {
@@ -54,12 +55,12 @@ func TestOrchestrator_ofSeveralRecords(t *testing.T) {
 	s := open(t, t.TempDir())
 	kept := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots")
 	mustWrite(t, filepath.Join(kept, historyDir, "snapshot_01950000-0000-7000-8000-000000000001.json"), runSnapshot("g1", recordOf(t, "graph_interrupted", "g1")))
-	before := headers(t, s, "g")
+	before := storetest.Headers(t, s, "g")
 	if len(before) == 0 || slices.ContainsFunc(before, func(h model.Header) bool { return h.Head || !h.Orphaned }) {
 		t.Fatalf("without the latest there is no head:\n%s", picture(before))
 	}
 	mustWrite(t, filepath.Join(kept, latestFile), runSnapshot("g1", recordOf(t, "graph_done", "g1")))
-	rows := headers(t, s, "g")
+	rows := storetest.Headers(t, s, "g")
 	left := 0
 	for _, h := range rows {
 		if h.Orphaned {
@@ -87,13 +88,13 @@ func TestOrchestrator_faults(t *testing.T) {
 	} {
 		s := open(t, t.TempDir())
 		mustWrite(t, filepath.Join(s.dir, "s", "scopes", "multiAgent", "g1", "snapshots", latestFile), c.text)
-		found := faults(t, s, "s")
+		found := storetest.Faults(t, s, "s")
 		if !slices.ContainsFunc(found, func(f model.Fault) bool {
 			return strings.HasPrefix(f.Code, c.fault) && strings.HasPrefix(f.Verdict, c.verdict)
 		}) {
 			t.Errorf("%s: %s", name, pictureFaults(found))
 		}
-		rows := headers(t, s, "s")
+		rows := storetest.Headers(t, s, "s")
 		if len(rows) == 0 || !rows[len(rows)-1].Head {
 			t.Errorf("%s: %s", name, picture(rows))
 		}

@@ -24,11 +24,11 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	copyTree(t, fixture("python-snapshot/session/message-strategy"), dir)
 	s := open(t, dir)
 	session := filepath.Base(dir)
-	first := headers(t, s, session)
+	first := storetest.Headers(t, s, session)
 	if got := s.reads.Load(); got != 6 {
 		t.Fatalf("%d files were read, and there are 6", got)
 	}
-	again := headers(t, s, session)
+	again := storetest.Headers(t, s, session)
 	if got := s.reads.Load(); got != 6 || !reflect.DeepEqual(first, again) {
 		t.Errorf("once more %d files were read", got-6)
 	}
@@ -43,7 +43,7 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	rewrite(t, filepath.Join(kept, latestFile), data)
 	rewrite(t, filepath.Join(kept, historyDir, "snapshot_01a1fba8-d443-741d-8109-474902f2392e.json"), data)
 	s.reads.Store(0)
-	rows := headers(t, s, session)
+	rows := storetest.Headers(t, s, session)
 	if got := s.reads.Load(); got != 3 {
 		t.Errorf("%d files were read, and 3 have changed", got)
 	}
@@ -51,7 +51,7 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 		t.Errorf("the rows are\n%s", picture(rows))
 	}
 	// All are as if they were read anew.
-	if fresh := headers(t, open(t, dir), session); !reflect.DeepEqual(fresh, rows) {
+	if fresh := storetest.Headers(t, open(t, dir), session); !reflect.DeepEqual(fresh, rows) {
 		t.Errorf("what is remembered\n%sis not what is there\n%s", picture(rows), picture(fresh))
 	}
 }
@@ -80,7 +80,7 @@ func TestHeaders_fromTheShelf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := headers(t, s, "py-long")
+		rows := storetest.Headers(t, s, "py-long")
 		got := s.reads.Load()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestHeaders_ofALongSession(t *testing.T) {
 	const n = 300
 	grow(t, snapshotsOf(dir, "py-long"), n, 20, 100)
 	s := open(t, dir)
-	rows := headers(t, s, "py-long")
+	rows := storetest.Headers(t, s, "py-long")
 	if len(rows) != n {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -228,10 +228,10 @@ func TestStore_writesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults(t, s, "")
+		storetest.Faults(t, s, "")
 		for _, info := range sessions(t, s) {
-			faults(t, s, info.ID)
-			for _, h := range headers(t, s, info.ID) {
+			storetest.Faults(t, s, info.ID)
+			for _, h := range storetest.Headers(t, s, info.ID) {
 				_, stateErr := s.State(t.Context(), h.Ref())
 				_, factsErr := s.Facts(t.Context(), h.Ref())
 				if !h.Marks.Has(model.MarkDamaged) && (stateErr != nil || factsErr != nil) {
@@ -257,7 +257,7 @@ func TestState_isWhatWasWritten(t *testing.T) {
 		"py-bom":        `{"messages": [{"role": "user"`,
 		"py-not-utf8":   "q\xff",
 	} {
-		rows := headers(t, s, session)
+		rows := storetest.Headers(t, s, session)
 		got := state(t, s, rows[0])
 		if !bytes.Contains(got, []byte(want)) || rows[0].Size != int64(len(got)) {
 			t.Errorf("%s: %s", session, got)
@@ -270,7 +270,7 @@ func TestState_isWhatWasWritten(t *testing.T) {
 	start := bytes.Index(file, []byte(`"data": `)) + len(`"data": `)
 	end := bytes.LastIndex(file, []byte(`, "app_data"`))
 	fixtures := open(t, fixture("python-snapshot"))
-	if got := state(t, fixtures, headers(t, fixtures, "manual")[1]); !bytes.Equal(got, file[start:end]) {
+	if got := state(t, fixtures, storetest.Headers(t, fixtures, "manual")[1]); !bytes.Equal(got, file[start:end]) {
 		t.Errorf("the state is %s", got)
 	}
 }
@@ -293,7 +293,7 @@ func TestFacts(t *testing.T) {
 			`scope=agent; schema version=1.0`},
 	} {
 		s := open(t, fixture(c.store))
-		list, err := s.Facts(t.Context(), headers(t, s, c.session)[c.row].Ref())
+		list, err := s.Facts(t.Context(), storetest.Headers(t, s, c.session)[c.row].Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestFacts_ofMembersThatAreRare(t *testing.T) {
 	mustWrite(t, filepath.Join(snapshotsOf(dir, "py-s"), latestFile), `{"scope":"agent","schema_version":"1.0","created_at":"2026-01-02T03:04:05","data":{"messages":[],`+
 		`"stash":{"location":"external","storage_type":"S3Storage"}},"app_data":{"label":"\u2028before","n":[1, 2]}}`)
 	s := open(t, dir)
-	rows := headers(t, s, "py-s")
+	rows := storetest.Headers(t, s, "py-s")
 	list, err := s.Facts(t.Context(), rows[0].Ref())
 	if err != nil {
 		t.Fatal(err)

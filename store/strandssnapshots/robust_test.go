@@ -9,6 +9,7 @@ import (
 
 	"hindcast/store/files"
 	"hindcast/store/lineage"
+	"hindcast/store/storetest"
 )
 
 // A session whose older snapshots cannot be listed does not hide the others, and
@@ -27,11 +28,11 @@ func TestSessions_oneThatCannotBeListed(t *testing.T) {
 	if got, want := ids(list), []string{"good", "odd"}; !slices.Equal(got, want) {
 		t.Fatalf("%q, not %q", got, want)
 	}
-	found := faults(t, s, "odd")
+	found := storetest.Faults(t, s, "odd")
 	if len(found) != 1 || found[0].Code != FaultDirectory || found[0].Verdict != unstored+"it cannot be read" || list[1].Faults != 1 {
 		t.Errorf("of the odd one: %+v, and the list counts %d", found, list[1].Faults)
 	}
-	if rows := headers(t, s, "odd"); len(rows) != 1 || !rows[0].Head || list[1].Snapshots != 1 {
+	if rows := storetest.Headers(t, s, "odd"); len(rows) != 1 || !rows[0].Head || list[1].Snapshots != 1 {
 		t.Errorf("the odd one has the rows\n%s", picture(rows))
 	}
 }

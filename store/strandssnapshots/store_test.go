@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 func TestStore_drawsEveryFixture(t *testing.T) {
@@ -13,7 +14,7 @@ func TestStore_drawsEveryFixture(t *testing.T) {
 	for _, name := range written {
 		s := open(t, fixture(name))
 		for _, info := range sessions(t, s) {
-			rows, found := headers(t, s, info.ID), faults(t, s, info.ID)
+			rows, found := storetest.Headers(t, s, info.ID), storetest.Faults(t, s, info.ID)
 			fmt.Fprintf(&text, "%s %s: %d snapshots, %d orphaned, head #%d %s, changed %s\n%s%s\n", name, info.ID, info.Snapshots, info.Orphaned,
 				info.HeadIndex, info.Head, info.UpdatedAt.Format("15:04:05.000000"), picture(rows), pictureFaults(found))
 			if len(found) != info.Faults {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/storetest"
 )
 
 // told is a conversation as the SDKs for TypeScript before 1.9 write it: its
@@ -96,7 +97,7 @@ func TestHeaders_lives(t *testing.T) {
 		if c.latest != nil {
 			mustWrite(t, filepath.Join(kept, latestFile), told(c.latest...))
 		}
-		rows := headers(t, open(t, dir), "s")
+		rows := storetest.Headers(t, open(t, dir), "s")
 		timeline := model.NewTimeline(rows)
 		var text strings.Builder
 		for i := range timeline.Rows() {
