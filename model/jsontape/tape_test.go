@@ -493,8 +493,17 @@ func TestTape_workOnBombsIsLinear(t *testing.T) {
 			}
 			return best
 		}
-		if a, b := work(small), work(small*factor); b > 5*factor*a {
-			t.Errorf("%s: %v for %d bytes, %v for %d", name, a, small, b, small*factor)
+		// A machine that does other things as well may be slow for a while; what
+		// is not linear is too slow every time.
+		for try := 1; ; try++ {
+			a, b := work(small), work(small*factor)
+			if b <= 5*factor*a {
+				break
+			}
+			if try == 5 {
+				t.Errorf("%s: %v for %d bytes, %v for %d", name, a, small, b, small*factor)
+				break
+			}
 		}
 	}
 }
