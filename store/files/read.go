@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 )
 
 // MaxSize bounds the files that are read, in bytes: a message with pictures
@@ -79,4 +80,22 @@ func IsDir(root *os.Root, dir string, e fs.DirEntry) bool {
 	}
 	info, err := root.Stat(path.Join(dir, e.Name()))
 	return err == nil && info.IsDir()
+}
+
+// IsFolder reports whether there is a folder of that name below root, or a link to
+// one that is below root as well.
+func IsFolder(root *os.Root, name string) bool {
+	info, err := root.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// rest is how long a temporary file has to be left alone until its writer is
+// taken for stopped. The SDKs take milliseconds.
+const rest = 5 * time.Second
+
+// Abandoned reports whether a temporary file is there that nobody writes to any
+// more: whether its writer was stopped before it was done.
+func Abandoned(root *os.Root, name string) bool {
+	info, err := root.Lstat(name)
+	return err == nil && time.Since(info.ModTime()).Abs() >= rest
 }

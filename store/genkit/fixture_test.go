@@ -99,22 +99,7 @@ func told(t testing.TB, s *Store) string {
 // golden compares a text with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has\n%s\ngot\n%s", file, want, got)
-	}
+	storetest.Golden(t, filepath.Join("testdata", name), got, update)
 }
 
 // hazard is one small store of hazards.txtar.

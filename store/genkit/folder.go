@@ -40,7 +40,7 @@ type base struct {
 // are the places that the SDKs' samples use: what else is in it is not gone
 // through. Of its names no more than most are looked at.
 func bases(root *os.Root, address string, most int) (list []base) {
-	if isFolder(root, ".genkit/snapshots") {
+	if files.IsFolder(root, ".genkit/snapshots") {
 		list = append(list, base{dir: ".genkit/snapshots"})
 	}
 	names, err := namesIn(root, ".", most)
@@ -49,22 +49,17 @@ func bases(root *os.Root, address string, most int) (list []base) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if strings.HasPrefix(name, ".snapshots") && isFolder(root, name) {
+		if strings.HasPrefix(name, ".snapshots") && files.IsFolder(root, name) {
 			list = append(list, base{dir: name, label: name})
 		}
 	}
-	if whole, err := filepath.Abs(address); err == nil && filepath.Base(whole) == ".genkit" && isFolder(root, "snapshots") {
+	if whole, err := filepath.Abs(address); err == nil && filepath.Base(whole) == ".genkit" && files.IsFolder(root, "snapshots") {
 		list = append(list, base{dir: "snapshots"})
 	}
 	if len(list) == 0 {
 		list = []base{{dir: "."}}
 	}
 	return list
-}
-
-func isFolder(root *os.Root, name string) bool {
-	info, err := root.Stat(name)
-	return err == nil && info.IsDir()
 }
 
 // place is a folder that may have rows in it.
@@ -139,7 +134,7 @@ func (b base) list(root *os.Root, dir string, most int) (p place, subfolders []s
 		case isTemporary(name):
 			p.leftovers = append(p.leftovers, name)
 		case name == pointersFolder:
-			p.pointers = isFolder(root, path.Join(dir, name))
+			p.pointers = files.IsFolder(root, path.Join(dir, name))
 		case isPassedOver(name):
 		default:
 			info, err := root.Lstat(path.Join(dir, name))
@@ -222,7 +217,7 @@ func candidates(root *os.Root, below []base, label string) (list []place) {
 				continue
 			}
 			if b.labelOf(dir) == label {
-				list = append(list, place{base: b, dir: dir, label: label, pointers: isFolder(root, path.Join(dir, pointersFolder))})
+				list = append(list, place{base: b, dir: dir, label: label, pointers: files.IsFolder(root, path.Join(dir, pointersFolder))})
 			}
 		}
 	}

@@ -11,19 +11,6 @@ import (
 	"time"
 )
 
-// next waits for a value.
-func next(t *testing.T, changes <-chan struct{}) {
-	t.Helper()
-	select {
-	case _, more := <-changes:
-		if !more {
-			t.Fatal("it ended")
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing is told")
-	}
-}
-
 // writers write a file as the SDKs do.
 var writers = map[string]func(t testing.TB, file, content string){
 	"Go": goWrite,
@@ -75,7 +62,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 			}
 		}()
 		for whole := 0; whole < rows; {
-			next(t, changes)
+			storetest.Next(t, changes)
 			whole = 0
 			for _, info := range storetest.Sessions(t, s) {
 				list := storetest.Headers(t, s, info.ID)
@@ -121,7 +108,7 @@ func TestWatch_noticesPlacesThatAppear(t *testing.T) {
 		}
 		goWrite(t, at, goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
 		for range 20 { // a value may tell of a folder on the way to it
-			next(t, changes)
+			storetest.Next(t, changes)
 			if name == "a pointer" || len(storetest.Sessions(t, s)) == 1 {
 				break
 			}
@@ -146,7 +133,7 @@ func TestWatch_noticesTraces(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".genkit", "traces", "4d5e"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	next(t, changes)
+	storetest.Next(t, changes)
 }
 
 func TestWatch_endsWithItsContext(t *testing.T) {

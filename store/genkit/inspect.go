@@ -291,10 +291,6 @@ func isBigInteger(number []byte) bool {
 	return len(digits) > len(maxExact) || digits > maxExact
 }
 
-// rest is how long a temporary file has to be left alone until its writer is
-// taken for stopped. The SDKs take milliseconds.
-const rest = 5 * time.Second
-
 // unreadableFolder is what the SDKs do about a folder that cannot be read.
 const unreadableFolder = "Genkit: a search for a session in it is an error, and so is each row in it that is asked for by its id"
 
@@ -366,7 +362,7 @@ func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultLis
 		add(FaultSymlink, name, "", "it is a symbolic link")
 	}
 	for _, name := range p.leftovers {
-		if info, err := s.root.Lstat(path.Join(p.dir, name)); err == nil && time.Since(info.ModTime()).Abs() >= rest {
+		if files.Abandoned(s.root, path.Join(p.dir, name)) {
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
@@ -391,7 +387,7 @@ func (s *Store) pointerFaults(p place, g *grouping, add func(code, name, at, mea
 		in := path.Join(pointersFolder, name)
 		switch {
 		case isTemporary(name):
-			if info, err := s.root.Lstat(path.Join(p.dir, in)); err == nil && time.Since(info.ModTime()).Abs() >= rest {
+			if files.Abandoned(s.root, path.Join(p.dir, in)) {
 				add(FaultLeftover, in, "", "a writer was stopped before it was done")
 			}
 		case !isPointer:

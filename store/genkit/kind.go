@@ -157,7 +157,7 @@ func (p *probe) whyNot(dir string) string {
 	switch {
 	case p.pointers != "":
 		return path.Join(p.pointers, pointersFolder) + " is there, but no row beside it"
-	case filepath.Base(dir) == ".genkit" || isFolder(p.store.root, ".genkit"):
+	case filepath.Base(dir) == ".genkit" || files.IsFolder(p.store.root, ".genkit"):
 		return "a Genkit project, but there is no row in .genkit/snapshots"
 	}
 	return ""

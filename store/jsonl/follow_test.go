@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
+	"hindcast/store/storetest"
 )
 
 // watched begins to watch a store.
@@ -23,16 +24,6 @@ func watched(t *testing.T, s store.Watcher) <-chan struct{} {
 		t.Fatal(err)
 	}
 	return changes
-}
-
-// next waits for a value.
-func next(t *testing.T, changes <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-changes:
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing is told")
-	}
 }
 
 // lines are the lines of a session with so many snapshots, line ends included.
@@ -77,7 +68,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 		}
 	}()
 	for len(got) < len(all) {
-		next(t, changes)
+		storetest.Next(t, changes)
 		growth, err := s.Growth(t.Context(), "s", cursor)
 		if err != nil || growth.Rewritten {
 			t.Fatalf("after %d: %+v, %v", len(got), growth, err)
@@ -159,7 +150,7 @@ func TestWatch_followsTheName(t *testing.T) {
 	} {
 		step.do()
 		for got := -1; got != step.want; {
-			next(t, changes)
+			storetest.Next(t, changes)
 			growth, err := s.Growth(t.Context(), "s", cursor)
 			if err != nil {
 				t.Fatalf("%s: %v", step.what, err)
@@ -183,12 +174,12 @@ func TestWatch_followsTheName(t *testing.T) {
 		}
 	}
 	put(all[0])
-	next(t, changes)
+	storetest.Next(t, changes)
 	if _, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte(`{"n":1}`))}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("a state that is gone: %v", err)
 	}
 	put("")
-	next(t, changes)
+	storetest.Next(t, changes)
 	if _, err := s.Growth(t.Context(), "s", cursor); !errors.Is(err, model.ErrNoSession) {
 		t.Errorf("a session that is gone: %v", err)
 	}

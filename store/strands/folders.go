@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -66,14 +65,9 @@ func (f *folders) leftovers(dir string) {
 	}
 }
 
-// rest is how long a temporary file has to be left alone until its writer is
-// taken for stopped. The SDK takes milliseconds.
-const rest = 5 * time.Second
-
 // leftover notes a temporary file, unless its writer may still be at work.
 func (f *folders) leftover(name string) {
-	if info, err := f.root.Lstat(name); err != nil || time.Since(info.ModTime()).Abs() < rest {
-		return
+	if files.Abandoned(f.root, name) {
+		f.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 	}
-	f.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 }

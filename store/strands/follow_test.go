@@ -10,21 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/storetest"
 )
-
-// next waits for a value.
-func next(t *testing.T, changes <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-changes:
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing is told")
-	}
-}
 
 // writer writes files as the SDK does: beside their place, and then into it. Before
 // 1.48 the name is the file's with a suffix, since then it is made up.
@@ -99,7 +88,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 		}()
 		seen := 0
 		for seen < messages {
-			next(t, changes)
+			storetest.Next(t, changes)
 			list := storetest.Sessions(t, s)
 			if len(list) == 0 {
 				continue
@@ -173,7 +162,7 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 	} {
 		step.do()
 		for ok := false; !ok; ok = step.seen() {
-			next(t, changes)
+			storetest.Next(t, changes)
 		}
 	}
 }
@@ -190,7 +179,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 	for n := range 3 {
 		w.message(t, "one", "a", n, "text")
 		for len(storetest.Headers(t, s, "one")) != n+1 {
-			next(t, changes)
+			storetest.Next(t, changes)
 		}
 	}
 }

@@ -122,9 +122,9 @@ func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 // message. It has no role, so that nothing takes it for one.
 func appendUnreadable(dst []byte, name, reason string) []byte {
 	dst = append(dst, `{"unreadable_file":`...)
-	dst = appendString(dst, name)
+	dst = jsontape.AppendQuoted(dst, name)
 	dst = append(dst, `,"error":`...)
-	dst = appendString(dst, reason)
+	dst = jsontape.AppendQuoted(dst, reason)
 	return append(dst, '}')
 }
 

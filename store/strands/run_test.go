@@ -172,7 +172,7 @@ func TestWatch_followsAnOrchestrator(t *testing.T) {
 			if len(list) == 1 && list[0].Snapshots == max(1, n) {
 				break
 			}
-			next(t, changes)
+			storetest.Next(t, changes)
 		}
 	}
 }

@@ -22,19 +22,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // golden compares text with a golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join(testdata, name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what it was; see what -update changes. Now:\n%s", file, got)
-	}
+	storetest.Golden(t, filepath.Join(testdata, name), got, update)
 }
 
 // picture draws a timeline, one line for each snapshot: index, turn, event,

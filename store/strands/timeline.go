@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strings"
 
 	"hindcast/model"
@@ -33,7 +32,7 @@ import (
 // created may be None, and the tape nil then.
 func appendPlace(dst []byte, number string, t *jsontape.Tape, created jsontape.Node) []byte {
 	dst = append(dst, '[')
-	dst = appendString(dst, number)
+	dst = jsontape.AppendQuoted(dst, number)
 	dst = append(dst, ',')
 	if created < 0 {
 		dst = append(dst, "null"...)
@@ -250,27 +249,4 @@ func parseID(text string) (id [sha256.Size]byte) {
 	}
 	copy(id[:], read)
 	return id
-}
-
-// appendString appends a text of Hindcast's own, or of the name of a file, as a
-// JSON string.
-func appendString(dst []byte, text string) []byte {
-	if plain(text) {
-		return append(append(append(dst, '"'), text...), '"')
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string is always marshalled
-	}
-	return append(dst, quoted...)
-}
-
-// plain reports whether a text is nothing but digits.
-func plain(text string) bool {
-	for i := range len(text) {
-		if text[i]-'0' > 9 {
-			return false
-		}
-	}
-	return true
 }

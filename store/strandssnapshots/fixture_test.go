@@ -3,7 +3,6 @@ package strandssnapshots
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,19 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // golden compares text with a golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join(testdata, name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what it was; see what -update changes. Now:\n%s", file, got)
-	}
+	storetest.Golden(t, filepath.Join(testdata, name), got, update)
 }
 
 // written are the stores that the real SDKs wrote.

@@ -6,21 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/storetest"
 )
-
-// next waits for a value.
-func next(t *testing.T, changes <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-changes:
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing is told")
-	}
-}
 
 // writer writes as one of the SDKs does: beside the place, in two pieces so that
 // readers meet half a file, and then into it.
@@ -126,7 +115,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 		}()
 		seen := 0
 		for seen < turns {
-			next(t, changes)
+			storetest.Next(t, changes)
 			list := sessions(t, s)
 			if len(list) == 0 {
 				continue
@@ -199,7 +188,7 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 	} {
 		step.do()
 		for ok := step.seen(); !ok; ok = step.seen() {
-			next(t, changes)
+			storetest.Next(t, changes)
 		}
 	}
 }
@@ -216,7 +205,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 	for n := 2; n < 5; n++ {
 		w.turn(t, n)
 		for len(storetest.Headers(t, s, filepath.Base(dir))) != n {
-			next(t, changes)
+			storetest.Next(t, changes)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -14,10 +13,6 @@ import (
 // identifier is the pattern of the names that the SDK for TypeScript takes for
 // sessions, agents and snapshots.
 var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
-
-// rest is how long a temporary file has to be left alone until its writer is
-// taken for stopped. The SDKs take milliseconds.
-const rest = 5 * time.Second
 
 // names looks at the names of the files in the folders.
 func (c *checkup) names(o *opened) {
@@ -72,11 +67,9 @@ func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) 
 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (c *checkup) leftover(file string) {
-	info, err := c.root.Lstat(file)
-	if err != nil || time.Since(info.ModTime()).Abs() < rest {
-		return
+	if files.Abandoned(c.root, file) {
+		c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 	}
-	c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
 }
 
 // history looks at the snapshots of an agent together.

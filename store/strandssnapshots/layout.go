@@ -54,14 +54,8 @@ func (p *place) path(elem ...string) string {
 	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
 }
 
-// isFolder reports whether there is a folder of that name below root.
-func isFolder(root *os.Root, name string) bool {
-	info, err := root.Stat(name)
-	return err == nil && info.IsDir()
-}
-
 // isSingle reports whether a folder is itself that of one session.
-func isSingle(root *os.Root) bool { return isFolder(root, scopesDir) }
+func isSingle(root *os.Root) bool { return files.IsFolder(root, scopesDir) }
 
 // sessionDirs gives the folders of the sessions: those below "session" and,
 // because legacy storage of TypeScript has no such folder, those beside it. Both
@@ -87,7 +81,7 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if files.IsDir(s.root, dir, e) && isFolder(s.root, path.Join(name, scopesDir)) {
+		if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(name, scopesDir)) {
 			dirs = append(dirs, sessionDir{name, e.Name(), unified})
 		}
 	}
@@ -109,7 +103,7 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 		}
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 		for _, e := range entries {
-			if files.IsDir(s.root, dir, e) && isFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
+			if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
 				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name()})
 			}
 		}
@@ -173,7 +167,7 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 		return nil, nil
 	}
 	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
-		if isFolder(s.root, path.Join(d.dir, scopesDir)) {
+		if files.IsFolder(s.root, path.Join(d.dir, scopesDir)) {
 			dirs = append(dirs, d)
 		}
 	}

@@ -58,7 +58,7 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	switch {
 	case l.why != "" || l.err != nil:
 		return l.why, l.why != "" && l.err == nil, l.err
-	case l.near == "" && isFolder(root, namespace):
+	case l.near == "" && files.IsFolder(root, namespace):
 		l.near = "in session/ is no folder with scopes/"
 	}
 	return l.near, false, nil
@@ -105,7 +105,7 @@ func (l *looker) sessions(dir, name string) {
 // session looks into the folder of one session. The names in why are those of
 // the SDKs: what is data in them is left out.
 func (l *looker) session(dir, name string) {
-	if !isFolder(l.root, path.Join(dir, scopesDir)) {
+	if !files.IsFolder(l.root, path.Join(dir, scopesDir)) {
 		return
 	}
 	for _, scope := range scopes {

@@ -42,13 +42,19 @@ func screen[T any](p *Pane[T], h int) string {
 	return b.String()
 }
 
-func TestPane_looksAsDrawn(t *testing.T) {
+// looksAsDrawn compares lists of several widths with their pictures.
+func looksAsDrawn[T any](t *testing.T, open func(w, h int) *Pane[T]) {
+	t.Helper()
 	for _, w := range []int{20, 58, 98} {
 		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(open(w, 7), 7))) })
 	}
 }
 
-func TestPane_rowsAreExactAndClean(t *testing.T) {
+func TestPane_looksAsDrawn(t *testing.T) { looksAsDrawn(t, open) }
+
+// exactAndClean looks at the rows of a list that is opened at any width.
+func exactAndClean[T any](t *testing.T, open func(w, h int) *Pane[T]) {
+	t.Helper()
 	for w := range 130 {
 		p := open(w, 6)
 		for y := range 8 {
@@ -62,6 +68,8 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 		}
 	}
 }
+
+func TestPane_rowsAreExactAndClean(t *testing.T) { exactAndClean(t, open) }
 
 func TestPane_filters(t *testing.T) {
 	for _, c := range []struct {

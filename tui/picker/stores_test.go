@@ -1,13 +1,10 @@
 package picker
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
 
 	"hindcast/tui/theme"
@@ -25,26 +22,9 @@ func openStores(w, h int) *Stores {
 	return p
 }
 
-func TestStores_lookAsDrawn(t *testing.T) {
-	for _, w := range []int{20, 58, 98} {
-		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(openStores(w, 7), 7))) })
-	}
-}
+func TestStores_lookAsDrawn(t *testing.T) { looksAsDrawn(t, openStores) }
 
-func TestStores_rowsAreExactAndClean(t *testing.T) {
-	for w := range 130 {
-		p := openStores(w, 6)
-		for y := range 8 {
-			line := string(p.AppendRow(nil, y))
-			if got := ansi.StringWidth(line); got != w {
-				t.Fatalf("at width %d row %d has %d cells: %q", w, y, got, line)
-			}
-			if strings.ContainsAny(line, "\x1b\u202e\n") {
-				t.Fatalf("row %d lets control characters through: %q", y, line)
-			}
-		}
-	}
-}
+func TestStores_rowsAreExactAndClean(t *testing.T) { exactAndClean(t, openStores) }
 
 func TestStores_filterLooksAtKindsToo(t *testing.T) {
 	p := openStores(80, 10)

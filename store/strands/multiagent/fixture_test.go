@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -119,27 +120,7 @@ func picture(r *Run) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want := string(read(t, file))
-	if got == want {
-		return
-	}
-	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] {
-			t.Fatalf("%s, line %d:\n got %s\nwant %s", file, i+1, a[i], strings.Join(b[min(i, len(b)):min(i+1, len(b))], ""))
-		}
-	}
-	t.Fatalf("%s has more lines than there are", file)
+	storetest.Golden(t, filepath.Join("testdata", name), got, update)
 }
 
 // hazard is a version of a life, changed at some places.

@@ -3,7 +3,6 @@ package multiagent
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -116,19 +115,10 @@ func (r *Run) appendResult(dst []byte, result jsontape.Node) []byte {
 // derivedID hashes what a snapshot is known by. The three that are not JSON
 // are written as JSON, so that no two different ones run together.
 func derivedID(orchestrator string, number int, node string, result []byte) string {
-	text := appendString(append([]byte(nil), '['), orchestrator)
+	text := jsontape.AppendQuoted(append([]byte(nil), '['), orchestrator)
 	text = strconv.AppendInt(append(text, ','), int64(number), 10)
-	text = appendString(append(text, ','), node)
+	text = jsontape.AppendQuoted(append(text, ','), node)
 	text = append(append(append(text, ','), result...), ']')
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-// appendString appends a text as a JSON string.
-func appendString(dst []byte, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string is always marshalled
-	}
-	return append(dst, quoted...)
 }
