@@ -15,7 +15,9 @@ type Folder struct {
 	dir *os.File
 	// root is the same folder where the system cannot read by dir.
 	root *os.Root
-	// listing is held by whoever lists dir, which has one position.
+	// listing is held by whoever lists dir, which has one position and one buffer,
+	// and by whoever closes it: the os package gives the buffer away at Close, also
+	// from under a listing.
 	listing sync.Mutex
 }
 
@@ -69,6 +71,8 @@ func (f *Folder) Stat(name string) (Stamp, error) {
 // Close ends what holds the folder. What runs in other goroutines ends as if it
 // had come before or after.
 func (f *Folder) Close() error {
+	f.listing.Lock()
+	defer f.listing.Unlock()
 	err := f.dir.Close()
 	if f.root != nil {
 		err = errors.Join(err, f.root.Close())

@@ -226,9 +226,17 @@ func TestFolder_Stat(t *testing.T) {
 }
 
 // A folder may be closed while it is in use: what comes after fails, and nothing
-// else of the program is touched.
+// else of the program is touched. Where the two meet is for the scheduler to say,
+// so that it is done often.
 func TestFolder_concurrently(t *testing.T) {
 	_, root := scene(t)
+	for range 500 {
+		useAndClose(t, root)
+	}
+}
+
+func useAndClose(t *testing.T, root *os.Root) {
+	t.Helper()
 	folder, err := files.OpenFolder(root, "log")
 	must(t, err)
 	var all sync.WaitGroup
