@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"path"
 	"time"
 )
 
@@ -17,6 +18,16 @@ const (
 	OpUndo Op = "undo"
 	// OpRedo does the last undone operation again.
 	OpRedo Op = "redo"
+	// OpEdit starts a new session from a snapshot whose state was changed.
+	OpEdit Op = "edit"
+	// OpConvert makes a session of another kind of store in this one.
+	OpConvert Op = "convert"
+	// OpRepair mends what keeps the framework from starting a session.
+	OpRepair Op = "repair"
+	// OpPurge forgets for good what Hindcast had set aside. It cannot be undone.
+	OpPurge Op = "purge"
+	// OpRun lets a process that is running go on from a snapshot.
+	OpRun Op = "run"
 )
 
 // Plan is exactly what an operation will do, computed before anything is
@@ -45,12 +56,63 @@ type Plan struct {
 	Reactivates []PlanItem `json:"reactivates"`
 	// Writes lists each file or table that changes, in order, in words.
 	Writes []string `json:"writes"`
+	// Files are the files that change, in the order in which they do; none where
+	// the store is not one of files.
+	Files []PlanFile `json:"files,omitempty"`
 	// Loads says what the framework will load next and the call that resumes.
 	Loads string `json:"loads"`
+	// Resume are the calls by which the framework goes on from there, the best
+	// one first.
+	Resume []Resume `json:"resume,omitempty"`
 	// Hazards are warnings that the person must see before saying yes.
 	Hazards []string `json:"hazards"`
+	// Asks are the reasons to ask once more after a yes, such as tool calls that
+	// would run again. To carry the plan out is to have said yes to each.
+	Asks []string `json:"asks,omitempty"`
 	// Entry is the journal entry that an undo or a redo is about, else 0.
 	Entry int64 `json:"entry,omitempty"`
+	// Carry is what the store that made the plan needs to carry it out, and
+	// nobody else looks at. A plan without it is only for reading.
+	Carry any `json:"-"`
+}
+
+// FileChange says what happens to a file.
+type FileChange string
+
+// The changes of files.
+const (
+	// FileMade: a folder that is not there yet.
+	FileMade FileChange = "make"
+	// FileWritten: a file that is not there yet.
+	FileWritten FileChange = "write"
+	// FileLinked: a file that is not there yet, with the content of another.
+	FileLinked FileChange = "link"
+	// FileReplaced: another content takes the place of the one that is kept.
+	FileReplaced FileChange = "replace"
+	// FileSetAside: the file leaves its place and is kept beside the store.
+	FileSetAside FileChange = "set aside"
+	// FilePutBack: a file that was kept takes its place again.
+	FilePutBack FileChange = "put back"
+	// FileForgotten: what was kept is deleted for good.
+	FileForgotten FileChange = "forget"
+)
+
+// PlanFile is one file or folder that a plan changes.
+type PlanFile struct {
+	// Path is below the store's address, with slashes.
+	Path string     `json:"path"`
+	Does FileChange `json:"does"`
+	// Size is that of the file, in bytes, after the change if there is one then;
+	// 0 of a folder.
+	Size int64 `json:"size"`
+}
+
+// Resume is a call that goes on from where a plan leads.
+type Resume struct {
+	// Call is what a program says, such as `agent(None)`.
+	Call string `json:"call"`
+	// Then says what happens: "the model answers the tool results".
+	Then string `json:"then"`
 }
 
 // PlanItem names one visit in a plan.
@@ -106,24 +168,36 @@ func (e *NothingToError) Error() string { return fmt.Sprintf("nothing to %s", e.
 // PlanLine is one line of a plan as people read it.
 type PlanLine struct {
 	// Label is one of a few fixed words: "head now", "head then", "leaves path",
-	// "comes back", "writes", "loads", "warning"; for a fork "starts at" and
-	// "untouched" instead of the heads.
+	// "comes back", "writes", "loads", "resume", "warning", "asks", and the
+	// changes of files; for a new session "starts at" and "untouched" instead of
+	// the heads.
 	Label string
 	// Text may hold names out of the data; it is not escaped.
 	Text string
 }
 
 // PlanWarning is the label of the lines that a person must see before saying
-// yes.
-const PlanWarning = "warning"
+// yes, PlanAsks that of those to which a second yes belongs.
+const (
+	PlanWarning = "warning"
+	PlanAsks    = "asks"
+)
 
 // Headline says in one line what the plan does. Names in it are not escaped.
 func (p *Plan) Headline() string {
 	switch p.Op {
 	case OpFork:
 		return fmt.Sprintf("fork %s from #%d as %s", p.Session, p.TargetIndex, p.NewSession)
+	case OpEdit:
+		return fmt.Sprintf("fork %s from an edited #%d as %s", p.Session, p.TargetIndex, p.NewSession)
+	case OpConvert:
+		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
 	case OpUndo, OpRedo:
 		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, p.Session)
+	case OpRepair, OpPurge:
+		return fmt.Sprintf("%s %s", p.Op, p.Session)
+	case OpRun:
+		return fmt.Sprintf("run %s from #%d", p.Session, p.TargetIndex)
 	}
 	return fmt.Sprintf("%s %s to #%d", p.Op, p.Session, p.TargetIndex)
 }
@@ -135,14 +209,21 @@ func (p *Plan) Headline() string {
 func (p *Plan) Lines() []PlanLine {
 	var lines []PlanLine
 	add := func(label, text string) { lines = append(lines, PlanLine{label, text}) }
+	for _, reason := range p.Asks {
+		add(PlanAsks, reason)
+	}
 	for _, hazard := range p.Hazards {
 		add(PlanWarning, hazard)
 	}
 	now, then := planPlace(p.HeadID, p.HeadIndex), planPlace(p.TargetID, p.TargetIndex)
-	if p.Op == OpFork {
+	switch {
+	case p.Op == OpConvert:
+		add("untouched", p.Session)
+	case p.NewSession != "":
 		add("starts at", then)
 		add("untouched", p.Session+" stays at "+now)
-	} else {
+	case p.Op == OpPurge:
+	default:
 		add("head now", now)
 		add("head then", then)
 	}
@@ -155,8 +236,35 @@ func (p *Plan) Lines() []PlanLine {
 	for _, write := range p.Writes {
 		add("writes", write)
 	}
+	lines = append(lines, fileLines(p.Files)...)
 	if p.Loads != "" {
 		add("loads", p.Loads)
+	}
+	for _, r := range p.Resume {
+		add("resume", r.Call+"  "+r.Then)
+	}
+	return lines
+}
+
+// fileLines gives the files of a plan. Neighbours of one folder to which the
+// same happens share a line, with the first and the last of them: of a log of
+// 10,000 messages nobody reads each name. The files themselves are in the plan.
+func fileLines(list []PlanFile) (lines []PlanLine) {
+	for len(list) > 0 {
+		first, n, size := list[0], 1, list[0].Size
+		for n < len(list) && list[n].Does == first.Does && path.Dir(list[n].Path) == path.Dir(first.Path) {
+			size += list[n].Size
+			n++
+		}
+		text := first.Path
+		if n > 1 {
+			text = fmt.Sprintf("%s … %s (%d files)", first.Path, path.Base(list[n-1].Path), n)
+		}
+		if size > 0 {
+			text = fmt.Sprintf("%s, %d bytes", text, size)
+		}
+		lines = append(lines, PlanLine{string(first.Does), text})
+		list = list[n:]
 	}
 	return lines
 }

@@ -99,6 +99,60 @@ type Undoer interface {
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 
+// Editor is a Store in which a session can be started from a snapshot whose
+// state somebody changed: what if that tool had answered something else.
+type Editor interface {
+	Applier
+	// PlanEdit computes what starting the session as from ref would do if its
+	// state was the given one. What of a state can be changed is for the kind to
+	// say: the error names the place that cannot. The bytes stay the caller's.
+	PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error)
+}
+
+// Converter is a Store that can take over a session of another kind.
+type Converter interface {
+	Applier
+	// PlanConvert computes what making the session as out of one of another
+	// store would write.
+	PlanConvert(ctx context.Context, from Store, session, as string) (model.Plan, error)
+}
+
+// Repairer is a Store that can mend what keeps its framework from starting a
+// session.
+type Repairer interface {
+	Applier
+	// PlanRepair computes what that takes. Where there is nothing to mend, the
+	// error is a model.NothingToError.
+	PlanRepair(ctx context.Context, session string) (model.Plan, error)
+}
+
+// Purger is a Store that can forget for good what was set aside of a session,
+// which is where a text lives on that the framework had redacted.
+type Purger interface {
+	Applier
+	// PlanPurge computes what would be forgotten: all that was set aside of the
+	// session, or only what the framework has redacted since.
+	// Where there is nothing, the error is a model.NothingToError.
+	PlanPurge(ctx context.Context, session string, what PurgeScope) (model.Plan, error)
+}
+
+// PurgeScope says how much a purge forgets.
+type PurgeScope string
+
+// The scopes of a purge.
+const (
+	PurgeRedacted PurgeScope = "redacted"
+	PurgeAll      PurgeScope = "all"
+)
+
+// Runner is a Store whose process is running and can go on from a snapshot. To
+// apply such a plan runs models and tools.
+type Runner interface {
+	Applier
+	// PlanRun computes what sending the text as the next input would do.
+	PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error)
+}
+
 // Recorder is a Store that keeps session records.
 type Recorder interface {
 	// Get gives the record of a session, nil and no error where it has none.
@@ -163,6 +217,16 @@ func Reason(s Store, op model.Op) string {
 		_, ok = s.(Forker)
 	case model.OpUndo, model.OpRedo:
 		_, ok = s.(Undoer)
+	case model.OpEdit:
+		_, ok = s.(Editor)
+	case model.OpConvert:
+		_, ok = s.(Converter)
+	case model.OpRepair:
+		_, ok = s.(Repairer)
+	case model.OpPurge:
+		_, ok = s.(Purger)
+	case model.OpRun:
+		_, ok = s.(Runner)
 	}
 	if l, is := s.(Limiter); is {
 		if reason := l.Lacks(op); reason != "" {
