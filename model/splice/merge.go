@@ -1,0 +1,202 @@
+package splice
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"hindcast/model/jsontape"
+)
+
+// A merge writes the edited value down with the bytes of the old one. It walks
+// both from the top. Two values of the same tokens are the old bytes. Of two
+// containers of the same kind, the children that are the same at the beginning
+// and at the end stay as they are, with what is between them. What is left in the
+// middle of both is paired, child by child, and gone into where there are as many
+// of them, with the same keys; else the middle of the old one gives way to that of
+// the edited one, without white space. So a message that was put into a log of
+// thousands is the only thing that is written.
+//
+// Whether two values have the same tokens is asked of every child on the way. To
+// answer it from the tokens each time would be quadratic in the depth, so each
+// value has a hash of its tokens, and only equal hashes are looked into; what was
+// found to be the same is not gone into.
+
+// merge gives the value n of a tape as an edited text has it.
+func merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape) []byte {
+	seed := maphash.MakeSeed()
+	m := merger{
+		old: side{old, n, sums(seed, old, n)},
+		new: side{edited, 0, sums(seed, edited, 0)},
+	}
+	start, end := old.Span(n)
+	m.done = start
+	m.todo = []pair{{n, 0}}
+	for len(m.todo) > 0 {
+		p := m.todo[len(m.todo)-1]
+		m.todo = m.todo[:len(m.todo)-1]
+		m.pair(p)
+	}
+	return append(m.out, old.Data()[m.done:end]...)
+}
+
+// side is one of two values, with the hashes of all values in it.
+type side struct {
+	*jsontape.Tape
+	root jsontape.Node
+	sums []uint64
+}
+
+func (s *side) sum(n jsontape.Node) uint64 { return s.sums[n-s.root] }
+
+// start is where a child begins in the text, with its key if it has one.
+func (s *side) start(n jsontape.Node) int {
+	if s.RawKey(n) != nil {
+		start, _ := s.KeySpan(n)
+		return start
+	}
+	start, _ := s.Span(n)
+	return start
+}
+
+// text is a child without white space, with its key if it has one.
+func (s *side) text(dst []byte, n jsontape.Node) []byte {
+	if key := s.RawKey(n); key != nil {
+		dst = append(append(dst, key...), ':')
+	}
+	return jsontape.AppendCompact(dst, s.Raw(n))
+}
+
+func (s *side) children(n jsontape.Node) []jsontape.Node {
+	list := make([]jsontape.Node, 0, s.Count(n))
+	for c := s.First(n); c >= 0; c = s.Next(c) {
+		list = append(list, c)
+	}
+	return list
+}
+
+// pair is a value and the one that takes its place.
+type pair struct{ old, new jsontape.Node }
+
+// merger writes the merged value from left to right: the old text is copied up to
+// done, and todo is a stack of what comes behind it, the next on top.
+type merger struct {
+	old, new side
+	out      []byte
+	done     int
+	todo     []pair
+}
+
+// put copies the old text up to start, writes text, and goes on at end.
+func (m *merger) put(start int, text []byte, end int) {
+	m.out = append(append(m.out, m.old.Data()[m.done:start]...), text...)
+	m.done = end
+}
+
+func (m *merger) pair(p pair) {
+	if m.same(p) {
+		return
+	}
+	kind := m.old.Kind(p.old)
+	if kind != m.new.Kind(p.new) || kind != jsontape.Array && kind != jsontape.Object {
+		start, end := m.old.Span(p.old)
+		m.put(start, jsontape.AppendCompact(nil, m.new.Raw(p.new)), end)
+		return
+	}
+	before, after := m.old.children(p.old), m.new.children(p.new)
+	head := 0
+	for head < min(len(before), len(after)) && m.sameChild(pair{before[head], after[head]}) {
+		head++
+	}
+	tail := 0
+	for tail < min(len(before), len(after))-head && m.sameChild(pair{before[len(before)-1-tail], after[len(after)-1-tail]}) {
+		tail++
+	}
+	gone, come := before[head:len(before)-tail], after[head:len(after)-tail]
+	if m.paired(gone, come) {
+		for i := len(gone) - 1; i >= 0; i-- {
+			m.todo = append(m.todo, pair{gone[i], come[i]})
+		}
+		return
+	}
+	m.replace(p.old, before, head, head+len(gone), come)
+}
+
+// replace puts other children in the place of those from i to j of a container.
+func (m *merger) replace(container jsontape.Node, all []jsontape.Node, i, j int, come []jsontape.Node) {
+	var text []byte
+	for k, c := range come {
+		if k > 0 {
+			text = append(text, ',')
+		}
+		text = m.new.text(text, c)
+	}
+	start, end := m.old.Span(container)
+	start, end = start+1, end-1 // what is between the brackets
+	switch {
+	case i == j && len(all) == 0:
+	case i == j && i < len(all): // before a child that stays
+		start = m.old.start(all[i])
+		end = start
+		text = append(text, ',')
+	case i == j: // behind all
+		_, end = m.old.Span(all[i-1])
+		start = end
+		text = append([]byte{','}, text...)
+	case len(come) > 0:
+		start = m.old.start(all[i])
+		_, end = m.old.Span(all[j-1])
+	case j < len(all): // they go with the commas behind them
+		start = m.old.start(all[i])
+		end = m.old.start(all[j])
+	case i > 0: // with those before them
+		_, start = m.old.Span(all[i-1])
+		_, end = m.old.Span(all[j-1])
+	}
+	m.put(start, text, end)
+}
+
+// paired reports whether children stand for each other, one by one.
+func (m *merger) paired(gone, come []jsontape.Node) bool {
+	if len(gone) != len(come) {
+		return false
+	}
+	for i := range gone {
+		if !bytes.Equal(m.old.RawKey(gone[i]), m.new.RawKey(come[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameChild reports whether two children have the same tokens, keys included.
+func (m *merger) sameChild(p pair) bool {
+	return bytes.Equal(m.old.RawKey(p.old), m.new.RawKey(p.new)) && m.same(p)
+}
+
+// same reports whether two values have the same tokens.
+func (m *merger) same(p pair) bool {
+	return m.old.sum(p.old) == m.new.sum(p.new) &&
+		bytes.Equal(jsontape.AppendCompact(nil, m.old.Raw(p.old)), jsontape.AppendCompact(nil, m.new.Raw(p.new)))
+}
+
+// sums gives the hash of the tokens of each value from root on. Children come
+// behind their container on a tape, so they are done first from its end.
+func sums(seed maphash.Seed, tape *jsontape.Tape, root jsontape.Node) []uint64 {
+	sums := make([]uint64, tape.End(root)-root)
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for n := tape.End(root) - 1; n >= root; n-- {
+		h.Reset()
+		kind := tape.Kind(n)
+		h.WriteByte(byte(kind))
+		if kind != jsontape.Array && kind != jsontape.Object {
+			h.Write(tape.Raw(n))
+		}
+		for c := tape.First(n); c >= 0; c = tape.Next(c) {
+			h.Write(tape.RawKey(c))
+			maphash.WriteComparable(&h, sums[c-root])
+		}
+		sums[n-root] = h.Sum64()
+	}
+	return sums
+}
