@@ -53,13 +53,26 @@ const (
 
 	Restore
 	Fork
+	Edit
+	EditState
+	EditMessage
+	EditResult
+	EditValue
+	EditAgain
+	Discard
+	Run
+	Repair
 	Undo
 	Redo
 	Journal
+	Purge
+	PurgeRedacted
+	PurgeAll
 	Yank
 	YankID
 	YankValue
 	YankPath
+	YankCall
 	YankResume
 
 	Accept
@@ -147,16 +160,29 @@ var actionTable = [actions]struct {
 	SearchNext: {"search-next", "next match", comparing, noSearch},
 	SearchPrev: {"search-previous", "previous match", comparing, noSearch},
 
-	Restore:    {"restore", "restore", changing, func(c *Context) string { return first(c.Restore, noSnapshot(c)) }},
-	Fork:       {"fork", "fork", changing, func(c *Context) string { return first(c.Fork, noSnapshot(c)) }},
-	Undo:       {"undo", "undo", changing, func(c *Context) string { return c.Undo }},
-	Redo:       {"redo", "redo", changing, func(c *Context) string { return c.Redo }},
-	Journal:    {"journal", "journal", changing, func(c *Context) string { return c.Journal }},
-	Yank:       {"yank", "copy", changing, noSnapshot},
-	YankID:     {"yank-id", "copy id", changing, nil},
-	YankValue:  {"yank-value", "copy value", changing, nil},
-	YankPath:   {"yank-path", "copy path", changing, nil},
-	YankResume: {"yank-resume", "copy resume payload", changing, nil},
+	Restore:       {"restore", "restore", changing, func(c *Context) string { return first(c.Restore, noSnapshot(c)) }},
+	Fork:          {"fork", "fork", changing, func(c *Context) string { return first(c.Fork, noSnapshot(c)) }},
+	Edit:          {"edit", "edit and fork", changing, func(c *Context) string { return first(c.Edit, noSnapshot(c)) }},
+	EditState:     {"edit-state", "edit whole state", changing, nil},
+	EditMessage:   {"edit-message", "edit message", changing, nil},
+	EditResult:    {"edit-result", "edit tool result", changing, nil},
+	EditValue:     {"edit-value", "edit value", changing, nil},
+	EditAgain:     {"edit-again", "edit again", changing, nil},
+	Discard:       {"discard", "discard the edit", changing, nil},
+	Run:           {"run", "run from here", changing, func(c *Context) string { return first(c.Run, noSnapshot(c)) }},
+	Repair:        {"repair", "repair", changing, func(c *Context) string { return c.Repair }},
+	Undo:          {"undo", "undo", changing, func(c *Context) string { return c.Undo }},
+	Redo:          {"redo", "redo", changing, func(c *Context) string { return c.Redo }},
+	Journal:       {"journal", "journal", changing, func(c *Context) string { return c.Journal }},
+	Purge:         {"purge", "purge", changing, func(c *Context) string { return c.Purge }},
+	PurgeRedacted: {"purge-redacted", "purge redacted", changing, nil},
+	PurgeAll:      {"purge-all", "purge all kept", changing, nil},
+	Yank:          {"yank", "copy", changing, noSnapshot},
+	YankID:        {"yank-id", "copy id", changing, nil},
+	YankValue:     {"yank-value", "copy value", changing, nil},
+	YankPath:      {"yank-path", "copy path", changing, nil},
+	YankCall:      {"yank-call", "copy resume call", changing, nil},
+	YankResume:    {"yank-resume", "copy resume payload", changing, nil},
 
 	Accept:  {"accept", "accept", answering, nil},
 	Other:   {"other", "other answer", answering, nil},
@@ -181,9 +207,9 @@ func (a Action) group() group { return actionTable[a].group }
 
 // Context is what decides just now which actions make sense.
 type Context struct {
-	// Restore, Fork, Undo, Redo and Journal say why the store cannot do that;
-	// "" if it can.
-	Restore, Fork, Undo, Redo, Journal string
+	// Restore, Fork, Edit, Run, Repair, Undo, Redo, Journal and Purge say why the
+	// store cannot do that; "" if it can.
+	Restore, Fork, Edit, Run, Repair, Undo, Redo, Journal, Purge string
 	// Snapshot says that a snapshot is selected, Mark that one is marked.
 	Snapshot, Mark bool
 	// Branches says that the timeline has branches.
@@ -254,6 +280,7 @@ var bindings = []struct {
 	{Picker, Undo, []string{"u"}},
 	{Picker, Redo, []string{"ctrl+r"}},
 	{Picker, Journal, []string{"O"}},
+	{Picker, Repair, []string{"R"}},
 
 	{Session, Reload, []string{"f5"}},
 	{Session, Details, []string{"!"}},
@@ -279,6 +306,9 @@ var bindings = []struct {
 	{Session, SearchPrev, []string{"N"}},
 	{Session, Restore, []string{"r"}},
 	{Session, Fork, []string{"f"}},
+	{Session, Edit, []string{"e"}},
+	{Session, Run, []string{"x"}},
+	{Session, Repair, []string{"R"}},
 	{Session, Undo, []string{"u"}},
 	{Session, Redo, []string{"ctrl+r"}},
 	{Session, Journal, []string{"O"}},
@@ -287,14 +317,14 @@ var bindings = []struct {
 	{Timeline, Open, []string{"enter"}},
 	{Timeline, Fold, []string{"h", "left"}},
 	{Timeline, Unfold, []string{"l", "right"}},
-	{Timeline, FoldAll, []string{"E"}},
-	{Timeline, UnfoldAll, []string{"e"}},
+	{Timeline, FoldAll, []string{"H"}},
+	{Timeline, UnfoldAll, []string{"L"}},
 
 	{Tab, Open, []string{"enter", " "}},
 	{Tab, Fold, []string{"h", "left"}},
 	{Tab, Unfold, []string{"l", "right"}},
-	{Tab, FoldAll, []string{"E"}},
-	{Tab, UnfoldAll, []string{"e"}},
+	{Tab, FoldAll, []string{"H"}},
+	{Tab, UnfoldAll, []string{"L"}},
 
 	{Diff, NextChange, []string{")"}},
 	{Diff, PrevChange, []string{"("}},
@@ -309,11 +339,28 @@ var bindings = []struct {
 	{Overlay, Undo, []string{"u"}},
 	{Overlay, Redo, []string{"ctrl+r"}},
 
+	{Written, Purge, []string{"P"}},
+
 	{Menu, Accept, []string{"enter"}},
 	{Menu, YankID, []string{"i"}},
 	{Menu, YankValue, []string{"v"}},
 	{Menu, YankPath, []string{"p"}},
+	{Menu, YankCall, []string{"c"}},
 	{Menu, YankResume, []string{"r"}},
+
+	{EditMenu, Accept, []string{"enter"}},
+	{EditMenu, EditState, []string{"s"}},
+	{EditMenu, EditMessage, []string{"m"}},
+	{EditMenu, EditResult, []string{"t"}},
+	{EditMenu, EditValue, []string{"v"}},
+
+	{PurgeMenu, Accept, []string{"enter"}},
+	{PurgeMenu, PurgeRedacted, []string{"r"}},
+	{PurgeMenu, PurgeAll, []string{"a"}},
+
+	{Broken, Accept, []string{"enter"}},
+	{Broken, EditAgain, []string{"e"}},
+	{Broken, Discard, []string{"D"}},
 
 	{Confirm, Accept, []string{"enter"}},
 	{Confirm, Other, []string{"tab", "shift+tab", "h", "l", "left", "right"}},

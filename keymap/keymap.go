@@ -34,7 +34,11 @@ const (
 	Checkpoint
 	Info
 	Overlay
+	Written
 	Menu
+	EditMenu
+	PurgeMenu
+	Broken
 	Confirm
 	Input
 	scopes
@@ -62,7 +66,11 @@ var scopeTable = [scopes]struct {
 	Checkpoint: {"checkpoint", Tab, "Checkpoint tab"},
 	Info:       {"info", Tab, "Info tab"},
 	Overlay:    {"overlay", Browse, "help, journal, errors"},
+	Written:    {"journal", Overlay, "journal"},
 	Menu:       {"menu", Browse, "yank menu"},
+	EditMenu:   {"edit-menu", Browse, "edit menu"},
+	PurgeMenu:  {"purge-menu", Browse, "purge menu"},
+	Broken:     {"broken-edit", Browse, "an edit that cannot be used"},
 	Confirm:    {"confirm", Browse, "a plan to confirm"},
 	Input:      {"input", noScope, "text fields"},
 }
