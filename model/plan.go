@@ -149,6 +149,12 @@ type JournalEntry struct {
 	ToIndex   int    `json:"toIndex"`
 	// Undone says that the entry is taken back just now.
 	Undone bool `json:"undone"`
+	// Broken says why the write was broken off and everything of it taken back; ""
+	// for one that was finished.
+	Broken string `json:"broken,omitempty"`
+	// Files are those that the write changed, in the order in which it did; nil
+	// where the store is not one of files, or does not tell.
+	Files []PlanFile `json:"files,omitempty"`
 }
 
 // UnsupportedError says that a store cannot do an operation, and why, in words
@@ -236,7 +242,7 @@ func (p *Plan) Lines() []PlanLine {
 	for _, write := range p.Writes {
 		add("writes", write)
 	}
-	lines = append(lines, fileLines(p.Files)...)
+	lines = append(lines, FileLines(p.Files)...)
 	if p.Loads != "" {
 		add("loads", p.Loads)
 	}
@@ -246,10 +252,11 @@ func (p *Plan) Lines() []PlanLine {
 	return lines
 }
 
-// fileLines gives the files of a plan. Neighbours of one folder to which the
-// same happens share a line, with the first and the last of them: of a log of
-// 10,000 messages nobody reads each name. The files themselves are in the plan.
-func fileLines(list []PlanFile) (lines []PlanLine) {
+// FileLines gives the files of a plan or a journal entry as people read them, the
+// change as the label. Neighbours of one folder to which the same happens share a
+// line, with the first and the last of them: of a log of 10,000 messages nobody
+// reads each name.
+func FileLines(list []PlanFile) (lines []PlanLine) {
 	for len(list) > 0 {
 		first, n, size := list[0], 1, list[0].Size
 		for n < len(list) && list[n].Does == first.Does && path.Dir(list[n].Path) == path.Dir(first.Path) {
@@ -261,7 +268,7 @@ func fileLines(list []PlanFile) (lines []PlanLine) {
 			text = fmt.Sprintf("%s … %s (%d files)", first.Path, path.Base(list[n-1].Path), n)
 		}
 		if size > 0 {
-			text = fmt.Sprintf("%s, %d bytes", text, size)
+			text = fmt.Sprintf("%s, %s", text, AppendSize(nil, size))
 		}
 		lines = append(lines, PlanLine{string(first.Does), text})
 		list = list[n:]
