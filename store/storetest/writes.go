@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func planWritesNothing(b *bench) {
 	b.same(b.dump(), before)
 	after, err := b.Journal(b.Context())
 	b.ok(err)
-	if !slices.Equal(after, entries) {
+	if !reflect.DeepEqual(after, entries) {
 		b.Errorf("the journal is %+v, was %+v", after, entries)
 	}
 }
