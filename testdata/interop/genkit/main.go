@@ -1,0 +1,303 @@
+// Command interop drives the real Genkit SDK for Go with a model that says what
+// it is told to. It is a module of its own and no part of Hindcast.
+//
+// interop_test.go starts it and gives it one command a line on its standard
+// input, as JSON; each is answered by one line. No network is used, and nothing
+// here is a stand-in but the model.
+//
+//	{"do": "write", "dir": D, "scenario": "order"}
+//	{"do": "resume", "dir": D, "session": S, "snapshot": I, "input": "text"}
+//
+// "resume" goes on by the session, by the snapshot, or by both; its input is "" for
+// none, "restart" for a yes to the tool that asked, or what a user says. The answers
+// are those of the driver for Strands in Python, which says what is in them.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/firebase/genkit/go/ai"
+	aix "github.com/firebase/genkit/go/ai/exp"
+	"github.com/firebase/genkit/go/ai/exp/localstore"
+	"github.com/firebase/genkit/go/ai/exp/tool"
+	"github.com/firebase/genkit/go/genkit"
+	gx "github.com/firebase/genkit/go/genkit/exp"
+)
+
+// State is the custom state of the agent.
+type State struct {
+	Drinks []string       `json:"drinks,omitempty"`
+	Total  float64        `json:"total"`
+	Notes  map[string]any `json:"notes,omitempty"`
+}
+
+// barista is an agent over one store, and what was seen of it.
+type barista struct {
+	agent *aix.Agent[State]
+	store *localstore.FileSessionStore[State]
+	pay   *aix.InterruptibleTool[payment, string, approval]
+
+	resumed bool // the model says "resumed" and asks for no tool
+
+	mu    sync.Mutex
+	seen  [][]*ai.Message
+	tools []string
+}
+
+type payment struct {
+	Amount float64 `json:"amount"`
+}
+
+type approval struct {
+	Approved bool `json:"approved"`
+}
+
+func open(ctx context.Context, dir string) (*barista, error) {
+	b := &barista{seen: [][]*ai.Message{}, tools: []string{}}
+	g := genkit.Init(ctx, genkit.WithExperimental())
+	genkit.DefineModel(g, "script/one", &ai.ModelOptions{Supports: &ai.ModelSupports{Multiturn: true, Tools: true, SystemRole: true}}, b.answer)
+	add := gx.DefineTool(g, "addToOrder", "adds one drink", func(ctx context.Context, in struct {
+		Drink string `json:"drink"`
+	}) (string, error) {
+		b.ran("addToOrder")
+		aix.SessionFromContext[State](ctx).UpdateCustom(func(s State) State {
+			s.Drinks = append(s.Drinks, in.Drink)
+			return s
+		})
+		return "added " + in.Drink, nil
+	})
+	price := gx.DefineTool(g, "priceOrder", "prices the order", func(ctx context.Context, in struct{}) (map[string]any, error) {
+		b.ran("priceOrder")
+		s := aix.SessionFromContext[State](ctx)
+		s.UpdateCustom(func(o State) State {
+			o.Total = 2.5 * float64(len(o.Drinks))
+			o.Notes = map[string]any{"currency": "EUR", "big": json.Number("9007199254740993"), "html": "<b>&</b> ☕"}
+			return o
+		})
+		s.AddArtifacts(&aix.Artifact{Name: "receipt.txt", Parts: []*ai.Part{ai.NewTextPart(fmt.Sprintf("%.2f", s.Custom().Total))}})
+		return map[string]any{"total": s.Custom().Total}, nil
+	})
+	b.pay = gx.DefineInterruptibleTool(g, "confirmPay", "asks the human", func(ctx context.Context, in payment, yes *approval) (string, error) {
+		if yes == nil {
+			return "", tool.Interrupt(map[string]any{"question": fmt.Sprintf("pay %.2f?", in.Amount)})
+		}
+		b.ran("confirmPay")
+		return fmt.Sprintf("paid: %t", yes.Approved), nil
+	})
+	var err error
+	if b.store, err = localstore.NewFileSessionStore[State](dir); err != nil {
+		return nil, err
+	}
+	b.agent = gx.DefineAgent(g, "barista", aix.InlinePrompt{
+		ai.WithModelName("script/one"), ai.WithSystem("You are a barista."), ai.WithTools(add, price, b.pay),
+	}, aix.WithSessionStore[State](b.store))
+	return b, nil
+}
+
+func (b *barista) ran(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tools = append(b.tools, name)
+}
+
+// answer is the model. What it says depends on what the user said last, and on how
+// many rounds of tools came after that.
+func (b *barista) answer(ctx context.Context, req *ai.ModelRequest, _ ai.ModelStreamCallback) (*ai.ModelResponse, error) {
+	var asked []*ai.Message // the system prompt is the program's and not the session's
+	for _, m := range req.Messages {
+		if m.Role != ai.RoleSystem {
+			asked = append(asked, m)
+		}
+	}
+	b.mu.Lock()
+	b.seen = append(b.seen, asked)
+	b.mu.Unlock()
+
+	said, rounds := "", 0
+	for _, m := range asked {
+		switch m.Role {
+		case ai.RoleUser:
+			said, rounds = m.Text(), 0
+		case ai.RoleTool:
+			rounds++
+		}
+	}
+	says := func(parts ...*ai.Part) (*ai.ModelResponse, error) {
+		return &ai.ModelResponse{Request: req, FinishReason: ai.FinishReasonStop, Message: ai.NewModelMessage(parts...)}, nil
+	}
+	calls := func(name, ref string, input map[string]any) *ai.Part {
+		return ai.NewToolRequestPart(&ai.ToolRequest{Name: name, Ref: ref, Input: input})
+	}
+	drinks, order := strings.CutPrefix(said, "order ")
+	switch {
+	case b.resumed:
+		return says(ai.NewTextPart("resumed"))
+	case said == "fail", strings.HasPrefix(said, "flaky") && rounds == 1:
+		return nil, errors.New("the model is away")
+	case strings.HasPrefix(said, "flaky"):
+		return says(calls("addToOrder", "flaky-1", map[string]any{"drink": "tonic"}))
+	case order && rounds == 0:
+		var parts []*ai.Part
+		for i, drink := range strings.Split(drinks, ", ") {
+			parts = append(parts, calls("addToOrder", fmt.Sprintf("call-%d", i+1), map[string]any{"drink": drink}))
+		}
+		return says(parts...)
+	case order && rounds == 1:
+		return says(calls("priceOrder", "call-price", map[string]any{}))
+	case strings.HasPrefix(said, "pay") && rounds == 0:
+		return says(calls("confirmPay", "pay-1", map[string]any{"amount": 7.5}))
+	}
+	return says(ai.NewTextPart("you said " + said))
+}
+
+// step is one turn of a scenario: what the user says, and for a branch the turn
+// whose snapshot it goes on from, counted from 1.
+type step struct {
+	says string
+	from int
+}
+
+var scenarios = map[string][]step{
+	"turns":     {{says: "hello"}, {says: "and <two> & ☕"}, {says: "bye"}},
+	"order":     {{says: "order tea, <mocha>"}, {says: "order espresso"}, {says: "thanks"}},
+	"branch":    {{says: "hello"}, {says: "left"}, {says: "right", from: 1}, {says: "further right"}, {says: "left again", from: 2}},
+	"failed":    {{says: "hello"}, {says: "fail"}},
+	"flaky":     {{says: "hello"}, {says: "flaky order"}, {says: "never mind"}},
+	"interrupt": {{says: "hello"}, {says: "pay"}},
+}
+
+type command struct{ Do, Dir, Scenario, Session, Snapshot, Input string }
+
+func write(ctx context.Context, c command) (any, error) {
+	b, err := open(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, s := range scenarios[c.Scenario] {
+		how := aix.WithSessionID[State](c.Scenario)
+		if s.from > 0 {
+			how = aix.WithSnapshotID[State](ids[s.from-1])
+		}
+		out, err := b.agent.Run(ctx, &aix.AgentInput{Message: ai.NewUserTextMessage(s.says)}, how)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, out.SnapshotID)
+	}
+	return map[string]any{"written": []any{map[string]any{"scenario": c.Scenario, "session": c.Scenario, "agent": "barista", "seen": b.seen, "snapshots": ids}}}, nil
+}
+
+func resume(ctx context.Context, c command) (any, error) {
+	b, err := open(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	b.resumed = true
+	answer := map[string]any{}
+	var how []aix.InvocationOption[State]
+	if c.Session != "" {
+		how = append(how, aix.WithSessionID[State](c.Session))
+	}
+	if c.Snapshot != "" {
+		how = append(how, aix.WithSnapshotID[State](c.Snapshot))
+	}
+	in := &aix.AgentInput{}
+	switch c.Input {
+	case "":
+	case "restart":
+		var row *aix.SessionSnapshot[State]
+		if c.Snapshot != "" {
+			row, err = b.store.GetSnapshot(ctx, c.Snapshot)
+		} else {
+			row, err = b.store.GetLatestSnapshot(ctx, c.Session)
+		}
+		if err != nil || row == nil {
+			return nil, fmt.Errorf("what was asked: %v, %w", row, err)
+		}
+		in.Resume = &aix.ToolResume{}
+		last := row.State.Messages[len(row.State.Messages)-1]
+		for _, p := range last.Content {
+			if p.IsInterrupt() {
+				yes, err := b.pay.Resume(p, approval{Approved: true})
+				if err != nil {
+					return nil, err
+				}
+				in.Resume.Restart = append(in.Resume.Restart, yes)
+			}
+		}
+	default:
+		in.Message = ai.NewUserTextMessage(c.Input)
+	}
+	out, err := b.agent.Run(ctx, in, how...)
+	if err == nil && out.Error != nil {
+		err = out.Error
+	}
+	if err != nil {
+		answer["error"] = err.Error()
+	}
+	if out != nil {
+		answer["stop"], answer["snapshot"], answer["session"] = out.FinishReason, out.SnapshotID, out.SessionID
+		if row, err := b.store.GetSnapshot(ctx, out.SnapshotID); err == nil && row != nil && row.State != nil {
+			answer["parent"], answer["messages"], answer["state"] = row.ParentID, row.State.Messages, row.State.Custom
+		}
+	}
+	answer["seen"], answer["tools"] = b.seen, b.tools
+	return answer, nil
+}
+
+// latest tells what a session goes on from, where nobody names a snapshot.
+func latest(ctx context.Context, c command) (any, error) {
+	b, err := open(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	row, err := b.store.GetLatestSnapshot(ctx, c.Session)
+	if err != nil || row == nil {
+		return nil, fmt.Errorf("the latest of %s: %v, %w", c.Session, row, err)
+	}
+	return map[string]any{"snapshot": row.SnapshotID, "parent": row.ParentID}, nil
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == "github.com/firebase/genkit/go" {
+				return dep.Version
+			}
+		}
+	}
+	return "of an unknown version"
+}
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	ctx := context.Background()
+	commands := map[string]func(context.Context, command) (any, error){"write": write, "resume": resume, "latest": latest}
+	answers := json.NewEncoder(os.Stdout)
+	os.Stdout = os.Stderr // whatever a library prints must not stand between the answers
+	answers.Encode(map[string]any{"sdk": "genkit/go " + version()})
+	in := bufio.NewScanner(os.Stdin)
+	for in.Buffer(nil, 1<<24); in.Scan(); {
+		var c command
+		err := json.Unmarshal(in.Bytes(), &c)
+		var answer any
+		if do := commands[c.Do]; err == nil && do != nil {
+			answer, err = do(ctx, c)
+		}
+		if err != nil {
+			answer = map[string]any{"broken": err.Error()}
+		}
+		answers.Encode(answer)
+	}
+}
