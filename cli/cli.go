@@ -142,7 +142,8 @@ A store that is called like a command is opened as ./NAME.`,
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
 		a.sessions(), a.log(), a.show(), a.diff(), a.checkpoint(),
-		a.restore(), a.fork(), a.undo(), a.redo(), a.journal(),
+		a.restore(), a.fork(), a.edit(), a.undo(), a.redo(), a.journal(),
+		a.repair(), a.purge(), a.run(), a.convert(),
 		a.doctor(), a.export(), a.importing(), a.demo(),
 	)
 	return root

@@ -71,12 +71,15 @@ func (a *App) report(err error) {
 	if todo := advice(err); todo != "" {
 		fmt.Fprintf(a.Err, "  %s\n", todo)
 	}
+	if edit := (*keptError)(nil); errors.As(err, &edit) {
+		fmt.Fprintf(a.Err, "  %s\n", keptAt(edit.path))
+	}
 }
 
 // advice says what to do about an error, or "".
 func advice(err error) string {
 	var wrong *usageError
-	var lacks *model.UnsupportedError
+	var nothing *model.NothingToError
 	var advised *advisedError
 	switch {
 	case errors.As(err, &advised):
@@ -91,8 +94,10 @@ func advice(err error) string {
 		return "hindcast log STORE SESSION lists the snapshots; SNAPSHOT is an id, the beginning of one, #INDEX, or head."
 	case errors.Is(err, model.ErrHeadMoved):
 		return "Nothing was written. Look at the session again, then repeat the command."
-	case errors.As(err, &lacks):
-		return "hindcast export STORE | hindcast import - FILE.db copies the sessions into a store that can."
+	case errors.Is(err, store.ErrSessionExists):
+		return "Nothing was written. Give another name, or look at that session: hindcast log STORE SESSION."
+	case errors.As(err, &nothing):
+		return nothingAdvice[nothing.Op]
 	case errors.Is(err, store.ErrUnrecognised):
 		return "STORE is a path or KIND:ADDRESS. Name the kind if the path is right."
 	case errors.Is(err, fs.ErrNotExist):
@@ -103,4 +108,34 @@ func advice(err error) string {
 		return "Interrupted. Nothing was written unless a receipt was printed."
 	}
 	return ""
+}
+
+var nothingAdvice = map[model.Op]string{
+	model.OpUndo:   "hindcast journal STORE lists what was written.",
+	model.OpRedo:   "hindcast journal STORE lists what was written. A new write is the end of what could be done again.",
+	model.OpRepair: "hindcast doctor STORE SESSION lists what is wrong, and what the framework makes of it.",
+	model.OpPurge:  "hindcast journal STORE lists what is kept; --all forgets all that was set aside of a session.",
+}
+
+// lacking says that a store cannot do an operation, and where it can be done.
+func lacking(op model.Op, reason string) error {
+	todo := ""
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpEdit:
+		todo = "hindcast export STORE | hindcast import - FILE.db copies the sessions into a store that can."
+	case model.OpRun:
+		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100."
+	case model.OpConvert:
+		todo = "--to takes a native store (sqlite:FILE.db), or a folder of a kind that can take sessions over."
+	}
+	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
+}
+
+// sinceThen gives an undo that is refused because of what was written since its
+// own advice: to repeat it would not help.
+func sinceThen(err error) error {
+	if !errors.Is(err, model.ErrHeadMoved) {
+		return err
+	}
+	return &advisedError{err, "Nothing was written. What came since would be lost; hindcast restore goes back to any snapshot and keeps all of it."}
 }

@@ -71,9 +71,9 @@ func encode(v any) ([]byte, error) {
 	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// splice puts a member behind the members of a non-empty JSON object. The
+// withMember puts a member behind the members of a non-empty JSON object. The
 // value is not looked at: it stays as it is, byte for byte.
-func splice(object []byte, name string, value []byte) []byte {
+func withMember(object []byte, name string, value []byte) []byte {
 	out := append(bytes.TrimSuffix(object, []byte("}")), `,"`+name+`":`...)
 	out = append(out, value...)
 	return append(out, '}')

@@ -39,7 +39,7 @@ func TestEncode_leavesMarkupAsItIs(t *testing.T) {
 }
 
 func TestSplice_keepsTheBytes(t *testing.T) {
-	got := splice([]byte(`{"id":"a"}`), "state", []byte("{ \"b\" : 1.50 }"))
+	got := withMember([]byte(`{"id":"a"}`), "state", []byte("{ \"b\" : 1.50 }"))
 	if want := `{"id":"a","state":{ "b" : 1.50 }}`; string(got) != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -86,9 +86,9 @@ func showJSON(w io.Writer, d *portrait) error {
 		if err != nil {
 			return err
 		}
-		document = splice(document, "facts", facts)
+		document = withMember(document, "facts", facts)
 	}
-	fmt.Fprintf(w, "%s\n", splice(document, "state", d.state))
+	fmt.Fprintf(w, "%s\n", withMember(document, "state", d.state))
 	return nil
 }
 

@@ -91,3 +91,14 @@ func (t *table) write(p *printer) {
 		p.WriteByte('\n')
 	}
 }
+
+// word gives a name as a word of a command line that can be copied to a shell.
+func word(name string) string {
+	name = printable.String(name)
+	if name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+=,", r))
+	}) < 0 && name[0] != '-' {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}

@@ -43,3 +43,28 @@ func wrapped(indent, text string) string {
 	out.WriteByte('\n')
 	return out.String()
 }
+
+// hanging breaks a text that is safe to print into lines of textWidth cells, each
+// behind an indent, as wrapped does; but what it does not break stays as it is,
+// spaces too, because names may hold any.
+func hanging(indent, text string) string {
+	var out strings.Builder
+	room := textWidth - displaywidth.String(indent)
+	out.WriteString(indent)
+	for i, word := range strings.Split(text, " ") {
+		width := displaywidth.String(word)
+		switch {
+		case i == 0:
+		case width+1 > room:
+			out.WriteString("\n" + indent)
+			room = textWidth - displaywidth.String(indent)
+		default:
+			out.WriteByte(' ')
+			room--
+		}
+		out.WriteString(word)
+		room -= width
+	}
+	out.WriteByte('\n')
+	return out.String()
+}

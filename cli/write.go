@@ -16,17 +16,27 @@ import (
 )
 
 // Every command that writes goes the same way: plan, show the plan whole, ask
-// with No as the default, apply, show the receipt.
+// with No as the default, apply, show the receipt. Where the plan gives reasons
+// to ask once more, a second question follows, and --yes does not answer it.
 
 // errDeclined says that the person answered no.
 var errDeclined = errors.New("nothing was written")
 
-// consent is what the command line says about the question.
-type consent struct{ dryRun, yes bool }
+// consent is what the command line says about the questions.
+type consent struct{ dryRun, yes, anyway bool }
 
 func (c *consent) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "print the plan and write nothing")
 	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&c.anyway, "anyway", false, "do not ask once more either, where the plan gives reasons to")
+}
+
+// check refuses what contradicts itself.
+func (c *consent) check() error {
+	if c.dryRun && (c.yes || c.anyway) {
+		return usagef("--dry-run writes nothing, --yes and --anyway go ahead: give one of them")
+	}
+	return nil
 }
 
 // restore is `hindcast restore`.
@@ -38,7 +48,13 @@ func (a *App) restore() *cobra.Command {
 		Long: `Restore makes a snapshot the head of its session again, so that the framework
 resumes from there. What came after it leaves the active path and stays in the
 store; restoring an orphaned snapshot brings its branch back. The plan is shown
-first. hindcast undo takes the restore back.`,
+first, and hindcast undo takes the restore back.
+
+Where going on from there does something again that was done already, such as a
+tool call, the plan says so and restore asks once more; --yes does not answer
+that, --anyway does.`,
+		Example: `  hindcast restore trips.db trip-planner '#5' --dry-run
+  hindcast restore ~/.strands/sessions chat '#12' --yes --anyway`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -62,6 +78,7 @@ func (a *App) fork() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "fork STORE SESSION SNAPSHOT --as ID",
 		Short:             "start a new session from a snapshot; the original is untouched",
+		Example:           `  hindcast fork trips.db trip-planner '#5' --as cheaper`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -84,23 +101,29 @@ func (a *App) fork() *cobra.Command {
 
 // undo is `hindcast undo`, redo `hindcast redo`.
 func (a *App) undo() *cobra.Command {
-	return a.takeBack(model.OpUndo, "take back Hindcast's last write", store.Undoer.PlanUndo)
+	return a.takeBack(model.OpUndo, "take back Hindcast's last write", `Undo takes back the last of Hindcast's own writes to a store that is not undone,
+also one of another day: the store is as it was before, byte for byte. It refuses
+where somebody else wrote to the session since. hindcast journal lists the writes.`, store.Undoer.PlanUndo)
 }
 
 func (a *App) redo() *cobra.Command {
-	return a.takeBack(model.OpRedo, "do the last undone write again", store.Undoer.PlanRedo)
+	return a.takeBack(model.OpRedo, "do the last undone write again", `Redo does again what the last undo took back, unless something else was written
+since.`, store.Undoer.PlanRedo)
 }
 
-func (a *App) takeBack(op model.Op, short string, plan func(store.Undoer, context.Context) (model.Plan, error)) *cobra.Command {
+func (a *App) takeBack(op model.Op, short, long string, plan func(store.Undoer, context.Context) (model.Plan, error)) *cobra.Command {
 	var agreed consent
 	cmd := &cobra.Command{
 		Use:               string(op) + " STORE",
 		Short:             short,
+		Long:              long,
+		Example:           "  hindcast " + string(op) + " trips.db --dry-run",
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: completeStore,
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
 			return a.change(ctx, p, args[0], agreed, op, func(s store.Store) (model.Plan, error) {
-				return plan(s.(store.Undoer), ctx)
+				todo, err := plan(s.(store.Undoer), ctx)
+				return todo, sinceThen(err)
 			})
 		}),
 	}
@@ -111,73 +134,138 @@ func (a *App) takeBack(op model.Op, short string, plan func(store.Undoer, contex
 // change carries out one write. plan is only called on a store that has the
 // capability of op.
 func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, op model.Op, plan func(store.Store) (model.Plan, error)) (err error) {
-	if agreed.dryRun && agreed.yes {
-		return usagef("--dry-run writes nothing and --yes goes ahead: give one of them")
+	if err := agreed.check(); err != nil {
+		return err
 	}
-	s, err := a.open(ctx, address)
+	s, err := a.openFor(ctx, address, op)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if reason := store.Reason(s, op); reason != "" {
-		return &model.UnsupportedError{Op: op, Reason: reason}
-	}
 	todo, err := plan(s)
 	if err != nil {
 		return err
 	}
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: difference(ctx, s, &todo)})
+}
+
+// openFor opens a store that can do an operation.
+func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.Store, error) {
+	s, err := a.open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if reason := store.Reason(s, op); reason != "" {
+		return nil, errors.Join(lacking(op, reason), s.Close())
+	}
+	return s, nil
+}
+
+// planned is a plan with what a person is told around it.
+type planned struct {
+	model.Plan
+	// difference says how the state that a session is put to differs, or "".
+	difference string
+	// back is the address by which an undo finds the store, where that is not the
+	// one that was named first; else "".
+	back string
+}
+
+// carryOut shows a plan, asks, and applies it.
+func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
 	switch {
 	case !p.json:
-		p.plan(&todo, difference(ctx, s, &todo))
+		p.plan(todo)
 	case agreed.dryRun:
-		return p.document(todo)
+		return p.document(todo.Plan)
 	case !agreed.yes:
 		// The answer is the receipt; who is asked still sees the plan.
-		aside := &printer{Writer: bufio.NewWriter(a.Err)}
-		aside.plan(&todo, difference(ctx, s, &todo))
+		aside := &printer{Writer: bufio.NewWriter(a.Err), glyphs: p.glyphs}
+		aside.plan(todo)
 		err = aside.Flush()
 	}
 	if err = errors.Join(err, p.Flush()); err != nil || agreed.dryRun {
 		return err
 	}
-	if !agreed.yes {
-		if err := a.ask(ctx, &todo); err != nil {
-			return err
-		}
+	if err := a.agree(ctx, &todo.Plan, agreed); err != nil {
+		return err
 	}
-	receipt, err := s.(store.Applier).Apply(ctx, todo)
+	receipt, err := s.(store.Applier).Apply(ctx, todo.Plan)
 	if err != nil {
 		return err
 	}
 	if p.json {
 		return p.document(receipt)
 	}
-	p.receipt(&receipt)
+	p.receipt(&receipt, todo.back)
 	return nil
 }
 
-// ask puts the question to the person. The question goes to Err, so that Out
-// holds the plan and the receipt only.
-func (a *App) ask(ctx context.Context, plan *model.Plan) error {
-	if !a.InTerminal {
-		return fmt.Errorf("%s: nobody to ask: the input is not a terminal; --yes goes ahead, --dry-run only shows the plan", plan.Op)
+// agree puts to the person what the command line has not answered.
+func (a *App) agree(ctx context.Context, plan *model.Plan, agreed consent) error {
+	person := asked{a, bufio.NewReader(a.In)}
+	if !agreed.yes {
+		if err := person.nobody(plan.Op); err != nil {
+			return err
+		}
+		if err := person.yes(ctx, string(plan.Op)+" now?"); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(a.Err, "%s now? [y/N] ", plan.Op)
+	if len(plan.Asks) == 0 || agreed.anyway {
+		return nil
+	}
+	if agreed.yes {
+		return &advisedError{
+			fmt.Errorf("%s asks once more: add --anyway", plan.Op),
+			"Nothing was written. The plan says why: " + strings.Join(plan.Asks, "; ") + ".",
+		}
+	}
+	fmt.Fprintf(a.Err, "Once more, because\n")
+	for _, reason := range plan.Asks {
+		fmt.Fprint(a.Err, hanging("  ", printable.String(reason)))
+	}
+	return person.yes(ctx, string(plan.Op)+" anyway?")
+}
+
+// asked is the person at the terminal. Questions go to Err, so that Out holds the
+// plan and the receipt only.
+type asked struct {
+	*App
+	answers *bufio.Reader
+}
+
+// nobody is an error where there is no person.
+func (a *asked) nobody(op model.Op) error {
+	if a.InTerminal {
+		return nil
+	}
+	return fmt.Errorf("%s: nobody to ask: the input is not a terminal; --yes goes ahead, --dry-run only shows the plan", op)
+}
+
+// yes puts a question to which No is the default. The error is errDeclined.
+func (a *asked) yes(ctx context.Context, question string) error {
+	text, err := a.line(ctx, question+" [y/N] ")
+	if err == nil && text != "y" && text != "yes" {
+		err = errDeclined
+	}
+	return err
+}
+
+// line gives what is answered, in lower case.
+func (a *asked) line(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Err, question)
 	line := make(chan string, 1)
 	go func() {
-		text, _ := bufio.NewReader(a.In).ReadString('\n') // the end of the input is a no
+		text, _ := a.answers.ReadString('\n') // the end of the input is a no
 		line <- text
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.Err)
-		return ctx.Err()
+		return "", ctx.Err()
 	case text := <-line:
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "y", "yes":
-			return nil
-		}
-		return errDeclined
+		return strings.ToLower(strings.TrimSpace(text)), nil
 	}
 }
 
@@ -185,7 +273,8 @@ func (a *App) ask(ctx context.Context, plan *model.Plan) error {
 // differs from that of its head; "" where there are no two states. A state that
 // cannot be read does not stand in the way of leaving it.
 func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
-	if plan.Op == model.OpFork || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
+	moves := plan.Op == model.OpRestore || plan.Op == model.OpUndo || plan.Op == model.OpRedo
+	if !moves || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
 		return ""
 	}
 	old, err := s.State(ctx, plan.ExpectedHead)
@@ -196,41 +285,77 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
+	return compared(ctx, old, state, "the head")
+}
+
+// compared says how a state differs from an old one, which is called what.
+func compared(ctx context.Context, old, state []byte, what string) string {
 	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	return summary(result) + " against the head"
+	return summary(result) + " against " + what
 }
 
-// plan writes a plan whole, with the difference between the states.
-func (p *printer) plan(plan *model.Plan, difference string) {
+// labelWidth is how many cells the label of a plan's line takes.
+const labelWidth = 11
+
+// plan writes a plan whole, with the difference between the states. Sentences are
+// broken as everywhere; the calls that resume stand whole on a line, so that they
+// can be copied.
+func (p *printer) plan(plan *planned) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, "plan: "+printable.String(plan.Headline())))
 	lines := plan.Lines()
-	if difference != "" {
-		lines = append(lines, model.PlanLine{Label: "state", Text: difference})
+	if plan.difference != "" {
+		lines = append(lines, model.PlanLine{Label: "state", Text: plan.difference})
 	}
+	indent := strings.Repeat(" ", 2+labelWidth+2)
+	calls := plan.Resume
 	for _, line := range lines {
-		label := fmt.Sprintf("%-11s", line.Label)
-		if line.Label == model.PlanWarning {
+		label := padded(line.Label, labelWidth)
+		if line.Label == model.PlanWarning || line.Label == model.PlanAsks {
 			label = p.paint.in(yellow, label)
 		}
-		fmt.Fprintf(p, "  %s  %s\n", label, printable.String(line.Text))
+		text := hanging(indent, p.glyphs.Sentence(printable.String(line.Text)))
+		if line.Label == "resume" && len(calls) > 0 {
+			text = indent + printable.String(calls[0].Call) + "\n"
+			if then := calls[0].Then; then != "" {
+				text += hanging(indent+"  ", printable.String(then))
+			}
+			calls = calls[1:]
+		}
+		fmt.Fprintf(p, "  %s  %s", label, strings.TrimPrefix(text, indent))
 	}
 }
 
-// receipt writes what was done, and how to take it back.
-func (p *printer) receipt(r *model.Receipt) {
-	fmt.Fprintf(p, "done: %s, entry %d: %s is at %s", r.Op, r.Entry, printable.String(r.Session), place(r.Head, r.HeadIndex))
+// receipt writes what was done, and how to take it back: at the address back, or
+// at the one that was named.
+func (p *printer) receipt(r *model.Receipt, back string) {
+	fmt.Fprintf(p, "done: %s", r.Op)
+	if r.Entry != 0 {
+		fmt.Fprintf(p, ", entry %d", r.Entry)
+	}
+	if r.Op == model.OpPurge {
+		fmt.Fprintf(p, ": what was kept of %s is gone for good\n", printable.String(r.Session))
+		return
+	}
+	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), place(r.Head, r.HeadIndex))
 	if r.Orphaned > 0 {
 		fmt.Fprintf(p, ", %d left the path", r.Orphaned)
 	}
 	if r.Reactivated > 0 {
 		fmt.Fprintf(p, ", %d came back", r.Reactivated)
 	}
-	back := model.OpUndo
-	if r.Op == model.OpUndo {
-		back = model.OpRedo
+	p.WriteByte('\n')
+	if r.Entry == 0 {
+		return // it is not in the journal
 	}
-	fmt.Fprintf(p, "\nhindcast %s takes it back\n", back)
+	words := "hindcast undo"
+	if r.Op == model.OpUndo {
+		words = "hindcast redo"
+	}
+	if back != "" {
+		words += " " + word(back)
+	}
+	fmt.Fprintf(p, "%s takes it back\n", words)
 }

@@ -27,7 +27,7 @@ func TestAsk(t *testing.T) {
 	} {
 		var shown bytes.Buffer
 		a := &App{In: strings.NewReader(c.typed), Err: &shown, InTerminal: true}
-		if err := a.ask(t.Context(), plan); !errors.Is(err, c.err) {
+		if err := a.agree(t.Context(), plan, consent{}); !errors.Is(err, c.err) {
 			t.Errorf("typed %q: %v, want %v", c.typed, err, c.err)
 		}
 		if shown.String() != "restore now? [y/N] " {
@@ -39,7 +39,7 @@ func TestAsk(t *testing.T) {
 func TestAsk_withoutSomebodyToAnswerIsRefused(t *testing.T) {
 	var shown bytes.Buffer
 	a := &App{In: strings.NewReader("y\n"), Err: &shown}
-	err := a.ask(t.Context(), &model.Plan{Op: model.OpRestore})
+	err := a.agree(t.Context(), &model.Plan{Op: model.OpRestore}, consent{})
 	if err == nil || !strings.Contains(err.Error(), "--yes") {
 		t.Errorf("error %v does not say what to do", err)
 	}
@@ -54,7 +54,51 @@ func TestAsk_endsWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &App{In: never, Err: io.Discard, InTerminal: true}
-	if err := a.ask(ctx, &model.Plan{Op: model.OpRestore}); !errors.Is(err, context.Canceled) {
+	if err := a.agree(ctx, &model.Plan{Op: model.OpRestore}, consent{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestAsk_onceMoreWhereThePlanHasReasons(t *testing.T) {
+	plan := &model.Plan{Op: model.OpRestore, Asks: []string{"charge_card \x1b[2J runs again", "the session was written a moment ago"}}
+	const first = "restore now? [y/N] "
+	const second = "Once more, because\n  charge_card ^[[2J runs again\n  the session was written a moment ago\nrestore anyway? [y/N] "
+	for _, c := range []struct {
+		typed  string
+		agreed consent
+		shown  string
+		err    error
+	}{
+		{"y\ny\n", consent{}, first + second, nil},
+		{"y\n\n", consent{}, first + second, errDeclined},
+		{"y\n", consent{}, first + second, errDeclined},
+		{"n\ny\n", consent{}, first, errDeclined},
+		{"y\n", consent{anyway: true}, first, nil},
+		{"", consent{yes: true, anyway: true}, "", nil},
+	} {
+		var shown bytes.Buffer
+		a := &App{In: strings.NewReader(c.typed), Err: &shown, InTerminal: true}
+		if err := a.agree(t.Context(), plan, c.agreed); !errors.Is(err, c.err) {
+			t.Errorf("typed %q with %+v: %v, want %v", c.typed, c.agreed, err, c.err)
+		}
+		if shown.String() != c.shown {
+			t.Errorf("typed %q with %+v: asked %q, want %q", c.typed, c.agreed, &shown, c.shown)
+		}
+	}
+}
+
+// --yes is the answer to one question; a script has to say more where there are
+// two, also at a terminal.
+func TestAsk_yesAloneDoesNotAnswerTwice(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		var shown bytes.Buffer
+		a := &App{In: strings.NewReader("y\ny\n"), Out: io.Discard, Err: &shown, InTerminal: terminal}
+		err := a.agree(t.Context(), &model.Plan{Op: model.OpRun, Asks: []string{"models and tools run"}}, consent{yes: true})
+		if err == nil || err.Error() != "run asks once more: add --anyway" || advice(err) != "Nothing was written. The plan says why: models and tools run." {
+			t.Errorf("error %v, %q", err, advice(err))
+		}
+		if shown.Len() > 0 {
+			t.Errorf("asked %q", &shown)
+		}
 	}
 }

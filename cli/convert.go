@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// convert is `hindcast convert`.
+func (a *App) convert() *cobra.Command {
+	var agreed consent
+	var to, as string
+	cmd := &cobra.Command{
+		Use:   "convert STORE SESSION --to KIND:PATH --as ID",
+		Short: "make a session of another kind of store out of one; the original is untouched",
+		Long: `Convert writes a session into a store of another kind, under a name that is free
+there: a message log of Strands into its snapshots, for instance, or any session
+into a native store, which is made if there is none. Orphaned branches go along
+where the other kind can keep them; the plan says what does not. hindcast undo on
+the other store takes the new session away again.`,
+		Example: `  hindcast convert ~/.strands/sessions chat --to strands-snapshots:snapshots --as chat
+  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run`,
+		Args:              argsBetween(2, 2),
+		ValidArgsFunction: a.completeSnapshot(0),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			if to == "" || as == "" {
+				return usagef("convert needs --to with the other store and --as with the id of the new session")
+			}
+			if err := agreed.check(); err != nil {
+				return err
+			}
+			from, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer from.Close()
+			return a.into(ctx, to, agreed, func(s store.Store) error {
+				return a.takeOver(ctx, p, s, from, args[1], as, to, agreed)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH`")
+	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
+	agreed.flags(cmd)
+	return cmd
+}
+
+// takeOver plans and carries out the conversion of a session into a store that is
+// found at an address.
+func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, session, as, address string, agreed consent) error {
+	if reason := store.Reason(to, model.OpConvert); reason != "" {
+		return lacking(model.OpConvert, reason)
+	}
+	todo, err := to.(store.Converter).PlanConvert(ctx, from, session, as)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: address})
+}
+
+// into lets do write into the store at an address. Where there is none yet, a
+// native one is made beside its path and takes its name when all has been done;
+// and is gone again where nothing was to be written.
+func (a *App) into(ctx context.Context, address string, agreed consent, do func(store.Store) error) (err error) {
+	s, err := a.open(ctx, address)
+	if err == nil {
+		defer func() { err = errors.Join(err, s.Close()) }()
+		return do(s)
+	}
+	path, kind := address, ""
+	if id, named := a.Kinds.Identify(ctx, address); named == nil {
+		path, kind = id.At, id.Name
+	}
+	if _, there := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || !errors.Is(there, fs.ErrNotExist) {
+		return err
+	}
+	beside := filepath.Dir(path)
+	if agreed.dryRun {
+		beside = ""
+	}
+	dir, made := os.MkdirTemp(beside, ".hindcast-")
+	if made != nil {
+		return fmt.Errorf("make %q: %w", path, made)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	fresh := filepath.Join(dir, filepath.Base(path))
+	s, made = a.Create(ctx, fresh)
+	if made != nil {
+		return made
+	}
+	if kind != "" && kind != s.Kind() { // another kind was asked for
+		return errors.Join(err, s.Close())
+	}
+	if err := errors.Join(do(s), s.Close()); err != nil || agreed.dryRun {
+		return err
+	}
+	return christen(fresh, path)
+}

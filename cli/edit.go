@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/model/splice"
+	"hindcast/store"
+)
+
+// edit is `hindcast edit`.
+func (a *App) edit() *cobra.Command {
+	var agreed consent
+	var how editing
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
+		Use:   "edit STORE SESSION SNAPSHOT --as ID",
+		Short: "start a new session from a snapshot whose state you change",
+		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
+value at a JSON Pointer in it: one message, one tool result. What you save becomes
+the state that a new session starts from, and the original is untouched. What you
+do not change stays as it is, byte for byte.
+
+--set gives the value on the command line instead, --file in a file (- for the
+standard input). If anything fails, your edit is kept in a file that is named.`,
+		Example: `  hindcast edit trips.db trip-planner '#5' --as what-if
+  hindcast edit trips.db trip-planner '#5' --at /cart/total --set 99 --as cheaper
+  hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if`,
+		Args:              argsBetween(3, 3),
+		ValidArgsFunction: a.completeSnapshot(1),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			how.given = cmd.Flags().Changed("set")
+			return a.editAndFork(ctx, p, args, &how, agreed)
+		}),
+	}
+	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
+	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to what is edited, such as /messages/3; without it the whole state")
+	cmd.Flags().StringVar(&how.set, "set", "", "the new value as `JSON`, instead of an editor")
+	cmd.Flags().StringVar(&how.file, "file", "", "the `FILE` with the new value, instead of an editor; - for the standard input")
+	agreed.flags(cmd)
+	return cmd
+}
+
+// editing is what the command line says about an edit.
+type editing struct {
+	as, at, set, file string
+	given             bool // set is
+}
+
+// editAndFork takes a state through an edit into the plan of a new session.
+func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *editing, agreed consent) (err error) {
+	switch {
+	case how.as == "":
+		return usagef("edit needs --as with the id of the new session")
+	case how.given && how.file != "":
+		return usagef("--set and --file both give the value: give one of them")
+	}
+	if err := agreed.check(); err != nil {
+		return err
+	}
+	s, err := a.openFor(ctx, args[0], model.OpEdit)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ref, err := resolve(ctx, s, args[1], args[2])
+	if err != nil {
+		return err
+	}
+	state, err := s.State(ctx, ref)
+	if err != nil {
+		return err
+	}
+	value, err := splice.At(state, how.at)
+	if err != nil {
+		return fmt.Errorf("edit %s of %q: %w", cmp.Or(how.at, "the state"), ref.ID, err)
+	}
+	changed, draft, err := a.changed(ctx, state, value, how)
+	defer func() { err = draft.end(a.Err, err, agreed.dryRun) }()
+	if err != nil {
+		return err
+	}
+	todo, err := s.(store.Editor).PlanEdit(ctx, ref, how.as, changed)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: compared(ctx, state, changed, "the state before the edit")})
+}
+
+// changed gives the state with what was edited in it, and the draft that was
+// edited, nil without an editor.
+func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([]byte, *draft, error) {
+	text, err := []byte(how.set), error(nil)
+	switch {
+	case how.given:
+	case how.file == "-":
+		text, err = io.ReadAll(a.In)
+	case how.file != "":
+		text, err = os.ReadFile(how.file)
+	default:
+		return a.inEditor(ctx, state, value, how.at)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("edit: %w", err)
+	}
+	changed, err := splice.Replace(state, how.at, text)
+	if err != nil {
+		err = fmt.Errorf("edit: %s: %w", cmp.Or(how.file, "--set"), err)
+	}
+	return changed, nil, err
+}
+
+// draft is the file in which somebody edits. A nil one is none.
+type draft struct {
+	path string
+	// edited says that there is something in it that would be lost.
+	edited bool
+}
+
+// end takes the file away when the edit is in the store, or there is none; else
+// it stays, and the error, or a line to told, says where.
+func (d *draft) end(told io.Writer, err error, dry bool) error {
+	switch {
+	case d == nil:
+		return err
+	case !d.edited, err == nil && !dry:
+		return errors.Join(err, os.Remove(d.path))
+	case err != nil:
+		return &keptError{err, d.path}
+	}
+	fmt.Fprintln(told, keptAt(d.path))
+	return nil
+}
+
+// keptError is an error after which an edit is still there.
+type keptError struct {
+	err  error
+	path string
+}
+
+func (e *keptError) Error() string { return e.err.Error() }
+func (e *keptError) Unwrap() error { return e.err }
+
+func keptAt(path string) string {
+	return fmt.Sprintf("Your edit is kept: --file %s takes it again.", word(path))
+}
+
+// inEditor lets somebody edit a value until it is JSON.
+func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]byte, *draft, error) {
+	editor, err := a.editor()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.CreateTemp("", "hindcast-*.json") // for the user alone
+	if err != nil {
+		return nil, nil, fmt.Errorf("edit: %w", err)
+	}
+	d := &draft{path: f.Name()}
+	before := splice.Pretty(value)
+	_, err = f.Write(before)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, d, fmt.Errorf("edit: %w", err)
+	}
+	for {
+		ended := a.runEditor(editor, d.path)
+		text, err := os.ReadFile(d.path)
+		d.edited = err != nil || !bytes.Equal(text, before)
+		if err = errors.Join(ended, err, ctx.Err()); err != nil {
+			return nil, d, fmt.Errorf("edit: %w", err)
+		}
+		changed, err := splice.Replace(state, at, text)
+		if errors.Is(err, splice.ErrUnchanged) {
+			d.edited = false
+			err = fmt.Errorf("edit: %w, so no session is made", err)
+		}
+		if wrong := (*splice.ValueError)(nil); errors.As(err, &wrong) {
+			err = fmt.Errorf("edit: what you saved is not JSON: %w", err)
+			if a.again(ctx, err) {
+				continue
+			}
+		}
+		return changed, d, err
+	}
+}
+
+// again tells what is wrong with an edit and asks whether to go back to it, to
+// which Yes is the default: only so is nothing lost.
+func (a *App) again(ctx context.Context, wrong error) bool {
+	if !a.InTerminal {
+		return false
+	}
+	fmt.Fprintf(a.Err, "%s\n", printable.String(wrong.Error()))
+	person := asked{a, bufio.NewReader(a.In)}
+	text, err := person.line(ctx, "edit again? [Y/n] ")
+	return err == nil && (text == "" || text == "y" || text == "yes")
+}
+
+// runEditor lets the person's editor change a file. An interrupt is the editor's
+// own business, so it does not end with the command.
+func (a *App) runEditor(editor, path string) error {
+	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
+	if !a.OutTerminal {
+		cmd.Stdout = a.Err // Out is for the answer
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", editor, err)
+	}
+	return nil
+}
+
+// editor gives the command of the person's editor.
+func (a *App) editor() (string, error) {
+	if named := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")); named != "" {
+		return named, nil
+	}
+	if !a.InTerminal {
+		return "", errors.New("edit: nobody to edit: the input is not a terminal; --set or --file gives the value")
+	}
+	return "vi", nil
+}
