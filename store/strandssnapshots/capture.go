@@ -104,7 +104,7 @@ type reader struct {
 	capture
 	list messages
 	tail [][]byte // the last messages
-	held []byte   // the message that an interrupt holds back, nil for none
+	held []byte   // the message that is held back until its tools have run, nil for none
 }
 
 // readCapture reads a file. It never fails: what is wrong is its Problem.
@@ -327,13 +327,10 @@ func (r *reader) manager(state []byte) {
 	}
 }
 
-// interrupts reads whether an answer is waited for. TypeScript keeps the message
-// that asks for the tools out of the list meanwhile.
+// interrupts reads whether an answer is waited for. TypeScript keeps a message
+// that asks for tools out of the list until they have run.
 func (r *reader) interrupts(state []byte) {
-	if string(jsontape.FindMember(state, `"activated"`)) != "true" {
-		return
-	}
-	r.Interrupted = true
+	r.Interrupted = string(jsontape.FindMember(state, `"activated"`)) == "true"
 	if pending := jsontape.FindMember(state, `"pendingToolExecution"`); pending != nil {
 		r.held = jsontape.FindMember(pending, `"assistantMessageData"`)
 	}
@@ -350,13 +347,14 @@ func (r *reader) stash(stash []byte) {
 
 // finish works out the event and the title from the last messages.
 func (r *reader) finish() {
+	if r.held != nil {
+		r.message(r.held)
+		r.list.shapes[len(r.list.shapes)-1] |= fromAssistant
+		r.tail = append(r.tail, r.held)
+	}
 	last := shape(0)
 	if len(r.list.shapes) > 0 {
 		last = r.list.shapes[len(r.list.shapes)-1]
-	}
-	if r.held != nil {
-		last = fromAssistant | shapeOf(jsontape.FindMember(r.held, `"content"`))
-		r.tail = append(r.tail, r.held)
 	}
 	switch {
 	case r.Problem != "":

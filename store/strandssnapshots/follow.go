@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"hindcast/store/journal"
 	"hindcast/store/watch"
 )
 
@@ -18,14 +19,18 @@ var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: h
 // that changed last.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if s.single != nil {
-		return watch.Tree(ctx, s.dir, below, isTemporary), nil
+		return watch.Tree(ctx, s.dir, below, isForeign), nil
 	}
 	// Sessions lie in the folder and in its session/, which need not be there
 	// yet: two trees, one level apart.
-	beside := watch.Tree(ctx, s.dir, append([]watch.Level{{}}, below...), isTemporary)
-	inside := watch.Tree(ctx, s.dir, append([]watch.Level{{Name: namespace}, {}}, below...), isTemporary)
+	beside := watch.Tree(ctx, s.dir, append([]watch.Level{{}}, below...), isForeign)
+	inside := watch.Tree(ctx, s.dir, append([]watch.Level{{Name: namespace}, {}}, below...), isForeign)
 	return watch.Any(beside, inside), nil
 }
+
+// isForeign reports whether a name is nothing to follow: that of a temporary file,
+// or of Hindcast's own folder.
+func isForeign(name string) bool { return name == journal.Folder || isTemporary(name) }
 
 // isTemporary reports whether a name is one that an SDK writes to first:
 // ".__strands_tmp_…" of Python, "….__strands_tmp_…" of TypeScript, "….tmp" of its

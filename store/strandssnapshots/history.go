@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hindcast/store/files"
+	"hindcast/store/journal"
 	"hindcast/store/lineage"
 )
 
@@ -42,6 +43,9 @@ type item struct {
 	capture
 	// err is why the file cannot be read at all.
 	err error
+	// kept is the version by which the journal has a file that is no longer in its
+	// folder; nil for a file that is.
+	kept *journal.Version
 
 	lineage.Link
 	messages int // in the list
@@ -84,6 +88,8 @@ type history struct {
 	// same is the position of the immutable snapshot whose data are those of
 	// snapshot_latest.json, -1 for none.
 	same int
+	// entries is what Hindcast wrote to the store.
+	entries []journal.Entry
 }
 
 // file gives the name of a snapshot's file, relative to the store.

@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/journal"
 )
 
 const (
@@ -81,7 +82,7 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(name, scopesDir)) {
+		if e.Name() != journal.Folder && files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(name, scopesDir)) {
 			dirs = append(dirs, sessionDir{name, e.Name(), unified})
 		}
 	}
@@ -163,7 +164,7 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 		return s.sessionDirs()
 	}
 	name, _, _ := strings.Cut(id, "/")
-	if name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+	if name == "." || name == journal.Folder || !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return nil, nil
 	}
 	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {

@@ -76,7 +76,7 @@ func TestHeaders_fromTheShelf(t *testing.T) {
 	shelf := files.NewShelf(cache)
 	var before []model.Header
 	for i := range 2 {
-		s, err := openWith(shelf, dir)
+		s, err := openWith(t.Context(), shelf, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/journal"
 )
 
 // usualPlaces are where the SDKs put sessions unless they are told otherwise:
@@ -85,7 +86,7 @@ func (l *looker) sessions(dir, name string) {
 		entries, err := f.ReadDir(256)
 		for _, e := range entries {
 			l.looked++
-			if l.why == "" && files.IsDir(l.root, dir, e) {
+			if l.why == "" && e.Name() != journal.Folder && files.IsDir(l.root, dir, e) {
 				l.session(path.Join(dir, e.Name()), name)
 			}
 		}

@@ -73,7 +73,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 			t.Errorf("%d files were checked, not %d: %+v", s.checks.Load(), checked, list)
 		}
 	}
-	s, err := openWith(shelf, dir)
+	s, err := openWith(t.Context(), shelf, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openWith(shelf, dir); err != nil {
+	if s, err = openWith(t.Context(), shelf, dir); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()

@@ -29,12 +29,12 @@ func Kind(shelf *files.Shelf) store.Kind {
 		Framework: "Strands",
 		Recognise: recognise,
 		Places:    usualPlaces,
-		Open:      func(_ context.Context, dir string) (store.Store, error) { return openWith(shelf, dir) },
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, shelf, dir) },
 	}
 }
 
-// Store is an opened folder of sessions, or of one session. It is read-only, and
-// safe for concurrent use. Use Open.
+// Store is an opened folder of sessions, or of one session. It is safe for
+// concurrent use. Use Open.
 type Store struct {
 	dir  string
 	root *os.Root
@@ -48,6 +48,7 @@ type Store struct {
 	reads atomic.Int64
 	// checks counts those that were read whole for their faults.
 	checks atomic.Int64
+	writer writing
 }
 
 var (
@@ -57,14 +58,17 @@ var (
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
+	_ store.Restorer  = (*Store)(nil)
+	_ store.Forker    = (*Store)(nil)
+	_ store.Undoer    = (*Store)(nil)
 )
 
 // Open opens the folder around session/, a folder of sessions, or the folder of
 // one session. An empty folder is a store without sessions. The errors are those
 // of the file system: fs.ErrNotExist, fs.ErrPermission.
-func Open(_ context.Context, dir string) (*Store, error) { return openWith(nil, dir) }
+func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
-func openWith(shelf *files.Shelf, dir string) (*Store, error) {
+func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
@@ -74,7 +78,9 @@ func openWith(shelf *files.Shelf, dir string) (*Store, error) {
 	if err = cmp.Or(err, absErr); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), root.Close())
 	}
-	return &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: shelf.Memory(noteKind, dir)}, nil
+	s := &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: shelf.Memory(noteKind, dir)}
+	s.openWriter(ctx)
+	return s, nil
 }
 
 // Kind gives "strands-snapshots".
@@ -86,14 +92,25 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := s.root.Close(); err != nil {
+	if err := errors.Join(s.root.Close(), s.writer.close()); err != nil {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}
 	return nil
 }
 
 // Lacks implements store.Limiter.
-func (s *Store) Lacks(model.Op) string { return "snapshots of Strands are opened read-only" }
+func (s *Store) Lacks(op model.Op) string {
+	if err := s.writer.ready(); err != nil {
+		return err.Error()
+	}
+	switch op {
+	case model.OpPurge:
+		return "what was said once stays in the older snapshots, which are the SDK's own: delete those"
+	case model.OpRun:
+		return "Strands has no process that can be asked to go on"
+	}
+	return ""
+}
 
 // DerivedIDs implements store.Deriver.
 func (s *Store) DerivedIDs() string {

@@ -1,0 +1,121 @@
+package strandssnapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+)
+
+// document is the file of one snapshot, read to become what an SDK starts from.
+type document struct {
+	files.Document
+	capture
+	data jsontape.Node // the member of that name; -1 for none
+}
+
+// parsed reads a file's bytes.
+func parsed(file []byte) (d document) {
+	d.Document = files.ReadDocument(func(string, []byte) ([]byte, error) { return file, nil }, "", nil)
+	d.capture, _ = readCapture(file)
+	if d.data = jsontape.None; d.Err == nil {
+		d.data = d.Tape.Find(0, "data")
+	}
+	return d
+}
+
+// RefusedError says that an SDK would not start from a snapshot.
+type RefusedError struct {
+	// File is the snapshot's, relative to the store.
+	File string
+	// Faults are those for which the SDK refuses it. There is one at least.
+	Faults []model.Fault
+}
+
+func (e *RefusedError) Error() string {
+	f := e.Faults[0]
+	place := e.File
+	if f.Path != "" {
+		place += ": " + f.Path
+	}
+	return fmt.Sprintf("Strands would not start from it: %s: %s (%s); choose another snapshot", place, f.Meaning, strings.TrimPrefix(f.Verdict, refuses))
+}
+
+// judged looks at a document as if it was snapshot_latest.json of a place. The
+// first list are the faults for which the SDK that wrote it would not start, the
+// other one everything else.
+func (s *Store) judged(p *place, d *document) (fatal, others []model.Fault) {
+	c := checkup{place: p, root: s.root, said: make(map[string]bool), dialect: d.Dialect}
+	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
+	for _, f := range c.list.All() {
+		if strings.HasPrefix(f.Verdict, refuses) {
+			fatal = append(fatal, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	if d.Err == nil && d.Dialect == unknownDialect && len(fatal) == 0 {
+		fatal = append(fatal, model.Fault{Code: FaultSchema, File: p.path(latestFile), Meaning: "it is of neither SDK", Verdict: refuses + "no schema version"})
+	}
+	return fatal, others
+}
+
+// sound gives the document of an item, and refuses one that an SDK would not
+// start from.
+func (s *Store) sound(ctx context.Context, p *place, it *item) (document, error) {
+	data, err := s.contentOf(ctx, p, it)
+	if err != nil {
+		return document{}, err
+	}
+	d := parsed(data)
+	if fatal, _ := s.judged(p, &d); len(fatal) > 0 {
+		return d, &RefusedError{p.file(it.name), fatal}
+	}
+	return d, nil
+}
+
+// contentOf reads the file of an item.
+func (s *Store) contentOf(_ context.Context, p *place, it *item) ([]byte, error) {
+	o, err := s.open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer o.close()
+	data, err := o.folder(it.name).Read(it.name, nil)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, model.ErrNoSnapshot
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", p.file(it.name), err)
+	}
+	return data, nil
+}
+
+// resumable gives the bytes of a document as the SDK can go on from them. They are
+// those of the document but where the SDK for TypeScript would send tool calls
+// without their results: that SDK keeps the message that asks for them out of the
+// list until the tools have run, and holds it with the state of the interrupts.
+// So does this, and says so in words.
+func (d *document) resumable() (data []byte, said string) {
+	t := d.Tape
+	at := stand(t, d.data, d.Dialect)
+	if d.Dialect != typeScript || at.stance != atCalls {
+		return d.Data, ""
+	}
+	last, out := lastElement(t, t.Find(d.data, "messages"))
+	pending := `{"assistantMessageData": ` + string(t.Raw(last)) + `, "completedToolResults": {}}`
+	state := interruptsOf(t, d.data, typeScript)
+	var held cut
+	if t.Kind(state) == jsontape.Object {
+		held = member(t, state, "pendingToolExecution", pending)
+	} else {
+		held = member(t, d.data, "interrupts", `{"interrupts": {}, "activated": false, "pendingToolExecution": `+pending+`}`)
+	}
+	return patched(d.Data, out, held),
+		"it is converted: the last message, which asks for tools, goes from the messages to the tools that are to run, because Strands for TypeScript would send it without results"
+}

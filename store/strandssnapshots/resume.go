@@ -1,0 +1,251 @@
+package strandssnapshots
+
+import (
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// stance is where a conversation stands, which decides what an SDK does when it
+// goes on from there.
+type stance uint8
+
+const (
+	// atStart: there are no messages.
+	atStart stance = iota
+	// atQuestion: the user said something and nobody answered.
+	atQuestion
+	// atTurnEnd: the model answered and asks for no tool.
+	atTurnEnd
+	// atCalls: the model asks for tools that have not run.
+	atCalls
+	// atResults: the tools have answered, and the model has not seen it.
+	atResults
+	// atPending: as atCalls, and the message that asks is held back with the state
+	// of the interrupts, where the SDK looks for tools that are still to run.
+	atPending
+	// atInterrupt: as atPending, and somebody has to answer first.
+	atInterrupt
+)
+
+// standing is what a plan says about where a snapshot stands. It is read from the
+// data of a snapshot that the SDK loads.
+type standing struct {
+	stance
+	dialect  dialect
+	messages int
+	// tools are the names of the tools that are to run, waiting the ids of the
+	// interrupts that nobody answered.
+	tools, waiting []string
+}
+
+// stand reads where a snapshot stands.
+func stand(t *jsontape.Tape, data jsontape.Node, d dialect) standing {
+	s := standing{dialect: d}
+	list := t.Find(data, "messages")
+	last := jsontape.None
+	for n := t.First(list); n >= 0; n = t.Next(n) {
+		last = n
+		s.messages++
+	}
+	s.byTail(t, last)
+	state := interruptsOf(t, data, d)
+	pending := pendingOf(t, state, d)
+	activated := t.Kind(t.Find(state, "activated")) == jsontape.True
+	if pending >= 0 && (activated || d == typeScript) {
+		s.stance, s.tools = atPending, toolsOf(t, pending)
+	}
+	if activated {
+		s.waiting = waitingOf(t, t.Find(state, "interrupts"))
+		if s.stance = atPending; len(s.waiting) > 0 || d == typeScript {
+			s.stance = atInterrupt
+		}
+	}
+	return s
+}
+
+// byTail reads the last message.
+func (s *standing) byTail(t *jsontape.Tape, last jsontape.Node) {
+	if last < 0 {
+		return
+	}
+	var shape shape
+	if content := t.Find(last, "content"); content >= 0 {
+		shape = shapeOf(t.Raw(content))
+	}
+	switch role := textAt(t, last, "role"); {
+	case role == "assistant" && shape&asks != 0:
+		s.stance, s.tools = atCalls, toolsOf(t, last)
+	case role == "assistant":
+		s.stance = atTurnEnd
+	case shape&answers != 0:
+		s.stance = atResults
+	default:
+		s.stance = atQuestion
+	}
+}
+
+// interruptsOf gives the node of the state of the interrupts.
+func interruptsOf(t *jsontape.Tape, data jsontape.Node, d dialect) jsontape.Node {
+	if d == typeScript {
+		return t.Find(data, "interrupts")
+	}
+	return t.Find(data, "interrupt_state")
+}
+
+// pendingOf gives the message whose tools are still to run as the state of the
+// interrupts has it; -1 for none. Python before 1.5x has it in the context.
+func pendingOf(t *jsontape.Tape, state jsontape.Node, d dialect) jsontape.Node {
+	if d == typeScript {
+		return t.Find(t.Find(state, "pendingToolExecution"), "assistantMessageData")
+	}
+	if n := t.Find(t.Find(state, "pending_tool_execution"), "assistant_message"); n >= 0 {
+		return n
+	}
+	return t.Find(t.Find(state, "context"), "tool_use_message")
+}
+
+// eachCall goes through the tool calls of a message.
+func eachCall(t *jsontape.Tape, message jsontape.Node, visit func(use jsontape.Node)) {
+	content := t.Find(message, "content")
+	if t.Kind(content) != jsontape.Array {
+		return
+	}
+	for b := t.First(content); b >= 0; b = t.Next(b) {
+		if use := t.Find(b, "toolUse"); use >= 0 {
+			visit(use)
+		}
+	}
+}
+
+func toolsOf(t *jsontape.Tape, message jsontape.Node) (names []string) {
+	eachCall(t, message, func(use jsontape.Node) {
+		names = append(names, textAt(t, use, "name"))
+	})
+	return names
+}
+
+// textAt gives a member of an object that is a string, "" for anything else.
+func textAt(t *jsontape.Tape, object jsontape.Node, key string) string {
+	n := t.Find(object, key)
+	if n < 0 {
+		return ""
+	}
+	return string(t.AppendText(nil, n, maxText))
+}
+
+func waitingOf(t *jsontape.Tape, interrupts jsontape.Node) (ids []string) {
+	if t.Kind(interrupts) != jsontape.Object {
+		return nil
+	}
+	for n := t.First(interrupts); n >= 0; n = t.Next(n) {
+		if r := t.Find(n, "response"); r < 0 || t.Kind(r) == jsontape.Null {
+			ids = append(ids, t.Key(n))
+		}
+	}
+	return ids
+}
+
+// resume gives the calls that go on from there, the best first, as they were seen
+// to work with Python 1.62.0 and TypeScript 1.19.0.
+func (s *standing) resume() []model.Resume {
+	text, none := `agent("…")`, `agent(None)`
+	if s.dialect == typeScript {
+		text, none = `invoke("…")`, `invoke(undefined)`
+	}
+	const twice = "two messages of the user in a row are sent, which some providers refuse"
+	tools := naming(s.tools)
+	switch s.stance {
+	case atStart:
+		return []model.Resume{{Call: text, Then: "the conversation begins with your text"}}
+	case atQuestion:
+		return []model.Resume{{Call: none, Then: "the model answers the last message again"}, {Call: text, Then: twice}}
+	case atResults:
+		return []model.Resume{{Call: none, Then: "the model answers the tool results"}, {Call: text, Then: twice}}
+	case atCalls: // of Python alone: see convert
+		return []model.Resume{
+			{Call: none, Then: "the tools run, without the model: " + tools + "; then the model answers"},
+			{Call: text, Then: `each tool call gets the error "Tool was interrupted.", then your text is sent`},
+		}
+	case atPending:
+		call := none
+		if s.dialect == python {
+			call = "agent([])"
+		}
+		return []model.Resume{{Call: call, Then: "the tools run, without the model, as far as they have no result yet: " + tools + "; then the model answers"}}
+	case atInterrupt:
+		return s.answers()
+	}
+	return []model.Resume{
+		{Call: text, Then: "the next turn begins with your text"},
+		{Call: none, Then: "the model is sent an answer of its own to go on with (prefill), which many providers refuse"},
+	}
+}
+
+// answers gives the call that answers the interrupts.
+func (s *standing) answers() []model.Resume {
+	var parts []string
+	for _, id := range s.waiting {
+		part := fmt.Sprintf(`{"interruptResponse": {"interruptId": %s, "response": …}}`, jsontape.AppendQuoted(nil, id))
+		if s.dialect == typeScript {
+			part = fmt.Sprintf(`{ interruptResponse: { interruptId: %s, response: … } }`, jsontape.AppendQuoted(nil, id))
+		}
+		parts = append(parts, part)
+	}
+	call := "agent([" + strings.Join(parts, ", ") + "])"
+	if s.dialect == typeScript {
+		call = "invoke([" + strings.Join(parts, ", ") + "])"
+	}
+	then := "the answer goes to who asked for it, and the tools that waited run"
+	if len(s.tools) > 0 {
+		then += ": " + naming(s.tools)
+	}
+	return []model.Resume{{Call: call, Then: then + "; any other input is a TypeError"}}
+}
+
+// asks gives the reasons to ask once more before a session is put there.
+func (s *standing) asks() []string {
+	switch s.stance {
+	case atCalls, atPending:
+		return []string{fmt.Sprintf("to go on from there runs %s, maybe for the second time: what they did outside of the session is not taken back", naming(s.tools))}
+	}
+	return nil
+}
+
+// loads says in a sentence what the SDK loads.
+func (s *standing) loads(p *place, session string) string {
+	manager := fmt.Sprintf("SnapshotSessionManager(%q)", session)
+	if s.dialect == typeScript {
+		manager = fmt.Sprintf("new SessionManager({ sessionId: %q })", session)
+	}
+	what := fmt.Sprintf("%d messages", s.messages)
+	if s.messages == 1 {
+		what = "1 message"
+	}
+	where := map[stance]string{
+		atStart:     "and begins anew",
+		atQuestion:  "and stands at a message that nobody answered",
+		atTurnEnd:   "and stands at the end of a turn",
+		atCalls:     "and stands where the model asks for tools that have not run",
+		atResults:   "and stands at tool results that the model has not seen",
+		atPending:   "and stands where tools are still to run",
+		atInterrupt: "and stands where an interrupt waits for an answer",
+	}[s.stance]
+	return fmt.Sprintf("%s with agent %q loads %s of %s, %s", manager, p.agent, latestFile, what, where)
+}
+
+// naming gives names in a sentence.
+func naming(names []string) string {
+	const most = 5
+	quoted := make([]string, 0, most+1)
+	for i, name := range names {
+		if i == most {
+			quoted = append(quoted, fmt.Sprintf("%d more", len(names)-most))
+			break
+		}
+		quoted = append(quoted, fmt.Sprintf("%.60q", name))
+	}
+	return strings.Join(quoted, ", ")
+}
