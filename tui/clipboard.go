@@ -10,6 +10,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model/conversation"
+	"hindcast/store"
 	"hindcast/tui/dialog"
 )
 
@@ -37,8 +38,12 @@ func (m *Model) askYank() {
 			path.Text = "the whole state"
 		}
 	}
+	call := dialog.Item{Action: keymap.YankCall, Text: m.onward.call}
+	if m.onward.call == "" {
+		call.Disabled = "nothing was written that says how to go on"
+	}
 	resume := dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here"}
-	m.open(dialog.NewMenu(m.styles, m.keys, "Copy", append(items, value, path, resume)))
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", append(items, value, path, call, resume)))
 }
 
 // selected gives the tab in which a value is selected, or nil.
@@ -50,7 +55,7 @@ func (m *Model) selected() copier {
 	return nil
 }
 
-// answerMenu carries out an action in the menu of things to copy.
+// answerMenu carries out an action in the menu that is open.
 func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
 	if a == keymap.Back {
 		m.close()
@@ -67,9 +72,21 @@ func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
 	case keymap.YankPath:
 		m.close()
 		return m.copyText("the path", m.selected().Path())
+	case keymap.YankCall:
+		m.close()
+		return m.copyText("the resume call", m.onward.call)
 	case keymap.YankResume:
 		m.close()
 		return m.copyResume()
+	case keymap.EditState, keymap.EditMessage, keymap.EditResult, keymap.EditValue:
+		m.close()
+		return m.beginEdit(menu.Chosen())
+	case keymap.PurgeRedacted:
+		m.close()
+		return m.planPurge(m.purged, store.PurgeRedacted)
+	case keymap.PurgeAll:
+		m.close()
+		return m.planPurge(m.purged, store.PurgeAll)
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.stop(listing) // it would bring us back to the list
 	m.place, m.session = inSession, id
 	m.against, m.query, m.news.cursor = false, "", nil
+	m.toHead, m.written = false, false
 	m.show(timeline.Prepare(nil))
 	m.focusOn(onTimeline)
 	return m.readSession()
@@ -178,12 +179,21 @@ func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
 	}
 	m.news.cursor = msg.cursor
 	m.show(msg.content)
+	m.written = false
+	if m.toHead {
+		m.toHead = false
+		m.timeline.Do(keymap.GoHead)
+	}
 	return m.follow()
 }
 
 // unreadable says that the session could not be read: in the list of sessions
 // if there is nothing of it to show.
 func (m *Model) unreadable(err error) tea.Cmd {
+	if m.written && errors.Is(err, model.ErrNoSession) {
+		m.place, m.only = atSessions, false // a fork that was undone
+		return m.listSessions()
+	}
 	m.fail(err)
 	switch {
 	case m.content.Timeline.Len() > 0:

@@ -122,22 +122,46 @@ type foundMsg struct {
 	err     error
 }
 
-// plannedMsg: what a write will do was worked out. change says what it changes
-// in the state.
+// plannedMsg: what a write will do was worked out.
 type plannedMsg struct {
-	gen    uint64
-	op     model.Op
-	plan   model.Plan
-	change []string
-	err    error
+	gen      uint64
+	op       model.Op
+	proposal proposal
+	err      error
 }
 
 // appliedMsg: a plan was carried out, or refused.
 type appliedMsg struct {
+	gen      uint64
+	proposal proposal
+	receipt  model.Receipt
+	err      error
+}
+
+// readToEditMsg: what can be edited in a snapshot was found.
+type readToEditMsg struct {
 	gen     uint64
-	plan    model.Plan
-	receipt model.Receipt
+	draft   draft
+	choices []choice
 	err     error
+}
+
+// draftWrittenMsg: the file for the editor was written.
+type draftWrittenMsg struct {
+	gen   uint64
+	draft draft
+	err   error
+}
+
+// editedMsg: the editor was left, or could not be started.
+type editedMsg struct{ err error }
+
+// draftReadMsg: what the editor left was read: the state that it makes, or what is
+// wrong with it.
+type draftReadMsg struct {
+	gen   uint64
+	state []byte
+	err   error
 }
 
 // journalReadMsg: the journal was read.

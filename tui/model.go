@@ -67,9 +67,15 @@ type Model struct {
 
 	layout   layout
 	dialog   dialogPane
-	plan     *model.Plan // that the open question is about
-	forkFrom model.Ref   // that the open prompt is about
-	quiet    uint64      // generation of the wait for no keys
+	proposal *proposal                 // that the open question is about
+	answered func(text string) tea.Cmd // takes what is typed in the open prompt
+	choices  []choice                  // of the open edit menu
+	purged   string                    // the session that the open purge menu is about
+	draft    *draft                    // what is being edited, or nil
+	onward   resumeCall                // how to go on after the last write
+	toHead   bool                      // the cursor goes to the head once the session is read again
+	written  bool                      // since the session was read
+	quiet    uint64                    // generation of the wait for no keys
 	input    *input
 	query    string   // that n and N look for
 	searched searched // where the matches are that there are

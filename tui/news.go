@@ -359,12 +359,21 @@ func movedBack(old, t *model.Timeline) bool {
 func (m *Model) outdatePlan() {
 	q, ok := m.dialog.(*dialog.Question)
 	t := m.timeline.Timeline()
-	if !ok || m.plan.Session != m.session || m.plan.ExpectedHead.ID == "" || t.Head() == model.NoNode {
+	if !ok || m.proposal.plan.Session != m.session || m.proposal.plan.ExpectedHead.ID == "" || t.Head() == model.NoNode {
 		return
 	}
-	if t.Header(t.Head()).Ref() != m.plan.ExpectedHead {
+	if !sameVisit(t.Header(t.Head()).Ref(), m.proposal.plan.ExpectedHead) {
 		q.Outdate()
 	}
+}
+
+// sameVisit reports whether two names of snapshots mean the same: where one of them
+// names no visit, the id tells.
+func sameVisit(a, b model.Ref) bool {
+	if a.Visit == 0 || b.Visit == 0 {
+		a.Visit, b.Visit = 0, 0
+	}
+	return a == b
 }
 
 // relist reads the list of sessions again.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +30,20 @@ const quietTime = 300 * time.Millisecond
 // movedOn is said of a plan that was made against a head of before.
 const movedOn = "the session has moved on since: nothing was changed, and this is the plan anew"
 
+// proposal is a plan that a person is asked about.
+type proposal struct {
+	plan model.Plan
+	// again works the same plan out against the session as it is then.
+	again func(context.Context) (model.Plan, error)
+	// change says what it changes in the state.
+	change []string
+	// second says that the plan was agreed to, and what asks once more now.
+	second bool
+}
+
+// lastWord is asked once more before a purge, whatever else the store asks.
+const lastWord = "what is forgotten cannot be brought back, not by undo either"
+
 // planWrite has a plan worked out.
 func (m *Model) planWrite(op model.Op, plan func(context.Context) (model.Plan, error)) tea.Cmd {
 	states := m.states
@@ -36,7 +52,10 @@ func (m *Model) planWrite(op model.Op, plan func(context.Context) (model.Plan, e
 		if err != nil {
 			return plannedMsg{gen: gen, op: op, err: err}
 		}
-		return plannedMsg{gen: gen, op: op, plan: p, change: stateChange(ctx, states, &p)}
+		if op == model.OpPurge {
+			p.Asks = append(slices.Clip(p.Asks), lastWord)
+		}
+		return plannedMsg{gen: gen, op: op, proposal: proposal{plan: p, again: plan, change: stateChange(ctx, states, &p)}}
 	})
 }
 
@@ -47,15 +66,6 @@ func (m *Model) planRestore(ref model.Ref) tea.Cmd {
 		return nil // keymap.Restore is disabled
 	}
 	return m.planWrite(model.OpRestore, func(ctx context.Context) (model.Plan, error) { return restorer.PlanRestore(ctx, ref) })
-}
-
-// planFork plans to start a session from a snapshot.
-func (m *Model) planFork(ref model.Ref, as string) tea.Cmd {
-	forker, ok := m.o.Store.(store.Forker)
-	if !ok {
-		return nil // keymap.Fork is disabled
-	}
-	return m.planWrite(model.OpFork, func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, ref, as) })
 }
 
 // planReturn plans to take the last write back, or to do it again.
@@ -69,6 +79,15 @@ func (m *Model) planReturn(op model.Op) tea.Cmd {
 		plan = undoer.PlanRedo
 	}
 	return m.planWrite(op, plan)
+}
+
+// planRepair plans to mend a session.
+func (m *Model) planRepair(session string) tea.Cmd {
+	repairer, ok := m.o.Store.(store.Repairer)
+	if !ok {
+		return nil // keymap.Repair is disabled
+	}
+	return m.planWrite(model.OpRepair, func(ctx context.Context) (model.Plan, error) { return repairer.PlanRepair(ctx, session) })
 }
 
 // planned shows the plan and asks.
@@ -85,6 +104,9 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 	case asking && errors.Is(msg.err, store.ErrSessionExists):
 		prompt.Refuse(store.ErrSessionExists.Error())
 		return nil
+	case msg.op == model.OpEdit && msg.err != nil:
+		m.spurn(msg.err)
+		return nil
 	case asking && msg.err != nil:
 		prompt.Refuse(msg.err.Error())
 		return nil
@@ -92,8 +114,8 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		m.failed("cannot "+string(msg.op), msg.err)
 		return nil
 	}
-	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.plan, msg.change))
-	m.plan = &msg.plan
+	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.proposal.plan, msg.proposal.change))
+	m.proposal = &msg.proposal
 	return m.awaitQuiet()
 }
 
@@ -127,34 +149,42 @@ func (m *Model) quieted(msg quietMsg) {
 	}
 }
 
-// answerQuestion carries out an action in the question of a plan.
+// answerQuestion carries out an action in the question of a plan. Where the plan
+// has reasons to ask once more, a yes leads to a second question.
 func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 	q.Do(a)
 	switch q.Answer() {
 	case dialog.Declined:
 		m.close()
 		m.say("nothing was changed")
+		m.keepDraft()
 	case dialog.Agreed:
-		plan := *m.plan
+		p := *m.proposal
 		m.close()
-		if q.Outdated() {
+		switch {
+		case q.Outdated():
 			m.say(movedOn)
-			return m.replan(&plan)
+			return m.planWrite(p.plan.Op, p.again)
+		case len(p.plan.Asks) > 0 && !p.second:
+			p.second = true
+			m.open(dialog.NewSecondQuestion(m.styles, m.keys, &p.plan))
+			m.proposal = &p
+			return m.awaitQuiet()
 		}
-		return m.apply(plan)
+		return m.apply(p)
 	}
 	return nil
 }
 
 // apply carries a plan out.
-func (m *Model) apply(plan model.Plan) tea.Cmd {
+func (m *Model) apply(p proposal) tea.Cmd {
 	applier, ok := m.o.Store.(store.Applier)
 	if !ok {
 		return nil // whoever plans applies
 	}
-	return m.start(applying, "writing: "+plan.Headline(), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
-		receipt, err := applier.Apply(ctx, plan)
-		return appliedMsg{gen, plan, receipt, err}
+	return m.start(applying, "writing: "+p.plan.Headline(), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		receipt, err := applier.Apply(ctx, p.plan)
+		return appliedMsg{gen, p, receipt, err}
 	})
 }
 
@@ -163,31 +193,41 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	if !m.finish(applying, msg.gen) {
 		return nil
 	}
-	if m.leaving {
-		return tea.Quit
+	plan := &msg.proposal.plan
+	var drop tea.Cmd
+	if msg.err == nil && plan.Op == model.OpEdit {
+		drop = m.dropDraft()
 	}
+	if m.leaving {
+		return tea.Sequence(drop, tea.Quit)
+	}
+	m.states.forget()
 	switch {
 	case errors.Is(msg.err, model.ErrHeadMoved):
 		m.say(movedOn)
-		return tea.Batch(m.reread(), m.replan(&msg.plan))
+		m.message.whole = movedOn + "\n\n" + msg.err.Error()
+		return tea.Batch(m.reread(), m.planWrite(plan.Op, msg.proposal.again))
 	case msg.err != nil:
-		m.failed("cannot "+string(msg.plan.Op), msg.err)
+		m.failed("cannot "+string(plan.Op), msg.err)
+		m.keepDraft()
 		return m.reread()
 	}
-	m.confirmed(m.receipt(&msg.plan, &msg.receipt))
-	return m.reread()
+	m.onward = resumeCall{}
+	if len(plan.Resume) > 0 {
+		m.onward = resumeCall{call: plan.Resume[0].Call, then: plan.Resume[0].Then}
+	}
+	if plan.NewSession != "" {
+		m.only = false
+	} else if msg.receipt.Session == m.session {
+		m.toHead = true
+	}
+	m.written = true
+	m.confirmed(m.receipt(plan, &msg.receipt))
+	return tea.Batch(drop, m.reread())
 }
 
-// replan has the same plan worked out against the session as it is now.
-func (m *Model) replan(old *model.Plan) tea.Cmd {
-	switch old.Op {
-	case model.OpRestore:
-		return m.planRestore(old.Target)
-	case model.OpFork:
-		return m.planFork(old.Target, old.NewSession)
-	}
-	return m.planReturn(old.Op)
-}
+// resumeCall is how a framework goes on after the last write.
+type resumeCall struct{ call, then string }
 
 // reread reads again what shows: the session, or the list of them.
 func (m *Model) reread() tea.Cmd {
@@ -197,52 +237,92 @@ func (m *Model) reread() tea.Cmd {
 	return m.listSessions()
 }
 
-// receipt says in one line what was done and how to take it back.
+// receipt says in one line what was done, how to take it back, and how to have the
+// call to go on with.
 func (m *Model) receipt(plan *model.Plan, r *model.Receipt) string {
-	dot := " " + m.styles.Glyphs.Dot + " "
 	text := fmt.Sprintf("%s is at #%d", r.Session, r.HeadIndex)
+	if r.Head == "" {
+		text = r.Session + " is without a head"
+	}
 	switch plan.Op {
-	case model.OpFork:
+	case model.OpFork, model.OpEdit:
 		text = fmt.Sprintf("forked as %s at #%d", r.Session, r.HeadIndex)
 	case model.OpUndo:
 		text = "undone: " + text
 	case model.OpRedo:
 		text = "done again: " + text
+	case model.OpRepair:
+		text = "repaired: " + text
+	case model.OpRun:
+		text = "ran on: " + text
+	case model.OpPurge:
+		return "forgot what was set aside of " + r.Session
 	}
+	parts := []string{text}
 	if r.Orphaned > 0 {
-		text += fmt.Sprintf("%s%d left the path", dot, r.Orphaned)
+		parts = append(parts, fmt.Sprintf("%d left the path", r.Orphaned))
 	}
 	if r.Reactivated > 0 {
-		text += fmt.Sprintf("%s%d came back", dot, r.Reactivated)
+		parts = append(parts, fmt.Sprintf("%d came back", r.Reactivated))
 	}
 	back := keymap.Undo
 	if plan.Op == model.OpUndo {
 		back = keymap.Redo
 	}
-	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.Disabled(m.context()) == "" {
-		text += dot + key + " " + back.Help()
+	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.Disabled(m.context()) == "" && plan.Op != model.OpRun {
+		parts = append(parts, key+" "+back.Help())
 	}
-	return text
+	menu, call := m.keys.Keys(keymap.Session, keymap.Yank), m.keys.Keys(keymap.Menu, keymap.YankCall)
+	if m.onward.call != "" && m.place == inSession && len(menu) > 0 && len(call) > 0 {
+		parts = append(parts, keymap.Label(append(slices.Clone(menu[:1]), call[0]))+" "+keymap.YankCall.Help())
+	}
+	return strings.Join(parts, " "+m.styles.Glyphs.Dot+" ")
 }
 
-// askFork asks for the name of a session to start from the snapshot under the
-// cursor.
-func (m *Model) askFork() {
-	m.forkFrom = m.subject().ref
-	m.open(dialog.NewPrompt(m.styles, m.keys, fmt.Sprintf("Fork from #%d", m.subject().header.Index), "new session", m.session+"-fork"))
+// ask opens a prompt; then is called with what was typed when it is accepted.
+func (m *Model) ask(heading, label, value string, then func(text string) tea.Cmd) {
+	m.answered = then
+	m.open(dialog.NewPrompt(m.styles, m.keys, heading, label, value))
 }
 
-// answerPrompt carries out an action in the prompt for that name.
+// answerPrompt carries out an action in the prompt that is open.
 func (m *Model) answerPrompt(p *dialog.Prompt, a keymap.Action) tea.Cmd {
 	if a == keymap.Back {
 		m.close()
 		m.stop(planning)
+		m.keepDraft()
 		return nil
 	}
 	if p.Do(a) && p.Done() {
-		return m.planFork(m.forkFrom, p.Value())
+		return m.answered(p.Value())
 	}
 	return nil
+}
+
+// askFork asks for the name of a session to start from the snapshot under the
+// cursor, and plans that.
+func (m *Model) askFork() {
+	forker, ok := m.o.Store.(store.Forker)
+	if !ok {
+		return // keymap.Fork is disabled
+	}
+	s := m.subject()
+	m.ask(fmt.Sprintf("Fork from #%d", s.header.Index), "new session", m.session+"-fork", func(as string) tea.Cmd {
+		return m.planWrite(model.OpFork, func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) })
+	})
+}
+
+// askRun asks for what to say next to the process that is running, and plans to
+// let it go on from the snapshot under the cursor.
+func (m *Model) askRun() {
+	runner, ok := m.o.Store.(store.Runner)
+	if !ok {
+		return // keymap.Run is disabled
+	}
+	s := m.subject()
+	m.ask(fmt.Sprintf("Run from #%d: models and tools will run", s.header.Index), "input", "", func(input string) tea.Cmd {
+		return m.planWrite(model.OpRun, func(ctx context.Context) (model.Plan, error) { return runner.PlanRun(ctx, s.ref, input) })
+	})
 }
 
 // readJournal reads what Hindcast wrote to the store.
@@ -270,6 +350,39 @@ func (m *Model) journalRead(msg journalReadMsg) tea.Cmd {
 		return t.In(m.o.Zone).Format(time.DateTime)
 	}))
 	return nil
+}
+
+// answerJournal carries out an action in the journal.
+func (m *Model) answerJournal(d *dialog.Journal, a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.Back, keymap.Help, keymap.Accept:
+		m.close()
+	case keymap.Undo, keymap.Redo:
+		m.close()
+		return m.do(a)
+	case keymap.Purge:
+		e, ok := d.Selected()
+		if !ok {
+			return nil
+		}
+		m.purged = e.Session
+		m.open(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
+			{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since"},
+			{Action: keymap.PurgeAll, Text: "branches that were left, too"},
+		}))
+	default:
+		d.Do(a)
+	}
+	return nil
+}
+
+// planPurge plans to forget what was set aside of a session.
+func (m *Model) planPurge(session string, what store.PurgeScope) tea.Cmd {
+	purger, ok := m.o.Store.(store.Purger)
+	if !ok {
+		return nil // keymap.Purge is disabled
+	}
+	return m.planWrite(model.OpPurge, func(ctx context.Context) (model.Plan, error) { return purger.PlanPurge(ctx, session, what) })
 }
 
 // most is how many changes a plan lists; the diff tab shows them all.

@@ -53,7 +53,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	if got := head(t, s, demo.Trip); got != "#13" {
 		t.Fatalf("head after undo %s", got)
 	}
-	shows(t, p, "undone: trip-planner is at #13 · 3 came back · ^r redo", "▌ ○   10")
+	shows(t, p, "undone: trip-planner is at #13 · 3 came back · ^r redo", "head #13", "▌ ◉   13")
 
 	p.Press(keymap.Timeline, keymap.Redo)
 	p.Press(keymap.Confirm, keymap.Yes)

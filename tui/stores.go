@@ -38,7 +38,10 @@ const notOpen = "no store is open yet"
 // offerStores shows the stores that there are.
 func (m *Model) offerStores() {
 	m.place = atStores
-	m.lacks = keymap.Context{Restore: notOpen, Fork: notOpen, Undo: notOpen, Redo: notOpen, Journal: notOpen}
+	m.lacks = keymap.Context{
+		Restore: notOpen, Fork: notOpen, Edit: notOpen, Run: notOpen, Repair: notOpen,
+		Undo: notOpen, Redo: notOpen, Journal: notOpen, Purge: notOpen,
+	}
 	var rows []picker.Store
 	for i := range m.o.Stores {
 		s := &m.o.Stores[i]
@@ -54,6 +57,10 @@ func (m *Model) adopt(s store.Store) {
 	m.lacks = keymap.Context{
 		Restore: store.Reason(s, model.OpRestore),
 		Fork:    store.Reason(s, model.OpFork),
+		Edit:    store.Reason(s, model.OpEdit),
+		Run:     store.Reason(s, model.OpRun),
+		Repair:  store.Reason(s, model.OpRepair),
+		Purge:   store.Reason(s, model.OpPurge),
 		Undo:    store.Reason(s, model.OpUndo),
 		Redo:    store.Reason(s, model.OpRedo),
 	}

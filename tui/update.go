@@ -64,6 +64,14 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.planned(msg)
 	case appliedMsg:
 		return m.applied(msg)
+	case readToEditMsg:
+		return m.readToEdit(msg)
+	case draftWrittenMsg:
+		return m.draftWritten(msg)
+	case editedMsg:
+		return m.edited(msg)
+	case draftReadMsg:
+		return m.draftRead(msg)
 	case journalReadMsg:
 		return m.journalRead(msg)
 	case quietMsg:
@@ -194,6 +202,8 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		return tea.Batch(m.watch(), m.listSessions())
 	case keymap.Search:
 		m.filter()
+	case keymap.Repair:
+		return m.repairSelected()
 	default:
 		if m.place == nowhere {
 			m.trouble.Do(a)
@@ -202,6 +212,16 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		m.sessions.Do(a)
 	}
 	return nil
+}
+
+// repairSelected plans to mend the session under the cursor.
+func (m *Model) repairSelected() tea.Cmd {
+	info, ok := m.sessions.Selected()
+	if !ok || m.place != atSessions {
+		m.say("no session is selected")
+		return nil
+	}
+	return m.planRepair(info.ID)
 }
 
 // doInSession carries out an action in a session: the root's own, those that
@@ -237,6 +257,12 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.planRestore(m.subject().ref)
 	case keymap.Fork:
 		m.askFork()
+	case keymap.Edit:
+		return m.chooseEdit()
+	case keymap.Run:
+		m.askRun()
+	case keymap.Repair:
+		return m.planRepair(m.session)
 	case keymap.Yank:
 		m.askYank()
 	case keymap.StepBack, keymap.StepForward, keymap.Child, keymap.Parent,
@@ -323,7 +349,7 @@ func (m *Model) open(d dialogPane) {
 
 // close closes the dialog, and with it the question of a plan.
 func (m *Model) close() {
-	m.dialog, m.plan = nil, nil
+	m.dialog, m.proposal = nil, nil
 }
 
 // fitDialog gives the dialog the room that there is.
@@ -342,15 +368,14 @@ func (m *Model) answer(a keymap.Action) tea.Cmd {
 		return m.answerPrompt(d, a)
 	case *dialog.Menu:
 		return m.answerMenu(d, a)
+	case *dialog.Journal:
+		return m.answerJournal(d, a)
+	case *dialog.Broken:
+		return m.answerBroken(d, a)
 	}
 	switch a {
 	case keymap.Back, keymap.Help, keymap.Accept:
 		m.close()
-	case keymap.Undo, keymap.Redo:
-		if _, ok := m.dialog.(*dialog.Journal); ok {
-			m.close()
-			return m.do(a)
-		}
 	default:
 		m.dialog.Do(a)
 	}

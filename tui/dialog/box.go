@@ -24,28 +24,60 @@ type span struct {
 }
 
 // box is what every dialog is drawn in: a border with a title, a sheet of text,
-// and a foot that says which keys answer.
+// and a foot that says which keys answer. Some have text that stays in sight below
+// the sheet however long that is, under a line with a word in it.
 type box struct {
-	styles     *theme.Styles
-	title      string
-	text       *sheet.Sheet
+	styles    *theme.Styles
+	title     string
+	text      *sheet.Sheet
+	kept      *sheet.Sheet // what stays in sight, nil for nothing
+	keptTitle string
+	keptRows  int // of it that there is room for
+	// keptFixed is how many rows it takes whatever is in it, so that the dialog keeps
+	// its size while that changes; 0 for as many as it has.
+	keptFixed  int
 	foot       []span
 	notice     []span // above the foot
 	w, h       int
 	maxW, maxH int
 }
 
+// leastText is how many rows of the text show beside what stays in sight.
+const leastText = 3
+
 // Resize says how much room there is and lays the text out anew.
 func (b *box) Resize(maxW, maxH int) {
 	b.maxW, b.maxH = maxW, maxH
 	b.w = max(min(maxW, widest), 0)
 	room := max(maxH-frame, 0)
-	b.text.Resize(b.w-sides, room)
-	if n := b.text.Len(); n < room {
-		room = n
-		b.text.Resize(b.w-sides, room)
+	kept := b.fitKept(room)
+	text := room - kept
+	b.text.Resize(b.w-sides, text)
+	if n := b.text.Len(); n < text {
+		text = n
+		b.text.Resize(b.w-sides, text)
 	}
-	b.h = min(room+frame, maxH)
+	b.h = min(text+kept+frame, maxH)
+}
+
+// fitKept gives what stays in sight up to half of the room, and the number of rows
+// that it takes with the line above it.
+func (b *box) fitKept(room int) int {
+	b.keptRows = 0
+	if b.kept == nil {
+		return 0
+	}
+	b.kept.Resize(b.w-sides, room)
+	rows := min(b.kept.Len(), room/2)
+	if b.keptFixed > 0 {
+		rows = min(b.keptFixed, room/2)
+	}
+	if rows == 0 || room-rows-1 < leastText {
+		return 0
+	}
+	b.keptRows = rows
+	b.kept.Resize(b.w-sides, rows)
+	return rows + 1
 }
 
 // Size gives the cells that the dialog takes.
@@ -68,9 +100,29 @@ func (b *box) AppendRow(dst []byte, y int) []byte {
 	case b.h - 3:
 		b.line(&r, b.notice)
 	default:
-		b.inside(&r, func(dst []byte, _ int) []byte { return b.text.AppendRow(dst, y-1) })
+		b.body(&r, y-1)
 	}
 	return r.End(b.styles.Text)
+}
+
+// body draws row y between the title and the foot.
+func (b *box) body(r *cell.Row, y int) {
+	rule := b.h - frame - b.keptRows // of the rows from 1
+	switch {
+	case b.keptRows == 0 || y < rule-1:
+		b.inside(r, func(dst []byte, _ int) []byte { return b.text.AppendRow(dst, y) })
+	case y == rule-1:
+		b.inside(r, func(dst []byte, w int) []byte {
+			in := cell.Begin(dst, &b.styles.Glyphs, w)
+			in.Put(b.styles.Muted, b.keptTitle+" ")
+			more := b.kept.Status()
+			in.Repeat(b.styles.Border, b.styles.Glyphs.Horizontal, in.Room()-cell.Width(more)-1)
+			in.Put(b.styles.Muted, " "+more)
+			return in.End(b.styles.Text)
+		})
+	default:
+		b.inside(r, func(dst []byte, _ int) []byte { return b.kept.AppendRow(dst, y-rule) })
+	}
 }
 
 // line draws spans between the borders.

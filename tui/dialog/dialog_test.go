@@ -32,6 +32,7 @@ var (
 	_ pane = (*Journal)(nil)
 	_ pane = (*Menu)(nil)
 	_ pane = (*Prompt)(nil)
+	_ pane = (*Broken)(nil)
 )
 
 var noon = time.Date(2026, 11, 21, 12, 5, 0, 0, time.UTC)
@@ -49,6 +50,22 @@ func plan() *model.Plan {
 	}
 }
 
+// longPlan is a plan of a store of files, with calls to go on with, and reasons to
+// ask once more.
+func longPlan() *model.Plan {
+	p := plan()
+	p.Writes, p.Loads = nil, "the agent loads messages 0 to 2 and the state of its last turn"
+	p.Asks = []string{"book_train would run again: its call has no result yet", "the session was written 12 s ago: an agent may still be running"}
+	p.Resume = []model.Resume{{Call: "agent(None)", Then: "the model answers the tool results"}, {Call: `agent("…")`, Then: "a new turn begins"}}
+	for i := 3; i < 6; i++ {
+		p.Files = append(p.Files, model.PlanFile{Path: fmt.Sprintf("session_trip/agents/agent_a/messages/message_%d.json", i), Does: model.FileSetAside, Size: 1200})
+	}
+	for i := range 9 {
+		p.Files = append(p.Files, model.PlanFile{Path: fmt.Sprintf("session_trip/multi_agents/agent_%d/agent.json", i), Does: model.FileReplaced, Size: 480})
+	}
+	return p
+}
+
 // hostile is text that would do harm if it reached the terminal.
 const hostile = "x\x1b]52;c;aGk=\x07y\x1b[2J\u202ez\u009b\x00\r"
 
@@ -58,14 +75,31 @@ func dialogs(styles *theme.Styles) map[string]pane {
 	bad.Session, bad.Hazards = hostile, []string{hostile}
 	question := NewQuestion(styles, keys, plan(), []string{"1 added, 2 changed", "cart.total 120.5 → 140.5"})
 	question.Arm()
+	long, second := NewQuestion(styles, keys, longPlan(), nil), NewSecondQuestion(styles, keys, longPlan())
+	long.Arm()
+	second.Arm()
+	bad.Resume, bad.Asks = []model.Resume{{Call: hostile, Then: hostile}}, []string{hostile}
+	written := []model.JournalEntry{
+		{ID: 3, At: noon, Op: model.OpRestore, Session: "trip", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Files: longPlan().Files},
+		{ID: 2, At: noon, Op: model.OpRestore, Session: "trip", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Broken: "no space left on device"},
+		{ID: 1, At: noon, Op: model.OpRepair, Session: "trip", From: "b", FromIndex: 5, To: "b", ToIndex: 5},
+	}
+	broken := NewJournal(styles, keys, written, clock)
+	broken.Do(keymap.MoveDown)
 	return map[string]pane{
 		"text":          NewText(styles, keys, "Error", "sqlite: read state \"a\":\nbyte 12: "+hostile+strings.Repeat(" long", 60)),
 		"question":      question,
 		"hostile":       NewQuestion(styles, keys, bad, []string{hostile}),
 		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Restore: "a strands store cannot restore"}),
 		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 2, At: noon, Op: model.OpFork, Session: hostile, To: "c", ToIndex: 3}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Undone: true}}, clock),
+		"long":          long,
+		"once more":     second,
+		"hostile asks":  NewSecondQuestion(styles, keys, bad),
+		"files":         NewJournal(styles, keys, written, clock),
+		"broken off":    broken,
+		"broken edit":   NewBroken(styles, keys, "line 3, column 7: "+hostile, "/tmp/hindcast-1.json"),
 		"empty journal": NewJournal(styles, keys, nil, clock),
-		"menu":          NewMenu(styles, keys, "Copy", []Item{{Action: keymap.YankID, Text: hostile}, {Action: keymap.YankPath, Disabled: "no value is selected"}}),
+		"menu":          NewMenu(styles, keys, keymap.Menu, "Copy", "copy", []Item{{Action: keymap.YankID, Text: hostile}, {Action: keymap.YankPath, Disabled: "no value is selected"}}),
 		"prompt":        NewPrompt(styles, keys, "Fork", "new session", "trip-planner-2"),
 	}
 }
@@ -175,7 +209,7 @@ func TestMenu_choosesByKeyAndByCursor(t *testing.T) {
 		{"enter on a disabled one", []keymap.Action{keymap.MoveDown, keymap.Accept}, keymap.None},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := NewMenu(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), "Copy", items)
+			m := NewMenu(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), keymap.Menu, "Copy", "copy", items)
 			m.Resize(60, 20)
 			for _, a := range c.keys {
 				m.Do(a)

@@ -2,6 +2,8 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"hindcast/keymap"
@@ -10,38 +12,97 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Journal lists Hindcast's own writes to a store, newest first.
-type Journal struct{ box }
+// Journal lists Hindcast's own writes to a store, newest first, and says below what
+// the one under the cursor did to files.
+type Journal struct {
+	box
+	entries []model.JournalEntry
+}
+
+// fileRows is how many rows there are for the files of an entry.
+const fileRows = 6
 
 // NewJournal makes the list. clock gives a time as people read it.
 func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalEntry, clock func(time.Time) string) *Journal {
-	d := &Journal{box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}}
+	d := &Journal{box: box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}, entries: entries}
 	var paragraphs []sheet.Paragraph
 	for i := range entries {
-		e := &entries[i]
-		p := sheet.Paragraph{
-			Label: fmt.Sprintf("%d", e.ID), LabelPick: sheet.Muted,
-			Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, e.Session, place(e.From, e.FromIndex), styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
-		}
-		if e.Undone {
-			p.Text, p.Pick = p.Text+"  undone", sheet.Orphaned
-		}
-		paragraphs = append(paragraphs, p)
+		paragraphs = append(paragraphs, d.row(&entries[i], clock))
 	}
+	if slices.ContainsFunc(entries, func(e model.JournalEntry) bool { return len(e.Files) > 0 || e.Broken != "" }) {
+		d.kept, d.keptFixed = sheet.New(styles), fileRows
+	}
+	d.foot = keyHelp(keys, keymap.Written, keymap.Undo, "undo the last")
 	if len(entries) == 0 {
 		d.text = sheet.New(styles)
 		paragraphs = []sheet.Paragraph{{Text: "Hindcast has written nothing to this store.", Pick: sheet.Muted}}
+		d.foot = nil
+	} else {
+		d.foot = append(d.foot, keyHelp(keys, keymap.Written, keymap.Purge, "purge")...)
 	}
+	d.foot = append(d.foot, keyHelp(keys, keymap.Written, keymap.Back, "close")...)
 	d.text.Set(paragraphs)
-	d.foot = append(keyHelp(keys, keymap.Overlay, keymap.Undo, "undo the last"), keyHelp(keys, keymap.Overlay, keymap.Back, "close")...)
+	d.tell()
 	return d
 }
 
+// row gives an entry as a row of the list.
+func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet.Paragraph {
+	p := sheet.Paragraph{
+		Label: strconv.FormatInt(e.ID, 10), LabelPick: sheet.Muted,
+		Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, e.Session, place(e.From, e.FromIndex), d.styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
+	}
+	switch {
+	case e.Broken != "":
+		p.Text, p.Pick = "broken off  "+p.Text, sheet.Warn
+	case e.Undone:
+		p.Text, p.Pick = p.Text+"  undone", sheet.Orphaned
+	}
+	return p
+}
+
+// tell says what the entry under the cursor did to files.
+func (d *Journal) tell() {
+	e, ok := d.Selected()
+	if !ok || d.kept == nil {
+		return
+	}
+	d.keptTitle = "write " + strconv.FormatInt(e.ID, 10)
+	var paragraphs []sheet.Paragraph
+	if e.Broken != "" {
+		paragraphs = append(paragraphs, sheet.Paragraph{Label: "broken off", LabelPick: sheet.Warn, Text: e.Broken + "; all of it was taken back", Pick: sheet.Warn})
+	}
+	for _, line := range model.FileLines(e.Files) {
+		paragraphs = append(paragraphs, sheet.Paragraph{Label: line.Label, LabelPick: sheet.Muted, Text: line.Text})
+	}
+	if len(paragraphs) == 0 {
+		paragraphs = append(paragraphs, sheet.Paragraph{Text: "it changed no files", Pick: sheet.Muted})
+	}
+	d.kept.Set(paragraphs)
+}
+
+// Selected gives the entry under the cursor; false where there is none.
+func (d *Journal) Selected() (model.JournalEntry, bool) {
+	if i := d.text.Cursor(); i < len(d.entries) {
+		return d.entries[i], true
+	}
+	return model.JournalEntry{}, false
+}
+
 // Scope gives the scope of the dialog's keys.
-func (d *Journal) Scope() keymap.Scope { return keymap.Overlay }
+func (d *Journal) Scope() keymap.Scope { return keymap.Written }
 
 // Do carries out an action; it reports whether it knew it.
-func (d *Journal) Do(a keymap.Action) bool { return d.move(a) }
+func (d *Journal) Do(a keymap.Action) bool {
+	defer d.tell()
+	return d.move(a)
+}
+
+// Wheel scrolls by n rows.
+func (d *Journal) Wheel(n int) {
+	d.box.Wheel(n)
+	d.tell()
+}
 
 // place names a head by its index.
 func place(id string, index int) string {

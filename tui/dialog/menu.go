@@ -17,19 +17,21 @@ type Item struct {
 	Disabled string
 }
 
-// Menu offers things to copy: by their keys, or by the cursor and Enter.
+// Menu offers things to choose from: by their keys, or by the cursor and Enter.
 type Menu struct {
 	box
+	scope  keymap.Scope
 	items  []Item
 	chosen keymap.Action
 }
 
-// NewMenu makes a menu.
-func NewMenu(styles *theme.Styles, keys *keymap.Map, heading string, items []Item) *Menu {
-	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, items: items}
+// NewMenu makes a menu whose keys are those of a scope. verb says what choosing
+// does.
+func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading, verb string, items []Item) *Menu {
+	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, scope: scope, items: items}
 	var paragraphs []sheet.Paragraph
 	for _, it := range items {
-		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(keymap.Menu, it.Action)), LabelPick: sheet.Key, Text: it.Action.Help()}
+		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(scope, it.Action)), LabelPick: sheet.Key, Text: it.Action.Help()}
 		if it.Text != "" {
 			p.Text += "  " + it.Text
 		}
@@ -40,12 +42,12 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, heading string, items []Ite
 		paragraphs = append(paragraphs, p)
 	}
 	d.text.Set(paragraphs)
-	d.foot = append(keyHelp(keys, keymap.Menu, keymap.Accept, "copy"), keyHelp(keys, keymap.Menu, keymap.Back, "close")...)
+	d.foot = append(keyHelp(keys, scope, keymap.Accept, verb), keyHelp(keys, scope, keymap.Back, "close")...)
 	return d
 }
 
 // Scope gives the scope of the dialog's keys.
-func (d *Menu) Scope() keymap.Scope { return keymap.Menu }
+func (d *Menu) Scope() keymap.Scope { return d.scope }
 
 // Chosen gives the action that was chosen, keymap.None until then.
 func (d *Menu) Chosen() keymap.Action { return d.chosen }

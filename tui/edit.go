@@ -1,0 +1,325 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/splice"
+	"hindcast/store"
+	"hindcast/tui/dialog"
+)
+
+// What if that tool had answered something else? A state, or a part of it, goes to
+// the person's editor, and a new session is planned that starts from the state as
+// it is then:
+//
+//	choose what ─▶ editor ─▶ read ─▶ name ─▶ plan ─▶ question ─▶ write
+//	                 ▲          └─ not JSON, or refused by the store: edit again,
+//	                 └────────────── or discard
+//
+// The text lives in a file that only the person can read. It goes when the session
+// is written, when nothing changed, and when the person says so; whoever leaves
+// elsewhere is told where it is.
+
+// choice is something in a snapshot that can be edited, or why it cannot.
+type choice struct {
+	action   keymap.Action
+	text     string
+	pointer  string // JSON Pointer in the state
+	disabled string
+}
+
+// draft is what is being edited.
+type draft struct {
+	ref     model.Ref
+	index   int // of the snapshot
+	whole   []byte
+	pointer string
+	dir     string // the private folder of the file
+	file    string
+}
+
+// chooseEdit looks at what can be edited in the snapshot under the cursor.
+func (m *Model) chooseEdit() tea.Cmd {
+	s, states := m.subject(), m.states
+	at, selected := "", false
+	if c := m.selected(); c != nil && m.tabs[m.current].shows == s.subjectKey {
+		at, selected = c.Path(), true
+	}
+	return m.start(planning, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		st, err := states.get(ctx, s.ref)
+		if err != nil {
+			return readToEditMsg{gen: gen, err: err}
+		}
+		conv, err := st.Conversation()
+		if err != nil {
+			return readToEditMsg{gen: gen, err: err}
+		}
+		d := draft{ref: s.ref, index: s.header.Index, whole: st.data}
+		return readToEditMsg{gen: gen, draft: d, choices: choices(conv, at, selected)}
+	})
+}
+
+// choices gives what can be edited in a state. at is the place of the value that is
+// selected, if one is: the message and the tool result are those that it is in,
+// else those at the end.
+func choices(conv *conversation.Conversation, at string, selected bool) []choice {
+	tape, n := conv.Tape(), jsontape.None
+	if selected {
+		n = tape.LookupPointer(at)
+	}
+	state := choice{action: keymap.EditState, text: sizeOf(tape.Data())}
+	message := choice{action: keymap.EditMessage, disabled: "there is no message in this state"}
+	result := choice{action: keymap.EditResult, disabled: "there is no tool result in this state"}
+	if i := messageAt(conv, n); i >= 0 {
+		name := fmt.Sprintf("message %d, %s", i, conv.RoleText(i))
+		message = choice{action: keymap.EditMessage, text: name, pointer: tape.Pointer(conv.Message(i).Node)}
+		result = resultIn(conv, i, n)
+	}
+	value := choice{action: keymap.EditValue, disabled: "no value is selected in the tab"}
+	switch {
+	case n >= 0:
+		value = choice{action: keymap.EditValue, text: at, pointer: at}
+		if at == "" {
+			value.text = "the whole state"
+		}
+	case selected:
+		value.disabled = "the value is not in this state"
+	}
+	return []choice{state, message, result, value}
+}
+
+// messageAt gives the message that a value is in, else the last one; -1 for none.
+func messageAt(conv *conversation.Conversation, n jsontape.Node) int {
+	if n > 0 {
+		if i := conv.Find(n); i >= 0 {
+			return i
+		}
+	}
+	for i := conv.Len() - 1; i >= 0; i-- {
+		if conv.Find(conv.Message(i).Node) == i {
+			return i // not one that is held beside the messages
+		}
+	}
+	return -1
+}
+
+// resultIn gives the tool result of a message that a value is in, or the only one:
+// all that the tool gave, with how it ended.
+func resultIn(conv *conversation.Conversation, message int, n jsontape.Node) choice {
+	tape := conv.Tape()
+	var results []*conversation.Block
+	blocks := conv.Blocks(message)
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Kind != conversation.ToolResult || b.Body < 0 {
+			continue
+		}
+		if n > 0 && n >= b.Node && n < tape.End(b.Node) {
+			results = []*conversation.Block{b}
+			break
+		}
+		results = append(results, b)
+	}
+	c := choice{action: keymap.EditResult}
+	switch len(results) {
+	case 0:
+		c.disabled = fmt.Sprintf("message %d has no tool result", message)
+	case 1:
+		b := results[0]
+		c.pointer, c.text = tape.Pointer(tape.Parent(b.Body)), fmt.Sprintf("in message %d", message)
+		if b.Name >= 0 {
+			c.text = conversation.OneLine(tape.Text(b.Name)) + ", " + c.text
+		}
+	default:
+		c.disabled = fmt.Sprintf("message %d has %d: select one in the Messages tab", message, len(results))
+	}
+	return c
+}
+
+// readToEdit asks what to edit.
+func (m *Model) readToEdit(msg readToEditMsg) tea.Cmd {
+	if !m.finish(planning, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		m.failed("cannot edit", msg.err)
+		return nil
+	}
+	m.draft, m.choices = &msg.draft, msg.choices
+	var items []dialog.Item
+	for _, c := range msg.choices {
+		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled})
+	}
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, fmt.Sprintf("Edit #%d and fork from that", msg.draft.index), "edit", items))
+	return nil
+}
+
+// beginEdit puts what was chosen into a file for the editor.
+func (m *Model) beginEdit(a keymap.Action) tea.Cmd {
+	i := slices.IndexFunc(m.choices, func(c choice) bool { return c.action == a })
+	d := *m.draft
+	d.pointer = m.choices[i].pointer
+	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		err := d.write(a.String())
+		return draftWrittenMsg{gen, d, err}
+	})
+}
+
+// write makes the file, which nobody else may read.
+func (d *draft) write(name string) error {
+	value, err := splice.At(d.whole, d.pointer)
+	if err != nil {
+		return err
+	}
+	if d.dir, err = os.MkdirTemp("", "hindcast-"); err != nil {
+		return fmt.Errorf("make a folder for the edit: %w", err)
+	}
+	d.file = filepath.Join(d.dir, name+".json")
+	if err := os.WriteFile(d.file, splice.Pretty(value), 0o600); err != nil {
+		os.RemoveAll(d.dir)
+		return fmt.Errorf("write the file for the editor: %w", err)
+	}
+	return nil
+}
+
+// draftWritten starts the editor.
+func (m *Model) draftWritten(msg draftWrittenMsg) tea.Cmd {
+	if !m.finish(planning, msg.gen) {
+		return nil
+	}
+	if msg.err != nil {
+		m.draft = nil
+		m.failed("cannot edit", msg.err)
+		return nil
+	}
+	m.draft = &msg.draft
+	return m.runEditor()
+}
+
+// runEditor gives the terminal to the editor that $VISUAL or else $EDITOR names,
+// with its arguments, as a shell reads them.
+func (m *Model) runEditor() tea.Cmd {
+	editor := m.o.Getenv("VISUAL")
+	if editor == "" {
+		editor = m.o.Getenv("EDITOR")
+	}
+	if editor == "" {
+		editor = "vi"
+	}
+	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", m.draft.file)
+	if in, ok := m.keyboard().(*keyboard); ok {
+		command.Stdin = in.File // an editor wants the terminal itself
+	}
+	return tea.ExecProcess(command, func(err error) tea.Msg { return editedMsg{err} })
+}
+
+// edited reads what the editor left.
+func (m *Model) edited(msg editedMsg) tea.Cmd {
+	m.dirty = true
+	mouse := tea.Cmd(tea.EnableMouseCellMotion) // the editor may have turned it off
+	if m.draft == nil {
+		return mouse
+	}
+	if msg.err != nil {
+		m.spurn(fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", msg.err))
+		return mouse
+	}
+	d := *m.draft
+	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		text, err := os.ReadFile(d.file)
+		if err != nil {
+			return draftReadMsg{gen: gen, err: err}
+		}
+		state, err := splice.Replace(d.whole, d.pointer, text)
+		return draftReadMsg{gen, state, err}
+	}))
+}
+
+// draftRead asks for the name of the session to start from the edited state.
+func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
+	if !m.finish(planning, msg.gen) {
+		return nil
+	}
+	var value *splice.ValueError
+	switch {
+	case errors.Is(msg.err, splice.ErrUnchanged):
+		m.say("nothing was changed: the edit says the same")
+		return m.dropDraft()
+	case errors.As(msg.err, &value):
+		m.spurn(fmt.Errorf("this is not JSON: %w", value))
+		return nil
+	case msg.err != nil:
+		m.spurn(msg.err)
+		return nil
+	}
+	editor, ok := m.o.Store.(store.Editor)
+	if !ok {
+		return nil // keymap.Edit is disabled
+	}
+	ref := m.draft.ref
+	m.ask(fmt.Sprintf("Fork from an edited #%d", m.draft.index), "new session", m.session+"-edit", func(as string) tea.Cmd {
+		return m.planWrite(model.OpEdit, func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) })
+	})
+	return nil
+}
+
+// spurn says why the edit will not do, and asks whether to edit it again.
+func (m *Model) spurn(err error) {
+	m.fail(err)
+	if m.draft == nil {
+		return
+	}
+	m.open(dialog.NewBroken(m.styles, m.keys, err.Error(), m.draft.file))
+}
+
+// answerBroken carries out an action in the dialog about an edit that will not do.
+func (m *Model) answerBroken(d *dialog.Broken, a keymap.Action) tea.Cmd {
+	d.Do(a)
+	switch d.Chosen() {
+	case keymap.EditAgain:
+		m.close()
+		return m.runEditor()
+	case keymap.Discard:
+		m.close()
+		m.say("the edit was discarded")
+		return m.dropDraft()
+	case keymap.Back:
+		m.close()
+		m.keepDraft()
+	}
+	return nil
+}
+
+// keepDraft says where the edit is that the person left, if there is one.
+func (m *Model) keepDraft() {
+	if m.draft != nil && m.draft.file != "" {
+		m.say("nothing was changed; the edit is kept in " + m.draft.file)
+	}
+	m.draft = nil
+}
+
+// dropDraft removes the file of the edit.
+func (m *Model) dropDraft() tea.Cmd {
+	if m.draft == nil || m.draft.dir == "" {
+		return nil
+	}
+	dir := m.draft.dir
+	m.draft = nil
+	return run(func() tea.Msg {
+		os.RemoveAll(dir) // what stays is in a folder that nobody else can read
+		return nil
+	})
+}
