@@ -34,7 +34,9 @@
 // The state of a row is the bytes of its member "state", as they were written.
 //
 // What the traces of a project know of the turns is joined with the rows, see
-// joined.go. Nothing is ever written: no pointer is repaired, no folder is made.
+// joined.go. Reading writes nothing: no pointer is repaired, no folder is made. What
+// a plan writes goes through a journal beside the rows, see vault.go, and no row is
+// ever rewritten: a session is put back by a row of its own, see restore.go.
 //
 // The package may not know how anything is shown, nor any other kind of store.
 package genkit

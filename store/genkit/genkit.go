@@ -18,8 +18,7 @@ import (
 
 const kind = "genkit"
 
-// Store is an opened folder of snapshots. It is read-only, and safe for
-// concurrent use. Use Open.
+// Store is an opened folder of snapshots. It is safe for concurrent use. Use Open.
 type Store struct {
 	dir    string
 	root   *os.Root
@@ -30,7 +29,8 @@ type Store struct {
 	reads atomic.Int64 // row files that were read
 
 	basing sync.Mutex
-	below  []base // where rows are looked for, as it was seen last
+	below  []base            // where rows are looked for, as it was seen last
+	vaults map[string]*vault // by the folder of their base
 
 	joining sync.Mutex
 	traces  *joined // nil until there are some
@@ -42,6 +42,11 @@ var (
 	_ store.Doctor    = (*Store)(nil)
 	_ store.Limiter   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
+	_ store.Restorer  = (*Store)(nil)
+	_ store.Forker    = (*Store)(nil)
+	_ store.Editor    = (*Store)(nil)
+	_ store.Repairer  = (*Store)(nil)
+	_ store.Undoer    = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.
@@ -55,14 +60,13 @@ type Options struct {
 
 // Open opens a folder in which, or below which, rows are: the folder that a
 // file store was given, one above it, one below it, a project, or its .genkit. An
-// empty folder is a store without sessions. The errors are those of the file
-// system: fs.ErrNotExist, fs.ErrPermission.
-func Open(_ context.Context, dir string) (*Store, error) { return Options{}.open(dir) }
+// empty folder is a store without sessions. A write of Hindcast's own that was
+// broken off is finished; nothing else is written. The errors are those of the
+// file system: fs.ErrNotExist, fs.ErrPermission.
+func Open(ctx context.Context, dir string) (*Store, error) { return Options{}.Open(ctx, dir) }
 
 // Open opens a folder as the function of that name does.
-func (o Options) Open(_ context.Context, dir string) (*Store, error) { return o.open(dir) }
-
-func (o Options) open(dir string) (*Store, error) {
+func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
@@ -71,7 +75,11 @@ func (o Options) open(dir string) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.vaults = map[string]*vault{}
 	s.rebase()
+	for _, v := range s.known() {
+		v.recover(ctx)
+	}
 	return s, nil
 }
 
@@ -104,6 +112,9 @@ func (s *Store) Close() error {
 	s.joining.Lock()
 	defer s.joining.Unlock()
 	err := s.root.Close()
+	for _, v := range s.known() {
+		err = errors.Join(err, v.close())
+	}
 	if s.traces != nil {
 		s.traces.memory.Keep()
 		err = errors.Join(err, s.traces.root.Close())
@@ -115,7 +126,17 @@ func (s *Store) Close() error {
 }
 
 // Lacks implements store.Limiter.
-func (s *Store) Lacks(model.Op) string { return "snapshots of Genkit are opened read-only" }
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpConvert:
+		return "rows of Genkit hold messages of its own shape: no other kind is written as these"
+	case model.OpPurge:
+		return "Genkit redacts nothing: there is nothing that has to be forgotten"
+	case model.OpRun:
+		return "rows are files: the process that is running goes on from one, at its address (http://127.0.0.1:3100)"
+	}
+	return ""
+}
 
 // Sessions implements store.Store: the newest change comes first. Each row that
 // is new or has changed is read. The faults are those that the rows tell without

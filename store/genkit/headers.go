@@ -11,21 +11,24 @@ import (
 // headers gives the headers of a session in order, each with its place in the
 // tree worked out.
 func (s *session) headers(now time.Time) []model.Header {
-	list := make([]model.Header, len(s.rows))
-	for i, r := range s.rows {
-		list[i] = r.header(now)
-		list[i].SessionID, list[i].Index = s.id, i
-	}
-	if head := s.head(); head != nil {
-		list[s.position(head)].Head = true
+	rows := s.all()
+	list := make([]model.Header, len(rows))
+	head := s.head()
+	for i, r := range rows {
+		h := &list[i]
+		*h = r.header(now)
+		h.SessionID, h.Index, h.Head = s.id, i, r == head
+		if m := s.mark(r); m != nil && h.EventName == "" {
+			h.Event, h.EventName = model.SnapshotEventNamed, string(m.op)
+		}
 	}
 	s.arrange(list, now)
 	return list
 }
 
-// position gives the position of a row of the session.
+// position gives the index of a row.
 func (s *session) position(r *row) int {
-	at, _ := slices.BinarySearchFunc(s.rows, r, compareRows)
+	at, _ := slices.BinarySearchFunc(s.all(), r, compareRows)
 	return at
 }
 
@@ -122,8 +125,11 @@ func (s *session) reasons(t *model.Timeline, now time.Time) func(model.Node) *mo
 		pruned  = &model.Reason{Kind: model.ReasonParentPruned}
 		circle  = &model.Reason{Kind: model.ReasonCycle}
 	)
-	passed := s.passedByPointer(t)
+	passed, left := s.passedByPointer(t), s.leftBy()
 	return func(n model.Node) *model.Reason {
+		if reason := left[t.Header(n).ID]; reason != nil {
+			return reason
+		}
 		switch t.Reason(n).Kind {
 		case model.ReasonParentPruned:
 			return pruned
@@ -133,7 +139,7 @@ func (s *session) reasons(t *model.Timeline, now time.Time) func(model.Node) *mo
 		switch h := t.Header(n); {
 		case passed[n]:
 			return pointer
-		case leads(t, n) || h.EventName == "" || h.EventName == statusPending:
+		case leads(t, n) || h.EventName == "" || h.EventName == statusPending || s.mark(s.byID[h.ID]) != nil:
 			return second
 		}
 		return failed

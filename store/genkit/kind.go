@@ -19,8 +19,8 @@ func Kind(shelf *files.Shelf) store.Kind {
 		Name:      kind,
 		Framework: "Genkit",
 		Recognise: recognise,
-		Open: func(_ context.Context, dir string) (store.Store, error) {
-			return Options{Shelf: shelf}.open(dir)
+		Open: func(ctx context.Context, dir string) (store.Store, error) {
+			return Options{Shelf: shelf}.Open(ctx, dir)
 		},
 		Places: func(around store.Surroundings) []string {
 			if around.Work == "" {

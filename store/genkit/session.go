@@ -21,6 +21,10 @@ type session struct {
 	byID    map[string]*row
 	pointer *pointer // nil for none
 	layout  layout
+	// written is what Hindcast's journal tells, nil for nothing, and aside are the
+	// rows that it set aside: no SDK sees them.
+	written *written
+	aside   []*row
 	// get gives any row of the place, nil for none. Parents may be in another
 	// session.
 	get func(id string) *row
@@ -115,8 +119,10 @@ func (s *Store) group(ctx context.Context, p place, wanted func(sid string) bool
 		return nil, err
 	}
 	g.addLost()
+	written := s.written(ctx, p)
 	for _, one := range g.sessions {
 		s.settle(one)
+		one.keep(&written)
 	}
 	return g, nil
 }

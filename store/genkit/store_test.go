@@ -310,7 +310,12 @@ func TestContext_endsEverything(t *testing.T) {
 
 func TestLacks_saysWhy(t *testing.T) {
 	s := open(t, t.TempDir())
-	if why := store.Reason(s, model.OpRestore); !strings.Contains(why, "read-only") {
-		t.Errorf("the reason is %q", why)
+	for op, want := range map[model.Op]string{
+		model.OpRestore: "", model.OpFork: "", model.OpUndo: "", model.OpRedo: "", model.OpEdit: "", model.OpRepair: "",
+		model.OpConvert: "no other kind", model.OpPurge: "redacts nothing", model.OpRun: "the process that is running",
+	} {
+		if why := store.Reason(s, op); !strings.Contains(why, want) || (why == "") != (want == "") {
+			t.Errorf("%s: the reason is %q", op, why)
+		}
 	}
 }

@@ -1,0 +1,85 @@
+package genkit
+
+import (
+	"fmt"
+
+	"hindcast/model"
+)
+
+// loads says what the SDK resumes after a plan, and by which calls. They are those
+// of aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
+// "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
+func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) {
+	what := fmt.Sprintf("row %.8s", head.id)
+	if head.id != t.row.id {
+		what += fmt.Sprintf(", which has the state of #%d,", plan.TargetIndex)
+	} else {
+		what += fmt.Sprintf(" (#%d)", plan.TargetIndex)
+	}
+	way := "by its pointer, and by a search too"
+	if after.layout == layoutPython {
+		way = "by a search"
+	}
+	plan.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds %s %s: %s", after.layout, s.layout.quote(after.sid), what, way, messagesOf(head))
+	then := "goes on from there as the next turn"
+	if t.open {
+		then = "gives the tool calls their answers, and goes on"
+	}
+	plan.Resume = append(plan.Resume, after.layout.bySession(after.sid, t.open, then))
+	if t.row.resumable(after.layout, t.now) != "yes" {
+		return
+	}
+	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.TargetIndex)))
+}
+
+func messagesOf(r *row) string {
+	if r.messages == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", r.messages)
+}
+
+// bySession gives the call that resumes a session.
+func (l layout) bySession(sid string, open bool, then string) model.Resume {
+	id := string(l.quote(sid))
+	switch l {
+	case layoutJS:
+		return model.Resume{Call: fmt.Sprintf("await agent.chat({ sessionId: %s }).%s", id, l.send(open)), Then: then}
+	case layoutPython:
+		return model.Resume{Call: fmt.Sprintf("await agent.chat(session_id=%s).%s", id, l.send(open)), Then: then}
+	}
+	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.WithSessionID[State](%s))", l.send(open), id), Then: then}
+}
+
+// bySnapshot gives the call that resumes a row.
+func (l layout) bySnapshot(id string, open bool, then string) model.Resume {
+	id = string(l.quote(id))
+	switch l {
+	case layoutJS:
+		return model.Resume{Call: fmt.Sprintf("await agent.chat({ snapshotId: %s }).%s", id, l.send(open)), Then: then}
+	case layoutPython:
+		return model.Resume{Call: fmt.Sprintf("await agent.chat(snapshot_id=%s).%s", id, l.send(open)), Then: then}
+	}
+	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.WithSnapshotID[State](%s))", l.send(open), id), Then: then}
+}
+
+// send gives the part of the call that sends a message, or the answers that the
+// last tool calls wait for.
+func (l layout) send(open bool) string {
+	switch l {
+	case layoutJS:
+		if open {
+			return `resume({ respond: [...] })`
+		}
+		return `send("...")`
+	case layoutPython:
+		if open {
+			return `resume(respond=[...])`
+		}
+		return `send("...")`
+	}
+	if open {
+		return `Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Respond: parts}}`
+	}
+	return `RunText(ctx, "..."`
+}

@@ -1,0 +1,127 @@
+package genkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// How a session is forked.
+//
+// The new session is one row in the same place: the state of the target, in which
+// the session is another, and no parent. The rows before it are not copied. A state
+// holds the whole conversation, so no SDK looks at them; and a parent in the other
+// session would be none: JavaScript goes up to parents whatever their session is,
+// and would end in the old one. That the row comes from there is told by the
+// journal.
+
+// PlanFork implements store.Forker. The new session is in the place of the old one:
+// as is its id alone, or that with the label of the place before it. The errors are
+// store.ErrSessionExists and a *model.UnsupportedError, as in PlanRestore.
+func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
+	plan, err := s.planFork(ctx, model.OpFork, ref, as, nil)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan a fork of session %q from %q: %w", ref.Session, ref.ID, err)
+	}
+	return plan, nil
+}
+
+// PlanEdit implements store.Editor. All that a state of Genkit has can be changed:
+// custom, messages and artifacts. Its sessionId becomes that of the new session.
+// The error is a *PlaceError where a member is not of the shape that every SDK
+// reads.
+func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
+	plan, err := s.planEdit(ctx, ref, as, state)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan an edited fork of session %q from %q: %w", ref.Session, ref.ID, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
+	if err := checkState(state); err != nil {
+		return model.Plan{}, err
+	}
+	var laid bytes.Buffer
+	if err := json.Indent(&laid, bytes.TrimSpace(state), "  ", "  "); err != nil {
+		return model.Plan{}, err
+	}
+	return s.planFork(ctx, model.OpEdit, ref, as, laid.Bytes())
+}
+
+// errNoName: a new session was given no name that the SDKs take.
+var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\" or a control character", mostName)
+
+// planFork plans a session of one row. edited is its state, nil for that of the
+// target.
+func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as string, edited []byte) (model.Plan, error) {
+	t, err := s.target(ctx, ref, op)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	one := t.one
+	sid := as
+	if one.place.label != "" {
+		sid = strings.TrimPrefix(as, one.place.label+"/")
+	}
+	if !validName(sid) || len(sid) > mostName || strings.TrimSpace(sid) == "" {
+		return model.Plan{}, fmt.Errorf("%.80q: %w", as, errNoName)
+	}
+	there, err := s.sessionIn(ctx, one.place, sid)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if len(there.rows) > 0 {
+		return model.Plan{}, fmt.Errorf("%q: %w", there.id, store.ErrSessionExists)
+	}
+	there.layout = one.layout
+	if edited != nil {
+		t.changed(edited)
+	}
+	plan := t.plan(op)
+	plan.NewSession = there.id
+	if head := one.head(); head != nil {
+		plan.HeadID, plan.HeadIndex = head.id, one.position(head)
+		plan.ExpectedHead = model.Ref{Session: one.id, ID: head.id}
+	}
+	now := s.now()
+	session := one.layout.quote(sid)
+	n := newRow{id: newID(), session: session, created: one.layout.clock(now, one.rows[len(one.rows)-1])}
+	if t.parts.state != nil {
+		n.state = ofSession(t.parts.state, session)
+	}
+	if s := t.row.status; edited == nil && (s == statusCompleted || s == "") && knownFinish[t.row.finishReason] {
+		n.finish = t.row.finishReason
+	}
+	steps := []step{{row: n.id, data: n.encode(one.layout)}}
+	what := fmt.Sprintf("the state of #%d", plan.TargetIndex)
+	if edited != nil {
+		what = fmt.Sprintf("the state of #%d as it was edited", plan.TargetIndex)
+	}
+	plan.Writes = append(plan.Writes, fmt.Sprintf("the one row of session %q, %s: %s, with no parent", there.id, n.id, what))
+	if one.layout != layoutPython {
+		steps = append(steps, step{data: one.layout.newPointer(n.id, n.created, now)})
+		plan.Writes = append(plan.Writes, "pointer of the new session: it names that row")
+	}
+	plan.Writes = append(plan.Writes, "journal: one entry")
+	after := there.then(steps)
+	after.layout = one.layout
+	head := after.head()
+	if head == nil {
+		return model.Plan{}, errors.New("the new row cannot be read back")
+	}
+	from := *t
+	from.row = head
+	after.loads(&plan, after, head, &from)
+	if op == model.OpEdit {
+		plan.Hazards = append(plan.Hazards, "what tools did outside of the session stays as it is: only what the agent knows of it was edited")
+	}
+	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: sid, after: after.ids(), head: head.id}
+	return s.write(plan, c, steps, one.file(t.row.id))
+}

@@ -1,0 +1,245 @@
+package genkit
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hindcast/model/jsontape"
+)
+
+// newRow is a row that Hindcast writes: a finished state under an id of its own,
+// as the SDK of the layout would have written it.
+type newRow struct {
+	id string
+	// session is the session's id as JSON, byte for byte as the other rows have it.
+	session []byte
+	parent  string // "" for none
+	created string
+	finish  string // "" for none
+	// state is the state as JSON, indented as it is in a row; nil for none.
+	state []byte
+}
+
+// encode writes a row. Every SDK indents by two spaces and ends without a
+// newline. The order of the members is that of the SDK; of Go it is the alphabet.
+//
+// There is no member besides those of the SDKs: Go drops any other when it
+// rewrites a row, and Python takes no row that has one. That Hindcast wrote it is
+// told by the journal.
+func (n *newRow) encode(l layout) []byte {
+	at := l.quote(n.created)
+	finish, parent := l.optional(n.finish), l.optional(n.parent)
+	type member struct {
+		key   string
+		value []byte
+	}
+	id, status := member{"snapshotId", l.quote(n.id)}, member{"status", l.quote(statusCompleted)}
+	created, updated := member{"createdAt", at}, member{"updatedAt", at}
+	session, state := member{"sessionId", n.session}, member{"state", n.state}
+	var members []member
+	switch l {
+	case layoutGo:
+		members = []member{created, {"finishReason", finish}, {"parentId", parent}, session, id, state, status, updated}
+	case layoutJS:
+		members = []member{id, session, created, updated, state, {"parentId", parent}, status, {"finishReason", finish}}
+	case layoutPython:
+		members = []member{id, session, {"parentId", parent}, created, updated, status, {"finishReason", finish}, state}
+	}
+	text := []byte("{")
+	for _, m := range members {
+		if m.value == nil {
+			continue
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(text, "\n  \""...)
+		text = append(text, m.key...)
+		text = append(text, "\": "...)
+		text = append(text, m.value...)
+	}
+	return append(text, "\n}"...)
+}
+
+func (l layout) optional(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return l.quote(text)
+}
+
+// quote writes a string as the SDK does: Go alone escapes <, > and &.
+func (l layout) quote(text string) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(l == layoutGo)
+	if err := enc.Encode(text); err != nil { // a string always can be
+		return []byte(`""`)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// newPointer writes the pointer to a row. Python has none.
+func (l layout) newPointer(id, created string, now time.Time) []byte {
+	if l == layoutGo {
+		return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"currentCreatedAt\": %s,\n  \"updatedAt\": %s\n}",
+			l.quote(id), l.quote(created), l.quote(now.UTC().Format(time.RFC3339Nano)))
+	}
+	return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"updatedAt\": %s\n}", l.quote(id), l.quote(l.clock(now, nil)))
+}
+
+const (
+	timeJS     = "2006-01-02T15:04:05.000Z"
+	timePython = "2006-01-02T15:04:05.000000-07:00"
+)
+
+// tick is the least difference between two times that the SDK writes.
+func (l layout) tick() time.Duration {
+	switch l {
+	case layoutJS:
+		return time.Millisecond
+	case layoutPython:
+		return time.Microsecond
+	}
+	return time.Nanosecond
+}
+
+// clock writes a time as the SDK does. Go writes that of its own zone, which is
+// taken from another row.
+func (l layout) clock(t time.Time, like *row) string {
+	switch l {
+	case layoutJS:
+		return t.UTC().Format(timeJS)
+	case layoutPython:
+		return t.UTC().Format(timePython)
+	}
+	t = t.UTC()
+	if like != nil && !like.created.at.IsZero() && !strings.HasSuffix(like.created.text, "Z") {
+		_, offset := like.created.at.Zone()
+		t = t.In(time.FixedZone("", offset))
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+// newest gives the time of a row that has to come after all others of the
+// session, for every way in which the SDK compares: by the instant in Go, by the
+// text in JavaScript and Python. It is now, or just after a row that a clock dated
+// ahead; that row is then given, too. after is false where no time will do,
+// because a row's time is a text that none follows.
+func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
+	tick := s.layout.tick()
+	at := now.Truncate(tick)
+	var last *row
+	for _, r := range s.rows {
+		if !at.After(r.created.at) {
+			at, ahead = r.created.at.Truncate(tick).Add(tick), r
+		}
+		last = r
+	}
+	text = s.layout.clock(at, last)
+	if s.layout == layoutGo {
+		return text, ahead, true
+	}
+	for _, r := range s.rows {
+		if r.created.text < text {
+			continue
+		}
+		// Its text is beyond its instant: it has another zone, or another form.
+		digits, _, _ := strings.Cut(r.created.text, ".")
+		next, err := time.Parse("2006-01-02T15:04:05", digits[:min(len(digits), len("2006-01-02T15:04:05"))])
+		if err != nil {
+			return text, ahead, false
+		}
+		text, ahead = s.layout.clock(next.Add(time.Second), last), r
+	}
+	return text, ahead, true
+}
+
+// newID gives the id of a new row: a random UUID, as the SDKs take.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// rowParts are the bytes of a row that a new one takes over.
+type rowParts struct {
+	// session is the id of the session, as JSON; state is nil where there is none.
+	session, state []byte
+}
+
+// partsOf finds in a row what a new one takes over.
+func partsOf(data []byte) (p rowParts, err error) {
+	var top []byte
+	_, err = walk(data, 0, func(key []byte, at int) (int, error) {
+		end, err := jsontape.Skip(data, at)
+		if err != nil {
+			return end, err
+		}
+		switch jsontape.Unquote(key) {
+		case "sessionId":
+			top = data[at:end:end]
+		case "state":
+			p.state = data[at:end:end]
+		}
+		return end, nil
+	})
+	if err != nil {
+		return p, err
+	}
+	if string(p.state) == "null" {
+		p.state = nil
+	}
+	if p.session = top; string(top) == "null" || string(top) == `""` || top == nil {
+		p.session = nil
+		for _, m := range members(p.state) {
+			if m.key == "sessionId" {
+				p.session = p.state[m.start:m.end:m.end]
+			}
+		}
+	}
+	return p, nil
+}
+
+// span is the value of a member of an object, as a part of its bytes.
+type span struct {
+	key        string
+	start, end int
+}
+
+// members gives the members of an object, nothing for what is none.
+func members(data []byte) (list []span) {
+	if len(data) == 0 || data[0] != '{' {
+		return nil
+	}
+	_, err := walk(data, 0, func(key []byte, at int) (int, error) {
+		end, err := jsontape.Skip(data, at)
+		if err == nil {
+			list = append(list, span{jsontape.Unquote(key), at, end})
+		}
+		return end, err
+	})
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// ofSession gives a state with another session in it, where it names one. No
+// other byte changes.
+func ofSession(state, session []byte) []byte {
+	var out []byte
+	from := 0
+	for _, m := range members(state) {
+		if m.key == "sessionId" {
+			out = append(append(out, state[from:m.start]...), session...)
+			from = m.end
+		}
+	}
+	return append(out, state[from:]...)
+}

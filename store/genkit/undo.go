@@ -1,0 +1,242 @@
+package genkit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/journal"
+)
+
+// errWentOn: what a plan was to take back was built upon.
+var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
+
+// Journal implements store.Undoer. Of several journals that the opened folder
+// has, see vault, the entries stand together in the order of their times, though
+// each has numbers of its own.
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	var list []model.JournalEntry
+	for _, v := range s.known() {
+		if !v.exists() {
+			continue
+		}
+		j, err := v.open()
+		if err != nil {
+			return nil, fmt.Errorf("genkit: open the journal of %q: %w", v.dir, err)
+		}
+		part, err := j.Journal(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("genkit: read the journal of %q: %w", v.dir, err)
+		}
+		list = append(list, part...)
+	}
+	slices.SortStableFunc(list, func(a, b model.JournalEntry) int { return b.At.Compare(a.At) })
+	return list, nil
+}
+
+// PlanUndo implements store.Undoer: the row that Hindcast wrote goes, and the
+// pointer gets its very bytes back. The error is model.ErrHeadMoved where the
+// agent has gone on from that row since.
+func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
+	plan, err := s.planBack(ctx, model.OpUndo)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan an undo: %w", err)
+	}
+	return plan, nil
+}
+
+// PlanRedo implements store.Undoer.
+func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
+	plan, err := s.planBack(ctx, model.OpRedo)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan a redo: %w", err)
+	}
+	return plan, nil
+}
+
+// offer is what one of several journals would take back or do again.
+type offer struct {
+	vault *vault
+	plan  model.Plan
+	entry *journal.Entry
+}
+
+// offers gives those of all journals, the one to take first.
+func (s *Store) offers(ctx context.Context, op model.Op) ([]offer, error) {
+	var list []offer
+	for _, v := range s.known() {
+		entries, err := v.entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) == 0 {
+			continue
+		}
+		j, err := v.open()
+		if err != nil {
+			return nil, err
+		}
+		plan, err := j.PlanUndo(ctx)
+		if op == model.OpRedo {
+			plan, err = j.PlanRedo(ctx)
+		}
+		nothing := (*model.NothingToError)(nil)
+		if errors.As(err, &nothing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e := entryOf(entries, plan.Entry); e != nil {
+			list = append(list, offer{v, plan, e})
+		}
+	}
+	// The last that was written is undone first, the first that was undone done
+	// again first.
+	slices.SortStableFunc(list, func(a, b offer) int {
+		if op == model.OpRedo {
+			return a.entry.At.Compare(b.entry.At)
+		}
+		return cmp.Or(b.entry.At.Compare(a.entry.At), cmp.Compare(b.entry.ID, a.entry.ID))
+	})
+	return list, nil
+}
+
+func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
+	list, err := s.offers(ctx, op)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if len(list) == 0 {
+		return model.Plan{}, &model.NothingToError{Op: op}
+	}
+	o := list[0]
+	c := carry{vault: o.vault}
+	steps, err := s.stepsOf(&c, o.entry, op)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if c.place.dir == "" {
+		// It was written elsewhere in the storage, or nothing was.
+		plan := o.plan
+		plan.Hazards = append(plan.Hazards, "the write is not in the folder that is opened: what the session resumes then is not checked")
+		if len(o.entry.Changes) == 0 {
+			plan.Hazards = nil
+			plan.Loads = fmt.Sprintf("session %q resumes what it does now: the write changed nothing", plan.Session)
+		}
+		return c.load(plan), nil
+	}
+	one, err := s.sessionIn(ctx, c.place, c.sid)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if err := s.wentOn(one, &o, op); err != nil {
+		return model.Plan{}, err
+	}
+	after := one.then(steps)
+	plan := o.plan
+	plan.Session = one.id
+	s.compare(&plan, one, after)
+	c.before, c.after = one.ids(), after.ids()
+	head := after.head()
+	if head == nil {
+		plan.TargetID, plan.TargetIndex = "", 0
+		plan.Target = model.Ref{Session: one.id}
+		plan.Loads = fmt.Sprintf("session %q is gone: Genkit %s, asked for it, begins it anew", one.id, one.layout)
+		return c.load(plan), nil
+	}
+	c.head, c.index = head.id, after.position(head)
+	plan.TargetID, plan.TargetIndex = c.head, c.index
+	plan.Target = model.Ref{Session: one.id, ID: head.id}
+	t := &target{one: after, row: head, now: s.now()}
+	after.loads(&plan, after, head, t)
+	return c.load(plan), nil
+}
+
+// stepsOf gives what an entry changes if it is taken back or done again, and has c
+// tell which session that is about. A place that is not in the opened folder is
+// left empty.
+func (s *Store) stepsOf(c *carry, e *journal.Entry, op model.Op) (steps []step, err error) {
+	j, err := c.vault.open()
+	if err != nil {
+		return nil, err
+	}
+	for _, change := range e.Changes {
+		is := change.After
+		if op == model.OpUndo {
+			is = change.Before
+		}
+		name := c.vault.outside(change.Path)
+		id, isRow := strings.CutSuffix(path.Base(name), rowSuffix)
+		if !isRow || isOutside(name) {
+			continue
+		}
+		st := step{row: id}
+		dir := path.Dir(name)
+		if path.Base(dir) == pointersFolder {
+			c.sid, dir, st.row = id, path.Dir(dir), ""
+		}
+		if !is.None() {
+			if st.data, err = j.Read(is); err != nil {
+				return nil, err
+			}
+		}
+		if st.row != "" {
+			held := change.After
+			if held.None() {
+				held = change.Before
+			}
+			data, err := j.Read(held)
+			if err != nil {
+				return nil, err
+			}
+			if r, ok := decodeRow(id, data); ok {
+				c.sid = r.session()
+			}
+		}
+		for _, b := range s.bases() {
+			if s.vaultOf(b) == c.vault {
+				c.place = place{base: b, dir: dir}
+			}
+		}
+		steps = append(steps, st)
+	}
+	return steps, nil
+}
+
+// wentOn reports that files are no longer as an entry left them, or that rows were
+// built upon those that it wrote.
+func (s *Store) wentOn(one *session, o *offer, op model.Op) error {
+	j, err := o.vault.open()
+	if err != nil {
+		return err
+	}
+	for _, c := range o.entry.Changes {
+		id, isRow := rowIn(o.vault.inside(one.place.dir), c.Path)
+		if op == model.OpUndo && isRow && c.Before.None() {
+			for _, r := range one.rows {
+				if r.parentID == id {
+					return fmt.Errorf("row %.8s, which write %d made, has #%d as its child: restore the session to the row that is wanted instead; %w",
+						id, o.entry.ID, one.position(r), errWentOn)
+				}
+			}
+		}
+		left := c.After
+		if op == model.OpRedo {
+			left = c.Before
+		}
+		now, err := j.Version(c.Path)
+		if err != nil {
+			return err
+		}
+		if now != left && !left.Folder && !c.Before.Folder && !c.After.Folder {
+			return fmt.Errorf("%s is not as write %d left it: restore the session to the row that is wanted instead; %w", o.vault.outside(c.Path), o.entry.ID, errWentOn)
+		}
+	}
+	return nil
+}
