@@ -108,6 +108,9 @@ func (r *Run) title(s *step) string {
 
 // afterwards says what runs next, at the end of the head's title.
 func (r *Run) afterwards() string {
+	if r.workOut {
+		return " · next: for the graph to work out"
+	}
 	if len(r.summary.Next) == 0 {
 		return ""
 	}

@@ -262,8 +262,12 @@ func (p *pythonRecord) inspectNext() {
 				loads+"it does not run again unless an edge leads back to it, and what is behind it runs without its result")
 		}
 	}
+	owed := p.workOut // a list of what is still to run, as a rewind leaves it
+	for name := range p.stopped {
+		owed = owed || seen[name]
+	}
 	for _, name := range sorted(p.stopped) {
-		if !p.active && !seen[name] {
+		if !p.active && !owed {
 			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q was interrupted, and is not next", name), loads+"it does not run again unless an edge leads back to it")
 		}
 	}

@@ -74,6 +74,9 @@ func (p *pythonRecord) readSummary() {
 	s.Status = p.word(t.Find(p.root, "status"))
 	s.Task = p.sayInput(t.Find(p.root, "current_task"))
 	s.Next = p.nodeNames(t.Find(p.root, "next_nodes_to_execute"))
+	if slices.Equal(s.Next, []string{WorkOut}) {
+		s.Next, p.workOut = nil, true
+	}
 }
 
 func (p *pythonRecord) set(key string) map[string]bool {
@@ -211,7 +214,7 @@ func (p *pythonRecord) readBehind() {
 		}
 	}
 	for _, name := range sorted(p.stopped) {
-		if !there[name] {
+		if p.active && !there[name] {
 			add(name, outcomeInterrupted)
 		}
 	}
@@ -300,6 +303,8 @@ func (p *pythonRecord) readWaiting() {
 func (p *pythonRecord) sayNext() {
 	next := conversation.List(p.summary.Next, func(name string) string { return shorten(name, maxName) })
 	switch {
+	case p.workOut:
+		p.next = "what the edges make ready: the next start runs nothing and stores it, the one after runs it"
 	case !p.resumes && p.active && p.summary.Kind != Swarm:
 		p.next = "nothing; any prompt but an answer is a TypeError"
 	case !p.resumes:

@@ -76,7 +76,9 @@ type Run struct {
 
 	summary Summary
 	// next says in words what the next start does.
-	next    string
+	next string
+	// workOut says that the SDK is to say what is next, see WorkOut.
+	workOut bool
 	outline outline
 	steps   []step
 	faults  []model.Fault
