@@ -37,7 +37,9 @@ type agentFile struct {
 	held        []call
 	// waiting are the interrupts that wait, each in a line.
 	waiting []string
-	updated time.Time
+	// interrupts are the ids by which they are answered.
+	interrupts []string
+	updated    time.Time
 }
 
 // agentMembers are the keys of a state and where agent.json has them. The names
@@ -65,6 +67,13 @@ type agentReader struct {
 func readAgent(root *os.Root, name string, faults *store.FaultList) agentFile {
 	r := agentReader{file: name, faults: faults}
 	r.take(files.ReadDocument(files.From(root), name, nil))
+	return r.agentFile
+}
+
+// parseAgent reads the bytes of an agent.json.
+func parseAgent(name string, data []byte, faults *store.FaultList) agentFile {
+	r := agentReader{file: name, faults: faults}
+	r.take(files.ReadDocument(func(string, []byte) ([]byte, error) { return data, nil }, name, nil))
 	return r.agentFile
 }
 
@@ -304,7 +313,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		r.interrupted = truthy(t, active)
 	}
 	if interrupts >= 0 {
-		r.interrupts(interrupts)
+		r.checkInterrupts(interrupts)
 	}
 	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
 		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
@@ -344,8 +353,8 @@ func (r *agentReader) pending(n jsontape.Node) {
 	}
 }
 
-// interrupts looks for interrupts that the SDK cannot make.
-func (r *agentReader) interrupts(n jsontape.Node) {
+// checkInterrupts looks for interrupts that the SDK cannot make.
+func (r *agentReader) checkInterrupts(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
 		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", refuses+"AttributeError: it has no attribute 'items'")
@@ -385,4 +394,5 @@ func (r *agentReader) waits(n jsontape.Node) {
 		line += " (" + id + ")"
 	}
 	r.waiting = append(r.waiting, line)
+	r.agentFile.interrupts = append(r.agentFile.interrupts, t.Text(t.Find(n, "id")))
 }

@@ -43,12 +43,17 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	}
 	l := s.openLog(p)
 	defer l.close()
-	i, err := s.position(ctx, l, parseID(ref.ID))
+	at, err := s.find(ctx, l, ref.ID)
 	if err != nil {
 		return nil, err
 	}
 	var f factList
-	f.add("file", l.path("messages", l.files[i].name))
+	i := at.i
+	f.add("file", l.path("messages", at.log.files[i].name))
+	if at.aside >= 0 {
+		f.add("set aside", at.branches.list[at.aside].reason.Text(clock))
+		l = at.log
+	}
 	f.file(l.document(i))
 	f.context(l, i)
 	if i == len(l.files)-1 {
@@ -195,3 +200,6 @@ func brief(t *jsontape.Tape, n jsontape.Node) string {
 
 // managerName gives the class of the conversation manager.
 func (a *agentFile) managerName() string { return cmp.Or(a.manager, "the conversation manager") }
+
+// clock writes a time in a fact.
+func clock(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/journal"
 )
 
 // messageFile is one file of a log, known by its name alone.
@@ -76,6 +77,11 @@ func (f messageFile) compareNumber(g messageFile) int {
 type messageLog struct {
 	folders
 	agent agentFile
+	// agentData are the bytes of an agent.json that is kept, of agentVersion; nil
+	// for the one that lies beside the messages.
+	agentData    []byte
+	agentVersion journal.Version
+
 	files []messageFile
 	// start is the first file behind the window's gap: what is loaded are the
 	// files before agent.pinned and those from start on.
@@ -213,10 +219,17 @@ func (l *messageLog) fault(f model.Fault) {
 func (l *messageLog) window() {
 	n := len(l.files)
 	l.agent.pinned = min(l.agent.pinned, n)
-	if l.start = l.agent.pinned + l.agent.removed; l.start < 0 {
-		l.start = max(0, n+l.start)
+	l.start = l.agent.start(n)
+}
+
+// start gives the first file behind the window's gap in a log of n.
+func (a *agentFile) start(n int) int {
+	pinned := min(a.pinned, n)
+	start := pinned + a.removed
+	if start < 0 {
+		start = max(0, n+start)
 	}
-	l.start = max(l.agent.pinned, min(l.start, n))
+	return max(pinned, min(start, n))
 }
 
 // evicted reports whether the conversation manager took message i out.

@@ -35,12 +35,11 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	}
 	l := s.openLog(p)
 	defer l.close()
-	id := parseID(ref.ID)
-	i, err := s.position(ctx, l, id)
+	at, err := s.find(ctx, l, ref.ID)
 	if err != nil {
 		return nil, err
 	}
-	return l.state(ctx, i, id)
+	return at.log.state(ctx, at.i, parseID(ref.ID))
 }
 
 // position gives the position of a snapshot in a log, from an index if one has

@@ -196,6 +196,8 @@ var (
 	_ store.Limiter   = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
+	_ store.Restorer  = (*Store)(nil)
+	_ store.Undoer    = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An
@@ -250,7 +252,12 @@ func (s *Store) Close() error {
 }
 
 // Lacks implements store.Limiter.
-func (s *Store) Lacks(model.Op) string { return "a message log is opened read-only" }
+func (s *Store) Lacks(op model.Op) string {
+	if err := (*model.UnsupportedError)(nil); errors.As(s.writable(op), &err) {
+		return err.Reason
+	}
+	return ""
+}
 
 // DerivedIDs implements store.Deriver. Of an orchestrator, multiagent.DerivedIDs
 // says it at length.
@@ -323,7 +330,8 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		in.see(s)
 		return nil
 	})
-	info.Snapshots = len(l.files)
+	info.Orphaned = len(s.asides(ctx, l).list)
+	info.Snapshots = len(l.files) + info.Orphaned
 	info.Faults = len(in.faults())
 	return info, err
 }
@@ -360,12 +368,23 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 		return l.err
 	}
 	x := newIndex(l, len(l.files))
-	err = l.walk(ctx, func(s *step) error {
-		x.add(s.msg)
-		if !yield(s.header, nil) {
+	w, b := l.walker(), s.asides(ctx, l)
+	w.wide = len(b.list) > 0
+	each := func(h *model.Header) error {
+		if !yield(*h, nil) {
 			return errStopped
 		}
 		return nil
+	}
+	if err := s.leave(ctx, b, w, -1, each); err != nil {
+		return err
+	}
+	err = l.read(ctx, l.files, l.known, func(i int, m *message) error {
+		x.add(m)
+		if err := each(&w.step(i, m).header); err != nil {
+			return err
+		}
+		return s.leave(ctx, b, w, i, each)
 	})
 	if err == nil {
 		s.keep(x)

@@ -35,23 +35,34 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 	if l.err != nil {
 		return nil, false, l.err
 	}
-	from := len(l.files) - min(max(n, 0), len(l.files))
+	b := s.asides(ctx, l)
+	from := b.from(l, max(n, 0))
 	w := l.walker()
+	w.wide = len(b.list) > 0
 	if err := w.begin(ctx, from); err != nil {
 		return nil, false, err
 	}
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
-	err = l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
-		x.add(m)
-		list = append(list, w.step(from+i, m).header)
+	each := func(h *model.Header) error {
+		list = append(list, *h)
 		return nil
-	})
+	}
+	// What leaves the log in front of the first message that is read follows it.
+	err = s.leave(ctx, b, w, from-1, each)
+	if err == nil {
+		err = l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
+			x.add(m)
+			list = append(list, w.step(from+i, m).header)
+			return s.leave(ctx, b, w, from+i, each)
+		})
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	s.keep(x)
-	return list, from > 0, nil
+	more = from > 0 || len(list) > n
+	return list[len(list)-min(max(n, 0), len(list)):], more, nil
 }
 
 // begin makes the walker one that comes to message from. Whatever stands before

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -74,13 +75,23 @@ type walker struct {
 	parent    string
 	// midway says that the walk did not begin with the first message.
 	midway bool
-	now    step
+	// wide says that branches may leave: full then has the messages that are
+	// loaded, too.
+	wide bool
+	now  step
 }
 
 func (l *messageLog) walker() *walker {
 	w := &walker{log: l}
 	w.full.again, w.live.again = l.body, l.body
 	return w
+}
+
+// branch gives a walker that goes on from here on a branch.
+func (w *walker) branch() *walker {
+	b := &walker{log: w.log, full: w.full, completed: w.completed, asked: slices.Clone(w.asked), parent: w.parent, midway: w.midway}
+	b.full.calls = slices.Clone(w.full.calls)
+	return b
 }
 
 // walk reads the whole log and hands each message to visit, with its header.
@@ -100,7 +111,7 @@ func (w *walker) step(i int, m *message) *step {
 	w.parent = h.ID
 	w.event(h, m)
 	h.Title = m.title(w.asked)
-	h.Marks = l.marks(i, m)
+	h.Marks = m.marks() | l.marks(i)
 	if len(s.fixes) > 0 {
 		h.Marks |= model.MarkRepaired
 	}
@@ -136,7 +147,7 @@ func (w *walker) size(i int) int64 {
 // before it, and gives the repairs in the one that is loaded.
 func (w *walker) load(i int, m *message) (fixes []fix) {
 	l := w.log
-	if i < l.start && !w.midway {
+	if (i < l.start || w.wide) && !w.midway {
 		w.full.add(m)
 	}
 	if i == l.agent.pinned {
@@ -187,10 +198,19 @@ func (w *walker) event(h *model.Header, m *message) {
 	}
 }
 
-func (l *messageLog) marks(i int, m *message) (marks model.Marks) {
+// marks are what a log says of message i.
+func (l *messageLog) marks(i int) (marks model.Marks) {
 	if l.evicted(i) {
 		marks |= model.MarkEvicted
 	}
+	if l.agent.interrupted && i == len(l.files)-1 {
+		marks |= model.MarkInterrupted
+	}
+	return marks
+}
+
+// marks are what a message says of itself.
+func (m *message) marks() (marks model.Marks) {
 	if m.redacted {
 		marks |= model.MarkRedacted
 	}
@@ -199,9 +219,6 @@ func (l *messageLog) marks(i int, m *message) (marks model.Marks) {
 	}
 	if m.errored {
 		marks |= model.MarkError
-	}
-	if l.agent.interrupted && i == len(l.files)-1 {
-		marks |= model.MarkInterrupted
 	}
 	return marks
 }

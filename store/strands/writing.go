@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -26,6 +29,58 @@ type desk struct {
 	now func() time.Time
 	// broken is why there is no journal, or why what was broken off stays so.
 	broken error
+
+	mu sync.Mutex
+	// list are the entries of the journal when its file was as at says.
+	list []journal.Entry
+	at   fs.FileInfo
+	// notes are what was made of messages that are kept, by name and content.
+	notes map[version][]byte
+}
+
+// mostNotes bounds the notes of messages that are kept: those of two long branches.
+const mostNotes = 200_000
+
+// entries gives the entries of the journal, the oldest first. Nobody may write to
+// them.
+func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) {
+	if d.journal == nil {
+		return nil, nil
+	}
+	at, err := d.disk.Lstat(path.Join(journal.Folder, "journal"))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.at != nil && d.at.Size() == at.Size() && d.at.ModTime().Equal(at.ModTime()) && os.SameFile(d.at, at) {
+		return d.list, nil
+	}
+	list, err := d.journal.Entries(ctx)
+	if err == nil {
+		d.list, d.at = list, at
+	}
+	return list, err
+}
+
+// recalled gives what was made of a message that is kept.
+func (d *desk) recalled(v version) ([]byte, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	note, ok := d.notes[v]
+	return note, ok
+}
+
+func (d *desk) remember(v version, note []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.notes == nil || len(d.notes) >= mostNotes {
+		d.notes = make(map[version][]byte)
+	}
+	d.notes[v] = note
 }
 
 // openDesk opens the journal in a folder, and finishes what was broken off. Where
@@ -113,5 +168,38 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err
 	return plan, nil
 }
 
-// verify reads what a plan wrote.
-func (s *Store) verify(ctx context.Context, plan model.Plan) error { return nil }
+// errReadBack: what was written is not what was planned when it is read again.
+var errReadBack = errors.New("read back, the session is not as planned")
+
+// verify reads what a plan wrote, by the rule by which the SDK starts.
+func (s *Store) verify(ctx context.Context, plan model.Plan) error {
+	if plan.Op == model.OpPurge {
+		return nil
+	}
+	session := cmp.Or(plan.NewSession, plan.Session)
+	p, err := s.locate(session)
+	if errors.Is(err, model.ErrNoSession) && plan.TargetID == "" {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errReadBack, err)
+	}
+	if p.orchestrator != "" {
+		return nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	if l.err != nil {
+		return fmt.Errorf("%w: %w", errReadBack, l.err)
+	}
+	_, id, index, err := l.head(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errReadBack, err)
+	case id != plan.TargetID || index != plan.TargetIndex:
+		return fmt.Errorf("%w: the last message is #%d %s", errReadBack, index, id)
+	case l.start >= len(l.files) || l.agent.missing:
+		return fmt.Errorf("%w: no message would be loaded", errReadBack)
+	}
+	return nil
+}

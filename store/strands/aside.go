@@ -1,0 +1,504 @@
+package strands
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// What was set aside.
+//
+// A restore takes the messages behind its target out of the folder, and the
+// journal keeps them. They are the branch that was left. Which branches there are,
+// and where each of them left the path, is worked out from the journal and the
+// names in the folder alone:
+//
+// First backwards. The log as it is now, cut after the head that a write led to, is
+// the log after that write, because the SDK only ever appends. With the changes of
+// the write taken back it is the log before it. There the message before the first
+// one that the write set aside is the one at which the branch left. What was before
+// the earlier writes follows in the same way.
+//
+// Then forwards. What a write set aside is aside, and what a later one put back no
+// longer is. Writes that are undone just now count for nothing.
+
+// kept is a message that was set aside.
+type kept struct {
+	file    messageFile
+	version journal.Version
+	reason  *model.Reason
+	// parent is the position of the message that it follows if that is aside, too,
+	// else -1: it then follows the file after of the log, or nothing if that is "".
+	parent int
+	after  string
+}
+
+// branches are the messages of a log that are aside, parents before children.
+type branches struct {
+	list []kept
+	// leaving has those that leave the log at a file, in the order in which they
+	// were set aside; those that follow nothing are at "".
+	leaving map[string][]int
+	// children has those that follow another one that is aside.
+	children map[int][]int
+	// agents has the agent.json that there was when a snapshot was the head, by the
+	// id of that, as far as it is kept.
+	agents map[string]journal.Version
+}
+
+// version tells one content of a message file from another; "" for sum is what
+// lies in the folder.
+type version struct{ name, sum string }
+
+// branches works out what is aside. Where nothing was ever written it costs one
+// look.
+func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
+	entries, err := d.entries(ctx)
+	if err != nil || len(entries) == 0 {
+		return &branches{}, err
+	}
+	folder := d.onDesk(l.path("messages"))
+	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json")))}
+	before := predecessors(entries, folder, l.files)
+	type aside struct {
+		file    messageFile
+		version journal.Version
+		reason  *model.Reason
+		order   int
+	}
+	list := map[version]aside{}
+	order := 0
+	for i := range entries {
+		e := &entries[i]
+		if e.Undone {
+			continue
+		}
+		reason := reasonOf(e)
+		for _, c := range messageChanges(e, folder) {
+			if !c.Before.None() {
+				list[version{c.file.name, c.Before.SHA256}] = aside{c.file, c.Before, reason, order}
+				order++
+			}
+			if !c.After.None() {
+				delete(list, version{c.file.name, c.After.SHA256})
+			}
+		}
+	}
+	names := make([]version, 0, len(list))
+	for v := range list {
+		names = append(names, v)
+	}
+	slices.SortFunc(names, func(a, b version) int { return list[a].order - list[b].order })
+	below := map[version][]version{} // by the one before it
+	for _, v := range names {
+		at, known := before[v], true
+		if at.sum != "" {
+			_, known = list[at]
+		}
+		if !known {
+			at.sum = "" // it was put back
+		}
+		below[at] = append(below[at], v)
+	}
+	b.lay(l, below, func(v version, parent int, after string) {
+		a := list[v]
+		b.list = append(b.list, kept{a.file, a.version, a.reason, parent, after})
+	})
+	return b, nil
+}
+
+// lay puts what is aside in order: each behind the one that it follows.
+func (b *branches) lay(l *messageLog, below map[version][]version, add func(v version, parent int, after string)) {
+	type next struct {
+		version
+		parent int
+		after  string
+	}
+	var stack []next
+	push := func(list []version, parent int, after string) {
+		for _, v := range slices.Backward(list) {
+			stack = append(stack, next{v, parent, after})
+		}
+	}
+	var roots []version
+	for at := range below {
+		if at.sum == "" {
+			roots = append(roots, at)
+		}
+	}
+	slices.SortFunc(roots, func(a, b version) int { return strings.Compare(a.name, b.name) })
+	for _, root := range roots {
+		after := root.name
+		if l.position(after) < 0 {
+			after = ""
+		}
+		push(below[root], -1, after)
+		for len(stack) > 0 {
+			n := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			i := len(b.list)
+			add(n.version, n.parent, n.after)
+			if n.parent < 0 {
+				b.leaving[n.after] = append(b.leaving[n.after], i)
+			} else {
+				b.children[n.parent] = append(b.children[n.parent], i)
+			}
+			push(below[n.version], i, "")
+		}
+	}
+}
+
+// reasonOf words why what an entry set aside left the path.
+func reasonOf(e *journal.Entry) *model.Reason {
+	r := &model.Reason{At: e.At.UTC()}
+	if e.Op == model.OpRestore {
+		r.Kind, r.TargetID, r.TargetIndex = model.ReasonRestore, e.To, e.ToIndex
+	}
+	return r
+}
+
+// messageChange is a change of a message file.
+type messageChange struct {
+	journal.Change
+	file messageFile
+}
+
+// messageChanges gives the changes of an entry to the messages in a folder, in the
+// order of the log.
+func messageChanges(e *journal.Entry, folder string) (list []messageChange) {
+	for _, c := range e.Changes {
+		dir, name := path.Split(c.Path)
+		if path.Clean(dir) != folder {
+			continue
+		}
+		if f, ok := fileOf(name); ok && !c.Before.Folder && !c.After.Folder && c.Before != c.After {
+			list = append(list, messageChange{c, f})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b messageChange) int { return a.file.compare(b.file) })
+	return list
+}
+
+// element is a message of a log as it once was.
+type element struct {
+	file messageFile
+	version
+}
+
+// predecessors gives for each version that an entry replaced or set aside the one
+// before it in the log of that time.
+func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
+	before := map[version]version{}
+	log := make([]element, len(now))
+	for i, f := range now {
+		log[i] = element{f, version{f.name, ""}}
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &entries[i]
+		changes := messageChanges(e, folder)
+		if e.Undone || len(changes) == 0 {
+			continue
+		}
+		if n := e.ToIndex + 1; e.Op == model.OpRestore && e.To != "" && n < len(log) {
+			log = log[:n]
+		}
+		// What is in front of the first change stays where it is.
+		first, _ := slices.BinarySearchFunc(log, changes[0].file, func(e element, f messageFile) int { return e.file.compare(f) })
+		changed := make(map[string]bool, len(changes))
+		tail := make([]element, 0, len(changes))
+		for _, c := range changes {
+			changed[c.file.name] = true
+			if !c.Before.None() {
+				tail = append(tail, element{c.file, version{c.file.name, c.Before.SHA256}})
+			}
+		}
+		for _, e := range log[first:] {
+			if !changed[e.name] {
+				tail = append(tail, e)
+			}
+		}
+		slices.SortStableFunc(tail, func(a, b element) int { return a.file.compare(b.file) })
+		log = append(log[:first:first], tail...)
+		for k := first; k < len(log); k++ {
+			if changed[log[k].name] && k > 0 {
+				before[log[k].version] = log[k-1].version
+			} else if changed[log[k].name] {
+				before[log[k].version] = version{}
+			}
+		}
+	}
+	return before
+}
+
+// agentsOf finds what agent.json was when a snapshot was the head: as a write found
+// it that then led elsewhere, unless Hindcast itself had left it there.
+func agentsOf(entries []journal.Entry, file string) map[string]journal.Version {
+	agents, own := map[string]journal.Version{}, map[string]bool{}
+	for i := range entries {
+		e := &entries[i]
+		for _, c := range e.Changes {
+			if c.Path != file {
+				continue
+			}
+			if e.From != "" && !c.Before.None() && !own[c.Before.SHA256] {
+				agents[e.From] = c.Before
+			}
+			if c.Does != model.FilePutBack {
+				own[c.After.SHA256] = true
+			}
+		}
+	}
+	return agents
+}
+
+// keptFolder is a folder of messages in which some files are those that are kept.
+type keptFolder struct {
+	folder
+	journal *journal.Journal
+	kept    map[string]journal.Version
+	// made are contents that are not written yet.
+	made map[string][]byte
+}
+
+// ReadStamped implements folder.
+func (f *keptFolder) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
+	if data, ok := f.made[name]; ok {
+		return append(buf[:0], data...), files.Stamp{}, nil
+	}
+	if v, ok := f.kept[name]; ok {
+		data, err := f.journal.Read(v)
+		return data, files.Stamp{}, files.Cause(err)
+	}
+	if f.folder == nil {
+		return buf[:0], files.Stamp{}, fs.ErrNotExist
+	}
+	return f.folder.ReadStamped(name, buf)
+}
+
+// Stat implements folder.
+func (f *keptFolder) Stat(name string) (files.Stamp, error) {
+	if _, ok := f.made[name]; ok || f.kept[name] != (journal.Version{}) || f.folder == nil {
+		return files.Stamp{}, fs.ErrNotExist // nothing is remembered of it by its name
+	}
+	return f.folder.Stat(name)
+}
+
+// read takes in message k of those that are aside. It is remembered by its content,
+// which does not change.
+func (b *branches) read(s *Store, d *decoder, k int, m *message) {
+	a := &b.list[k]
+	key := version{a.file.name, a.version.SHA256}
+	if note, ok := s.recalled(key); ok && m.recall(a.file.name, note) {
+		return
+	}
+	d.arena = d.arena[:0]
+	if d.read(b.folder(s, k), a.file, m) {
+		s.remember(key, m.appendNote(nil))
+	}
+}
+
+// folder gives one that holds message k alone.
+func (b *branches) folder(s *Store, k int) folder {
+	return &keptFolder{journal: s.journal, kept: map[string]journal.Version{b.list[k].file.name: b.list[k].version}}
+}
+
+// body gives message k of those that are aside.
+func (b *branches) body(s *Store, k int) []byte {
+	var d decoder
+	var m message
+	d.read(b.folder(s, k), b.list[k].file, &m)
+	return m.body
+}
+
+// gone reports whether message k is no longer kept.
+func (b *branches) gone(s *Store, k int) bool {
+	_, err := s.journal.Read(b.list[k].version)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// find gives the message of an id, or -1.
+func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (int, error) {
+	var d decoder
+	var m message
+	for k := range b.list {
+		if err := ctx.Err(); err != nil {
+			return -1, err
+		}
+		if b.read(s, &d, k, &m); m.id == id {
+			return k, nil
+		}
+	}
+	return -1, model.ErrNoSnapshot
+}
+
+// chain gives the messages that are aside from the one at which they leave the log
+// to message k.
+func (b *branches) chain(k int) (list []int) {
+	for ; k >= 0; k = b.list[k].parent {
+		list = append(list, k)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// branchLog gives the log that ends with message k of those that are aside, and how
+// many of its messages lie in the folder. Its agent is the one of that time if that
+// is kept, else one that nothing is known of.
+func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
+	chain := b.chain(k)
+	common = l.position(b.list[chain[0]].after) + 1
+	at = &messageLog{folders: folders{place: l.place, root: l.root}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
+	folder := &keptFolder{folder: l.folder, journal: s.journal, kept: make(map[string]journal.Version, len(chain))}
+	for _, c := range chain {
+		at.files = append(at.files, b.list[c].file)
+		folder.kept[b.list[c].file.name] = b.list[c].version
+	}
+	at.folder = folder
+	if v, ok := b.agents[id]; ok {
+		if data, err := s.journal.Read(v); err == nil {
+			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, &at.faults)
+			at.agentVersion = v
+		}
+	}
+	at.window()
+	return at, common
+}
+
+// snapshot is where a snapshot was found: in a log that ends with it or goes on
+// behind it.
+type snapshot struct {
+	log *messageLog
+	i   int
+	// aside is its position among what is aside, -1 if it lies in the folder.
+	aside int
+	// common is how many messages of the log lie in the folder.
+	common   int
+	branches *branches // nil if nobody had to look
+}
+
+// find finds a snapshot of a log, also one that is aside.
+func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot, error) {
+	id := parseID(text)
+	i, err := s.position(ctx, l, id)
+	if err == nil || !errors.Is(err, model.ErrNoSnapshot) {
+		return snapshot{log: l, i: i, aside: -1, common: i + 1}, err
+	}
+	b, err := l.branches(ctx, s.desk)
+	if err != nil {
+		return snapshot{}, err
+	}
+	k, err := b.find(ctx, s, id)
+	if err != nil {
+		return snapshot{}, err
+	}
+	at, common := s.branchLog(l, b, k, text)
+	return snapshot{log: at, i: len(at.files) - 1, aside: k, common: common, branches: b}, nil
+}
+
+// asides gives what is aside of a log; nothing if the journal cannot be read, which
+// Faults tells.
+func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
+	b, err := l.branches(ctx, s.desk)
+	if err != nil {
+		return &branches{}
+	}
+	return b
+}
+
+// leave hands on the headers of the branches that leave the log at message i, where
+// the walker is; at -1 those that follow nothing.
+func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit func(*model.Header) error) error {
+	name := ""
+	if i >= 0 {
+		name = w.log.files[i].name
+	}
+	roots := b.leaving[name]
+	if len(roots) == 0 {
+		return nil
+	}
+	type next struct {
+		k, i int // which message, and its place in its log
+		w    *walker
+	}
+	var stack []next
+	push := func(list []int, i int, w *walker) {
+		for n, k := range slices.Backward(list) {
+			along := w
+			if n < len(list)-1 || w == nil {
+				along = w.branch()
+			}
+			stack = append(stack, next{k, i, along})
+		}
+	}
+	push(roots, i+1, w.branch())
+	var d decoder
+	var m message
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.read(s, &d, n.k, &m)
+		n.w.full.again = func(string) []byte { return b.body(s, n.k) }
+		h := n.w.aside(n.i, &m)
+		h.Reason = b.list[n.k].reason
+		if _, ok := b.agents[h.ID]; ok {
+			h.Size = 0 // its agent.json is kept, and in its state
+		}
+		if err := visit(&h); err != nil {
+			return err
+		}
+		push(b.children[n.k], n.i+1, n.w)
+	}
+	return nil
+}
+
+// aside goes on to a message that is aside, message i of its log.
+func (w *walker) aside(i int, m *message) (h model.Header) {
+	if !w.midway {
+		w.full.add(m)
+	}
+	h.ID, h.ParentID, h.SessionID = idText(m.id), w.parent, w.log.id
+	h.CreatedAt, h.Index, h.TurnIndex = m.created, i, w.completed
+	w.parent = h.ID
+	w.event(&h, m)
+	h.Title, h.Marks, h.Orphaned = m.title(w.asked), m.marks(), true
+	if w.midway {
+		h.TurnIndex = model.TurnUnknown
+	} else {
+		h.Size = int64(len(stateOpen)+len(stateClose)+len("}")) + w.full.size
+	}
+	w.asked = append(w.asked[:0], m.calls...)
+	return h
+}
+
+// from gives the message of the log at which a reading has to begin that gives the
+// last n headers of all.
+func (b *branches) from(l *messageLog, n int) int {
+	from := len(l.files)
+	for n > 0 && from > 0 {
+		n -= 1 + b.behind(b.leaving[l.files[from-1].name])
+		from--
+	}
+	return from
+}
+
+// behind counts the messages of branches.
+func (b *branches) behind(roots []int) (n int) {
+	stack := slices.Clone(roots)
+	for len(stack) > 0 {
+		k := stack[len(stack)-1]
+		stack = append(stack[:len(stack)-1], b.children[k]...)
+		n++
+	}
+	return n
+}

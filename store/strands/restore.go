@@ -1,0 +1,433 @@
+package strands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// How a log is put back.
+//
+// The SDK has no head: the last file is. So to put a log back to a message is to
+// take away the files behind it, and to bring back those of its branch if it was set
+// aside. agent.json says how many messages from the start are left out, and a count
+// that leaves none makes the SDK write over the first. So the files change in an
+// order in which the log could be loaded at any moment: agent.json first where its
+// window begins earlier then, else last; the messages behind the end from the
+// highest down, then those that take the place of others, then those that are new
+// from the lowest up.
+
+// course is where a plan leads: the log as it will be, before anything is written.
+type course struct {
+	snapshot
+	now *messageLog // the log as it lies there
+	// log is the log as it will be. Its folder reads what is kept or not written
+	// yet as if it lay there.
+	log    *messageLog
+	folder *keptFolder
+	// agent is the agent.json as it will be. It is put back from version if that
+	// is set.
+	agent   []byte
+	version journal.Version
+	lowered bool
+	head    message
+	headID  string
+	hazards []string
+	asks    []string
+	// midway says that the model had said more before the turn was over.
+	midway bool
+}
+
+// PlanRestore implements store.Restorer. The errors are model.ErrNoSession,
+// model.ErrNoSnapshot, and a model.UnsupportedError where the SDK would not start
+// from there, or would lose a message.
+func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (plan model.Plan, err error) {
+	if err = s.writable(model.OpRestore); err == nil {
+		plan, err = s.planRestore(ctx, ref)
+	}
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("strands: plan restore of session %q to %q: %w", ref.Session, ref.ID, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if p.orchestrator != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "the record of an orchestrator has no messages"}
+	}
+	l := s.openLog(p)
+	defer l.close()
+	c, err := s.course(ctx, l, ref.ID)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if err := c.sound(ctx, model.OpRestore, l.strays); err != nil {
+		return model.Plan{}, err
+	}
+	plan := c.plan(model.OpRestore)
+	if plan.Orphans, err = l.items(ctx, c.common); err != nil {
+		return model.Plan{}, err
+	}
+	if plan.Reactivates, err = c.items(ctx, c.common); err != nil {
+		return model.Plan{}, err
+	}
+	plan.ExpectedHead, plan.HeadID, plan.HeadIndex, err = l.head(ctx)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if plan.HeadID == plan.TargetID {
+		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only agent.json is written anew")
+	}
+	if ask := s.lively(l); ask != "" {
+		plan.Asks = append(plan.Asks, ask)
+	}
+	draft := s.journal.Draft()
+	c.write(draft, s.desk)
+	draft.Expect(s.onDesk(l.path("messages")))
+	if err := l.unmoved(); err != nil {
+		return model.Plan{}, err
+	}
+	return draft.Plan(plan)
+}
+
+// course works out where a snapshot leads.
+func (s *Store) course(ctx context.Context, l *messageLog, id string) (*course, error) {
+	at, err := s.find(ctx, l, id)
+	if err != nil {
+		return nil, err
+	}
+	if at.branches == nil {
+		if at.branches, err = l.branches(ctx, s.desk); err != nil {
+			return nil, err
+		}
+	}
+	c := &course{snapshot: at, now: l}
+	c.folder = &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}, made: map[string][]byte{}}
+	if aside, ok := at.log.folder.(*keptFolder); ok {
+		c.folder.kept = aside.kept
+	}
+	c.log = &messageLog{folders: folders{place: l.place, root: l.root}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir}
+	if err := c.readHead(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.decideAgent(s); err != nil {
+		return nil, err
+	}
+	if c.midway, err = c.goesOn(ctx, s); err != nil {
+		return nil, err
+	}
+	c.log.agent = parseAgent(l.path("agent.json"), c.agent, &c.log.faults)
+	c.log.window()
+	return c, nil
+}
+
+// readHead reads the message that becomes the last.
+func (c *course) readHead(ctx context.Context) error {
+	return c.log.readAlone(ctx, c.log.files[len(c.log.files)-1:], c.log.known, func(_ int, m *message) error {
+		c.head = *m
+		c.head.calls, c.head.results = slices.Clone(m.calls), slices.Clone(m.results)
+		c.headID = idText(m.id)
+		return nil
+	})
+}
+
+// goesOn reports whether the message after an answer of the model is another one.
+func (c *course) goesOn(ctx context.Context, s *Store) (bool, error) {
+	if c.head.role != "assistant" || len(c.head.calls) > 0 {
+		return false, nil
+	}
+	role := ""
+	if c.aside >= 0 {
+		for _, k := range c.branches.children[c.aside] {
+			var d decoder
+			var m message
+			c.branches.read(s, &d, k, &m)
+			role = m.role
+		}
+	} else if c.i+1 < len(c.now.files) {
+		err := c.now.readAlone(ctx, c.now.files[c.i+1:c.i+2], c.now.known, func(_ int, m *message) error {
+			role = m.role
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return role == "assistant", nil
+}
+
+// decideAgent finds the agent.json of the time when the snapshot was the head, or
+// makes one of that which lies there.
+func (c *course) decideAgent(s *Store) error {
+	l := c.now
+	same := c.aside < 0 && c.i == len(l.files)-1
+	if v, ok := c.branches.agents[c.headID]; ok && !same {
+		if data, err := s.journal.Read(v); err == nil {
+			c.agent, c.version = data, v
+			a := parseAgent(l.path("agent.json"), data, new(store.FaultList))
+			c.lowered = a.start(len(c.log.files)) < l.start
+			c.hazard("agent.json goes back to what it was when this was the head, with the agent's state")
+			return nil
+		}
+	}
+	name := l.path("agent.json")
+	d := files.ReadDocument(files.From(l.root), name, nil)
+	if d.Err != nil {
+		if errors.Is(d.Err, fs.ErrNotExist) {
+			return errors.New("there is no agent.json, so that the SDK starts a new agent over these messages: repair the session first")
+		}
+		return fmt.Errorf("read %s: %w", name, d.Err)
+	}
+	m := move{n: len(c.log.files), common: c.common, same: same, pending: l.agent.waitsFor(&c.head), now: s.now()}
+	moved, err := m.apply(d.Data, &l.agent)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	c.agent, c.lowered = moved.data, moved.lowered
+	c.hazards = append(c.hazards, moved.hazards...)
+	if t := d.Tape; !same && t.Count(t.Find(0, "state")) > 0 {
+		c.hazard("the agent's state has no history: it stays as it is now")
+	}
+	return nil
+}
+
+func (c *course) hazard(format string, args ...any) {
+	c.hazards = append(c.hazards, fmt.Sprintf(format, args...))
+}
+
+// waitsFor reports whether the interrupt waits for exactly the tool calls of a
+// message.
+func (a *agentFile) waitsFor(m *message) bool {
+	if !a.interrupted || len(a.held) == 0 || len(m.calls) != len(a.held) {
+		return false
+	}
+	missing, stale := mismatch(a.held, resultsOf(m.calls))
+	return len(missing)+len(stale) == 0
+}
+
+// sound refuses what the SDK would not start from, or would write over. strays are
+// the names beside the messages.
+func (c *course) sound(ctx context.Context, op model.Op, strays []string) error {
+	l := c.log
+	l.checkSession()
+	for _, name := range strays {
+		l.stray(name)
+	}
+	in := newInspector(l)
+	err := l.walk(ctx, func(s *step) error {
+		if !l.evicted(s.i) {
+			in.see(s)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range in.faults() {
+		if reason, stops := strings.CutPrefix(f.Verdict, refuses); stops && f.Code != FaultManager {
+			return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the SDK would not start from there: %s: %s (%s); repair the session first", f.File, f.Meaning, reason)}
+		} else if stops {
+			c.hazard("%s: %s", f.Meaning, reason)
+		}
+	}
+	return c.continues(op)
+}
+
+// continues makes sure that the next message becomes the last file, and a new one.
+// The SDK counts on from the field message_id of the last message that it loads.
+func (c *course) continues(op model.Op) error {
+	l := c.log
+	last := l.files[len(l.files)-1]
+	refuse := func(format string, args ...any) error {
+		return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf(format, args...) + "; repair the session first"}
+	}
+	if removed := (&agentFile{removed: l.agent.removed}).start(len(l.files)); l.start >= len(l.files) || removed >= len(l.files) {
+		return refuse("the SDK would load no message, and write the next one over message_0.json")
+	}
+	if !c.head.hasID {
+		return refuse("the message_id of %s is no integer, and the SDK counts on from it", last.name)
+	}
+	next, _ := parseNumber(fmt.Sprint(c.head.messageID + 1))
+	if next.compare(last.number()) <= 0 {
+		return refuse("%s has the message_id %d: the next message would become message_%s.json, among those that are there", last.name, c.head.messageID, next)
+	}
+	if n, ok := last.int64(); !ok || c.head.messageID != n {
+		c.hazard("%s has the message_id %d: the next message becomes message_%s.json", last.name, c.head.messageID, next)
+	}
+	return nil
+}
+
+// next gives the name of the file that the SDK writes next.
+func (c *course) next() string { return fmt.Sprintf("message_%d.json", c.head.messageID+1) }
+
+// plan gives what every plan says of where it leads.
+func (c *course) plan(op model.Op) model.Plan {
+	session := c.now.id
+	plan := model.Plan{
+		Op: op, Session: session,
+		Target: model.Ref{Session: session, ID: c.headID}, TargetID: c.headID, TargetIndex: len(c.log.files) - 1,
+		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{},
+		Writes: []string{}, Hazards: append([]string{}, c.hazards...), Asks: c.asks,
+	}
+	c.resume(&plan)
+	return plan
+}
+
+// write collects the files of a restore.
+func (c *course) write(draft *journal.Draft, d *desk) {
+	l := c.now
+	name := func(f messageFile) string { return d.onDesk(l.path("messages", f.name)) }
+	agent := d.onDesk(l.path("agent.json"))
+	writeAgent := func() {
+		if c.version != (journal.Version{}) {
+			draft.PutBack(agent, c.version)
+		} else {
+			draft.Put(agent, c.agent)
+		}
+	}
+	if c.lowered {
+		writeAgent()
+	}
+	stays := make(map[string]bool, len(c.log.files))
+	for _, f := range c.log.files {
+		stays[f.name] = true
+	}
+	there := make(map[string]bool, len(l.files)-c.common)
+	for _, f := range slices.Backward(l.files[c.common:]) {
+		there[f.name] = true
+		if !stays[f.name] {
+			draft.SetAside(name(f))
+		}
+	}
+	for _, replaced := range []bool{true, false} {
+		for _, f := range c.log.files[c.common:] {
+			if there[f.name] == replaced {
+				draft.PutBack(name(f), c.folder.kept[f.name])
+			}
+		}
+	}
+	if !c.lowered {
+		writeAgent()
+	}
+}
+
+// items gives the messages of a log from one on for a plan.
+func (l *messageLog) items(ctx context.Context, from int) ([]model.PlanItem, error) {
+	list := make([]model.PlanItem, 0, len(l.files)-from)
+	err := l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
+		list = append(list, model.PlanItem{ID: idText(m.id), Index: from + i})
+		return nil
+	})
+	return list, err
+}
+
+func (c *course) items(ctx context.Context, from int) ([]model.PlanItem, error) {
+	return c.log.items(ctx, min(from, len(c.log.files)))
+}
+
+// head gives the snapshot from which the SDK would go on now.
+func (l *messageLog) head(ctx context.Context) (ref model.Ref, id string, index int, err error) {
+	ref.Session = l.id
+	n := len(l.files)
+	if n == 0 {
+		return ref, "", 0, nil
+	}
+	list, err := l.items(ctx, n-1)
+	if err != nil {
+		return ref, "", 0, err
+	}
+	ref.ID = list[0].ID
+	return ref, list[0].ID, n - 1, nil
+}
+
+// unmoved makes sure that the names in the folder are those that were planned with.
+func (l *messageLog) unmoved() error {
+	names, err := l.folder.Names()
+	if err != nil {
+		return files.Cause(err)
+	}
+	n := 0
+	for _, name := range names {
+		if f, ok := fileOf(name); ok {
+			n++
+			if l.position(f.name) < 0 {
+				n = -1
+				break
+			}
+		}
+	}
+	if n != len(l.files) {
+		return &journal.ConflictError{Path: l.path("messages"), Found: "got or lost messages"}
+	}
+	return nil
+}
+
+// quiet is how long a session has to be left alone to be taken for one that nobody
+// writes to.
+const quiet = 5 * time.Second
+
+// lively gives why an agent may still be running on the log, "" for no sign of it.
+// A running agent counts on from what it holds in memory, and knows nothing of a
+// restore.
+func (s *Store) lively(l *messageLog) string {
+	names := []string{l.path("agent.json")}
+	for _, f := range l.files[max(0, len(l.files)-3):] {
+		names = append(names, l.path("messages", f.name))
+	}
+	for _, name := range l.strays {
+		if isTemporary(name) {
+			names = append(names, l.path("messages", name))
+		}
+	}
+	var latest time.Time
+	for _, name := range names {
+		info, err := l.root.Lstat(name)
+		if err == nil && info.ModTime().After(latest) && !s.own(name, info) {
+			latest = info.ModTime()
+		}
+	}
+	age := s.now().Sub(latest)
+	if latest.IsZero() || age > quiet {
+		return ""
+	}
+	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first", max(0, age).Round(100*time.Millisecond))
+}
+
+// own reports whether a file is as Hindcast's last write left it.
+func (s *Store) own(name string, info fs.FileInfo) bool {
+	list, err := s.entries(context.Background())
+	if err != nil {
+		return false
+	}
+	for _, e := range slices.Backward(list) {
+		for _, c := range e.Changes {
+			if c.Path != s.onDesk(name) {
+				continue
+			}
+			v := c.After
+			if e.Undone {
+				v = c.Before
+			}
+			now, err := s.journal.Version(c.Path)
+			return err == nil && now.SHA256 == v.SHA256 && info.Size() == v.Size
+		}
+	}
+	return false
+}
+
+// pyText writes a text as Python would take it.
+func pyText(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

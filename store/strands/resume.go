@@ -1,0 +1,85 @@
+package strands
+
+import (
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+)
+
+// How the SDK goes on from a log depends on its last message (seen with 1.62.0):
+//
+//	the agent's answer     agent("…") is what comes next; agent(None) asks the model
+//	                       to go on with its own answer, a prefill
+//	the agent's tool calls agent(None) runs the tools, then asks the model;
+//	                       agent("…") writes an error for each call, then the text
+//	tool results           agent(None) has the model answer them
+//	a user's text          agent(None) has the model answer it once more
+//
+// agent([]) does what agent(None) does. While an interrupt waits, nothing but an
+// answer to it is taken.
+
+// twoInARow warns of what the SDK itself writes, too, and not every provider takes.
+const twoInARow = "two messages of the user follow each other, which not every provider takes"
+
+// resume says how the SDK goes on.
+func (c *course) resume(plan *model.Plan) {
+	l, m := c.log, &c.head
+	plan.Loads = c.loads()
+	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
+	tools := conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
+	switch {
+	case l.agent.interrupted:
+		for _, id := range l.agent.interrupts {
+			add(`agent([{"interruptResponse": {"interruptId": `+pyText(id)+`, "response": "…"}}])`, "answers the interrupt, and the tool calls that waited go on; anything else is a TypeError")
+		}
+	case m.role == "assistant" && len(m.calls) > 0:
+		add("agent(None)", "runs "+tools+" without asking the model first; then the model answers the results")
+		add(`agent("…")`, fmt.Sprintf("writes the error %q for each of the calls, then your text; %s", wasInterrupted, twoInARow))
+		plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
+	case m.role == "assistant":
+		add(`agent("…")`, "the model answers your text")
+		add("agent(None)", "asks the model to go on with the answer that is there (a prefill), which many providers refuse")
+		if c.midway {
+			plan.Asks = append(plan.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
+		}
+	case len(m.results) > 0:
+		add("agent(None)", "the model answers the tool results")
+		add(`agent("…")`, "the model answers the tool results and your text; "+twoInARow)
+	case m.role == "user":
+		add("agent(None)", "the model answers the last message once more")
+		add(`agent("…")`, "the model answers it and your text; "+twoInARow)
+	default:
+		add(`agent("…")`, fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
+	}
+	if len(plan.Resume) > 1 || !l.agent.interrupted {
+		for _, r := range plan.Resume {
+			if r.Call == "agent(None)" {
+				add("agent([])", "does the same as agent(None)")
+				break
+			}
+		}
+	}
+}
+
+// loads says in a sentence what the SDK loads.
+func (c *course) loads() string {
+	l := c.log
+	n := len(l.files)
+	session, _, _ := strings.Cut(l.id, "/")
+	first := l.start
+	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
+	switch {
+	case l.agent.pinned > 0:
+		text += fmt.Sprintf("%s at the head and #%d to #%d", messages(l.agent.pinned), first, n-1)
+	case n-first == 1:
+		text += fmt.Sprintf("#%d", n-1)
+	default:
+		text += fmt.Sprintf("#%d to #%d, %d messages", first, n-1, n-first)
+	}
+	if l.agent.summary != nil {
+		text += " behind the summary"
+	}
+	return text + fmt.Sprintf("; the next message becomes %s", c.next())
+}
