@@ -30,6 +30,10 @@ const (
 	OpRun Op = "run"
 )
 
+// MakesSession reports whether the operation starts a new session and leaves
+// every other as it is, so that to undo it is to take that session away.
+func (op Op) MakesSession() bool { return op == OpFork || op == OpEdit || op == OpConvert }
+
 // Plan is exactly what an operation will do, computed before anything is
 // written. Applying it refuses with [ErrHeadMoved] when the session is no
 // longer at ExpectedHead.

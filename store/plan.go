@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,9 @@ import (
 
 // ErrSessionExists: a fork was to make a session that the store already has.
 var ErrSessionExists = errors.New("the session exists already")
+
+// ErrNotEdited: an edit was to make a session out of the state that is there.
+var ErrNotEdited = errors.New("the state is still that of the snapshot")
 
 // Circumstances are what a kind knows around a plan and what a person should
 // hear of before saying yes.
@@ -50,6 +54,19 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 // PlanFork computes the plan of a fork of ref as a new session. The error is
 // model.ErrNoSnapshot.
 func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan, error) {
+	return v.branch(model.OpFork, ref, as, "", c)
+}
+
+// PlanEdit computes the plan of a fork of ref as a new session in which the
+// snapshot of ref has another state, of the id edited. The errors are
+// model.ErrNoSnapshot, and ErrNotEdited where the id is still the same.
+func (v *Visits) PlanEdit(ref model.Ref, as, edited string, c Circumstances) (model.Plan, error) {
+	return v.branch(model.OpEdit, ref, as, edited, c)
+}
+
+// branch is the plan of a new session with the way from the root to ref, whose
+// state is an edited one if that has an id.
+func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circumstances) (model.Plan, error) {
 	if as == "" {
 		return model.Plan{}, errors.New("the new session needs a name")
 	}
@@ -59,15 +76,24 @@ func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan
 	}
 	lineage := v.lineage()
 	path, _ := lineage.path(target)
-	plan := v.plan(model.OpFork, target)
+	plan := v.plan(op, target)
 	plan.NewSession = as
-	plan.Loads = v.loads(as, target)
+	last, visits, which := v.Headers[target], count(len(path), "visit"), ""
+	if edited != "" {
+		if edited == last.ID {
+			return model.Plan{}, ErrNotEdited
+		}
+		last.ID, visits, which = edited, visits+", the last one new", " as edited, "+model.ShortID(edited, 8)
+	}
+	plan.Loads = loads(as, &last)
 	plan.Writes = append(plan.Writes,
-		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d", as, count(len(path), "visit"), plan.TargetIndex),
-		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", as, plan.TargetIndex),
+		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.TargetIndex, which),
+		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.TargetIndex, which),
 		"journal: one entry")
 	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
-	plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so that WithSnapshotID alone is ambiguous: resume by session")
+	if edited == "" || len(path) > 1 {
+		plan.Hazards = append(plan.Hazards, "both sessions then hold the same snapshots, so that WithSnapshotID alone is ambiguous: resume by session")
+	}
 	return plan, nil
 }
 
@@ -76,7 +102,7 @@ func (v *Visits) PlanFork(ref model.Ref, as string, c Circumstances) (model.Plan
 type Entry struct {
 	model.JournalEntry
 	// Target is the visit that became the head: for a fork, in the session
-	// that was read.
+	// that was read; for an edit, the one there whose state was edited.
 	Target model.Ref
 	// Head is the number of the visit that was the head before, 0 for none.
 	Head int64
@@ -86,11 +112,14 @@ type Entry struct {
 
 // PlanUndo computes how to take back an entry on the session that it changed.
 func (v *Visits) PlanUndo(e Entry) model.Plan {
-	if e.Op == model.OpFork {
+	if e.Op.MakesSession() {
 		plan := v.plan(model.OpUndo, -1)
 		plan.Entry = e.ID
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
 		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, count(len(v.Headers), "visit")))
+		if e.Op == model.OpConvert {
+			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
+		}
 		return v.journaled(plan)
 	}
 	plan := v.move(model.OpUndo, v.At(e.Head), v.positions(e.Reactivated), v.positions(e.Orphaned))
@@ -100,12 +129,15 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 }
 
 // PlanRedo computes how to do an undone entry again: on the session that it
-// changes, or for a fork on the session that it reads. The error is
+// changes, or for a fork and an edit on the session that it reads. The error is
 // model.ErrNoSnapshot.
 func (v *Visits) PlanRedo(e Entry) (plan model.Plan, err error) {
-	if e.Op == model.OpFork {
+	switch e.Op {
+	case model.OpFork:
 		plan, err = v.PlanFork(e.Target, e.Session, Circumstances{})
-	} else {
+	case model.OpEdit:
+		plan, err = v.PlanEdit(e.Target, e.Session, e.To, Circumstances{})
+	default:
 		plan, err = v.PlanRestore(e.Target, Circumstances{})
 	}
 	if err != nil {
@@ -137,7 +169,10 @@ func (v *Visits) positions(visits []int64) []int {
 func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model.Plan {
 	plan := v.plan(op, target)
 	plan.Orphans, plan.Reactivates = v.items(orphans), v.items(reactivates)
-	plan.Loads = v.loads(v.Session, target)
+	plan.Loads = fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", v.Session)
+	if target >= 0 {
+		plan.Loads = loads(v.Session, &v.Headers[target])
+	}
 	plan.Writes = append(plan.Writes, fmt.Sprintf("visits of session %q: %d orphaned, %d active again", v.Session, len(orphans), len(reactivates)))
 	return plan
 }
@@ -174,11 +209,7 @@ func (v *Visits) items(positions []int) []model.PlanItem {
 
 // loads says what an agent of the Genkit Go design loads next: it opens the
 // session, finds its record, and goes on from the last snapshot there.
-func (v *Visits) loads(session string, target int) string {
-	if target < 0 {
-		return fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", session)
-	}
-	h := &v.Headers[target]
+func loads(session string, h *model.Header) string {
 	next := fmt.Sprintf("in turn %d", h.TurnIndex)
 	if h.Event.EndsTurn() {
 		next = fmt.Sprintf("with turn %d", h.TurnIndex+1)
@@ -199,14 +230,15 @@ func (l lineage) hazards(target int, c Circumstances) []string {
 }
 
 // Verify compares the session with what a plan that was applied to it says: the
-// head, and where each visit that moved now stands.
-func (v *Visits) Verify(plan model.Plan) error {
+// head, which is the plan's target or, after an edit, has the edited state's id,
+// and where each visit that moved now stands.
+func (v *Visits) Verify(plan model.Plan, edited string) error {
 	var head string
 	if v.Head >= 0 {
 		head = v.Headers[v.Head].ID
 	}
-	if head != plan.TargetID {
-		return fmt.Errorf("the head is %q instead of %q", head, plan.TargetID)
+	if want := cmp.Or(edited, plan.TargetID); head != want {
+		return fmt.Errorf("the head is %q instead of %q", head, want)
 	}
 	for _, moved := range []struct {
 		items    []model.PlanItem

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ type entry struct {
 	model.JournalEntry
 	// target is the visit that became the head, of the source for a fork.
 	target model.Ref
+	// edited is the state that an edit gave to the target; else nil.
+	edited edited
 	// reason is what the orphaned visits were given; nil for a fork.
 	reason *model.Reason
 	// reactivated holds what the reactivated visits said before, by number.
@@ -69,6 +72,37 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 		return model.Plan{}, store.ErrSessionExists
 	}
 	return ss.visits.PlanFork(ref, as, s.circumstances(ss, ref))
+}
+
+// edited is what the plan of an edit carries: the new state.
+type edited []byte
+
+// PlanEdit implements store.Editor. Any state that is JSON can be kept. The errors
+// are those of PlanFork, store.ErrNotJSON and store.ErrNotEdited.
+func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	plan, err := s.planEdit(ctx, ref, as, bytes.Clone(state))
+	if err != nil {
+		return plan, fmt.Errorf("memory: plan edit of session %q as %q: %w", ref.Session, as, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state edited) (model.Plan, error) {
+	if err := store.CheckState(state); err != nil {
+		return model.Plan{}, err
+	}
+	ss, err := s.open(ctx, ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if s.sessions[as] != nil {
+		return model.Plan{}, store.ErrSessionExists
+	}
+	plan, err := ss.visits.PlanEdit(ref, as, model.SnapshotID(state), s.circumstances(ss, ref))
+	plan.Carry = state
+	return plan, err
 }
 
 func (s *Store) open(ctx context.Context, id string) (*session, error) {
@@ -150,7 +184,7 @@ func (s *Store) planEntry(op model.Op, e *entry) (model.Plan, error) {
 	if op == model.OpUndo {
 		return ss.visits.PlanUndo(ss.detail(e)), nil
 	}
-	if e.Op == model.OpFork {
+	if e.Op.MakesSession() {
 		if ss = s.sessions[e.target.Session]; ss == nil {
 			return model.Plan{}, model.ErrNoSession
 		}
@@ -164,7 +198,7 @@ func (e *entry) check(op model.Op, ss *session) error {
 	if op == model.OpRedo {
 		want = e.before
 	}
-	if e.Op == model.OpFork && op == model.OpRedo {
+	if e.Op.MakesSession() && op == model.OpRedo {
 		if ss != nil {
 			return store.ErrSessionExists
 		}
@@ -219,7 +253,9 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	case plan.Op == model.OpRestore:
 		e = s.restore(plan)
 	case plan.Op == model.OpFork:
-		e = s.fork(plan.Target, plan.NewSession)
+		e = s.fork(plan, nil)
+	case plan.Op == model.OpEdit:
+		e = s.fork(plan, plan.Carry.(edited))
 	case plan.Op == model.OpUndo:
 		s.undo(e)
 	default:
@@ -240,6 +276,13 @@ func (s *Store) again(ctx context.Context, plan model.Plan) (model.Plan, *entry,
 		return now, nil, err
 	case model.OpFork:
 		now, err := s.planFork(ctx, plan.Target, plan.NewSession)
+		return now, nil, err
+	case model.OpEdit:
+		state, ok := plan.Carry.(edited)
+		if !ok {
+			return model.Plan{}, nil, errors.New("the plan was not made by this store")
+		}
+		now, err := s.planEdit(ctx, plan.Target, plan.NewSession, state)
 		return now, nil, err
 	case model.OpUndo, model.OpRedo:
 		e := s.pending(plan.Op)
@@ -288,11 +331,12 @@ func (s *Store) settle(ss *session, head int, e *entry) {
 	s.rewrote(ss)
 }
 
-func (s *Store) fork(target model.Ref, as string) *entry {
-	source, now := s.sessions[target.Session], s.clock()
-	ss := newSession(as)
-	e := s.enter(model.OpFork, ss, target)
-	e.At = now
+// fork makes the session of a fork, or of an edit.
+func (s *Store) fork(plan model.Plan, state edited) *entry {
+	source, now := s.sessions[plan.Target.Session], s.clock()
+	ss := newSession(plan.NewSession)
+	e := s.enter(plan.Op, ss, plan.Target)
+	e.At, e.edited = now, state
 	s.copyPath(source, ss, e)
 	h := &ss.visits.Headers[ss.visits.Head]
 	e.To, e.ToIndex = h.ID, h.Index
@@ -307,7 +351,12 @@ func (s *Store) copyPath(source, ss *session, e *entry) {
 		h := source.visits.Headers[i]
 		h.SessionID, h.Orphaned, h.Reason, h.Visit = ss.visits.Session, false, nil, 0
 		h.ParentVisit = ss.visits.Next() - 1
-		s.add(ss, h, source.states[h.ID])
+		state := source.states[h.ID]
+		if e.edited != nil && i == path[len(path)-1] {
+			h.ID, h.CreatedAt, h.Title, h.Marks = model.SnapshotID(e.edited), e.At, fmt.Sprintf("#%d, edited", h.Index), 0
+			state = e.edited
+		}
+		s.add(ss, h, state)
 	}
 	s.settle(ss, len(path)-1, e)
 }
@@ -327,7 +376,7 @@ func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
 
 func (s *Store) undo(e *entry) {
 	e.Undone = true
-	if e.Op == model.OpFork {
+	if e.Op.MakesSession() {
 		delete(s.sessions, e.Session)
 		s.bell.Ring()
 		return
@@ -348,7 +397,7 @@ func (s *Store) undo(e *entry) {
 
 func (s *Store) redo(e *entry) {
 	e.Undone = false
-	if e.Op == model.OpFork {
+	if e.Op.MakesSession() {
 		s.copyPath(s.sessions[e.target.Session], newSession(e.Session), e)
 		return
 	}

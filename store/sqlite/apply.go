@@ -220,7 +220,7 @@ func planEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, er
 }
 
 func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
-	redoneFork := e.Op == model.OpFork && op == model.OpRedo
+	redoneFork := e.Op.MakesSession() && op == model.OpRedo
 	from := e.Session
 	if redoneFork {
 		if err := absent(ctx, t, e.Session); err != nil {
@@ -244,6 +244,9 @@ func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Pla
 		return model.Plan{}, err
 	}
 	if op == model.OpRedo {
+		if i := visits.At(e.Target.Visit); e.Op == model.OpEdit && i >= 0 {
+			e.Target.ID = visits.Headers[i].ID // the entry has the id of the edited state
+		}
 		return visits.PlanRedo(e.Entry)
 	}
 	if err := e.detail(ctx, t, ss); err != nil {
@@ -293,6 +296,13 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 // apply computes the plan again and goes on only if it is the same: then the
 // head, and all else that the plan said, is as it was.
 func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
+	if carry, ok := plan.Carry.(*store.Takeover); ok && plan.Op == model.OpConvert {
+		e, err := s.takeOver(ctx, t, plan, carry)
+		if err != nil {
+			return model.Receipt{}, err
+		}
+		return s.verify(ctx, t, plan, e)
+	}
 	now, e, err := s.again(ctx, t, plan)
 	if err != nil {
 		return model.Receipt{}, err
@@ -305,6 +315,8 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 		e, err = s.restore(ctx, t, plan)
 	case plan.Op == model.OpFork:
 		e, err = s.fork(ctx, t, plan)
+	case plan.Op == model.OpEdit:
+		e, err = s.edit(ctx, t, plan, plan.Carry.(edited))
 	case plan.Op == model.OpUndo:
 		err = s.undo(ctx, t, e)
 	default:
@@ -325,6 +337,13 @@ func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Pl
 		return now, e, err
 	case model.OpFork:
 		now, err = s.planFork(ctx, t, plan.Target, plan.NewSession)
+		return now, e, err
+	case model.OpEdit:
+		state, ok := plan.Carry.(edited)
+		if !ok {
+			return now, e, errForeignPlan
+		}
+		now, err = s.planEdit(ctx, t, plan.Target, plan.NewSession, state)
 		return now, e, err
 	case model.OpUndo, model.OpRedo:
 		e, err = pending(ctx, t, plan.Op)
@@ -436,26 +455,47 @@ func (s *Store) fork(ctx context.Context, t *tx, plan model.Plan) (entry, error)
 	return e, s.copyPath(ctx, t, e)
 }
 
+// errForeignPlan: a plan does not carry what a plan of this store carries.
+var errForeignPlan = errors.New("the plan was not made by this store")
+
 // copyPath makes the session of a fork with the way from the root to the
 // target.
 func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
-	source, err := find(ctx, t, e.Target.Session)
+	source, visits, path, err := s.way(ctx, t, e)
 	if err != nil {
 		return err
 	}
-	visits, err := load(ctx, t, source)
+	ss, err := copyVisits(ctx, t, e.Session, source, visits, path)
 	if err != nil {
 		return err
+	}
+	return settle(ctx, t, ss, e, int64(len(path)))
+}
+
+// way gives the session that holds an entry's target, and the way from the root to
+// the target.
+func (s *Store) way(ctx context.Context, t *tx, e entry) (source session, visits *store.Visits, path []int, err error) {
+	if source, err = find(ctx, t, e.Target.Session); err != nil {
+		return source, nil, nil, err
+	}
+	if visits, err = load(ctx, t, source); err != nil {
+		return source, nil, nil, err
 	}
 	target := visits.At(e.Target.Visit)
 	if target < 0 {
-		return model.ErrNoSnapshot
+		return source, nil, nil, model.ErrNoSnapshot
 	}
-	ss, err := findOrMake(ctx, t, e.Session)
+	path, _ = visits.Path(target)
+	return source, visits, path, nil
+}
+
+// copyVisits makes a session with visits of another one, which are renumbered
+// from 1 and each follow the one before.
+func copyVisits(ctx context.Context, t *tx, id string, source session, visits *store.Visits, path []int) (session, error) {
+	ss, err := findOrMake(ctx, t, id)
 	if err != nil {
-		return err
+		return ss, err
 	}
-	path, _ := visits.Path(target)
 	counted := 0
 	for n, i := range path {
 		if !visits.Headers[i].Marks.Has(model.MarkTraced) {
@@ -466,13 +506,11 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 			SELECT ?, ?, id, nullif(?, 0), iif(?, parent_id, nullif(?, '')), idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
 			ss.key, visit, visit-1, n > 0, visits.Headers[i].ParentID, source.key, visits.Headers[i].Visit)
 		if err != nil {
-			return err
+			return ss, err
 		}
 	}
-	if _, err := t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key); err != nil {
-		return err
-	}
-	return settle(ctx, t, ss, e, int64(len(path)))
+	_, err = t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key)
+	return ss, err
 }
 
 func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
@@ -480,9 +518,12 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 	if err != nil {
 		return err
 	}
-	if e.Op == model.OpFork {
+	switch {
+	case e.Op == model.OpConvert:
+		return s.dropSession(ctx, t, ss, e)
+	case e.Op.MakesSession():
 		err = s.remove(ctx, t, ss, e)
-	} else {
+	default:
 		err = s.putBack(ctx, t, ss, e)
 	}
 	if err != nil {
@@ -514,8 +555,8 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 	return e.before.write(ctx, t)
 }
 
-// remove takes a fork back: its visits and record go, its states stay with the
-// session that it was made from, and its counters with the entry.
+// remove takes a fork or an edit back: its visits and record go, its states stay
+// with the session that it was made from or with the entry, and so do its counters.
 func (s *Store) remove(ctx context.Context, t *tx, ss session, e entry) error {
 	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, e.ID); err != nil {
 		return err
@@ -532,8 +573,15 @@ func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
 	if _, err := t.exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
-	if e.Op == model.OpFork {
+	switch e.Op {
+	case model.OpFork:
 		return s.copyPath(ctx, t, e)
+	case model.OpEdit:
+		state, err := s.states.get(ctx, t, e.before.record.V)
+		if err == nil {
+			_, err = s.copyEdited(ctx, t, e, state)
+		}
+		return err
 	}
 	ss, err := find(ctx, t, e.Session)
 	if err != nil {
@@ -551,7 +599,7 @@ func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
 func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (model.Receipt, error) {
 	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
 	ss, err := find(ctx, t, e.Session)
-	if e.Op == model.OpFork && plan.Op == model.OpUndo {
+	if e.Op.MakesSession() && plan.Op == model.OpUndo {
 		if !errors.Is(err, model.ErrNoSession) {
 			return r, errors.Join(err, ErrReadBack)
 		}
@@ -564,14 +612,18 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 	if err != nil {
 		return r, err
 	}
-	if err := visits.Verify(plan); err != nil {
+	state := ""
+	if e.Op == model.OpEdit {
+		state = e.To
+	}
+	if err := visits.Verify(plan, state); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrReadBack, err)
 	}
 	if visits.Head >= 0 {
 		h := &visits.Headers[visits.Head]
 		r.Head, r.HeadIndex = h.ID, h.Index
 	}
-	if plan.Op == model.OpUndo {
+	if plan.Op == model.OpUndo || plan.Op == model.OpConvert {
 		return r, nil
 	}
 	if other, err := workingState(ctx, t, ss); err != nil || other {

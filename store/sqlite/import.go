@@ -21,22 +21,26 @@ import (
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
 	err = s.change(ctx, func(t *tx) error {
-		p := importing{store: s, tx: t, sessions: map[string]*incoming{}}
-		for row, err := range rows {
-			if err := errors.Join(err, ctx.Err()); err != nil {
-				return err
-			}
-			if err := p.row(ctx, row); err != nil {
-				return err
-			}
-		}
-		n, err = p.finish(ctx)
+		n, err = s.importRows(ctx, t, rows)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sqlite: import: %w", err)
 	}
 	return n, nil
+}
+
+func (s *Store) importRows(ctx context.Context, t *tx, rows iter.Seq2[store.Row, error]) (int, error) {
+	p := importing{store: s, tx: t, sessions: map[string]*incoming{}}
+	for row, err := range rows {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+		if err := p.row(ctx, row); err != nil {
+			return 0, err
+		}
+	}
+	return p.finish(ctx)
 }
 
 // importing is one import.

@@ -50,7 +50,7 @@ type Open func(t *testing.T, now func() time.Time) Opened
 
 // Run runs the suite on the kind of that name.
 func Run(t *testing.T, name string, open Open) {
-	for _, group := range [][]check{rules, contracts, writes, imports, commits, live, cancels} {
+	for _, group := range [][]check{rules, contracts, writes, edits, imports, commits, live, cancels} {
 		for _, c := range group {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				clock := &Clock{}

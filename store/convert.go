@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"hindcast/model"
+)
+
+// A Takeover is a session of one store on its way into another that keeps rows as
+// they are. It is what the plan of such a conversion carries, and reads the
+// session only when it is carried out. Make one with [PlanTakeover].
+type Takeover struct {
+	from        Store
+	session, as string
+}
+
+// PlanTakeover computes the plan of making the session as in a store of rows out
+// of one of another store: its visits and steps, orphaned ones with their reasons,
+// and its record. The plan carries a [*Takeover]. Whether the new name is free is
+// for the store to say. The errors are those of the other store.
+func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Plan, error) {
+	if as == "" {
+		return model.Plan{}, errors.New("the new session needs a name")
+	}
+	var headers []model.Header
+	for h, err := range from.Headers(ctx, session) {
+		if err != nil {
+			return model.Plan{}, err
+		}
+		headers = append(headers, h)
+	}
+	tree := model.NewTimeline(headers)
+	plan := model.Plan{
+		Op: model.OpConvert, Session: session, NewSession: as, Target: model.Ref{Session: session},
+		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
+		Carry: &Takeover{from, session, as},
+	}
+	if n := tree.Head(); n != model.NoNode {
+		h := tree.Header(n)
+		plan.Target, plan.TargetID, plan.TargetIndex = h.Ref(), h.ID, h.Index
+		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = plan.Target, plan.TargetID, plan.TargetIndex
+		plan.Loads = loads(as, h)
+	}
+	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them orphaned", as, from.Kind(), from.Address(), count(tree.Snapshots(), "snapshot"), tree.Orphans())
+	if steps := tree.Len() - tree.Snapshots(); steps > 0 {
+		words += ", and " + count(steps, "step")
+	}
+	plan.Writes = append(plan.Writes, words, "journal: one entry")
+	return plan, nil
+}
+
+// Rows gives the rows as they will stand under the new name. The error is
+// model.ErrHeadMoved where the session is no longer as it was planned.
+func (t *Takeover) Rows(ctx context.Context, plan model.Plan) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		now, err := PlanTakeover(ctx, t.from, t.session, t.as)
+		if err == nil && (!SamePlan(now, plan) || !slices.Equal(now.Writes, plan.Writes)) {
+			err = model.ErrHeadMoved
+		}
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		for row, err := range Rows(ctx, t.from, t.session) {
+			if row.Record != nil {
+				row.Record.ID = t.as
+			} else {
+				row.Header.SessionID = t.as
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}

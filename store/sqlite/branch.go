@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// New sessions other than forks: one with an edited state, and one that is taken
+// over from another store.
+
+// edited is what the plan of an edit carries: the new state.
+type edited []byte
+
+// PlanEdit implements store.Editor. Any state that is JSON can be kept. The errors
+// are those of PlanFork, store.ErrNotJSON and store.ErrNotEdited.
+func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (plan model.Plan, err error) {
+	carry := edited(bytes.Clone(state))
+	err = s.read(ctx, func(t *tx) error {
+		plan, err = s.planEdit(ctx, t, ref, as, carry)
+		return err
+	})
+	if err != nil {
+		return plan, fmt.Errorf("sqlite: plan edit of session %q as %q: %w", ref.Session, as, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, state edited) (model.Plan, error) {
+	if err := store.CheckState(state); err != nil {
+		return model.Plan{}, err
+	}
+	visits, circumstances, err := s.survey(ctx, t, ref)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if err := absent(ctx, t, as); err != nil {
+		return model.Plan{}, err
+	}
+	plan, err := visits.PlanEdit(ref, as, model.SnapshotID(state), circumstances)
+	plan.Carry = state
+	return plan, err
+}
+
+// edit makes the session of an edit. The entry keeps the state, so that it can be
+// made again after an undo.
+func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) (entry, error) {
+	e := entry{revision: 1}
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Target
+	e.To, e.ToIndex = model.SnapshotID(state), plan.TargetIndex
+	key, err := s.copyEdited(ctx, t, e, state)
+	if err != nil {
+		return e, err
+	}
+	e.before.record = sql.Null[int64]{V: key, Valid: true}
+	return e, e.insert(ctx, t)
+}
+
+// copyEdited makes the session of an edit with the way from the root to the
+// target, which has another state there, and gives the key of that state.
+func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (int64, error) {
+	source, visits, path, err := s.way(ctx, t, e)
+	if err != nil {
+		return 0, err
+	}
+	last := len(path) - 1
+	ss, err := copyVisits(ctx, t, e.Session, source, visits, path[:last])
+	if err != nil {
+		return 0, err
+	}
+	h := visits.Headers[path[last]]
+	h.ID, h.SessionID, h.CreatedAt, h.Title = e.To, e.Session, e.At, fmt.Sprintf("#%d, edited", h.Index)
+	h.Visit, h.ParentVisit = int64(last+1), int64(last)
+	h.Orphaned, h.Reason, h.Marks = false, nil, 0
+	if _, err := s.add(ctx, t, ss, h, s.states.content(state), sql.Null[int64]{}); err != nil {
+		return 0, err
+	}
+	if err := settle(ctx, t, ss, e, h.Visit); err != nil {
+		return 0, err
+	}
+	return stateKey(ctx, t, ss, h.Ref())
+}
+
+// PlanConvert implements store.Converter: rows are taken over as they are. The
+// error is store.ErrSessionExists where the store has a session of the new name.
+func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
+	err := s.read(ctx, func(t *tx) error { return absent(ctx, t, as) })
+	var plan model.Plan
+	if err == nil {
+		plan, err = store.PlanTakeover(ctx, from, session, as)
+	}
+	if err != nil {
+		return plan, fmt.Errorf("sqlite: plan to take over session %q as %q: %w", session, as, err)
+	}
+	return plan, nil
+}
+
+// takeOver makes the session of a conversion.
+func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *store.Takeover) (e entry, err error) {
+	if err := absent(ctx, t, plan.NewSession); err != nil {
+		return e, err
+	}
+	if _, err := s.importRows(ctx, t, carry.Rows(ctx, plan)); err != nil {
+		return e, err
+	}
+	ss, err := find(ctx, t, plan.NewSession)
+	if err != nil {
+		return e, err
+	}
+	e.At, e.Op, e.Session, e.To, e.ToIndex = s.clock(), plan.Op, plan.NewSession, plan.TargetID, plan.TargetIndex
+	e.Target.Session, e.Target.Visit, e.revision = plan.NewSession, ss.head.V, ss.revision
+	return e, e.insert(ctx, t)
+}
+
+// dropSession takes away a session that was taken over, with its states: they are
+// in the other store, and nothing here refers to them any more.
+func (s *Store) dropSession(ctx context.Context, t *tx, ss session, e entry) error {
+	keys, err := numbers(ctx, t, "SELECT DISTINCT state FROM visits WHERE session = ?", ss.key)
+	if err != nil {
+		return err
+	}
+	if ss.record.Valid {
+		keys = append(keys, ss.record.V)
+	}
+	if err := s.remove(ctx, t, ss, e); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := s.states.drop(ctx, t, key); err != nil {
+			return err
+		}
+	}
+	// What is undone like this cannot be done again.
+	_, err = t.exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ?", e.ID)
+	return err
+}
