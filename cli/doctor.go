@@ -26,10 +26,13 @@ A directory that is no store itself is searched: doctor lists the stores below i
 as what each was recognised and why, and what was passed over. If there is one
 only, it is examined too. If there is none, the exit code is 1.
 
-It changes nothing. With --json a store gives an array of
-{fault, file, path, meaning, verdict}, and a directory that is no store one object,
+It changes nothing; where hindcast repair or hindcast purge can mend something it
+says so. With --json a store gives an array of
+{fault, file, path, meaning, verdict, next}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
+		Example: `  hindcast doctor ~/.strands/sessions
+  hindcast doctor ~/.strands/sessions chat`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -51,7 +54,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	if err != nil {
 		return err
 	}
-	list, err := examine(ctx, &found.Identity, session)
+	list, err := examine(ctx, &found.Identity, session, address)
 	if err != nil {
 		return err
 	}
@@ -70,27 +73,85 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	return err
 }
 
-// examine opens a store and looks at all of it, or at one session.
-func examine(ctx context.Context, id *store.Identity, session string) ([]checkup, error) {
+// examine opens a store and looks at all of it, or at one session. The address is
+// the one by which a person names the store.
+func examine(ctx context.Context, id *store.Identity, session, address string) ([]checkup, error) {
 	s, err := id.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return checkups(ctx, s, session)
+	list, err := checkups(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	keeps := journaled(ctx, s)
+	for i := range list {
+		if list[i].of != "" {
+			remedies(ctx, s, &list[i], address, keeps)
+		}
+	}
+	return list, nil
+}
+
+// FaultKept is the fault of a session of which texts are kept that the framework
+// has redacted.
+const FaultKept = "redacted-text-kept"
+
+// remedies adds to a checkup by which command its faults are mended, and what of
+// the session should be purged. That a plan cannot be made is no reason to fail.
+func remedies(ctx context.Context, s store.Store, c *checkup, address string, keeps bool) {
+	command := func(op model.Op) string {
+		return fmt.Sprintf("hindcast %s %s %s", op, word(address), word(c.of))
+	}
+	if repairer, ok := s.(store.Repairer); ok && len(c.faults) > 0 {
+		if _, err := repairer.PlanRepair(ctx, c.of); err == nil {
+			c.next = append(c.next, command(model.OpRepair))
+		}
+	}
+	if purger, ok := s.(store.Purger); ok && keeps {
+		if _, err := purger.PlanPurge(ctx, c.of, store.PurgeRedacted); err == nil {
+			c.faults = append(c.faults, model.Fault{
+				Code: FaultKept, File: c.of,
+				Meaning: "texts that the framework has redacted since are still kept beside the store, so that a write can be undone",
+				Verdict: "loads: nothing of what is kept is read by the framework",
+			})
+			c.next = append(c.next, command(model.OpPurge))
+		}
+	}
+}
+
+// journaled reports whether anything was ever written to a store.
+func journaled(ctx context.Context, s store.Store) bool {
+	keeper, ok := s.(store.Undoer)
+	if !ok {
+		return false
+	}
+	entries, err := keeper.Journal(ctx)
+	return err == nil && len(entries) > 0
 }
 
 // checkup is what was found in one session, or in the store itself.
 type checkup struct {
 	of     string // "" for the store
 	faults []model.Fault
+	// next are the commands that mend some of the faults.
+	next []string
+}
+
+// remedied is a fault as a document tells it, with what mends faults of its session.
+type remedied struct {
+	model.Fault
+	Next []string `json:"next,omitempty"`
 }
 
 // faultsOf gives all faults that were found, never nil.
-func faultsOf(list []checkup) []model.Fault {
-	faults := []model.Fault{}
+func faultsOf(list []checkup) []remedied {
+	faults := []remedied{}
 	for _, c := range list {
-		faults = append(faults, c.faults...)
+		for _, f := range c.faults {
+			faults = append(faults, remedied{f, c.next})
+		}
 	}
 	return faults
 }
@@ -110,7 +171,7 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 	if err != nil {
 		return nil, err
 	}
-	list := []checkup{{session, faults}}
+	list := []checkup{{of: session, faults: faults}}
 	if session != "" {
 		return list, nil
 	}
@@ -125,7 +186,7 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		case err != nil:
 			faults = []model.Fault{{Code: FaultSession, File: info.ID, Meaning: err.Error()}}
 		}
-		list = append(list, checkup{info.ID, faults})
+		list = append(list, checkup{of: info.ID, faults: faults})
 	}
 	return list, nil
 }
@@ -187,6 +248,9 @@ func (p *printer) checkups(list []checkup, framework string) {
 		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), count(len(c.faults), "fault"))
 		for i := range c.faults {
 			p.fault(&c.faults[i], framework)
+		}
+		for _, command := range c.next {
+			fmt.Fprintf(p, "  next: %s\n", command) // whole, so that it can be copied
 		}
 	}
 	switch {

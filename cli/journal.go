@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,8 +16,13 @@ import (
 // journal is `hindcast journal`.
 func (a *App) journal() *cobra.Command {
 	return &cobra.Command{
-		Use:               "journal STORE",
-		Short:             "list Hindcast's own writes to a store, the newest first",
+		Use:   "journal STORE",
+		Short: "list Hindcast's own writes to a store, the newest first",
+		Long: `Journal lists Hindcast's own writes to a store, the newest first: from which head
+to which, how many files changed and what of them was set aside and is kept, and
+what was undone or broken off. In a store of files the journal and what is kept
+are in the folder .hindcast beside the sessions. --json names each file.`,
+		Example:           "  hindcast journal ~/.strands/sessions",
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: completeStore,
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -27,7 +33,7 @@ func (a *App) journal() *cobra.Command {
 			defer s.Close()
 			keeper, ok := s.(store.Undoer)
 			if !ok {
-				return &model.UnsupportedError{Op: model.OpUndo, Reason: store.Reason(s, model.OpUndo)}
+				return lacking(model.OpUndo, store.Reason(s, model.OpUndo))
 			}
 			entries, err := keeper.Journal(ctx)
 			if err != nil {
@@ -48,17 +54,58 @@ func (p *printer) journal(entries []model.JournalEntry) {
 		return
 	}
 	var t table
-	t.row("ENTRY", "AT", "WRITE", "SESSION", "FROM", "TO", "")
+	files := ""
+	if slices.ContainsFunc(entries, func(e model.JournalEntry) bool { return len(e.Files) > 0 }) {
+		files = "FILES"
+	}
+	t.row("ENTRY", "AT", "WRITE", "SESSION", "FROM", "TO", files)
 	for i := range entries {
 		e := &entries[i]
-		undone := ""
+		last := filesText(e.Files)
 		if e.Undone {
-			undone = "undone"
+			last = join(last, "undone")
+		}
+		if e.Broken != "" {
+			last = join(last, "broken off: "+printable.String(e.Broken))
 		}
 		t.row(strconv.FormatInt(e.ID, 10), moment(e.At), string(e.Op), printable.String(e.Session),
-			place(e.From, e.FromIndex), place(e.To, e.ToIndex), undone)
+			place(e.From, e.FromIndex), place(e.To, e.ToIndex), last)
 	}
 	t.write(p)
+}
+
+// join puts a semicolon between two texts, of which the first may be "".
+func join(text, more string) string {
+	if text == "" {
+		return more
+	}
+	return text + "; " + more
+}
+
+// filesText says how many files a write changed, and what of them is kept.
+func filesText(list []model.PlanFile) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var aside, replaced int
+	var size int64
+	for _, f := range list {
+		switch f.Does {
+		case model.FileSetAside:
+			aside++
+			size += f.Size
+		case model.FileReplaced:
+			replaced++
+		}
+	}
+	text := count(len(list), "file")
+	if aside > 0 {
+		text += fmt.Sprintf(", %d set aside (%s)", aside, model.AppendSize(nil, size))
+	}
+	if replaced > 0 {
+		text += fmt.Sprintf(", %d replaced", replaced)
+	}
+	return text
 }
 
 // place names a head, "none" for a session without one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -15,7 +14,7 @@ type surveyJSON struct {
 	Stores     []storeJSON  `json:"stores"`
 	PassedOver []passedJSON `json:"passedOver"`
 	// Faults are those of the only store; nil where it is not the only one.
-	Faults []model.Fault `json:"faults,omitzero"`
+	Faults []remedied `json:"faults,omitzero"`
 }
 
 type storeJSON struct {
@@ -54,7 +53,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 	case 0:
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
-		if list, failed = examine(ctx, &only, ""); failed == nil {
+		if list, failed = examine(ctx, &only, "", only.At); failed == nil {
 			all.Faults = faultsOf(list)
 		}
 	}
