@@ -116,37 +116,62 @@ func messageAt(conv *conversation.Conversation, n jsontape.Node) int {
 	return -1
 }
 
-// resultIn gives the tool result of a message that a value is in, or the only one:
-// all that the tool gave, with how it ended.
+// resultIn gives the tool result that a value is in or whose call it is in, else
+// the only one of the message, else the last one before it: all that the tool gave,
+// with how it ended.
 func resultIn(conv *conversation.Conversation, message int, n jsontape.Node) choice {
 	tape := conv.Tape()
-	var results []*conversation.Block
-	blocks := conv.Blocks(message)
-	for i := range blocks {
-		b := &blocks[i]
-		if b.Kind != conversation.ToolResult || b.Body < 0 {
+	var results []int
+	first, end := conv.FirstBlock(message), conv.FirstBlock(message+1)
+	for i := first; i < end; i++ {
+		b := conv.Block(i)
+		result := resultOf(conv, i)
+		if result < 0 {
 			continue
 		}
 		if n > 0 && n >= b.Node && n < tape.End(b.Node) {
-			results = []*conversation.Block{b}
+			results = []int{result}
 			break
 		}
-		results = append(results, b)
+		results = append(results, result)
+	}
+	for i := first - 1; i >= 0 && len(results) == 0; i-- {
+		if conv.Block(i).Kind == conversation.ToolResult && resultOf(conv, i) >= 0 {
+			results = []int{i}
+		}
 	}
 	c := choice{action: keymap.EditResult}
 	switch len(results) {
 	case 0:
-		c.disabled = fmt.Sprintf("message %d has no tool result", message)
+		c.disabled = "there is no tool result up to here"
 	case 1:
-		b := results[0]
-		c.pointer, c.text = tape.Pointer(tape.Parent(b.Body)), fmt.Sprintf("in message %d", message)
-		if b.Name >= 0 {
-			c.text = conversation.OneLine(tape.Text(b.Name)) + ", " + c.text
+		b := conv.Block(results[0])
+		c.pointer, c.text = tape.Pointer(tape.Parent(b.Body)), fmt.Sprintf("in message %d", conv.MessageOf(results[0]))
+		name := b.Name
+		if b.Pair >= 0 && name < 0 {
+			name = conv.Block(int(b.Pair)).Name
+		}
+		if name >= 0 {
+			c.text = conversation.OneLine(tape.Text(name)) + ", " + c.text
 		}
 	default:
-		c.disabled = fmt.Sprintf("message %d has %d: select one in the Messages tab", message, len(results))
+		c.disabled = fmt.Sprintf("there are %d at message %d: select one in the Messages tab", len(results), message)
 	}
 	return c
+}
+
+// resultOf gives the block that is the tool result of a block, itself or what its
+// call led to; -1 for none.
+func resultOf(conv *conversation.Conversation, block int) int {
+	b := conv.Block(block)
+	if b.Kind == conversation.ToolCall && b.Pair >= 0 {
+		block = int(b.Pair)
+		b = conv.Block(block)
+	}
+	if b.Kind != conversation.ToolResult || b.Body < 0 {
+		return -1
+	}
+	return block
 }
 
 // readToEdit asks what to edit.
@@ -172,19 +197,20 @@ func (m *Model) beginEdit(a keymap.Action) tea.Cmd {
 	i := slices.IndexFunc(m.choices, func(c choice) bool { return c.action == a })
 	d := *m.draft
 	d.pointer = m.choices[i].pointer
+	temp := m.o.Temp
 	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
-		err := d.write(a.String())
+		err := d.write(temp, a.String())
 		return draftWrittenMsg{gen, d, err}
 	})
 }
 
-// write makes the file, which nobody else may read.
-func (d *draft) write(name string) error {
+// write makes the file in a folder below temp; nobody else may read it.
+func (d *draft) write(temp, name string) error {
 	value, err := splice.At(d.whole, d.pointer)
 	if err != nil {
 		return err
 	}
-	if d.dir, err = os.MkdirTemp("", "hindcast-"); err != nil {
+	if d.dir, err = os.MkdirTemp(temp, "hindcast-"); err != nil {
 		return fmt.Errorf("make a folder for the edit: %w", err)
 	}
 	d.file = filepath.Join(d.dir, name+".json")

@@ -52,7 +52,9 @@ func FuzzModel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, presses []byte) {
 		s := demoStore(t)
-		l := newLoop(t, options(s), 100, 30)
+		o := options(s)
+		o.Temp = t.TempDir() // nothing starts an editor here
+		l := newLoop(t, o, 100, 30)
 		w, h := 100, 30
 		for i, b := range presses[:min(len(presses), 300)] {
 			switch {

@@ -61,6 +61,9 @@ type Options struct {
 	Zone *time.Location
 	// Getenv gives the environment; nil for os.Getenv.
 	Getenv func(string) string
+	// Temp is where the files for the editor are made, in folders that nobody else
+	// can enter; "" for the system's folder for such files.
+	Temp string
 	// Input and Output are the terminal; nil for the process's own. Output takes
 	// writes from several goroutines at once, as files do.
 	Input  io.Reader
