@@ -6,10 +6,10 @@
 // here is a stand-in but the model.
 //
 //	{"do": "write", "dir": D, "scenario": "order"}
-//	{"do": "resume", "dir": D, "session": S, "snapshot": I, "input": "text"}
+//	{"do": "resume", "dir": D, "session": S, "call": "agent.RunText(ctx, \"hi\", …)"}
+//	{"do": "latest", "dir": D, "session": S}
 //
-// "resume" goes on by the session, by the snapshot, or by both; its input is "" for
-// none, "restart" for a yes to the tool that asked, or what a user says. The answers
+// A call is Go; it is read as it stands in the plan that Hindcast made. The answers
 // are those of the driver for Strands in Python, which says what is in them.
 package main
 
@@ -19,10 +19,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/types"
 	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -176,7 +180,7 @@ var scenarios = map[string][]step{
 	"interrupt": {{says: "hello"}, {says: "pay"}},
 }
 
-type command struct{ Do, Dir, Scenario, Session, Snapshot, Input string }
+type command struct{ Do, Dir, Scenario, Session, Call string }
 
 func write(ctx context.Context, c command) (any, error) {
 	b, err := open(ctx, c.Dir)
@@ -204,41 +208,11 @@ func resume(ctx context.Context, c command) (any, error) {
 		return nil, err
 	}
 	b.resumed = true
-	answer := map[string]any{}
-	var how []aix.InvocationOption[State]
-	if c.Session != "" {
-		how = append(how, aix.WithSessionID[State](c.Session))
+	in, how, err := b.read(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	if c.Snapshot != "" {
-		how = append(how, aix.WithSnapshotID[State](c.Snapshot))
-	}
-	in := &aix.AgentInput{}
-	switch c.Input {
-	case "":
-	case "restart":
-		var row *aix.SessionSnapshot[State]
-		if c.Snapshot != "" {
-			row, err = b.store.GetSnapshot(ctx, c.Snapshot)
-		} else {
-			row, err = b.store.GetLatestSnapshot(ctx, c.Session)
-		}
-		if err != nil || row == nil {
-			return nil, fmt.Errorf("what was asked: %v, %w", row, err)
-		}
-		in.Resume = &aix.ToolResume{}
-		last := row.State.Messages[len(row.State.Messages)-1]
-		for _, p := range last.Content {
-			if p.IsInterrupt() {
-				yes, err := b.pay.Resume(p, approval{Approved: true})
-				if err != nil {
-					return nil, err
-				}
-				in.Resume.Restart = append(in.Resume.Restart, yes)
-			}
-		}
-	default:
-		in.Message = ai.NewUserTextMessage(c.Input)
-	}
+	answer := make(map[string]any)
 	out, err := b.agent.Run(ctx, in, how...)
 	if err == nil && out.Error != nil {
 		err = out.Error
@@ -248,12 +222,91 @@ func resume(ctx context.Context, c command) (any, error) {
 	}
 	if out != nil {
 		answer["stop"], answer["snapshot"], answer["session"] = out.FinishReason, out.SnapshotID, out.SessionID
-		if row, err := b.store.GetSnapshot(ctx, out.SnapshotID); err == nil && row != nil && row.State != nil {
-			answer["parent"], answer["messages"], answer["state"] = row.ParentID, row.State.Messages, row.State.Custom
-		}
 	}
 	answer["seen"], answer["tools"] = b.seen, b.tools
 	return answer, nil
+}
+
+// read gives what a call says, which is one of
+//
+//	agent.RunText(ctx, TEXT, OPTION…)
+//	agent.Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Respond: parts}}, OPTION…)
+//
+// with the options aix.WithSessionID[State](ID) and aix.WithSnapshotID[State](ID).
+func (b *barista) read(ctx context.Context, c command) (*aix.AgentInput, []aix.InvocationOption[State], error) {
+	unknown := fmt.Errorf("a call that nobody knows: %s", c.Call)
+	expr, err := parser.ParseExpr(c.Call)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", unknown, err)
+	}
+	call, ok := expr.(*ast.CallExpr)
+	if !ok || len(call.Args) < 2 {
+		return nil, nil, unknown
+	}
+	in := new(aix.AgentInput)
+	switch types.ExprString(call.Fun) {
+	case "agent.RunText":
+		text, ok := literal(call.Args[1])
+		if !ok {
+			return nil, nil, unknown
+		}
+		in.Message = ai.NewUserTextMessage(text)
+	case "agent.Run":
+		if strings.Contains(c.Call, "Respond:") {
+			in.Resume = new(aix.ToolResume)
+			if in.Resume.Respond, err = b.responses(ctx, c.Session); err != nil {
+				return nil, nil, err
+			}
+		}
+	default:
+		return nil, nil, unknown
+	}
+	var how []aix.InvocationOption[State]
+	for _, arg := range call.Args[2:] {
+		option, ok := arg.(*ast.CallExpr)
+		if !ok || len(option.Args) != 1 {
+			return nil, nil, unknown
+		}
+		id, ok := literal(option.Args[0])
+		switch {
+		case ok && types.ExprString(option.Fun) == "aix.WithSessionID[State]":
+			how = append(how, aix.WithSessionID[State](id))
+		case ok && types.ExprString(option.Fun) == "aix.WithSnapshotID[State]":
+			how = append(how, aix.WithSnapshotID[State](id))
+		default:
+			return nil, nil, unknown
+		}
+	}
+	return in, how, nil
+}
+
+// responses gives an answer to each tool call that waits for one.
+func (b *barista) responses(ctx context.Context, session string) ([]*ai.Part, error) {
+	row, err := b.store.GetLatestSnapshot(ctx, session)
+	if err != nil || row == nil || row.State == nil {
+		return nil, fmt.Errorf("the latest row of %s: %w", session, err)
+	}
+	var parts []*ai.Part
+	for _, part := range row.State.Messages[len(row.State.Messages)-1].Content {
+		if !part.IsInterrupt() {
+			continue
+		}
+		answer, err := b.pay.Respond(part, "paid by hand")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, answer)
+	}
+	return parts, nil
+}
+
+func literal(e ast.Expr) (string, bool) {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok {
+		return "", false
+	}
+	text, err := strconv.Unquote(lit.Value)
+	return text, err == nil
 }
 
 // latest tells what a session goes on from, where nobody names a snapshot.

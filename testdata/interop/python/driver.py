@@ -10,7 +10,9 @@ stand-in but the model.
 
 A store is "log" (FileSessionManager) or "snapshots" (SnapshotSessionManager with
 a snapshot after each invocation). A call is Python; it is evaluated as it stands
-in the plan that Hindcast made, with the agent, Graph or Swarm under that name.
+in the plan that Hindcast made, with the agent, Graph or Swarm under that name, and
+what builds a new one as build_graph and build_swarm. Where it leaves a person to
+give an answer (an … that is no text), the answer is "yes".
 
 "write" answers with the sessions that it wrote and, for each of their agents, the
 messages that the model was sent, a list for each time it was. "resume" answers
@@ -319,8 +321,10 @@ def resume(dir, store, scenario, session, agent, call):
 
 
 def called(call, **names):
-    """What a call gives that somebody would type."""
-    return eval(call, {"__builtins__": {}}, names)
+    """What the last of some calls gives that somebody would type."""
+    for one in call.replace(": …", ': "yes"').split("; "):
+        given = eval(one, {"__builtins__": {}}, names)
+    return given
 
 
 # The scenarios of Graphs and Swarms. A node says its name and what it did, and on
@@ -408,11 +412,15 @@ def write_orchestrator(dir, store, scenario):
 
 def resume_orchestrator(dir, store, scenario, session, call):
     it, ran, seen = ORCHESTRATORS[scenario], [], {}
+
+    def build():
+        return orchestrator(it, "tuesday", storage(store, session, dir), ran, seen)
+
     try:
-        one = orchestrator(it, "tuesday", storage(store, session, dir), ran, seen)
+        one = build()
         if not call:
             return {"ran": ran}
-        return told(called(call, graph=one, swarm=one), ran, seen)
+        return told(called(call, graph=one, swarm=one, build_graph=build, build_swarm=build), ran, seen)
     except Exception as err:
         return {"ran": ran, "seenBy": seen, "error": f"{type(err).__name__}: {err}"}
 

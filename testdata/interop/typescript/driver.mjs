@@ -11,7 +11,9 @@
 //
 // A store is "unified" (LocalFileStorage) or "legacy" (FileStorage), with a snapshot
 // after each invocation. A call is JavaScript; it is evaluated as it stands in the
-// plan that Hindcast made, with the agent, Graph or Swarm under that name.
+// plan that Hindcast made, with the agent, Graph or Swarm under that name, and its
+// method as invoke. Where the call leaves a person to give an answer (an … that is
+// no text), the answer is "yes".
 //
 // The answers are those of the driver for Python, which says what is in them.
 
@@ -213,7 +215,9 @@ async function resume({ dir, store, scenario, session, call }) {
 
 // What a call gives that somebody would type.
 function called(call, names) {
-  return new Function(...Object.keys(names), `return ${call.replace(/^await /, '')}`)(...Object.values(names))
+  names.invoke = (...input) => Object.values(names)[0].invoke(...input)
+  const typed = call.replace(/^await /, '').replaceAll(': …', ': "yes"')
+  return new Function(...Object.keys(names), `return ${typed}`)(...Object.values(names))
 }
 
 // The scenarios of Graphs and Swarms. A node says its name and what it did, and on
