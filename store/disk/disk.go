@@ -3,43 +3,76 @@
 // session can be run on a disk that fails at the n-th call, is killed there, or
 // loses in a power failure what was not synced; see package disktest.
 //
-// What is durable: the bytes of a file after Sync of the file; that a name stands
-// for a file, or no longer does, after Sync of the folder. Until then both may or
-// may not survive, each by itself and in any order.
+// What is durable: the bytes that Create and Append were given, once they are
+// done; that a name stands for a file, or no longer does, after Sync of the
+// folder. Until then both may or may not survive, each by itself and in any order;
+// only what Rename, Place or Exchange moves is never in neither place.
+//
+// No symbolic link is ever followed: not to a file, and to no folder on the way,
+// wherever it leads. Only the folder that a disk is opened at may be one. Nothing
+// waits for the other end of a pipe.
 //
 // The package may not know what is in a file.
 package disk
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 )
 
+// MaxSize bounds the files that are read whole, in bytes.
+const MaxSize = 256 << 20
+
+var (
+	// ErrLocked: another process, or another part of this one, has the lock.
+	ErrLocked = errors.New("another process is writing here")
+	// ErrSymlink: a name is a symbolic link, or leads through one.
+	ErrSymlink = errors.New("a symbolic link, which is not followed")
+	// ErrNotRegular: it is a folder, a pipe, a device.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrTooLarge: the file is larger than MaxSize.
+	ErrTooLarge = fmt.Errorf("larger than %d MiB", MaxSize>>20)
+)
+
 // Disk is a folder and what is below it. Names are slash-separated, relative and
-// clean, as [fs.ValidPath] has them; whatever leads outside is refused. Errors
-// are those of the file system, as a *fs.PathError or *os.LinkError with the name
-// below the root. It is safe for concurrent use.
+// clean, as [fs.ValidPath] has them; any other is fs.ErrInvalid. Errors are those
+// of this package and of the file system, as a *fs.PathError or *os.LinkError with
+// the names below the folder; after Close they are fs.ErrClosed. It is safe for
+// concurrent use.
 type Disk interface {
-	// Lstat looks at what a name stands for; links are not followed.
+	// Lstat looks at what a name stands for; a link is looked at itself.
 	Lstat(name string) (fs.FileInfo, error)
+	// SameFile reports whether two looks were at the same file, whatever became of
+	// its name and its bytes in between.
+	SameFile(a, b fs.FileInfo) bool
 	// Names lists a folder, in order.
 	Names(dir string) ([]string, error)
-	// Read reads a regular file whole.
+	// Read reads a regular file whole. The errors are ErrNotRegular, ErrSymlink and
+	// ErrTooLarge.
 	Read(name string) ([]byte, error)
-	// Create makes a file with the bytes and the mode; fs.ErrExist if the name is
-	// taken. When it fails, what was made of the file is removed again as far as
-	// that works.
+	// Load reads as Read does, into buf as far as it is large enough, and looks at
+	// the file that it reads. buf may be nil.
+	Load(name string, buf []byte) ([]byte, fs.FileInfo, error)
+	// Create makes a file with the bytes and the mode, whatever the umask is, and
+	// makes the bytes durable; fs.ErrExist if the name is taken. When it fails, what
+	// was made of the file is removed again as far as that works.
 	Create(name string, data []byte, mode fs.FileMode) error
-	// Append adds the bytes to the end of a file, in one write. A part of them may
-	// be there after an error.
+	// Append adds the bytes to the end of a file, in one write, and makes them
+	// durable. After an error some of them may be there, also as others.
 	Append(name string, data []byte) error
 	// Link gives a file a second name; fs.ErrExist if that is taken.
 	Link(old, new string) error
 	// Rename gives a file another name, in place of what has that name.
 	Rename(old, new string) error
+	// Place gives a file or a folder another name; fs.ErrExist if that is taken.
+	// Where the system cannot do so at once, it looks first.
+	Place(old, new string) error
 	// Exchange swaps what two names stand for, at once. The error is
 	// errors.ErrUnsupported where the system cannot.
 	Exchange(a, b string) error
-	// Mkdir makes a folder; fs.ErrExist if the name is taken.
+	// Mkdir makes a folder with the mode, whatever the umask is; fs.ErrExist if the
+	// name is taken.
 	Mkdir(name string, mode fs.FileMode) error
 	// Remove removes a file or an empty folder.
 	Remove(name string) error
@@ -47,6 +80,7 @@ type Disk interface {
 	Sync(name string) error
 	// Lock takes the lock of a file, which is made if it is missing, and gives
 	// what lets go of it. The system lets go of it when the process ends. The
-	// error is ErrLocked if somebody else has it.
+	// error is ErrLocked if somebody else has it, and errors.ErrUnsupported where
+	// there are no locks.
 	Lock(name string) (unlock func() error, err error)
 }

@@ -2,94 +2,41 @@ package disk
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
-	"slices"
 )
 
-// ErrLocked: another process has the lock.
-var ErrLocked = errors.New("another process is writing here")
-
-// OS is a Disk of the operating system. Use Open.
-type OS struct{ root *os.Root }
-
 // Open opens a folder. Nothing is written.
-func Open(dir string) (*OS, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &OS{root}, nil
-}
+func Open(dir string) (*OS, error) { return open(dir) }
 
-// Close lets go of the folder.
-func (d *OS) Close() error { return d.root.Close() }
-
-// Lstat implements Disk.
-func (d *OS) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
-
-// Names implements Disk.
-func (d *OS) Names(dir string) (names []string, err error) {
-	f, err := d.root.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	names, err = f.Readdirnames(-1)
-	slices.Sort(names)
-	return names, err
-}
+var _ Disk = (*OS)(nil)
 
 // Read implements Disk.
-func (d *OS) Read(name string) ([]byte, error) { return d.root.ReadFile(name) }
-
-// Create implements Disk.
-func (d *OS) Create(name string, data []byte, mode fs.FileMode) (err error) {
-	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Close()) // whatever the umask is
-	if err != nil {
-		err = errors.Join(err, d.root.Remove(name))
-	}
-	return err
+func (d *OS) Read(name string) ([]byte, error) {
+	data, _, err := d.Load(name, nil)
+	return data, err
 }
 
-// Append implements Disk.
-func (d *OS) Append(name string, data []byte) (err error) {
-	f, err := d.root.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
+// pathError names the file of an error, once.
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	n, err := f.Write(data)
-	if err == nil && n < len(data) {
-		err = io.ErrShortWrite
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
 	}
-	return err
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// Link implements Disk.
-func (d *OS) Link(old, new string) error { return d.root.Link(old, new) }
-
-// Rename implements Disk.
-func (d *OS) Rename(old, new string) error { return d.root.Rename(old, new) }
-
-// Mkdir implements Disk.
-func (d *OS) Mkdir(name string, mode fs.FileMode) error { return d.root.Mkdir(name, mode) }
-
-// Remove implements Disk.
-func (d *OS) Remove(name string) error { return d.root.Remove(name) }
-
-// Sync implements Disk.
-func (d *OS) Sync(name string) (err error) {
-	f, err := d.root.Open(name)
-	if err != nil {
-		return err
+// linkError names the two files of an error, once.
+func linkError(op, old, new string, err error) error {
+	if err = pathError(op, old, err); err != nil {
+		err = &os.LinkError{Op: op, Old: old, New: new, Err: err.(*fs.PathError).Err}
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Sync()
+	return err
 }

@@ -1,26 +1,448 @@
-//go:build unix
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
 package disk
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"os"
+	"path"
+	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Lock implements Disk.
-func (d *OS) Lock(name string) (unlock func() error, err error) {
-	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+// OS is a Disk of the operating system. Use Open.
+//
+// Every call opens the folder of the name anew, from the disk's own folder down
+// and never through a link, and then names the entry in it: the same that os.Root
+// does, but for links, and with as few calls of the system as can be, because a
+// message log is a folder of 10,000 files.
+type OS struct{ dir *os.File }
+
+func open(dir string) (*OS, error) {
+	f, err := os.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = ErrLocked
+	return &OS{f}, nil
+}
+
+// Close lets go of the folder. What runs in other goroutines ends as if it had
+// come before or after.
+func (d *OS) Close() error { return d.dir.Close() }
+
+// in calls with the folder of a name and the name's last part. The folder can be
+// used for names in it, and is closed afterwards.
+func (d *OS) in(name string, call func(dir int, base string) error) error {
+	if !fs.ValidPath(name) {
+		return fs.ErrInvalid
 	}
+	conn, err := d.dir.SyscallConn()
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return fs.ErrClosed
 	}
-	return f.Close, nil
+	failed := conn.Control(func(root uintptr) {
+		parent, base := path.Split(name)
+		if parent == "" {
+			err = call(int(root), base)
+			return
+		}
+		var dir int
+		if dir, err = openFolder(int(root), path.Clean(parent)); err == nil {
+			defer unix.Close(dir) // it was only used to name things
+			err = call(dir, base)
+		}
+	})
+	if failed != nil {
+		return fs.ErrClosed
+	}
+	return err
+}
+
+// walk opens a folder part by part: a part that is a link is refused.
+func walk(root int, name string) (int, error) {
+	at := root
+	for {
+		part, rest := name, ""
+		for i := range len(name) {
+			if name[i] == '/' {
+				part, rest = name[:i], name[i+1:]
+				break
+			}
+		}
+		next, err := openat(at, part, unix.O_RDONLY|unix.O_DIRECTORY)
+		if at != root {
+			unix.Close(at)
+		}
+		if err != nil || rest == "" {
+			return next, err
+		}
+		at, name = next, rest
+	}
+}
+
+// openat opens an entry of a folder that is no link. Without O_NONBLOCK a pipe
+// would block until somebody is at its other end.
+func openat(dir int, base string, how int) (int, error) {
+	var file int
+	err := again(func() (err error) {
+		file, err = unix.Openat(dir, base, how|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err == nil {
+		return file, nil
+	}
+	// Systems differ in what they say of links and of what is no file.
+	var info unix.Stat_t
+	if again(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
+		switch kind := info.Mode & unix.S_IFMT; {
+		case kind == unix.S_IFLNK:
+			return -1, ErrSymlink
+		case how&unix.O_DIRECTORY == 0 && kind != unix.S_IFREG && kind != unix.S_IFDIR:
+			return -1, ErrNotRegular
+		}
+	}
+	return -1, err
+}
+
+// again calls until no signal interrupts it.
+func again(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// info is what a look at a file tells.
+type info struct {
+	name string
+	unix.Stat_t
+}
+
+func (i *info) Name() string       { return i.name }
+func (i *info) Size() int64        { return i.Stat_t.Size }
+func (i *info) ModTime() time.Time { return time.Unix(i.Mtim.Unix()) }
+func (i *info) IsDir() bool        { return i.Mode().IsDir() }
+func (i *info) Sys() any           { return &i.Stat_t }
+
+func (i *info) Mode() fs.FileMode {
+	mode := fs.FileMode(i.Stat_t.Mode & 0o777)
+	switch i.Stat_t.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	default:
+		mode |= fs.ModeDevice
+	}
+	return mode
+}
+
+// Lstat implements Disk.
+func (d *OS) Lstat(name string) (fs.FileInfo, error) {
+	found := &info{name: path.Base(name)}
+	err := d.in(name, func(dir int, base string) error {
+		return again(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
+	})
+	if err != nil {
+		return nil, pathError("lstat", name, err)
+	}
+	return found, nil
+}
+
+// SameFile implements Disk.
+func (d *OS) SameFile(a, b fs.FileInfo) bool {
+	x, ok := a.(*info)
+	y, too := b.(*info)
+	return ok && too && x.Ino == y.Ino && x.Dev == y.Dev
+}
+
+// Names implements Disk.
+func (d *OS) Names(dir string) (names []string, err error) {
+	err = d.in(dir, func(parent int, base string) error {
+		fd, err := openat(parent, base, unix.O_RDONLY|unix.O_DIRECTORY)
+		if err != nil {
+			return err
+		}
+		f := os.NewFile(uintptr(fd), dir)
+		names, err = f.Readdirnames(-1)
+		return errors.Join(err, f.Close())
+	})
+	slices.Sort(names)
+	return names, pathError("list", dir, err)
+}
+
+// Load implements Disk.
+func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err error) {
+	found := &info{name: path.Base(name)}
+	err = d.in(name, func(dir int, base string) error {
+		file, err := openat(dir, base, unix.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(file) // it was only read
+		data, err = load(file, buf, &found.Stat_t)
+		return err
+	})
+	if err != nil {
+		return data, nil, pathError("read", name, err)
+	}
+	return data, found, nil
+}
+
+func load(file int, buf []byte, found *unix.Stat_t) ([]byte, error) {
+	if err := again(func() error { return unix.Fstat(file, found) }); err != nil {
+		return buf[:0], err
+	}
+	switch {
+	case found.Mode&unix.S_IFMT != unix.S_IFREG:
+		return buf[:0], ErrNotRegular
+	case found.Size > MaxSize:
+		return buf[:0], ErrTooLarge
+	}
+	data := slices.Grow(buf[:0], int(found.Size)+1)
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, max(len(data), 8<<10))
+		}
+		var n int
+		err := again(func() (err error) {
+			n, err = unix.Read(file, data[len(data):cap(data)])
+			return err
+		})
+		if err != nil {
+			return data, err
+		}
+		data = data[:len(data)+n]
+		switch {
+		case n == 0, int64(len(data)) == found.Size:
+			return data, nil
+		case len(data) > MaxSize:
+			return data, ErrTooLarge
+		}
+	}
+}
+
+// Create implements Disk.
+func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
+	return pathError("create", name, d.in(name, func(dir int, base string) error {
+		var file int
+		err := again(func() (err error) {
+			how := unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+			file, err = unix.Openat(dir, base, how, uint32(mode.Perm()))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = write(file, data)
+		if err == nil {
+			err = again(func() error { return unix.Fchmod(file, uint32(mode.Perm())) })
+		}
+		if err == nil {
+			err = syncFile(file)
+		}
+		if failed := unix.Close(file); err == nil {
+			err = failed
+		}
+		if err != nil {
+			return errors.Join(err, unix.Unlinkat(dir, base, 0))
+		}
+		return nil
+	}))
+}
+
+func write(file int, data []byte) error {
+	for len(data) > 0 {
+		var n int
+		err := again(func() (err error) {
+			n, err = unix.Write(file, data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if n <= 0 {
+			return io.ErrShortWrite
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// Append implements Disk.
+func (d *OS) Append(name string, data []byte) error {
+	return pathError("append", name, d.in(name, func(dir int, base string) error {
+		file, err := openat(dir, base, unix.O_WRONLY|unix.O_APPEND)
+		if err != nil {
+			return err
+		}
+		var found unix.Stat_t
+		err = again(func() error { return unix.Fstat(file, &found) })
+		if err == nil && found.Mode&unix.S_IFMT != unix.S_IFREG {
+			err = ErrNotRegular
+		}
+		if err == nil {
+			var n int
+			err = again(func() (err error) {
+				n, err = unix.Write(file, data)
+				return err
+			})
+			if err == nil && n < len(data) {
+				err = io.ErrShortWrite
+			}
+		}
+		if err == nil {
+			err = syncFile(file)
+		}
+		if failed := unix.Close(file); err == nil {
+			err = failed
+		}
+		return err
+	}))
+}
+
+// two calls with the folders of two names and their last parts.
+func (d *OS) two(op, old, new string, call func(from int, old string, to int, new string) error) error {
+	return linkError(op, old, new, d.in(old, func(from int, oldBase string) error {
+		if path.Dir(old) == path.Dir(new) && fs.ValidPath(new) {
+			return again(func() error { return call(from, oldBase, from, path.Base(new)) })
+		}
+		return d.in(new, func(to int, newBase string) error {
+			return again(func() error { return call(from, oldBase, to, newBase) })
+		})
+	}))
+}
+
+// Link implements Disk.
+func (d *OS) Link(old, new string) error {
+	return d.two("link", old, new, func(from int, old string, to int, new string) error {
+		return unix.Linkat(from, old, to, new, 0)
+	})
+}
+
+// Rename implements Disk.
+func (d *OS) Rename(old, new string) error { return d.two("rename", old, new, unix.Renameat) }
+
+// Place implements Disk.
+func (d *OS) Place(old, new string) error {
+	err := d.two("place", old, new, renameNew)
+	if !unsupported(err) {
+		return err
+	}
+	if _, err := d.Lstat(new); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fs.ErrExist
+		}
+		return linkError("place", old, new, err)
+	}
+	return d.two("place", old, new, unix.Renameat)
+}
+
+// Exchange implements Disk.
+func (d *OS) Exchange(a, b string) error {
+	err := d.two("exchange", a, b, exchange)
+	if unsupported(err) {
+		err = linkError("exchange", a, b, errors.ErrUnsupported)
+	}
+	return err
+}
+
+// unsupported reports whether a kind of rename is one that the system or the file
+// system does not know. Linux says EINVAL for the latter.
+func unsupported(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, unix.EINVAL)
+}
+
+// Mkdir implements Disk.
+func (d *OS) Mkdir(name string, mode fs.FileMode) error {
+	return pathError("mkdir", name, d.in(name, func(dir int, base string) error {
+		if err := again(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
+			return err
+		}
+		made, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY)
+		if err == nil {
+			err = again(func() error { return unix.Fchmod(made, uint32(mode.Perm())) })
+			unix.Close(made)
+		}
+		if err != nil {
+			err = errors.Join(err, unix.Unlinkat(dir, base, unix.AT_REMOVEDIR))
+		}
+		return err
+	}))
+}
+
+// Remove implements Disk.
+func (d *OS) Remove(name string) error {
+	return pathError("remove", name, d.in(name, func(dir int, base string) error {
+		err := again(func() error { return unix.Unlinkat(dir, base, 0) })
+		if err == unix.EISDIR || err == unix.EPERM { // EPERM is what POSIX has for folders
+			if failed := again(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
+				err = failed
+			}
+		}
+		return err
+	}))
+}
+
+// Sync implements Disk.
+func (d *OS) Sync(name string) error {
+	return pathError("sync", name, d.in(name, func(dir int, base string) error {
+		file, err := openat(dir, base, unix.O_RDONLY)
+		if err == nil {
+			err = syncFile(file)
+			if failed := unix.Close(file); err == nil {
+				err = failed
+			}
+		}
+		return err
+	}))
+}
+
+// Lock implements Disk. The file is looked at again when the lock is taken: of one
+// that was removed meanwhile, the next would make another and lock that.
+func (d *OS) Lock(name string) (unlock func() error, err error) {
+	file := -1
+	err = d.in(name, func(dir int, base string) error {
+		for {
+			err := again(func() (err error) {
+				how := unix.O_CREAT | unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+				file, err = unix.Openat(dir, base, how, 0o600)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			err = again(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
+			if err == unix.EWOULDBLOCK {
+				err = ErrLocked
+			}
+			var locked, named unix.Stat_t
+			if err == nil {
+				err = errors.Join(unix.Fstat(file, &locked), unix.Fstatat(dir, base, &named, unix.AT_SYMLINK_NOFOLLOW))
+			}
+			if err == nil && locked.Ino == named.Ino && locked.Dev == named.Dev {
+				return nil
+			}
+			unix.Close(file)
+			if err != nil && !errors.Is(err, unix.ENOENT) {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return nil, pathError("lock", name, err)
+	}
+	return func() error { return unix.Close(file) }, nil
 }

@@ -5,261 +5,192 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"slices"
 
 	"hindcast/model"
 )
-
-// ErrNoCarry: a plan is not one that this store made.
-var ErrNoCarry = errors.New("the plan was not made by this store")
 
 // Apply carries out a plan that came out of [Draft.Plan], [Journal.PlanUndo] or
 // [Journal.PlanRedo]. verify reads the store again, by the framework's own rule,
 // and says what is not as planned: then everything is taken back. Nil verifies
 // nothing.
+//
+// After an error nothing is changed, or all of it was taken back, but for an
+// UnfinishedError. The errors are ErrNoCarry, a ConflictError, a PurgedError,
+// disk.ErrLocked, that of verify, and those of the file system. A ctx that ends
+// stops it until the first file changes, and not after.
 func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(context.Context) error) (model.Receipt, error) {
-	var r record
-	var draft *Draft
+	e := &intent{}
+	var d *Draft
 	switch carry := plan.Carry.(type) {
 	case *Draft:
-		draft = carry
-		r.Entry = &Entry{Changes: carry.changes, Guards: carry.guards, NewSession: plan.NewSession}
-		r.Entry.Op, r.Entry.Session = plan.Op, plan.Session
+		d = carry
+		e.Changes, e.NewSession = carry.changes, plan.NewSession
+		for _, g := range carry.guards {
+			e.Guards = append(e.Guards, g.Guard)
+		}
+		e.Session = plan.Session
 		if plan.NewSession != "" {
-			r.Entry.Session = plan.NewSession
+			e.Session = plan.NewSession
 		}
-		r.Entry.From, r.Entry.FromIndex, r.Entry.To, r.Entry.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
-	case *Entry: // undo or redo
-		copied := *carry
-		r.Entry, r.Of = &copied, carry.ID
-		r.Entry.Op = plan.Op
-		if plan.Op == model.OpUndo {
-			r.Entry.Changes = reversed(carry.Changes)
-		}
-		r.Entry.Guards = nil
+		e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+	case *back:
+		e.Entry, e.of = carry.Entry, carry.of
 	default:
 		return model.Receipt{}, ErrNoCarry
 	}
-	if err := j.prepare(); err != nil {
+	e.Op = plan.Op
+	if err := j.apply(ctx, e, d, verify); err != nil {
 		return model.Receipt{}, err
 	}
-	unlock, err := j.disk.Lock(path.Join(Folder, "lock"))
-	if err != nil {
-		return model.Receipt{}, err
-	}
-	defer unlock()
-	records, err := j.records()
-	if err != nil {
-		return model.Receipt{}, err
-	}
-	r.Entry.ID = 1
-	for _, old := range records {
-		if old.Entry != nil {
-			r.Entry.ID = max(r.Entry.ID, old.Entry.ID+1)
-		}
-	}
-	r.Entry.At = j.o.Now()
-	for _, c := range r.Entry.Changes {
-		if err := j.expect(c.Path, c.Before); err != nil {
-			return model.Receipt{}, err
-		}
-	}
-	for _, c := range r.Entry.Changes {
-		if err := j.keep(draft, c); err != nil {
-			return model.Receipt{}, err
-		}
-	}
-	if err := j.append(r); err != nil {
-		return model.Receipt{}, err
-	}
-	for i, c := range r.Entry.Changes {
-		if err := j.change(c); err != nil {
-			return model.Receipt{}, errors.Join(err, j.takeBack(r.Entry, i))
-		}
-	}
-	if verify != nil {
-		if err := verify(ctx); err != nil {
-			return model.Receipt{}, errors.Join(err, j.takeBack(r.Entry, len(r.Entry.Changes)))
-		}
-	}
-	if err := j.append(record{Done: r.Entry.ID}); err != nil {
-		return model.Receipt{}, err
-	}
-	receipt := model.Receipt{Entry: r.Entry.ID, Op: plan.Op, Session: r.Entry.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex,
+	receipt := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex,
 		Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
-	if r.Of != 0 {
-		receipt.Entry = r.Of
+	if e.of != 0 {
+		receipt.Entry = e.of
 	}
 	return receipt, nil
 }
 
+const unchanged = "nothing was changed"
+
+func (j *Journal) apply(ctx context.Context, e *intent, d *Draft, verify func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.prepare(); err != nil {
+		return explain(err, unchanged)
+	}
+	unlock, err := j.disk.Lock(lockName)
+	if err != nil {
+		return explain(err, unchanged)
+	}
+	defer unlock()
+	w, err := j.begin(ctx, e, d)
+	if err != nil {
+		return explain(err, unchanged)
+	}
+	if err := w.carryOut(ctx, verify); err != nil {
+		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
+			return explain(err, "the journal knows what is left to do")
+		}
+		return explain(err, "everything was taken back")
+	}
+	return nil
+}
+
+// prepare makes the journal's own folders and file.
 func (j *Journal) prepare() error {
-	for _, dir := range []string{Folder, path.Join(Folder, "kept"), path.Join(Folder, "out")} {
+	for _, dir := range []string{Folder, keptName, outName} {
 		if err := j.disk.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if err := j.disk.Create(path.Join(Folder, "journal"), nil, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := j.disk.Lstat(fileName); err == nil {
+		return nil
+	}
+	if err := j.disk.Create(fileName, nil, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
 }
 
-func (j *Journal) expect(name string, v Version) error {
-	now, err := j.Version(name)
-	if err == nil && now != v {
-		err = &ConflictError{name, "was changed"}
-	}
-	return err
-}
-
-// keep makes both contents of a change survive it.
-func (j *Journal) keep(d *Draft, c Change) error {
-	if !c.Before.None() && !c.Before.Folder {
-		if err := j.disk.Link(c.Path, c.Before.kept()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	if c.After.None() || c.After.Folder || d == nil {
-		return nil
-	}
-	var err error
-	if data, ok := d.contents[c.After.SHA256]; ok {
-		err = j.disk.Create(c.After.kept(), data, c.After.Mode)
-	} else if from, ok := d.sources[c.After.SHA256]; ok {
-		err = j.disk.Link(from, c.After.kept())
-	}
-	if errors.Is(err, fs.ErrExist) {
-		err = nil
-	}
-	return err
-}
-
-// change makes one change.
-func (j *Journal) change(c Change) error {
-	switch {
-	case c.After.Folder:
-		return j.disk.Mkdir(c.Path, c.After.Mode)
-	case c.After.None():
-		return j.disk.Remove(c.Path)
-	case c.Before.None():
-		return j.disk.Link(c.After.kept(), c.Path)
-	}
-	out := path.Join(Folder, "out", c.After.SHA256)
-	if err := j.disk.Link(c.After.kept(), out); err != nil {
-		return err
-	}
-	return j.disk.Rename(out, c.Path)
-}
-
-func (j *Journal) takeBack(e *Entry, done int) error {
-	for _, c := range reversed(e.Changes[:done]) {
-		if err := j.change(c); err != nil {
-			return err
-		}
-	}
-	return j.append(record{Back: e.ID})
-}
-
-// reversed gives the changes that take changes back.
-func reversed(changes []Change) []Change {
-	var back []Change
-	for _, c := range slices.Backward(changes) {
-		does := model.FilePutBack
-		if c.Before.None() {
-			does = model.FileSetAside
-		}
-		back = append(back, Change{c.Path, does, c.After, c.Before})
-	}
-	return back
-}
-
-// PlanUndo plans to take back the newest entry that is not undone. The error is a
-// model.NothingToError. What the session loads then is for the kind to say.
-func (j *Journal) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return j.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo plans to do again what was undone last, if nothing else was written
-// since. The error is a model.NothingToError.
-func (j *Journal) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return j.planBack(ctx, model.OpRedo)
-}
-
-func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	list, err := j.Entries(ctx)
+// begin does all of a write that changes no file: after it, the intent is in the
+// journal. When it fails, the intent is not, or its end is as well.
+func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error) {
+	h, err := j.history()
 	if err != nil {
-		return model.Plan{}, err
+		return nil, err
 	}
-	undone := len(list)
-	for undone > 0 && list[undone-1].Undone {
-		undone--
+	if h.open != nil {
+		if err := j.recover(h); err != nil {
+			return nil, fmt.Errorf("a write was broken off before: %w", err)
+		}
+		if h, err = j.history(); err != nil {
+			return nil, err
+		}
 	}
-	i := undone - 1
-	if op == model.OpRedo {
-		i = undone
+	if e.of != 0 {
+		if p := h.pending(e.Op); p == nil || p.ID != e.of {
+			return nil, fmt.Errorf("%s of write %d: another write came before it: look again: %w", e.Op, e.of, model.ErrHeadMoved)
+		}
 	}
-	if i < 0 || i >= len(list) {
-		return model.Plan{}, &model.NothingToError{Op: op}
+	e.ID, e.At = h.last+1, j.o.Now()
+	w := j.newWrite(e, h.torn)
+	if err := w.sweep(); err != nil {
+		return nil, err
 	}
-	e := &list[i]
-	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: e,
-		TargetID: e.From, TargetIndex: e.FromIndex, HeadID: e.To, HeadIndex: e.ToIndex,
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}
-	changes := reversed(e.Changes)
-	if op == model.OpRedo {
-		plan.TargetID, plan.TargetIndex, plan.HeadID, plan.HeadIndex = e.To, e.ToIndex, e.From, e.FromIndex
-		changes = e.Changes
+	if err := w.expected(); err != nil {
+		return nil, err
 	}
-	plan.Target, plan.ExpectedHead = model.Ref{Session: e.Session, ID: plan.TargetID}, model.Ref{Session: e.Session, ID: plan.HeadID}
-	for _, c := range changes {
-		plan.Files = append(plan.Files, model.PlanFile{Path: c.Path, Does: c.Does, Size: max(c.Before.Size, c.After.Size)})
+	if err := w.keepAll(d); err != nil {
+		return nil, err
 	}
-	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", e.ID))
-	return plan, nil
+	// The names of the journal and its folders may be new, or another's who was
+	// killed before he synced them.
+	for _, dir := range []string{keptName, Folder, "."} {
+		if err := j.disk.Sync(dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
+	if e.of == 0 {
+		r.Changes = e.Changes
+	}
+	if err := w.append(r); err != nil {
+		// It may be there nevertheless.
+		if failed := w.append(record{Back: e.ID, Why: err.Error()}); failed != nil {
+			return nil, &UnfinishedError{e.ID, errors.Join(err, failed)}
+		}
+		return nil, err
+	}
+	return w, nil
 }
 
-// Journal gives the entries as store.Undoer does, newest first.
-func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
-	list, err := j.Entries(ctx)
-	entries := make([]model.JournalEntry, 0, len(list))
-	for _, e := range slices.Backward(list) {
-		entries = append(entries, e.JournalEntry)
+// keepAll puts all contents that the changes need into kept/.
+func (w *write) keepAll(d *Draft) error {
+	errs := make([]error, len(w.Changes))
+	first := map[Version]bool{}
+	var needed []int
+	for i, c := range w.Changes {
+		if c.After.file() && !first[c.After] {
+			first[c.After] = true
+			needed = append(needed, i)
+		}
 	}
-	return entries, err
+	w.fresh = len(needed)
+	parallel(len(needed), func(i int, buf *[]byte) {
+		one := *w // the names of what it makes are its own
+		one.fresh = i * 2
+		errs[i] = one.keep(w.Changes[needed[i]], d, buf)
+	})
+	w.fresh = 2 * len(needed)
+	return errors.Join(errs...)
 }
 
-// Recover finishes a write that was broken off. Nothing is written where there is
-// none, or while somebody else writes. The error is a ConflictError where a file
-// is neither as it was nor as it is to be.
-func (j *Journal) Recover(ctx context.Context) error {
-	records, err := j.records()
-	if err != nil || len(records) == 0 {
-		return err
+// carryOut makes all changes and says so in the journal, or takes them back.
+func (w *write) carryOut(ctx context.Context, verify func(context.Context) error) error {
+	for i, c := range w.Changes {
+		if c.After.same(w.seen[i].Version) && c.Does != model.FileForgotten {
+			continue // in Recover: it is done
+		}
+		if err := w.change(i, c, w.seen[i]); err != nil {
+			return w.takeBack(i+1, err)
+		}
 	}
-	last := records[len(records)-1]
-	if last.Entry == nil {
-		return ctx.Err()
+	err := w.sync()
+	if err == nil {
+		err = w.guarded()
 	}
-	unlock, err := j.disk.Lock(path.Join(Folder, "lock"))
+	if err == nil && verify != nil {
+		err = verify(ctx)
+	}
 	if err != nil {
-		return err
+		return w.takeBack(len(w.Changes), err)
 	}
-	defer unlock()
-	for _, c := range last.Entry.Changes {
-		now, err := j.Version(c.Path)
-		switch {
-		case err != nil:
-			return err
-		case now == c.After:
-			continue
-		case now != c.Before:
-			return &ConflictError{c.Path, "was changed"}
-		}
-		if err := j.change(c); err != nil {
-			return err
-		}
+	if err := w.append(record{Done: w.ID}); err != nil {
+		return &UnfinishedError{w.ID, err}
 	}
-	return j.append(record{Done: last.Entry.ID})
+	return nil
 }

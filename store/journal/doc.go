@@ -11,16 +11,29 @@
 //	                out/      files on their way from one place to another
 //	                lock      held by whoever writes
 //
-// A write goes like this. Under the lock, every file must be as the plan saw it
-// ([ConflictError] otherwise). Then all contents, old and new, are kept and
-// synced; then the intent is appended to the journal and synced: from here on it
-// will be done, whatever happens. Then the files change one after the other, in
-// an order in which the store is sound at any moment, and the folders are synced.
-// It is verified, and the journal says done.
+// A write goes like this. Under the lock, what was broken off before is finished
+// first. Every file must be as the plan saw it, and every [Guard] hold
+// ([ConflictError] otherwise). All new contents are put into kept/ and synced; then
+// the intent is appended to the journal and synced: from here on it will be done,
+// whatever happens. Then the files change one after the other, in the order of the
+// plan, in which the store is sound at any moment, and the folders are synced. The
+// guards must still hold, the kind reads its store again, and the journal says done.
 //
-// If that is broken off, [Journal.Recover] finishes it: every file is still as it
+// Nothing that somebody else wrote is lost. A file that is set aside is moved into
+// kept/, one that is replaced is exchanged with its successor; then what came out is
+// looked at, and goes back where it is not what the plan saw. There is no moment at
+// which a file that is replaced is not there. Whatever lies in out/ and is in no
+// other place goes into kept/.
+//
+// If a write is broken off, [Journal.Recover] finishes it: every file is still as it
 // was before or already as it is to be, and both contents are kept. A file that is
-// neither was written by somebody else, and is never touched.
+// neither was written by somebody else; then nothing is touched any more, and the
+// entry says so ([model.JournalEntry].Broken).
+//
+// A content that nobody changed is as durable as its writer made it: it is moved or
+// linked, and not synced. Where a file system has no hard links, contents are
+// copied and synced instead; where it cannot exchange files, the file is compared
+// just before it is renamed over.
 //
 // The package may not know any kind of store, nor what is in a file.
 package journal

@@ -1,11 +1,14 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"hindcast/model"
 )
@@ -16,73 +19,117 @@ import (
 type Draft struct {
 	j       *Journal
 	changes []Change
-	guards  []Guard
-	// contents has the new ones by SHA-256, sources the files that have them.
+	guards  []guarded
+	// contents has the new ones by the names under which they will be kept, sources
+	// the files that have them.
 	contents map[string][]byte
 	sources  map[string]string
-	paths    map[string]int
-	err      error
+	// paths are those that change, folders those that are there or will be.
+	paths   map[string]bool
+	folders map[string]bool
+	// unread are the changes whose Before is not looked up yet: it is done for many
+	// at once.
+	unread []int
+	modes  map[string]fs.FileMode
+	err    error
+}
+
+// guarded is a guard in the making.
+type guarded struct {
+	Guard
+	names []string // of a folder
 }
 
 // Draft begins a write.
 func (j *Journal) Draft() *Draft {
-	return &Draft{j: j, contents: map[string][]byte{}, sources: map[string]string{}, paths: map[string]int{}}
+	return &Draft{
+		j: j, contents: map[string][]byte{}, sources: map[string]string{},
+		paths: map[string]bool{}, folders: map[string]bool{".": true}, modes: map[string]fs.FileMode{},
+	}
 }
 
 // Err gives the first error.
-func (d *Draft) Err() error { return d.err }
+func (d *Draft) Err() error {
+	d.settle()
+	return d.err
+}
 
 // Changes gives what is collected. The caller may not write to it.
-func (d *Draft) Changes() []Change { return d.changes }
+func (d *Draft) Changes() []Change {
+	d.settle()
+	return d.changes
+}
 
 // Put writes a file with the content, or replaces the one that is there, which
-// keeps its mode. A new one gets that of the newest file beside it, else 0600.
-// A content that is there already is no change.
+// keeps its mode. A new one gets that of the newest file beside it, else 0600, and
+// a folder that it needs what all folders beside it allow, else 0700. A content
+// that is there already is no change. The bytes may not be written to until the
+// plan is carried out.
 func (d *Draft) Put(name string, data []byte) {
 	before := d.before(name)
-	mode := before.Mode
-	if before.None() {
-		mode = 0o600
+	does, mode := model.FileReplaced, before.Mode
+	switch {
+	case before.Folder:
+		d.fail(fmt.Errorf("write %s: it is a folder", name))
+	case before.None():
+		does, mode = model.FileWritten, d.modeBeside(name)
 	}
 	after := versionOf(data, mode)
-	d.contents[after.SHA256] = data
-	does := model.FileReplaced
-	if before.None() {
-		does = model.FileWritten
-	}
+	d.contents[after.base()] = data
 	d.add(Change{name, does, before, after})
 }
 
-// SetAside takes a file away. It stays kept.
+// SetAside takes a file away. It stays kept. That the file is there is looked up
+// later, together with others: a missing one is an error of [Draft.Err] and
+// [Draft.Plan].
 func (d *Draft) SetAside(name string) {
-	before := d.before(name)
-	if before.None() {
-		d.fail(fmt.Errorf("set aside %s: %w", name, fs.ErrNotExist))
-	}
-	d.add(Change{name, model.FileSetAside, before, Version{}})
+	d.add(Change{Path: name, Does: model.FileSetAside})
 }
 
 // Link makes a file with the content of another file of the store, which it
 // shares with it as long as nobody writes into one of them in place.
 func (d *Draft) Link(name, from string) {
 	after, before := d.before(from), d.before(name)
-	if after.None() || after.Folder {
+	if !after.file() {
 		d.fail(fmt.Errorf("link %s: %w", from, fs.ErrNotExist))
 	}
-	d.sources[after.SHA256] = from
-	d.guards = append(d.guards, Guard{Path: from, Version: after})
+	d.sources[after.base()] = from
 	d.add(Change{name, model.FileLinked, before, after})
 }
 
 // PutBack gives a path a content that is kept.
 func (d *Draft) PutBack(name string, v Version) {
+	if _, err := d.j.disk.Lstat(v.kept()); err != nil || !v.file() {
+		d.fail(fmt.Errorf("put back %s: %w", name, &PurgedError{Path: name}))
+	}
 	d.add(Change{name, model.FilePutBack, d.before(name), v})
 }
 
-// Expect says that a file must stay as it is, or that a folder may get and lose no
-// names but those of the changes.
+// Forget deletes a kept content for good, in whatever mode it is kept. path is
+// where it was, and stays as it is. A draft that forgets changes nothing else.
+func (d *Draft) Forget(path string, v Version) {
+	if !v.file() {
+		d.fail(fmt.Errorf("forget %s: %w", path, fs.ErrNotExist))
+	}
+	c := Change{path, model.FileForgotten, v, Version{}}
+	if slices.ContainsFunc(d.changes, func(old Change) bool { return old.Before.SHA256 == v.SHA256 && old.Does == c.Does }) {
+		return
+	}
+	d.changes = append(d.changes, c)
+}
+
+// Expect says that a file must stay as it is now, or that a folder may get and lose
+// no names but those of the changes. Names that [Options].Ignore knows come and go.
 func (d *Draft) Expect(name string) {
-	d.guards = append(d.guards, Guard{Path: name, Version: d.before(name)})
+	g := guarded{Guard: Guard{Path: name, Version: d.before(name)}}
+	if g.Version.Folder {
+		names, err := d.j.disk.Names(name)
+		if err != nil {
+			d.fail(err)
+		}
+		g.names = names
+	}
+	d.guards = append(d.guards, g)
 }
 
 func (d *Draft) fail(err error) {
@@ -100,51 +147,197 @@ func (d *Draft) before(name string) Version {
 	return v
 }
 
+// settle looks up what the files hold of which that is not known yet.
+func (d *Draft) settle() {
+	unread := d.unread
+	d.unread = nil
+	errs := make([]error, len(unread))
+	parallel(len(unread), func(i int, buf *[]byte) {
+		c := &d.changes[unread[i]]
+		found, err := d.j.look(c.Path, buf)
+		switch {
+		case err == nil && found.None():
+			err = fs.ErrNotExist
+		case err == nil && found.Folder:
+			err = errors.New("it is a folder")
+		}
+		if err != nil {
+			errs[i] = fmt.Errorf("set aside %s: %w", c.Path, err)
+		}
+		c.Before = found.Version
+	})
+	for _, err := range errs {
+		if err != nil {
+			d.fail(err)
+			return
+		}
+	}
+}
+
 // add appends a change, below the folders that it needs.
 func (d *Draft) add(c Change) {
 	switch {
-	case !fs.ValidPath(c.Path):
+	case !fs.ValidPath(c.Path) || c.Path == "." || c.Path == Folder || strings.HasPrefix(c.Path, Folder+"/"):
 		d.fail(fmt.Errorf("write %q: %w", c.Path, fs.ErrInvalid))
-	case !c.After.None():
-		d.makeFolders(path.Dir(c.Path))
-	}
-	if _, twice := d.paths[c.Path]; twice {
+		return
+	case d.paths[c.Path]:
 		d.fail(errors.New("write " + c.Path + " twice"))
-	}
-	if c.Before == c.After {
 		return
 	}
-	d.paths[c.Path] = len(d.changes)
+	if c.Does == model.FileSetAside {
+		d.unread = append(d.unread, len(d.changes))
+	} else {
+		if c.Before == c.After {
+			return
+		}
+		d.makeFolders(path.Dir(c.Path))
+	}
+	d.paths[c.Path] = true
 	d.changes = append(d.changes, c)
 }
 
 func (d *Draft) makeFolders(dir string) {
 	var missing []string
-	for ; dir != "." && d.before(dir).None(); dir = path.Dir(dir) {
-		if _, there := d.paths[dir]; there {
+	for ; !d.folders[dir]; dir = path.Dir(dir) {
+		found := d.before(dir)
+		if found.file() {
+			d.fail(fmt.Errorf("write into %s: it is a file", dir))
+		}
+		d.folders[dir] = true
+		if !found.None() {
 			break
 		}
 		missing = append(missing, dir)
 	}
 	for _, dir := range slices.Backward(missing) {
-		d.paths[dir] = len(d.changes)
-		d.changes = append(d.changes, Change{dir, model.FileMade, Version{}, Version{Folder: true, Mode: 0o700}})
+		d.paths[dir] = true
+		d.changes = append(d.changes, Change{dir, model.FileMade, Version{}, Version{Folder: true, Mode: d.folderModeBeside(dir)}})
+	}
+}
+
+// beside is how many neighbours of a new file are looked at for its mode.
+const beside = 32
+
+// modeBeside gives the mode for a new file: that of the newest of a few that stand
+// beside it.
+func (d *Draft) modeBeside(name string) fs.FileMode {
+	dir := path.Dir(name)
+	if mode, ok := d.modes[dir]; ok {
+		return mode
+	}
+	mode := fs.FileMode(0o600)
+	var newest fs.FileInfo
+	d.eachBeside(dir, func(info fs.FileInfo) {
+		if info.Mode().IsRegular() && (newest == nil || info.ModTime().After(newest.ModTime())) {
+			newest, mode = info, info.Mode().Perm()
+		}
+	})
+	d.modes[dir] = mode
+	return mode
+}
+
+// folderModeBeside gives the mode for a new folder: what a few that stand beside it
+// all allow, and its owner everything.
+func (d *Draft) folderModeBeside(name string) fs.FileMode {
+	mode, some := fs.FileMode(0o777), false
+	d.eachBeside(path.Dir(name), func(info fs.FileInfo) {
+		if info.IsDir() {
+			mode, some = mode&info.Mode().Perm(), true
+		}
+	})
+	if !some {
+		mode = 0
+	}
+	return mode | 0o700
+}
+
+// eachBeside looks at the last few of a folder that the kind does not ignore.
+func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
+	names, err := d.j.disk.Names(dir)
+	if err != nil {
+		return // it will be made
+	}
+	seen := 0
+	for _, name := range slices.Backward(names) {
+		if seen == beside {
+			return
+		}
+		if d.j.o.Ignore(name) || name == Folder {
+			continue
+		}
+		if info, err := d.j.disk.Lstat(path.Join(dir, name)); err == nil {
+			look(info)
+			seen++
+		}
 	}
 }
 
 // Plan completes a plan with the files of the draft, which it then carries. The
 // draft may not be used after that.
 func (d *Draft) Plan(plan model.Plan) (model.Plan, error) {
+	d.settle()
+	if d.err == nil {
+		d.err = d.forgets(&plan)
+	}
 	if d.err != nil {
 		return model.Plan{}, d.err
 	}
-	for _, c := range d.changes {
-		size := c.After.Size
-		if c.After.None() {
-			size = c.Before.Size
+	for i := range d.guards {
+		if g := &d.guards[i]; g.Version.Folder {
+			g.Others = d.j.others(g.Path, g.names, d.paths)
 		}
-		plan.Files = append(plan.Files, model.PlanFile{Path: c.Path, Does: c.Does, Size: size})
 	}
+	plan.Files = append(plan.Files, planFiles(d.changes)...)
 	plan.Carry = d
 	return plan, nil
+}
+
+// forgets checks what a draft forgets, and says in the plan what that makes
+// impossible.
+func (d *Draft) forgets(plan *model.Plan) error {
+	gone := map[string]bool{}
+	for _, c := range d.changes {
+		if c.Does == model.FileForgotten {
+			gone[c.Before.SHA256] = true
+		}
+	}
+	switch {
+	case len(gone) == 0:
+		if plan.Op == model.OpPurge {
+			return &model.NothingToError{Op: model.OpPurge}
+		}
+		return nil
+	case plan.Op != model.OpPurge || len(gone) != len(d.changes):
+		return errors.New("what is forgotten is forgotten by a purge, which does nothing else")
+	}
+	h, err := d.j.history()
+	if err != nil {
+		return err
+	}
+	for _, e := range h.entries {
+		op, needs := model.OpUndo, func(c Change) Version { return c.Before }
+		if e.Undone {
+			op, needs = model.OpRedo, func(c Change) Version { return c.After }
+		}
+		lost := slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Does != model.FileForgotten && gone[needs(c).SHA256] })
+		if lost && e.Broken == "" && e.Op != model.OpPurge && !h.superseded[e.ID] {
+			plan.Hazards = append(plan.Hazards, fmt.Sprintf("write %d, a %s of %s, can then not be taken back any more", e.ID, e.Op, e.Session))
+			if op == model.OpRedo {
+				plan.Hazards[len(plan.Hazards)-1] = fmt.Sprintf("write %d, a %s of %s that is undone, can then not be done again", e.ID, e.Op, e.Session)
+			}
+		}
+	}
+	return nil
+}
+
+// others gives the hash of the names in a folder that neither change nor are
+// ignored. The names are in order.
+func (j *Journal) others(dir string, names []string, changing map[string]bool) string {
+	sum := sha256.New()
+	for _, name := range names {
+		if !j.o.Ignore(name) && name != Folder && !changing[path.Join(dir, name)] {
+			sum.Write(append([]byte(name), 0))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

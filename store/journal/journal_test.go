@@ -55,7 +55,7 @@ func look(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

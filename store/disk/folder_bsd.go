@@ -1,0 +1,17 @@
+//go:build freebsd || netbsd || openbsd || dragonfly
+
+package disk
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+func openFolder(root int, name string) (int, error) { return walk(root, name) }
+
+func renameNew(from int, old string, to int, new string) error { return errors.ErrUnsupported }
+
+func exchange(from int, old string, to int, new string) error { return errors.ErrUnsupported }
+
+func syncFile(file int) error { return again(func() error { return unix.Fsync(file) }) }

@@ -1,0 +1,29 @@
+package disk
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+func openFolder(root int, name string) (int, error) { return walk(root, name) }
+
+func renameNew(from int, old string, to int, new string) error {
+	return unix.RenameatxNp(from, old, to, new, unix.RENAME_EXCL)
+}
+
+func exchange(from int, old string, to int, new string) error {
+	return unix.RenameatxNp(from, old, to, new, unix.RENAME_SWAP)
+}
+
+// syncFile asks the drive as well: fsync alone does not, here.
+func syncFile(file int) error {
+	err := again(func() error {
+		_, err := unix.FcntlInt(uintptr(file), unix.F_FULLFSYNC, 0)
+		return err
+	})
+	if errors.Is(err, errors.ErrUnsupported) || err == unix.ENOTTY || err == unix.EINVAL {
+		err = again(func() error { return unix.Fsync(file) })
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"hindcast/model"
+)
+
+// back is what a plan of an undo or a redo carries: the write as it will be done.
+type back struct {
+	Entry
+	of int64
+}
+
+// PlanUndo plans to take back the newest entry that is not undone. Purges are
+// passed over, and so is what was left broken off. Everything that the entry wrote
+// must be as it left it: the error is a ConflictError where somebody wrote since, a
+// PurgedError where a content is no longer kept, and a model.NothingToError. What
+// the session loads then is for the kind to say.
+func (j *Journal) PlanUndo(ctx context.Context) (model.Plan, error) {
+	return j.planBack(ctx, model.OpUndo)
+}
+
+// PlanRedo plans to do again what was undone first after the last write, with the
+// errors of PlanUndo.
+func (j *Journal) PlanRedo(ctx context.Context) (model.Plan, error) {
+	return j.planBack(ctx, model.OpRedo)
+}
+
+func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
+	h, err := j.history()
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return model.Plan{}, err
+	}
+	e := h.pending(op)
+	if e == nil {
+		return model.Plan{}, &model.NothingToError{Op: op}
+	}
+	b := &back{Entry: *e, of: e.ID}
+	b.Undone, b.Op, b.Guards = false, op, lasting(e)
+	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: b,
+		TargetID: e.From, TargetIndex: e.FromIndex, HeadID: e.To, HeadIndex: e.ToIndex,
+		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}
+	if op == model.OpRedo {
+		plan.TargetID, plan.TargetIndex, plan.HeadID, plan.HeadIndex = e.To, e.ToIndex, e.From, e.FromIndex
+	} else {
+		b.Changes = reversed(e.Changes)
+	}
+	if err := j.possible(b, h); err != nil {
+		return model.Plan{}, fmt.Errorf("journal: %s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err)
+	}
+	plan.Target, plan.ExpectedHead = model.Ref{Session: e.Session, ID: plan.TargetID}, model.Ref{Session: e.Session, ID: plan.HeadID}
+	plan.Files = planFiles(b.Changes)
+	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", e.ID))
+	return plan, nil
+}
+
+// lasting gives the guards of an entry that must still hold when it is taken back:
+// those in folders in which it changed something. That a fork's origin went on does
+// not matter to the fork.
+func lasting(e *Entry) []Guard {
+	dirs := map[string]bool{}
+	for _, c := range e.Changes {
+		dirs[path.Dir(c.Path)] = true
+	}
+	var list []Guard
+	for _, g := range e.Guards {
+		dir := g.Path
+		if !g.Version.Folder {
+			if e.NewSession != "" {
+				continue
+			}
+			dir = path.Dir(dir)
+		}
+		if dirs[dir] {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// possible checks that everything is as it must be, and that all contents are kept.
+func (j *Journal) possible(b *back, h *history) error {
+	w := j.newWrite(&intent{Entry: b.Entry, of: b.of}, false)
+	err := w.expected()
+	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
+		conflict.Do = "restore the set-aside branch instead"
+		if b.Op == model.OpRedo {
+			conflict.Do = "restore to the same snapshot again instead"
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range b.Changes {
+		if !c.After.file() {
+			continue
+		}
+		if _, err := j.disk.Lstat(c.After.kept()); err != nil {
+			return &PurgedError{Path: c.Path, By: h.forgotBy(c.After)}
+		}
+	}
+	return nil
+}

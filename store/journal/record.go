@@ -1,0 +1,264 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindcast/model"
+)
+
+// record is one line of the journal: an intent, or what became of it. The line is
+// the CRC-32C of the JSON in eight hex digits, a space and the JSON. A line feed
+// stands before it as well as after it, so that a record which was torn before is
+// not a part of it.
+type record struct {
+	*Entry
+	// Of is the entry that an undo or a redo is about.
+	Of int64 `json:"of,omitempty"`
+	// Done, Back and Off are the intent that was finished, taken back, or left as it
+	// was found; Taking is one that is being taken back.
+	Done   int64 `json:"done,omitempty"`
+	Back   int64 `json:"back,omitempty"`
+	Off    int64 `json:"off,omitempty"`
+	Taking int64 `json:"taking,omitempty"`
+	// Why says why it was not finished.
+	Why string `json:"why,omitempty"`
+	// Torn says that what stands before the record, up to the one before, is of
+	// records that were torn when they were written.
+	Torn bool `json:"torn,omitempty"`
+}
+
+// maxLine bounds a record, in bytes: that of a write of 100,000 files has 30 MB.
+const maxLine = 128 << 20
+
+// ErrTooMuch: the record of a write would be larger than a record may be.
+var ErrTooMuch = errors.New("too many files for one write")
+
+// DamagedError says that records of a journal cannot be read. What they tell of is
+// not among the entries.
+type DamagedError struct {
+	Lines []int // from 1
+}
+
+func (e *DamagedError) Error() string {
+	var lines []string
+	for i, line := range e.Lines {
+		if i == 5 {
+			lines = append(lines, "…")
+			break
+		}
+		lines = append(lines, strconv.Itoa(line))
+	}
+	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, strings.Join(lines, ", "))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func encode(r record) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > maxLine {
+		err = ErrTooMuch
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "\n%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
+}
+
+func decode(line []byte) (r record, ok bool) {
+	if len(line) < 10 || len(line) > maxLine+9 || line[8] != ' ' {
+		return r, false
+	}
+	want, err := strconv.ParseUint(string(line[:8]), 16, 32)
+	if err != nil || uint32(want) != crc32.Checksum(line[9:], castagnoli) {
+		return r, false
+	}
+	return r, json.Unmarshal(line[9:], &r) == nil
+}
+
+// parse reads the records of a journal. What is torn at its end, and what a later
+// record says was torn, is passed over.
+func parse(data []byte) (records []record, torn bool, damaged []int) {
+	var bad []int
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if len(line) == 0 {
+			continue
+		}
+		r, ok := decode(line)
+		if !ok {
+			bad = append(bad, number)
+			continue
+		}
+		if !r.Torn {
+			damaged = append(damaged, bad...)
+		}
+		bad = bad[:0]
+		records = append(records, r)
+	}
+	return records, len(bad) > 0, damaged
+}
+
+// history is what the records tell.
+type history struct {
+	// entries are what was done, or left broken off, the oldest first.
+	entries []Entry
+	// superseded are the entries that were undone when something else was written.
+	superseded map[int64]bool
+	// open is the intent that was neither finished nor taken back, nil for none.
+	open *intent
+	// last is the highest number of an intent.
+	last int64
+	// torn says that the journal ends in a record that was torn.
+	torn    bool
+	damaged []int
+}
+
+// intent is a write that was begun.
+type intent struct {
+	Entry
+	of int64
+	// taking says that it was being taken back, and why.
+	taking bool
+	why    string
+}
+
+// newHistory folds the records. Of an undo or redo, the changes are those of the
+// entry that it is about.
+func newHistory(data []byte) *history {
+	h := &history{superseded: map[int64]bool{}}
+	var records []record
+	records, h.torn, h.damaged = parse(data)
+	for _, r := range records {
+		h.last = max(h.last, r.Done, r.Back, r.Off, r.Taking)
+		if r.Entry != nil && r.ID > 0 {
+			h.last = max(h.last, r.ID)
+			h.begin(r)
+			continue
+		}
+		if h.open == nil {
+			continue
+		}
+		switch h.open.ID {
+		case r.Done:
+			h.finish("")
+		case r.Back:
+			h.open = nil
+		case r.Off:
+			h.finish(r.Why)
+		case r.Taking:
+			h.open.taking, h.open.why = true, r.Why
+		}
+	}
+	return h
+}
+
+func (h *history) begin(r record) {
+	if h.open != nil { // its end stood in a line that is damaged
+		h.finish("the journal does not say how it ended: it is damaged")
+	}
+	next := &intent{Entry: *r.Entry, of: r.Of}
+	if r.Of != 0 {
+		i := h.find(r.Of)
+		if i < 0 {
+			return // of an entry that cannot be read
+		}
+		next.Changes = h.entries[i].Changes
+		if r.Op == model.OpUndo {
+			next.Changes = reversed(next.Changes)
+		}
+	}
+	h.open = next
+}
+
+// finish says how the open intent ended.
+func (h *history) finish(broken string) {
+	e := h.open
+	h.open = nil
+	if e.of != 0 {
+		if i := h.find(e.of); i >= 0 {
+			h.entries[i].Broken = broken
+			if broken == "" {
+				h.entries[i].Undone = e.Op == model.OpUndo
+			}
+		}
+		return
+	}
+	e.Broken = broken
+	if e.Op != model.OpPurge {
+		for _, old := range h.entries {
+			if old.Undone {
+				h.superseded[old.ID] = true
+			}
+		}
+	}
+	h.entries = append(h.entries, e.Entry)
+}
+
+func (h *history) find(id int64) int {
+	return slices.IndexFunc(h.entries, func(e Entry) bool { return e.ID == id })
+}
+
+// pending gives the entry that an undo or a redo is about: the last that is not
+// undone, or the first that is and was not followed by another write. Nil for none.
+func (h *history) pending(op model.Op) *Entry {
+	if op == model.OpRedo {
+		for i := range h.entries {
+			if e := &h.entries[i]; e.Undone && e.Broken == "" && !h.superseded[e.ID] {
+				return e
+			}
+		}
+		return nil
+	}
+	for i := range slices.Backward(h.entries) {
+		if e := &h.entries[i]; !e.Undone && e.Broken == "" && e.Op != model.OpPurge {
+			return e
+		}
+	}
+	return nil
+}
+
+func (h *history) err() error {
+	if len(h.damaged) == 0 {
+		return nil
+	}
+	return &DamagedError{h.damaged}
+}
+
+// history reads the journal. What was read is remembered as long as the file has
+// the same length: it is only appended to.
+func (j *Journal) history() (*history, error) {
+	info, err := j.disk.Lstat(fileName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &history{superseded: map[int64]bool{}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.known != nil && j.disk.SameFile(j.knownAs, info) && j.knownAs.Size() == info.Size() {
+		return j.known, nil
+	}
+	data, info, err := j.disk.Load(fileName, nil)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j.known, j.knownAs = newHistory(data), info
+	if int64(len(data)) != info.Size() { // it grew while it was read
+		j.knownAs = nil
+		known := j.known
+		j.known = nil
+		return known, nil
+	}
+	return j.known, nil
+}

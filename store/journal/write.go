@@ -1,0 +1,642 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/disk"
+)
+
+// write is a write that is being carried out, under the lock.
+type write struct {
+	j *Journal
+	*intent
+	// changing are the paths of the changes.
+	changing map[string]bool
+	// seen are the looks at the changes' paths before anything was done.
+	seen []look
+	// torn says that the journal may end in a torn record.
+	torn bool
+	// fresh counts the files that were made in out/.
+	fresh int
+}
+
+func (j *Journal) newWrite(e *intent, torn bool) *write {
+	w := &write{j: j, intent: e, torn: torn, changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes))}
+	for _, c := range e.Changes {
+		if c.Does != model.FileForgotten {
+			w.changing[c.Path] = true
+		}
+	}
+	return w
+}
+
+// append adds a record to the journal, and makes it durable.
+func (w *write) append(r record) error {
+	r.Torn = w.torn
+	line, err := encode(r)
+	if err != nil {
+		return err
+	}
+	w.torn = true
+	if err := w.j.disk.Append(fileName, line); err != nil {
+		return err
+	}
+	w.torn = false
+	return nil
+}
+
+// lookAll looks at the paths of all changes.
+func (w *write) lookAll() error {
+	errs := make([]error, len(w.Changes))
+	parallel(len(w.Changes), func(i int, buf *[]byte) {
+		if w.Changes[i].Does != model.FileForgotten {
+			w.seen[i], errs[i] = w.j.look(w.Changes[i].Path, buf)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// expected checks that everything is as the plan saw it.
+func (w *write) expected() error {
+	if err := w.lookAll(); err != nil {
+		return err
+	}
+	for i, c := range w.Changes {
+		if c.Does != model.FileForgotten && !w.seen[i].same(c.Before) {
+			return &ConflictError{Path: c.Path, Found: became(c.Before, w.seen[i].Version)}
+		}
+	}
+	return w.guarded()
+}
+
+// became says in a few words what happened to a path.
+func became(before, now Version) string {
+	switch {
+	case before.None():
+		return "appeared"
+	case now.None():
+		return "was removed"
+	case before.SHA256 == now.SHA256:
+		return "got other permissions"
+	}
+	return "was changed"
+}
+
+// guarded checks that the guards hold, and that folders which are to go have nothing
+// in them that came since.
+func (w *write) guarded() error {
+	for _, g := range w.Guards {
+		if err := w.holds(g); err != nil {
+			return err
+		}
+	}
+	for _, c := range w.Changes {
+		if !c.Before.Folder || !c.After.None() {
+			continue
+		}
+		names, err := w.j.disk.Names(c.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, name := range names {
+			if !w.j.o.Ignore(name) && !w.changing[path.Join(c.Path, name)] {
+				return &ConflictError{Path: path.Join(c.Path, name), Found: "appeared"}
+			}
+		}
+	}
+	return nil
+}
+
+// holds checks one guard. What changes itself is looked at with the changes.
+func (w *write) holds(g Guard) error {
+	if w.changing[g.Path] && !g.Version.Folder {
+		return nil
+	}
+	now, err := w.j.Version(g.Path)
+	if err != nil {
+		return err
+	}
+	if !now.same(g.Version) {
+		return &ConflictError{Path: g.Path, Found: became(g.Version, now)}
+	}
+	if !g.Version.Folder || g.Others == "" {
+		return nil
+	}
+	names, err := w.j.disk.Names(g.Path)
+	if err != nil {
+		return err
+	}
+	if w.j.others(g.Path, names, w.changing) != g.Others {
+		return &ConflictError{Path: g.Path, Found: "got or lost a file"}
+	}
+	return nil
+}
+
+// out is where the file of the i-th change is while it goes from one place to
+// another. The name tells whoever finds it there after a crash where it belongs.
+func (w *write) out(i int) string { return fmt.Sprintf("%s/%d.%d", outName, w.ID, i) }
+
+// create makes a file in out/ that nobody has seen yet, durable.
+func (w *write) create(data []byte, mode fs.FileMode) (string, error) {
+	w.fresh++
+	name := fmt.Sprintf("%s/%s%d.%d", outName, newPrefix, w.ID, w.fresh)
+	if err := w.discard(name); err != nil {
+		return "", err
+	}
+	return name, w.j.disk.Create(name, data, mode)
+}
+
+// newPrefix begins the names in out/ of files whose bytes may be torn.
+const newPrefix = "new-"
+
+func (w *write) discard(name string) error {
+	if err := w.j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// keep makes sure that kept/ has a content, out of one of the sources of a draft if
+// it is not there yet.
+func (w *write) keep(c Change, d *Draft, buf *[]byte) error {
+	v := c.After
+	there, err := w.isKept(v, buf)
+	if err != nil || there {
+		return err
+	}
+	if d != nil {
+		if data, ok := d.contents[v.base()]; ok {
+			return w.keepNew(data, v)
+		}
+		if from, ok := d.sources[v.base()]; ok {
+			return w.keepLink(from, v)
+		}
+	}
+	return w.purged(c.Path, v)
+}
+
+// isKept reports whether kept/ has a content. What is there under its name and is
+// not it, because somebody wrote into a file that shares it, goes under its own
+// name; a content whose permissions were changed is copied.
+func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
+	found, err := w.j.look(v.kept(), buf)
+	if err != nil || found.None() || found.Version == v {
+		return err == nil && found.Version == v, err
+	}
+	if found.Folder {
+		return false, fmt.Errorf("%s: it is a folder", v.kept())
+	}
+	if err := w.put(v.kept(), found.Version); err != nil || found.SHA256 != v.SHA256 {
+		return false, err
+	}
+	data, err := w.j.disk.Read(found.kept())
+	if err == nil {
+		err = w.keepNew(data, v)
+	}
+	return err == nil, err
+}
+
+func (w *write) keepNew(data []byte, v Version) error {
+	name, err := w.create(data, v.Mode)
+	if err == nil {
+		err = w.j.disk.Place(name, v.kept())
+	}
+	return err
+}
+
+// keepLink keeps a content of another file: what is linked is looked at after, so
+// that a file is noticed which took its place before.
+func (w *write) keepLink(from string, v Version) error {
+	err := w.j.disk.Link(from, v.kept())
+	if linkless(err) {
+		data, info, failed := w.j.disk.Load(from, nil)
+		if failed != nil {
+			return failed
+		}
+		if versionOf(data, info.Mode()) != v {
+			return &ConflictError{Path: from, Found: "was changed"}
+		}
+		return w.keepNew(data, v)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ConflictError{Path: from, Found: "was removed"}
+	}
+	if err != nil {
+		return err
+	}
+	now, err := w.j.Version(v.kept())
+	if err == nil && now == v {
+		return nil
+	}
+	if err == nil || errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular) {
+		err = &ConflictError{Path: from, Found: "was changed"}
+	}
+	return errors.Join(err, w.j.disk.Remove(v.kept()))
+}
+
+func (w *write) purged(name string, v Version) error {
+	gone := &PurgedError{Path: name}
+	if h, err := w.j.history(); err == nil {
+		gone.By = h.forgotBy(v)
+	}
+	return gone
+}
+
+// forgotBy gives the entry that forgot a content, 0 for none.
+func (h *history) forgotBy(v Version) int64 {
+	for _, e := range slices.Backward(h.entries) {
+		for _, c := range e.Changes {
+			if c.Does == model.FileForgotten && c.Before.SHA256 == v.SHA256 {
+				return e.ID
+			}
+		}
+	}
+	return 0
+}
+
+// put moves a file that nobody needs where it is under the name of its content in
+// kept/, unless that is there.
+func (w *write) put(name string, v Version) error {
+	err := w.j.disk.Place(name, v.kept())
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	there, err := w.isKept(v, nil)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		return w.discard(name)
+	}
+	return w.j.disk.Place(name, v.kept())
+}
+
+// change makes the i-th change, or one that takes it back. seen is what was at its
+// path before.
+func (w *write) change(i int, c Change, seen look) error {
+	switch {
+	case c.Does == model.FileForgotten:
+		return w.forget(c.Before)
+	case c.After.Folder:
+		err := w.j.disk.Mkdir(c.Path, c.After.Mode)
+		if errors.Is(err, fs.ErrExist) {
+			err = &ConflictError{Path: c.Path, Found: "appeared"}
+		}
+		return err
+	case c.Before.Folder:
+		return w.removeFolder(c.Path)
+	case c.After.None():
+		return w.setAside(i, c, seen)
+	case c.Before.None():
+		return w.appear(c)
+	}
+	return w.replace(i, c, seen)
+}
+
+// removeFolder removes a folder if it is empty: what came into it is not ours.
+func (w *write) removeFolder(name string) error {
+	err := w.j.disk.Remove(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if names, failed := w.j.disk.Names(name); failed == nil && len(names) > 0 {
+		return nil
+	}
+	return err
+}
+
+// setAside moves a file into kept/, or out of the way if its content is there, and
+// looks at what it moved.
+func (w *write) setAside(i int, c Change, seen look) error {
+	to := c.Before.kept()
+	err := w.j.disk.Place(c.Path, to)
+	if errors.Is(err, fs.ErrExist) {
+		var there bool
+		if there, err = w.isKept(c.Before, nil); err != nil {
+			return err
+		}
+		if there {
+			to = w.out(i)
+			if err := w.clear(to); err != nil {
+				return err
+			}
+		}
+		err = w.j.disk.Place(c.Path, to)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ConflictError{Path: c.Path, Found: "was removed"}
+	}
+	if err != nil {
+		return err
+	}
+	same, err := w.j.still(to, seen)
+	switch {
+	case err != nil:
+		return err
+	case !same:
+		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescue
+	case to != c.Before.kept():
+		return w.j.disk.Remove(to)
+	}
+	return nil
+}
+
+// appear gives a free path a kept content.
+func (w *write) appear(c Change) error {
+	err := w.j.disk.Link(c.After.kept(), c.Path)
+	if linkless(err) {
+		var name string
+		if name, err = w.copyOf(c.After); err == nil {
+			if err = w.j.disk.Place(name, c.Path); err != nil {
+				err = errors.Join(err, w.discard(name))
+			}
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return &ConflictError{Path: c.Path, Found: "appeared"}
+	}
+	return err
+}
+
+// copyOf makes a copy of a kept content in out/.
+func (w *write) copyOf(v Version) (string, error) {
+	data, err := w.j.Read(v)
+	if err != nil {
+		return "", err
+	}
+	return w.create(data, v.Mode)
+}
+
+// replace exchanges a file with its successor, and looks at what came out.
+func (w *write) replace(i int, c Change, seen look) error {
+	staged := w.out(i)
+	if err := w.clear(staged); err != nil {
+		return err
+	}
+	err := w.j.disk.Link(c.After.kept(), staged)
+	if linkless(err) {
+		var name string
+		if name, err = w.copyOf(c.After); err == nil {
+			err = w.j.disk.Rename(name, staged)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	err = w.j.disk.Exchange(staged, c.Path)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return w.renameOver(staged, c, seen)
+	case errors.Is(err, fs.ErrNotExist):
+		return &ConflictError{Path: c.Path, Found: "was removed"}
+	case err != nil:
+		return err
+	}
+	same, err := w.j.still(staged, seen)
+	switch {
+	case err != nil:
+		return err
+	case !same:
+		return &ConflictError{Path: c.Path, Found: "was changed"} // it is put back, see rescue
+	}
+	return w.put(staged, c.Before)
+}
+
+// renameOver replaces a file where files cannot be exchanged: it is kept first, and
+// compared just before.
+func (w *write) renameOver(staged string, c Change, seen look) error {
+	there, err := w.isKept(c.Before, nil)
+	if err == nil && !there {
+		err = w.keepLink(c.Path, c.Before)
+	}
+	if err == nil {
+		err = w.j.disk.Sync(keptName)
+	}
+	if err != nil {
+		return err
+	}
+	same, err := w.j.still(c.Path, seen)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &ConflictError{Path: c.Path, Found: "was removed"}
+	case err != nil:
+		return err
+	case !same:
+		return &ConflictError{Path: c.Path, Found: "was changed"}
+	}
+	return w.j.disk.Rename(staged, c.Path)
+}
+
+// forget deletes a content in all modes in which it is kept.
+func (w *write) forget(v Version) error {
+	names, err := w.j.disk.Names(keptName)
+	if err != nil {
+		return err
+	}
+	at, _ := slices.BinarySearch(names, v.SHA256)
+	for _, name := range names[at:] {
+		if !strings.HasPrefix(name, v.SHA256) {
+			break
+		}
+		if err := w.discard(path.Join(keptName, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rescue puts back what a change moved away although it was somebody else's: the
+// change saw so and was broken off, or was killed before it could look.
+func (w *write) rescue(i int) error {
+	c := w.Changes[i]
+	if !c.Before.file() || c.Does == model.FileForgotten {
+		return nil
+	}
+	foreign := func(name string, ours ...Version) (bool, error) {
+		now, err := w.j.Version(name)
+		if errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular) {
+			return true, nil
+		}
+		return err == nil && !now.None() && !slices.Contains(ours, now), err
+	}
+	now, err := w.j.Version(c.Path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.After.None() && now.None():
+		for _, name := range []string{w.out(i), c.Before.kept()} {
+			if theirs, err := foreign(name, c.Before); err != nil || theirs {
+				if theirs {
+					err = w.j.disk.Place(name, c.Path)
+				}
+				if errors.Is(err, fs.ErrExist) {
+					err = nil // they wrote once more; sweep keeps this one
+				}
+				return err
+			}
+		}
+	case c.After.file():
+		// The one that comes out may be theirs again, and then is newer.
+		for range 10 {
+			theirs, err := foreign(w.out(i), c.Before, c.After)
+			if err != nil || !theirs {
+				return err
+			}
+			if now, err := w.j.Version(c.Path); err != nil || now != c.After {
+				return err
+			}
+			if err := w.j.disk.Exchange(w.out(i), c.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clear makes a name in out/ free.
+func (w *write) clear(name string) error {
+	if strings.HasPrefix(path.Base(name), newPrefix) {
+		return w.discard(name)
+	}
+	now, err := w.j.Version(name)
+	switch {
+	case errors.Is(err, disk.ErrSymlink):
+		return w.discard(name)
+	case errors.Is(err, disk.ErrNotRegular):
+		return nil // nothing that anybody can lose
+	case err != nil || now.None():
+		return err
+	case now.Folder:
+		return w.removeFolder(name)
+	}
+	return w.put(name, now)
+}
+
+// sweep empties out/: what is in it and nowhere else is kept.
+func (w *write) sweep() error {
+	names, err := w.j.disk.Names(outName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := w.clear(path.Join(outName, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync makes the names durable that the changes changed, each folder once.
+func (w *write) sync() error {
+	folders := map[string]bool{keptName: true}
+	for _, c := range w.Changes {
+		if c.Does != model.FileForgotten {
+			folders[path.Dir(c.Path)] = true
+		}
+	}
+	var list []string
+	for dir := range folders {
+		list = append(list, dir)
+	}
+	slices.Sort(list)
+	for _, dir := range list {
+		if err := w.j.disk.Sync(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack takes back the first n changes, the last of which may be done in part or
+// not at all. What somebody else wrote meanwhile stays. why is the error for which
+// it is done; it becomes part of an UnfinishedError if that fails.
+func (w *write) takeBack(n int, why error) error {
+	errs := []error{}
+	// Without the record, a crash from here on ends in the write being finished.
+	if !w.taking {
+		w.append(record{Taking: w.ID, Why: why.Error()})
+	}
+	if n > 0 {
+		errs = append(errs, w.rescue(n-1))
+	}
+	errs = append(errs, w.sweep())
+	for i, c := range slices.Backward(w.Changes[:n]) {
+		errs = append(errs, w.changeBack(i, c))
+	}
+	errs = append(errs, w.sync())
+	err := errors.Join(errs...)
+	if err == nil {
+		err = w.append(record{Back: w.ID, Why: why.Error()})
+	}
+	if err != nil {
+		return &UnfinishedError{w.ID, errors.Join(why, err)}
+	}
+	return why
+}
+
+// changeBack takes one change back, if it is done.
+func (w *write) changeBack(i int, c Change) error {
+	if c.Does == model.FileForgotten {
+		return errors.New("what was forgotten cannot be brought back")
+	}
+	now, err := w.j.look(c.Path, nil)
+	switch {
+	case errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular):
+		return nil // theirs
+	case err != nil:
+		return err
+	case now.same(c.Before) || !now.same(c.After):
+		return nil
+	}
+	if c.Before.file() {
+		there, err := w.isKept(c.Before, nil)
+		if err == nil && !there {
+			err = w.purged(c.Path, c.Before)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err = w.change(i, reverse(c), now)
+	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
+		// Theirs, and newer than ours.
+		back := *w
+		undo := *w.intent
+		undo.Changes = slices.Clone(w.Changes)
+		undo.Changes[i] = reverse(c)
+		back.intent = &undo
+		err = back.rescue(i)
+	}
+	return err
+}
+
+// reverse gives the change that takes a change back.
+func reverse(c Change) Change {
+	does := model.FilePutBack
+	switch {
+	case c.Before.None():
+		does = model.FileSetAside
+	case c.Before.Folder:
+		does = model.FileMade
+	}
+	return Change{c.Path, does, c.After, c.Before}
+}
+
+// reversed gives the changes that take changes back.
+func reversed(changes []Change) []Change {
+	back := make([]Change, 0, len(changes))
+	for _, c := range slices.Backward(changes) {
+		back = append(back, reverse(c))
+	}
+	return back
+}
