@@ -36,6 +36,8 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	one := &session{id: ref.Session, sid: r.session(), place: p, rows: []*row{r}}
 	one.pointer = readPointer(s.root, p, one.sid)
 	one.layout = one.layoutOf()
+	written := s.written(ctx, p)
+	one.written = &written
 	facts := one.facts(r, artifacts(data), s.now())
 	h := r.header(s.now())
 	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {
@@ -57,6 +59,14 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []mode
 	status := r.statusAt(now)
 	if status != r.status && r.status != "" {
 		status += ", written as " + r.status
+	}
+	if m := s.mark(r); m != nil {
+		add("written by", m.fact())
+	}
+	for _, a := range s.written.aside {
+		if a.id == r.id {
+			add("set aside", fmt.Sprintf("by a repair of Hindcast's at %s, entry %d of its journal", a.at.UTC().Format(time.RFC3339), a.entry))
+		}
 	}
 	add("status", status)
 	add("finish reason", r.finishReason)

@@ -65,6 +65,9 @@ const (
 	FaultSymlink = "symlink"
 	// FaultLeftover: a temporary file of a writer that was killed.
 	FaultLeftover = "leftover-file"
+	// FaultJournal: a write of Hindcast's own that was broken off and cannot be
+	// finished, or a journal that cannot be read.
+	FaultJournal = "unfinished-write"
 	// FaultTraces: traces that cannot be read, so that steps are missing.
 	FaultTraces = "unreadable-traces"
 )

@@ -14,6 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/journal"
 )
 
 // Faults implements store.Doctor. For a session it reads every row whole; for the
@@ -34,6 +35,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err := s.stateFaults(ctx, one, faults); err != nil {
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
+	s.vaultOf(one.place.base).faults(ctx, faults)
 	return faults.All(), nil
 }
 
@@ -308,7 +310,25 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 		faults.Add(f)
 	})
 	s.traceFaults(ctx, &faults)
+	for _, v := range s.known() {
+		v.faults(ctx, &faults)
+	}
 	return faults.All(), err
+}
+
+// faults tells of a write of Hindcast's own that could not be finished, and of a
+// journal that cannot be read.
+func (v *vault) faults(ctx context.Context, faults *store.FaultList) {
+	err := v.trouble()
+	if err == nil {
+		_, err = v.entries(ctx)
+	}
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	faults.Add(model.Fault{Code: FaultJournal, File: v.outside(path.Join(journal.Folder, "journal")),
+		Meaning: "a write of Hindcast's own was broken off, and cannot be finished: " + files.Cause(err).Error(),
+		Verdict: "Genkit: does not look at it; the files are as they are"})
 }
 
 // traceFaults tells of traces that could not be joined.

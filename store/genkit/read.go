@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"sync"
 
 	"hindcast/store/files"
@@ -22,6 +23,14 @@ type stray struct {
 	claims string
 	// flaws are what is wrong with one that says nothing.
 	flaws []flaw
+}
+
+// isBlocking reports whether JavaScript cannot read the file, or cannot parse it.
+func (s *stray) isBlocking() bool {
+	if s.err != nil {
+		return !errors.Is(s.err, files.ErrNotRegular) && !errors.Is(s.err, files.ErrSymlink)
+	}
+	return slices.ContainsFunc(s.flaws, func(f flaw) bool { return f.code == FaultRowFile || f.code == FaultBOM })
 }
 
 // reading is what came of one file: a row, or a stray.

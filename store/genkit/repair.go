@@ -2,12 +2,280 @@ package genkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"hindcast/model"
 )
 
-// PlanRepair implements store.Repairer.
-func (s *Store) PlanRepair(ctx context.Context, session string) (model.Plan, error) {
-	return model.Plan{}, fmt.Errorf("genkit: plan a repair of session %q: %w", session, &model.NothingToError{Op: model.OpRepair})
+// How a session is mended whose SDK does not start it where it should.
+//
+// There are few ways. A row of Hindcast's own, which is a leaf, newest and
+// completed, mends whatever a row does that stands in the way; it holds the newest
+// state that can be gone on from. A pointer to what a search finds mends a pointer
+// that leads nowhere, and lets JavaScript do without a search that fails. Rows that
+// cannot be parsed are set aside where they make every search fail, and rows that
+// hold nothing where there is no other row at all: they are kept in the journal and
+// stay in the timeline.
+//
+// What remedies tells of a fault is what PlanRepair does where the fault stands in
+// the way of the session; most faults do not, because they are of a row that nobody
+// resumes.
+
+// remedy is what can be done about a fault, in each layout.
+type remedy [3]cure
+
+// cure is what a repair does about a fault.
+type cure uint8
+
+const (
+	// harmless: the SDK starts the session all the same.
+	harmless cure = iota
+	// byCopy: a row of Hindcast's own takes the place of the head.
+	byCopy
+	// byPointing: the pointer is written anew.
+	byPointing
+	// bySettingAside: the file is set aside, and the pointer leads past it.
+	bySettingAside
+	// byHand: Hindcast cannot; notMended says why.
+	byHand
+)
+
+var never = remedy{}
+
+// remedies has one for each fault that Faults tells of.
+var remedies = map[string]remedy{
+	FaultRowFile:         {harmless, bySettingAside, harmless},
+	FaultBOM:             {harmless, bySettingAside, harmless},
+	FaultRowShape:        {byCopy, harmless, byCopy},
+	FaultTime:            {byCopy, harmless, harmless},
+	FaultNoTime:          {harmless, harmless, byCopy},
+	FaultNotUTF8:         {harmless, harmless, byCopy},
+	FaultDuplicateKey:    never,
+	FaultUnknownKey:      {harmless, harmless, byCopy},
+	FaultUnknownStatus:   {harmless, byCopy, byCopy},
+	FaultUnknownFinish:   {harmless, harmless, byCopy},
+	FaultBigInteger:      never,
+	FaultTimeOrder:       never,
+	FaultNoSession:       {byHand, byHand, byHand},
+	FaultSessionMismatch: never,
+	FaultName:            {byHand, byHand, byHand},
+	FaultNameMismatch:    {byHand, byHand, byHand},
+
+	FaultExpired:      {byCopy, byCopy, byCopy},
+	FaultAborting:     {byCopy, byCopy, byCopy},
+	FaultFailedLeaf:   {harmless, byCopy, byCopy},
+	FaultAbortedEmpty: {byCopy, byCopy, byCopy},
+	FaultHeartbeat:    never,
+	FaultNoLeaf:       {harmless, byCopy, byCopy},
+
+	model.FaultMissingParent: never,
+	model.FaultForeignParent: never,
+	model.FaultSelfParent:    {harmless, byCopy, byCopy},
+	model.FaultParentCycle:   {harmless, byCopy, byCopy},
+	model.FaultSeveralRoots:  never,
+	model.FaultEqualTime:     never,
+	model.FaultParentNewer:   never,
+
+	FaultPointerMissing:   {harmless, byPointing, harmless},
+	FaultPointerFile:      {byPointing, byPointing, harmless},
+	FaultPointerDangling:  {byPointing, byPointing, harmless},
+	FaultPointerDisagrees: never,
+	FaultPointerUnknown:   never,
+
+	FaultStray:      {harmless, byPointing, harmless},
+	FaultUnreadable: {harmless, byPointing, harmless},
+	FaultSymlink:    never,
+	FaultLeftover:   never,
+	FaultTraces:     never,
+	FaultJournal:    {byHand, byHand, byHand},
 }
+
+// notMended says why Hindcast leaves a fault to people.
+var notMended = map[string]string{
+	FaultNoSession:    "no id of a session leads to a row that names none; fork it, and the new session has one",
+	FaultName:         "the SDKs refuse the id of the session, and a row cannot change its session; fork it under another id",
+	FaultNameMismatch: "the file says that it is another snapshot than its name: only who made it knows which is right",
+	FaultJournal:      "a file is neither as it was nor as it was to be: only who changed it knows what is right",
+}
+
+// PlanRepair implements store.Repairer. The error is a model.NothingToError where
+// the SDK starts the session, and a *model.UnsupportedError with the reason where
+// it does not and Hindcast cannot help.
+func (s *Store) PlanRepair(ctx context.Context, session string) (model.Plan, error) {
+	plan, err := s.planRepair(ctx, session)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan a repair of session %q: %w", session, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
+	one, err := s.find(ctx, session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if why := one.refusesSession(); why != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: why}
+	}
+	sick := one.ailment(s.now())
+	switch {
+	case sick.why == "":
+		return model.Plan{}, &model.NothingToError{Op: model.OpRepair}
+	case sick.wait:
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: sick.why}
+	case sick.to == nil && len(sick.aside) == 0:
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: sick.why + "; there is no row to go on from instead"}
+	}
+	var steps []step
+	for _, r := range sick.aside {
+		steps = append(steps, step{row: r.id})
+	}
+	if sick.to == nil {
+		return s.planAside(one, &sick, steps)
+	}
+	t, err := s.targetIn(one, sick.to.id, model.OpRepair)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan := t.plan(model.OpRepair)
+	plan.Hazards = append([]string{sick.why}, plan.Hazards...)
+	for _, r := range sick.aside {
+		plan.Writes = append(plan.Writes, fmt.Sprintf("row %.8s is set aside, because it is not JSON", r.id))
+	}
+	return s.planMove(plan, t, sick.how, steps)
+}
+
+// planAside plans to set aside all that stands in the way of a session that has
+// nothing to go on from.
+func (s *Store) planAside(one *session, sick *ailment, steps []step) (model.Plan, error) {
+	plan := model.Plan{Op: model.OpRepair, Session: one.id, Target: model.Ref{Session: one.id},
+		Writes: []string{}, Hazards: []string{sick.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}}
+	for _, r := range sick.aside {
+		plan.Writes = append(plan.Writes, fmt.Sprintf("row %.8s is set aside: its work has left no state", r.id))
+	}
+	if one.pointer != nil {
+		steps = append(steps, step{})
+		plan.Writes = append(plan.Writes, "pointer of the session: set aside, too")
+	}
+	plan.Writes = append(plan.Writes, "journal: one entry")
+	after := one.then(steps)
+	s.compare(&plan, one, after)
+	plan.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds nothing and begins it anew", one.layout, one.layout.quote(one.sid))
+	plan.Resume = []model.Resume{one.layout.bySession(one.sid, false, "begins the session with an empty state")}
+	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids()}
+	return s.write(plan, c, steps)
+}
+
+// ailment is what keeps an SDK from starting a session where it should.
+type ailment struct {
+	// why says it in words, "" if nothing does.
+	why string
+	// to is the row to go on from, nil for none, and how it becomes the head.
+	to  *row
+	how way
+	// aside are rows to set aside.
+	aside []*row
+	// wait says that it may pass by itself.
+	wait bool
+}
+
+// ailment finds out what is wrong with where the SDK starts a session.
+func (s *session) ailment(now time.Time) (a ailment) {
+	found, scanned := s.resumed()
+	if s.layout == layoutJS {
+		for _, r := range s.rows {
+			if r.broken {
+				a.aside = append(a.aside, r)
+			}
+		}
+	}
+	name := "Genkit " + s.layout.String()
+	switch good := s.newestGood(now); {
+	case found.err != "":
+		a.why, a.to = fmt.Sprintf("%s fails: %q", name, found.err), good
+	case found.row == nil && good != nil:
+		a.why, a.to = name+" finds no row that it resumes, and begins the session anew", good
+		if found.leaf != nil {
+			a.why = fmt.Sprintf("%s finds row %.8s, cannot resume it, and begins the session anew", name, found.leaf.id)
+		}
+	case found.row == nil:
+		return ailment{} // there is nothing to lose
+	case s.layout == layoutGo && found.row.blocks():
+		a = s.blocked(found.row, now)
+	case s.layout == layoutJS && s.circles(found.row):
+		a.why, a.to = "the lineage of the head runs in a circle: with maxPersistedChainLength the next save never ends", found.row
+	case s.layout == layoutPython && s.passedOver(found, now) != nil:
+		a.to = s.passedOver(found, now)
+		a.why = fmt.Sprintf("%s passes over row %.8s, the newest, because its model does not take it", name, a.to.id)
+	case s.isPointerUseless():
+		a.why, a.to, a.how = "the pointer of the session leads to no row of it: each start goes through all rows", scanned.row, byPointer
+	case s.layout == layoutJS && s.pointer == nil && len(s.blocking) > 0:
+		a.why, a.to, a.how = fmt.Sprintf("the session has no pointer, and every search fails at %.60q, which is not JSON", s.blocking[0]), scanned.row, byPointer
+	case len(a.aside) > 0:
+		a.why, a.to, a.how = fmt.Sprintf("row %.8s is not JSON: without a good pointer every search in the folder fails at it", a.aside[0].id), found.row, byPointer
+	}
+	// What is copied must not be among what goes.
+	if a.to != nil && slices.Contains(a.aside, a.to) {
+		a.to = nil
+	}
+	return a
+}
+
+// newestGood gives the newest completed row that can be gone on from, nil for none.
+func (s *session) newestGood(now time.Time) *row {
+	for _, r := range slices.Backward(s.rows) {
+		if s.isGood(r, now) {
+			return r
+		}
+	}
+	return nil
+}
+
+// blocks reports whether Go refuses to resume the row.
+func (r *row) blocks() bool {
+	return r.status == statusPending || r.status == statusAborting || r.status == statusAborted && !r.hasState
+}
+
+// blocked is the ailment of a session of Go's that stands at a row which is not
+// resumed.
+func (s *session) blocked(r *row, now time.Time) ailment {
+	if r.status != statusAborted && !r.isStale(now) {
+		return ailment{why: s.refuses(r, now), wait: true}
+	}
+	a := ailment{why: fmt.Sprintf("Genkit Go refuses the session: row %.8s is where it stands, and %s", r.id, s.refuses(r, now)), to: s.goodAbove(r, now)}
+	if a.to == nil {
+		a.to = s.newestGood(now)
+	}
+	if a.to != nil {
+		return a
+	}
+	// Each row that Go would come to next goes, until there is one that it resumes.
+	rest := s
+	for at := r; at != nil && at.blocks() && (at.status == statusAborted || at.isStale(now)); {
+		a.aside = append(a.aside, at)
+		rest = rest.then([]step{{row: at.id}, {}})
+		at = rest.scan().row
+	}
+	return a
+}
+
+// passedOver gives the newest leaf if Python's model refuses it although it can be
+// gone on from.
+func (s *session) passedOver(found choice, now time.Time) *row {
+	newest := s.newestGood(now)
+	if newest == nil || newest == found.row || !newest.pythonRefuses() || compareRows(newest, found.row) < 0 {
+		return nil
+	}
+	return newest
+}
+
+// isPointerUseless reports whether the session has a pointer that the SDK does not
+// trust.
+func (s *session) isPointerUseless() bool {
+	return s.layout != layoutPython && s.pointer != nil && (s.pointer.err != nil || s.pointed() == nil)
+}
+
+var errNoRow = errors.New("no row would be resumed")

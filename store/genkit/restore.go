@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"time"
 
 	"hindcast/model"
@@ -61,24 +60,41 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if why := t.one.refusesSession(); why != "" {
 		return model.Plan{}, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
 	}
-	plan := t.plan(model.OpRestore)
-	return s.planMove(plan, t, nil)
+	how := byRow
+	found, scanned := t.one.resumed()
+	switch {
+	case found.row == t.row && scanned.row == t.row:
+		how = byNothing
+	case scanned.row == t.row && t.one.layout != layoutPython:
+		how = byPointer
+	}
+	return s.planMove(t.plan(model.OpRestore), t, how, nil)
 }
+
+// way is how a target becomes what its session resumes.
+type way uint8
+
+const (
+	// byRow: a new row, and the pointer to it.
+	byRow way = iota
+	// byPointer: the pointer alone.
+	byPointer
+	// byNothing: it is that already.
+	byNothing
+)
 
 // planMove makes the target what its session resumes. before are steps that come
 // first.
-func (s *Store) planMove(plan model.Plan, t *target, before []step) (model.Plan, error) {
+func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (model.Plan, error) {
 	one, now := t.one, s.now()
 	steps := before
-	found, scanned := one.then(before).resumed()
-	switch {
-	case found.row == t.row && scanned.row == t.row && len(before) == 0:
+	switch how {
+	case byNothing:
 		plan.Hazards = append(plan.Hazards, "it is the head already: no row is written")
-	case found.row == t.row && scanned.row == t.row:
-	case scanned.row == t.row && one.layout != layoutPython:
+	case byPointer:
 		steps = append(steps, step{data: one.layout.newPointer(t.row.id, t.row.created.text, now)})
 		plan.Writes = append(plan.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", plan.TargetIndex))
-	default:
+	case byRow:
 		added, err := t.copyOf(&plan, now)
 		if err != nil {
 			return model.Plan{}, err
@@ -94,7 +110,7 @@ func (s *Store) planMove(plan model.Plan, t *target, before []step) (model.Plan,
 	after := one.then(steps)
 	head := after.head()
 	if head == nil {
-		return model.Plan{}, errors.New("no row would be resumed")
+		return model.Plan{}, errNoRow
 	}
 	if _, scanned := after.resumed(); scanned.row != head {
 		if one.layout == layoutPython {
@@ -128,12 +144,17 @@ func (s *Store) target(ctx context.Context, ref model.Ref, op model.Op) (*target
 	if err != nil {
 		return nil, err
 	}
+	return s.targetIn(one, ref.ID, op)
+}
+
+// targetIn is target in a session that was read.
+func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) {
 	if trouble := s.vaultOf(one.place.base).trouble(); trouble != nil {
 		return nil, fmt.Errorf("a write that was broken off could not be finished: %w", trouble)
 	}
-	r := one.byID[ref.ID]
+	r := one.byID[id]
 	if r == nil {
-		if one.asideRow(ref.ID) != nil {
+		if one.asideRow(id) != nil {
 			return nil, &model.UnsupportedError{Op: op, Reason: "the row was set aside by a repair, because no state can be taken from it; undo the repair to have it back"}
 		}
 		return nil, model.ErrNoSnapshot
@@ -239,10 +260,11 @@ func (t *target) plan(op model.Op) model.Plan {
 	}
 	if s := t.row.status; s != statusCompleted && s != "" {
 		text := fmt.Sprintf("its turn is %s: the row that is written says that it is completed, with the state that it left", s)
-		if t.one.layout != layoutGo {
-			text += ", which " + t.one.layout.String() + " itself does not go on from"
+		if t.one.layout == layoutGo {
+			p.Hazards = append(p.Hazards, text)
+		} else {
+			p.Asks = append(p.Asks, text+", which "+t.one.layout.String()+" itself does not go on from")
 		}
-		p.Asks = append(p.Asks, text)
 	}
 	if t.open {
 		p.Hazards = append(p.Hazards, "its state ends with tool calls that wait for an answer: resume with their answers, because a new message is refused by most models")
@@ -358,6 +380,3 @@ func (s *session) leavesOf() (n int) {
 	}
 	return n
 }
-
-// pointerName gives the name in the store of a session's pointer in a place.
-func pointerName(p place, sid string) string { return path.Join(p.dir, pointersFolder, sid+rowSuffix) }

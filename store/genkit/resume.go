@@ -50,11 +50,19 @@ const noLeaf = "has no leaf snapshot (corrupt or cyclic history)"
 // pointer.
 func (s *session) resumed() (now, scanned choice) {
 	scanned = s.scan()
-	if target := s.pointed(); target != nil {
+	target := s.pointed()
+	switch {
+	case target != nil && s.layout == layoutJS && target.broken:
+		return choice{leaf: target, err: notJSON}, scanned
+	case target != nil:
 		return s.back(target), scanned
 	}
 	return scanned, scanned
 }
+
+// notJSON is what JavaScript fails with where the pointer names a row that it
+// cannot parse.
+const notJSON = "SyntaxError: the row that the pointer names is not JSON"
 
 // pointed gives the row that a pointer of use names, nil for none.
 func (s *session) pointed() *row {
@@ -152,7 +160,10 @@ func (r *row) goPassesOver() bool {
 // pythonRefuses reports whether Python's model does not take the row.
 func (r *row) pythonRefuses() bool {
 	return r.broken || r.misshapen || r.unknownKeys || r.status == statusAborting || !knownStatus[r.status] ||
-		r.finishReason != "" && !knownFinish[r.finishReason]
+		r.finishReason != "" && !knownFinish[r.finishReason] ||
+		slices.ContainsFunc(r.flaws, func(f flaw) bool {
+			return f.code == FaultNotUTF8 || f.code == FaultNoTime && r.created.text == ""
+		})
 }
 
 // head gives the row that is drawn as the head: the one that the SDK resumes.

@@ -25,6 +25,9 @@ type session struct {
 	// rows that it set aside: no SDK sees them.
 	written *written
 	aside   []*row
+	// blocking are the files of the place that are not JSON: on these every search
+	// of JavaScript's fails.
+	blocking []string
 	// get gives any row of the place, nil for none. Parents may be in another
 	// session.
 	get func(id string) *row
@@ -87,6 +90,7 @@ type grouping struct {
 	sessions map[string]*session // by sid
 	lost     []*row              // rows that name no session
 	strays   []*stray
+	blocking []string // names of files that are not JSON, or cannot be read
 }
 
 // group reads a place. wanted says which sessions' rows are kept; nil keeps all.
@@ -102,7 +106,13 @@ func (s *Store) group(ctx context.Context, p place, wanted func(sid string) bool
 		case one.gone:
 		case one.stray != nil:
 			g.strays = append(g.strays, one.stray)
+			if one.stray.isBlocking() {
+				g.blocking = append(g.blocking, one.stray.name)
+			}
 		default:
+			if one.row.broken {
+				g.blocking = append(g.blocking, one.row.id+rowSuffix)
+			}
 			sid := one.row.session()
 			if sid != "" && wanted != nil && !wanted(sid) {
 				return
@@ -120,7 +130,14 @@ func (s *Store) group(ctx context.Context, p place, wanted func(sid string) bool
 	}
 	g.addLost()
 	written := s.written(ctx, p)
+	for i := range written.aside {
+		// One that has no other rows is a session still.
+		if r := written.aside[i].row; r != nil && g.sessions[r.session()] == nil && (wanted == nil || wanted(r.session())) {
+			g.sessions[r.session()] = &session{id: sessionName(p.label, r.session()), sid: r.session(), place: p}
+		}
+	}
 	for _, one := range g.sessions {
+		one.blocking = g.blocking
 		s.settle(one)
 		one.keep(&written)
 	}

@@ -63,6 +63,9 @@ func (s *Store) row(ctx context.Context, ref model.Ref) (place, *row, []byte, er
 	case one.byID[ref.ID] != nil && failed != nil:
 		return place{}, nil, nil, failed
 	}
+	if r := one.asideRow(ref.ID); r != nil {
+		return one.place, r, one.asideData(ref.ID), nil
+	}
 	return place{}, nil, nil, model.ErrNoSnapshot
 }
 

@@ -38,7 +38,9 @@ type mark struct {
 // asideRow is a row whose file was taken away.
 type asideRow struct {
 	*mark
-	id   string
+	id string
+	// row is what the file held, nil if that was no row of a session.
+	row  *row
 	data []byte
 }
 
@@ -68,7 +70,7 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 				w.rows[id] = m
 			case c.After.None() && !c.Before.None():
 				if data, err := v.journal.Read(c.Before); err == nil {
-					w.aside = append(w.aside, asideRow{m, id, data})
+					w.aside = append(w.aside, asideRow{m, id, rowOf(id, data), data})
 				}
 			}
 		}
@@ -90,14 +92,34 @@ func rowIn(dir, name string) (id string, ok bool) {
 func (s *session) keep(w *written) {
 	s.written = w
 	for _, a := range w.aside {
-		r, ok := decodeRow(a.id, a.data)
-		if !ok || r.snapshotID != a.id || s.byID[a.id] != nil || s.asideRow(a.id) != nil {
-			continue
-		}
-		if sid := r.session(); sid == s.sid && sid != "" {
-			s.aside = append(s.aside, &r)
+		if a.row != nil && a.row.session() == s.sid && s.byID[a.id] == nil && s.asideRow(a.id) == nil {
+			s.aside = append(s.aside, a.row)
 		}
 	}
+	if len(s.rows) == 0 && len(s.aside) > 0 {
+		only := *s
+		only.rows = s.aside
+		s.layout = only.layoutOf()
+	}
+}
+
+// rowOf decodes a row that was set aside, nil if it names no session.
+func rowOf(id string, data []byte) *row {
+	r, ok := decodeRow(id, data)
+	if !ok || r.snapshotID != id || r.session() == "" {
+		return nil
+	}
+	return &r
+}
+
+// asideData gives what a row held that was set aside.
+func (s *session) asideData(id string) []byte {
+	for _, a := range s.written.aside {
+		if a.id == id {
+			return a.data
+		}
+	}
+	return nil
 }
 
 // asideRow gives a row that was set aside, nil for none.
