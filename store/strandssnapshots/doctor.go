@@ -48,6 +48,9 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 		return c.list.All(), nil
 	}
 	defer o.close()
+	if f, ok := s.writer.fault(); ok {
+		c.add(f)
+	}
 	if o.unlisted != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error(), Verdict: unstored + "it cannot be read"})
 	}
@@ -76,6 +79,9 @@ func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most 
 			return err
 		}
 		it := &h.items[i]
+		if it.kept != nil {
+			continue // no SDK meets it
+		}
 		doc := files.ReadDocument(o.folder(it.name).Read, it.name, nil)
 		s.checks.Add(1)
 		most -= int64(len(doc.Data))
@@ -169,6 +175,9 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		return nil, fmt.Errorf("%s: check %q: %w", kind, s.dir, files.Cause(err))
 	}
 	var faults store.FaultList
+	if f, ok := s.writer.fault(); ok {
+		faults.Add(f)
+	}
 	for _, d := range dirs {
 		places, err := s.placesIn(d)
 		if err != nil {

@@ -1,10 +1,7 @@
 package strandssnapshots
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"hindcast/model"
@@ -67,8 +64,8 @@ func (s *Store) judged(p *place, d *document) (fatal, others []model.Fault) {
 
 // sound gives the document of an item, and refuses one that an SDK would not
 // start from.
-func (s *Store) sound(ctx context.Context, p *place, it *item) (document, error) {
-	data, err := s.contentOf(ctx, p, it)
+func (s *Store) sound(p *place, it *item) (document, error) {
+	data, err := s.contentOf(p, it)
 	if err != nil {
 		return document{}, err
 	}
@@ -80,20 +77,13 @@ func (s *Store) sound(ctx context.Context, p *place, it *item) (document, error)
 }
 
 // contentOf reads the file of an item.
-func (s *Store) contentOf(_ context.Context, p *place, it *item) ([]byte, error) {
+func (s *Store) contentOf(p *place, it *item) ([]byte, error) {
 	o, err := s.open(p)
 	if err != nil {
 		return nil, err
 	}
 	defer o.close()
-	data, err := o.folder(it.name).Read(it.name, nil)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, model.ErrNoSnapshot
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", p.file(it.name), err)
-	}
-	return data, nil
+	return s.content(p, &o, it)
 }
 
 // resumable gives the bytes of a document as the SDK can go on from them. They are
@@ -103,13 +93,13 @@ func (s *Store) contentOf(_ context.Context, p *place, it *item) ([]byte, error)
 // So does this, and says so in words.
 func (d *document) resumable() (data []byte, said string) {
 	t := d.Tape
-	at := stand(t, d.data, d.Dialect)
+	at := d.stand()
 	if d.Dialect != typeScript || at.stance != atCalls {
 		return d.Data, ""
 	}
 	last, out := lastElement(t, t.Find(d.data, "messages"))
 	pending := `{"assistantMessageData": ` + string(t.Raw(last)) + `, "completedToolResults": {}}`
-	state := interruptsOf(t, d.data, typeScript)
+	state := d.interrupts()
 	var held cut
 	if t.Kind(state) == jsontape.Object {
 		held = member(t, state, "pendingToolExecution", pending)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hindcast/model"
+	"hindcast/store/journal"
 	"hindcast/store/lineage"
 )
 
@@ -79,6 +80,9 @@ func (h *history) around(i int) (l list) {
 // facts tells what the file of a snapshot says besides its data.
 func (i *item) facts(p *place) (l list) {
 	l.add("file", p.file(i.name))
+	if i.kept != nil {
+		l.add("set aside", "Hindcast has it, in "+journal.Folder)
+	}
 	l.add("written by", string(i.Dialect))
 	l.add("scope", i.Scope)
 	l.add("schema version", i.Schema)

@@ -44,7 +44,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := m.aim(ctx, ref.ID); err != nil {
+	if err := m.aim(ref.ID); err != nil {
 		return model.Plan{}, err
 	}
 	to, err := m.found(as)
@@ -63,7 +63,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	if err := m.stash(&to); err != nil {
 		return model.Plan{}, err
 	}
-	m.tell(ctx, content, as)
+	m.tell(content, as)
 	return m.draft.Plan(m.plan)
 }
 

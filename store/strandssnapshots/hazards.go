@@ -2,7 +2,6 @@ package strandssnapshots
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,8 +9,8 @@ import (
 )
 
 // warn adds what a person should know of a snapshot that an SDK will start from.
-func (m *move) warn(ctx context.Context, d *document) {
-	head := m.headDocument(ctx)
+func (m *move) warn(d *document) {
+	head := m.headDocument()
 	m.hazards(d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head))
 	m.hazards(d.statefulHazard())
 	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
@@ -24,11 +23,11 @@ func (m *move) warn(ctx context.Context, d *document) {
 
 // headDocument reads what is loaded now; nil where there is nothing that can be
 // read.
-func (m *move) headDocument(ctx context.Context) *document {
+func (m *move) headDocument() *document {
 	if m.h.latest < 0 {
 		return nil
 	}
-	data, err := m.s.contentOf(ctx, &m.place, &m.h.items[m.h.latest])
+	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.latest])
 	if err != nil {
 		return nil
 	}

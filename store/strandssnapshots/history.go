@@ -56,7 +56,7 @@ type item struct {
 }
 
 // isLatest reports whether it is snapshot_latest.json.
-func (i *item) isLatest() bool { return i.name == latestFile }
+func (i *item) isLatest() bool { return i.name == latestFile && i.kept == nil }
 
 // created gives when the snapshot was taken: as it says itself, else as its id
 // says.
@@ -154,11 +154,23 @@ func (o *opened) items() ([]item, error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(list, inOrder)
 	if _, err := o.latest.Stat(latestFile); err == nil {
 		list = append(list, item{id: latestID, name: latestFile})
 	}
 	return list, nil
+}
+
+// inOrder orders items as the SDKs list snapshots, by their ids; the latest comes
+// last.
+func inOrder(a, b item) int {
+	switch {
+	case a.isLatest() && !b.isLatest():
+		return 1
+	case b.isLatest() && !a.isLatest():
+		return -1
+	}
+	return strings.Compare(a.id, b.id)
 }
 
 // history reads the snapshots of a place, as far as they are not known, and
@@ -173,7 +185,9 @@ func (s *Store) history(ctx context.Context, p place) (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &history{place: p, latest: -1, same: -1}
+	h := &history{place: p, latest: -1, same: -1, entries: s.entriesOf(ctx, &p)}
+	items = append(items, s.keptItems(&p, h.entries, items)...)
+	slices.SortStableFunc(items, inOrder)
 	line := newLine(h)
 	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
 		if !errors.Is(i.err, fs.ErrNotExist) { // it was deleted since it was listed

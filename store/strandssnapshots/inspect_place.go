@@ -85,7 +85,7 @@ func (c *checkup) history(h *history) {
 func (c *checkup) snapshotNames(h *history) {
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || uuid7.MatchString(it.id) {
+		if it.isLatest() || it.kept != nil || uuid7.MatchString(it.id) {
 			continue
 		}
 		v := verdict{
@@ -107,7 +107,7 @@ func (c *checkup) order(h *history) {
 	var before *item
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.Created.IsZero() || !uuid7.MatchString(it.id) {
+		if it.isLatest() || it.kept != nil || it.Created.IsZero() || !uuid7.MatchString(it.id) {
 			continue
 		}
 		if before != nil && it.Created.Before(before.Created) {
@@ -120,7 +120,12 @@ func (c *checkup) order(h *history) {
 
 // latest looks at whether the framework starts from where it stopped.
 func (c *checkup) latest(h *history) {
-	n := len(h.items)
+	n := 0
+	for i := range h.items {
+		if h.items[i].kept == nil {
+			n++
+		}
+	}
 	if h.latest < 0 {
 		if n > 0 {
 			c.add(model.Fault{Code: FaultNoLatest, File: c.path(latestFile), Meaning: fmt.Sprintf("there are %d snapshots, but not the one that is loaded", n),
@@ -131,9 +136,12 @@ func (c *checkup) latest(h *history) {
 	head := &h.items[h.head()]
 	var newest *item
 	for i := range h.items[:h.latest] {
-		if it := &h.items[i]; newest == nil || it.created().After(newest.created()) {
+		if it := &h.items[i]; it.kept == nil && (newest == nil || it.created().After(newest.created())) {
 			newest = it
 		}
+	}
+	if h.restored() {
+		return // Hindcast put it there, and the timeline says so
 	}
 	if newest == nil || head.created().IsZero() || !newest.created().After(head.created()) || newest.Sum == head.Sum {
 		return
@@ -149,7 +157,7 @@ func (c *checkup) latest(h *history) {
 func (c *checkup) dialects(h *history) {
 	for i := range h.items {
 		it := &h.items[i]
-		if it.Dialect == unknownDialect || it.Dialect == c.dialect {
+		if it.kept != nil || it.Dialect == unknownDialect || it.Dialect == c.dialect {
 			continue
 		}
 		v := unstored + "Error: Unsupported snapshot schema version: undefined"
@@ -180,7 +188,7 @@ func (c *checkup) lineage(h *history) {
 	roots := 0
 	for i := range h.items {
 		it := &h.items[i]
-		if it.Parent >= 0 || it.messages == 0 {
+		if it.kept != nil || it.Parent >= 0 || it.messages == 0 {
 			continue
 		}
 		if roots++; roots > 1 && it.Problem == "" {

@@ -40,17 +40,17 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := m.aim(ctx, ref.ID); err != nil {
+	if err := m.aim(ref.ID); err != nil {
 		return model.Plan{}, err
 	}
 	target, said := m.doc.resumable()
 	m.hazards(said)
 	m.leave(m.target)
-	if err := m.put(ctx, target); err != nil {
+	if err := m.put(target); err != nil {
 		return model.Plan{}, err
 	}
 	m.running(ctx)
-	m.tell(ctx, target, p.sessionDir.id)
+	m.tell(target, p.sessionDir.id)
 	return m.draft.Plan(m.plan)
 }
 
@@ -89,11 +89,11 @@ func (s *Store) begin(ctx context.Context, p place, op model.Op) (*move, error) 
 }
 
 // aim finds the snapshot that the plan is about, and reads it.
-func (m *move) aim(ctx context.Context, id string) (err error) {
+func (m *move) aim(id string) (err error) {
 	if m.target = m.h.find(id); m.target < 0 {
 		return model.ErrNoSnapshot
 	}
-	if m.doc, err = m.s.sound(ctx, &m.place, &m.h.items[m.target]); err != nil {
+	if m.doc, err = m.s.sound(&m.place, &m.h.items[m.target]); err != nil {
 		return err
 	}
 	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.target
@@ -137,9 +137,9 @@ func (m *move) leave(to int) {
 // put drafts that snapshot_latest.json gets a content. What it holds is saved
 // first, unless an immutable snapshot holds the same, or it is nothing that an SDK
 // could list: then it is kept by the journal alone.
-func (m *move) put(ctx context.Context, content []byte) error {
+func (m *move) put(content []byte) error {
 	p, w := &m.place, &m.s.writer
-	latest, err := m.latest(ctx)
+	latest, err := m.latest()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (m *move) put(ctx context.Context, content []byte) error {
 	}
 	if m.h.latest >= 0 {
 		was := parsed(latest)
-		if fatal, _ := m.s.judged(p, &was); len(fatal) == 0 && !m.listed(ctx, &was) {
+		if fatal, _ := m.s.judged(p, &was); len(fatal) == 0 && !m.listed(&was) {
 			id, err := m.mint()
 			if err != nil {
 				return err
@@ -164,11 +164,11 @@ func (m *move) put(ctx context.Context, content []byte) error {
 }
 
 // latest reads snapshot_latest.json, nil where there is none.
-func (m *move) latest(ctx context.Context) ([]byte, error) {
+func (m *move) latest() ([]byte, error) {
 	if m.h.latest < 0 {
 		return nil, nil
 	}
-	data, err := m.s.contentOf(ctx, &m.place, &m.h.items[m.h.latest])
+	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.latest])
 	if errors.Is(err, model.ErrNoSnapshot) {
 		return nil, fmt.Errorf("%s: %w", m.place.file(latestFile), fs.ErrNotExist)
 	}
@@ -177,11 +177,11 @@ func (m *move) latest(ctx context.Context) ([]byte, error) {
 
 // listed reports whether an immutable snapshot holds what a document does: the
 // same data, and the same of the application.
-func (m *move) listed(ctx context.Context, d *document) bool {
+func (m *move) listed(d *document) bool {
 	if m.h.same < 0 {
 		return false
 	}
-	data, err := m.s.contentOf(ctx, &m.place, &m.h.items[m.h.same])
+	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.same])
 	if err != nil {
 		return false
 	}
@@ -227,13 +227,13 @@ func (m *move) hazards(list ...string) {
 
 // tell completes a plan by what the SDK does with the content that it will load
 // under a session's name.
-func (m *move) tell(ctx context.Context, content []byte, session string) {
+func (m *move) tell(content []byte, session string) {
 	d := parsed(content)
-	at := stand(d.Tape, d.data, d.Dialect)
+	at := d.stand()
 	m.plan.Loads = at.loads(&m.place, session)
 	m.plan.Resume = at.resume()
 	m.plan.Asks = append(m.plan.Asks, at.asks()...)
-	m.warn(ctx, &d)
+	m.warn(&d)
 	m.plan.Writes = append(m.plan.Writes, "journal: one entry")
 }
 

@@ -42,24 +42,21 @@ type standing struct {
 }
 
 // stand reads where a snapshot stands.
-func stand(t *jsontape.Tape, data jsontape.Node, d dialect) standing {
-	s := standing{dialect: d}
-	list := t.Find(data, "messages")
-	last := jsontape.None
-	for n := t.First(list); n >= 0; n = t.Next(n) {
-		last = n
-		s.messages++
-	}
+func (d *document) stand() standing {
+	t := d.Tape
+	s := standing{dialect: d.Dialect}
+	last, n := d.lastMessage()
+	s.messages = n
 	s.byTail(t, last)
-	state := interruptsOf(t, data, d)
-	pending := pendingOf(t, state, d)
+	state := d.interrupts()
+	pending := d.pending()
 	activated := t.Kind(t.Find(state, "activated")) == jsontape.True
-	if pending >= 0 && (activated || d == typeScript) {
+	if pending >= 0 && (activated || d.Dialect == typeScript) {
 		s.stance, s.tools = atPending, toolsOf(t, pending)
 	}
 	if activated {
 		s.waiting = waitingOf(t, t.Find(state, "interrupts"))
-		if s.stance = atPending; len(s.waiting) > 0 || d == typeScript {
+		if s.stance = atPending; len(s.waiting) > 0 || d.Dialect == typeScript {
 			s.stance = atInterrupt
 		}
 	}
@@ -87,18 +84,19 @@ func (s *standing) byTail(t *jsontape.Tape, last jsontape.Node) {
 	}
 }
 
-// interruptsOf gives the node of the state of the interrupts.
-func interruptsOf(t *jsontape.Tape, data jsontape.Node, d dialect) jsontape.Node {
-	if d == typeScript {
-		return t.Find(data, "interrupts")
+// interrupts gives the node of the state of the interrupts, -1 for none.
+func (d *document) interrupts() jsontape.Node {
+	if d.Dialect == typeScript {
+		return d.Tape.Find(d.data, "interrupts")
 	}
-	return t.Find(data, "interrupt_state")
+	return d.Tape.Find(d.data, "interrupt_state")
 }
 
-// pendingOf gives the message whose tools are still to run as the state of the
-// interrupts has it; -1 for none. Python before 1.5x has it in the context.
-func pendingOf(t *jsontape.Tape, state jsontape.Node, d dialect) jsontape.Node {
-	if d == typeScript {
+// pending gives the message whose tools are still to run as the state of the
+// interrupts has it; -1 for none. Older SDKs for Python have it in the context.
+func (d *document) pending() jsontape.Node {
+	t, state := d.Tape, d.interrupts()
+	if d.Dialect == typeScript {
 		return t.Find(t.Find(state, "pendingToolExecution"), "assistantMessageData")
 	}
 	if n := t.Find(t.Find(state, "pending_tool_execution"), "assistant_message"); n >= 0 {
@@ -170,11 +168,14 @@ func (s *standing) resume() []model.Resume {
 			{Call: text, Then: `each tool call gets the error "Tool was interrupted.", then your text is sent`},
 		}
 	case atPending:
-		call := none
+		const then = "the tools run, without the model, as far as they have no result yet: "
 		if s.dialect == python {
-			call = "agent([])"
+			return []model.Resume{{Call: "agent([])", Then: then + tools + "; then the model answers"}}
 		}
-		return []model.Resume{{Call: call, Then: "the tools run, without the model, as far as they have no result yet: " + tools + "; then the model answers"}}
+		return []model.Resume{
+			{Call: none, Then: then + tools + "; then the model answers"},
+			{Call: text, Then: "the tools run all the same, behind your text: " + twice},
+		}
 	case atInterrupt:
 		return s.answers()
 	}

@@ -29,7 +29,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if p.scope == scopeMultiAgent {
 		return s.runState(ctx, &p, ref.ID)
 	}
-	data, err := s.file(&p, ref.ID)
+	data, err := s.file(ctx, &p, ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 // file reads the file of a snapshot.
-func (s *Store) file(p *place, id string) ([]byte, error) {
+func (s *Store) file(ctx context.Context, p *place, id string) ([]byte, error) {
 	o, err := s.open(p)
 	if err != nil {
 		return nil, err
@@ -47,20 +47,31 @@ func (s *Store) file(p *place, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range items {
-		if i.id != id {
-			continue
+	for _, i := range append(items, s.keptItems(p, s.entriesOf(ctx, p), items)...) {
+		if i.id == id {
+			return s.content(p, &o, &i)
 		}
-		data, err := o.folder(i.name).Read(i.name, nil)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, model.ErrNoSnapshot
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
-		}
-		return data, nil
 	}
 	return nil, model.ErrNoSnapshot
+}
+
+// content reads the file of an item. The error is model.ErrNoSnapshot where it is
+// gone.
+func (s *Store) content(p *place, o *opened, i *item) (data []byte, err error) {
+	if i.kept != nil {
+		data, err = s.writer.journal.Read(*i.kept)
+	} else if folder := o.folder(i.name); folder == nil {
+		err = fs.ErrNotExist
+	} else {
+		data, err = folder.Read(i.name, nil)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, model.ErrNoSnapshot
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
+	}
+	return data, nil
 }
 
 // payload gives the data of a snapshot file.

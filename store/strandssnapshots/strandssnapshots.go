@@ -60,6 +60,9 @@ var (
 	_ store.Watcher   = (*Store)(nil)
 	_ store.Restorer  = (*Store)(nil)
 	_ store.Forker    = (*Store)(nil)
+	_ store.Editor    = (*Store)(nil)
+	_ store.Converter = (*Store)(nil)
+	_ store.Repairer  = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
 )
 

@@ -52,7 +52,7 @@ func (s *Store) tally(p *place) (now tally, ok bool) {
 	}
 	defer o.close()
 	items, err := o.items()
-	if err != nil || len(items) == 0 || o.unlisted != nil {
+	if err != nil || len(items) == 0 || o.unlisted != nil || s.writer.unfinished != nil {
 		return tally{}, false
 	}
 	hash := sha256.New()

@@ -93,5 +93,10 @@ func (h *history) reasons() []*model.Reason {
 			reasons[i] = reasons[p]
 		}
 	}
+	for i, why := range h.left() {
+		if why != nil && reasons[i] != onPath {
+			reasons[i] = why
+		}
+	}
 	return reasons
 }

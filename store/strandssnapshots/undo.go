@@ -92,7 +92,7 @@ func (s *Store) complete(ctx context.Context, plan *model.Plan) error {
 	}
 	d := parsed(content)
 	if d.Err == nil {
-		at := stand(d.Tape, d.data, d.Dialect)
+		at := d.stand()
 		plan.Loads, plan.Resume, plan.Asks = at.loads(&p, p.sessionDir.id), at.resume(), append(plan.Asks, at.asks()...)
 	} else {
 		plan.Loads = latestFile + " is then what it was, which no SDK can load: " + d.Problem

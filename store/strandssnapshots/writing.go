@@ -130,6 +130,9 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	if err := s.writer.ready(); err != nil {
 		return model.Receipt{}, err
 	}
+	if draft, ok := plan.Carry.(*journal.Draft); ok && len(draft.Changes()) == 0 {
+		return model.Receipt{Op: plan.Op, Session: plan.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex}, nil
+	}
 	return s.writer.journal.Apply(ctx, plan, func(ctx context.Context) error {
 		return s.verify(ctx, plan)
 	})
