@@ -35,11 +35,11 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	}
 	if p.orchestrator != "" {
 		o := s.openRun(p)
-		i, err := o.find(ref.ID)
+		r, i, err := o.find(ref.ID)
 		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return nil, err
 		}
-		return o.run.Facts(i), nil
+		return r.Facts(i), nil
 	}
 	l := s.openLog(p)
 	defer l.close()

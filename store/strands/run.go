@@ -1,6 +1,8 @@
 package strands
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +21,8 @@ import (
 type orchestrator struct {
 	folders
 	run *multiagent.Run // nil if there is none
+	// aside are the versions of the record that are kept, see rewind.go.
+	aside []asideRun
 	// err names the file that cannot be read, and why.
 	err error
 }
@@ -26,10 +30,13 @@ type orchestrator struct {
 // openRun reads the record of an orchestrator. There is nothing to close.
 func (s *Store) openRun(p place) *orchestrator {
 	o := &orchestrator{folders: folders{place: p, root: s.root}}
+	if aside, err := s.asideRuns(context.Background(), p); err == nil {
+		o.aside = aside // Faults tells what is wrong with the journal
+	}
 	o.checkSession()
 	dir := path.Join(p.session, "multi_agents", p.orchestrator)
 	o.leftovers(dir)
-	name := path.Join(dir, "multi_agent.json")
+	name := p.recordPath()
 	d := files.ReadDocument(files.From(s.root), name, nil)
 	if d.Err != nil {
 		o.unreadable(name, &d)
@@ -66,35 +73,58 @@ func (o *orchestrator) unreadable(name string, d *files.Document) {
 	o.err = fmt.Errorf("%s: %w", name, d.Err)
 }
 
-// headers gives the headers of the node executions.
-func (o *orchestrator) headers() []model.Header {
+// now gives the headers of the node executions that the record has.
+func (o *orchestrator) now() []model.Header {
 	if o.run == nil {
 		return nil
 	}
 	return o.run.Headers()
 }
 
-// find gives the number of a snapshot. The errors are that of the file, and
-// model.ErrNoSnapshot.
-func (o *orchestrator) find(id string) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+// headers gives the headers of all node executions, those that are aside behind the
+// one that they follow.
+func (o *orchestrator) headers() []model.Header {
+	now := o.now()
+	leaving := o.branches(now)
+	list := leaving[""]
+	for _, h := range now {
+		list = append(append(list, h), leaving[h.ID]...)
 	}
-	if o.run != nil {
-		if i := o.run.Find(id); i >= 0 {
-			return i, nil
+	return list
+}
+
+// find gives the run of a snapshot and its number there: of the record, or else of
+// the newest version that is kept and has it. The errors are that of the file, and
+// model.ErrNoSnapshot.
+func (o *orchestrator) find(id string) (*multiagent.Run, int, error) {
+	runs := []*multiagent.Run{o.run}
+	for _, a := range slices.Backward(o.aside) {
+		if a.shown {
+			runs = append(runs, a.run)
 		}
 	}
-	return 0, model.ErrNoSnapshot
+	for _, r := range runs {
+		if r == nil {
+			continue
+		}
+		if i := r.Find(id); i >= 0 {
+			return r, i, nil
+		}
+	}
+	return nil, 0, cmp.Or(o.err, model.ErrNoSnapshot)
 }
 
 // info gives what a list of sessions shows.
 func (o *orchestrator) info() model.SessionInfo {
 	info := model.SessionInfo{ID: o.id, Kind: kind, UpdatedAt: o.updated, Faults: len(o.faults.All())}
-	list := o.headers()
-	if info.Snapshots = len(list); info.Snapshots > 0 {
-		head := &list[len(list)-1]
-		info.Head, info.HeadIndex = head.ID, head.Index
+	for _, h := range o.headers() {
+		info.Snapshots++
+		if h.Orphaned {
+			info.Orphaned++
+		}
+		if h.Head {
+			info.Head, info.HeadIndex = h.ID, h.Index
+		}
 	}
 	return info
 }

@@ -27,11 +27,11 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	}
 	if p.orchestrator != "" {
 		o := s.openRun(p)
-		i, err := o.find(ref.ID)
+		r, i, err := o.find(ref.ID)
 		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return nil, err
 		}
-		return o.run.State(i), nil
+		return r.State(i), nil
 	}
 	l := s.openLog(p)
 	defer l.close()

@@ -110,6 +110,39 @@ func (r *Run) Ended() string {
 	return "the run has ended here and nothing is next: a start drops all results and runs the first nodes"
 }
 
+// Source gives the whole text that the record was read from. Nobody may write to
+// it.
+func (r *Run) Source() []byte { return r.tape.Data() }
+
+// AsItIs says what a start does with the record as it is: a Rewound that changes
+// nothing.
+func (r *Run) AsItIs() Rewound {
+	w := Rewound{Document: r.Source(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
+	call := r.summary.Kind.String()
+	if isTypeScript(r.tape, r.root) {
+		call += ".invoke"
+	}
+	switch ended := r.Ended(); {
+	case ended != "":
+		w.Loads = ended
+		w.Hazards = append(w.Hazards, ended)
+		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "begins at the first nodes"})
+	case len(r.summary.Waiting) > 0:
+		w.Resume = append(w.Resume, model.Resume{Call: call + `([{"interruptResponse": {"interruptId": …, "response": …}}])`, Then: "answers what is waited for: " + list(r.summary.Waiting)})
+	case r.workOut:
+		w.Resume = append(w.Resume, startTwice)
+	default:
+		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "runs " + r.next})
+	}
+	return w
+}
+
+// startTwice is how a Graph goes on that has to work out what is next.
+var startTwice = model.Resume{Call: `build_graph()("…"); build_graph()("…")`,
+	Then: "the first call runs nothing: the SDK works out from the edges which nodes are next, and stores them; the second, on a graph that is built anew, runs them; " + storedTask}
+
+const storedTask = "the stored task is taken, whatever text is passed"
+
 func unable(format string, values ...any) error {
 	return &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf(format, values...)}
 }
@@ -245,16 +278,14 @@ func (w *rewinder) sayStart() {
 		w.Resume = append(w.Resume, model.Resume{Call: call, Then: then})
 		return
 	}
-	task := "the stored task is taken, whatever text is passed"
 	if w.now.workOut {
 		w.Loads = "the first start runs nothing and stores which nodes the edges make ready; the start after it runs them"
-		w.Resume = append(w.Resume, model.Resume{Call: `build_graph()("…"); build_graph()("…")`,
-			Then: "the first call runs nothing: the SDK works out from the edges which nodes are next, and stores them; the second, on a graph that is built anew, runs them; " + task})
+		w.Resume = append(w.Resume, startTwice)
 		w.warn("which nodes ran side by side is not stored, so that the SDK has to say which are next: it takes two starts, and the first one ends at once")
 		return
 	}
 	w.Loads = "the record is loaded, and what runs next is " + list(w.Next)
-	w.Resume = append(w.Resume, model.Resume{Call: kind + `("…")`, Then: "runs " + list(w.Next) + "; " + task})
+	w.Resume = append(w.Resume, model.Resume{Call: kind + `("…")`, Then: "runs " + list(w.Next) + "; " + storedTask})
 }
 
 func (w *rewinder) sayKept() {
