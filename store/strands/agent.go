@@ -42,12 +42,15 @@ type agentFile struct {
 	updated    time.Time
 }
 
-// agentMembers are the keys of a state and where agent.json has them. The names
-// are those of the SDK's own Snapshot (types/_snapshot.py).
-var agentMembers = []struct {
+// agentMember is a key of a state, and where agent.json has it.
+type agentMember struct {
 	key  string
 	path []string
-}{
+}
+
+// agentMembers are the keys of a state and where agent.json has them. The names
+// are those of the SDK's own Snapshot (types/_snapshot.py).
+var agentMembers = []agentMember{
 	{"state", []string{"state"}},
 	{"conversation_manager_state", []string{"conversation_manager_state"}},
 	{"interrupt_state", []string{"_internal_state", "interrupt_state"}},

@@ -17,7 +17,8 @@ type move struct {
 	// same says that the other log ends where this one does, pending that it ends
 	// where the interrupt waits.
 	same, pending bool
-	now           time.Time
+	// updated is the time at which the file is written; zero leaves it out.
+	updated time.Time
 }
 
 // movedAgent is what came of it.
@@ -47,7 +48,9 @@ func (c move) apply(data []byte, a *agentFile) (movedAgent, error) {
 		out.window(&p, c, a)
 		out.interrupt(&p, c, a)
 		out.model(&p, c)
-		p.put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(c.now)))
+		if !c.updated.IsZero() {
+			p.put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(c.updated)))
+		}
 	}
 	out.data = p.bytes()
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"hindcast/store/journal"
 	"hindcast/store/watch"
 )
 
@@ -22,7 +23,14 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if s.single != nil {
 		levels = levels[1:]
 	}
-	return watch.Tree(ctx, s.dir, levels, isTemporary), nil
+	sessions := watch.Tree(ctx, s.dir, levels, isTemporary)
+	if s.disk == nil {
+		return sessions, nil
+	}
+	// What was set aside shows when the journal says that the write is done, which
+	// is after the messages changed.
+	journals := watch.Tree(ctx, s.around, []watch.Level{{Name: journal.Folder}, {Name: "journal"}}, func(name string) bool { return name != journal.Folder && name != "journal" })
+	return watch.Any(sessions, journals), nil
 }
 
 // isTemporary reports whether a name is one that the SDK writes to first:

@@ -75,8 +75,8 @@ func TestKind_opensByShapeAndByName(t *testing.T) {
 		if s.Kind() != "strands" || s.Address() != fixtures {
 			t.Errorf("%s gives the kind %q at %q", address, s.Kind(), s.Address())
 		}
-		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo} {
-			if reason := store.Reason(s, op); reason != "a message log is opened read-only" {
+		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpRedo} {
+			if reason := store.Reason(s, op); reason != "" {
 				t.Errorf("%s: %q", op, reason)
 			}
 		}

@@ -175,6 +175,11 @@ func (l *messageLog) sort(names []string) {
 	for _, name := range l.strays {
 		l.stray(name)
 	}
+	l.order()
+}
+
+// order puts the files in order.
+func (l *messageLog) order() {
 	if ordered, ok := inPlace(l.files); ok {
 		l.files = ordered
 		return

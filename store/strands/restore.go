@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,15 @@ type course struct {
 	// is set.
 	agent   []byte
 	version journal.Version
-	lowered bool
-	head    message
-	headID  string
-	hazards []string
-	asks    []string
+	// lowered says that its window begins earlier than now, unchanged that its
+	// bytes are those that lie there.
+	lowered, unchanged bool
+	// from is the id of the snapshot, and as the id of a new session.
+	from, as string
+	head     message
+	headID   string
+	hazards  []string
+	asks     []string
 	// midway says that the model had said more before the turn was over.
 	midway bool
 }
@@ -67,11 +72,14 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 		return model.Plan{}, err
 	}
 	if p.orchestrator != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "the record of an orchestrator has no messages"}
+		return s.planRewind(ctx, p, ref)
 	}
-	l := s.openLog(p)
+	l, err := s.logOf(p)
+	if err != nil {
+		return model.Plan{}, err
+	}
 	defer l.close()
-	c, err := s.course(ctx, l, ref.ID)
+	c, err := s.course(ctx, l, ref.ID, agentForRestore)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -104,8 +112,18 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	return draft.Plan(plan)
 }
 
+// agentFor says what becomes of an agent.json that is read at a time.
+type agentFor func(m *move, now time.Time)
+
+// agentForRestore is written anew by every restore, so that it is kept: it is the
+// one record of what the agent's state was while this was the head.
+func agentForRestore(m *move, now time.Time) { m.updated = now }
+
+// agentForFork stays as it is where it can, and is a link then.
+func agentForFork(*move, time.Time) {}
+
 // course works out where a snapshot leads.
-func (s *Store) course(ctx context.Context, l *messageLog, id string) (*course, error) {
+func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agentFor) (*course, error) {
 	at, err := s.find(ctx, l, id)
 	if err != nil {
 		return nil, err
@@ -115,7 +133,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string) (*course, 
 			return nil, err
 		}
 	}
-	c := &course{snapshot: at, now: l}
+	c := &course{snapshot: at, now: l, from: id}
 	c.folder = &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}, made: map[string][]byte{}}
 	if aside, ok := at.log.folder.(*keptFolder); ok {
 		c.folder.kept = aside.kept
@@ -124,7 +142,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string) (*course, 
 	if err := c.readHead(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.decideAgent(s); err != nil {
+	if err := c.decideAgent(s, agent); err != nil {
 		return nil, err
 	}
 	if c.midway, err = c.goesOn(ctx, s); err != nil {
@@ -172,7 +190,7 @@ func (c *course) goesOn(ctx context.Context, s *Store) (bool, error) {
 
 // decideAgent finds the agent.json of the time when the snapshot was the head, or
 // makes one of that which lies there.
-func (c *course) decideAgent(s *Store) error {
+func (c *course) decideAgent(s *Store, agent agentFor) error {
 	l := c.now
 	same := c.aside < 0 && c.i == len(l.files)-1
 	if v, ok := c.branches.agents[c.headID]; ok && !same {
@@ -192,12 +210,13 @@ func (c *course) decideAgent(s *Store) error {
 		}
 		return fmt.Errorf("read %s: %w", name, d.Err)
 	}
-	m := move{n: len(c.log.files), common: c.common, same: same, pending: l.agent.waitsFor(&c.head), now: s.now()}
+	m := move{n: len(c.log.files), common: c.common, same: same, pending: l.agent.waitsFor(&c.head)}
+	agent(&m, s.now())
 	moved, err := m.apply(d.Data, &l.agent)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	c.agent, c.lowered = moved.data, moved.lowered
+	c.agent, c.lowered, c.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
 	c.hazards = append(c.hazards, moved.hazards...)
 	if t := d.Tape; !same && t.Count(t.Find(0, "state")) > 0 {
 		c.hazard("the agent's state has no history: it stays as it is now")

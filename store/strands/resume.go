@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,6 +69,7 @@ func (c *course) loads() string {
 	l := c.log
 	n := len(l.files)
 	session, _, _ := strings.Cut(l.id, "/")
+	session = cmp.Or(c.as, session)
 	first := l.start
 	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
 	switch {

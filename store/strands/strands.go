@@ -197,6 +197,8 @@ var (
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
 	_ store.Restorer  = (*Store)(nil)
+	_ store.Forker    = (*Store)(nil)
+	_ store.Editor    = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
 )
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ import (
 type desk struct {
 	journal *journal.Journal // nil where it cannot be reached
 	disk    *disk.OS
+	// around is the folder in which the journal lies.
+	around string
 	// base is the folder of the session if the store is that of one, else "".
 	base string
 	// now gives the time.
@@ -86,7 +89,7 @@ func (d *desk) remember(v version, note []byte) {
 // openDesk opens the journal in a folder, and finishes what was broken off. Where
 // there is none, nothing is written.
 func openDesk(ctx context.Context, dir, base string) *desk {
-	d := &desk{base: base, now: time.Now}
+	d := &desk{around: dir, base: base, now: time.Now}
 	if d.disk, d.broken = disk.Open(dir); d.broken != nil {
 		d.broken = files.Cause(d.broken)
 		return d
@@ -144,30 +147,6 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	return entries, nil
 }
 
-// PlanUndo implements store.Undoer. The error is a model.NothingToError.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo implements store.Undoer, with the errors of PlanUndo.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo)
-}
-
-func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
-	if err = s.writable(op); err == nil {
-		if op == model.OpUndo {
-			plan, err = s.journal.PlanUndo(ctx)
-		} else {
-			plan, err = s.journal.PlanRedo(ctx)
-		}
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan %s: %w", op, err)
-	}
-	return plan, nil
-}
-
 // errReadBack: what was written is not what was planned when it is read again.
 var errReadBack = errors.New("read back, the session is not as planned")
 
@@ -177,6 +156,11 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 		return nil
 	}
 	session := cmp.Or(plan.NewSession, plan.Session)
+	s, done, err := s.whole(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer done()
 	p, err := s.locate(session)
 	if errors.Is(err, model.ErrNoSession) && plan.TargetID == "" {
 		return nil
@@ -185,7 +169,7 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 		return fmt.Errorf("%w: %w", errReadBack, err)
 	}
 	if p.orchestrator != "" {
-		return nil
+		return s.verifyRun(p, plan)
 	}
 	l := s.openLog(p)
 	defer l.close()
@@ -202,4 +186,17 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 		return fmt.Errorf("%w: no message would be loaded", errReadBack)
 	}
 	return nil
+}
+
+// whole gives a store that has a session: this one, or where this is the folder of
+// another session the one around it. done lets go of it.
+func (s *Store) whole(ctx context.Context, session string) (whole *Store, done func(), err error) {
+	if id, _, _ := strings.Cut(session, "/"); s.single == nil || id == *s.single {
+		return s, func() {}, nil
+	}
+	if whole, err = Open(ctx, s.around); err != nil {
+		return nil, nil, err
+	}
+	whole.now = s.now
+	return whole, func() { _ = whole.Close() }, nil // it was only read
 }
