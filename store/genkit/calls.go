@@ -26,7 +26,8 @@ func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) 
 		then = "gives the tool calls their answers, and goes on"
 	}
 	plan.Resume = append(plan.Resume, after.layout.bySession(after.sid, t.open, then))
-	if t.row.resumable(after.layout, t.now) != "yes" {
+	// The row of a new session has an id that the next plan would not give it.
+	if plan.NewSession != "" || t.row.resumable(after.layout, t.now) != "yes" {
 		return
 	}
 	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.TargetIndex)))
@@ -79,7 +80,9 @@ func (l layout) send(open bool) string {
 		return `send("...")`
 	}
 	if open {
-		return `Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Respond: parts}}`
+		// Not Respond: 1.13.1 checks the output of a tool that can interrupt against
+		// the schema of another thing, and refuses it.
+		return `Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Restart: parts}}`
 	}
 	return `RunText(ctx, "..."`
 }
