@@ -79,6 +79,15 @@ func (d *Draft) Put(name string, data []byte) {
 	d.add(Change{name, does, before, after})
 }
 
+// MakeFolder makes a folder, and those that it is in, where they are not there.
+func (d *Draft) MakeFolder(name string) {
+	if !fs.ValidPath(name) {
+		d.fail(fmt.Errorf("make folder %q: %w", name, fs.ErrInvalid))
+		return
+	}
+	d.makeFolders(name)
+}
+
 // SetAside takes a file away. It stays kept. That the file is there is looked up
 // later, together with others: a missing one is an error of [Draft.Err] and
 // [Draft.Plan].
