@@ -1,7 +1,9 @@
 package strandssnapshots
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"hindcast/model"
@@ -46,11 +48,17 @@ func (e *RefusedError) Error() string {
 // judged looks at a document as if it was snapshot_latest.json of a place. The
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
-func (s *Store) judged(p *place, d *document) (fatal, others []model.Fault) {
-	c := checkup{place: p, root: s.root, said: make(map[string]bool), dialect: d.Dialect}
+func (m *move) judged(d *document) (fatal, others []model.Fault) {
+	return faultsOf(m.s.root, &m.place, d, m.h.dialect())
+}
+
+// faultsOf is judged in any place; other is the SDK that starts there where the
+// document does not tell.
+func faultsOf(root *os.Root, p *place, d *document, other dialect) (fatal, others []model.Fault) {
+	c := checkup{place: p, root: root, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
-		if strings.HasPrefix(f.Verdict, refuses) {
+		if strings.Contains(f.Verdict, refuses) {
 			fatal = append(fatal, f)
 		} else {
 			others = append(others, f)
@@ -64,14 +72,14 @@ func (s *Store) judged(p *place, d *document) (fatal, others []model.Fault) {
 
 // sound gives the document of an item, and refuses one that an SDK would not
 // start from.
-func (s *Store) sound(p *place, it *item) (document, error) {
-	data, err := s.contentOf(p, it)
+func (m *move) sound(it *item) (document, error) {
+	data, err := m.s.contentOf(&m.place, it)
 	if err != nil {
 		return document{}, err
 	}
 	d := parsed(data)
-	if fatal, _ := s.judged(p, &d); len(fatal) > 0 {
-		return d, &RefusedError{p.file(it.name), fatal}
+	if fatal, _ := m.judged(&d); len(fatal) > 0 {
+		return d, &RefusedError{m.place.file(it.name), fatal}
 	}
 	return d, nil
 }

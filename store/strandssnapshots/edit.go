@@ -97,8 +97,8 @@ func (m *move) edited(state []byte) (document, error) {
 // check refuses an edited document for what the SDK would not load, or would
 // stumble over with the next input, and warns of what else the edit broke.
 func (m *move) check(d *document) error {
-	fatal, others := m.s.judged(&m.place, d)
-	_, before := m.s.judged(&m.place, &m.doc)
+	fatal, others := m.judged(d)
+	_, before := m.judged(&m.doc)
 	for _, f := range append(fatal, others...) {
 		same := func(other model.Fault) bool {
 			return f.Code == other.Code && f.Meaning == other.Meaning && f.Verdict == other.Verdict

@@ -38,7 +38,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 		return model.Plan{}, err
 	}
 	if p.scope == scopeMultiAgent {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpFork, Reason: "the record of an orchestrator cannot be forked yet"}
+		return s.planRunFork(ctx, p, ref.ID, as)
 	}
 	m, err := s.begin(ctx, p, model.OpFork)
 	if err != nil {

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/journal"
 	"hindcast/store/strands/multiagent"
 )
 
@@ -75,7 +78,7 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 
 // runHeaders gives the rows of an orchestrator: the node executions of its
 // latest record, and those that only an earlier one has.
-func runHeaders(p *place, records []record) []model.Header {
+func runHeaders(p *place, records []record, entries []journal.Entry) []model.Header {
 	var headers []model.Header
 	at := make(map[string]int)
 	for i := range records {
@@ -91,7 +94,7 @@ func runHeaders(p *place, records []record) []model.Header {
 			headers[known] = h
 		}
 		if i < len(records)-1 || r.name != latestFile {
-			leave(headers)
+			leave(headers, r.left(entries))
 		}
 	}
 	for i := range headers {
@@ -102,10 +105,25 @@ func runHeaders(p *place, records []record) []model.Header {
 
 // leave marks rows as those of a record that is not the latest. What the latest
 // has, too, is then told by that.
-func leave(headers []model.Header) {
+func leave(headers []model.Header, why *model.Reason) {
 	for i := range headers {
-		headers[i].Orphaned, headers[i].Reason = true, &model.Reason{Kind: model.ReasonPointer}
+		if headers[i].Orphaned = true; headers[i].Reason == nil {
+			headers[i].Reason = why
+		}
 	}
+}
+
+// left says why a record is not the latest: Hindcast saved it before it put
+// another there, or the SDK has gone on.
+func (r *record) left(entries []journal.Entry) *model.Reason {
+	for i := range entries {
+		e := &entries[i]
+		wrote := func(c journal.Change) bool { return c.Before.None() && path.Base(c.Path) == r.name }
+		if e.Op == model.OpRestore && slices.ContainsFunc(e.Changes, wrote) {
+			return &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
+		}
+	}
+	return &model.Reason{Kind: model.ReasonPointer}
 }
 
 func (r *record) headers(p *place) []model.Header {

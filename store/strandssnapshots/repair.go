@@ -83,7 +83,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 		return nil, err
 	}
 	doc := parsed(data)
-	fatal, _ := m.s.judged(p, &doc)
+	fatal, _ := m.judged(&doc)
 	if len(fatal) == 0 && !m.foreign(&doc) {
 		return data, nil
 	}
@@ -100,7 +100,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 		if i == m.h.latest || m.foreign(&doc) && good.Dialect == doc.Dialect {
 			continue
 		}
-		d, err := m.s.sound(p, good)
+		d, err := m.sound(good)
 		if refused := (*RefusedError)(nil); errors.As(err, &refused) || errors.Is(err, model.ErrNoSnapshot) {
 			continue
 		}
@@ -157,7 +157,7 @@ func (m *move) mend(d document, fatal []model.Fault) (data []byte, ok bool) {
 			said = append(said, words)
 		}
 		d = parsed(next)
-		fatal, _ = m.s.judged(&m.place, &d)
+		fatal, _ = m.judged(&d)
 	}
 	return nil, false
 }

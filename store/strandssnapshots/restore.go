@@ -34,7 +34,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 		return model.Plan{}, err
 	}
 	if p.scope == scopeMultiAgent {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "the record of an orchestrator cannot be put back yet"}
+		return s.planRewind(ctx, p, ref.ID)
 	}
 	m, err := s.begin(ctx, p, model.OpRestore)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *move) aim(id string) (err error) {
 	if m.target = m.h.find(id); m.target < 0 {
 		return model.ErrNoSnapshot
 	}
-	if m.doc, err = m.s.sound(&m.place, &m.h.items[m.target]); err != nil {
+	if m.doc, err = m.sound(&m.h.items[m.target]); err != nil {
 		return err
 	}
 	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.target
@@ -149,7 +149,7 @@ func (m *move) put(content []byte) error {
 	}
 	if m.h.latest >= 0 {
 		was := parsed(latest)
-		if fatal, _ := m.s.judged(p, &was); len(fatal) == 0 && !m.listed(&was) {
+		if fatal, _ := m.judged(&was); len(fatal) == 0 && !m.listed(&was) {
 			id, err := m.mint()
 			if err != nil {
 				return err

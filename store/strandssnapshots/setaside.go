@@ -108,7 +108,7 @@ func (h *history) before(e *journal.Entry) int {
 			continue
 		}
 		for i := range h.items {
-			if kept := h.items[i].kept; kept != nil && *kept == c.Before {
+			if kept := h.items[i].kept; kept != nil && *kept == c.Before && h.items[i].name == latestFile {
 				return i
 			}
 		}

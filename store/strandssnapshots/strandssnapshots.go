@@ -214,7 +214,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 func (s *Store) timeline(ctx context.Context, p place) ([]model.Header, error) {
 	if p.scope == scopeMultiAgent {
 		records, err := s.records(ctx, &p)
-		return runHeaders(&p, records), err
+		return runHeaders(&p, records, s.entriesOf(ctx, &p)), err
 	}
 	h, err := s.history(ctx, p)
 	if err != nil {

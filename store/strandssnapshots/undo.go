@@ -91,10 +91,13 @@ func (s *Store) complete(ctx context.Context, plan *model.Plan) error {
 		p = placeIn(e.Changes[latest].Path)
 	}
 	d := parsed(content)
-	if d.Err == nil {
+	switch {
+	case p.scope == scopeMultiAgent:
+		plan.Loads = fmt.Sprintf("orchestrator %q of session %q goes on from its record as it then is", p.agent, p.sessionDir.id)
+	case d.Err == nil:
 		at := d.stand()
 		plan.Loads, plan.Resume, plan.Asks = at.loads(&p, p.sessionDir.id), at.resume(), append(plan.Asks, at.asks()...)
-	} else {
+	default:
 		plan.Loads = latestFile + " is then what it was, which no SDK can load: " + d.Problem
 	}
 	if err != nil {
@@ -110,7 +113,9 @@ func (s *Store) moved(ctx context.Context, plan *model.Plan, p *place, content [
 	if err != nil {
 		return err
 	}
-	m.leave(m.h.holding(content))
+	if p.scope == scopeAgent {
+		m.leave(m.h.holding(content))
+	}
 	plan.Orphans, plan.Reactivates = m.plan.Orphans, m.plan.Reactivates
 	m.running(ctx)
 	plan.Hazards, plan.Asks = append(plan.Hazards, m.plan.Hazards...), append(plan.Asks, m.plan.Asks...)
