@@ -33,6 +33,9 @@ type newRow struct {
 func (n *newRow) encode(l layout) []byte {
 	at := l.quote(n.created)
 	finish, parent := l.optional(n.finish), l.optional(n.parent)
+	if l == layoutPython {
+		parent = l.quote(n.parent) // it writes "" for none
+	}
 	type member struct {
 		key   string
 		value []byte
@@ -47,7 +50,7 @@ func (n *newRow) encode(l layout) []byte {
 	case layoutJS:
 		members = []member{id, session, created, updated, state, {"parentId", parent}, status, {"finishReason", finish}}
 	case layoutPython:
-		members = []member{id, session, {"parentId", parent}, created, updated, status, {"finishReason", finish}, state}
+		members = []member{id, session, {"parentId", parent}, created, status, {"finishReason", finish}, state}
 	}
 	text := []byte("{")
 	for _, m := range members {

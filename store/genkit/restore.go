@@ -22,7 +22,9 @@ import (
 // and what was the head before stays as a branch of its own.
 //
 //	what the SDK finds                      what is written
-//	the target, by pointer and by search    nothing: it is the head
+//	the target, by pointer and by search    nothing: it is the head (Go: a new row
+//	                                        if it failed or was aborted, because
+//	                                        1.10 to 1.12 refuse it)
 //	the target by search, another by        the pointer alone, which names the
 //	  the pointer                             target then
 //	another by search                       a new row, and the pointer to it
@@ -63,6 +65,8 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	how := byRow
 	found, scanned := t.one.resumed()
 	switch {
+	case t.one.layout == layoutGo && (t.row.status == statusFailed || t.row.status == statusAborted):
+		// Go 1.10 to 1.12 would refuse it, though it is the head.
 	case found.row == t.row && scanned.row == t.row:
 		how = byNothing
 	case scanned.row == t.row && t.one.layout != layoutPython:
@@ -86,7 +90,7 @@ const (
 // planMove makes the target what its session resumes. before are steps that come
 // first.
 func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (model.Plan, error) {
-	one, now := t.one, s.now()
+	one, now, want := t.one, s.now(), t.row.id
 	steps := before
 	switch how {
 	case byNothing:
@@ -99,6 +103,7 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 		if err != nil {
 			return model.Plan{}, err
 		}
+		want = added.id
 		steps = append(steps, step{row: added.id, data: added.encode(one.layout)})
 		plan.Writes = append(plan.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, plan.TargetIndex))
 		if one.layout != layoutPython {
@@ -108,14 +113,14 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 	}
 	plan.Writes = append(plan.Writes, "journal: one entry")
 	after := one.then(steps)
-	head := after.head()
-	if head == nil {
+	found, scanned := after.resumed()
+	head := after.byID[want]
+	switch {
+	case head == nil:
 		return model.Plan{}, errNoRow
-	}
-	if _, scanned := after.resumed(); scanned.row != head {
-		if one.layout == layoutPython {
-			return model.Plan{}, &model.UnsupportedError{Op: plan.Op, Reason: "a row of the session has a time that none comes after, so that Python would not find a new one; resume the row by its id"}
-		}
+	case found.row != head:
+		return model.Plan{}, &model.UnsupportedError{Op: plan.Op, Reason: "a row of the session has a time that none comes after, so that a new one would not be found; resume the row by its id"}
+	case scanned.row != head:
 		plan.Hazards = append(plan.Hazards, "a row of the session has a time that none comes after: the pointer alone leads to the new row, and a search would not find it")
 	}
 	s.compare(&plan, one, after)
