@@ -82,6 +82,7 @@ func (a *App) into(ctx context.Context, address string, agreed consent, do func(
 	if _, there := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || !errors.Is(there, fs.ErrNotExist) {
 		return err
 	}
+	err = &advisedError{err, "A folder that takes a session over has to be there: mkdir " + word(path) + ". A native store is made: --to sqlite:FILE.db."}
 	beside := filepath.Dir(path)
 	if agreed.dryRun {
 		beside = ""

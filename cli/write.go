@@ -197,8 +197,30 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	if p.json {
 		return p.document(receipt)
 	}
-	p.receipt(&receipt, todo.back)
+	p.receipt(&receipt)
+	if way := wayBack(ctx, s, &receipt); way != "" {
+		if todo.back != "" {
+			way += " " + word(todo.back)
+		}
+		fmt.Fprintf(p, "%s takes it back\n", way)
+	}
 	return nil
+}
+
+// wayBack gives the command that takes back what was done, "" for none.
+func wayBack(ctx context.Context, s store.Store, done *model.Receipt) string {
+	if done.Entry == 0 || done.Op == model.OpPurge {
+		return "" // it is not in the journal, or gone for good
+	}
+	if done.Op != model.OpUndo {
+		return "hindcast undo"
+	}
+	if keeper, ok := s.(store.Undoer); ok {
+		if _, err := keeper.PlanRedo(ctx); err == nil {
+			return "hindcast redo"
+		}
+	}
+	return ""
 }
 
 // agree puts to the person what the command line has not answered.
@@ -274,7 +296,7 @@ func (a *asked) line(ctx context.Context, question string) (string, error) {
 // cannot be read does not stand in the way of leaving it.
 func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	moves := plan.Op == model.OpRestore || plan.Op == model.OpUndo || plan.Op == model.OpRedo
-	if !moves || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
+	if !moves || plan.NewSession != "" || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
 		return ""
 	}
 	old, err := s.State(ctx, plan.ExpectedHead)
@@ -328,9 +350,8 @@ func (p *printer) plan(plan *planned) {
 	}
 }
 
-// receipt writes what was done, and how to take it back: at the address back, or
-// at the one that was named.
-func (p *printer) receipt(r *model.Receipt, back string) {
+// receipt writes what was done.
+func (p *printer) receipt(r *model.Receipt) {
 	fmt.Fprintf(p, "done: %s", r.Op)
 	if r.Entry != 0 {
 		fmt.Fprintf(p, ", entry %d", r.Entry)
@@ -347,15 +368,4 @@ func (p *printer) receipt(r *model.Receipt, back string) {
 		fmt.Fprintf(p, ", %d came back", r.Reactivated)
 	}
 	p.WriteByte('\n')
-	if r.Entry == 0 {
-		return // it is not in the journal
-	}
-	words := "hindcast undo"
-	if r.Op == model.OpUndo {
-		words = "hindcast redo"
-	}
-	if back != "" {
-		words += " " + word(back)
-	}
-	fmt.Fprintf(p, "%s takes it back\n", words)
 }
