@@ -62,7 +62,7 @@ type version struct{ name, sum string }
 // look.
 func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 	entries, err := d.entries(ctx)
-	if err != nil || len(entries) == 0 {
+	if damaged := (*journal.DamagedError)(nil); len(entries) == 0 || err != nil && !errors.As(err, &damaged) {
 		return &branches{}, err
 	}
 	folder := d.onDesk(l.path("messages"))
@@ -75,16 +75,31 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 		order   int
 	}
 	list := map[version]aside{}
+	forgotten := map[version]bool{}
 	order := 0
 	for i := range entries {
 		e := &entries[i]
 		if e.Undone {
 			continue
 		}
+		for _, c := range e.Changes {
+			if c.Does == model.FileForgotten {
+				for v := range list {
+					if v.sum == c.Before.SHA256 {
+						delete(list, v)
+						forgotten[v] = true
+					}
+				}
+			}
+		}
 		reason := reasonOf(e)
 		for _, c := range messageChanges(e, folder) {
+			if e.Broken != "" && !d.leftBehind(c.Change) {
+				continue
+			}
 			if !c.Before.None() {
 				list[version{c.file.name, c.Before.SHA256}] = aside{c.file, c.Before, reason, order}
+				delete(forgotten, version{c.file.name, c.Before.SHA256})
 				order++
 			}
 			if !c.After.None() {
@@ -99,12 +114,12 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 	slices.SortFunc(names, func(a, b version) int { return list[a].order - list[b].order })
 	below := map[version][]version{} // by the one before it
 	for _, v := range names {
-		at, known := before[v], true
-		if at.sum != "" {
-			_, known = list[at]
+		at := before[v]
+		for forgotten[at] {
+			at = before[at]
 		}
-		if !known {
-			at.sum = "" // it was put back
+		if _, known := list[at]; !known {
+			at.sum = "" // it lies in the folder, or was put back there
 		}
 		below[at] = append(below[at], v)
 	}
@@ -113,6 +128,13 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 		b.list = append(b.list, kept{a.file, a.version, a.reason, parent, after})
 	})
 	return b, nil
+}
+
+// leftBehind reports whether a change of a write that was broken off was made, as far
+// as its file tells.
+func (d *desk) leftBehind(c journal.Change) bool {
+	now, err := d.journal.Version(c.Path)
+	return err == nil && now != c.Before
 }
 
 // lay puts what is aside in order: each behind the one that it follows.
@@ -179,7 +201,7 @@ func messageChanges(e *journal.Entry, folder string) (list []messageChange) {
 		if path.Clean(dir) != folder {
 			continue
 		}
-		if f, ok := fileOf(name); ok && !c.Before.Folder && !c.After.Folder && c.Before != c.After {
+		if f, ok := fileOf(name); ok && c.Does != model.FileForgotten && !c.Before.Folder && !c.After.Folder && c.Before != c.After {
 			list = append(list, messageChange{c, f})
 		}
 	}
@@ -316,12 +338,6 @@ func (b *branches) body(s *Store, k int) []byte {
 	var m message
 	d.read(b.folder(s, k), b.list[k].file, &m)
 	return m.body
-}
-
-// gone reports whether message k is no longer kept.
-func (b *branches) gone(s *Store, k int) bool {
-	_, err := s.journal.Read(b.list[k].version)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // find gives the message of an id, or -1.

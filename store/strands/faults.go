@@ -73,6 +73,8 @@ const (
 	FaultBlock = "unknown-block"
 	// FaultRedacted: what was redacted is still there to be read.
 	FaultRedacted = "redacted-original"
+	// FaultJournal: Hindcast's own journal beside the sessions cannot be used.
+	FaultJournal = "journal"
 	// FaultPinned: a pinned message is among those that were removed.
 	FaultPinned = "pinned-evicted"
 

@@ -18,7 +18,8 @@ import (
 //	tool results           agent(None) has the model answer them
 //	a user's text          agent(None) has the model answer it once more
 //
-// agent([]) does what agent(None) does. While an interrupt waits, nothing but an
+// agent([]) does what agent(None) does, but for tool calls: it writes an error for
+// each of them, and the model answers that. While an interrupt waits, nothing but an
 // answer to it is taken.
 
 // twoInARow warns of what the SDK itself writes, too, and not every provider takes.
@@ -29,6 +30,7 @@ func (c *course) resume(plan *model.Plan) {
 	l, m := c.log, &c.head
 	plan.Loads = c.loads()
 	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
+	again := func(then string) { add("agent(None)", then+"; so does agent([])") }
 	tools := conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
 	switch {
 	case l.agent.interrupted:
@@ -37,30 +39,23 @@ func (c *course) resume(plan *model.Plan) {
 		}
 	case m.role == "assistant" && len(m.calls) > 0:
 		add("agent(None)", "runs "+tools+" without asking the model first; then the model answers the results")
-		add(`agent("…")`, fmt.Sprintf("writes the error %q for each of the calls, then your text; %s", wasInterrupted, twoInARow))
+		add("agent([])", fmt.Sprintf("runs nothing: writes the error %q for each of the calls, and the model answers that", wasInterrupted))
+		add(`agent("…")`, fmt.Sprintf("runs nothing: writes the error %q for each of the calls, then your text; %s", wasInterrupted, twoInARow))
 		plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 	case m.role == "assistant":
 		add(`agent("…")`, "the model answers your text")
-		add("agent(None)", "asks the model to go on with the answer that is there (a prefill), which many providers refuse")
+		again("asks the model to go on with the answer that is there (a prefill), which many providers refuse")
 		if c.midway {
 			plan.Asks = append(plan.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
 		}
 	case len(m.results) > 0:
-		add("agent(None)", "the model answers the tool results")
+		again("the model answers the tool results")
 		add(`agent("…")`, "the model answers the tool results and your text; "+twoInARow)
 	case m.role == "user":
-		add("agent(None)", "the model answers the last message once more")
+		again("the model answers the last message once more")
 		add(`agent("…")`, "the model answers it and your text; "+twoInARow)
 	default:
 		add(`agent("…")`, fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
-	}
-	if len(plan.Resume) > 1 || !l.agent.interrupted {
-		for _, r := range plan.Resume {
-			if r.Call == "agent(None)" {
-				add("agent([])", "does the same as agent(None)")
-				break
-			}
-		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package strands reads the message logs that the Strands Agents SDK for Python
-// writes: FileSessionManager, and any other RepositorySessionManager over the
+// writes, and puts them back: FileSessionManager, and any other RepositorySessionManager over the
 // same files. It is the third seed of the design.
 //
 //	STORE/session_<id>/session.json
@@ -50,7 +50,9 @@
 //
 // Names of sessions and agents are what stands in the names of their folders,
 // whatever characters that is. Files are only ever reached through an [os.Root].
-// Nothing is ever written.
+// What changes them is a plan that was shown, through the journal beside the
+// sessions: restore.go has how a log is put back, aside.go what becomes of the
+// messages that are taken out of it, fork.go and edit.go how others are made of it.
 //
 // The package may not know how anything is shown, nor any other kind of store.
 package strands
@@ -200,6 +202,7 @@ var (
 	_ store.Forker    = (*Store)(nil)
 	_ store.Editor    = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
+	_ store.Purger    = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An
@@ -332,6 +335,7 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		in.see(s)
 		return nil
 	})
+	err = cmp.Or(err, s.keptFaults(ctx, l, in))
 	info.Orphaned = len(s.asides(ctx, l).list)
 	info.Snapshots = len(l.files) + info.Orphaned
 	info.Faults = len(in.faults())
@@ -405,6 +409,9 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 			return nil, fmt.Errorf("strands: check %q: %w", s.dir, files.Cause(err))
 		}
 		list = found
+		if s.broken != nil {
+			list = append(list, s.journalFault(s.broken))
+		}
 	}
 	p, err := s.locate(session)
 	switch {
@@ -422,6 +429,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		in.see(s)
 		return nil
 	})
+	err = cmp.Or(err, s.keptFaults(ctx, l, in))
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"sync"
@@ -34,9 +32,6 @@ type desk struct {
 	broken error
 
 	mu sync.Mutex
-	// list are the entries of the journal when its file was as at says.
-	list []journal.Entry
-	at   fs.FileInfo
 	// notes are what was made of messages that are kept, by name and content.
 	notes map[version][]byte
 }
@@ -44,29 +39,13 @@ type desk struct {
 // mostNotes bounds the notes of messages that are kept: those of two long branches.
 const mostNotes = 200_000
 
-// entries gives the entries of the journal, the oldest first. Nobody may write to
-// them.
+// entries gives the entries of the journal, the oldest first; those that can be read
+// where it is damaged, with a journal.DamagedError. Nobody may write to them.
 func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) {
 	if d.journal == nil {
 		return nil, nil
 	}
-	at, err := d.disk.Lstat(path.Join(journal.Folder, "journal"))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.at != nil && d.at.Size() == at.Size() && d.at.ModTime().Equal(at.ModTime()) && os.SameFile(d.at, at) {
-		return d.list, nil
-	}
-	list, err := d.journal.Entries(ctx)
-	if err == nil {
-		d.list, d.at = list, at
-	}
-	return list, err
+	return d.journal.Entries(ctx)
 }
 
 // recalled gives what was made of a message that is kept.

@@ -1,0 +1,218 @@
+package strands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// What the SDK redacts it writes over, so that nothing of it is left. A copy that was
+// kept from before outlives that. It is found by what the SDK leaves as it was: the
+// number in the name and created_at, or else the tracking_id.
+
+// PlanPurge implements store.Purger.
+func (s *Store) PlanPurge(ctx context.Context, session string, what store.PurgeScope) (plan model.Plan, err error) {
+	if err = s.writable(model.OpPurge); err == nil {
+		plan, err = s.planPurge(ctx, session, what)
+	}
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("strands: plan purge of session %q: %w", session, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeScope) (model.Plan, error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan := model.Plan{Op: model.OpPurge, Session: session, Target: model.Ref{Session: session}, ExpectedHead: model.Ref{Session: session},
+		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{"what is forgotten cannot be brought back, by undo neither"}}
+	folder := p.path()
+	var redacted []keptCopy
+	if p.orchestrator != "" {
+		folder = path.Join(p.session, "multi_agents", p.orchestrator)
+	} else {
+		l, err := s.logOf(p)
+		if err != nil {
+			return model.Plan{}, err
+		}
+		defer l.close()
+		if plan.ExpectedHead, plan.HeadID, plan.HeadIndex, err = l.head(ctx); err != nil {
+			return model.Plan{}, err
+		}
+		plan.Target, plan.TargetID, plan.TargetIndex = plan.ExpectedHead, plan.HeadID, plan.HeadIndex
+		if redacted, err = s.keptRedacted(ctx, l); err != nil {
+			return model.Plan{}, err
+		}
+	}
+	draft := s.journal.Draft()
+	if what == store.PurgeRedacted {
+		for _, c := range redacted {
+			draft.Forget(c.path, c.version)
+		}
+		return draft.Plan(plan)
+	}
+	return s.planPurgeAll(draft, plan, entries, s.onDesk(folder))
+}
+
+// planPurgeAll forgets what is kept of the files in a folder and what is below it,
+// but for what lies there just now and what is set aside of other sessions, too.
+func (s *Store) planPurgeAll(draft *journal.Draft, plan model.Plan, entries []journal.Entry, folder string) (model.Plan, error) {
+	elsewhere := map[string]bool{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if !strings.HasPrefix(c.Path, folder+"/") {
+				elsewhere[c.Before.SHA256] = true
+			}
+		}
+	}
+	lies := map[string]journal.Version{}
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if !strings.HasPrefix(c.Path, folder+"/") || c.Does == model.FileForgotten {
+				continue
+			}
+			now, looked := lies[c.Path]
+			if !looked {
+				var err error
+				if now, err = s.journal.Version(c.Path); err != nil {
+					return model.Plan{}, err
+				}
+				lies[c.Path] = now
+			}
+			for _, v := range []journal.Version{c.Before, c.After} {
+				if v.SHA256 != "" && v.SHA256 != now.SHA256 && !elsewhere[v.SHA256] && s.keeps(v) {
+					draft.Forget(c.Path, v)
+				}
+			}
+		}
+	}
+	return draft.Plan(plan)
+}
+
+// keeps reports whether a content is still kept.
+func (s *Store) keeps(v journal.Version) bool {
+	_, err := s.journal.Read(v)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// keptCopy is a content that is kept of a message from before it was redacted.
+type keptCopy struct {
+	file    messageFile
+	path    string // of the journal
+	version journal.Version
+}
+
+// keptRedacted finds what is kept of messages that the SDK redacted since.
+func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, error) {
+	var list []keptCopy
+	entries, err := s.entries(ctx)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	copies := map[string][]keptCopy{} // by name
+	seen := map[version]bool{}
+	for i := range entries {
+		for _, c := range messageChanges(&entries[i], s.onDesk(l.path("messages"))) {
+			for _, v := range []journal.Version{c.Before, c.After} {
+				key := version{c.file.name, v.SHA256}
+				if !v.None() && !seen[key] {
+					seen[key] = true
+					copies[c.file.name] = append(copies[c.file.name], keptCopy{c.file, c.Path, v})
+				}
+			}
+		}
+	}
+	for i, f := range l.files {
+		if len(copies[f.name]) == 0 {
+			continue
+		}
+		redacted := false
+		if err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error { redacted = m.redacted; return nil }); err != nil {
+			return nil, err
+		}
+		if !redacted {
+			continue
+		}
+		doc := l.document(i)
+		for _, c := range copies[f.name] {
+			if s.isOriginal(&doc, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list, nil
+}
+
+// isOriginal reports whether a copy is what was there before a file was redacted.
+func (s *Store) isOriginal(redacted *files.Document, c keptCopy) bool {
+	data, err := s.journal.Read(c.version)
+	if err != nil || redacted.Err != nil {
+		return false
+	}
+	t, err := files.Parse(data)
+	if err != nil {
+		return false
+	}
+	now, was := originOf(redacted.Tape), originOf(t)
+	same := !now.created.IsZero() && now.created.Equal(was.created) || now.tracking != "" && now.tracking == was.tracking
+	return same && !sameJSON(now.effective, was.effective)
+}
+
+// origin is what the SDK leaves as it was when it redacts a message, and what it does
+// not.
+type origin struct {
+	created   time.Time
+	tracking  string
+	effective []byte
+}
+
+func originOf(t *jsontape.Tape) (o origin) {
+	o.created = timeOf(t, t.Find(0, "created_at"))
+	effective := t.Find(0, "message")
+	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
+		effective = redacted
+	}
+	if effective >= 0 {
+		o.effective = t.Raw(effective)
+		o.tracking = t.Text(max(0, t.Find(effective, "tracking_id")))
+	}
+	return o
+}
+
+// keptFaults tells what of a log is kept that is to be gone, and why there is no
+// journal.
+func (s *Store) keptFaults(ctx context.Context, l *messageLog, in *inspector) error {
+	if s.broken != nil {
+		in.list.Add(s.journalFault(s.broken))
+	}
+	list, err := s.keptRedacted(ctx, l)
+	if damaged := (*journal.DamagedError)(nil); errors.As(err, &damaged) {
+		in.list.Add(s.journalFault(err))
+		return nil
+	}
+	for _, c := range list {
+		in.add(c.file.name, flaw{FaultRedacted, "", "the message was redacted, and Hindcast keeps what was there before; hindcast purge forgets it", loads + "the SDK does not look there"})
+	}
+	return err
+}
+
+// journalFault words what is wrong with the journal.
+func (s *Store) journalFault(err error) model.Fault {
+	return model.Fault{Code: FaultJournal, File: journal.Folder, Meaning: err.Error(), Verdict: "the SDK does not look there; what was set aside may not show"}
+}
