@@ -444,5 +444,7 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, pathError("lock", name, err)
 	}
-	return func() error { return unix.Close(file) }, nil
+	// To close is not enough: a process that is being started just now has the file
+	// open too, until it executes its program.
+	return func() error { return errors.Join(unix.Flock(file, unix.LOCK_UN), unix.Close(file)) }, nil
 }

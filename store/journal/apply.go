@@ -185,6 +185,10 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	}
 	if err == nil && verify != nil {
 		err = verify(ctx)
+		// Whoever wrote while it was read again is the reason, and is named.
+		if conflict := w.guarded(); err != nil && conflict != nil {
+			err = conflict
+		}
 	}
 	if err != nil {
 		return w.takeBack(len(w.Changes), err)
