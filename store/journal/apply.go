@@ -171,8 +171,11 @@ func (w *write) keepAll(d *Draft) error {
 
 // carryOut makes all changes and says so in the journal, or takes them back.
 func (w *write) carryOut(ctx context.Context, verify func(context.Context) error) error {
+	if w.Op == model.OpPurge {
+		return w.forgetAll(ctx, verify)
+	}
 	for i, c := range w.Changes {
-		if c.After.same(w.seen[i].Version) && c.Does != model.FileForgotten {
+		if c.After.same(w.seen[i].Version) {
 			continue // in Recover: it is done
 		}
 		if err := w.change(i, c, w.seen[i]); err != nil {
@@ -181,18 +184,44 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	}
 	err := w.sync()
 	if err == nil {
-		err = w.guarded()
-	}
-	if err == nil && verify != nil {
-		err = verify(ctx)
-		// Whoever wrote while it was read again is the reason, and is named.
-		if conflict := w.guarded(); err != nil && conflict != nil {
-			err = conflict
-		}
+		err = w.verified(ctx, verify)
 	}
 	if err != nil {
 		return w.takeBack(len(w.Changes), err)
 	}
+	return w.done()
+}
+
+func (w *write) verified(ctx context.Context, verify func(context.Context) error) error {
+	err := w.guarded()
+	if err == nil && verify != nil {
+		err = verify(ctx)
+	}
+	return err
+}
+
+// forgetAll is what a purge does. As nothing can be taken back, it is verified
+// first: the store itself does not change.
+func (w *write) forgetAll(ctx context.Context, verify func(context.Context) error) error {
+	if err := w.verified(ctx, verify); err != nil {
+		return w.takeBack(0, err)
+	}
+	return w.forgetContents()
+}
+
+func (w *write) forgetContents() error {
+	for _, c := range w.Changes {
+		if err := w.forget(c.Before); err != nil {
+			return &UnfinishedError{w.ID, err}
+		}
+	}
+	if err := w.j.disk.Sync(keptName); err != nil {
+		return &UnfinishedError{w.ID, err}
+	}
+	return w.done()
+}
+
+func (w *write) done() error {
 	if err := w.append(record{Done: w.ID}); err != nil {
 		return &UnfinishedError{w.ID, err}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 
 	"hindcast/model"
@@ -33,7 +34,7 @@ func (j *Journal) PlanRedo(ctx context.Context) (model.Plan, error) {
 func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	h, err := j.history()
 	if err != nil {
-		return model.Plan{}, err
+		return model.Plan{}, explain(err, unread)
 	}
 	if err := ctx.Err(); err != nil {
 		return model.Plan{}, err
@@ -53,7 +54,7 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 		b.Changes = reversed(e.Changes)
 	}
 	if err := j.possible(b, h); err != nil {
-		return model.Plan{}, fmt.Errorf("journal: %s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err)
+		return model.Plan{}, explain(fmt.Errorf("%s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err), unchanged)
 	}
 	plan.Target, plan.ExpectedHead = model.Ref{Session: e.Session, ID: plan.TargetID}, model.Ref{Session: e.Session, ID: plan.HeadID}
 	plan.Files = planFiles(b.Changes)
@@ -102,8 +103,12 @@ func (j *Journal) possible(b *back, h *history) error {
 		if !c.After.file() {
 			continue
 		}
-		if _, err := j.disk.Lstat(c.After.kept()); err != nil {
+		_, err := j.disk.Lstat(c.After.kept())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return &PurgedError{Path: c.Path, By: h.forgotBy(c.After)}
+		case err != nil:
+			return err
 		}
 	}
 	return nil

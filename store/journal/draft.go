@@ -108,8 +108,16 @@ func (d *Draft) Link(name, from string) {
 
 // PutBack gives a path a content that is kept.
 func (d *Draft) PutBack(name string, v Version) {
-	if _, err := d.j.disk.Lstat(v.kept()); err != nil || !v.file() {
-		d.fail(fmt.Errorf("put back %s: %w", name, &PurgedError{Path: name}))
+	_, err := d.j.disk.Lstat(v.kept())
+	if errors.Is(err, fs.ErrNotExist) || !v.file() {
+		gone := &PurgedError{Path: name}
+		if h, failed := d.j.history(); failed == nil {
+			gone.By = h.forgotBy(v)
+		}
+		err = gone
+	}
+	if err != nil {
+		d.fail(fmt.Errorf("put back %s: %w", name, err))
 	}
 	d.add(Change{name, model.FilePutBack, d.before(name), v})
 }
@@ -263,8 +271,8 @@ func (d *Draft) folderModeBeside(name string) fs.FileMode {
 // eachBeside looks at the last few of a folder that the kind does not ignore.
 func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 	names, err := d.j.disk.Names(dir)
-	if err != nil {
-		return // it will be made
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it will be made
+		d.fail(err)
 	}
 	seen := 0
 	for _, name := range slices.Backward(names) {
@@ -274,9 +282,13 @@ func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 		if d.j.o.Ignore(name) || name == Folder {
 			continue
 		}
-		if info, err := d.j.disk.Lstat(path.Join(dir, name)); err == nil {
+		info, err := d.j.disk.Lstat(path.Join(dir, name))
+		switch {
+		case err == nil:
 			look(info)
 			seen++
+		case !errors.Is(err, fs.ErrNotExist):
+			d.fail(err)
 		}
 	}
 }

@@ -67,6 +67,9 @@ func (e *UnfinishedError) Error() string {
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
+// unread is what became of a write when the journal could not be read.
+const unread = "what was written is not known"
+
 // explain says of an error what became of the write, and what to do about it.
 func explain(err error, became string) error {
 	if do := remedy(err); do != "" {

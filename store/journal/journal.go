@@ -81,7 +81,7 @@ func New(d disk.Disk, o Options) *Journal {
 func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
 	h, err := j.history()
 	if err != nil {
-		return nil, err
+		return nil, explain(err, unread)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,8 +93,11 @@ func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
 // what it was to change; nil for none. It may be one that somebody is at just now.
 func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	h, err := j.history()
-	if err != nil || h.open == nil {
-		return nil, err
+	if err != nil {
+		return nil, explain(err, unread)
+	}
+	if h.open == nil {
+		return nil, ctx.Err()
 	}
 	e := h.open.Entry
 	return &e, ctx.Err()

@@ -242,7 +242,7 @@ func (j *Journal) history() (*history, error) {
 		return &history{superseded: map[int64]bool{}}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,7 +251,7 @@ func (j *Journal) history() (*history, error) {
 	}
 	data, info, err := j.disk.Load(fileName, nil)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	j.known, j.knownAs = newHistory(data), info
 	if int64(len(data)) != info.Size() { // it grew while it was read

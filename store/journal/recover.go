@@ -16,8 +16,11 @@ import (
 // is taken back. The error is a ConflictError both times, once.
 func (j *Journal) Recover(ctx context.Context) error {
 	h, err := j.history()
-	if err != nil || h.open == nil {
-		return err
+	if err != nil {
+		return explain(err, unread)
+	}
+	if h.open == nil {
+		return ctx.Err()
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -27,8 +30,11 @@ func (j *Journal) Recover(ctx context.Context) error {
 		return explain(fmt.Errorf("write %d, a %s of %s, was broken off and cannot be finished: %w", h.open.ID, h.open.Op, h.open.Session, err), "nothing was changed now")
 	}
 	defer unlock()
-	if h, err = j.history(); err != nil || h.open == nil {
-		return err // whoever had the lock has finished it
+	if h, err = j.history(); err != nil {
+		return explain(err, unread)
+	}
+	if h.open == nil {
+		return nil // whoever had the lock has finished it
 	}
 	if err := j.recover(h); err != nil {
 		return explain(err, fmt.Sprintf("write %d, a %s of %s, was broken off before", h.open.ID, h.open.Op, h.open.Session))
@@ -46,8 +52,15 @@ func (j *Journal) recover(h *history) error {
 	if err := w.sweep(); err != nil {
 		return &UnfinishedError{w.ID, err}
 	}
+	all := len(w.Changes)
+	if w.Op == model.OpPurge {
+		if !w.taking {
+			return w.forgetContents()
+		}
+		all = 0 // it had not begun
+	}
 	if w.taking {
-		err := w.takeBack(len(w.Changes), errors.New(w.why))
+		err := w.takeBack(all, errors.New(w.why))
 		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
 			return err
 		}
@@ -73,14 +86,14 @@ func (j *Journal) recover(h *history) error {
 		}
 		if err := w.keep(c, nil, nil); err != nil {
 			if gone := (*PurgedError)(nil); errors.As(err, &gone) {
-				return w.takeBack(len(w.Changes), err)
+				return w.takeBack(all, err)
 			}
 			return &UnfinishedError{w.ID, err}
 		}
 	}
 	if err := w.guarded(); err != nil {
 		if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
-			return w.takeBack(len(w.Changes), err)
+			return w.takeBack(all, err)
 		}
 		return &UnfinishedError{w.ID, err}
 	}

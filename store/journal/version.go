@@ -97,7 +97,11 @@ func (j *Journal) look(name string, buf *[]byte) (look, error) {
 	case !errors.Is(err, disk.ErrNotRegular):
 		return look{}, err
 	}
-	if info, failed := j.disk.Lstat(name); failed == nil && info.IsDir() {
+	info, failed := j.disk.Lstat(name)
+	switch {
+	case failed != nil:
+		return look{}, failed
+	case info.IsDir():
 		return look{Version: Version{Folder: true, Mode: info.Mode().Perm()}}, nil
 	}
 	return look{}, err

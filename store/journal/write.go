@@ -281,8 +281,6 @@ func (w *write) put(name string, v Version) error {
 // path before.
 func (w *write) change(i int, c Change, seen look) error {
 	switch {
-	case c.Does == model.FileForgotten:
-		return w.forget(c.Before)
 	case c.After.Folder:
 		err := w.j.disk.Mkdir(c.Path, c.After.Mode)
 		if errors.Is(err, fs.ErrExist) {
@@ -586,9 +584,6 @@ func (w *write) takeBack(n int, why error) error {
 
 // changeBack takes one change back, if it is done.
 func (w *write) changeBack(i int, c Change) error {
-	if c.Does == model.FileForgotten {
-		return errors.New("what was forgotten cannot be brought back")
-	}
 	now, err := w.j.look(c.Path, nil)
 	switch {
 	case errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular):

@@ -1,0 +1,170 @@
+package disktest
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Crash gives a disk as it could be found after a power failure just now. This one
+// stays as it is. What can be found is the work of a file system that journals its
+// names, as ext4, XFS, Btrfs and APFS do, at its worst:
+//
+//   - Of the bytes of a file that were not synced, each block of 512 or of 4096
+//     bytes may be there or not, in whatever order; what was there before, or
+//     zeros, is found instead. The length is the old one, the new one, none, or
+//     that of some blocks in between.
+//   - Of the names of a folder that was not synced, each stands for what it stood
+//     for at the last sync or after any later change of it, whatever became of the
+//     others. A folder whose own name is lost is lost with all that is in it.
+//   - A file that was renamed is found under the new name, the old one or both,
+//     never under neither; after an exchange, both names are as before or both are
+//     exchanged; a folder is under one name.
+//   - What a name stands for is found with its mode.
+func (m *Memory) Crash(rng *rand.Rand) *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	after := &Memory{NoLinks: m.NoLinks, NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
+	found := map[*name]int{} // how many pending events of it are
+	choose(m.root, rng, found)
+	copies := map[*node]*node{}
+	after.root = survive(m.root, rng, found, copies)
+	return after
+}
+
+// Clone gives a disk with the same on it, all of it durable.
+func (m *Memory) Clone() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	same := &Memory{NoLinks: m.NoLinks, NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
+	same.root = m.root.clone(map[*node]*node{})
+	return same
+}
+
+func (n *node) clone(copies map[*node]*node) *node {
+	if old := copies[n]; old != nil {
+		return old
+	}
+	next := &node{mode: n.mode, time: n.time, data: n.data, safe: n.data}
+	copies[n] = next
+	if n.names != nil {
+		next.names = map[string]*name{}
+		for base, s := range n.names {
+			if s.now != nil {
+				to := s.now.clone(copies)
+				next.names[base] = &name{now: to, safe: to}
+			}
+		}
+	}
+	return next
+}
+
+// sorted gives the names of a folder in order, so that a seed always gives the same.
+func (n *node) sorted() []string {
+	var list []string
+	for base := range n.names {
+		list = append(list, base)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// choose picks how many of the events of every name are found, in folders that are
+// there now or were before.
+func choose(root *node, rng *rand.Rand, found map[*name]int) {
+	seen := map[*node]bool{root: true}
+	var picked []*name
+	for todo := []*node{root}; len(todo) > 0; todo = todo[1:] {
+		at := todo[0]
+		for _, base := range at.sorted() {
+			s := at.names[base]
+			picked = append(picked, s)
+			if len(s.pending) > 0 {
+				found[s] = rng.IntN(len(s.pending) + 1)
+			}
+			candidates := []*node{s.safe, s.now}
+			for _, e := range s.pending {
+				candidates = append(candidates, e.to)
+			}
+			for _, n := range candidates {
+				if n != nil && n.names != nil && !seen[n] {
+					seen[n] = true
+					todo = append(todo, n)
+				}
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, s := range picked {
+			for _, e := range s.pending[:found[s]] {
+				for _, other := range e.with {
+					if at := slices.Index(other.of.pending, other); at >= found[other.of] {
+						found[other.of], again = at+1, true
+					}
+				}
+			}
+		}
+	}
+}
+
+// survive copies what is found of a node.
+func survive(n *node, rng *rand.Rand, found map[*name]int, copies map[*node]*node) *node {
+	if old := copies[n]; old != nil {
+		return old
+	}
+	next := &node{mode: n.mode, time: n.time}
+	copies[n] = next
+	if n.names == nil {
+		next.data = n.data
+		if string(n.safe) != string(n.data) {
+			next.data = tear(n.safe, n.data, rng)
+		}
+		next.safe = next.data
+		return next
+	}
+	next.names = map[string]*name{}
+	for _, base := range n.sorted() {
+		s := n.names[base]
+		to := s.safe
+		if k := found[s]; k > 0 {
+			to = s.pending[k-1].to
+		}
+		if to != nil {
+			to = survive(to, rng, found, copies)
+			next.names[base] = &name{now: to, safe: to}
+		}
+	}
+	return next
+}
+
+// tear gives what may be found of bytes that were to take the place of others.
+func tear(old, new []byte, rng *rand.Rand) []byte {
+	unit := 512
+	if rng.IntN(2) == 0 {
+		unit = 4096
+	}
+	length := 0
+	switch rng.IntN(4) {
+	case 0:
+		length = len(old)
+	case 1, 2:
+		length = len(new)
+	default:
+		longest := max(len(old), len(new))
+		length = min(rng.IntN(longest/unit+1)*unit, longest)
+		if len(new) > len(old) && string(new[:len(old)]) == string(old) {
+			length = max(length, len(old)) // it was only appended to
+		}
+	}
+	data := make([]byte, length)
+	for at := 0; at < length; at += unit {
+		from := new
+		if rng.IntN(2) == 0 {
+			from = old
+		}
+		if at < len(from) {
+			copy(data[at:min(at+unit, length)], from[at:])
+		}
+	}
+	return data
+}
