@@ -82,7 +82,7 @@ func (s *session) arrange(list []model.Header, now time.Time) {
 	for i := range list {
 		n := model.Node(i)
 		list[i].TurnIndex = turns[i]
-		if t.OnPath(n) {
+		if t.OnPath(n) && s.asideRow(list[i].ID) == nil {
 			continue
 		}
 		list[i].Orphaned = true

@@ -28,7 +28,7 @@ type stray struct {
 // isBlocking reports whether JavaScript cannot read the file, or cannot parse it.
 func (s *stray) isBlocking() bool {
 	if s.err != nil {
-		return !errors.Is(s.err, files.ErrNotRegular) && !errors.Is(s.err, files.ErrSymlink)
+		return !errors.Is(s.err, files.ErrSymlink)
 	}
 	return slices.ContainsFunc(s.flaws, func(f flaw) bool { return f.code == FaultRowFile || f.code == FaultBOM })
 }

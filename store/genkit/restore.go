@@ -225,6 +225,9 @@ func (s *session) refuses(r *row, now time.Time) string {
 		return "it is " + r.status + ", and no state was recorded"
 	}
 	for _, f := range r.flaws {
+		if f.code == FaultNotUTF8 && s.layout == layoutPython {
+			return "its text is not UTF-8, which Python does not read"
+		}
 		if f.code == FaultRowShape && (f.path == "/state" || f.path == "/state/sessionId") {
 			return "its state is not of the shape of one: " + f.meaning
 		}

@@ -55,7 +55,7 @@ func tree(t testing.TB, dir string) map[string]string {
 			return err
 		case d.IsDir() && d.Name() == journal.Folder:
 			return filepath.SkipDir
-		case d.IsDir():
+		case !d.Type().IsRegular():
 			return nil
 		}
 		info, err := d.Info()

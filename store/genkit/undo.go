@@ -64,6 +64,8 @@ type offer struct {
 	vault *vault
 	plan  model.Plan
 	entry *journal.Entry
+	// refused is why it cannot be.
+	refused error
 }
 
 // offers gives those of all journals, the one to take first.
@@ -85,15 +87,15 @@ func (s *Store) offers(ctx context.Context, op model.Op) ([]offer, error) {
 		if op == model.OpRedo {
 			plan, err = j.PlanRedo(ctx)
 		}
-		nothing := (*model.NothingToError)(nil)
-		if errors.As(err, &nothing) {
-			continue
-		}
-		if err != nil {
+		conflict := (*journal.ConflictError)(nil)
+		switch e := entryOf(entries, plan.Entry); {
+		case errors.As(err, new(*model.NothingToError)):
+		case errors.As(err, &conflict):
+			list = append(list, offer{vault: v, entry: &entries[len(entries)-1], refused: err})
+		case err != nil:
 			return nil, err
-		}
-		if e := entryOf(entries, plan.Entry); e != nil {
-			list = append(list, offer{v, plan, e})
+		case e != nil:
+			list = append(list, offer{vault: v, plan: plan, entry: e})
 		}
 	}
 	// The last that was written is undone first, the first that was undone done
@@ -116,6 +118,9 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
 	o := list[0]
+	if o.refused != nil {
+		return model.Plan{}, fmt.Errorf("the agent went on from it, so restore the session to the row that is wanted instead: %w", o.refused)
+	}
 	c := carry{vault: o.vault}
 	steps, err := s.stepsOf(&c, o.entry, op)
 	if err != nil {

@@ -1,0 +1,371 @@
+package genkit
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/journal"
+	"hindcast/store/storetest"
+)
+
+const (
+	sessMain = "barista/sess-main"
+	second   = "e2351bbc-fa68-4905-a61a-0927ec4a5c95"
+)
+
+// TestUndo_refusedAfterTheAgentWentOn: from the row that a restore wrote, or past
+// it.
+func TestUndo_refusedAfterTheAgentWentOn(t *testing.T) {
+	for name, goOn := range map[string]func(t *testing.T, global, row string){
+		"a child of the row": func(t *testing.T, global, row string) {
+			write(t, filepath.Join(global, "next.json"), goRow("next", row, "sess-main", "2026-11-21T21:00:00Z", ""))
+		},
+		"the pointer moved on": func(t *testing.T, global, row string) {
+			write(t, filepath.Join(global, "next.json"), goRow("next", second, "sess-main", "2026-11-21T21:00:00Z", ""))
+			write(t, filepath.Join(global, ".pointers/sess-main.json"), pointerGo("next", "2026-11-21T21:00:00Z"))
+		},
+		"the row was rewritten": func(t *testing.T, global, row string) {
+			write(t, filepath.Join(global, row+".json"), goRow(row, second, "sess-main", "2026-11-21T20:00:00Z", ""))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := copyOfStore(t, "go-1.13.1")
+			s := open(t, dir)
+			receipt := restore(t, s, sessMain, second)
+			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head)
+			before := tree(t, dir)
+			_, err := s.PlanUndo(t.Context())
+			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the session to the row that is wanted instead") {
+				t.Errorf("the error is %v", err)
+			}
+			sameTree(t, before, tree(t, dir))
+		})
+	}
+}
+
+// TestUndo_isRefusedBetweenPlanAndWrite: the plan was good, and is no longer.
+func TestUndo_isRefusedBetweenPlanAndWrite(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	s := open(t, dir)
+	receipt := restore(t, s, sessMain, second)
+	plan, err := s.PlanUndo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head, "sess-main", "2026-11-21T21:00:00Z", ""))
+	before := tree(t, dir)
+	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("the error is %v", err)
+	}
+	sameTree(t, before, tree(t, dir))
+}
+
+// TestUndo_sayWhatComes: the plan of an undo is as whole as any other.
+func TestUndo_saysWhatComes(t *testing.T) {
+	s := open(t, copyOfStore(t, "go-1.13.1"))
+	old := headOf(t, s, sessMain)
+	receipt := restore(t, s, sessMain, second)
+	plan, err := s.PlanUndo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.HeadID != receipt.Head || plan.TargetID != old.ID || plan.TargetIndex != old.Index || len(plan.Reactivates) != 2 || len(plan.Orphans) != 1 {
+		t.Errorf("the plan is %+v", plan)
+	}
+	if !strings.Contains(plan.Loads, old.ID[:8]) || len(plan.Resume) == 0 || plan.Files[0].Path == "" {
+		t.Errorf("it loads %q, and resumes by %v", plan.Loads, plan.Resume)
+	}
+	if got := apply(t, s, plan, nil); got.Head != old.ID {
+		t.Errorf("the receipt says %+v", got)
+	}
+	list, err := s.Journal(t.Context())
+	if err != nil || len(list) != 1 || !list[0].Undone || list[0].Op != model.OpRestore {
+		t.Errorf("the journal is %+v, %v", list, err)
+	}
+}
+
+// TestUndo_afterReopening, from every folder that leads to the same storage.
+func TestUndo_afterReopening(t *testing.T) {
+	dir := copyOfStore(t, "stepsproject-go-1.13.1")
+	first := tree(t, dir)
+	for _, restored := range []string{".", ".genkit", ".genkit/snapshots", ".genkit/snapshots/planner", ".genkit/snapshots/planner/global"} {
+		for _, undone := range []string{".", ".genkit/snapshots/planner", ".genkit/snapshots/planner/global"} {
+			s := open(t, filepath.Join(dir, restored))
+			var info model.SessionInfo
+			for _, info = range storetest.Sessions(t, s) {
+				if info.Snapshots > 1 {
+					break
+				}
+			}
+			restore(t, s, info.ID, session1(t, s, info.ID).rows[0].id)
+			if _, err := os.Stat(filepath.Join(dir, ".genkit/snapshots", journal.Folder)); err != nil {
+				t.Error(err)
+			}
+			undo(t, open(t, filepath.Join(dir, undone)))
+			sameTree(t, first, tree(t, dir))
+		}
+	}
+}
+
+// TestVault_where: one journal for a storage, whichever folder of it is opened.
+func TestVault_where(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"project/.genkit/snapshots/a/global/x.json", "project/.snapshots/global/x.json", "store/a/global/x.json"} {
+		write(t, filepath.Join(dir, file), goRow("x", "", "s", am, ""))
+	}
+	for opened, want := range map[string][]string{
+		"project":                            {"project/.genkit/snapshots", "project/.snapshots"},
+		"project/.genkit":                    {"project/.genkit/snapshots"},
+		"project/.genkit/snapshots":          {"project/.genkit/snapshots"},
+		"project/.genkit/snapshots/a":        {"project/.genkit/snapshots"},
+		"project/.snapshots":                 {"project/.snapshots"},
+		"project/.snapshots/global":          {"project/.snapshots"},
+		"store":                              {"store"},
+		"store/a":                            {"store/a"},
+		"store/a/global":                     {"store/a"},
+		"project/.genkit/snapshots/a/global": {"project/.genkit/snapshots"},
+	} {
+		s := open(t, filepath.Join(dir, opened))
+		list := s.known()
+		if len(list) != len(want) {
+			t.Errorf("%s has %d journals", opened, len(list))
+			continue
+		}
+		for i, v := range list {
+			if at, err := filepath.Rel(dir, v.dir); err != nil || filepath.ToSlash(at) != want[i] {
+				t.Errorf("%s: the journal is in %s, not in %s (%v)", opened, at, want[i], err)
+			}
+			for _, name := range []string{"global/x.json", "a/b.json"} {
+				if v.up == "" && v.at != "." {
+					name = v.at + "/" + name
+				}
+				if back := v.outside(v.inside(name)); back != name {
+					t.Errorf("%s: %s comes back as %s", opened, name, back)
+				}
+			}
+		}
+	}
+}
+
+// TestUndo_ofSeveralStorages goes back in the order of the times.
+func TestUndo_ofSeveralStorages(t *testing.T) {
+	dir := t.TempDir()
+	for _, base := range []string{".genkit/snapshots", ".snapshots"} {
+		write(t, filepath.Join(dir, base, "global/a.json"), goRow("a", "", "s", am, ""))
+		write(t, filepath.Join(dir, base, "global/b.json"), goRow("b", "a", "s", pm, ""))
+	}
+	first := tree(t, dir)
+	clock := &storetest.Clock{}
+	clock.Advance(evening.Sub(clock.Now()))
+	s, err := Options{Now: clock.Now}.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var heads []string
+	for _, session := range []string{"s", ".snapshots/s", "s"} {
+		restore(t, s, session, "a")
+		heads = append(heads, headOf(t, s, session).ID)
+		clock.Advance(60e9)
+	}
+	if list, err := s.Journal(t.Context()); err != nil || len(list) != 3 || list[1].Session != ".snapshots/s" {
+		t.Errorf("the journal is %+v, %v", list, err)
+	}
+	undo(t, s)
+	undo(t, s)
+	if headOf(t, s, "s").ID != heads[0] || headOf(t, s, ".snapshots/s").ID != "b" {
+		t.Error("the wrong write was undone")
+	}
+	undo(t, s)
+	sameTree(t, first, tree(t, dir))
+	if _, err := s.PlanUndo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+		t.Errorf("the error is %v", err)
+	}
+	for range 3 {
+		plan, err := s.PlanRedo(t.Context())
+		apply(t, s, plan, err)
+	}
+	if headOf(t, s, "s").ID != heads[2] || headOf(t, s, ".snapshots/s").ID != heads[1] {
+		t.Error("what was done again is not as it was")
+	}
+}
+
+func TestFork_isASessionOfItsOwn(t *testing.T) {
+	for _, test := range []struct{ fixture, session, as, id, file string }{
+		{"go-1.13.1", sessMain, "what if", "barista/what if", "barista/global"},
+		{"go-1.13.1", "tenant/org-42/user-7/sess-t", "tenant/org-42/user-7/new", "tenant/org-42/user-7/new", "tenant/org-42/user-7"},
+		{"js-1.42.0-detachbug", "s", "<new>", "<new>", "global"},
+		{"py-0.12.0", "talk", "new", "new", "."},
+	} {
+		t.Run(test.fixture+" "+test.as, func(t *testing.T) {
+			dir := copyOfStore(t, test.fixture)
+			first := tree(t, dir)
+			s := open(t, dir)
+			target := storetest.Headers(t, s, test.session)[0]
+			before := storetest.Headers(t, s, test.session)
+			plan, err := s.PlanFork(t.Context(), target.Ref(), test.as)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.NewSession != test.id || plan.TargetID != target.ID || len(plan.Orphans) > 0 {
+				t.Errorf("the plan is %+v", plan)
+			}
+			receipt := apply(t, s, plan, nil)
+			if receipt.Session != test.id {
+				t.Errorf("the receipt says %+v", receipt)
+			}
+			one := session1(t, s, test.id)
+			now, scanned := one.resumed()
+			if len(one.rows) != 1 || now.row == nil || scanned.row != now.row || now.row.id != receipt.Head || now.row.parentID != "" {
+				t.Fatalf("the session is %+v", one)
+			}
+			if r := now.row; r.session() != one.sid || r.sessionID != r.stateSession || len(r.flaws) > 0 || one.file(r.id) != filepath.ToSlash(filepath.Join(test.file, r.id+".json")) {
+				t.Errorf("the row is %+v in %s", r, one.file(r.id))
+			}
+			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), string(one.layout.quote(one.sid)), 1)
+			if got := state(t, s, model.Ref{Session: test.id, ID: receipt.Head}); got != want {
+				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
+			}
+			if after := storetest.Headers(t, s, test.session); len(after) != len(before) {
+				t.Errorf("the old session has %d rows, and had %d", len(after), len(before))
+			}
+			if h := headOf(t, s, test.id); h.EventName != "fork" {
+				t.Errorf("the row is shown as %q", h.EventText())
+			}
+			_, err = s.PlanFork(t.Context(), target.Ref(), test.as)
+			if !errors.Is(err, store.ErrSessionExists) {
+				t.Errorf("again, the error is %v", err)
+			}
+			undo(t, s)
+			sameTree(t, first, tree(t, dir))
+		})
+	}
+}
+
+func TestFork_names(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	s := open(t, dir)
+	for _, as := range []string{"", " ", ".", "..", ".hidden", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "../../x", "barista/", "other/x", strings.Repeat("x", 201)} {
+		if _, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, as); !errors.Is(err, errNoName) {
+			t.Errorf("%q: %v", as, err)
+		}
+	}
+}
+
+// TestFork_goesOn: an undo does not take away what the agent made of a fork.
+func TestFork_goesOn(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	s := open(t, dir)
+	plan, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, "new")
+	receipt := apply(t, s, plan, err)
+	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head, "new", "2026-11-21T21:00:00Z", ""))
+	if _, err := s.PlanUndo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestEdit_writesTheChangedState(t *testing.T) {
+	for _, test := range []struct{ fixture, session string }{{"go-1.13.1", sessMain}, {"js-1.42.0-detachbug", "s"}, {"py-0.12.0", "talk"}} {
+		t.Run(test.fixture, func(t *testing.T) {
+			dir := copyOfStore(t, test.fixture)
+			first := tree(t, dir)
+			s := open(t, dir)
+			list := storetest.Headers(t, s, test.session)
+			target := list[len(list)-1]
+			// Only the layout of what is edited may change: no number and no escape.
+			edited := `{"custom":{"n":9007199254740993,"e":1.50,"t":"\u003c\u00e9\ud800"},"messages":[{"role":"user","content":[{"text":"what if"}]}],"sessionId":"any"}`
+			plan, err := s.PlanEdit(t.Context(), target.Ref(), "edited", []byte(edited))
+			receipt := apply(t, s, plan, err)
+			id := plan.NewSession
+			got := state(t, s, model.Ref{Session: id, ID: receipt.Head})
+			for _, want := range []string{`"n": 9007199254740993`, `"e": 1.50`, `"\u003c\u00e9\ud800"`, `"text": "what if"`, "\n    \"sessionId\": \"edited\"\n  }"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("there is no %s in\n%s", want, got)
+				}
+			}
+			if plan.Op != model.OpEdit || headOf(t, s, id).Title != "user: what if" {
+				t.Errorf("the plan is %+v, the head %+v", plan, headOf(t, s, id))
+			}
+			undo(t, s)
+			sameTree(t, first, tree(t, dir))
+			// Unchanged it is the fork.
+			plan, err = s.PlanEdit(t.Context(), target.Ref(), "same", []byte(state(t, s, target.Ref())))
+			receipt = apply(t, s, plan, err)
+			one := session1(t, s, plan.NewSession)
+			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), `"same"`, 1)
+			if got := state(t, s, model.Ref{Session: plan.NewSession, ID: receipt.Head}); got != want {
+				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestEdit_refusesByThePlace(t *testing.T) {
+	s := open(t, copyOfStore(t, "go-1.13.1"))
+	for state, at := range map[string]string{
+		`[]`:                              "",
+		`{"note": 1}`:                     "/note",
+		`{"custom": 1, "custom": 2}`:      "/custom",
+		`{"sessionId": 5}`:                "/sessionId",
+		`{"messages": {}}`:                "/messages",
+		`{"messages": [[]]}`:              "/messages/0",
+		`{"messages": [{"content": []}]}`: "/messages/0",
+		`{"messages": [{"role": "assistant", "content": []}]}`:                         "/messages/0",
+		`{"messages": [{"role": "user"}]}`:                                             "/messages/0",
+		`{"messages": [{"role": "user", "content": [{"text": "a"}, {"toolUse": 1}]}]}`: "/messages/0/content/1",
+		`{"artifacts": [{"name": "a"}]}`:                                               "/artifacts/0",
+		`{"artifacts": 1}`:                                                             "/artifacts",
+	} {
+		_, err := s.PlanEdit(t.Context(), model.Ref{Session: sessMain, ID: second}, "new", []byte(state))
+		if place := (*PlaceError)(nil); !errors.As(err, &place) || place.Pointer != at {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+	for _, text := range []string{"", "{", `{"custom": NaN}`} {
+		if _, err := s.PlanEdit(t.Context(), model.Ref{Session: sessMain, ID: second}, "new", []byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// TestJournal_isNoPartOfTheStore: its folder is not a session, not a fault and no
+// reason to be another kind.
+func TestJournal_isNoPartOfTheStore(t *testing.T) {
+	dir := copyOfStore(t, "js-1.42.0-detachbug")
+	s := open(t, dir)
+	sessions, faults := len(storetest.Sessions(t, s)), len(storetest.Faults(t, s, ""))
+	restore(t, s, "s", "4d5b3992-f5ab-483b-9e56-837d3019c5c2")
+	if got := len(storetest.Sessions(t, s)); got != sessions {
+		t.Errorf("there are %d sessions, and were %d", got, sessions)
+	}
+	if got := len(storetest.Faults(t, s, "")); got != faults {
+		t.Errorf("there are %d faults, and were %d", got, faults)
+	}
+	if _, ok, err := recognise(t.Context(), dir); !ok || err != nil {
+		t.Errorf("it is recognised: %v, %v", ok, err)
+	}
+	if _, ok, err := recognise(t.Context(), filepath.Join(dir, journal.Folder)); ok {
+		t.Errorf("the journal is taken for a store, %v", err)
+	}
+}
+
+// TestOpen_withoutAJournal makes none.
+func TestOpen_withoutAJournal(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	s := open(t, dir)
+	storetest.Headers(t, s, sessMain)
+	if _, err := s.PlanUndo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+		t.Errorf("the error is %v", err)
+	}
+	if list, err := s.Journal(t.Context()); len(list) > 0 || err != nil {
+		t.Errorf("the journal is %v, %v", list, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, journal.Folder)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a journal: %v", err)
+	}
+}
