@@ -82,8 +82,9 @@ func (i *item) saved() time.Time {
 type history struct {
 	place
 	items []item
-	// latest is the position of snapshot_latest.json, -1 for none. It comes
-	// last.
+	// latest is the position of snapshot_latest.json, -1 for none. It comes behind
+	// all others but those that the journal alone has, which are no part of the
+	// list.
 	latest int
 	// same is the position of the immutable snapshot whose data are those of
 	// snapshot_latest.json, -1 for none.
@@ -154,23 +155,11 @@ func (o *opened) items() ([]item, error) {
 			}
 		}
 	}
-	slices.SortFunc(list, inOrder)
+	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.id, b.id) })
 	if _, err := o.latest.Stat(latestFile); err == nil {
 		list = append(list, item{id: latestID, name: latestFile})
 	}
 	return list, nil
-}
-
-// inOrder orders items as the SDKs list snapshots, by their ids; the latest comes
-// last.
-func inOrder(a, b item) int {
-	switch {
-	case a.isLatest() && !b.isLatest():
-		return 1
-	case b.isLatest() && !a.isLatest():
-		return -1
-	}
-	return strings.Compare(a.id, b.id)
 }
 
 // history reads the snapshots of a place, as far as they are not known, and
@@ -186,8 +175,6 @@ func (s *Store) history(ctx context.Context, p place) (*history, error) {
 		return nil, err
 	}
 	h := &history{place: p, latest: -1, same: -1, entries: s.entriesOf(ctx, &p)}
-	items = append(items, s.keptItems(&p, h.entries, items)...)
-	slices.SortStableFunc(items, inOrder)
 	line := newLine(h)
 	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
 		if !errors.Is(i.err, fs.ErrNotExist) { // it was deleted since it was listed
@@ -198,6 +185,9 @@ func (s *Store) history(ctx context.Context, p place) (*history, error) {
 		return nil, err
 	}
 	h.compare()
+	for _, i := range s.keptItems(&p, h.entries, items) {
+		s.addKept(line, i)
+	}
 	return h, nil
 }
 
@@ -258,6 +248,15 @@ func (h *history) compare() {
 			h.same = i
 		}
 	}
+}
+
+// index gives the number by which people know an item: the latest has none of its
+// own where an immutable snapshot holds the same.
+func (h *history) index(i int) int {
+	if h.same >= 0 && i > h.latest {
+		return i - 1
+	}
+	return i
 }
 
 // head gives the position of the snapshot that an SDK loads on start, -1 for

@@ -85,15 +85,6 @@ func (s *Store) fill(ctx context.Context, p *place, o *opened, slots []slot) err
 // look finds the note of a file, or reads it. buf is lent, and another may come
 // back.
 func (s *Store) look(p *place, o *opened, f *slot, buf []byte) []byte {
-	if v := f.item.kept; v != nil {
-		data, err := s.writer.journal.Read(*v)
-		if err != nil {
-			f.item.err, f.item.capture = err, unread(err)
-			return buf
-		}
-		f.item.capture, f.list = readCapture(data)
-		return buf
-	}
 	// The stamp is of a look before the file is read: what is put in its place
 	// meanwhile has another one.
 	f.at, f.item.err = o.folder(f.item.name).Stat(f.item.name)
@@ -140,7 +131,7 @@ func (s *Store) settle(p *place, o *opened, f *slot, before, list *messages) {
 	}
 	*list = messages{append(list.prints[:0], f.list.prints...), append(list.shapes[:0], f.list.shapes...)}
 	f.list = messages{}
-	if f.item.err != nil || f.item.kept != nil {
+	if f.item.err != nil {
 		return
 	}
 	if text := appendNote(&f.item.capture, before, list); text != nil {

@@ -90,14 +90,14 @@ func (m *move) mendLatest() (content []byte, err error) {
 	if len(fatal) > 0 {
 		if mended, ok := m.mend(doc, fatal); ok {
 			m.draft.Put(name, mended)
-			m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = latestID, latestID, len(m.h.items)-1
+			m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = latestID, latestID, m.h.index(m.h.latest)
 			return mended, nil
 		}
 		m.hazards("the SDK does not start from what is loaded now: " + fatal[0].Meaning)
 	}
 	for i := len(m.h.items) - 1; i >= 0; i-- {
 		good := &m.h.items[i]
-		if i == m.h.latest || m.foreign(&doc) && good.Dialect == doc.Dialect {
+		if i == m.h.latest || good.kept != nil || m.foreign(&doc) && good.Dialect == doc.Dialect {
 			continue
 		}
 		d, err := m.sound(good)
@@ -108,7 +108,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 			return nil, err
 		}
 		m.target, m.doc = i, d
-		m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = good.id, good.id, i
+		m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = good.id, good.id, m.h.index(i)
 		content, said := d.resumable()
 		m.hazards(said)
 		m.leave(i)

@@ -82,7 +82,7 @@ func (s *Store) begin(ctx context.Context, p place, op model.Op) (*move, error) 
 		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
 	}
 	if head := h.head(); head >= 0 {
-		m.plan.HeadID, m.plan.HeadIndex = h.items[head].id, head
+		m.plan.HeadID, m.plan.HeadIndex = h.items[head].id, h.index(head)
 		m.plan.ExpectedHead.ID = m.plan.HeadID
 	}
 	return m, nil
@@ -96,7 +96,7 @@ func (m *move) aim(id string) (err error) {
 	if m.doc, err = m.sound(&m.h.items[m.target]); err != nil {
 		return err
 	}
-	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.target
+	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.h.index(m.target)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (h *history) path(i int) map[int]bool {
 func (m *move) leave(to int) {
 	now, then := m.h.path(m.h.head()), m.h.path(to)
 	for i := range m.h.items {
-		it := model.PlanItem{ID: m.h.items[i].id, Index: i}
+		it := model.PlanItem{ID: m.h.items[i].id, Index: m.h.index(i)}
 		switch {
 		case now[i] && !then[i]:
 			m.plan.Orphans = append(m.plan.Orphans, it)

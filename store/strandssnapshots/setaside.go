@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/journal"
+	"hindcast/store/lineage"
 )
 
 // What Hindcast has written to a place decides two things in its timeline. Rows
@@ -49,6 +50,24 @@ func (s *Store) keptItems(p *place, entries []journal.Entry, present []item) (li
 	return list
 }
 
+// addKept adds a snapshot that the journal alone has. It comes behind all others,
+// so that none of them can be taken to follow it. Where it holds what is loaded
+// now, it was mended, and stood where that stands.
+func (s *Store) addKept(l *line, i item) {
+	data, err := s.writer.journal.Read(*i.kept)
+	if err != nil {
+		return // it was purged
+	}
+	c, m := readCapture(data)
+	i.capture = c
+	l.add(i, &m)
+	h := l.history
+	it := &h.items[len(h.items)-1]
+	if it.How == lineage.Beginning && it.Parent == h.latest && it.Shared == it.messages {
+		it.Link = h.items[h.latest].Link
+	}
+}
+
 // leftBy reports whether a change took a snapshot away for which no other file of
 // the place stands now, and gives the id that it had.
 func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string, ok bool) {
@@ -78,7 +97,7 @@ func (h *history) left() []*model.Reason {
 		}
 		to := h.find(e.To)
 		on := h.path(to)
-		why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: max(0, to)}
+		why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: h.index(max(0, to))}
 		for i := range h.path(h.before(e)) {
 			if !on[i] {
 				left[i] = why

@@ -27,7 +27,7 @@ func (h *history) headers() []model.Header {
 func (h *history) header(i int) model.Header {
 	it := &h.items[i]
 	header := model.Header{
-		ID: it.id, SessionID: h.id, CreatedAt: it.created(), Index: i, TurnIndex: it.turns,
+		ID: it.id, SessionID: h.id, CreatedAt: it.created(), Index: h.index(i), TurnIndex: it.turns,
 		Event: model.SnapshotEventNamed, Position: it.Position, Title: it.Title, Size: it.Size,
 	}
 	if it.Parent >= 0 {
@@ -86,7 +86,7 @@ func (h *history) reasons() []*model.Reason {
 		case p >= 0 && reasons[p] == onPath:
 			// What is on the path was saved later, and goes on from before.
 			if rewinds[p] == nil {
-				rewinds[p] = &model.Reason{Kind: model.ReasonRewind, TargetID: h.items[p].id, TargetIndex: p}
+				rewinds[p] = &model.Reason{Kind: model.ReasonRewind, TargetID: h.items[p].id, TargetIndex: h.index(p)}
 			}
 			reasons[i] = rewinds[p]
 		case p >= 0:
