@@ -50,7 +50,7 @@ func Kind() store.Kind {
 		Name:      kind,
 		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
 		Recognise: recognise,
-		Open:      func(ctx context.Context, path string) (store.Store, error) { return Open(ctx, path) },
+		Open:      func(ctx context.Context, path string) (store.Store, error) { return openSettled(ctx, path) },
 		Places:    func(around store.Surroundings) []string { return below(around.Work, "*.db") },
 	}
 }
@@ -169,11 +169,20 @@ func OpenOrCreate(ctx context.Context, path string, options ...Option) (*Store, 
 	if !errors.Is(err, fs.ErrExist) {
 		return s, err
 	}
-	if s, err = Open(ctx, path, options...); !errors.Is(err, ErrUnsettled) {
+	return openSettled(ctx, path, options...)
+}
+
+// openSettled opens the store in a file and settles what a program left unfinished
+// there when it was killed, Hindcast itself for one: SQLite then takes back what
+// was not done, and forgets nothing that was. The errors are otherwise those of
+// Open; ErrUnsettled is left where the file cannot be written.
+func openSettled(ctx context.Context, path string, options ...Option) (*Store, error) {
+	s, err := Open(ctx, path, options...)
+	if !errors.Is(err, ErrUnsettled) {
 		return s, err
 	}
-	if err := settleFile(ctx, path); err != nil {
-		return nil, fmt.Errorf("sqlite: open %q: %w", path, err)
+	if settling := settleFile(ctx, path); settling != nil {
+		return nil, errors.Join(err, fmt.Errorf("sqlite: settle %q: %w", path, settling))
 	}
 	return Open(ctx, path, options...)
 }
