@@ -159,6 +159,9 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 }
 
 func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	if t, ok := plan.Carry.(*turn); ok {
+		return s.run(ctx, plan, t)
+	}
 	c, ok := plan.Carry.(*carry)
 	if !ok || c.vault == nil {
 		return model.Receipt{}, journal.ErrNoCarry

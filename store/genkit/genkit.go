@@ -47,6 +47,7 @@ var (
 	_ store.Editor    = (*Store)(nil)
 	_ store.Repairer  = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
+	_ store.Runner    = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.
@@ -132,8 +133,6 @@ func (s *Store) Lacks(op model.Op) string {
 		return "rows of Genkit hold messages of its own shape: no other kind is written as these"
 	case model.OpPurge:
 		return "Genkit redacts nothing: there is nothing that has to be forgotten"
-	case model.OpRun:
-		return "rows are files: the process that is running goes on from one, at its address (http://127.0.0.1:3100)"
 	}
 	return ""
 }

@@ -312,7 +312,7 @@ func TestLacks_saysWhy(t *testing.T) {
 	s := open(t, t.TempDir())
 	for op, want := range map[model.Op]string{
 		model.OpRestore: "", model.OpFork: "", model.OpUndo: "", model.OpRedo: "", model.OpEdit: "", model.OpRepair: "",
-		model.OpConvert: "no other kind", model.OpPurge: "redacts nothing", model.OpRun: "the process that is running",
+		model.OpConvert: "no other kind", model.OpPurge: "redacts nothing", model.OpRun: "",
 	} {
 		if why := store.Reason(s, op); !strings.Contains(why, want) || (why == "") != (want == "") {
 			t.Errorf("%s: the reason is %q", op, why)

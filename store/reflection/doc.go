@@ -3,5 +3,6 @@
 // reflection API (see hindcast/model/reflection).
 //
 // What a server says is untrusted, and bounded before it is taken. The package
-// may not know how anything is shown, and never asks for anything that writes.
+// may not know how anything is shown. It asks for nothing that writes, but for one
+// thing: an agent goes on from a snapshot where a plan of PlanRun is carried out.
 package reflection

@@ -40,8 +40,8 @@ var (
 	ErrTooLong = errors.New("the answer is too long")
 )
 
-// Store is the session stores of a process. It is read-only, and safe for
-// concurrent use. Use Open.
+// Store is the session stores of a process. It writes nothing itself, and is safe
+// for concurrent use. Use Open.
 //
 // With one agent the ids of sessions are those of the process; with several
 // they are SESSION/AGENT.
@@ -64,6 +64,7 @@ var (
 	_ store.Doctor   = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
+	_ store.Runner   = (*Store)(nil)
 )
 
 // agent is the actions of one agent, with what they take; nil where the process
@@ -71,6 +72,8 @@ var (
 type agent struct {
 	name    string
 	actions map[string]map[string]bool
+	// runs says that the process has the agent itself, and not only its sessions.
+	runs bool
 }
 
 func (a *agent) has(action string) bool {
@@ -158,7 +161,7 @@ func named(agents []string) string {
 // discover finds the agents with a session store.
 func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
 	agents, missing := map[string]*agent{}, &NoStoreError{}
-	genkit := map[string]bool{}
+	genkit, running := map[string]bool{}, map[string]bool{}
 	err := s.get(ctx, wire.ActionsPath, func(answer *http.Response, body *bounded) error {
 		missing.Genkit = answer.Header.Get("X-Genkit-Version")
 		body.left = min(body.left, maxActions)
@@ -176,6 +179,9 @@ func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
 					genkit[name] = true
 				}
 			}
+			if name, ok := strings.CutPrefix(key, "/agent/"); ok {
+				running[name] = true
+			}
 		}
 		return err
 	})
@@ -185,6 +191,9 @@ func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
 	if len(agents) == 0 {
 		missing.Agents = slices.Sorted(maps.Keys(genkit))
 		return nil, missing
+	}
+	for name, a := range agents {
+		a.runs = running[name]
 	}
 	return agents, nil
 }
@@ -196,7 +205,10 @@ func (s *Store) Kind() string { return kind }
 func (s *Store) Address() string { return s.address }
 
 // Lacks implements store.Limiter.
-func (s *Store) Lacks(model.Op) string {
+func (s *Store) Lacks(op model.Op) string {
+	if op == model.OpRun {
+		return s.lacksRun()
+	}
 	return "the process that is running keeps its own head; open its store itself instead"
 }
 

@@ -1,0 +1,130 @@
+package genkit
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/runtimes"
+)
+
+// turn is what a plan to run carries.
+type turn struct {
+	at *runtimes.Runtime
+	runtimes.Turn
+	place place
+	sid   string
+}
+
+// PlanRun implements store.Runner: a process of the project, one that is running
+// just now, goes on from the row. The error is a *model.UnsupportedError where there
+// is none, where none has the agent, or where Genkit does not resume the row.
+func (s *Store) PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
+	plan, err := s.planRun(ctx, ref, input)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan a run of session %q from %q: %w", ref.Session, ref.ID, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
+	t, err := s.target(ctx, ref, model.OpRun)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	one := t.one
+	if why := t.row.resumable(one.layout, t.now); !strings.HasPrefix(why, "yes") {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: strings.TrimPrefix(why, "no: ") + one.insteadOf(t.row, t.now)}
+	}
+	run := turn{place: one.place, sid: one.sid, Turn: runtimes.Turn{Snapshot: t.row.id, Text: input}}
+	if run.at, run.Agent, err = s.runtime(ctx, one.place); err != nil {
+		return model.Plan{}, err
+	}
+	plan := t.plan(model.OpRun)
+	plan.Asks = append([]string{"models and tools run: that may cost money, and what tools do cannot be undone"}, plan.Asks...)
+	plan.Hazards = append(plan.Hazards, fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", run.at.Address(), run.Agent))
+	// What the new row takes off the path is what a restore would.
+	child, err := t.copyOf(&model.Plan{}, t.now)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	s.compare(&plan, one, one.then([]step{
+		{row: child.id, data: child.encode(one.layout)},
+		{data: one.layout.newPointer(child.id, child.created, t.now)},
+	}))
+	plan.Writes = append(plan.Writes, fmt.Sprintf("by the agent: a new row, the child of #%d, which becomes the head", plan.TargetIndex))
+	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.TargetIndex, messagesOf(t.row), one.layout.quote(clip(input)))
+	plan.Carry = &run
+	return plan, nil
+}
+
+// runtime finds a process that is running and has the agent of a place. The rows do
+// not name it; the folders that they are in may.
+func (s *Store) runtime(ctx context.Context, p place) (*runtimes.Runtime, string, error) {
+	list := runtimes.Find(s.dir)
+	type found struct {
+		at    *runtimes.Runtime
+		agent string
+	}
+	var able []found
+	var others []string
+	living := 0
+	for _, r := range list {
+		agents, err := r.Agents(ctx)
+		if ctx.Err() != nil {
+			return nil, "", context.Cause(ctx)
+		}
+		if err != nil {
+			continue // it has ended, and left its file behind
+		}
+		living++
+		if name := agentOf(path.Join(s.dir, p.dir), agents); name != "" {
+			able = append(able, found{r, name})
+		}
+		others = append(others, agents...)
+	}
+	refuse := func(why string) (*runtimes.Runtime, string, error) {
+		return nil, "", &model.UnsupportedError{Op: model.OpRun, Reason: why}
+	}
+	switch {
+	case len(able) == 1:
+		return able[0].at, able[0].agent, nil
+	case len(able) > 1:
+		return refuse(fmt.Sprintf("%d processes have the agent %q (%s, %s): stop all but one", len(able), able[0].agent, able[0].at.Address(), able[1].at.Address()))
+	case living == 0:
+		return refuse("no process of the project is running: start the agent with GENKIT_ENV=dev")
+	}
+	slices.Sort(others)
+	return refuse(fmt.Sprintf("the folder of the rows is named after none of the agents that are running: %.300s", strings.Join(slices.Compact(others), ", ")))
+}
+
+// agentOf gives the agent after which a folder, or one above it, is named; else the
+// only one that there is.
+func agentOf(dir string, agents []string) string {
+	segments := strings.Split(dir, "/")
+	for _, name := range slices.Backward(segments) {
+		if slices.Contains(agents, name) {
+			return name
+		}
+	}
+	if len(agents) == 1 {
+		return agents[0]
+	}
+	return ""
+}
+
+// run carries a plan of PlanRun out.
+func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
+	out, err := t.at.Take(ctx, t.Turn)
+	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: out.Snapshot}
+	if one, wrong := s.sessionIn(ctx, t.place, t.sid); wrong == nil && one.byID[out.Snapshot] != nil {
+		receipt.HeadIndex = one.position(one.byID[out.Snapshot])
+	}
+	if err != nil && out.Snapshot != "" {
+		err = fmt.Errorf("%w (its row is %.8s)", err, out.Snapshot)
+	}
+	return receipt, err
+}

@@ -1,0 +1,109 @@
+package reflection
+
+import (
+	"context"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store/runtimes"
+)
+
+// errNoPlan: a plan is not one that this store made.
+var errNoPlan = fmt.Errorf("the plan was not made by this store")
+
+// turn is what a plan carries.
+type turn struct {
+	at *runtimes.Runtime
+	runtimes.Turn
+}
+
+// lacksRun says why no agent can be run, "" if one can.
+func (s *Store) lacksRun() string {
+	if !s.base.loopback {
+		return "only a process on this machine is asked to run an agent"
+	}
+	for _, a := range s.agents {
+		if a.runs {
+			return ""
+		}
+	}
+	return "the process shows the sessions of its agents, and has no action that runs one"
+}
+
+// PlanRun implements store.Runner. The process is only asked for what a plan shows;
+// nothing runs before Apply. The error is a *model.UnsupportedError where the
+// process is on another machine or has no action that runs the agent.
+func (s *Store) PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
+	plan, err := s.planRun(ctx, ref, input)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("reflection: plan a run of session %.80q from %.80q: %w", ref.Session, ref.ID, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
+	if why := s.lacksRun(); why != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: why}
+	}
+	a, _, err := s.locate(ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if !a.runs {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: fmt.Sprintf("the process has no action that runs agent %.40q", a.name)}
+	}
+	headers, err := s.headers(ctx, ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan := model.Plan{Op: model.OpRun, Session: ref.Session, Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{},
+		Asks:    []string{"models and tools run: that may cost money, and what tools do cannot be undone"},
+		Hazards: []string{fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", s.address, a.name)},
+	}
+	found := false
+	for i := range headers {
+		h := &headers[i]
+		if h.ID == ref.ID && (ref.Visit == 0 || ref.Visit == h.Visit) {
+			plan.Target, plan.TargetID, plan.TargetIndex, found = h.Ref(), h.ID, h.Index, true
+		}
+		if h.Head {
+			plan.ExpectedHead, plan.HeadID, plan.HeadIndex = h.Ref(), h.ID, h.Index
+		}
+	}
+	if !found {
+		return model.Plan{}, model.ErrNoSnapshot
+	}
+	at, err := runtimes.New(s.address)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan.Writes = []string{fmt.Sprintf("by the agent: what it records of a turn that goes on from #%d", plan.TargetIndex)}
+	plan.Loads = fmt.Sprintf("agent %q loads #%d, and is sent %.200q", a.name, plan.TargetIndex, input)
+	plan.Carry = &turn{at, runtimes.Turn{Agent: a.name, Snapshot: ref.ID, Text: input}}
+	return plan, nil
+}
+
+// Apply implements store.Applier for the plans of PlanRun. It waits for the end of
+// the turn; the context can bring that about earlier.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	t, ok := plan.Carry.(*turn)
+	if !ok || plan.Op != model.OpRun {
+		return model.Receipt{}, fmt.Errorf("reflection: apply a plan: %w", errNoPlan)
+	}
+	if s.closed.Load() {
+		return model.Receipt{}, errClosed
+	}
+	out, err := t.at.Take(ctx, t.Turn)
+	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: out.Snapshot}
+	if err != nil {
+		return receipt, fmt.Errorf("reflection: run session %.80q from #%d: %w", plan.Session, plan.TargetIndex, err)
+	}
+	if headers, err := s.headers(ctx, plan.Session); err == nil {
+		for i := range headers {
+			if headers[i].ID == out.Snapshot {
+				receipt.HeadIndex = headers[i].Index
+			}
+		}
+	}
+	return receipt, nil
+}
