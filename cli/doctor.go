@@ -85,50 +85,33 @@ func examine(ctx context.Context, id *store.Identity, session, address string) (
 	if err != nil {
 		return nil, err
 	}
-	keeps := journaled(ctx, s)
 	for i := range list {
 		if list[i].of != "" {
-			remedies(ctx, s, &list[i], address, keeps)
+			remedies(ctx, s, &list[i], address)
 		}
 	}
 	return list, nil
 }
 
-// FaultKept is the fault of a session of which texts are kept that the framework
-// has redacted.
-const FaultKept = "redacted-text-kept"
-
-// remedies adds to a checkup by which command its faults are mended, and what of
-// the session should be purged. That a plan cannot be made is no reason to fail.
-func remedies(ctx context.Context, s store.Store, c *checkup, address string, keeps bool) {
+// remedies adds to a checkup the commands that mend its faults. That a plan cannot
+// be made is no reason to fail.
+func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
+	if len(c.faults) == 0 {
+		return
+	}
 	command := func(op model.Op) string {
 		return fmt.Sprintf("hindcast %s %s %s", op, word(address), word(c.of))
 	}
-	if repairer, ok := s.(store.Repairer); ok && len(c.faults) > 0 {
+	if repairer, ok := s.(store.Repairer); ok {
 		if _, err := repairer.PlanRepair(ctx, c.of); err == nil {
 			c.next = append(c.next, command(model.OpRepair))
 		}
 	}
-	if purger, ok := s.(store.Purger); ok && keeps {
+	if purger, ok := s.(store.Purger); ok {
 		if _, err := purger.PlanPurge(ctx, c.of, store.PurgeRedacted); err == nil {
-			c.faults = append(c.faults, model.Fault{
-				Code: FaultKept, File: c.of,
-				Meaning: "texts that the framework has redacted since are still kept beside the store, so that a write can be undone",
-				Verdict: "loads: nothing of what is kept is read by the framework",
-			})
 			c.next = append(c.next, command(model.OpPurge))
 		}
 	}
-}
-
-// journaled reports whether anything was ever written to a store.
-func journaled(ctx context.Context, s store.Store) bool {
-	keeper, ok := s.(store.Undoer)
-	if !ok {
-		return false
-	}
-	entries, err := keeper.Journal(ctx)
-	return err == nil && len(entries) > 0
 }
 
 // checkup is what was found in one session, or in the store itself.

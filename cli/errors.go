@@ -131,11 +131,14 @@ func lacking(op model.Op, reason string) error {
 	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
 }
 
-// sinceThen gives an undo that is refused because of what was written since its
-// own advice: to repeat it would not help.
+// sinceThen gives an undo that is refused because of what happened since its own
+// advice: to repeat it would not help.
 func sinceThen(err error) error {
-	if !errors.Is(err, model.ErrHeadMoved) {
-		return err
+	switch {
+	case errors.Is(err, model.ErrHeadMoved):
+		return &advisedError{err, "Nothing was written. What came since would be lost; hindcast restore goes back to any snapshot and keeps all of it."}
+	case errors.Is(err, fs.ErrNotExist):
+		return &advisedError{err, "Nothing was written. What was purged is gone for good; hindcast log STORE SESSION shows what is there."}
 	}
-	return &advisedError{err, "Nothing was written. What came since would be lost; hindcast restore goes back to any snapshot and keeps all of it."}
+	return err
 }
