@@ -218,7 +218,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	}
 	c.agent, c.lowered, c.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
 	c.hazards = append(c.hazards, moved.hazards...)
-	if t := d.Tape; !same && t.Count(t.Find(0, "state")) > 0 {
+	if state := d.Tape.Find(0, "state"); !same && state >= 0 && d.Tape.Count(state) > 0 {
 		c.hazard("the agent's state has no history: it stays as it is now")
 	}
 	return nil

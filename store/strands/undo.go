@@ -61,6 +61,8 @@ func (s *Store) complete(ctx context.Context, plan *model.Plan) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("session %q: %w", e.Session, err)
+	case e.Op == model.OpRepair:
+		return whole.repairBack(ctx, p, plan)
 	case p.orchestrator != "":
 		return whole.completeRun(p, e, plan)
 	}

@@ -134,6 +134,9 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	if plan.Op == model.OpPurge {
 		return nil
 	}
+	if s.ofRepair(ctx, &plan) {
+		return s.verifyRepair(ctx, &plan)
+	}
 	session := cmp.Or(plan.NewSession, plan.Session)
 	s, done, err := s.whole(ctx, session)
 	if err != nil {

@@ -128,13 +128,26 @@ func (r *Run) AsItIs() Rewound {
 		w.Hazards = append(w.Hazards, ended)
 		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "begins at the first nodes"})
 	case len(r.summary.Waiting) > 0:
-		w.Resume = append(w.Resume, model.Resume{Call: call + `([{"interruptResponse": {"interruptId": …, "response": …}}])`, Then: "answers what is waited for: " + list(r.summary.Waiting)})
+		w.Resume = append(w.Resume, model.Resume{Call: call + r.answers(), Then: "answers what is waited for: " + list(r.summary.Waiting)})
 	case r.workOut:
 		w.Resume = append(w.Resume, startTwice)
 	default:
 		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "runs " + r.next})
 	}
 	return w
+}
+
+// answers gives the input that answers the interrupts that wait.
+func (r *Run) answers() string {
+	format := `{"interruptResponse": {"interruptId": %s, "response": …}}`
+	if isTypeScript(r.tape, r.root) {
+		format = `{ interruptResponse: { interruptId: %s, response: … } }`
+	}
+	var parts []string
+	for _, id := range r.waiting {
+		parts = append(parts, fmt.Sprintf(format, id))
+	}
+	return "([" + strings.Join(parts, ", ") + "])"
 }
 
 // startTwice is how a Graph goes on that has to work out what is next.

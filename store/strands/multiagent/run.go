@@ -75,6 +75,8 @@ type Run struct {
 	place Place
 
 	summary Summary
+	// waiting are the ids of the interrupts that wait for an answer, in JSON.
+	waiting []string
 	// next says in words what the next start does.
 	next string
 	// workOut says that the SDK is to say what is next, see WorkOut.
@@ -90,6 +92,7 @@ func (r *Run) wait(interrupts []jsontape.Node) {
 	for _, n := range interrupts {
 		if k := r.tape.Kind(r.tape.Find(n, "response")); k == jsontape.Invalid || k == jsontape.Null {
 			r.summary.Waiting = append(r.summary.Waiting, r.brief(r.tape.Find(n, "name"), maxName))
+			r.waiting = append(r.waiting, string(jsontape.AppendQuoted(nil, r.text(r.tape.Find(n, "id")))))
 		}
 	}
 }
