@@ -103,9 +103,9 @@ func (m *Model) copyText(what, text string) tea.Cmd {
 // cursor, and sends it to the clipboard.
 func (m *Model) copyResume() tea.Cmd {
 	const what = "the resume payload"
-	s := m.subject()
+	s, from, ctx := m.subject(), m.source, m.ctx
 	return run(func() tea.Msg {
-		content, err := m.prepareCheckpoint(m.ctx, s)
+		content, err := from.prepareCheckpoint(ctx, s)
 		switch {
 		case err != nil:
 			return copiedMsg{what, err}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -249,8 +251,35 @@ func (m *Model) runEditor() tea.Cmd {
 	if in, ok := m.keyboard().(*keyboard); ok {
 		command.Stdin = in.File // an editor wants the terminal itself
 	}
-	return tea.ExecProcess(command, func(err error) tea.Msg { return editedMsg{err} })
+	return tea.Exec(&editorRun{command}, func(err error) tea.Msg { return editedMsg{err} })
 }
+
+// editorRun runs an editor while Bubble Tea lets go of the terminal.
+type editorRun struct{ *exec.Cmd }
+
+// rendererStops is ample for Bubble Tea's renderer to stop.
+const rendererStops = 20 * time.Millisecond
+
+// Run implements tea.ExecCommand. Bubble Tea tells its renderer to stop and does not
+// wait until it has: were it started again before, by an editor that ends at once, it
+// would stop after that, and nothing would be drawn any more.
+func (r *editorRun) Run() error {
+	time.Sleep(rendererStops)
+	return r.Cmd.Run()
+}
+
+// SetStdin implements tea.ExecCommand; what is set already stays.
+func (r *editorRun) SetStdin(in io.Reader) {
+	if r.Stdin == nil {
+		r.Stdin = in
+	}
+}
+
+// SetStdout implements tea.ExecCommand.
+func (r *editorRun) SetStdout(out io.Writer) { r.Stdout = out }
+
+// SetStderr implements tea.ExecCommand.
+func (r *editorRun) SetStderr(out io.Writer) { r.Stderr = out }
 
 // edited reads what the editor left.
 func (m *Model) edited(msg editedMsg) tea.Cmd {

@@ -65,6 +65,7 @@ var (
 		{[]keymap.Action{keymap.Help}, ""},
 		{[]keymap.Action{keymap.Mark}, ""}, {[]keymap.Action{keymap.Compare}, ""},
 		{[]keymap.Action{keymap.Search}, ""}, {[]keymap.Action{keymap.Open}, ""},
+		{[]keymap.Action{keymap.Edit}, "edit"},
 		{[]keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "branch"}, {[]keymap.Action{keymap.NextTab}, ""},
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
@@ -81,6 +82,10 @@ var (
 		stepHint, {[]keymap.Action{keymap.NextTab}, ""}, {[]keymap.Action{keymap.Yank}, ""},
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 	}
+	// Where a session has faults, what mends them comes first.
+	repairHint      = hint{[]keymap.Action{keymap.Repair}, ""}
+	brokenHints     = append([]hint{repairHint}, sessionsHints...)
+	brokenInfoHints = append([]hint{repairHint}, textHints...)
 )
 
 // putKeys draws the keys that matter here, with the way out at the right end.
@@ -90,11 +95,14 @@ func (m *Model) putKeys(r *cell.Row) {
 	case m.dialog != nil:
 		return // it says itself what answers it
 	case m.place == nowhere:
-		hints, out = nowhereHints, "quit"
+		hints, out = nowhereHints, m.wayOut()
 	case m.place == atStores:
 		hints, out = storesHints, "quit"
 	case m.place == atSessions:
-		hints, out = sessionsHints, "quit"
+		hints, out = sessionsHints, m.wayOut()
+		if info, ok := m.sessions.Selected(); ok && info.Faults > 0 {
+			hints = brokenHints
+		}
 	case m.focus == onTab:
 		hints = tabHints
 		if t := m.tabs[m.current]; t.find == nil {
@@ -103,7 +111,10 @@ func (m *Model) putKeys(r *cell.Row) {
 			hints = diffHints
 		}
 	case m.only:
-		out = "quit"
+		out = m.wayOut()
+	}
+	if m.place == inSession && m.tabs[m.current].scope == keymap.Info && len(m.info.faults) > 0 {
+		hints = brokenInfoHints
 	}
 	leave := keymap.Label(m.keys.Keys(scope, keymap.Back)[:1])
 	kept := cell.Width(leave) + 1 + len(out) + 1
@@ -133,6 +144,14 @@ func (m *Model) putKeys(r *cell.Row) {
 	r.Put(m.styles.Key, leave)
 	r.Fill(m.styles.Text, 1)
 	r.Put(m.styles.KeyHelp, out)
+}
+
+// wayOut says where leaving the store leads.
+func (m *Model) wayOut() string {
+	if m.chosen {
+		return "stores"
+	}
+	return "quit"
 }
 
 // label gives the first key of each action of a hint, and what they do; "" where

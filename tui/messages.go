@@ -3,6 +3,8 @@ package tui
 import (
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/timeline"
@@ -53,6 +55,13 @@ type headersReadMsg struct {
 	content *timeline.Content
 	cursor  *store.Cursor
 	err     error
+}
+
+// ofWatchMsg: a fact of a turn of the watch of that number. Those of an earlier
+// store are dropped.
+type ofWatchMsg struct {
+	watch uint64
+	fact  tea.Msg
 }
 
 // watchedMsg: the store is watched, or cannot be.

@@ -41,6 +41,7 @@ type Model struct {
 	keys    *keymap.Map
 	styles  *theme.Styles
 	states  *states
+	source  *source        // what the tabs show things of
 	lacks   keymap.Context // what the store cannot do, and why
 	tasks   [taskKinds]task
 	news    news
@@ -54,6 +55,7 @@ type Model struct {
 	stores   *picker.Stores
 	sessions *picker.Sessions
 	only     bool // the store has one session, so that there is no list to go back to
+	chosen   bool // the store was chosen from several, to which there is a way back
 
 	session  string
 	info     sessionFacts
@@ -144,7 +146,6 @@ func New(ctx context.Context, o Options) (*Model, error) {
 	} else {
 		m.offerStores()
 	}
-	m.tabs = m.newTabs()
 	if o.Note != "" {
 		m.say(o.Note)
 	}

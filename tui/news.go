@@ -43,31 +43,44 @@ const (
 
 // news is how the screen keeps up.
 type news struct {
-	watched bool            // there is a turn, or will be once Watch has answered
-	changes <-chan struct{} // of the store; nil unless it is watched
-	rest    time.Duration   // the last one, 0 in calm times
-	held    tea.Msg         // the fact that a turn is held at, or nil
-	lent    int             // searches that read the timeline, which must not grow under them
-	cursor  *store.Cursor   // how far the timeline reaches, nil if that is not known
-	seen    int             // snapshots that there were when the person was at the head
-	dragged uint64          // generation of what a tab prepares because the head moved
-	late    bool            // a tab holds something that is drawn with the next update
-	trouble string          // why the last turn brought nothing, "" if it did
+	watch   uint64             // number of the watch, which the facts of its turns carry
+	ctx     context.Context    // of the watch
+	end     context.CancelFunc // ends it; nil without one
+	watched bool               // there is a turn, or will be once Watch has answered
+	changes <-chan struct{}    // of the store; nil unless it is watched
+	rest    time.Duration      // the last one, 0 in calm times
+	held    tea.Msg            // the fact that a turn is held at, or nil
+	lent    int                // searches that read the timeline, which must not grow under them
+	cursor  *store.Cursor      // how far the timeline reaches, nil if that is not known
+	seen    int                // snapshots that there were when the person was at the head
+	dragged uint64             // generation of what a tab prepares because the head moved
+	late    bool               // a tab holds something that is drawn with the next update
+	trouble string             // why the last turn brought nothing, "" if it did
 }
 
 // watch has the store watched, if it can be and is not yet. The watch lasts as
-// long as the program.
+// long as the store is open.
 func (m *Model) watch() tea.Cmd {
 	w, ok := m.o.Store.(store.Watcher)
 	if !ok || m.news.watched {
 		return nil
 	}
-	m.news.watched = true
-	ctx := m.ctx
+	ctx, end := context.WithCancel(m.ctx)
+	m.news.watched, m.news.end = true, end
+	m.news.ctx = ctx
+	n := m.news.watch
 	return run(func() tea.Msg {
 		changes, err := w.Watch(ctx)
-		return watchedMsg{changes, err}
+		return ofWatchMsg{n, watchedMsg{changes, err}}
 	})
+}
+
+// forgetWatch ends the watch of a store that is shown no longer.
+func (m *Model) forgetWatch() {
+	if m.news.end != nil {
+		m.news.end()
+	}
+	m.news = news{watch: m.news.watch + 1}
 }
 
 // watching begins the first turn: what changed before the watch began is unknown.
@@ -84,14 +97,14 @@ func (m *Model) watching(msg watchedMsg) tea.Cmd {
 // await waits for a change. In calm times nothing in the program moves until
 // there is one.
 func (m *Model) await() tea.Cmd {
-	ctx, changes, after, waiting := m.ctx, m.news.changes, m.o.After, &m.waiting
-	busy := m.news.rest > 0
+	ctx, changes, after, waiting := m.news.ctx, m.news.changes, m.o.After, &m.waiting
+	busy, n := m.news.rest > 0, m.news.watch
 	return run(func() tea.Msg {
 		var quiet <-chan time.Time
 		if busy {
 			select {
 			case _, open := <-changes:
-				return changedMsg{closed: !open}
+				return ofWatchMsg{n, changedMsg{closed: !open}}
 			default:
 				quiet = after(calm)
 			}
@@ -101,9 +114,9 @@ func (m *Model) await() tea.Cmd {
 		}
 		select {
 		case _, open := <-changes:
-			return changedMsg{closed: !open}
+			return ofWatchMsg{n, changedMsg{closed: !open}}
 		case <-quiet:
-			return calmedMsg{}
+			return ofWatchMsg{n, calmedMsg{}}
 		case <-ctx.Done():
 			return nil
 		}
@@ -125,7 +138,7 @@ func (m *Model) calmed() tea.Cmd {
 // rest has the turn rest, at least as long as it took so far.
 func (m *Model) rest(took time.Duration) tea.Cmd {
 	m.news.rest = max(m.news.rest, firstRest)
-	return m.later(max(m.news.rest, took), restedMsg{})
+	return m.later(max(m.news.rest, took), ofWatchMsg{m.news.watch, restedMsg{}})
 }
 
 // busier notes that there was something new, so that the rest gets longer if
@@ -193,7 +206,7 @@ type growth struct {
 // tell it from the rest.
 func (m *Model) grow() tea.Cmd {
 	s, session, content, since, now, only := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now, m.only
-	matches, search := m.timeline.Matches(), m.tasks[finding].gen
+	matches, search, n := m.timeline.Matches(), m.tasks[finding].gen, m.news.watch
 	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
 		began := now()
 		g, err := growthOf(ctx, s, session, content, since)
@@ -209,7 +222,7 @@ func (m *Model) grow() tea.Cmd {
 		if err == nil && g.content == nil && len(g.headers) == 0 && only {
 			only, err = one(ctx, s)
 		}
-		return grewMsg{gen, g, matches, search, only, now().Sub(began), err}
+		return ofWatchMsg{n, grewMsg{gen, g, matches, search, only, now().Sub(began), err}}
 	})
 }
 
@@ -378,11 +391,11 @@ func sameVisit(a, b model.Ref) bool {
 
 // relist reads the list of sessions again.
 func (m *Model) relist() tea.Cmd {
-	s, now := m.o.Store, m.o.Now
+	s, now, n := m.o.Store, m.o.Now, m.news.watch
 	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
 		began := now()
 		sessions, err := sessionsOf(ctx, s, done)
-		return relistedMsg{gen, sessions, now().Sub(began), err}
+		return ofWatchMsg{n, relistedMsg{gen, sessions, now().Sub(began), err}}
 	})
 }
 

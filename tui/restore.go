@@ -14,6 +14,7 @@ import (
 	"hindcast/diff"
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/tui/dialog"
 )
@@ -437,11 +438,16 @@ func changeLine(r *diff.Result, e *diff.Entry) string {
 	return fmt.Sprintf("~ %s  %s → %s", path, brief(r.Old(e)), brief(r.New(e)))
 }
 
-// brief gives the beginning of a value.
+// brief gives the beginning of a value, in one line.
 func brief(value []byte) string {
 	const enough = 48
-	if len(value) <= enough {
-		return string(value)
+	text := value
+	if len(text) > 4*enough {
+		text = text[:4*enough] // the rest of it is not looked at
 	}
-	return string(value[:enough]) + "…"
+	line := conversation.OneLine(string(text))
+	if len(line) <= enough && len(text) == len(value) {
+		return line
+	}
+	return strings.ToValidUTF8(line[:min(len(line), enough)], "") + "…"
 }

@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/picker"
+	"hindcast/tui/timeline"
 )
 
 // Where several stores were found, the screen begins with a list of them. Once
@@ -38,10 +39,7 @@ const notOpen = "no store is open yet"
 // offerStores shows the stores that there are.
 func (m *Model) offerStores() {
 	m.place = atStores
-	m.lacks = keymap.Context{
-		Restore: notOpen, Fork: notOpen, Edit: notOpen, Run: notOpen, Repair: notOpen,
-		Undo: notOpen, Redo: notOpen, Journal: notOpen, Purge: notOpen,
-	}
+	m.lackAll()
 	var rows []picker.Store
 	for i := range m.o.Stores {
 		s := &m.o.Stores[i]
@@ -50,10 +48,21 @@ func (m *Model) offerStores() {
 	m.stores.Set(rows)
 }
 
+// lackAll says that nothing can be done yet.
+func (m *Model) lackAll() {
+	m.lacks = keymap.Context{
+		Restore: notOpen, Fork: notOpen, Edit: notOpen, Run: notOpen, Repair: notOpen,
+		Undo: notOpen, Redo: notOpen, Journal: notOpen, Purge: notOpen,
+	}
+}
+
 // adopt makes a store the one that is shown.
 func (m *Model) adopt(s store.Store) {
 	m.o.Store = s
 	m.states = newStates(s, stateBudget)
+	m.source = &source{s, m.states, m.o.Now, m.o.Zone}
+	m.tabs, m.current = newTabs(m.styles, m.source), 0
+	m.resized(m.layout.w, m.layout.h)
 	m.lacks = keymap.Context{
 		Restore: store.Reason(s, model.OpRestore),
 		Fork:    store.Reason(s, model.OpFork),
@@ -119,8 +128,29 @@ func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
 		return nil
 	}
 	m.adopt(msg.store)
-	m.place, m.input = atSessions, nil
+	m.place, m.input, m.chosen = atSessions, nil, true
 	return tea.Batch(m.watch(), m.listSessions())
+}
+
+// leaveStore goes back to the list of stores. The store is not closed: what was
+// asked of it may still be under way, and whoever opened it closes it.
+func (m *Model) leaveStore() tea.Cmd {
+	if m.tasks[applying].running {
+		m.say("this goes on: " + m.tasks[applying].what)
+		return nil
+	}
+	for kind := range taskKinds {
+		m.stop(kind)
+	}
+	m.forgetWatch()
+	m.show(timeline.Prepare(nil))
+	m.sessions.Set(nil)
+	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil
+	m.info, m.onward, m.draft = sessionFacts{}, resumeCall{}, nil
+	m.query, m.searched = "", searched{}
+	m.place, m.chosen = atStores, false
+	m.lackAll()
+	return nil
 }
 
 func (m *Model) storesBox() box {

@@ -15,6 +15,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/demo"
 	"hindcast/store/memory"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
@@ -79,7 +80,8 @@ func TestStores_chosenIsShown(t *testing.T) {
 	lacks(t, p, "no store is open")
 	p.Press(keymap.Confirm, keymap.Back)
 	p.Press(keymap.Timeline, keymap.Back)
-	shows(t, p, "2 sessions")
+	shows(t, p, "2 sessions", "q stores")
+	p.Press(keymap.Picker, keymap.Back)
 	p.Send(screentest.Key(t, "q"))
 	p.WaitEnd()
 	if fmt.Sprint(asked) != "[.genkit/snapshots]" {
@@ -100,7 +102,7 @@ func TestStores_onlySessionIsOpenedAtOnce(t *testing.T) {
 	}
 	p := start(t, shelf(func(context.Context, string) (store.Store, error) { return one, nil }), 100, 30)
 	p.Press(keymap.Picker, keymap.Open)
-	shows(t, p, "trip-planner", "head #13", "q quit")
+	shows(t, p, "trip-planner", "head #13", "q stores")
 }
 
 func TestStores_asciiGlyphs(t *testing.T) {
@@ -213,4 +215,43 @@ func TestOptions_needAStoreOrSeveral(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// Leaving a store that was chosen leads back to the others; the next one is shown
+// as the first was, and what the first one told or tells is gone.
+func TestStores_wayBack(t *testing.T) {
+	t.Parallel()
+	first, second := demoStore(t), memory.New()
+	newWriter(t, second, "lonely").write(t, 3)
+	o := shelf(func(_ context.Context, path string) (store.Store, error) {
+		if strings.HasPrefix(path, ".genkit") {
+			return second, nil
+		}
+		return first, nil
+	})
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "trip-planner", "2 sessions", "q stores")
+	p.Press(keymap.Picker, keymap.Open)
+	p.Press(keymap.Timeline, keymap.Search)
+	p.Type("train")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Timeline, keymap.Back)
+	p.Press(keymap.Picker, keymap.Back)
+	shows(t, p, "4 stores", "q quit")
+	lacks(t, p, "trip-planner")
+	p.Press(keymap.Picker, keymap.Undo)
+	shows(t, p, "undo: no store is open yet")
+	newWriter(t, first, demo.Trip).write(t, 1) // nobody looks at it any more
+	p.Idle()
+
+	p.Press(keymap.Picker, keymap.MoveDown, keymap.Open) // it has one session only
+	shows(t, p, "memory › lonely", "3 snapshots", "following", "q stores")
+	lacks(t, p, "4 stores")
+	newWriter(t, second, "lonely").write(t, 1)
+	waitFor(t, p, "4 snapshots")
+	p.Press(keymap.Timeline, keymap.Back)
+	shows(t, p, "4 stores")
+	p.Send(screentest.Key(t, "q"))
+	p.WaitEnd()
 }

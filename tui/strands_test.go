@@ -58,11 +58,3 @@ func openBasic(p *screentest.Program) {
 		p.Press(keymap.Timeline, keymap.MoveUp)
 	}
 }
-
-func TestStrands_restoreSaysWhyNot(t *testing.T) {
-	t.Parallel()
-	p := start(t, strandsStore(t), 100, 30)
-	openBasic(p)
-	p.Press(keymap.Timeline, keymap.Restore)
-	shows(t, p, "restore: a message log is opened read-only")
-}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"time"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -12,34 +13,42 @@ import (
 	"hindcast/tui/infotab"
 	"hindcast/tui/messagestab"
 	"hindcast/tui/statetab"
+	"hindcast/tui/theme"
 )
 
-// newTabs makes the tabs, in the order of their keys. What prepares them runs in
-// commands, so it uses what does not change once
-// there is a session: the store, the states and the clock.
-func (m *Model) newTabs() []*tab {
+// source is what the tabs show things of: a store and its states. What prepares
+// the tabs runs in commands and uses nothing else, for the model changes meanwhile.
+type source struct {
+	store  store.Store
+	states *states
+	now    func() time.Time
+	zone   *time.Location
+}
+
+// newTabs makes the tabs, in the order of their keys.
+func newTabs(styles *theme.Styles, from *source) []*tab {
 	return []*tab{
-		m.diffTab(),
-		m.stateTab(),
-		m.messagesTab(),
-		newTab(keymap.Checkpoint, checkpointtab.New(m.styles), m.prepareCheckpoint),
-		newTab(keymap.Info, infotab.New(m.styles), m.prepareInfo),
+		from.diffTab(styles),
+		from.stateTab(styles),
+		from.messagesTab(styles),
+		newTab(keymap.Checkpoint, checkpointtab.New(styles), from.prepareCheckpoint),
+		newTab(keymap.Info, infotab.New(styles), from.prepareInfo),
 	}
 }
 
-func (m *Model) diffTab() *tab {
-	p := difftab.New(m.styles)
-	return searchable(newTab(keymap.Diff, p, m.prepareDiff), p, difftab.Find)
+func (f *source) diffTab(styles *theme.Styles) *tab {
+	p := difftab.New(styles)
+	return searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find)
 }
 
-func (m *Model) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
+func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
 	sides := difftab.Sides{Old: difftab.Side{Header: s.base}, New: difftab.Side{Header: s.header}}
 	var err error
-	if sides.New.Conversation, err = m.conversation(ctx, s.ref); err != nil {
+	if sides.New.Conversation, err = f.conversation(ctx, s.ref); err != nil {
 		return nil, err
 	}
 	if s.with.ID != "" {
-		if sides.Old.Conversation, err = m.conversation(ctx, s.with); err != nil {
+		if sides.Old.Conversation, err = f.conversation(ctx, s.with); err != nil {
 			return nil, err
 		}
 	}
@@ -47,8 +56,8 @@ func (m *Model) prepareDiff(ctx context.Context, s subject) (*difftab.Content, e
 }
 
 // conversation gives the messages of a state.
-func (m *Model) conversation(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
-	st, err := m.states.get(ctx, ref)
+func (f *source) conversation(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
+	st, err := f.states.get(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -59,32 +68,32 @@ func (m *Model) conversation(ctx context.Context, ref model.Ref) (*conversation.
 // beginning.
 const quick = 256 << 10
 
-func (m *Model) stateTab() *tab {
-	p := statetab.New(m.styles)
-	t := newTab(keymap.State, p, m.prepareState)
-	t.preview = m.previewState
+func (f *source) stateTab(styles *theme.Styles) *tab {
+	p := statetab.New(styles)
+	t := newTab(keymap.State, p, f.prepareState)
+	t.preview = f.previewState
 	return searchable(t, p, statetab.Find)
 }
 
 // previewState gives the beginning of a large state, from a store that can read
 // it alone without reading the rest.
-func (m *Model) previewState(ctx context.Context, s subject) (any, error) {
-	if peeker, ok := m.o.Store.(store.Peeker); ok && s.header.Size > quick {
+func (f *source) previewState(ctx context.Context, s subject) (any, error) {
+	if peeker, ok := f.store.(store.Peeker); ok && s.header.Size > quick {
 		data, err := peeker.Peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
 		return statetab.Preview(data, int(s.header.Size)), nil
 	}
-	st, err := m.states.get(ctx, s.ref)
+	st, err := f.states.get(ctx, s.ref)
 	if err != nil || len(st.data) <= quick {
 		return nil, err
 	}
 	return statetab.Preview(st.data, len(st.data)), nil
 }
 
-func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
-	st, err := m.states.get(ctx, s.ref)
+func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content, error) {
+	st, err := f.states.get(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -92,42 +101,42 @@ func (m *Model) prepareState(ctx context.Context, s subject) (*statetab.Content,
 	return statetab.Prepare(st.data, tape, warnings, err), nil
 }
 
-func (m *Model) messagesTab() *tab {
-	p := messagestab.New(m.styles)
-	return searchable(newTab(keymap.Messages, p, m.prepareMessages), p, messagestab.Find)
+func (f *source) messagesTab(styles *theme.Styles) *tab {
+	p := messagestab.New(styles)
+	return searchable(newTab(keymap.Messages, p, f.prepareMessages), p, messagestab.Find)
 }
 
-func (m *Model) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {
-	conv, err := m.conversation(ctx, s.ref)
+func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {
+	conv, err := f.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
 	return messagestab.Prepare(conv, s.header.Marks), nil
 }
 
-func (m *Model) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
-	conv, err := m.conversation(ctx, s.ref)
+func (f *source) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
+	conv, err := f.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
 	return checkpointtab.Prepare(ctx, conv)
 }
 
-func (m *Model) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
+func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
 	facts := infotab.Facts{
-		Header: s.header, Kind: m.o.Store.Kind(), Address: m.o.Store.Address(),
-		Faults: s.faults, Now: m.o.Now(), Zone: m.o.Zone,
+		Header: s.header, Kind: f.store.Kind(), Address: f.store.Address(),
+		Faults: s.faults, Now: f.now(), Zone: f.zone,
 	}
-	if d, ok := m.o.Store.(store.Deriver); ok {
+	if d, ok := f.store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()
 	}
-	if d, ok := m.o.Store.(store.Describer); ok {
+	if d, ok := f.store.(store.Describer); ok {
 		facts.Known, facts.KnownErr = d.Facts(ctx, s.ref)
 	}
-	if c, ok := m.o.Store.(store.Comparer); ok && s.header.ParentID != "" {
+	if c, ok := f.store.(store.Comparer); ok && s.header.ParentID != "" {
 		facts.New, facts.NewErr = fresh(ctx, c, &s.header)
 	}
-	st, err := m.states.get(ctx, s.ref)
+	st, err := f.states.get(ctx, s.ref)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

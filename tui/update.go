@@ -80,6 +80,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.copied(msg)
 	case watchedMsg:
 		return m.watching(msg)
+	case ofWatchMsg:
+		if msg.watch == m.news.watch {
+			return m.handle(msg.fact)
+		}
 	case changedMsg:
 		return m.changed(msg)
 	case grewMsg:
@@ -193,7 +197,7 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		if m.cancelSlow() {
 			return nil
 		}
-		return m.quit()
+		return m.outOfStore()
 	case keymap.Open:
 		if info, ok := m.sessions.Selected(); ok {
 			return m.openSession(info.ID)
@@ -287,7 +291,8 @@ func (m *Model) doInPane(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// back leaves one level: work that goes on, the tab, the session, the program.
+// back leaves one level: work that goes on, the tab, the session, the store that
+// was chosen, the program.
 func (m *Model) back() tea.Cmd {
 	switch {
 	case m.cancelSlow():
@@ -296,7 +301,7 @@ func (m *Model) back() tea.Cmd {
 		m.focusOn(onTimeline)
 		return nil
 	case m.only:
-		return m.quit()
+		return m.outOfStore()
 	}
 	for kind := range taskKinds {
 		if kind != applying {
@@ -305,6 +310,15 @@ func (m *Model) back() tea.Cmd {
 	}
 	m.place = atSessions
 	return m.listSessions()
+}
+
+// outOfStore leaves the store: for the list of stores that it was chosen from, else
+// the program.
+func (m *Model) outOfStore() tea.Cmd {
+	if m.chosen {
+		return m.leaveStore()
+	}
+	return m.quit()
 }
 
 // quit ends the program; while a write goes on, as soon as that has ended.

@@ -1,6 +1,8 @@
 package dialog
 
 import (
+	"strings"
+
 	"hindcast/keymap"
 	"hindcast/tui/cell"
 	"hindcast/tui/sheet"
@@ -129,7 +131,10 @@ func (b *box) body(r *cell.Row, y int) {
 func (b *box) line(r *cell.Row, spans []span) {
 	b.inside(r, func(dst []byte, w int) []byte {
 		in := cell.Begin(dst, &b.styles.Glyphs, w)
-		for _, s := range spans {
+		for i, s := range spans {
+			if i == len(spans)-1 {
+				s.text = strings.TrimRight(s.text, " ") // what follows it would be cut for nothing
+			}
 			in.Put(s.pick(&b.styles.Tokens), s.text)
 		}
 		return in.End(b.styles.Text)
