@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -180,9 +181,21 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // Every line behind a "$ " is run, all of them in one directory, and what
-// follows it is what it wrote.
+// follows it is what it wrote. In the directory is a store of Strands, in which
+// nobody has written for long.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	dir := t.TempDir()
+	session := filepath.Join(dir, "sessions", "session_basic")
+	if err := os.CopyFS(session, os.DirFS(filepath.Join("testdata", "strands", "python-file", "session_basic"))); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(session, func(path string, _ fs.DirEntry, err error) error {
+		long := time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)
+		return errors.Join(err, os.Chtimes(path, long, long))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, block := range consoleBlock.FindAllStringSubmatch(readme(t), -1) {
 		var want strings.Builder
 		want.WriteString("```console\n")
