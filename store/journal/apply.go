@@ -192,8 +192,12 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	return w.done()
 }
 
+// verified checks that nobody wrote meanwhile, and what the kind has to say.
 func (w *write) verified(ctx context.Context, verify func(context.Context) error) error {
-	err := w.guarded()
+	err := w.stands()
+	if err == nil {
+		err = w.guarded()
+	}
 	if err == nil && verify != nil {
 		err = verify(ctx)
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 )
@@ -109,7 +108,7 @@ func (d *Draft) Link(name, from string) {
 // PutBack gives a path a content that is kept.
 func (d *Draft) PutBack(name string, v Version) {
 	_, err := d.j.disk.Lstat(v.kept())
-	if errors.Is(err, fs.ErrNotExist) || !v.file() {
+	if errors.Is(err, fs.ErrNotExist) || !v.file() || !v.sound() {
 		gone := &PurgedError{Path: name}
 		if h, failed := d.j.history(); failed == nil {
 			gone.By = h.forgotBy(v)
@@ -125,8 +124,9 @@ func (d *Draft) PutBack(name string, v Version) {
 // Forget deletes a kept content for good, in whatever mode it is kept. path is
 // where it was, and stays as it is. A draft that forgets changes nothing else.
 func (d *Draft) Forget(path string, v Version) {
-	if !v.file() {
+	if !v.file() || !v.sound() {
 		d.fail(fmt.Errorf("forget %s: %w", path, fs.ErrNotExist))
+		return
 	}
 	c := Change{path, model.FileForgotten, v, Version{}}
 	if slices.ContainsFunc(d.changes, func(old Change) bool { return old.Before.SHA256 == v.SHA256 && old.Does == c.Does }) {
@@ -194,7 +194,7 @@ func (d *Draft) settle() {
 // add appends a change, below the folders that it needs.
 func (d *Draft) add(c Change) {
 	switch {
-	case !fs.ValidPath(c.Path) || c.Path == "." || c.Path == Folder || strings.HasPrefix(c.Path, Folder+"/"):
+	case !ours(c.Path):
 		d.fail(fmt.Errorf("write %q: %w", c.Path, fs.ErrInvalid))
 		return
 	case d.paths[c.Path]:

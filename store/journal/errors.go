@@ -103,8 +103,11 @@ func remedy(err error) string {
 	return ""
 }
 
+// errLinkless: there is no hard link to be had, so that a copy has to do.
+var errLinkless = errors.New("no hard links")
+
 // linkless reports whether an error of Link says that there are no links to be had,
-// so that a copy has to do: the file system has none, it is another one, the file
+// whatever the reason: the file system has none, it is another one, the file
 // has all that it can have, or it belongs to somebody else.
 func linkless(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) ||

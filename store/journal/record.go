@@ -80,7 +80,33 @@ func decode(line []byte) (r record, ok bool) {
 	if err != nil || uint32(want) != crc32.Checksum(line[9:], castagnoli) {
 		return r, false
 	}
-	return r, json.Unmarshal(line[9:], &r) == nil
+	return r, json.Unmarshal(line[9:], &r) == nil && r.sound()
+}
+
+// sound reports whether a record is one that a journal could have written: a store
+// may come from anywhere, and what it says is carried out.
+func (r *record) sound() bool {
+	if r.Entry == nil {
+		return true
+	}
+	for _, c := range r.Changes {
+		if !ours(c.Path) || !c.Before.sound() || !c.After.sound() || c.Before.same(c.After) {
+			return false
+		}
+	}
+	for _, g := range r.Guards {
+		if !fs.ValidPath(g.Path) || !g.Version.sound() {
+			return false
+		}
+	}
+	return r.ID >= 0 && r.ID < 1<<53
+}
+
+// ours reports whether a path is one that may be written. Some file systems take no
+// notice of case.
+func ours(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return fs.ValidPath(name) && name != "." && !strings.EqualFold(top, Folder)
 }
 
 // parse reads the records of a journal. What is torn at its end, and what a later

@@ -19,12 +19,13 @@ import (
 type step struct {
 	name string
 	plan func(context.Context, *journal.Journal) (model.Plan, error)
+	o    journal.Options
 }
 
 // life is what happens to the store of story, one after the other: every kind of
 // change, and contents that two files share.
 var life = []step{
-	{"restore", func(_ context.Context, j *journal.Journal) (model.Plan, error) {
+	{name: "restore", plan: func(_ context.Context, j *journal.Journal) (model.Plan, error) {
 		d := j.Draft()
 		d.Expect("s/m")
 		d.Expect("s/session.json")
@@ -35,9 +36,9 @@ var life = []step{
 		d.Put("s/m/2", []byte("edited second"))
 		return d.Plan(model.Plan{Op: model.OpRestore, Session: "s", HeadID: "head"})
 	}},
-	{"undo", undo},
-	{"redo", redo},
-	{"restore of what was set aside", func(ctx context.Context, j *journal.Journal) (model.Plan, error) {
+	{name: "undo", plan: undo},
+	{name: "redo", plan: redo},
+	{name: "restore of what was set aside", plan: func(ctx context.Context, j *journal.Journal) (model.Plan, error) {
 		list, err := j.Entries(ctx)
 		if err != nil {
 			return model.Plan{}, err
@@ -51,8 +52,8 @@ var life = []step{
 		}
 		return d.Plan(model.Plan{Op: model.OpRestore, Session: "s"})
 	}},
-	{"undo again", undo},
-	{"fork", func(_ context.Context, j *journal.Journal) (model.Plan, error) {
+	{name: "undo again", plan: undo},
+	{name: "fork", plan: func(_ context.Context, j *journal.Journal) (model.Plan, error) {
 		d := j.Draft()
 		d.Expect("s/m")
 		d.Put("t/session.json", []byte("session t"))
@@ -61,9 +62,9 @@ var life = []step{
 		}
 		return d.Plan(model.Plan{Op: model.OpFork, Session: "s", NewSession: "t"})
 	}},
-	{"undo of the fork", undo},
-	{"redo of the fork", redo},
-	{"purge", func(ctx context.Context, j *journal.Journal) (model.Plan, error) {
+	{name: "undo of the fork", plan: undo},
+	{name: "redo of the fork", plan: redo},
+	{name: "purge", plan: func(ctx context.Context, j *journal.Journal) (model.Plan, error) {
 		list, err := j.Entries(ctx)
 		if err != nil {
 			return model.Plan{}, err
@@ -131,11 +132,14 @@ func newChapter(s step, before, after *disktest.Memory) chapter {
 }
 
 // chapters lives the life undisturbed.
-func chapters(t testing.TB, start *disktest.Memory) []chapter {
+func chapters(t testing.TB, start *disktest.Memory, o ...journal.Options) []chapter {
 	t.Helper()
 	var list []chapter
 	at := start
 	for _, s := range life {
+		if len(o) > 0 {
+			s.o = o[0]
+		}
 		next := at.Clone()
 		err := s.apply(context.Background(), next, nil)
 		if err != nil {
@@ -150,7 +154,7 @@ func chapters(t testing.TB, start *disktest.Memory) []chapter {
 
 // apply plans and carries out a step.
 func (s step) apply(ctx context.Context, d disk.Disk, verify func(context.Context) error) error {
-	j := journal.New(d, journal.Options{})
+	j := journal.New(d, s.o)
 	plan, err := s.plan(ctx, j)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
+	"strings"
 	"time"
 
 	"hindcast/store/disk"
@@ -49,15 +49,16 @@ func (v Version) kept() string { return path.Join(keptName, v.base()) }
 
 func (v Version) base() string { return fmt.Sprintf("%s-%03o", v.SHA256, v.Mode) }
 
-// keptVersion tells from the name of a kept content what it is; false for a name
-// that is none.
-func keptVersion(base string) (sum string, mode fs.FileMode, ok bool) {
-	if len(base) < 66 || base[64] != '-' {
-		return "", 0, false
+// sound reports whether it can be one of a file, of a folder or of nothing.
+func (v Version) sound() bool {
+	if v.Mode != v.Mode.Perm() || v.Size < 0 {
+		return false
 	}
-	_, err := hex.DecodeString(base[:64])
-	bits, failed := strconv.ParseUint(base[65:], 8, 9)
-	return base[:64], fs.FileMode(bits), err == nil && failed == nil
+	if v.SHA256 == "" {
+		return v.Size == 0
+	}
+	_, err := hex.DecodeString(v.SHA256)
+	return err == nil && len(v.SHA256) == 2*sha256.Size && strings.ToLower(v.SHA256) == v.SHA256 && !v.Folder
 }
 
 func versionOf(data []byte, mode fs.FileMode) Version {

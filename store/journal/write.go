@@ -75,6 +75,43 @@ func (w *write) expected() error {
 	return w.guarded()
 }
 
+// stands checks that all changes are as they were made. Which names are free is told
+// by one look at each folder.
+func (w *write) stands() error {
+	names := map[string][]string{}
+	errs := make([]error, len(w.Changes))
+	var written []int
+	for i, c := range w.Changes {
+		switch {
+		case c.Does == model.FileForgotten:
+		case c.After.file():
+			written = append(written, i)
+		case c.After.None() && c.Before.file():
+			dir := path.Dir(c.Path)
+			list, listed := names[dir]
+			if !listed {
+				var err error
+				if list, err = w.j.disk.Names(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				names[dir] = list
+			}
+			if _, there := slices.BinarySearch(list, path.Base(c.Path)); there {
+				return &ConflictError{Path: c.Path, Found: "appeared"}
+			}
+		}
+	}
+	parallel(len(written), func(i int, buf *[]byte) {
+		c := w.Changes[written[i]]
+		now, err := w.j.look(c.Path, buf)
+		if err == nil && now.Version != c.After {
+			err = &ConflictError{Path: c.Path, Found: became(c.After, now.Version)}
+		}
+		errs[i] = err
+	})
+	return errors.Join(errs...)
+}
+
 // became says in a few words what happened to a path.
 func became(before, now Version) string {
 	switch {
@@ -202,6 +239,18 @@ func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
 	return err == nil, err
 }
 
+// link gives a file a second name. The error is errLinkless where a copy has to do.
+func (w *write) link(old, new string) error {
+	if w.j.o.InPlace {
+		return errLinkless
+	}
+	err := w.j.disk.Link(old, new)
+	if linkless(err) {
+		err = errLinkless
+	}
+	return err
+}
+
 func (w *write) keepNew(data []byte, v Version) error {
 	name, err := w.create(data, v.Mode)
 	if err == nil {
@@ -213,8 +262,8 @@ func (w *write) keepNew(data []byte, v Version) error {
 // keepLink keeps a content of another file: what is linked is looked at after, so
 // that a file is noticed which took its place before.
 func (w *write) keepLink(from string, v Version) error {
-	err := w.j.disk.Link(from, v.kept())
-	if linkless(err) {
+	err := w.link(from, v.kept())
+	if errors.Is(err, errLinkless) {
 		data, info, failed := w.j.disk.Load(from, nil)
 		if failed != nil {
 			return failed
@@ -347,8 +396,8 @@ func (w *write) setAside(i int, c Change, seen look) error {
 
 // appear gives a free path a kept content.
 func (w *write) appear(c Change) error {
-	err := w.j.disk.Link(c.After.kept(), c.Path)
-	if linkless(err) {
+	err := w.link(c.After.kept(), c.Path)
+	if errors.Is(err, errLinkless) {
 		var name string
 		if name, err = w.copyOf(c.After); err == nil {
 			if err = w.j.disk.Place(name, c.Path); err != nil {
@@ -377,8 +426,8 @@ func (w *write) replace(i int, c Change, seen look) error {
 	if err := w.clear(staged); err != nil {
 		return err
 	}
-	err := w.j.disk.Link(c.After.kept(), staged)
-	if linkless(err) {
+	err := w.link(c.After.kept(), staged)
+	if errors.Is(err, errLinkless) {
 		var name string
 		if name, err = w.copyOf(c.After); err == nil {
 			err = w.j.disk.Rename(name, staged)

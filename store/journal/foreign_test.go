@@ -1,0 +1,206 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store/disk/disktest"
+	"hindcast/store/journal"
+)
+
+// foreign are writes of an agent that runs on. Each leaves one content at one path.
+type foreign struct {
+	name, path string
+	do         func(m *disktest.Memory, path string) error
+	inPlace    bool
+}
+
+const theirs = "what the agent wrote"
+
+func replaces(m *disktest.Memory, path string) error {
+	if err := m.Write(path+".tmp", []byte(theirs), 0o640); err != nil {
+		return err
+	}
+	return m.Rename(path+".tmp", path)
+}
+
+func rewrites(m *disktest.Memory, path string) error { return m.Write(path, []byte(theirs), 0o640) }
+
+var agent = []foreign{
+	{"replaces the agent", "s/agent.json", replaces, false},
+	{"replaces a message that is set aside", "s/m/4", replaces, false},
+	{"replaces the last message", "s/m/5", replaces, false},
+	{"replaces an edited message", "s/m/2", replaces, false},
+	{"rewrites a message in place", "s/m/3", rewrites, true},
+	{"rewrites the agent in place", "s/agent.json", rewrites, true},
+	{"adds a message", "s/m/6", replaces, false},
+	{"replaces what is guarded", "s/session.json", replaces, false},
+	{"adds a message to the fork", "t/m/3", replaces, false},
+	{"replaces a message of the fork", "t/m/1", replaces, false},
+}
+
+// TestApply_besideAnAgent lets an agent write once at every call of every write. What
+// it wrote is where it wrote it, or kept where the write was done before; and unless
+// the write is done, all else is as it was.
+func TestApply_besideAnAgent(t *testing.T) {
+	for _, kind := range []string{"links", "no links", "no exchange", "in place"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			start := story()
+			start.NoLinks, start.NoExchange = kind == "no links", kind == "no exchange"
+			b := besides{o: journal.Options{InPlace: kind == "in place"}}
+			for _, c := range chapters(t, start, b.o) {
+				for _, f := range agent {
+					if f.inPlace && !b.o.InPlace && !start.NoLinks {
+						continue // it writes into what is kept
+					}
+					if f.do(c.before.Clone(), f.path) != nil {
+						continue // there is no such folder yet, or no longer
+					}
+					for n := 0; b.run(t, &c, f, n); n++ {
+						if testing.Short() {
+							n += 6
+						}
+					}
+				}
+			}
+			t.Logf("%d writes of an agent, %d conflicts", b.runs, b.conflicts)
+		})
+	}
+}
+
+// besides counts what TestApply_besideAnAgent does.
+type besides struct {
+	o               journal.Options
+	runs, conflicts int
+}
+
+// run lets an agent write at the n-th call; false if there are not so many.
+func (b *besides) run(t *testing.T, c *chapter, f foreign, n int) bool {
+	m, wrote, hopeless := c.before.Clone(), false, false
+	plan, err := c.plan(t.Context(), journal.New(m, b.o))
+	must(t, err)
+	faulty := &disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+		if call.N == n {
+			// Between the last look and the rename there is no help where files
+			// cannot be exchanged.
+			hopeless = m.NoExchange && call.Op == "rename"
+			wrote = hopeless || f.do(m, f.path) == nil
+		}
+		return nil
+	}}
+	_, err = journal.New(faulty, b.o).Apply(t.Context(), plan, nil)
+	if hopeless || !wrote {
+		return wrote
+	}
+	b.runs++
+	where := fmt.Sprintf("%s, an agent %s at %d (%v)", c.name, f.name, n, err)
+	if err != nil && !errors.Is(err, model.ErrHeadMoved) {
+		t.Fatal(where)
+	}
+	want, got, have := maps.Clone(c.is.live), m.Tree(live), contents(m)
+	if !have[theirs] {
+		t.Fatalf("%s: what it wrote is lost", where)
+	}
+	if err != nil {
+		b.conflicts++
+		want = maps.Clone(c.was.live)
+		want[f.path] = "640 " + theirs
+	} else { // it wrote after the last look
+		delete(got, f.path)
+		delete(want, f.path)
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("%s:\n%s", where, difference(got, want, want))
+	}
+	for content := range c.was.contents {
+		if !have[content] && !c.gone[content] && c.was.live[f.path] != "640 "+content {
+			t.Fatalf("%s: %.40q is lost", where, content)
+		}
+	}
+	all := m.Tree(whole)
+	if err := journal.New(m, b.o).Recover(t.Context()); err != nil || !maps.Equal(m.Tree(whole), all) {
+		t.Fatalf("%s: it was not finished: %v", where, err)
+	}
+	return true
+}
+
+// TestRecover_besideAnAgent kills every write everywhere, and lets an agent write
+// before it is recovered. Nothing of the agent's is touched; the journal says why the
+// write was broken off where a file is not as it was nor as it was to be, and it is
+// taken back where only a folder got a file.
+func TestRecover_besideAnAgent(t *testing.T) {
+	broken, back, finished := 0, 0, 0
+	for _, c := range chapters(t, story()) {
+		for _, f := range agent {
+			if f.inPlace || f.do(c.before.Clone(), f.path) != nil {
+				continue
+			}
+			for n := 0; ; n++ {
+				m := c.before.Clone()
+				over := !killed(func() {
+					c.faulty(m, func(call disktest.Call) error {
+						if call.N == n {
+							panic(errKilled)
+						}
+						return nil
+					})
+				})
+				if over {
+					break
+				}
+				j := journal.New(m, journal.Options{})
+				open, err := j.Unfinished(t.Context())
+				must(t, err)
+				if open == nil || f.do(m, f.path) != nil {
+					continue
+				}
+				before := m.Tree(live)
+				err = j.Recover(t.Context())
+				where := fmt.Sprintf("%s, killed at %d, an agent %s (%v)", c.name, n, f.name, err)
+				now := m.Tree(live)
+				if now[f.path] != "640 "+theirs {
+					t.Fatalf("%s: what the agent wrote is touched: %q", where, now[f.path])
+				}
+				list, failed := j.Entries(t.Context())
+				must(t, failed)
+				why := false
+				for _, e := range list {
+					why = why || e.Broken != ""
+				}
+				delete(now, f.path)
+				want, ended := maps.Clone(c.is.live), &finished
+				conflict := (*journal.ConflictError)(nil)
+				switch {
+				case errors.As(err, &conflict) && why:
+					want, ended = before, &broken
+				case errors.As(err, &conflict):
+					want, ended = maps.Clone(c.was.live), &back
+				case err != nil:
+					t.Fatal(where)
+				}
+				*ended++
+				delete(want, f.path)
+				if !maps.Equal(now, want) {
+					t.Fatalf("%s:\n%s", where, difference(now, want, want))
+				}
+				for content := range c.was.contents {
+					if !contents(m)[content] && !c.gone[content] && c.was.live[f.path] != "640 "+content {
+						t.Fatalf("%s: %.40q is lost", where, content)
+					}
+				}
+				all := m.Tree(whole)
+				if err := j.Recover(t.Context()); err != nil || !maps.Equal(m.Tree(whole), all) {
+					t.Fatalf("%s: a second recovery: %v", where, err)
+				}
+			}
+		}
+	}
+	t.Logf("%d left as they were, %d taken back, %d finished", broken, back, finished)
+	if broken == 0 || back == 0 || finished == 0 {
+		t.Error("not every way was taken")
+	}
+}
