@@ -21,7 +21,7 @@ import (
 
 // withAgent serves a store of sessions as serve does, and the agent itself beside
 // it, as Genkit does. ran is handed what the agent is asked, and answers.
-func withAgent(t *testing.T, sessions store.Store, ran http.HandlerFunc) string {
+func withAgent(t *testing.T, sessions serve.Store, ran http.HandlerFunc) string {
 	t.Helper()
 	h, err := serve.New([]serve.Agent{{Name: "chat", Store: sessions}})
 	if err != nil {
