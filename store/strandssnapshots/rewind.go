@@ -67,12 +67,17 @@ func (s *Store) beginRewind(ctx context.Context, p place, op model.Op, id string
 func (r *rewind) runHeaders() []model.Header { return runHeaders(&r.place, r.records, r.h.entries) }
 
 // rewound gives the record as it stands after an execution. After its last one that
-// is the record itself: a run that has ended is put back as it ended.
+// is the record itself, also of a run that has ended or that waits for an answer: it
+// may be one that was set aside.
 func (r *rewind) rewound(ctx context.Context, from *record, n int) (multiagent.Rewound, error) {
-	if ended := from.run.Ended(); ended != "" && n == len(from.run.Headers())-1 {
-		return multiagent.Rewound{Document: from.doc.Data, Loads: ended, Asks: []string{ended}}, nil
+	if n < len(from.run.Headers())-1 {
+		return from.run.Rewind(n, r.older(ctx, from))
 	}
-	return from.run.Rewind(n, r.older(ctx, from))
+	made := from.run.AsItIs()
+	if ended := from.run.Ended(); ended != "" {
+		made.Hazards, made.Asks = nil, []string{ended}
+	}
+	return made, nil
 }
 
 // older gives the other versions of a record: those that are there, and those that

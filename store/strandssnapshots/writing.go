@@ -65,13 +65,18 @@ func (s *Store) openWriter(ctx context.Context) {
 		w.err = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", dir, files.Cause(err))
 		return
 	}
-	w.journal = journal.New(w.disk, journal.Options{
-		Ignore: isTemporary,
-		Now:    func() time.Time { return w.now() },
-	})
+	w.journalOn(w.disk)
 	if err := w.journal.Recover(ctx); err != nil && !errors.Is(err, disk.ErrLocked) {
 		w.unfinished = err
 	}
+}
+
+// journalOn makes the journal on a disk.
+func (w *writing) journalOn(d disk.Disk) {
+	w.journal = journal.New(d, journal.Options{
+		Ignore: isTemporary,
+		Now:    func() time.Time { return w.now() },
+	})
 }
 
 func (w *writing) close() error {

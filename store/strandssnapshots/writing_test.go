@@ -44,8 +44,14 @@ type held struct {
 	text string
 }
 
+// failer is what of a test, or of a check of a property, stops it.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // tree reads everything below a folder but what is Hindcast's own.
-func tree(t testing.TB, dir string) map[string]held {
+func tree(t failer, dir string) map[string]held {
 	t.Helper()
 	all := make(map[string]held)
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -453,4 +459,14 @@ func mustRead(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// plainTree gives every file and folder of a store as a line.
+func plainTree(t failer, dir string) (lines []string) {
+	t.Helper()
+	for name, h := range tree(t, dir) {
+		lines = append(lines, fmt.Sprintf("%s %v %s", name, h.mode, h.text))
+	}
+	slices.Sort(lines)
+	return lines
 }

@@ -1,0 +1,297 @@
+package strandssnapshots
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/disk"
+)
+
+// scripted is an agent with a session manager, as the SDKs are: it starts from
+// snapshot_latest.json, and saves that and at times an immutable snapshot.
+type scripted struct {
+	dialect
+	kept  string // the folder of the snapshots
+	ids   *minter
+	clock *time.Time
+	said  int
+}
+
+// saved is what of a snapshot the agent needs.
+type saved struct {
+	Data struct {
+		Messages   []json.RawMessage
+		Interrupts struct {
+			PendingToolExecution *struct{ AssistantMessageData json.RawMessage }
+		}
+	}
+}
+
+// turn lets the agent start, say something, and save.
+func (a *scripted) turn(t *rapid.T, words []string, trigger bool) {
+	var s saved
+	data, err := os.ReadFile(filepath.Join(a.kept, latestFile))
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = os.MkdirAll(filepath.Join(a.kept, historyDir), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := s.Data.Messages
+	if held := s.Data.Interrupts.PendingToolExecution; held != nil {
+		messages = append(messages, held.AssistantMessageData, a.message("=1"))
+	}
+	for _, word := range words {
+		messages = append(messages, a.message(word))
+	}
+	list, err := json.Marshal(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*a.clock = a.clock.Add(time.Millisecond)
+	file := fmt.Sprintf(`{"scope": "agent", "schema_version": "1.0", "created_at": %q, "data": {"messages": %s, "state": {}}, "app_data": {}}`, isoformat(*a.clock), list)
+	if a.dialect == typeScript {
+		file = strings.NewReplacer("schema_version", "schemaVersion", "created_at", "createdAt", "app_data", "appData").Replace(file)
+	}
+	if trigger {
+		id, err := a.ids.mint(*a.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.write(t, filepath.Join(historyDir, "snapshot_"+id+".json"), file)
+	}
+	a.write(t, latestFile, file)
+}
+
+// message makes one as told does, with an id of its own.
+func (a *scripted) message(word string) json.RawMessage {
+	a.said++
+	list := string(jsontape.FindMember(jsontape.FindMember([]byte(told(word)), `"data"`), `"messages"`))
+	key := "tracking_id"
+	if a.dialect == typeScript {
+		key = "trackingId"
+	}
+	return json.RawMessage(strings.Replace(list[1:len(list)-1], "{", fmt.Sprintf(`{%q: "t%d", `, key, a.said), 1))
+}
+
+// write puts a file beside the one that it is for, and renames it.
+func (a *scripted) write(t *rapid.T, name, text string) {
+	at := filepath.Join(a.kept, name)
+	if err := errors.Join(os.WriteFile(at+".tmp", []byte(text), 0o644), os.Rename(at+".tmp", at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unsynced is a disk that takes no time to be durable.
+type unsynced struct{ disk.Disk }
+
+func (unsynced) Sync(string) error { return nil }
+
+// world is a store in which agents run and sessions are put back.
+type world struct {
+	t     *rapid.T
+	dir   string
+	s     *Store
+	agent *scripted
+	clock time.Time
+	made  int // sessions
+}
+
+func (w *world) sessions() (list []string) {
+	for info, err := range w.s.Sessions(w.t.Context()) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, info.ID)
+	}
+	return list
+}
+
+func (w *world) rows() (list []model.Header) {
+	for _, id := range w.sessions() {
+		for h, err := range w.s.Headers(w.t.Context(), id) {
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// reachable gives the states of all rows.
+func (w *world) reachable() map[string]string {
+	all := make(map[string]string)
+	for _, h := range w.rows() {
+		state, err := w.s.State(w.t.Context(), h.Ref())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all[string(state)] = h.SessionID + " " + h.ID
+	}
+	return all
+}
+
+// write plans something of Hindcast's and carries it out.
+func (w *world) write() {
+	rows := w.rows()
+	row := rapid.SampledFrom(rows).Draw(w.t, "row")
+	var plan model.Plan
+	var err error
+	switch rapid.IntRange(0, 5).Draw(w.t, "op") {
+	case 0, 1:
+		plan, err = w.s.PlanRestore(w.t.Context(), row.Ref())
+	case 2:
+		w.made++
+		plan, err = w.s.PlanFork(w.t.Context(), row.Ref(), fmt.Sprint("f", w.made))
+	case 3:
+		w.made++
+		state := []byte(`{"messages": [], "edited": ` + fmt.Sprint(w.made) + `}`)
+		plan, err = w.s.PlanEdit(w.t.Context(), row.Ref(), fmt.Sprint("f", w.made), state)
+	case 4:
+		plan, err = w.s.PlanUndo(w.t.Context())
+	case 5:
+		plan, err = w.s.PlanRedo(w.t.Context())
+	}
+	before := w.reachable()
+	if err == nil {
+		w.clock = w.clock.Add(time.Second)
+		_, err = w.s.Apply(w.t.Context(), plan)
+	}
+	switch nothing := (*model.NothingToError)(nil); {
+	case errors.As(err, &nothing), errors.Is(err, model.ErrHeadMoved):
+	case err != nil:
+		w.t.Fatal(err)
+	}
+	w.keeps(plan, before)
+}
+
+// keeps checks that every state which was there can still be reached. An undo
+// takes back what its own write had made.
+func (w *world) keeps(plan model.Plan, before map[string]string) {
+	after := w.reachable()
+	for state, where := range before {
+		if _, ok := after[state]; ok || plan.Op == model.OpUndo && (strings.HasPrefix(where, "f") || strings.Contains(state, "pendingToolExecution")) ||
+			strings.Contains(state, "pendingToolExecution") { // made out of a snapshot that is there
+			continue
+		}
+		w.t.Fatalf("%s: %s is gone: %s", plan.Op, where, state)
+	}
+	for _, id := range w.sessions() {
+		heads := 0
+		for _, h := range w.rows() {
+			if h.Head && h.SessionID == id {
+				heads++
+			}
+		}
+		if heads != 1 {
+			w.t.Fatalf("%s has %d heads", id, heads)
+		}
+	}
+}
+
+func newWorld(t *rapid.T, dir string) *world {
+	w := &world{t: t, dir: dir, clock: noon}
+	kind := rapid.SampledFrom([]struct {
+		dialect
+		at string
+	}{{python, "session/a/scopes/agent/default"}, {typeScript, "session/a/scopes/agent/agent"}, {typeScript, "a/scopes/agent/agent"}}).Draw(t, "kind")
+	ids := &minter{random: func(b []byte) { clear(b) }}
+	w.agent = &scripted{dialect: kind.dialect, kept: filepath.Join(dir, filepath.FromSlash(kind.at), snapshots), ids: ids, clock: &w.clock}
+	w.agent.turn(t, []string{"q", "-a"}, true)
+	s, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.writer.now = func() time.Time { return w.clock }
+	s.writer.random = func(b []byte) { clear(b) }
+	s.writer.journalOn(unsynced{s.writer.disk})
+	w.s = s
+	return w
+}
+
+var turns = [][]string{{"q", "-a"}, {"q", "+1", "=1", "-a"}, {"q", "+1"}, {"q", "+1", "=1"}, {"q"}, {"-a"}}
+
+// Whatever is put back, forked, edited, undone and redone between the turns of an
+// agent, nothing that was there becomes unreachable.
+func TestProperty_nothingIsLost(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, tempDir(rt))
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			if rapid.IntRange(0, 2).Draw(rt, "who") == 0 {
+				// The save of an agent is the one thing that overwrites.
+				w.agent.turn(rt, rapid.SampledFrom(turns).Draw(rt, "turn"), rapid.Bool().Draw(rt, "trigger"))
+			} else {
+				w.write()
+			}
+		}
+	})
+}
+
+// Taking everything back gives the first bytes; doing it again those from before.
+func TestProperty_undoOfEverything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, tempDir(rt))
+		for range rapid.IntRange(0, 4).Draw(rt, "turns") {
+			w.agent.turn(rt, rapid.SampledFrom(turns).Draw(rt, "turn"), rapid.Bool().Draw(rt, "trigger"))
+		}
+		first := plainTree(rt, w.dir)
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			w.write()
+		}
+		last := plainTree(rt, w.dir)
+		done := 0
+		for {
+			plan, err := w.s.PlanUndo(rt.Context())
+			if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {
+				break
+			}
+			if err == nil {
+				_, err = w.s.Apply(rt.Context(), plan)
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+			done++
+		}
+		if got := plainTree(rt, w.dir); !slices.Equal(got, first) {
+			rt.Fatalf("%q\nnot\n%q", got, first)
+		}
+		for range done {
+			plan, err := w.s.PlanRedo(rt.Context())
+			if err == nil {
+				_, err = w.s.Apply(rt.Context(), plan)
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if got := plainTree(rt, w.dir); !slices.Equal(got, last) {
+			rt.Fatalf("%q\nnot\n%q", got, last)
+		}
+	})
+}
+
+// tempDir gives a folder for one check.
+func tempDir(t *rapid.T) string {
+	dir, err := os.MkdirTemp("", "property")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
