@@ -131,7 +131,7 @@ func TestREADME_bindingsCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := m.Keys(keymap.Session, keymap.Restore); !slices.Equal(got, []string{"R"}) {
+	if got := m.Keys(keymap.Session, keymap.Restore); !slices.Equal(got, []string{"alt+r"}) {
 		t.Errorf("restore is on %q", got)
 	}
 	if got := m.Keys(keymap.Session, keymap.Fork); len(got) > 0 {
