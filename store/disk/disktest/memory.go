@@ -122,6 +122,9 @@ func (m *Memory) find(full string) (*node, error) {
 
 // slot gives a name, which may stand for nothing yet.
 func (m *Memory) slot(full string) (*name, error) {
+	if !fs.ValidPath(full) || full == "." {
+		return nil, fs.ErrInvalid
+	}
 	parent, err := m.find(path.Dir(full))
 	if err != nil {
 		return nil, err
