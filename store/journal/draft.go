@@ -29,8 +29,9 @@ type Draft struct {
 	// unread are the changes whose Before is not looked up yet: it is done for many
 	// at once.
 	unread []int
-	modes  map[string]fs.FileMode
-	err    error
+	// modes are those for new files by folder, made those of new folders.
+	modes, made map[string]fs.FileMode
+	err         error
 }
 
 // guarded is a guard in the making.
@@ -43,7 +44,7 @@ type guarded struct {
 func (j *Journal) Draft() *Draft {
 	return &Draft{
 		j: j, contents: map[string][]byte{}, sources: map[string]string{},
-		paths: map[string]bool{}, folders: map[string]bool{".": true}, modes: map[string]fs.FileMode{},
+		paths: map[string]bool{}, folders: map[string]bool{".": true}, modes: map[string]fs.FileMode{}, made: map[string]fs.FileMode{},
 	}
 }
 
@@ -228,7 +229,8 @@ func (d *Draft) makeFolders(dir string) {
 	}
 	for _, dir := range slices.Backward(missing) {
 		d.paths[dir] = true
-		d.changes = append(d.changes, Change{dir, model.FileMade, Version{}, Version{Folder: true, Mode: d.folderModeBeside(dir)}})
+		d.made[dir] = d.folderModeBeside(dir)
+		d.changes = append(d.changes, Change{dir, model.FileMade, Version{}, Version{Folder: true, Mode: d.made[dir]}})
 	}
 }
 
@@ -254,8 +256,11 @@ func (d *Draft) modeBeside(name string) fs.FileMode {
 }
 
 // folderModeBeside gives the mode for a new folder: what a few that stand beside it
-// all allow, and its owner everything.
+// all allow, and its owner everything. In a new one it is the mode of that.
 func (d *Draft) folderModeBeside(name string) fs.FileMode {
+	if mode, ok := d.made[path.Dir(name)]; ok {
+		return mode
+	}
 	mode, some := fs.FileMode(0o777), false
 	d.eachBeside(path.Dir(name), func(info fs.FileInfo) {
 		if info.IsDir() {

@@ -1,22 +1,107 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store/disk"
+	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
 )
 
-func TestJournal_thereAndBack(t *testing.T) {
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// desk is a journal on a disk in memory.
+func desk(files map[string]string) (*disktest.Memory, *journal.Journal) {
+	m := disktest.NewMemory(files, 0o640)
+	return m, journal.New(m, journal.Options{Ignore: func(name string) bool { return strings.HasSuffix(name, ".tmp") }})
+}
+
+// plan completes a draft.
+func plan(t testing.TB, d *journal.Draft) model.Plan {
+	t.Helper()
+	p, err := d.Plan(model.Plan{Op: model.OpRestore, Session: "s"})
+	must(t, err)
+	return p
+}
+
+// do carries out a plan that must succeed.
+func do(t testing.TB, j *journal.Journal, p model.Plan, err error) {
+	t.Helper()
+	must(t, err)
+	_, err = j.Apply(t.Context(), p, nil)
+	must(t, err)
+}
+
+// put writes one file through the journal.
+func put(t testing.TB, j *journal.Journal, name, text string) {
+	t.Helper()
+	d := j.Draft()
+	d.Put(name, []byte(text))
+	do(t, j, plan(t, d), nil)
+}
+
+func undoes(t testing.TB, j *journal.Journal) {
+	t.Helper()
+	p, err := j.PlanUndo(t.Context())
+	do(t, j, p, err)
+}
+
+func redoes(t testing.TB, j *journal.Journal) {
+	t.Helper()
+	p, err := j.PlanRedo(t.Context())
+	do(t, j, p, err)
+}
+
+// says checks that an error is one, and has the words that say what to do.
+func says(t *testing.T, err, is error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, is) {
+		t.Errorf("%v instead of %v", err, is)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+// TestJournal_onDisk goes there and back on a real disk: what comes back is the same
+// file, not one like it.
+func TestJournal_onDisk(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"s/a": "one", "s/m/1": "first", "s/m/2": "second"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o640))
 	}
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	must(t, os.Chtimes(filepath.Join(dir, "s/m/2"), old, old))
+	inodes := func() (list []fs.FileInfo) {
+		for _, name := range []string{"s/a", "s/m/1", "s/m/2"} {
+			info, err := os.Lstat(filepath.Join(dir, name))
+			must(t, err)
+			list = append(list, info)
+		}
+		return list
+	}
+	first, before := inodes(), treeOf(t, dir, live)
 	d, err := disk.Open(dir)
 	must(t, err)
 	defer d.Close()
@@ -25,39 +110,507 @@ func TestJournal_thereAndBack(t *testing.T) {
 	draft.Put("s/a", []byte("two"))
 	draft.SetAside("s/m/2")
 	draft.Link("t/m/1", "s/m/1")
-	plan, err := draft.Plan(model.Plan{Op: model.OpRestore, Session: "s"})
-	must(t, err)
-	_, err = j.Apply(t.Context(), plan, nil)
-	must(t, err)
-	look(t, dir, map[string]string{"s/a": "two", "s/m/1": "first", "s/m/2": "", "t/m/1": "first"})
-	if _, err = j.Apply(t.Context(), plan, nil); !errors.Is(err, model.ErrHeadMoved) {
+	p := plan(t, draft)
+	do(t, j, p, nil)
+	after := treeOf(t, dir, live)
+	if want := map[string]string{"s/": "755", "s/m/": "755", "t/": "755", "t/m/": "755", "s/a": "640 two", "s/m/1": "640 first", "t/m/1": "640 first"}; !maps.Equal(after, want) {
+		t.Error(difference(after, want, want))
+	}
+	if _, err = j.Apply(t.Context(), p, nil); !errors.Is(err, model.ErrHeadMoved) {
 		t.Error(err)
 	}
-	undo, err := j.PlanUndo(t.Context())
-	must(t, err)
-	_, err = j.Apply(t.Context(), undo, nil)
-	must(t, err)
-	look(t, dir, map[string]string{"s/a": "one", "s/m/1": "first", "s/m/2": "second", "t/m/1": "", "t": ""})
-	redo, err := j.PlanRedo(t.Context())
-	must(t, err)
-	_, err = j.Apply(t.Context(), redo, nil)
-	must(t, err)
-	look(t, dir, map[string]string{"s/a": "two", "s/m/1": "first", "s/m/2": "", "t/m/1": "first"})
+	undoes(t, j)
+	if now := treeOf(t, dir, live); !maps.Equal(now, before) {
+		t.Error(difference(now, before, after))
+	}
+	for i, info := range inodes() {
+		if !os.SameFile(info, first[i]) || !info.ModTime().Equal(first[i].ModTime()) {
+			t.Errorf("%s is another file", info.Name())
+		}
+	}
+	redoes(t, j)
+	if now := treeOf(t, dir, live); !maps.Equal(now, after) {
+		t.Error(difference(now, after, before))
+	}
 }
 
-func look(t *testing.T, dir string, want map[string]string) {
-	t.Helper()
-	for name, text := range want {
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if text == "" && !errors.Is(err, os.ErrNotExist) || text != "" && string(got) != text {
-			t.Errorf("%s: %q, %v", name, got, err)
+func TestJournal_order(t *testing.T) {
+	_, j := desk(map[string]string{"s/a": "0"})
+	nothing := &model.NothingToError{}
+	if _, err := j.PlanUndo(t.Context()); !errors.As(err, &nothing) {
+		t.Error(err)
+	}
+	put(t, j, "s/a", "1")
+	put(t, j, "s/a", "2")
+	undoes(t, j)
+	undoes(t, j)
+	if p, err := j.PlanRedo(t.Context()); err != nil || p.Entry != 1 {
+		t.Errorf("redo of %d, %v", p.Entry, err)
+	}
+	redoes(t, j) // 1
+	put(t, j, "s/a", "3")
+	if _, err := j.PlanRedo(t.Context()); !errors.As(err, &nothing) {
+		t.Errorf("redo after another write: %v", err)
+	}
+	undoes(t, j) // 3
+	p, err := j.PlanRedo(t.Context())
+	must(t, err)
+	list, err := j.Entries(t.Context())
+	must(t, err)
+	if p.Entry != list[2].ID || list[1].Undone != true || len(list) != 3 {
+		t.Errorf("redo of %d, entries %+v", p.Entry, list)
+	}
+	undoes(t, j)
+	if _, err := j.PlanUndo(t.Context()); !errors.As(err, &nothing) {
+		t.Error(err)
+	}
+	if newest, err := j.Journal(t.Context()); err != nil || newest[0].ID != list[2].ID || len(newest[0].Files) != 1 || newest[0].Files[0].Does != model.FileReplaced {
+		t.Errorf("%+v, %v", newest, err)
+	}
+}
+
+// TestApply_staleUndo: a plan of an undo is refused when another write came first.
+func TestApply_staleUndo(t *testing.T) {
+	_, j := desk(map[string]string{"s/a": "0", "s/b": "0"})
+	put(t, j, "s/a", "1")
+	p, err := j.PlanUndo(t.Context())
+	must(t, err)
+	put(t, j, "s/b", "1")
+	_, err = j.Apply(t.Context(), p, nil)
+	says(t, err, model.ErrHeadMoved, "look again", "nothing was changed")
+}
+
+func TestPlanUndo_conflicts(t *testing.T) {
+	for name, write := range map[string]func(m *disktest.Memory) error{
+		"the file was replaced":      func(m *disktest.Memory) error { return replaces(m, "s/a") },
+		"the file was removed":       func(m *disktest.Memory) error { return m.Remove("s/a") },
+		"a message took its place":   func(m *disktest.Memory) error { return replaces(m, "s/m/1") },
+		"there is another message":   func(m *disktest.Memory) error { return replaces(m, "s/m/9") },
+		"the new folder got a file":  func(m *disktest.Memory) error { return replaces(m, "s/new/other") },
+		"what was expected is other": func(m *disktest.Memory) error { return replaces(m, "s/b") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, j := desk(map[string]string{"s/a": "0", "s/b": "0", "s/m/1": "1", "s/m/0": "0"})
+			d := j.Draft()
+			d.Expect("s/m")
+			d.Expect("s/b")
+			d.Put("s/a", []byte("1"))
+			d.SetAside("s/m/1")
+			d.Put("s/new/file", []byte("1"))
+			do(t, j, plan(t, d), nil)
+			must(t, write(m))
+			all := m.Tree(whole)
+			_, err := j.PlanUndo(t.Context())
+			says(t, err, model.ErrHeadMoved, "restore the set-aside branch instead")
+			if !maps.Equal(all, m.Tree(whole)) {
+				t.Error("planning wrote")
+			}
+		})
+	}
+}
+
+// TestUndo_ignored: a file of a writer that the kind ignores is no conflict, and stays.
+func TestUndo_ignored(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	put(t, j, "t/m/file", "1")
+	must(t, m.Write("t/m/1.tmp", []byte("half"), 0o600))
+	undoes(t, j)
+	if tree := m.Tree(live); tree["t/m/1.tmp"] == "" || tree["t/m/file"] != "" {
+		t.Error(tree)
+	}
+}
+
+// TestUndo_forkGoneOn: that the origin of a fork went on does not hinder its undo.
+func TestUndo_forkGoneOn(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0", "s/m/0": "0"})
+	d := j.Draft()
+	d.Expect("s/m")
+	d.Expect("s/a")
+	d.Link("t/m/0", "s/m/0")
+	p, err := d.Plan(model.Plan{Op: model.OpFork, Session: "s", NewSession: "t"})
+	do(t, j, p, err)
+	must(t, replaces(m, "s/m/1"))
+	must(t, replaces(m, "s/a"))
+	undoes(t, j)
+	if m.Tree(live)["t/"] != "" {
+		t.Error("the fork is there")
+	}
+}
+
+func TestApply_refused(t *testing.T) {
+	_, j := desk(map[string]string{"s/a": "0", "s/m/0": "0"})
+	if _, err := j.Apply(t.Context(), model.Plan{}, nil); !errors.Is(err, journal.ErrNoCarry) {
+		t.Error(err)
+	}
+	for name, draft := range map[string]func(d *journal.Draft){
+		"twice":               func(d *journal.Draft) { d.Put("s/a", nil); d.SetAside("s/a") },
+		"outside":             func(d *journal.Draft) { d.Put("../a", nil) },
+		"absolute":            func(d *journal.Draft) { d.Put("/a", nil) },
+		"the journal":         func(d *journal.Draft) { d.Put(".hindcast/journal", nil) },
+		"the journal too":     func(d *journal.Draft) { d.SetAside(".Hindcast/kept/x") },
+		"a folder":            func(d *journal.Draft) { d.Put("s/m", nil) },
+		"a folder set aside":  func(d *journal.Draft) { d.SetAside("s/m") },
+		"into a file":         func(d *journal.Draft) { d.Put("s/a/b", nil) },
+		"nothing to set":      func(d *journal.Draft) { d.SetAside("s/none") },
+		"nothing to link":     func(d *journal.Draft) { d.Link("t/x", "s/none") },
+		"nothing to put back": func(d *journal.Draft) { d.PutBack("t/x", journal.Version{SHA256: strings.Repeat("a", 64)}) },
+		"a purge that writes": func(d *journal.Draft) {
+			d.Forget("x", journal.Version{SHA256: strings.Repeat("a", 64)})
+			d.Put("s/a", nil)
+		},
+	} {
+		d := j.Draft()
+		draft(d)
+		if _, err := d.Plan(model.Plan{Op: model.OpRestore}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	d := j.Draft()
+	d.Put("s/a", []byte("1"))
+	if _, err := j.Apply(done, plan(t, d), nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestDraft_links refuses symbolic links: the file itself and a folder on the way.
+func TestDraft_links(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "real"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "real", "file"), []byte("x"), 0o600))
+	must(t, os.Symlink("real", filepath.Join(dir, "folder")))
+	must(t, os.Symlink("file", filepath.Join(dir, "real", "link")))
+	d, err := disk.Open(dir)
+	must(t, err)
+	defer d.Close()
+	for _, name := range []string{"folder/file", "folder/new", "real/link"} {
+		draft := journal.New(d, journal.Options{}).Draft()
+		draft.Put(name, []byte("y"))
+		if err := draft.Err(); !errors.Is(err, disk.ErrSymlink) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func must(t testing.TB, err error) {
+// TestDraft_modes: a new file is as those beside it, a folder as closed as they are.
+func TestDraft_modes(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]fs.FileMode{"s": 0o750, "u": 0o705} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		must(t, os.Chmod(filepath.Join(dir, name), mode))
+	}
+	for i, mode := range []fs.FileMode{0o600, 0o644} {
+		name := filepath.Join(dir, "s", fmt.Sprint(i))
+		must(t, os.WriteFile(name, nil, mode))
+		must(t, os.Chtimes(name, time.Time{}, time.Unix(int64(i+1)*1000, 0)))
+	}
+	d, err := disk.Open(dir)
+	must(t, err)
+	defer d.Close()
+	j := journal.New(d, journal.Options{})
+	put(t, j, "s/new", "x")
+	put(t, j, "t/new", "x")
+	tree := treeOf(t, dir, live)
+	if tree["s/new"] != "644 x" || tree["t/"] != "700" || tree["t/new"] != "600 x" {
+		t.Error(tree)
+	}
+}
+
+func TestApply_verified(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0", "s/m/1": "1"})
+	before := m.Tree(live)
+	wrong := errors.New("the framework would load something else")
+	d := j.Draft()
+	d.Put("s/a", []byte("1"))
+	d.SetAside("s/m/1")
+	d.Put("t/x", []byte("2"))
+	_, err := j.Apply(t.Context(), plan(t, d), func(context.Context) error {
+		if m.Tree(live)["s/a"] != "640 1" {
+			t.Error("it is not written yet")
+		}
+		return wrong
+	})
+	says(t, err, wrong, "everything was taken back")
+	if !maps.Equal(m.Tree(live), before) {
+		t.Error(difference(m.Tree(live), before, before))
+	}
+	if list, err := j.Entries(t.Context()); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+}
+
+// TestApply_words: every error of a disk says what to do.
+func TestApply_words(t *testing.T) {
+	for err, words := range map[error]string{
+		syscall.ENOSPC: "free some space", syscall.EROFS: "read-only", syscall.EACCES: "owner", syscall.EMFILE: "ulimit -n", syscall.EIO: "copy of the store",
+		disk.ErrLocked: "try again", fs.ErrClosed: "open it again", disk.ErrSymlink: "in place of the link", errors.ErrUnsupported: "copy the store",
+	} {
+		m, j := desk(map[string]string{"s/a": "0"})
+		d := j.Draft()
+		d.Put("s/a", []byte("1"))
+		p := plan(t, d)
+		f := &disktest.Faulty{Disk: m, Hook: func(c disktest.Call) error {
+			if c.Op == "lock" {
+				return &fs.PathError{Op: c.Op, Path: c.Name, Err: err}
+			}
+			return nil
+		}}
+		_, got := journal.New(f, journal.Options{}).Apply(t.Context(), p, nil)
+		says(t, got, err, words, "nothing was changed")
+	}
+}
+
+// TestApply_secondHindcast: while one writes, another is refused and reads.
+func TestApply_secondHindcast(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "s"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "s", "a"), []byte("0"), 0o640))
+	var journals []*journal.Journal
+	for range 2 {
+		d, err := disk.Open(dir)
+		must(t, err)
+		defer d.Close()
+		journals = append(journals, journal.New(d, journal.Options{}))
+	}
+	d := journals[0].Draft()
+	d.Put("s/a", []byte("1"))
+	p := plan(t, d)
+	_, err := journals[0].Apply(t.Context(), p, func(ctx context.Context) error {
+		other := journals[1]
+		if err := other.Recover(ctx); !errors.Is(err, disk.ErrLocked) {
+			t.Error(err)
+		}
+		open, err := other.Unfinished(ctx)
+		must(t, err)
+		if open == nil || len(open.Changes) != 1 {
+			t.Error(open)
+		}
+		d := other.Draft()
+		d.Put("s/a", []byte("2"))
+		_, err = other.Apply(ctx, plan(t, d), nil)
+		says(t, err, disk.ErrLocked, "try again when it is done")
+		return nil
+	})
+	must(t, err)
+	if list, err := journals[1].Entries(t.Context()); err != nil || len(list) != 1 {
+		t.Error(list, err)
+	}
+}
+
+// TestRecover_readOnly: what was broken off on a store that cannot be written is told,
+// with what it was, and nothing else fails.
+func TestRecover_readOnly(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0", "s/m/1": "1"})
+	put(t, j, "s/b", "1")
+	d := j.Draft()
+	d.Put("s/a", []byte("1"))
+	d.SetAside("s/m/1")
+	p := plan(t, d)
+	killed(func() {
+		f := &disktest.Faulty{Disk: m, Hook: func(c disktest.Call) error {
+			if c.Op == "place" && c.Name == "s/m/1" {
+				panic(errKilled)
+			}
+			return nil
+		}}
+		journal.New(f, journal.Options{}).Apply(t.Context(), p, nil)
+	})
+	clear := m.Clone() // without the lock of the one that was killed
+	all := clear.Tree(whole)
+	f := &disktest.Faulty{Disk: clear, Hook: func(c disktest.Call) error {
+		if c.Writes() {
+			return &fs.PathError{Op: c.Op, Path: c.Name, Err: syscall.EROFS}
+		}
+		return nil
+	}}
+	j = journal.New(f, journal.Options{})
+	says(t, j.Recover(t.Context()), syscall.EROFS, "write 2, a restore of s, was broken off and cannot be finished", "read-only")
+	list, err := j.Entries(t.Context())
+	must(t, err)
+	open, err := j.Unfinished(t.Context())
+	must(t, err)
+	if len(list) != 1 || open == nil || open.ID != 2 || len(open.Changes) != 2 {
+		t.Error(list, open)
+	}
+	if !maps.Equal(all, clear.Tree(whole)) {
+		t.Error("something was written")
+	}
+	j = journal.New(clear, journal.Options{})
+	must(t, j.Recover(t.Context()))
+	if tree := clear.Tree(live); tree["s/a"] != "640 1" || tree["s/m/1"] != "" {
+		t.Error(tree)
+	}
+}
+
+// TestRecover_nothing: opening a store without a journal leaves it alone.
+func TestRecover_nothing(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	must(t, j.Recover(t.Context()))
+	if list, err := j.Entries(t.Context()); err != nil || len(list) != 0 || m.Tree(whole)[".hindcast/"] != "" {
+		t.Error(list, err, m.Tree(whole))
+	}
+}
+
+// lines gives the journal's file, and sets it.
+func lines(t *testing.T, m *disktest.Memory) []string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	data, err := m.Read(".hindcast/journal")
+	must(t, err)
+	return strings.SplitAfter(string(data), "\n")
+}
+
+func setLines(t *testing.T, m *disktest.Memory, list []string) *journal.Journal {
+	t.Helper()
+	must(t, m.Write(".hindcast/journal", []byte(strings.Join(list, "")), 0o600))
+	return journal.New(m, journal.Options{})
+}
+
+func TestEntries_torn(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	put(t, j, "s/a", "1")
+	whole := lines(t, m)
+	put(t, j, "s/a", "2")
+	for _, cut := range []int{1, 9, 30, 200} {
+		// The intent of the second write is torn: it never was.
+		torn := append(slices.Clone(whole), "\n", lines(t, m)[len(whole)][:cut])
+		n := m.Clone()
+		must(t, n.Write("s/a", []byte("1"), 0o640))
+		j := setLines(t, n, torn)
+		list, err := j.Entries(t.Context())
+		if err != nil || len(list) != 1 {
+			t.Fatalf("torn at %d: %v, %v", cut, list, err)
+		}
+		must(t, j.Recover(t.Context()))
+		put(t, j, "s/a", "3")
+		list, err = journal.New(n, journal.Options{}).Entries(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("written after a record that was torn at %d: %v, %v", cut, list, err)
+		}
+		undoes(t, j)
+	}
+}
+
+func TestEntries_damaged(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	for i := range 3 {
+		put(t, j, "s/a", fmt.Sprint(i+1))
+	}
+	all := lines(t, m)
+	damaged := 0
+	for i, line := range all[:len(all)-2] {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		list := slices.Clone(all)
+		list[i] = line[:12] + "?" + line[13:]
+		j := setLines(t, m, list)
+		entries, err := j.Entries(t.Context())
+		wrong := (*journal.DamagedError)(nil)
+		if !errors.As(err, &wrong) || !slices.Equal(wrong.Lines, []int{i + 1}) || !strings.Contains(err.Error(), fmt.Sprintf("line %d ", i+1)) {
+			t.Errorf("line %d: %v", i+1, err)
+		}
+		finished := 0
+		for _, e := range entries {
+			if e.Broken == "" {
+				finished++
+			}
+		}
+		if finished != 2 {
+			t.Errorf("line %d: %+v", i+1, entries)
+		}
+		damaged++
+	}
+	if damaged != 5 {
+		t.Error(damaged)
+	}
+	j = setLines(t, m, append([]string{strings.Repeat("x", 1000) + "\n"}, all...))
+	put(t, j, "s/a", "4") // a journal that is damaged can be written to
+	if list, err := j.Entries(t.Context()); err == nil || len(list) != 4 {
+		t.Error(list, err)
+	}
+}
+
+// TestRecover_hostile: what a journal says is not done if no journal says so.
+func TestRecover_hostile(t *testing.T) {
+	sum := strings.Repeat("a", 64)
+	for _, path := range []string{"../x", "/x", ".", ".hindcast/journal", ".hindcast/kept/x", "a/../../x", ".HINDCAST/out"} {
+		for _, version := range []string{sum, "../../s/a"} {
+			m, j := desk(map[string]string{"s/a": "0"})
+			put(t, j, "s/a", "1")
+			before := m.Tree(live)
+			hostile := fmt.Sprintf(`{"id":9,"op":"restore","session":"s","changes":[{"path":%q,"does":"put back","after":{"sha256":%q,"size":1,"mode":384}}]}`, path, version)
+			j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+			if err := j.Recover(t.Context()); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+				t.Errorf("%s: %v, %v", path, open, err)
+			}
+			if !maps.Equal(m.Tree(live), before) {
+				t.Error("it was done")
+			}
+		}
+	}
+}
+
+func TestPurge(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "secret", "s/b": "other"})
+	put(t, j, "s/a", "redacted")
+	put(t, j, "s/b", "more")
+	list, err := j.Entries(t.Context())
+	must(t, err)
+	d := j.Draft()
+	d.Forget("s/a", list[0].Changes[0].Before)
+	p, err := d.Plan(model.Plan{Op: model.OpPurge, Session: "s"})
+	must(t, err)
+	if len(p.Hazards) != 1 || !strings.Contains(p.Hazards[0], "write 1, a restore of s, can then not be taken back") || p.Files[0].Does != model.FileForgotten {
+		t.Errorf("%+v", p)
+	}
+	do(t, j, p, nil)
+	if contents(m)["secret"] || !contents(m)["other"] {
+		t.Error("not what was to be forgotten")
+	}
+	undoes(t, j) // of s/b: the purge is passed over
+	_, err = j.PlanUndo(t.Context())
+	says(t, err, fs.ErrNotExist, "what s/a was is not kept any more: write 3 purged it")
+	if _, err := j.Read(list[0].Changes[0].Before); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	d = j.Draft()
+	d.PutBack("s/a", list[0].Changes[0].Before)
+	says(t, d.Err(), fs.ErrNotExist, "write 3 purged it")
+	nothing := &model.NothingToError{}
+	if _, err := j.Draft().Plan(model.Plan{Op: model.OpPurge}); !errors.As(err, &nothing) {
+		t.Error(err)
+	}
+}
+
+// TestKept_damaged: a kept content that somebody wrote into is not taken for what it
+// was, and what was written into it is not lost.
+func TestKept_damaged(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	put(t, j, "s/a", "1")
+	undoes(t, j)                      // "1" is kept, "0" is kept and shares its bytes with s/a
+	must(t, rewrites(m, "s/a"))       // an agent that writes in place
+	p, err := j.PlanRedo(t.Context()) // is a conflict
+	says(t, err, model.ErrHeadMoved)
+	list, err := j.Entries(t.Context())
+	must(t, err)
+	if data, err := j.Read(list[0].Changes[0].Before); err == nil {
+		t.Errorf("%q is given for 0", data)
+	}
+	_ = p
+	put(t, j, "s/a", "2")
+	undoes(t, j)
+	if m.Tree(live)["s/a"] != "640 "+theirs {
+		t.Error(m.Tree(live))
+	}
+	put(t, j, "s/a", "0") // a new one takes its place
+	if data, err := j.Read(list[0].Changes[0].Before); err != nil || string(data) != "0" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if !contents(m)[theirs] {
+		t.Error("what was written into it is lost")
 	}
 }

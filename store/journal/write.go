@@ -332,8 +332,11 @@ func (w *write) change(i int, c Change, seen look) error {
 	switch {
 	case c.After.Folder:
 		err := w.j.disk.Mkdir(c.Path, c.After.Mode)
-		if errors.Is(err, fs.ErrExist) {
-			err = &ConflictError{Path: c.Path, Found: "appeared"}
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return &ConflictError{Path: c.Path, Found: "appeared"}
+		case errors.Is(err, fs.ErrNotExist):
+			return &ConflictError{Path: path.Dir(c.Path), Found: "was removed"}
 		}
 		return err
 	case c.Before.Folder:
@@ -405,8 +408,13 @@ func (w *write) appear(c Change) error {
 			}
 		}
 	}
-	if errors.Is(err, fs.ErrExist) {
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return &ConflictError{Path: c.Path, Found: "appeared"}
+	case errors.Is(err, fs.ErrNotExist):
+		if found, failed := w.j.Version(path.Dir(c.Path)); failed == nil && !found.Folder {
+			return &ConflictError{Path: path.Dir(c.Path), Found: "was removed"}
+		}
 	}
 	return err
 }
