@@ -1,5 +1,5 @@
-// Package strandssnapshots reads the snapshots that the Strands Agents SDKs
-// write: SnapshotSessionManager of Python, and SessionManager of TypeScript.
+// Package strandssnapshots reads, and puts back, the snapshots that the Strands
+// Agents SDKs write: SnapshotSessionManager of Python, and SessionManager of TypeScript.
 //
 //	[STORE/session/]SESSION/scopes/agent/AGENT/snapshots/snapshot_latest.json
 //	                                                     immutable_history/snapshot_<uuid7>.json
@@ -47,7 +47,24 @@
 //
 // Names of sessions and agents are what stands in the names of their folders,
 // whatever characters that is. Files are only ever reached through an [os.Root].
-// Nothing is ever written.
+//
+// # Writing
+//
+// An SDK loads snapshot_latest.json when it starts, and nothing else. So to put a
+// session back is to give that file the bytes of another snapshot, after what it
+// holds was saved beside the immutable ones; see restore.go. Of an orchestrator
+// the record is put back; see rewind.go. A fork shares its files with the original
+// by hard links (fork.go), an edit changes the data alone and on their bytes
+// (edit.go), a message log becomes snapshots as the SDK for Python would have
+// saved them (convert.go), and what an SDK does not start from is mended or gives
+// way to the newest that it does start from (repair.go). By which call a program
+// then goes on is worked out from where the messages end (resume.go).
+//
+// All of it goes through the journal (writing.go, undo.go), which lies beside
+// session/, or beside the sessions of legacy storage: never where an SDK lists or
+// deletes. What was set aside, and what a restore has left, shows in the timeline
+// (setaside.go). Reading writes nothing, but that opening a store finishes a write
+// of Hindcast's own that was broken off.
 //
 // The package may not know how anything is shown, nor any other kind of store
 // besides the orchestrators that Strands puts into both of its.

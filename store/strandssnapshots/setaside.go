@@ -16,7 +16,7 @@ import (
 // no SDK can load it, or list it, is a row that was left, too: the journal has it.
 
 // entriesOf gives what the journal knows of a place, the oldest first: the writes
-// that are not undone.
+// that are not undone. One that was broken off may have set something aside.
 func (s *Store) entriesOf(ctx context.Context, p *place) (list []journal.Entry) {
 	folder := s.writer.name(p) + "/"
 	for _, e := range s.writer.entries(ctx) {
@@ -92,7 +92,7 @@ func (h *history) left() []*model.Reason {
 	left := make([]*model.Reason, len(h.items))
 	for i := range h.entries {
 		e := &h.entries[i]
-		if e.Op != model.OpRestore && e.Op != model.OpRepair || e.NewSession != "" {
+		if e.Op != model.OpRestore && e.Op != model.OpRepair || e.NewSession != "" || e.Broken != "" {
 			continue
 		}
 		to := h.find(e.To)
@@ -138,7 +138,7 @@ func (h *history) before(e *journal.Entry) int {
 // restored reports whether what is loaded is what Hindcast last put there.
 func (h *history) restored() bool {
 	for i := len(h.entries) - 1; i >= 0; i-- {
-		if e := &h.entries[i]; e.NewSession == "" {
+		if e := &h.entries[i]; e.NewSession == "" && e.Broken == "" {
 			return h.head() >= 0 && e.To == h.items[h.head()].id
 		}
 	}

@@ -1,17 +1,15 @@
 package strandssnapshots
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -20,7 +18,7 @@ import (
 	"hindcast/store/journal"
 )
 
-// FaultJournal: a write of Hindcast's own was broken off and cannot be finished.
+// FaultJournal: a write of Hindcast's own was broken off and could not be finished.
 const FaultJournal = "journal"
 
 // writing is what it takes to write. Everything is written through the journal, which
@@ -39,6 +37,12 @@ type writing struct {
 	// err is why nothing can be written, unfinished why a write that was broken
 	// off could not be finished; nil for no reason.
 	err, unfinished error
+	// known is what the journal held when it had the size, in bytes.
+	known struct {
+		sync.Mutex
+		size int64
+		list []journal.Entry
+	}
 }
 
 // openWriter opens what writing needs. That it cannot be opened keeps nobody from
@@ -94,19 +98,31 @@ func (w *writing) name(p *place, elem ...string) string {
 // file is name for a snapshot.
 func (w *writing) file(p *place, name string) string { return path.Join(w.below, p.file(name)) }
 
-// ready gives why nothing can be written, nil if it can.
-func (w *writing) ready() error { return cmp.Or(w.err, w.unfinished) }
+// ready gives why nothing can be written, nil if it can. A write that was broken
+// off is no reason: the next one finishes it first.
+func (w *writing) ready() error { return w.err }
 
 // entries gives what the journal knows; nothing where it cannot be read, because
-// the sessions can be read without it.
+// the sessions can be read without it. Nobody may write to it. A list of sessions
+// asks for it once for each, so it is kept for as long as nothing is appended.
 func (w *writing) entries(ctx context.Context) []journal.Entry {
 	if w.journal == nil {
 		return nil
 	}
-	list, err := w.journal.Entries(ctx)
+	info, err := w.disk.Lstat(path.Join(journal.Folder, "journal"))
 	if err != nil {
 		return nil
 	}
+	w.known.Lock()
+	defer w.known.Unlock()
+	if w.known.size == info.Size() && w.known.list != nil {
+		return w.known.list
+	}
+	list, err := w.journal.Entries(ctx)
+	if err != nil && len(list) == 0 {
+		return nil // where some records are damaged, the others are told
+	}
+	w.known.size, w.known.list = info.Size(), list
 	return list
 }
 
@@ -116,8 +132,8 @@ func (w *writing) fault() (f model.Fault, ok bool) {
 		return f, false
 	}
 	return model.Fault{Code: FaultJournal, File: path.Join(journal.Folder, "journal"),
-		Meaning: "a write of Hindcast's own was broken off and cannot be finished: " + w.unfinished.Error(),
-		Verdict: loads + "no SDK looks at it"}, true
+		Meaning: "a write of Hindcast's own was broken off and could not be finished: " + w.unfinished.Error(),
+		Verdict: loads + "no SDK looks at the journal"}, true
 }
 
 // Apply implements store.Applier. The errors are those of journal.Journal.Apply:
@@ -174,12 +190,6 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	return nil
 }
 
-// sumOf gives the SHA-256 of a content as the journal writes it.
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // identity checks the name of a new session: that the SDK of a dialect takes it,
 // and that it names one folder.
 func identity(as string, d dialect) error {
@@ -187,9 +197,9 @@ func identity(as string, d dialect) error {
 	case as == "":
 		return errors.New("the new session needs a name")
 	case d == typeScript && !identifier.MatchString(as):
-		return fmt.Errorf("Strands for TypeScript takes no session called %q: use a-z, 0-9, - and _ alone", as)
+		return fmt.Errorf("%q is no session for Strands for TypeScript: use a-z, 0-9, - and _ alone", as)
 	case strings.TrimSpace(as) == "" || as == "." || as == ".." || strings.ContainsAny(as, "/\x00"):
-		return fmt.Errorf("Strands takes no session called %q: it is the name of a folder, without a slash", as)
+		return fmt.Errorf("%q is no session for Strands: take the name of a folder, without a slash", as)
 	case !fs.ValidPath(as) || !filepath.IsLocal(as) || filepath.Base(as) != as:
 		return fmt.Errorf("%q cannot be the name of a folder", as)
 	case as == journal.Folder || as == namespace || as == stashDir:
