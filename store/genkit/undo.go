@@ -126,15 +126,14 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if c.place.dir == "" {
-		// It was written elsewhere in the storage, or nothing was.
-		plan := o.plan
-		plan.Hazards = append(plan.Hazards, "the write is not in the folder that is opened: what the session resumes then is not checked")
-		if len(o.entry.Changes) == 0 {
-			plan.Hazards = nil
-			plan.Loads = fmt.Sprintf("session %q resumes what it does now: the write changed nothing", plan.Session)
+	if len(o.entry.Changes) == 0 { // a restore to what was the head
+		if one, err := s.find(ctx, o.entry.Session); err == nil {
+			c.place, c.sid = one.place, one.sid
 		}
-		return c.load(plan), nil
+	}
+	if c.place.dir == "" {
+		o.plan.Hazards = append(o.plan.Hazards, "the write is not in the folder that is opened: what the session resumes then is not checked")
+		return c.load(o.plan), nil
 	}
 	one, err := s.sessionIn(ctx, c.place, c.sid)
 	if err != nil {
