@@ -159,6 +159,12 @@ func everyCommand(session string) [][]string {
 		{"undo", "mem:", "--yes"},
 		{"redo", "mem:", "--yes"},
 		{"fork", "mem:", session, "head", "--as", "new\x1b]0;title\a", "--yes"},
+		{"edit", "mem:", session, "head", "--as", "edit\x1b]0;title\a", "--set", `{"messages":[],"\u202e":"\u001b[2J"}`, "--yes"},
+		{"edit", "mem:", session, "head", "--as", "e", "--at", "/\x1b[2J", "--set", "1", "--yes"},
+		{"convert", "mem:", session, "--to", "mem:", "--as", "c", "--yes"},
+		{"repair", "mem:", session},
+		{"purge", "mem:", session},
+		{"run", "mem:", session, "head", "--input", "\x1b[2J"},
 		{"journal", "mem:"},
 		{"doctor", "mem:"},
 		{"log", "mem:", session + "\x1b[2J"},
@@ -218,7 +224,7 @@ func TestRun_hostileTextIsShownAndNeverObeyed(t *testing.T) {
 					args = append(args, "--json")
 				}
 				code, out, err := c.run(t, args...)
-				if whole := slices.Contains([]string{"sessions", "log", "show", "diff", "checkpoint", "restore", "undo", "redo", "fork"}, args[0]); whole && code != 0 && !strings.Contains(strings.Join(args, ""), "2J") {
+				if whole := slices.Contains([]string{"sessions", "log", "show", "diff", "checkpoint", "restore", "undo", "redo", "fork", "edit"}, args[0]); whole && code != 0 && !strings.Contains(strings.Join(args, ""), "2J") {
 					t.Errorf("%q: exit %d, %q", args, code, err)
 				}
 				if world.terminal {
@@ -353,6 +359,48 @@ func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
 	code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5")
 	if code != 1 || !strings.Contains(err, "head has moved") || !strings.Contains(err, "Nothing was written") || strings.Contains(out, "done:") {
 		t.Errorf("exit %d, %q, %q", code, out, err)
+	}
+}
+
+// runner is a store whose process runs agents.
+type runner struct {
+	keep
+	ran *string
+}
+
+func (r runner) PlanRun(_ context.Context, ref model.Ref, input string) (model.Plan, error) {
+	return model.Plan{Op: model.OpRun, Session: ref.Session, TargetID: ref.ID, Asks: []string{"models and tools run"}, Loads: input}, nil
+}
+
+func (r runner) Apply(_ context.Context, plan model.Plan) (model.Receipt, error) {
+	*r.ran = plan.Loads
+	return model.Receipt{Op: plan.Op, Session: plan.Session, Head: plan.TargetID}, nil
+}
+
+// Models and tools run, so that one yes is not enough; and nothing takes it back.
+func TestRun_asksTwice(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		code  int
+		ran   string
+		says  string
+	}{
+		{nil, 1, "", "nobody to ask"},
+		{[]string{"--yes"}, 1, "", "run asks once more: add --anyway"},
+		{[]string{"--anyway"}, 1, "", "nobody to ask"},
+		{[]string{"--dry-run"}, 0, "", ""},
+		{[]string{"--yes", "--anyway"}, 0, "hello", ""},
+	} {
+		ran := ""
+		s := start(t, demo.Rows())
+		s.store = runner{s.store.(keep), &ran}
+		code, out, err := s.run(t, append([]string{"run", "mem:", "trip-planner", "head", "--input", "hello"}, c.flags...)...)
+		if code != c.code || ran != c.ran || !strings.Contains(err, c.says) || !strings.Contains(out, "  asks         models and tools run\n") {
+			t.Errorf("%q: exit %d, %q, %q, and it ran %q", c.flags, code, out, err, ran)
+		}
+		if strings.Contains(out, "takes it back") || strings.Contains(out, "done:") != (ran != "") {
+			t.Errorf("%q: answered %q", c.flags, out)
+		}
 	}
 }
 

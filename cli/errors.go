@@ -124,7 +124,7 @@ func lacking(op model.Op, reason string) error {
 	case model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpEdit:
 		todo = "hindcast export STORE | hindcast import - FILE.db copies the sessions into a store that can."
 	case model.OpRun:
-		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100."
+		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100, or a Genkit project in which one runs."
 	case model.OpConvert:
 		todo = "--to takes a native store (sqlite:FILE.db), or a folder of a kind that can take sessions over."
 	}

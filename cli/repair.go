@@ -71,7 +71,8 @@ func (a *App) run() *cobra.Command {
 		Short: "let a process that is running go on from a snapshot",
 		Long: `Run sends a text to a process that is running, as the next input after a snapshot.
 Its models and tools run, so it asks once more: --yes --anyway answers both
-questions. STORE is the address of the process, by its URL.`,
+questions. STORE is the process, by its URL, or a Genkit project in which one runs.
+Hindcast writes nothing itself and keeps no journal of it.`,
 		Example:           `  hindcast run http://127.0.0.1:3100 chat '#4' --input 'try the other train'`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeSnapshot(1),

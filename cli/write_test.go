@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clipperhouse/displaywidth"
+
+	"hindcast/look"
 	"hindcast/model"
 )
 
@@ -99,6 +103,59 @@ func TestAsk_yesAloneDoesNotAnswerTwice(t *testing.T) {
 		}
 		if shown.Len() > 0 {
 			t.Errorf("asked %q", &shown)
+		}
+	}
+}
+
+// A plan of files is read on the narrowest screen: labels in one column, sentences
+// broken, names and calls whole and harmless.
+func TestPlan_filesAndCalls(t *testing.T) {
+	plan := model.Plan{
+		Op: model.OpRestore, Session: "chat", HeadID: "aaaa", HeadIndex: 9, TargetID: "bbbb", TargetIndex: 2,
+		Asks:    []string{"the tool calls at the end run again: charge_card; what they do outside of the session is done twice"},
+		Hazards: []string{"the session was written to 200ms ago: an agent that still runs goes on from what it holds in memory"},
+		Files: []model.PlanFile{
+			{Path: "s/m/message_9.json", Does: model.FileSetAside, Size: 1200},
+			{Path: "s/m/message_8.json", Does: model.FileSetAside, Size: 800},
+			{Path: "s/a  b\x1b[2J.json", Does: model.FileReplaced, Size: 478},
+			{Path: "s/back.json", Does: model.FilePutBack, Size: 5},
+		},
+		Loads:  "Agent(session_manager=FileSessionManager(\"chat\")) loads #0 to #2, 3 messages",
+		Resume: []model.Resume{{Call: "agent(None) # \x1b[2J and a call that is far too long to stand on a line", Then: "runs charge_card without asking the model first; then the model answers the results"}, {Call: "agent(\"…\")"}},
+	}
+	var out bytes.Buffer
+	p := &printer{Writer: bufio.NewWriter(&out), glyphs: look.Unicode}
+	p.plan(&planned{Plan: plan, difference: "+1 ~0 -2 against the head"})
+	if err := p.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	const want = `plan: restore chat to #2
+  asks         the tool calls at the end run again:
+               charge_card; what they do outside of the
+               session is done twice
+  warning      the session was written to 200ms ago: an
+               agent that still runs goes on from what it
+               holds in memory
+  head now     #9 aaaa
+  head then    #2 bbbb
+  set aside    s/m/message_9.json … message_8.json (2
+               files), 2.0 kB
+  replace      s/a  b^[[2J.json, 478 B
+  put back     s/back.json, 5 B
+  loads        Agent(session_manager=FileSessionManager("chat"))
+               loads #0 to #2, 3 messages
+  resume       agent(None) # ^[[2J and a call that is far too long to stand on a line
+                 runs charge_card without asking the model
+                 first; then the model answers the results
+  resume       agent("…")
+  state        +1 ~0 -2 against the head
+`
+	if out.String() != want {
+		t.Errorf("it is\n%swant\n%s", &out, want)
+	}
+	for line := range strings.Lines(out.String()) {
+		if words := strings.Fields(line); displaywidth.String(strings.TrimSuffix(line, "\n")) > textWidth && !strings.Contains(line, plan.Resume[0].Call[:5]) && len(words) > 2 {
+			t.Errorf("%q is too wide", line)
 		}
 	}
 }
