@@ -101,7 +101,7 @@ var directions = []struct {
 		"that files changed is said without knowing what is in them"},
 	{"hindcast/store/files", []string{"hindcast/model/...", "golang.org/x/sys/unix"},
 		"what is in a file is the business of the kinds"},
-	{"hindcast/store/disk", []string{"golang.org/x/sys/unix"},
+	{"hindcast/store/disk", []string{"golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 		"what is written is the business of whoever writes"},
 	{"hindcast/store/disk/disktest", []string{"hindcast/store/disk"},
 		"a disk that fails knows nothing but disks"},
