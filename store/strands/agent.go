@@ -397,5 +397,7 @@ func (r *agentReader) waits(n jsontape.Node) {
 		line += " (" + id + ")"
 	}
 	r.waiting = append(r.waiting, line)
-	r.agentFile.interrupts = append(r.agentFile.interrupts, t.Text(t.Find(n, "id")))
+	if id := t.Find(n, "id"); id >= 0 {
+		r.agentFile.interrupts = append(r.agentFile.interrupts, t.Text(id))
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/strands/multiagent"
 )
 
 // Repair.
@@ -34,7 +35,13 @@ import (
 // message or fail at writing the next one, leaves a question that nobody can answer,
 // or has every model refuse the messages.
 func fatal(f *model.Fault) bool {
-	if strings.HasPrefix(f.Verdict, refuses) || f.Code == FaultInterrupt || f.Code == FaultDuplicateResult {
+	switch f.Code {
+	case FaultInterrupt, FaultDuplicateResult:
+		return true
+	case multiagent.FaultInterrupt:
+		return !strings.Contains(f.Verdict, "it is not read")
+	}
+	if strings.HasPrefix(f.Verdict, refuses) {
 		return true
 	}
 	for _, words := range []string{

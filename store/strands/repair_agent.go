@@ -16,6 +16,9 @@ const (
 	plainManager   = `{"__name__": "SlidingWindowConversationManager", "removed_message_count": 0, "model_call_count": 0}`
 )
 
+// calmMembers are those of calmInterrupts.
+var calmMembers = []struct{ key, value string }{{"interrupts", "{}"}, {"context", "{}"}, {"activated", "false"}}
+
 // mendAgent mends one thing in agent.json, the first that keeps the SDK from the
 // next: the text, then its shape, then what is in it.
 func (m *mender) mendAgent(l *messageLog, faults []model.Fault) {
@@ -143,7 +146,7 @@ type agentMender struct {
 
 // put gives an object a member, in words.
 func (a *agentMender) put(object jsontape.Node, key, value, format string, args ...any) {
-	a.p.put(object, key, []byte(value))
+	a.p.add(object, key, []byte(value))
 	a.did(a.file, format, args...)
 }
 
@@ -273,7 +276,7 @@ func (a *agentMender) interrupts(faults []model.Fault) (mended bool) {
 		a.calm(state, "nobody could answer it")
 		return true
 	}
-	for _, m := range []struct{ key, value string }{{"interrupts", "{}"}, {"context", "{}"}, {"activated", "false"}} {
+	for _, m := range calmMembers {
 		n := t.Find(state, m.key)
 		if n < 0 || m.value == "{}" && t.Kind(n) != jsontape.Object {
 			was := "missing"
@@ -287,13 +290,13 @@ func (a *agentMender) interrupts(faults []model.Fault) (mended bool) {
 			}
 		}
 	}
-	if pending := t.Find(state, "pending_tool_execution"); pending >= 0 && t.Kind(pending) != jsontape.Null {
-		if a.pending(state, pending) {
-			mended = true
-		}
-	}
-	if list := t.Find(state, "interrupts"); t.Kind(list) == jsontape.Object && a.each(list) {
-		mended = true
+	pending, list := t.Find(state, "pending_tool_execution"), t.Find(state, "interrupts")
+	switch { // what else there is, is seen in the next round
+	case mended:
+	case pending >= 0 && t.Kind(pending) != jsontape.Null && a.pending(state, pending):
+		return true
+	case t.Kind(list) == jsontape.Object:
+		return a.each(list)
 	}
 	return mended
 }
@@ -301,8 +304,8 @@ func (a *agentMender) interrupts(faults []model.Fault) (mended bool) {
 // calm takes an interrupt out.
 func (a *agentMender) calm(state jsontape.Node, why string) {
 	t := a.t
-	for _, m := range []struct{ key, value string }{{"interrupts", "{}"}, {"context", "{}"}, {"activated", "false"}} {
-		a.p.put(state, m.key, []byte(m.value))
+	for _, m := range calmMembers {
+		a.p.add(state, m.key, []byte(m.value))
 	}
 	if n := t.Find(state, "pending_tool_execution"); n >= 0 {
 		a.p.set(n, []byte("null"))
@@ -317,7 +320,7 @@ func (a *agentMender) calm(state jsontape.Node, why string) {
 
 // pending mends the tool calls that wait, and drops them where it is not known which
 // they are.
-func (a *agentMender) pending(state, n jsontape.Node) (mended bool) {
+func (a *agentMender) pending(state, n jsontape.Node) bool {
 	t := a.t
 	if t.Kind(n) != jsontape.Object || t.Find(n, "assistant_message") < 0 {
 		a.calm(state, "the tool calls that wait are not there")
@@ -325,7 +328,7 @@ func (a *agentMender) pending(state, n jsontape.Node) (mended bool) {
 	}
 	if t.Find(n, "completed_tool_results") < 0 {
 		a.put(n, "completed_tool_results", "[]", "the tool calls that wait get an empty list of results")
-		mended = true
+		return true
 	}
 	extra := func(m jsontape.Node) bool {
 		key := t.Key(m)
@@ -338,11 +341,11 @@ func (a *agentMender) pending(state, n jsontape.Node) (mended bool) {
 			return true
 		}
 	}
-	return mended
+	return false
 }
 
 // each mends every interrupt: the SDK makes them of exactly what is stored.
-func (a *agentMender) each(list jsontape.Node) (mended bool) {
+func (a *agentMender) each(list jsontape.Node) bool {
 	t := a.t
 	broken := func(n jsontape.Node) bool { return t.Kind(n) != jsontape.Object }
 	for n := t.First(list); n >= 0; n = t.Next(n) {
@@ -360,15 +363,15 @@ func (a *agentMender) each(list jsontape.Node) (mended bool) {
 			if unknown(m) {
 				a.did(a.file, "the key %.40q of an interrupt goes, as the SDK does not know it", t.Key(m))
 				a.p.remove(n, unknown)
-				return true // what else it lacks is seen in the next round
+				return true
 			}
 		}
 		for _, key := range []string{"id", "name"} {
 			if t.Find(n, key) < 0 {
 				a.put(n, key, id, "an interrupt gets the %s %.60s", key, id)
-				mended = true
+				return true
 			}
 		}
 	}
-	return mended
+	return false
 }

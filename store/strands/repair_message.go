@@ -361,7 +361,7 @@ func (r *round) blocks(at int, t *jsontape.Tape, p *patch, content jsontape.Node
 	for i, b := range nameless {
 		n := t.Find(b, kind)
 		if len(ids) == len(nameless) && t.Kind(n) == jsontape.Object {
-			p.put(n, "toolUseId", jsontape.AppendQuoted(nil, ids[i]))
+			p.add(n, "toolUseId", jsontape.AppendQuoted(nil, ids[i]))
 			words = append(words, fmt.Sprintf("a %s gets the id %.60q of its partner", kind, ids[i]))
 			continue
 		}

@@ -3,7 +3,6 @@ package strands
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"hindcast/model"
@@ -98,72 +97,18 @@ func (m *mender) record(o *orchestrator, name string) (data []byte, goes bool) {
 		m.did(name, "%s", words)
 		data = text
 	}
-	for range mostRounds {
-		f, stops := firstRefusal(decodeRecord(o.place, data))
-		if !stops {
-			break
-		}
-		changed, words := mendRecord(data, &f)
-		if words == "" {
-			return drop(fmt.Sprintf("%s (%s)", f.Meaning, f.Verdict))
-		}
-		m.did(name, "%s", words)
-		data = changed
+	mended, words, err := decodeRecord(o.place, data).Mend()
+	if unsupported := (*model.UnsupportedError)(nil); errors.As(err, &unsupported) {
+		return drop(unsupported.Reason)
+	} else if err != nil {
+		return drop(err.Error())
 	}
-	if string(data) == string(d.Data) {
+	for _, text := range words {
+		m.did(name, "%s", text)
+		m.ask("the record of the run: %s", text)
+	}
+	if string(mended) == string(d.Data) {
 		return nil, false
 	}
-	return data, false
-}
-
-// firstRefusal gives the first fault that keeps the SDK from starting.
-func firstRefusal(r *multiagent.Run) (f model.Fault, stops bool) {
-	for _, f := range r.Faults() {
-		if strings.HasPrefix(f.Verdict, refuses) {
-			return f, true
-		}
-	}
-	return f, false
-}
-
-// mendRecord mends what a fault names in a record of the Python SDK, "" where only
-// the run's end would: the interrupt state, a status, which does not matter, and the
-// counts.
-func mendRecord(data []byte, f *model.Fault) (changed []byte, words string) {
-	t, err := files.Parse(data)
-	if err != nil || t.Kind(0) != jsontape.Object {
-		return nil, ""
-	}
-	p := patch{tape: t}
-	internal := t.Find(0, "_internal_state")
-	n := t.LookupPointer(f.Path)
-	switch {
-	case strings.HasPrefix(f.Path, "/_internal_state"):
-		p.put(0, "_internal_state", []byte(`{"interrupt_state": `+calmInterrupts+`}`))
-		return p.bytes(), fmt.Sprintf("the interrupt state becomes an empty one (%s); it was %.200s", f.Meaning, t.Raw(max(0, internal)))
-	case f.Code == multiagent.FaultMember && strings.Contains(f.Verdict, "'status'") && f.Path == "":
-		p.put(0, "status", []byte(`"executing"`))
-		return p.bytes(), "gets a status, which the SDK does not look at when it goes on"
-	case f.Code == multiagent.FaultStatus && n >= 0:
-		value := `"completed"`
-		if f.Path == "/status" {
-			value = `"executing"`
-		}
-		was := t.Raw(n)
-		p.set(n, []byte(value))
-		return p.bytes(), fmt.Sprintf("the status at %s becomes %s, and was %.40s", f.Path, value, was)
-	case f.Code == multiagent.FaultMember && strings.Contains(f.Verdict, "'context'"):
-		p.put(0, "context", []byte(`{}`))
-		return p.bytes(), "gets an empty context: what the nodes shared is not stored"
-	case f.Code == multiagent.FaultShape && f.Path == "/context":
-		p.set(n, []byte(`{}`))
-		return p.bytes(), "the context becomes an empty one: what the nodes shared cannot be read"
-	case f.Code == multiagent.FaultShape && n >= 0 && (strings.HasSuffix(f.Path, "/execution_time") || strings.HasSuffix(f.Path, "/execution_count")):
-		p.set(n, []byte("0"))
-		return p.bytes(), fmt.Sprintf("the count at %s becomes 0", f.Path)
-	case f.Code == multiagent.FaultShape && n >= 0 && (strings.HasSuffix(f.Path, "/accumulated_usage") || strings.HasSuffix(f.Path, "/accumulated_metrics")):
-		p.set(n, []byte("{}"))
-		return p.bytes(), fmt.Sprintf("the count at %s becomes an empty one", f.Path)
-	}
-	return nil, ""
+	return mended, false
 }

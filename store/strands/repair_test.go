@@ -238,3 +238,263 @@ func readFile(t *testing.T, name string) []byte {
 	}
 	return data
 }
+
+// broken lays a session out that is the healthy one but for some files.
+func broken(t *testing.T, files map[string]string) (s *Store, dir string) {
+	t.Helper()
+	return hazards(t)["healthy"].with(files).store(t)
+}
+
+// mended repairs the session and checks that nothing fatal is left, and that undo
+// brings back every byte. It gives the plan and the files after the repair by their
+// short names.
+func mended(t *testing.T, s *Store, dir, session string) (model.Plan, map[string]string) {
+	t.Helper()
+	before := tree(t, dir)
+	plan, err := s.PlanRepair(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied(t, s, plan)
+	if left := fatalOnes(storetest.Faults(t, s, session)); len(left) > 0 {
+		t.Errorf("what is left: %v", left)
+	}
+	files := make(map[string]string)
+	for file, data := range tree(t, dir) {
+		files[filepath.Base(file)] = data
+	}
+	undo, err := s.PlanUndo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(undo.Hazards) == 0 || !strings.Contains(undo.Loads, "as broken as it was") {
+		t.Errorf("the undo says %q", undo.Loads)
+	}
+	applied(t, s, undo)
+	sameTree(t, dir, before)
+	return plan, files
+}
+
+func wants(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in %s", part, text)
+		}
+	}
+}
+
+// A message that was cut off keeps what can be read of it, wherever that was: texts
+// to the last letter, and no tool call whose arguments have no end.
+func TestRepair_ofAMessageCutAnywhere(t *testing.T) {
+	const call = `{"message":{"role":"assistant","content":[{"text":"I look it up, \"née\" \\ \u00e9"},{"toolUse":{"toolUseId":"a1","name":"alpha","input":{"deep":[1,{"k":null}]}}}],"tracking_id":"t"},"message_id":1,"redact_message":null}`
+	const result = `{"message":{"content":[{"toolResult":{"status":"success","toolUseId":"a1","content":[{"text":"r-a1"},{"json":{"n":1.5e3,"t":true}}]}}],"role":"user"},"message_id":2,"redact_message":null}`
+	for file, whole := range map[string]string{"messages/message_1.json": call, "messages/message_2.json": result} {
+		for cut := range len(whole) {
+			text, at, ok := readable([]byte(whole[:cut]))
+			if ok != (cut > 0) {
+				t.Fatalf("cut at %d: %v", cut, ok)
+			}
+			// The last byte may be the quote that closes a string.
+			if ok && (at > cut+1 || !strings.HasPrefix(whole, string(text[:at-1]))) {
+				t.Fatalf("cut at %d it reads up to %d: %s", cut, at, text)
+			}
+		}
+		for cut := 5; cut < len(whole); cut += 19 { // a repair each, with all that is synced
+			s, _ := broken(t, map[string]string{file: whole[:cut]})
+			plan, err := s.PlanRepair(t.Context(), "h")
+			if err != nil {
+				t.Fatalf("cut at %d: %v", cut, err)
+			}
+			applied(t, s, plan)
+			if left := fatalOnes(storetest.Faults(t, s, "h")); len(left) > 0 {
+				t.Fatalf("cut at %d: what is left: %v", cut, left)
+			}
+			list := storetest.Headers(t, s, "h")
+			last := string(state(t, s, list[len(list)-1]))
+			if i := strings.Index(whole, "I look it up"); i > 0 && cut > i {
+				wants(t, last, whole[i:min(cut, i+len("I look it up"))])
+			}
+			if strings.Contains(last, `"toolUse"`) && file == "messages/message_1.json" && cut < strings.Index(whole, `]}}}]`)+len(`]}}}`) {
+				t.Fatalf("cut at %d: a half of a tool call is kept: %s", cut, last)
+			}
+			if t.Failed() {
+				t.Fatalf("cut at %d: %s", cut, plan.Writes)
+			}
+		}
+	}
+}
+
+// Whatever a file holds, a repair ends in a session that is sound, or in an error.
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte(`{"message":{"role":"user","content":[{"text":"hi`), []byte(`{"agent_id":"default","state":{"n":1`))
+	f.Add([]byte(`{"role":"user","content":null}`), []byte(`[]`))
+	f.Add([]byte("\xef\xbb\xbf{}x"), []byte(`{"conversation_manager_state":{"removed_message_count":7},"_internal_state":{"interrupt_state":{"activated":true,"interrupts":{"a":{"x":1},"b":3},"pending_tool_execution":{}}}}`))
+	f.Add([]byte(`{"message":{"role":"user","content":[{"toolResult":{}},7,{"toolUse":{"toolUseId":3}}]},"message_id":"x"}`), []byte(`{"state":[],"conversation_manager_state":{"summary_message":{"role":1}}}`))
+	f.Fuzz(func(t *testing.T, message, agent []byte) {
+		s, dir := broken(t, map[string]string{"messages/message_3.json": string(message), "agent.json": string(agent)})
+		before := tree(t, dir)
+		plan, err := s.PlanRepair(t.Context(), "h")
+		var nothing *model.NothingToError
+		var unsupported *model.UnsupportedError
+		if errors.As(err, &nothing) || errors.As(err, &unsupported) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		applied(t, s, plan)
+		if left := fatalOnes(storetest.Faults(t, s, "h")); len(left) > 0 {
+			t.Errorf("what is left: %v", left)
+		}
+		undo, err := s.PlanUndo(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		applied(t, s, undo)
+		sameTree(t, dir, before)
+	})
+}
+
+// What is whole of an agent.json that was cut off stays.
+func TestRepair_ofAnAgentCutOff(t *testing.T) {
+	whole := string(hazards(t)["healthy"]["agent.json"])
+	s, dir := broken(t, map[string]string{"agent.json": whole[:strings.Index(whole, `"_internal_state"`)+20]})
+	plan, files := mended(t, s, dir, "h")
+	wants(t, files["agent.json"], `"state": {"n":1}`, `"removed_message_count":0,"model_call_count":0}`)
+	wants(t, strings.Join(plan.Asks, "\n"), "an interrupt that waited")
+	if strings.Contains(strings.Join(plan.Asks, "\n"), "state begins empty") {
+		t.Errorf("it asks %q", plan.Asks)
+	}
+}
+
+// All that is wrong is mended in one plan, each in its words.
+func TestRepair_ofManyFaultsAtOnce(t *testing.T) {
+	s, dir := broken(t, map[string]string{
+		"session.json":                `{"session_id":"h"}`,
+		"agent.json":                  "\xef\xbb\xbf" + `{"agent_id":"default","state":{"n":1},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":60}}`,
+		"messages/message_0.json":     `{"message":{"role":"user","content":[{"text":"hi, this is cut o`,
+		"messages/message_3.bak.json": "{}",
+		"messages/message_5.json":     `{"message":{"content":[{"text":"bye"}]},"message_id":2}`,
+	})
+	plan, files := mended(t, s, dir, "h")
+	wants(t, files["message_0.json"], "hi, this is cut o", `"message_id": 0`)
+	wants(t, files["message_5.json"], `"role": "assistant"`, `"message_id":5`)
+	wants(t, files["session.json"], `"session_type": "AGENT"`)
+	wants(t, strings.Join(plan.Writes, "\n"), "byte order mark", "removed_message_count becomes 0, and was 60", "message_3.bak.json: set aside", "message_id becomes 5")
+	if plan.TargetIndex != 5 || len(plan.Files) != 5 {
+		t.Errorf("the plan is %+v", plan)
+	}
+}
+
+// A message that goes does not move the window of those that stay.
+func TestRepair_ofAFolderThatIsMissing(t *testing.T) {
+	s, dir := broken(t, nil)
+	if err := os.RemoveAll(filepath.Join(dir, "session_h", "agents", "agent_default", "messages")); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.PlanRepair(t.Context(), "h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied(t, s, plan)
+	if faults := storetest.Faults(t, s, "h"); len(faults) > 0 {
+		t.Errorf("faults: %v", faults)
+	}
+	undo, err := s.PlanUndo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied(t, s, undo)
+	if _, err := os.Lstat(filepath.Join(dir, "session_h", "agents", "agent_default", "messages")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+}
+
+// Of a session of several agents only the one that is named is mended.
+func TestRepair_ofOneAgentOfSeveral(t *testing.T) {
+	s, dir := broken(t, map[string]string{"messages/message_3.json": "{"})
+	agents := filepath.Join(dir, "session_h", "agents")
+	if err := os.CopyFS(filepath.Join(agents, "agent_other"), os.DirFS(filepath.Join(agents, "agent_default"))); err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := mended(t, s, dir, "h/other")
+	for _, f := range plan.Files {
+		if !strings.Contains(f.Path, "/agent_other/") {
+			t.Errorf("it touches %s", f.Path)
+		}
+	}
+}
+
+func TestRepair_refuses(t *testing.T) {
+	s, dir := broken(t, map[string]string{"messages/message_3.json": "{"})
+	name := filepath.Join(dir, "session_h", "agents", "agent_default", "messages", "message_4.json")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(name, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var unsupported *model.UnsupportedError
+	if _, err := s.PlanRepair(t.Context(), "h"); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "message_4.json: it cannot be read") {
+		t.Errorf("a folder in the place of a message: %v", err)
+	}
+	if _, err := s.PlanRepair(t.Context(), "nobody"); !errors.Is(err, model.ErrNoSession) {
+		t.Errorf("no session: %v", err)
+	}
+	healthy, _ := broken(t, nil)
+	var nothing *model.NothingToError
+	if _, err := healthy.PlanRepair(t.Context(), "h"); !errors.As(err, &nothing) {
+		t.Errorf("a healthy session: %v", err)
+	}
+}
+
+// The record of an orchestrator is mended where that costs nothing, and set aside
+// where its results cannot be read.
+func TestRepair_ofAnOrchestrator(t *testing.T) {
+	file := filepath.Join("session_graph_interrupted", "multi_agents", "multi_agent_g1", "multi_agent.json")
+	for _, c := range []struct {
+		name, old, new string
+		gone           bool
+		says           string
+	}{
+		{"an interrupt with an unknown key", `"name": "approve-report"`, `"name": "approve-report", "source": "hook"`, false, `the key "source"`},
+		{"a byte order mark", "", "\xef\xbb\xbf", false, "byte order mark"},
+		{"cut off", `"current_task"`, "", true, "set aside"},
+		{"a result of an unknown type", `"agent_result"`, `"novel"`, true, "set aside"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := oldStore(t, orchestrators)
+			text := read(t, filepath.Join(dir, file))
+			changed := strings.Replace(text, c.old, c.new, 1)
+			if c.name == "cut off" {
+				changed, _, _ = strings.Cut(text, c.old)
+			}
+			write(t, filepath.Join(dir, file), changed)
+			s := open(t, dir)
+			s.now = func() time.Time { return atNine }
+			if broken := fatalOnes(storetest.Faults(t, s, "graph_interrupted")); len(broken) == 0 {
+				t.Fatal("nothing is wrong")
+			}
+			before := tree(t, dir)
+			plan, err := s.PlanRepair(t.Context(), "graph_interrupted")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants(t, strings.Join(plan.Writes, "\n"), c.says)
+			applied(t, s, plan)
+			if left := fatalOnes(storetest.Faults(t, s, "graph_interrupted")); len(left) > 0 {
+				t.Errorf("what is left: %v", left)
+			}
+			if _, err := os.Lstat(filepath.Join(dir, file)); errors.Is(err, os.ErrNotExist) != c.gone {
+				t.Errorf("the record: %v", err)
+			}
+			undo, err := s.PlanUndo(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, s, undo)
+			sameTree(t, dir, before)
+		})
+	}
+}

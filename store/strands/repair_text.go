@@ -11,6 +11,21 @@ import (
 	"hindcast/store/files"
 )
 
+// add puts a member into an object as put does, also several into an empty one.
+func (p *patch) add(object jsontape.Node, key string, value []byte) {
+	if p.tape.Count(object) > 0 {
+		p.put(object, key, value)
+		return
+	}
+	_, end := p.tape.Span(object)
+	at := end - len("}")
+	member := append(append(jsontape.AppendQuoted(nil, key), ": "...), value...)
+	if slices.ContainsFunc(p.edits, func(e edit) bool { return e.start == at && e.end == at }) {
+		member = append([]byte(", "), member...)
+	}
+	p.edits = append(p.edits, edit{at, at, member})
+}
+
 // remove takes the elements or members of a container out that goes picks, each
 // with what stands between it and the one before.
 func (p *patch) remove(container jsontape.Node, goes func(n jsontape.Node) bool) {
@@ -199,7 +214,12 @@ func mendSurrogates(t *jsontape.Tape) []byte {
 // ended, or a bracket was opened, that is a place at which everything could be
 // closed; a string that is a value is kept as far as it goes.
 func readable(text []byte) (whole []byte, cut int, ok bool) {
-	text = bytes.TrimRight(plainText(text), " \t\r\n\x00")
+	for tail := max(0, len(text)-utf8.UTFMax); tail < len(text); tail++ { // a part of a character
+		if utf8.RuneStart(text[tail]) && !utf8.FullRune(text[tail:]) {
+			text = text[:tail]
+		}
+	}
+	text = bytes.TrimRight(plainText(text), "\r\n\x00") // what is left of a block of the disk
 	var out, stack []byte
 	safe, depth := 0, []byte(nil) // where everything could be closed, and what is open there
 	mark := func() { safe, depth = len(out), append(depth[:0], stack...) }

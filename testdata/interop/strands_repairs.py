@@ -14,6 +14,10 @@ exception, or "messages" and "state", what the agent holds, and "next" and
 "overwrites", where its next message goes. Then a prompt is given: "heard" is how
 many messages the model got, "answered" whether the turn came to its end, and
 "stored" the files that it added.
+
+Each record of mended-runs.json (those of multiagent-hazards.json on which the SDK
+does not start, after Hindcast mended them) is started as strands_multiagent.py
+does; mended-runs-<version>.json has what came of it.
 """
 
 import hashlib
@@ -25,6 +29,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import strands_initialize as base
+import strands_multiagent as multi
 from strands import Agent
 from strands.session.file_session_manager import FileSessionManager
 
@@ -93,7 +98,24 @@ def main(directory):
         found[name] = {"sha256": hashlib.sha256(asked.encode()).hexdigest(), **started}
         if "refuses" not in started:
             found[name] |= turn(files)
-    target = directory / f"repaired-{version('strands-agents')}.json"
+    keep(directory / f"repaired-{version('strands-agents')}.json", found)
+    keep(directory / f"mended-runs-{version('strands-agents')}.json", runs(json.loads((directory / "mended-runs.json").read_text())))
+
+
+def runs(records):
+    """Goes on with each run; an interrupt that waits gets its answer."""
+    found = {}
+    for name, text in records.items():
+        record = json.loads(text)
+        state = record.get("_internal_state", {}).get("interrupt_state", {})
+        prompt = "another prompt"
+        if state.get("activated"):
+            prompt = [{"interruptResponse": {"interruptId": i, "response": "ok"}} for i in state["interrupts"]]
+        found[name] = multi.one(name.split(" ")[0], record, prompt)
+    return found
+
+
+def keep(target, found):
     rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in found.items())
     target.write_text("{\n" + rows + "\n}\n")
     print(target)

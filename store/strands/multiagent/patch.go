@@ -42,6 +42,8 @@ func (p *patch) put(object jsontape.Node, key string, text []byte) {
 	if last := p.last(object); last >= 0 {
 		_, at = p.tape.Span(last)
 		member = append([]byte(", "), member...)
+	} else if slices.ContainsFunc(p.edits, func(e edit) bool { return e.start == at && e.end == at }) {
+		member = append([]byte(", "), member...) // behind another one that was added
 	}
 	p.edits = append(p.edits, edit{at, at, member})
 }

@@ -422,7 +422,7 @@ func TestPatch_keepsWhatItIsTold(t *testing.T) {
 				want = append(want, value)
 			}
 		}
-		text.WriteString(space.Draw(t, "space") + map[bool]string{true: "}", false: "]"}[object] + `,"behind":[ ]}`)
+		text.WriteString(space.Draw(t, "space") + map[bool]string{true: "}", false: "]"}[object] + `,"behind":[ ],"empty":{ }}`)
 		tape, err := jsontape.Parse([]byte(text.String()))
 		if err != nil {
 			t.Fatal(err)
@@ -431,11 +431,13 @@ func TestPatch_keepsWhatItIsTold(t *testing.T) {
 		p.keep(tape.Find(0, "in"), func(n jsontape.Node) bool { return stays[tape.Position(n)] })
 		p.put(0, "added", []byte("7"))
 		p.set(tape.Find(0, "behind"), []byte("8"))
+		p.put(tape.Find(0, "empty"), "a", []byte("1"))
+		p.put(tape.Find(0, "empty"), "b", []byte("2"))
 		open, end := "[", "]"
 		if object {
 			open, end = "{", "}"
 		}
-		wanted := `{"in":` + open + strings.Join(want, ",") + end + `,"behind":8,"added":7}`
+		wanted := `{"in":` + open + strings.Join(want, ",") + end + `,"behind":8,"empty":{"a":1,"b":2},"added":7}`
 		if got := string(jsontape.AppendCompact(nil, p.document())); got != string(jsontape.AppendCompact(nil, []byte(wanted))) {
 			t.Fatalf("%s\nbecomes %s\nwant    %s", text.String(), got, wanted)
 		}
