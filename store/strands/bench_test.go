@@ -242,3 +242,45 @@ func BenchmarkState(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRestore puts a session of 10,000 messages back to its middle and takes that
+// back again: to plan, and to carry out what was planned.
+func BenchmarkRestore(b *testing.B) {
+	const n = 10_000
+	dir := longLog(b, n)
+	rest(b, dir)
+	s := open(b, dir)
+	list := storetest.Headers(b, s, "h")
+	var planned, applied, undone time.Duration
+	for b.Loop() {
+		start := time.Now()
+		plan, err := s.PlanRestore(b.Context(), list[n/2-1].Ref())
+		planned += time.Since(start)
+		start = time.Now()
+		apply(b, s, plan, err)
+		applied += time.Since(start)
+		start = time.Now()
+		undo(b, s)
+		undone += time.Since(start)
+	}
+	b.ReportMetric(planned.Seconds()/float64(b.N), "plan-s")
+	b.ReportMetric(applied.Seconds()/float64(b.N), "apply-s")
+	b.ReportMetric(undone.Seconds()/float64(b.N), "undo-s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkRestore_cold plans in a process that knows nothing of the session yet.
+func BenchmarkRestore_cold(b *testing.B) {
+	const n = 10_000
+	dir := longLog(b, n)
+	rest(b, dir)
+	list := storetest.Headers(b, open(b, dir), "h")
+	for b.Loop() {
+		s := open(b, dir)
+		plan, err := s.PlanRestore(b.Context(), list[n-10].Ref())
+		apply(b, s, plan, err)
+		b.StopTimer()
+		undo(b, s)
+		b.StartTimer()
+	}
+}

@@ -709,6 +709,56 @@ func TestRestore_agentFileKeepsItsBytes(t *testing.T) {
 	}
 }
 
+// What a plan does not name keeps its bytes, its times and its inode.
+func TestRestore_touchesNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	hazards(t)["healthy"].with(map[string]string{"messages/message_0.json": "(absent)\n"}).write(t, filepath.Join(dir, "session_h"))
+	const n = 10_000
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(messagesOf(dir), fmt.Sprintf("message_%d.json", i)), longMessage(i), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest(t, dir)
+	before := contents(t, dir)
+	infos := map[string]os.FileInfo{}
+	for name := range before {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		infos[name] = info
+	}
+	s := open(t, dir)
+	list := storetest.Headers(t, s, "h")
+	plan := restore(t, s, "h", list[n-100].ID)
+	if len(plan.Files) != 100 {
+		t.Errorf("%d files change", len(plan.Files))
+	}
+	named := map[string]bool{}
+	for _, f := range plan.Files {
+		named[filepath.FromSlash(f.Path)] = true
+	}
+	for name, info := range infos {
+		now, err := os.Lstat(filepath.Join(dir, name))
+		if named[name] {
+			continue
+		}
+		if err != nil || !os.SameFile(info, now) || !info.IsDir() && !info.ModTime().Equal(now.ModTime()) {
+			t.Fatalf("%s: %v, %v", name, now, err)
+		}
+	}
+	undo(t, s)
+	if !maps.Equal(contents(t, dir), before) {
+		t.Error("after the undo the store is not as it was")
+	}
+	for name, info := range infos {
+		if now, err := os.Lstat(filepath.Join(dir, name)); err != nil || !os.SameFile(info, now) {
+			t.Fatalf("%s is another file: %v", name, err)
+		}
+	}
+}
+
 func TestRestore_unknownSnapshots(t *testing.T) {
 	s, _ := freshLog(t, 4)
 	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "h", ID: strings.Repeat("0", 64)}); !errors.Is(err, model.ErrNoSnapshot) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ import (
 // below that folder, see onDesk.
 type desk struct {
 	journal *journal.Journal // nil where it cannot be reached
-	disk    *disk.OS
+	disk    openDisk
 	// around is the folder in which the journal lies.
 	around string
 	// base is the folder of the session if the store is that of one, else "".
@@ -65,19 +66,30 @@ func (d *desk) remember(v version, note []byte) {
 	d.notes[v] = note
 }
 
+// openDisk is a disk that is let go of.
+type openDisk interface {
+	disk.Disk
+	io.Closer
+}
+
 // openDesk opens the journal in a folder, and finishes what was broken off. Where
 // there is none, nothing is written.
 func openDesk(ctx context.Context, dir, base string) *desk {
-	d := &desk{around: dir, base: base, now: time.Now}
-	if d.disk, d.broken = disk.Open(dir); d.broken != nil {
-		d.broken = files.Cause(d.broken)
-		return d
+	on, err := disk.Open(dir)
+	if err != nil {
+		return &desk{around: dir, base: base, now: time.Now, broken: files.Cause(err)}
 	}
+	d := &desk{around: dir, base: base, now: time.Now, disk: on}
+	d.begin(ctx)
+	return d
+}
+
+// begin makes the journal on the disk.
+func (d *desk) begin(ctx context.Context) {
 	d.journal = journal.New(d.disk, journal.Options{Ignore: isTemporary, Now: func() time.Time { return d.now() }})
 	if err := d.journal.Recover(ctx); err != nil && !errors.Is(err, disk.ErrLocked) {
 		d.broken = err // whoever holds the lock is at it
 	}
-	return d
 }
 
 func (d *desk) close() error {

@@ -1,0 +1,226 @@
+package strands
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/journal"
+)
+
+// unsynced is a disk that a power failure would be bad for, which is faster.
+type unsynced struct{ openDisk }
+
+func (unsynced) Sync(string) error { return nil }
+
+// world is a store in which Hindcast and agents take turns.
+type world struct {
+	t     *rapid.T
+	tb    testing.TB
+	dir   string
+	s     *Store
+	clock time.Time
+	// seen are the snapshots that there ever were, each with its session.
+	seen map[string]string
+	// undoable are the contents before each write that no agent's turn followed.
+	undoable []map[string]string
+	forks    int
+}
+
+func (w *world) sessions() []string {
+	var list []string
+	for info, err := range w.s.Sessions(w.tb.Context()) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, info.ID)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (w *world) headers(session string) []model.Header {
+	var list []model.Header
+	for h, err := range w.s.Headers(w.tb.Context(), session) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// pick draws a session and a snapshot of it.
+func (w *world) pick() *model.Header {
+	list := w.headers(rapid.SampledFrom(w.sessions()).Draw(w.t, "session"))
+	return &list[rapid.IntRange(0, len(list)-1).Draw(w.t, "snapshot")]
+}
+
+// apply carries out a plan, and asks the SDK's rule what it makes of it.
+func (w *world) apply(plan model.Plan, err error) {
+	refused, conflict := (*model.UnsupportedError)(nil), (*journal.ConflictError)(nil)
+	if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) || errors.As(err, &refused) || errors.As(err, &conflict) ||
+		errors.Is(err, model.ErrHeadMoved) || errors.Is(err, store.ErrSessionExists) {
+		return
+	}
+	if err != nil {
+		w.t.Fatalf("%+v", err)
+	}
+	before := contents(w.tb, w.dir)
+	if _, err := w.s.Apply(w.tb.Context(), plan); err != nil {
+		w.t.Fatalf("%s: %v", plan.Headline(), err)
+	}
+	switch plan.Op {
+	case model.OpUndo:
+		if n := len(w.undoable); n > 0 {
+			if now := contents(w.tb, w.dir); !maps.Equal(now, w.undoable[n-1]) {
+				w.t.Fatalf("after the undo the store is not as it was before the write")
+			}
+			w.undoable = w.undoable[:n-1]
+		}
+	default:
+		w.undoable = append(w.undoable, before)
+	}
+	session := plan.Session
+	if plan.NewSession != "" {
+		session = plan.NewSession
+	}
+	if plan.TargetID == "" {
+		return // the session of a fork is gone
+	}
+	id, _, _ := strings.Cut(session, "/")
+	got, err := startSDK(agentDir(w.dir, id, "default"))
+	if err != nil || len(got.loaded) == 0 || len(got.all) != plan.TargetIndex+1 {
+		w.t.Fatalf("%s: the SDK loads %q of %q, %v", plan.Headline(), got.loaded, got.all, err)
+	}
+	next := fmt.Sprintf("message_%d.json", got.next)
+	if slices.Contains(got.all, next) || plan.Loads != "" && !strings.Contains(plan.Loads, "is there again") && !strings.HasSuffix(plan.Loads, "becomes "+next) {
+		w.t.Fatalf("%s: next is %s, and the plan says %q", plan.Headline(), next, plan.Loads)
+	}
+}
+
+// turn has an agent go on for a few messages.
+func (w *world) turn() {
+	session := rapid.SampledFrom(w.sessions()).Draw(w.t, "session")
+	w.clock = w.clock.Add(time.Hour)
+	a := startAgent(w.tb, agentDir(w.dir, session, "default"), w.clock)
+	for range rapid.IntRange(1, 3).Draw(w.t, "messages") {
+		switch rapid.IntRange(0, 3).Draw(w.t, "kind") {
+		case 0:
+			a.append("user", said(fmt.Sprint("question at ", a.clock)))
+		case 1:
+			a.append("assistant", said(fmt.Sprint("answer at ", a.clock)))
+		case 2:
+			id := fmt.Sprint("call-", a.clock.UnixNano())
+			a.append("assistant", asked(id))
+			a.append("user", answered(id))
+		case 3:
+			a.sync(object{"at": a.clock.String()})
+			w.window(a)
+		}
+	}
+	w.undoable = nil
+}
+
+// window has the conversation manager take some messages out.
+func (w *world) window(a *runningAgent) {
+	got, err := startSDK(a.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(a.dir, "agent.json"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	old := tape(w.tb, data)
+	p := patch{tape: old}
+	removed := rapid.IntRange(0, len(got.all)-1).Draw(w.t, "removed")
+	p.put(old.Find(0, "conversation_manager_state"), "removed_message_count", []byte(fmt.Sprint(removed)))
+	a.replace("agent.json", p.bytes())
+}
+
+// check makes sure that everything that was ever seen can be reached.
+func (w *world) check() {
+	now := map[string]bool{}
+	for _, session := range w.sessions() {
+		heads := 0
+		for _, h := range w.headers(session) {
+			now[h.ID] = true
+			w.seen[h.ID] = session
+			if h.Head {
+				heads++
+			}
+		}
+		if heads != 1 {
+			w.t.Fatalf("session %q has %d heads", session, heads)
+		}
+	}
+	for id, session := range w.seen {
+		if !now[id] {
+			w.t.Fatalf("snapshot %s of session %q is nowhere", id, session)
+		}
+	}
+}
+
+// Whatever Hindcast and agents do in turn: no snapshot becomes unreachable, the SDK
+// always loads what the plan said and never writes over a message, and an undo gives
+// back what was there.
+func TestProperty_nothingIsLost(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		hazards(t)["healthy"].write(t, filepath.Join(dir, "session_h"))
+		others, err := filepath.Glob(filepath.Join(messagesOf(dir), "*"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, name := range others {
+			mustRemove(t, name)
+		}
+		turns(startAgent(t, agentDir(dir, "h", "default"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), 6)
+		s, err := Open(t.Context(), dir)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		s.disk = unsynced{s.disk}
+		s.begin(t.Context())
+		w := &world{t: rt, tb: t, dir: dir, s: s, clock: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), seen: map[string]string{}}
+		w.check()
+		for range rapid.IntRange(1, 16).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 6).Draw(rt, "step") {
+			case 0, 1:
+				w.apply(s.PlanRestore(t.Context(), w.pick().Ref()))
+			case 2:
+				w.forks++
+				w.apply(s.PlanFork(t.Context(), w.pick().Ref(), fmt.Sprint("f", w.forks)))
+			case 3:
+				w.apply(s.PlanUndo(t.Context()))
+			case 4:
+				w.apply(s.PlanRedo(t.Context()))
+			default:
+				w.turn()
+			}
+			w.check()
+		}
+		for len(w.undoable) > 0 {
+			n := len(w.undoable)
+			if w.apply(s.PlanUndo(t.Context())); len(w.undoable) == n {
+				rt.Fatalf("%d writes cannot be taken back", n)
+			}
+			w.check()
+		}
+	})
+}
