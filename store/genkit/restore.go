@@ -297,6 +297,9 @@ func (s *session) isLive(now time.Time) (asks []string) {
 				asks = append(asks, fmt.Sprintf("detached work is running in the session (row %.8s): what it writes when it ends may become the head", r.id))
 			}
 		}
+		if s.mark(r) != nil {
+			continue // Hindcast wrote it
+		}
 		for _, at := range []time.Time{r.created.at, r.updated.at} {
 			if at.After(last) {
 				last = at

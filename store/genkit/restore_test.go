@@ -23,6 +23,9 @@ func copyOfStore(t testing.TB, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	from := filepath.Join(testdata, name)
+	if name == python {
+		from = filepath.Join("testdata", name)
+	}
 	err := filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -130,8 +133,11 @@ func headOf(t testing.TB, s *Store, session string) model.Header {
 	return model.Header{}
 }
 
+// python is a store that the SDK for Python wrote (PyPI genkit 0.12.0).
+const python = "py-0.12.0"
+
 // sdkStores are the stores that the SDKs themselves wrote.
-var sdkStores = []string{"go-1.13.1", "js-1.42.0-detachbug", "stepsproject-go-1.13.1", "py-0.12.0"}
+var sdkStores = []string{"go-1.13.1", "js-1.42.0-detachbug", "stepsproject-go-1.13.1", python}
 
 // TestRestore_everyRow restores every session of every fixture to each of its rows,
 // undoes that and does it again. What the SDK resumes then has the row's very
@@ -440,6 +446,17 @@ func TestRestore_asks(t *testing.T) {
 		if !strings.Contains(strings.Join(plan.Asks, "\n"), want) {
 			t.Errorf("it does not ask about %q: %q", want, plan.Asks)
 		}
+	}
+	// What Hindcast wrote itself is no sign of an agent.
+	write(t, filepath.Join(dir, "global/d.json"), jsRow("d", "a", "s", "2026-11-21T19:00:00.000Z", "completed"))
+	for _, name := range []string{"b", "c"} {
+		if err := os.Remove(filepath.Join(dir, "global", name+".json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restore(t, s, "s", "a")
+	if plan, err = s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "d"}); err != nil || len(plan.Asks) > 0 {
+		t.Errorf("it asks %q after a write of its own, %v", plan.Asks, err)
 	}
 	later, err := Options{Now: func() time.Time { return evening.Add(time.Hour) }}.Open(t.Context(), dir)
 	if err != nil {

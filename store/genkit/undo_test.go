@@ -200,7 +200,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 		{"go-1.13.1", sessMain, "what if", "barista/what if", "barista/global"},
 		{"go-1.13.1", "tenant/org-42/user-7/sess-t", "tenant/org-42/user-7/new", "tenant/org-42/user-7/new", "tenant/org-42/user-7"},
 		{"js-1.42.0-detachbug", "s", "<new>", "<new>", "global"},
-		{"py-0.12.0", "talk", "new", "new", "."},
+		{python, "talk", "new", "new", "."},
 	} {
 		t.Run(test.fixture+" "+test.as, func(t *testing.T) {
 			dir := copyOfStore(t, test.fixture)
@@ -270,7 +270,7 @@ func TestFork_goesOn(t *testing.T) {
 }
 
 func TestEdit_writesTheChangedState(t *testing.T) {
-	for _, test := range []struct{ fixture, session string }{{"go-1.13.1", sessMain}, {"js-1.42.0-detachbug", "s"}, {"py-0.12.0", "talk"}} {
+	for _, test := range []struct{ fixture, session string }{{"go-1.13.1", sessMain}, {"js-1.42.0-detachbug", "s"}, {python, "talk"}} {
 		t.Run(test.fixture, func(t *testing.T) {
 			dir := copyOfStore(t, test.fixture)
 			first := tree(t, dir)
