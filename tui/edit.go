@@ -324,9 +324,14 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 	if !ok {
 		return nil // keymap.Edit is disabled
 	}
-	ref := m.draft.ref
+	ref, whole := m.draft.ref, m.draft.whole
+	what := fmt.Sprintf("#%d", m.draft.index)
 	m.ask(fmt.Sprintf("Fork from an edited #%d", m.draft.index), "new session", m.session+"-edit", func(as string) tea.Cmd {
-		return m.planWrite(model.OpEdit, func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) })
+		return m.planWrite(write{
+			op:     model.OpEdit,
+			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },
+			change: func(ctx context.Context) []string { return changeLines(ctx, what, whole, msg.state) },
+		})
 	})
 	return nil
 }

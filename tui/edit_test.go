@@ -169,7 +169,7 @@ printf '"lost"' > "$1"`))
 	}
 	p.Golden()
 	p.Press(keymap.Input, keymap.Accept)
-	shows(t, p, "fork trip-planner from an edited #0 as trip-planner-edit", "[ No ]")
+	shows(t, p, "fork trip-planner from an edited #0 as trip-planner-edit", "[ No ]", `~ /status  "booked" → "lost"`)
 	p.Press(keymap.Confirm, keymap.Yes)
 	shows(t, p, "forked as")
 	if len(s.done) != 1 || s.done[0].NewSession != "trip-planner-edit" {

@@ -134,7 +134,6 @@ type foundMsg struct {
 // plannedMsg: what a write will do was worked out.
 type plannedMsg struct {
 	gen      uint64
-	op       model.Op
 	proposal proposal
 	err      error
 }

@@ -372,10 +372,10 @@ func movedBack(old, t *model.Timeline) bool {
 func (m *Model) outdatePlan() {
 	q, ok := m.dialog.(*dialog.Question)
 	t := m.timeline.Timeline()
-	if !ok || m.proposal.plan.Session != m.session || m.proposal.plan.ExpectedHead.ID == "" || t.Head() == model.NoNode {
+	if !ok || m.proposal.made.Session != m.session || m.proposal.made.ExpectedHead.ID == "" || t.Head() == model.NoNode {
 		return
 	}
-	if !sameVisit(t.Header(t.Head()).Ref(), m.proposal.plan.ExpectedHead) {
+	if !sameVisit(t.Header(t.Head()).Ref(), m.proposal.made.ExpectedHead) {
 		q.Outdate()
 	}
 }

@@ -31,14 +31,22 @@ const quietTime = 300 * time.Millisecond
 // movedOn is said of a plan that was made against a head of before.
 const movedOn = "the session has moved on since: nothing was changed, and this is the plan anew"
 
-// proposal is a plan that a person is asked about.
+// write is a change of the store that a person asked for.
+type write struct {
+	op model.Op
+	// plan works out what it will do, each time against the store as it is then.
+	plan func(context.Context) (model.Plan, error)
+	// change says in a few lines what it changes in the state; nil to compare the
+	// states at the head and at the target.
+	change func(context.Context) []string
+}
+
+// proposal is the plan of a write, about which a person is asked.
 type proposal struct {
-	plan model.Plan
-	// again works the same plan out against the session as it is then.
-	again func(context.Context) (model.Plan, error)
-	// change says what it changes in the state.
-	change []string
-	// second says that the plan was agreed to, and what asks once more now.
+	write
+	made    model.Plan
+	changed []string
+	// second says that the plan was agreed to, and that what it asks is asked now.
 	second bool
 }
 
@@ -46,17 +54,23 @@ type proposal struct {
 const lastWord = "what is forgotten cannot be brought back, not by undo either"
 
 // planWrite has a plan worked out.
-func (m *Model) planWrite(op model.Op, plan func(context.Context) (model.Plan, error)) tea.Cmd {
+func (m *Model) planWrite(w write) tea.Cmd {
 	states := m.states
-	return m.start(planning, "planning the "+string(op), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
-		p, err := plan(ctx)
+	return m.start(planning, "planning the "+string(w.op), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		p, err := w.plan(ctx)
 		if err != nil {
-			return plannedMsg{gen: gen, op: op, err: err}
+			return plannedMsg{gen, proposal{write: w}, err}
 		}
-		if op == model.OpPurge {
+		if w.op == model.OpPurge {
 			p.Asks = append(slices.Clip(p.Asks), lastWord)
 		}
-		return plannedMsg{gen: gen, op: op, proposal: proposal{plan: p, again: plan, change: stateChange(ctx, states, &p)}}
+		var changed []string
+		if w.change != nil {
+			changed = w.change(ctx)
+		} else {
+			changed = stateChange(ctx, states, &p)
+		}
+		return plannedMsg{gen, proposal{write: w, made: p, changed: changed}, nil}
 	})
 }
 
@@ -66,7 +80,7 @@ func (m *Model) planRestore(ref model.Ref) tea.Cmd {
 	if !ok {
 		return nil // keymap.Restore is disabled
 	}
-	return m.planWrite(model.OpRestore, func(ctx context.Context) (model.Plan, error) { return restorer.PlanRestore(ctx, ref) })
+	return m.planWrite(write{op: model.OpRestore, plan: func(ctx context.Context) (model.Plan, error) { return restorer.PlanRestore(ctx, ref) }})
 }
 
 // planReturn plans to take the last write back, or to do it again.
@@ -79,7 +93,7 @@ func (m *Model) planReturn(op model.Op) tea.Cmd {
 	if op == model.OpRedo {
 		plan = undoer.PlanRedo
 	}
-	return m.planWrite(op, plan)
+	return m.planWrite(write{op: op, plan: plan})
 }
 
 // planRepair plans to mend a session.
@@ -88,7 +102,7 @@ func (m *Model) planRepair(session string) tea.Cmd {
 	if !ok {
 		return nil // keymap.Repair is disabled
 	}
-	return m.planWrite(model.OpRepair, func(ctx context.Context) (model.Plan, error) { return repairer.PlanRepair(ctx, session) })
+	return m.planWrite(write{op: model.OpRepair, plan: func(ctx context.Context) (model.Plan, error) { return repairer.PlanRepair(ctx, session) }})
 }
 
 // planned shows the plan and asks.
@@ -105,17 +119,17 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 	case asking && errors.Is(msg.err, store.ErrSessionExists):
 		prompt.Refuse(store.ErrSessionExists.Error())
 		return nil
-	case msg.op == model.OpEdit && msg.err != nil:
+	case msg.proposal.op == model.OpEdit && msg.err != nil:
 		m.spurn(msg.err)
 		return nil
 	case asking && msg.err != nil:
 		prompt.Refuse(msg.err.Error())
 		return nil
 	case msg.err != nil:
-		m.failed("cannot "+string(msg.op), msg.err)
+		m.failed("cannot "+string(msg.proposal.op), msg.err)
 		return nil
 	}
-	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.proposal.plan, msg.proposal.change))
+	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.proposal.made, msg.proposal.changed))
 	m.proposal = &msg.proposal
 	return m.awaitQuiet()
 }
@@ -165,10 +179,10 @@ func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 		switch {
 		case q.Outdated():
 			m.say(movedOn)
-			return m.planWrite(p.plan.Op, p.again)
-		case len(p.plan.Asks) > 0 && !p.second:
+			return m.planWrite(p.write)
+		case len(p.made.Asks) > 0 && !p.second:
 			p.second = true
-			m.open(dialog.NewSecondQuestion(m.styles, m.keys, &p.plan))
+			m.open(dialog.NewSecondQuestion(m.styles, m.keys, &p.made))
 			m.proposal = &p
 			return m.awaitQuiet()
 		}
@@ -183,8 +197,8 @@ func (m *Model) apply(p proposal) tea.Cmd {
 	if !ok {
 		return nil // whoever plans applies
 	}
-	return m.start(applying, "writing: "+p.plan.Headline(), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
-		receipt, err := applier.Apply(ctx, p.plan)
+	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+		receipt, err := applier.Apply(ctx, p.made)
 		return appliedMsg{gen, p, receipt, err}
 	})
 }
@@ -194,7 +208,7 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	if !m.finish(applying, msg.gen) {
 		return nil
 	}
-	plan := &msg.proposal.plan
+	plan := &msg.proposal.made
 	var drop tea.Cmd
 	if msg.err == nil && plan.Op == model.OpEdit {
 		drop = m.dropDraft()
@@ -207,7 +221,7 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	case errors.Is(msg.err, model.ErrHeadMoved):
 		m.say(movedOn)
 		m.message.whole = movedOn + "\n\n" + msg.err.Error()
-		return tea.Batch(m.reread(), m.planWrite(plan.Op, msg.proposal.again))
+		return tea.Batch(m.reread(), m.planWrite(msg.proposal.write))
 	case msg.err != nil:
 		m.failed("cannot "+string(plan.Op), msg.err)
 		m.keepDraft()
@@ -309,7 +323,7 @@ func (m *Model) askFork() {
 	}
 	s := m.subject()
 	m.ask(fmt.Sprintf("Fork from #%d", s.header.Index), "new session", m.session+"-fork", func(as string) tea.Cmd {
-		return m.planWrite(model.OpFork, func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) })
+		return m.planWrite(write{op: model.OpFork, plan: func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) }})
 	})
 }
 
@@ -322,7 +336,7 @@ func (m *Model) askRun() {
 	}
 	s := m.subject()
 	m.ask(fmt.Sprintf("Run from #%d: models and tools will run", s.header.Index), "input", "", func(input string) tea.Cmd {
-		return m.planWrite(model.OpRun, func(ctx context.Context) (model.Plan, error) { return runner.PlanRun(ctx, s.ref, input) })
+		return m.planWrite(write{op: model.OpRun, plan: func(ctx context.Context) (model.Plan, error) { return runner.PlanRun(ctx, s.ref, input) }})
 	})
 }
 
@@ -383,7 +397,7 @@ func (m *Model) planPurge(session string, what store.PurgeScope) tea.Cmd {
 	if !ok {
 		return nil // keymap.Purge is disabled
 	}
-	return m.planWrite(model.OpPurge, func(ctx context.Context) (model.Plan, error) { return purger.PlanPurge(ctx, session, what) })
+	return m.planWrite(write{op: model.OpPurge, plan: func(ctx context.Context) (model.Plan, error) { return purger.PlanPurge(ctx, session, what) }})
 }
 
 // most is how many changes a plan lists; the diff tab shows them all.
@@ -391,27 +405,35 @@ const most = 6
 
 // stateChange says what the state at a plan's target differs in from the
 // head's: how much, and the first changes. A state that cannot be read is no
-// reason not to show the plan, but is said.
+// reason not to show the plan, but is said; one that is yet to be says nothing.
 func stateChange(ctx context.Context, states *states, plan *model.Plan) []string {
 	if plan.HeadID == "" || plan.TargetID == "" {
 		return nil
 	}
-	var sides [2]diff.State
+	var sides [2][]byte
 	for i, id := range []string{plan.HeadID, plan.TargetID} {
 		s, err := states.get(ctx, model.Ref{Session: plan.Session, ID: id})
-		if err != nil {
+		switch {
+		case errors.Is(err, model.ErrNoSnapshot):
+			return nil
+		case err != nil:
 			return []string{"unknown: " + err.Error()}
 		}
-		sides[i] = diff.Bytes(s.data)
+		sides[i] = s.data
 	}
-	result, err := diff.Compare(ctx, sides[0], sides[1])
+	return changeLines(ctx, "the head", sides[0], sides[1])
+}
+
+// changeLines says what a state differs in from another one, which is called so.
+func changeLines(ctx context.Context, what string, old, new []byte) []string {
+	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new))
 	if err != nil {
 		return []string{"unknown: " + err.Error()}
 	}
 	if result.Equal() {
-		return []string{"the same as at the head"}
+		return []string{"the same as at " + what}
 	}
-	lines := []string{fmt.Sprintf("against the head: %d added, %d changed, %d removed", result.Added, result.Replaced+result.Moved, result.Removed)}
+	lines := []string{fmt.Sprintf("against %s: %d added, %d changed, %d removed", what, result.Added, result.Replaced+result.Moved, result.Removed)}
 	for _, e := range result.Changes() {
 		if len(lines) > most {
 			lines = append(lines, "and more")
