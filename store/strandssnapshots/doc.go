@@ -57,7 +57,8 @@
 // by hard links (fork.go), an edit changes the data alone and on their bytes
 // (edit.go), a message log becomes snapshots as the SDK for Python would have
 // saved them (convert.go), and what an SDK does not start from is mended or gives
-// way to the newest that it does start from (repair.go). By which call a program
+// way to the newest that it does start from (repair.go). What the journal keeps is
+// forgotten on request (purge.go). By which call a program
 // then goes on is worked out from where the messages end (resume.go).
 //
 // All of it goes through the journal (writing.go, undo.go), which lies beside

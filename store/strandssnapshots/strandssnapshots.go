@@ -63,6 +63,7 @@ var (
 	_ store.Editor    = (*Store)(nil)
 	_ store.Converter = (*Store)(nil)
 	_ store.Repairer  = (*Store)(nil)
+	_ store.Purger    = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
 )
 
@@ -106,10 +107,7 @@ func (s *Store) Lacks(op model.Op) string {
 	if err := s.writer.ready(); err != nil {
 		return err.Error()
 	}
-	switch op {
-	case model.OpPurge:
-		return "what was said once stays in the older snapshots, which are the SDK's own: delete those"
-	case model.OpRun:
+	if op == model.OpRun {
 		return "Strands has no process that can be asked to go on"
 	}
 	return ""

@@ -163,8 +163,8 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 // said, and where the SDKs start from, snapshot_latest.json, a whole snapshot.
 func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	draft, ok := plan.Carry.(*journal.Draft)
-	if !ok {
-		return ctx.Err() // an undo or a redo puts back what the journal has kept
+	if !ok || plan.Op == model.OpPurge {
+		return ctx.Err() // the journal does all of an undo, a redo and a purge
 	}
 	for _, c := range draft.Changes() {
 		if err := ctx.Err(); err != nil {
