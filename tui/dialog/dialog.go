@@ -1,6 +1,6 @@
-// Package dialog holds the panes that open over the screen: the plan of a
-// write with its question, the journal, the help, the menu of things to copy,
-// a name to type, and a text to read.
+// Package dialog holds the panes that open over the screen: the plan of a write
+// with its question and the one that follows, the journal, the help, menus, a name
+// to type, an edit that cannot be used, and a text to read.
 //
 // A dialog is a plain struct that draws itself and keeps what was chosen; the
 // root model asks it and acts. The package may not know the store, the other
