@@ -286,3 +286,48 @@ func TestOpen_leavesNothingBehind(t *testing.T) {
 		t.Errorf("%d sessions, %+v, %v", n, faults, err)
 	}
 }
+
+func TestHazard13_aTextThatWasRedactedSince(t *testing.T) {
+	s, _ := freshLog(t, 8)
+	list := storetest.Headers(t, s, "h")
+	fork(t, s, list[7].Ref(), "f")
+	restore(t, s, "h", list[3].ID)
+	warned := func() bool {
+		t.Helper()
+		plan, err := s.PlanRestore(t.Context(), list[7].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(plan.Hazards, func(h string) bool {
+			return strings.Contains(h, "message_6.json comes back as it was before it was redacted in session_f/")
+		})
+	}
+	if warned() {
+		t.Error("nothing was redacted")
+	}
+	startAgent(t, agentDir(s.dir, "f", "default"), time.Now()).redact("message_6.json", "[gone]")
+	if !warned() {
+		t.Error("nobody is warned")
+	}
+}
+
+// A journal that cannot be used is told, and what is there is shown all the same.
+func TestFaults_ofTheJournal(t *testing.T) {
+	s, _ := freshLog(t, 8)
+	restore(t, s, "h", storetest.Headers(t, s, "h")[3].ID)
+	name := filepath.Join(s.dir, ".hindcast", "journal")
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, []byte(strings.Replace(string(data), `"op":"restore"`, `"op":"RESTORE"`, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, s.dir)
+	if got := drawn(storetest.Headers(t, again, "h")); got != "0 1<0 2<1 3<2!" {
+		t.Errorf("%s", got)
+	}
+	if faults := storetest.Faults(t, again, "h"); !slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == FaultJournal }) {
+		t.Errorf("%+v", faults)
+	}
+}

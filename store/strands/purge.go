@@ -216,3 +216,34 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, in *inspector) er
 func (s *Store) journalFault(err error) model.Fault {
 	return model.Fault{Code: FaultJournal, File: journal.Folder, Meaning: err.Error(), Verdict: "the SDK does not look there; what was set aside may not show"}
 }
+
+// redactedSince tells which of the messages that a restore brings back were redacted
+// since in a session that was forked with them.
+func (s *Store) redactedSince(ctx context.Context, c *course) (hazards []string, err error) {
+	back := map[string]string{}
+	for _, f := range c.log.files[c.common:] {
+		back[c.folder.kept[f.name].SHA256] = f.name
+	}
+	entries, err := s.entries(ctx)
+	if err != nil || len(back) == 0 {
+		return nil, err
+	}
+	for _, e := range entries {
+		for _, change := range e.Changes {
+			name, ok := back[change.After.SHA256]
+			if !ok || change.Path == s.onDesk(c.now.path("messages", name)) {
+				continue
+			}
+			data, err := s.disk.Read(change.Path)
+			if err != nil {
+				continue // it is gone
+			}
+			doc := files.Document{Data: data}
+			doc.Tape, doc.Err = files.Parse(data)
+			if doc.Err == nil && s.isOriginal(&doc, keptCopy{path: change.Path, version: change.After}) {
+				hazards = append(hazards, fmt.Sprintf("%s comes back as it was before it was redacted in %s", name, change.Path))
+			}
+		}
+	}
+	return hazards, nil
+}

@@ -100,6 +100,11 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if plan.HeadID == plan.TargetID {
 		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only agent.json is written anew")
 	}
+	redacted, err := s.redactedSince(ctx, c)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	plan.Hazards = append(plan.Hazards, redacted...)
 	if ask := s.lively(l); ask != "" {
 		plan.Asks = append(plan.Asks, ask)
 	}
