@@ -80,6 +80,12 @@
 // for all that is odd in a record what an SDK does about it; the verdicts were
 // seen by running Python 1.62.0 and TypeScript 1.19.0.
 //
+// # Putting a record back
+//
+// [Run.Rewind] gives a record that the SDK goes on with from an earlier execution,
+// [Run.Mend] one on which it starts. Both take bytes and give bytes: what they do not
+// have to change stays as it was written.
+//
 // The package may not know where a record lies nor how it is shown: it knows
 // the standard library and the model only.
 package multiagent

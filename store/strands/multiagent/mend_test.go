@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hindcast/model/jsontape"
 )
 
 // Every record of the hazards on which the SDK does not start is mended, or the
@@ -66,4 +68,39 @@ func TestMend_theSDKStartsOnIt(t *testing.T) {
 			t.Errorf("%s: %+v", name, sdk)
 		}
 	}
+}
+
+// Whatever a record is, putting it back or mending it ends in a record that reads as
+// said, or in an error.
+func FuzzRewind(f *testing.F) {
+	for _, name := range []string{"graph_failed/07", "graph_asks/04", "swarm_back_and_forth/05", "swarm_tool_asks/02", "graph_cycle/07"} {
+		f.Add(read(f, filepath.Join(testdata, "python-multiagent-life", name+".json")))
+	}
+	f.Add(read(f, filepath.Join(testdata, "typescript-multiagent-life", "graph_asks", "04.json")))
+	f.Add(read(f, filepath.Join(testdata, "typescript-multiagent-life", "swarm_failed", "02.json")))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		if len(document) > 1<<16 {
+			return
+		}
+		tape, _, err := jsontape.ParseTolerant(document)
+		if err != nil {
+			return
+		}
+		r := Decode(tape, record(tape), Place{Session: "s", File: "f.json"})
+		for i := range min(r.Len(), 8) {
+			w, err := r.Rewind(i, []*Run{r})
+			if err != nil {
+				continue
+			}
+			now := decodeOf(t, w.Document, "")
+			if now.Len() != i+1 || now.steps[i].id != r.steps[i].id && r.summary.ID == "" {
+				t.Errorf("put back to %d there are %d executions", i, now.Len())
+			}
+		}
+		if document, _, err := r.Mend(); err == nil {
+			if _, is := decodeOf(t, document, "").firstFatal(); is {
+				t.Errorf("what is left is fatal: %s", document)
+			}
+		}
+	})
 }
