@@ -49,7 +49,7 @@ type State struct {
 type barista struct {
 	agent *aix.Agent[State]
 	store *localstore.FileSessionStore[State]
-	pay   *aix.InterruptibleTool[payment, string, approval]
+	pay   *aix.InterruptibleTool[payment, receipt, approval]
 
 	resumed bool // the model says "resumed" and asks for no tool
 
@@ -60,6 +60,10 @@ type barista struct {
 
 type payment struct {
 	Amount float64 `json:"amount"`
+}
+
+type receipt struct {
+	Paid bool `json:"paid"`
 }
 
 type approval struct {
@@ -91,12 +95,12 @@ func open(ctx context.Context, dir string) (*barista, error) {
 		s.AddArtifacts(&aix.Artifact{Name: "receipt.txt", Parts: []*ai.Part{ai.NewTextPart(fmt.Sprintf("%.2f", s.Custom().Total))}})
 		return map[string]any{"total": s.Custom().Total}, nil
 	})
-	b.pay = gx.DefineInterruptibleTool(g, "confirmPay", "asks the human", func(ctx context.Context, in payment, yes *approval) (string, error) {
+	b.pay = gx.DefineInterruptibleTool(g, "confirmPay", "asks the human", func(ctx context.Context, in payment, yes *approval) (receipt, error) {
 		if yes == nil {
-			return "", tool.Interrupt(map[string]any{"question": fmt.Sprintf("pay %.2f?", in.Amount)})
+			return receipt{}, tool.Interrupt(map[string]any{"question": fmt.Sprintf("pay %.2f?", in.Amount)})
 		}
 		b.ran("confirmPay")
-		return fmt.Sprintf("paid: %t", yes.Approved), nil
+		return receipt{yes.Approved}, nil
 	})
 	var err error
 	if b.store, err = localstore.NewFileSessionStore[State](dir); err != nil {
@@ -230,7 +234,7 @@ func resume(ctx context.Context, c command) (any, error) {
 // read gives what a call says, which is one of
 //
 //	agent.RunText(ctx, TEXT, OPTION…)
-//	agent.Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Respond: parts}}, OPTION…)
+//	agent.Run(ctx, &aix.AgentInput{Resume: &aix.ToolResume{Restart: parts}}, OPTION…)
 //
 // with the options aix.WithSessionID[State](ID) and aix.WithSnapshotID[State](ID).
 func (b *barista) read(ctx context.Context, c command) (*aix.AgentInput, []aix.InvocationOption[State], error) {
@@ -252,11 +256,12 @@ func (b *barista) read(ctx context.Context, c command) (*aix.AgentInput, []aix.I
 		}
 		in.Message = ai.NewUserTextMessage(text)
 	case "agent.Run":
-		if strings.Contains(c.Call, "Respond:") {
-			in.Resume = new(aix.ToolResume)
-			if in.Resume.Respond, err = b.responses(ctx, c.Session); err != nil {
-				return nil, nil, err
-			}
+		if !strings.Contains(c.Call, "Restart: parts") {
+			return nil, nil, unknown
+		}
+		in.Resume = new(aix.ToolResume)
+		if in.Resume.Restart, err = b.restarts(ctx, c.Session); err != nil {
+			return nil, nil, err
 		}
 	default:
 		return nil, nil, unknown
@@ -280,8 +285,8 @@ func (b *barista) read(ctx context.Context, c command) (*aix.AgentInput, []aix.I
 	return in, how, nil
 }
 
-// responses gives an answer to each tool call that waits for one.
-func (b *barista) responses(ctx context.Context, session string) ([]*ai.Part, error) {
+// restarts says yes to each tool call that waits for an answer.
+func (b *barista) restarts(ctx context.Context, session string) ([]*ai.Part, error) {
 	row, err := b.store.GetLatestSnapshot(ctx, session)
 	if err != nil || row == nil || row.State == nil {
 		return nil, fmt.Errorf("the latest row of %s: %w", session, err)
@@ -291,11 +296,11 @@ func (b *barista) responses(ctx context.Context, session string) ([]*ai.Part, er
 		if !part.IsInterrupt() {
 			continue
 		}
-		answer, err := b.pay.Respond(part, "paid by hand")
+		yes, err := b.pay.Resume(part, approval{Approved: true})
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, answer)
+		parts = append(parts, yes)
 	}
 	return parts, nil
 }

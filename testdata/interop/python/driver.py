@@ -7,6 +7,7 @@ stand-in but the model.
     {"do": "write", "dir": D, "store": "log", "scenario": "tool"}
     {"do": "resume", "dir": D, "store": "log", "scenario": "tool",
      "session": S, "agent": A, "call": "agent(None)"}
+    {"do": "start", "dir": D, "store": "log", "session": S}
 
 A store is "log" (FileSessionManager) or "snapshots" (SnapshotSessionManager with
 a snapshot after each invocation). A call is Python; it is evaluated as it stands
@@ -18,7 +19,8 @@ give an answer (an … that is no text), the answer is "yes".
 messages that the model was sent, a list for each time it was. "resume" answers
 with those of the resumed agent, the tools that ran, the messages that the agent
 holds in the end, and the error if there was one. Of a Graph or Swarm it tells the
-nodes that ran, what the model of each was sent, and the end.
+nodes that ran, what the model of each was sent, and the end. "start" starts an agent
+on a session that was written by somebody else, and gives it a text.
 """
 
 import json
@@ -27,9 +29,10 @@ import sys
 import traceback
 import warnings
 from importlib.metadata import version
+from pathlib import Path
 
 from strands import Agent, tool
-from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
+from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager, SummarizingConversationManager
 from strands.hooks import BeforeNodeCallEvent, BeforeToolCallEvent, HookProvider
 from strands.models.model import Model
 from strands.multiagent import GraphBuilder, Swarm
@@ -320,6 +323,35 @@ def resume(dir, store, scenario, session, agent, call):
     return answer
 
 
+def start(dir, store, session):
+    """The error is that of the start, if there is one; of the text it is under "refused"."""
+    try:
+        it = Agent(model=Script(), session_manager=storage(store, session, dir), conversation_manager=manager_of(dir, session), callback_handler=None)
+    except Exception as err:
+        return {"error": f"{type(err).__name__}: {err}"}
+    try:
+        it("…")
+    except Exception as err:
+        return {"refused": f"{type(err).__name__}: {err}"}
+    return {}
+
+
+def manager_of(dir, session):
+    """The manager that the session was written with, as far as that can be read."""
+    places = [
+        Path(dir, f"session_{session}", "agents", "agent_default", "agent.json"),
+        Path(dir, "session", session, "scopes", "agent", "default", "snapshots", "snapshot_latest.json"),
+    ]
+    for place in places:
+        try:
+            record = json.loads(place.read_text())
+            name = record.get("data", record)["conversation_manager_state"]["__name__"]
+            return {"NullConversationManager": NullConversationManager, "SummarizingConversationManager": SummarizingConversationManager}[name]()
+        except Exception:
+            pass
+    return SlidingWindowConversationManager()
+
+
 def called(call, **names):
     """What the last of some calls gives that somebody would type."""
     for one in call.replace(": …", ': "yes"').split("; "):
@@ -428,7 +460,7 @@ def resume_orchestrator(dir, store, scenario, session, call):
 def main():
     # Whatever a library prints must not stand between the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
-    commands = {"write": write, "resume": resume}
+    commands = {"write": write, "resume": resume, "start": start}
     print(json.dumps({"sdk": "strands-agents " + version("strands-agents")}), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
