@@ -204,3 +204,45 @@ func TestRecover_besideAnAgent(t *testing.T) {
 		t.Error("not every way was taken")
 	}
 }
+
+// TestRecover_takingBack kills a write while it is taken back because of an agent: it
+// is taken back to the end then, and what the agent wrote stays.
+func TestRecover_takingBack(t *testing.T) {
+	c, runs := chapters(t, story())[0], 0
+	f := agent[7] // what is guarded is replaced, which is seen at the end
+	for n := 0; ; n++ {
+		m, wrote, said := c.before.Clone(), false, -1
+		over := !killed(func() {
+			c.faulty(m, func(call disktest.Call) error {
+				if call.Op == "place" && call.Name == "s/m/5" {
+					wrote = true
+					must(t, f.do(m, f.path))
+				}
+				if said < 0 && wrote && call.Op == "append sync" {
+					said = call.N // that it is being taken back is in the journal
+				}
+				if said >= 0 && call.N == said+1+n {
+					panic(errKilled)
+				}
+				return nil
+			})
+		})
+		if over {
+			break
+		}
+		runs++
+		j := journal.New(m, journal.Options{})
+		must(t, j.Recover(t.Context()))
+		want := maps.Clone(c.was.live)
+		want[f.path] = "640 " + theirs
+		if now := m.Tree(live); !maps.Equal(now, want) {
+			t.Fatalf("killed %d calls later:\n%s", n, difference(now, want, want))
+		}
+		if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+			t.Fatal(open, err)
+		}
+	}
+	if runs < 10 {
+		t.Error(runs)
+	}
+}
