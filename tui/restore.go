@@ -50,7 +50,7 @@ type proposal struct {
 	second bool
 }
 
-// lastWord is asked once more before a purge, whatever else the store asks.
+// lastWord is asked once more before a purge of which the store warns of nothing.
 const lastWord = "what is forgotten cannot be brought back, not by undo either"
 
 // planWrite has a plan worked out.
@@ -61,8 +61,11 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		if err != nil {
 			return plannedMsg{gen, proposal{write: w}, err}
 		}
-		if w.op == model.OpPurge {
-			p.Asks = append(slices.Clip(p.Asks), lastWord)
+		if w.op == model.OpPurge && len(p.Asks) == 0 {
+			p.Asks, p.Hazards = p.Hazards, nil // what it warns of has no way back
+			if len(p.Asks) == 0 {
+				p.Asks = []string{lastWord}
+			}
 		}
 		var changed []string
 		if w.change != nil {

@@ -240,3 +240,19 @@ func TestPrompt_typesRefusesAndAccepts(t *testing.T) {
 		t.Error("the reason stays although the name has changed")
 	}
 }
+
+// What the program itself says in a plan is ASCII where the terminal is.
+func TestQuestion_asciiGlyphs(t *testing.T) {
+	styles := theme.New(theme.Choice{Glyphs: theme.ASCII})
+	p := longPlan()
+	p.Resume = append(p.Resume[1:], p.Resume[0])
+	written := []model.JournalEntry{{ID: 1, At: noon, Op: model.OpRestore, Session: "trip", Files: p.Files}}
+	for _, d := range []pane{NewQuestion(styles, keymap.Default(), p, nil), NewSecondQuestion(styles, keymap.Default(), p), NewJournal(styles, keymap.Default(), written, clock)} {
+		d.Resize(96, 60)
+		for _, r := range screen(d) {
+			if r > 126 {
+				t.Fatalf("%q is not ASCII:\n%s", r, screen(d))
+			}
+		}
+	}
+}

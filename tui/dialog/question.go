@@ -52,13 +52,14 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 	if len(plan.Resume) > 0 {
 		best := plan.Resume[0]
 		d.kept, d.keptTitle = sheet.New(styles), "then, to go on"
-		d.kept.Set([]sheet.Paragraph{{Label: "resume", LabelPick: sheet.Muted, Text: best.Call + "  " + best.Then, Pick: sheet.Strong}})
+		d.kept.Set([]sheet.Paragraph{{Label: "resume", LabelPick: sheet.Muted, Text: styles.Glyphs.Sentence(best.Call + "  " + best.Then), Pick: sheet.Strong}})
 		shown.Resume = plan.Resume[1:]
 	}
 	lines := shown.Lines()
 	slices.SortStableFunc(lines, func(a, b model.PlanLine) int { return rank(a.Label) - rank(b.Label) })
 	var paragraphs []sheet.Paragraph
 	for _, line := range lines {
+		line.Text = styles.Glyphs.Sentence(line.Text)
 		paragraphs = append(paragraphs, planParagraph(line))
 	}
 	for i, line := range change {
