@@ -99,13 +99,21 @@ func (o *orchestrator) branches(now []model.Header) map[string][]model.Header {
 		if !a.shown {
 			continue
 		}
-		anchor := ""
-		for _, h := range a.run.Headers() {
+		anchor, parent, shared := "", "", 0
+		if o.run != nil {
+			shared = a.run.Shared(o.run)
+		}
+		for i, h := range a.run.Headers() {
+			if i < shared {
+				anchor, parent = now[i].ID, now[i].ID
+				continue
+			}
 			if at, known := anchors[h.ID]; known {
-				anchor = at
+				anchor, parent = at, h.ID
 				continue
 			}
 			anchors[h.ID] = anchor
+			h.ParentID, parent = parent, h.ID
 			h.Head, h.Orphaned, h.Reason = false, true, a.reason
 			leaving[anchor] = append(leaving[anchor], h)
 		}

@@ -290,3 +290,18 @@ func TestRewind_forks(t *testing.T) {
 		sameTree(t, dir, before)
 	}
 }
+
+// Another SDK that goes on with the run writes the old results with more members; the
+// branch still leaves where it left.
+func TestRewind_aBranchStaysWhereItLeft(t *testing.T) {
+	dir := oldStore(t, orchestrators)
+	s := open(t, dir)
+	list := storetest.Headers(t, s, "graph_done")
+	rewound(t, s, list[1])
+	file := filepath.Join(dir, "session_graph_done", "multi_agents", "multi_agent_g1", "multi_agent.json")
+	write(t, file, strings.ReplaceAll(read(t, file), `"stop_reason": "end_turn"`, `"stop_reason": "end_turn", "checkpoint": null`))
+	all, head, aside := runHeadersOf(t, s, "graph_done")
+	if len(all) != 4 || len(aside) != 2 || head.Index != 1 || head.ID == list[1].ID || aside[0].ParentID != head.ID || aside[1].ParentID != aside[0].ID {
+		t.Errorf("the timeline is %v", all)
+	}
+}

@@ -156,6 +156,27 @@ var startTwice = model.Resume{Call: `build_graph()("…"); build_graph()("…")`
 
 const storedTask = "the stored task is taken, whatever text is passed"
 
+// Shared gives how many executions two versions of a record begin with that are the
+// same: of the same node, with the same words. Another SDK that goes on with a run
+// writes the results again, with more members.
+func (r *Run) Shared(other *Run) int {
+	said := func(r *Run, s *step) jsontape.Node {
+		if n := r.tape.Find(r.tape.Find(s.result, "result"), "message"); n >= 0 {
+			return n
+		}
+		return s.result
+	}
+	n := 0
+	for ; n < min(len(r.steps), len(other.steps)); n++ {
+		a, b := &r.steps[n], &other.steps[n]
+		x, y := said(r, a), said(other, b)
+		if a.id != b.id && (a.node != b.node || a.start != b.start || x < 0 || y < 0 || !jsontape.Equal(r.tape, x, other.tape, y)) {
+			break
+		}
+	}
+	return n
+}
+
 func unable(format string, values ...any) error {
 	return &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf(format, values...)}
 }
