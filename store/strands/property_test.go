@@ -23,6 +23,15 @@ type unsynced struct{ openDisk }
 
 func (unsynced) Sync(string) error { return nil }
 
+// openUnsynced opens a store on such a disk.
+func openUnsynced(t testing.TB, dir string) *Store {
+	t.Helper()
+	s := open(t, dir)
+	s.disk = unsynced{s.disk}
+	s.begin(t.Context())
+	return s
+}
+
 // world is a store in which Hindcast and agents take turns.
 type world struct {
 	t     *rapid.T

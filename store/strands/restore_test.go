@@ -106,9 +106,8 @@ func everyLog(t testing.TB, s *Store) map[string]string {
 }
 
 func TestRestore_toEveryMessageOfEveryFixture(t *testing.T) {
-	dir := copyOf(t, fixtures)
+	s, dir := copyStore(t)
 	first := contents(t, dir)
-	s := open(t, dir)
 	for session, agent := range everyLog(t, s) {
 		t.Run(session, func(t *testing.T) {
 			list := storetest.Headers(t, s, session)
@@ -151,8 +150,7 @@ func TestRestore_toEveryMessageOfEveryFixture(t *testing.T) {
 }
 
 func TestRestore_toEveryBranchAndBack(t *testing.T) {
-	dir := copyOf(t, fixtures)
-	s := open(t, dir)
+	s, _ := copyStore(t)
 	for session, agent := range everyLog(t, s) {
 		list := storetest.Headers(t, s, session)
 		for i := 0; i < len(list); i += 5 {
@@ -177,7 +175,7 @@ func TestRestore_ofEveryHazard(t *testing.T) {
 			dir := t.TempDir()
 			files.write(t, filepath.Join(dir, "session_h"))
 			rest(t, dir)
-			s := open(t, dir)
+			s := openUnsynced(t, dir)
 			before := contents(t, dir)
 			for i, h := range storetest.Headers(t, s, "h") {
 				plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "h", ID: h.ID})
@@ -225,7 +223,7 @@ func freshLog(t testing.TB, n int) (*Store, string) {
 	}
 	turns(startAgent(t, agentDir(dir, "h", "default"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), n)
 	rest(t, dir)
-	return open(t, dir), agentDir(dir, "h", "default")
+	return openUnsynced(t, dir), agentDir(dir, "h", "default")
 }
 
 func TestHazard1_removedCountIsLoweredFirst(t *testing.T) {
@@ -303,7 +301,7 @@ func TestHazard1_atEveryStepOfARestore(t *testing.T) {
 func copyStore(t testing.TB) (*Store, string) {
 	t.Helper()
 	dir := copyOf(t, fixtures)
-	return open(t, dir), dir
+	return openUnsynced(t, dir), dir
 }
 
 func TestHazard2_pendingInterrupt(t *testing.T) {
