@@ -303,7 +303,10 @@ func (w *world) apply(plan model.Plan, before map[string]string) {
 			id = d.SnapshotID
 		}
 		// What was so before is not for an undo to mend: the pointer and a search
-		// may have disagreed then.
+		// may have disagreed then, and the session may have begun anew.
+		if id == "" && plan.Op == model.OpUndo {
+			continue
+		}
 		if id != receipt.Head && (trusting || plan.Op != model.OpUndo && plan.Op != model.OpRedo) {
 			for _, d := range w.rows(session) {
 				w.t.Logf("  %.8s < %.8s %s %s", d.SnapshotID, d.ParentID, d.CreatedAt, d.Status)

@@ -143,6 +143,11 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 		return model.Plan{}, err
 	}
 	after := one.then(steps)
+	if op == model.OpRedo {
+		if err := redoes(one, after, &o, steps); err != nil {
+			return model.Plan{}, err
+		}
+	}
 	plan := o.plan
 	plan.Session = one.id
 	s.compare(&plan, one, after)
@@ -211,6 +216,23 @@ func (s *Store) stepsOf(c *carry, e *journal.Entry, op model.Op) (steps []step, 
 		steps = append(steps, st)
 	}
 	return steps, nil
+}
+
+// redoes reports that to do an entry again would not lead where it did, because the
+// session got other rows since. Where there are pointers these tell it, too.
+func redoes(one, after *session, o *offer, steps []step) error {
+	want := o.entry.To
+	for _, st := range steps {
+		if st.row != "" && st.data != nil {
+			want = st.row
+		}
+	}
+	isNew := o.entry.Op == model.OpFork || o.entry.Op == model.OpEdit
+	found, _ := after.resumed()
+	if isNew && len(one.rows) > 0 || want != "" && (found.row == nil || found.row.id != want) {
+		return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", one.id, o.entry.ID, errWentOn)
+	}
+	return nil
 }
 
 // wentOn reports that files are no longer as an entry left them, or that rows were

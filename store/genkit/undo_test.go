@@ -269,6 +269,39 @@ func TestFork_goesOn(t *testing.T) {
 	}
 }
 
+// TestRedo_refusedWhereTheSessionBeganAnew: Python has no pointer that would tell.
+func TestRedo_refusedWhereTheSessionBeganAnew(t *testing.T) {
+	dir := copyOfStore(t, python)
+	s := open(t, dir)
+	plan, err := s.PlanFork(t.Context(), firstOf(t, s, "talk"), "new")
+	apply(t, s, plan, err)
+	undo(t, s)
+	write(t, filepath.Join(dir, "own.json"), jsRow("own", "", "new", "2026-11-21T19:00:00.000000+00:00", "completed"))
+	if _, err := s.PlanRedo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestRedo_refusedWhereANewerRowCame: the row of the restore would not be found.
+func TestRedo_refusedWhereANewerRowCame(t *testing.T) {
+	dir := copyOfStore(t, python)
+	s := open(t, dir)
+	plan, err := s.PlanRestore(t.Context(), firstOf(t, s, "talk"))
+	apply(t, s, plan, err)
+	undo(t, s)
+	write(t, filepath.Join(dir, "later.json"), jsRow("later", "", "talk", "2026-11-21T23:00:00.000000+00:00", "completed"))
+	if _, err := s.PlanRedo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// firstOf gives the first row of a session.
+func firstOf(t *testing.T, s *Store, session string) model.Ref {
+	t.Helper()
+	list := storetest.Headers(t, s, session)
+	return list[0].Ref()
+}
+
 func TestEdit_writesTheChangedState(t *testing.T) {
 	for _, test := range []struct{ fixture, session string }{{"go-1.13.1", sessMain}, {"js-1.42.0-detachbug", "s"}, {python, "talk"}} {
 		t.Run(test.fixture, func(t *testing.T) {
