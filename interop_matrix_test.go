@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // operations are the columns of the matrix.
-var operations = []string{"restore", "resume", "undo", "redo", "back", "fork", "edit"}
+var operations = []string{"restore", "resume", "undo", "redo", "back", "fork", "edit", "cut"}
 
 // matrix is what came of every operation at every position of every SDK. It may be
 // written by several tests at once.
@@ -72,7 +73,7 @@ func (m *matrix) draw(titles []string) string {
 			if row == nil {
 				continue
 			}
-			line := []string{"  " + stands, fmt.Sprint(row.positions)}
+			line := []string{"  " + stands, cmp.Or(strings.TrimPrefix(fmt.Sprint(row.positions), "0"), "–")}
 			for _, operation := range operations {
 				var text string
 				text, reasons = cell(row.cells[operation], operation == "resume", reasons)

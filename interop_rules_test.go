@@ -224,6 +224,12 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 		return fmt.Errorf("the model was called %d times", len(a.Seen))
 	}
 	before := sent(p.messages)
+	says := how.prompt()
+	user := map[string]any{"role": "user", "content": []any{map[string]any{"text": says}}}
+	if s.typeScript && says != "" && len(p.tools) > 0 { // the message that is held back comes behind the text
+		before = slices.Insert(before, len(before)-1, any(user))
+		says = ""
+	}
 	if len(seen) < len(before) {
 		return same("what the model was sent", seen, before)
 	}
@@ -231,7 +237,6 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 		return err
 	}
 	after := seen[len(before):]
-	says := how.prompt()
 	runs := p.tools
 	switch {
 	case len(p.tools) > 0 && (says != "" || how.Call == "agent([])" && !p.held): // the SDK says that they were interrupted
@@ -252,7 +257,7 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 	}
 	want := []any{}
 	if says != "" {
-		want = append(want, map[string]any{"role": "user", "content": []any{map[string]any{"text": says}}})
+		want = append(want, user)
 	}
 	return same("what the model was sent at the end", after, want)
 }

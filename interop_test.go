@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +26,8 @@ type kit struct {
 	// converted says that the sessions were written as message logs and taken over by
 	// Hindcast.
 	converted bool
+	// cuts says that there are no snapshots within turns, but that a state can be cut.
+	cuts bool
 	// live are the scenarios in which every message that was sent to the model when
 	// the session was written is still in it, so that the model is sent the very same
 	// when the session goes on from there without another text.
@@ -60,12 +63,12 @@ var (
 
 var kits = []kit{
 	{title: "message log", driver: "python", store: "log", scenarios: slices.Concat(conversations, summaries, together), rules: always(strandsAgent{}), live: unchanged},
-	{title: "snapshots", driver: "python", store: "snapshots", scenarios: slices.Concat(conversations, summaries, together), rules: always(strandsAgent{}), live: unchanged},
+	{title: "snapshots", driver: "python", store: "snapshots", cuts: true, scenarios: slices.Concat(conversations, summaries, together), rules: always(strandsAgent{}), live: unchanged},
 	{title: "snapshots out of a message log", driver: "python", store: "snapshots", converted: true, scenarios: slices.Concat(conversations, summaries), rules: always(strandsAgent{})},
 	{title: "Graph and Swarm, message log", driver: "python", store: "log", scenarios: orchestras, rules: runs(false)},
 	{title: "Graph and Swarm, snapshots", driver: "python", store: "snapshots", scenarios: orchestras, rules: runs(false)},
-	{title: "snapshots", driver: "typescript", store: "unified", scenarios: slices.Concat(conversations, together), rules: always(strandsAgent{typeScript: true}), live: unchanged},
-	{title: "snapshots, legacy storage", driver: "typescript", store: "legacy", scenarios: slices.Concat(conversations, together), rules: always(strandsAgent{typeScript: true}), live: unchanged},
+	{title: "snapshots", driver: "typescript", store: "unified", cuts: true, scenarios: slices.Concat(conversations, together), rules: always(strandsAgent{typeScript: true}), live: unchanged},
+	{title: "snapshots, legacy storage", driver: "typescript", store: "legacy", cuts: true, scenarios: slices.Concat(conversations, together), rules: always(strandsAgent{typeScript: true}), live: unchanged},
 	{title: "Graph and Swarm", driver: "typescript", store: "unified", scenarios: orchestras, rules: runs(true)},
 	{title: "Graph and Swarm, legacy storage", driver: "typescript", store: "legacy", scenarios: orchestras, rules: runs(true)},
 	{title: "file store", driver: "genkit", scenarios: orders, rules: always(genkitAgent{})},
@@ -102,7 +105,7 @@ func TestInterop(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", k.driver, strings.ReplaceAll(k.title, " ", "_"), scenario), func(t *testing.T) {
 					t.Parallel()
 					r := rehearsal{
-						driver: d, store: k.store, scenario: scenario, converted: k.converted, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
+						driver: d, store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
 						note:  func(p *position, operation, outcome string) { came.note(title, p.stands, operation, outcome) },
 						visit: func(p *position) { came.visit(title, p.stands) },
 					}
@@ -132,7 +135,7 @@ func TestInterop(t *testing.T) {
 type rehearsal struct {
 	*driver
 	store, scenario string
-	converted       bool
+	converted, cuts bool
 	rules           rules
 	hindcast, home  string
 	note            func(p *position, operation, outcome string)
@@ -298,14 +301,22 @@ func (p *place) rehearse(t *testing.T, live bool) {
 	p.restored(t, live)
 	p.forked(t)
 	p.edited(t)
+	if p.cuts && p.header.Head {
+		p.cut(t)
+	}
 }
 
 // planned asks for a plan, and notes where there is none.
 func (p *place) planned(t *testing.T, operation string, args ...string) *plan {
 	t.Helper()
+	return p.plannedAt(t, &p.position, operation, args...)
+}
+
+func (p *place) plannedAt(t *testing.T, at *position, operation string, args ...string) *plan {
+	t.Helper()
 	out, failed := p.look(t, append(args, "--dry-run", "--json")...)
 	if failed != "" {
-		p.note(&p.position, operation, reason(failed))
+		p.note(at, operation, reason(failed))
 		return nil
 	}
 	var made plan
@@ -316,7 +327,7 @@ func (p *place) planned(t *testing.T, operation string, args ...string) *plan {
 	if slices.ContainsFunc(made.Asks, func(why string) bool { return !strings.HasSuffix(why, "an agent may still be running") }) {
 		outcome = itsAsks
 	}
-	p.note(&p.position, operation, outcome)
+	p.note(at, operation, outcome)
 	return &made
 }
 
@@ -501,6 +512,32 @@ func (p *place) edited(t *testing.T) {
 	p.untouched(t, "edit", treeOf(t, edit[1]))
 	to := p.rules.position(setText(p.stateAt(t, p.whole, p.session, p.header.ID), at))
 	p.goesOn(t, "edit", edit[1], made, "what-if", &to, false)
+}
+
+// cut starts other sessions from there with fewer messages, one for each number: so a
+// snapshot is gone on with from the middle of a turn.
+func (p *place) cut(t *testing.T) {
+	whole := member[[]any](p.state, "messages")
+	for n := 1; n < len(whole); n++ {
+		state := maps.Clone(p.state)
+		state["messages"] = whole[:n]
+		delete(state, "interrupt_state")
+		delete(state, "interrupts")
+		to := p.rules.position(state)
+		given, err := json.Marshal(whole[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit := []string{"edit", p.whole, p.session, p.header.ID, "--at", "/messages", "--set", string(given), "--as", "cut"}
+		made := p.plannedAt(t, &to, "cut", edit...)
+		if made == nil {
+			continue
+		}
+		edit[1] = storeCopy(t, p.whole)
+		p.write(t, edit...)
+		p.untouched(t, "a cut", treeOf(t, edit[1]))
+		p.goesOn(t, fmt.Sprintf("cut to %d messages", n), edit[1], made, "cut", &to, false)
+	}
 }
 
 // setText changes the text at a JSON Pointer.
