@@ -8,6 +8,8 @@ import (
 
 func openFolder(root int, name string) (int, error) { return walk(root, name) }
 
+func openFile(root int, name string) (int, error) { return stepwise(root, name) }
+
 func renameNew(from int, old string, to int, new string) error {
 	return unix.RenameatxNp(from, old, to, new, unix.RENAME_EXCL)
 }

@@ -5,25 +5,33 @@ import (
 )
 
 // openFolder opens a folder below another, through no link, to name things in it.
-// That is one call of the system where the kernel is not older than 5.6.
-func openFolder(root int, name string) (dir int, err error) {
-	how := unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	}
+func openFolder(root int, name string) (int, error) {
+	return atOnce(root, name, unix.O_PATH|unix.O_DIRECTORY, walk)
+}
+
+// openFile opens a file below a folder, through no link, to read it.
+func openFile(root int, name string) (int, error) {
+	return atOnce(root, name, unix.O_RDONLY|unix.O_NONBLOCK, stepwise)
+}
+
+// atOnce opens a name below a folder, through no link, in one call of the system.
+// Where the kernel is older than 5.6, forbids that, or does not say enough of why it
+// cannot, it is done the other way.
+func atOnce(root int, name string, flags uint64, otherwise func(root int, name string) (int, error)) (file int, err error) {
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
 	err = again(func() error {
-		dir, err = unix.Openat2(root, name, &how)
+		file, err = unix.Openat2(root, name, &how)
 		return err
 	})
 	switch err {
 	case nil:
-		return dir, nil
+		return file, nil
 	case unix.ELOOP:
 		return -1, ErrSymlink
 	case unix.ENOENT, unix.EACCES, unix.EMFILE, unix.ENFILE:
 		return -1, err
 	}
-	return walk(root, name) // it is not known here, is forbidden, or says more there
+	return otherwise(root, name)
 }
 
 func renameNew(from int, old string, to int, new string) error {

@@ -34,9 +34,8 @@ func open(dir string) (*OS, error) {
 // come before or after.
 func (d *OS) Close() error { return d.dir.Close() }
 
-// in calls with the folder of a name and the name's last part. The folder can be
-// used for names in it, and is closed afterwards.
-func (d *OS) in(name string, call func(dir int, base string) error) error {
+// root calls with the disk's own folder, for a name that is valid.
+func (d *OS) root(name string, call func(root int) error) error {
 	if !fs.ValidPath(name) {
 		return fs.ErrInvalid
 	}
@@ -44,22 +43,38 @@ func (d *OS) in(name string, call func(dir int, base string) error) error {
 	if err != nil {
 		return fs.ErrClosed
 	}
-	failed := conn.Control(func(root uintptr) {
-		parent, base := path.Split(name)
-		if parent == "" {
-			err = call(int(root), base)
-			return
-		}
-		var dir int
-		if dir, err = openFolder(int(root), path.Clean(parent)); err == nil {
-			defer unix.Close(dir) // it was only used to name things
-			err = call(dir, base)
-		}
-	})
-	if failed != nil {
+	if conn.Control(func(root uintptr) { err = call(int(root)) }) != nil {
 		return fs.ErrClosed
 	}
 	return err
+}
+
+// in calls with the folder of a name and the name's last part. The folder can be
+// used for names in it, and is closed afterwards.
+func (d *OS) in(name string, call func(dir int, base string) error) error {
+	return d.root(name, func(root int) error { return below(root, name, call) })
+}
+
+func below(root int, name string, call func(dir int, base string) error) error {
+	parent, base := path.Split(name)
+	if parent == "" {
+		return call(root, base)
+	}
+	dir, err := openFolder(root, parent[:len(parent)-1])
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir) // it was only used to name things
+	return call(dir, base)
+}
+
+// stepwise opens a file to be read, after the folder that it is in.
+func stepwise(root int, name string) (file int, err error) {
+	err = below(root, name, func(dir int, base string) error {
+		file, err = openat(dir, base, unix.O_RDONLY)
+		return err
+	})
+	return file, err
 }
 
 // walk opens a folder part by part: a part that is a link is refused.
@@ -92,8 +107,8 @@ func openat(dir int, base string, how int) (int, error) {
 		file, err = unix.Openat(dir, base, how|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
-	if err == nil {
-		return file, nil
+	if err == nil || err == unix.ENOENT {
+		return file, err
 	}
 	// Systems differ in what they say of links and of what is no file.
 	var info unix.Stat_t
@@ -186,8 +201,8 @@ func (d *OS) Names(dir string) (names []string, err error) {
 // Load implements Disk.
 func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err error) {
 	found := &info{name: path.Base(name)}
-	err = d.in(name, func(dir int, base string) error {
-		file, err := openat(dir, base, unix.O_RDONLY)
+	err = d.root(name, func(root int) error {
+		file, err := openFile(root, name)
 		if err != nil {
 			return err
 		}

@@ -40,3 +40,32 @@ func TestWalk(t *testing.T) {
 		}
 	}
 }
+
+// TestStepwise: so it is with files that are read.
+func TestStepwise(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "a"), 0o755), os.WriteFile(filepath.Join(dir, "a/file"), nil, 0o600),
+		os.Symlink("file", filepath.Join(dir, "a/link")), os.Symlink("a", filepath.Join(dir, "in")), os.Symlink("/etc", filepath.Join(dir, "out")),
+		os.Symlink("none", filepath.Join(dir, "a/dangling")), unix.Mkfifo(filepath.Join(dir, "a/pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for name, want := range map[string]error{
+		"a/file": nil, "a": nil, ".": nil, "a/pipe": nil, "a/x": fs.ErrNotExist, "x/file": fs.ErrNotExist, "a/file/x": unix.ENOTDIR,
+		"a/link": ErrSymlink, "a/dangling": ErrSymlink, "in": ErrSymlink, "in/file": ErrSymlink, "out/passwd": ErrSymlink,
+	} {
+		for _, open := range []func(int, string) (int, error){stepwise, openFile} {
+			file, err := open(int(root.Fd()), name)
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v instead of %v", name, err, want)
+			}
+			if err == nil {
+				unix.Close(file)
+			}
+		}
+	}
+}

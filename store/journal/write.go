@@ -373,11 +373,12 @@ func (w *write) setAside(i int, c Change, seen look) error {
 		}
 		if there {
 			to = w.out(i)
-			if err := w.clear(to); err != nil {
-				return err
+		}
+		if err = w.j.disk.Place(c.Path, to); there && errors.Is(err, fs.ErrExist) {
+			if err = w.clear(to); err == nil {
+				err = w.j.disk.Place(c.Path, to)
 			}
 		}
-		err = w.j.disk.Place(c.Path, to)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return &ConflictError{Path: c.Path, Found: "was removed"}
