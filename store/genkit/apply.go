@@ -106,15 +106,25 @@ func (s *Store) compare(plan *model.Plan, before, after *session) {
 }
 
 // write makes the steps in a place, in their order, a plan that can be carried
-// out. seen are files that must stay as they are until then.
-func (s *Store) write(plan model.Plan, c carry, steps []step, seen ...string) (model.Plan, error) {
+// out. from is what its state comes from, whose file must be as it was read, and
+// stay so until then; nil for none. The error is a [journal.ConflictError] where it
+// is not.
+func (s *Store) write(plan model.Plan, c carry, steps []step, from *target) (model.Plan, error) {
 	j, err := c.vault.open()
 	if err != nil {
 		return model.Plan{}, err
 	}
 	d := j.Draft()
-	for _, name := range seen {
-		d.Expect(c.vault.inside(name))
+	if from != nil {
+		name := c.vault.inside(from.one.file(from.row.id))
+		d.Expect(name)
+		now, err := j.Version(name)
+		if err != nil {
+			return model.Plan{}, err
+		}
+		if now.SHA256 != from.sum {
+			return model.Plan{}, &journal.ConflictError{Path: c.vault.outside(name), Found: "changed"}
+		}
 	}
 	for _, st := range steps {
 		name := c.vault.inside(c.file(st))

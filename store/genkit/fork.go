@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -56,7 +57,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 }
 
 // errNoName: a new session was given no name that the SDKs take.
-var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\" or a control character", mostName)
+var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\", a control character or what is not UTF-8", mostName)
 
 // planFork plans a session of one row. edited is its state, nil for that of the
 // target.
@@ -70,7 +71,7 @@ func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as str
 	if one.place.label != "" {
 		sid = strings.TrimPrefix(as, one.place.label+"/")
 	}
-	if !validName(sid) || len(sid) > mostName || strings.TrimSpace(sid) == "" {
+	if !validName(sid) || !utf8.ValidString(sid) || len(sid) > mostName || strings.TrimSpace(sid) == "" {
 		return model.Plan{}, fmt.Errorf("%.80q: %w", as, errNoName)
 	}
 	there, err := s.sessionIn(ctx, one.place, sid)
@@ -123,5 +124,5 @@ func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as str
 		plan.Hazards = append(plan.Hazards, "what tools did outside of the session stays as it is: only what the agent knows of it was edited")
 	}
 	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: sid, after: after.ids(), head: head.id}
-	return s.write(plan, c, steps, one.file(t.row.id))
+	return s.write(plan, c, steps, t)
 }

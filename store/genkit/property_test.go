@@ -314,8 +314,9 @@ func (w *world) apply(plan model.Plan, before map[string]string) {
 			w.t.Fatalf("%s: the SDK resumes %q, and the receipt says %q (trusting the pointer: %v)", plan.Op, id, receipt.Head, trusting)
 		}
 	}
-	switch plan.Op {
-	case model.OpUndo:
+	switch {
+	case receipt.Entry == 0: // there was nothing to write
+	case plan.Op == model.OpUndo:
 		if n := len(w.undoable); n > 0 {
 			w.same(w.undoable[n-1])
 			w.undoable = w.undoable[:n-1]

@@ -166,7 +166,7 @@ func (s *Store) planAside(one *session, sick *ailment, steps []step) (model.Plan
 	plan.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds nothing and begins it anew", one.layout, one.layout.quote(one.sid))
 	plan.Resume = []model.Resume{one.layout.bySession(one.sid, false, "begins the session with an empty state")}
 	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids()}
-	return s.write(plan, c, steps)
+	return s.write(plan, c, steps, nil)
 }
 
 // ailment is what keeps an SDK from starting a session where it should.

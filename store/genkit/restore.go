@@ -2,6 +2,7 @@ package genkit
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -94,7 +95,7 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 	steps := before
 	switch how {
 	case byNothing:
-		plan.Hazards = append(plan.Hazards, "it is the head already: no row is written")
+		plan.Hazards = append(plan.Hazards, "it is the head already: nothing is written")
 	case byPointer:
 		steps = append(steps, step{data: one.layout.newPointer(t.row.id, t.row.created.text, now)})
 		plan.Writes = append(plan.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", plan.TargetIndex))
@@ -119,14 +120,14 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 	case head == nil:
 		return model.Plan{}, errNoRow
 	case found.row != head:
-		return model.Plan{}, &model.UnsupportedError{Op: plan.Op, Reason: "a row of the session has a time that none comes after, so that a new one would not be found; resume the row by its id"}
+		return model.Plan{}, &model.UnsupportedError{Op: plan.Op, Reason: noneAfter}
 	case scanned.row != head:
 		plan.Hazards = append(plan.Hazards, "a row of the session has a time that none comes after: the pointer alone leads to the new row, and a search would not find it")
 	}
 	s.compare(&plan, one, after)
 	one.loads(&plan, after, head, t)
 	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids(), head: head.id, index: after.position(head)}
-	return s.write(plan, c, steps, one.file(t.row.id))
+	return s.write(plan, c, steps, t)
 }
 
 // target is a row to go on from.
@@ -134,7 +135,9 @@ type target struct {
 	one   *session
 	row   *row
 	parts rowParts
-	now   time.Time
+	// sum is the SHA-256 of the row's file as it was read, in hex.
+	sum string
+	now time.Time
 	// open says that the state ends with tool calls that have no answer.
 	open bool
 }
@@ -169,6 +172,7 @@ func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", one.file(r.id), err)
 	}
+	t.sum = fmt.Sprintf("%x", sha256.Sum256(data))
 	why := one.refuses(r, t.now)
 	if why == "" {
 		if t.parts, err = partsOf(data); err != nil {
@@ -328,6 +332,9 @@ func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
 	}
 	var ahead *row
 	n.created, ahead, _ = one.newest(now)
+	if len(n.created) > 10 && n.created[4] != '-' { // the year 10000: RFC 3339 has none
+		return nil, &model.UnsupportedError{Op: plan.Op, Reason: noneAfter}
+	}
 	if ahead != nil {
 		text := fmt.Sprintf("row %.8s is dated %s, ahead of the clock here: the new row is dated just after it", ahead.id, ahead.created.text)
 		if one.layout == layoutGo {
@@ -344,6 +351,9 @@ func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
 	}
 	return n, nil
 }
+
+// noneAfter is why there can be no new row.
+const noneAfter = "a row of the session has a time that none comes after, so that a new one would not be found; resume the row by its id"
 
 // rejectOption is the option of a store that takes no branches.
 func (l layout) rejectOption() string {

@@ -163,6 +163,10 @@ func TestRestore_everyRow(t *testing.T) {
 					receipt := apply(t, s, plan, err)
 					restored++
 					checkRestored(t, s, h, receipt)
+					if receipt.Entry == 0 {
+						sameTree(t, first, tree(t, dir))
+						continue
+					}
 					now := tree(t, dir)
 					for file := range first {
 						if first[file] != now[file] && filepath.Base(filepath.Dir(file)) != pointersFolder {
@@ -397,6 +401,13 @@ func TestRestore_timeThatNoneFollows(t *testing.T) {
 	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) {
 		t.Errorf("Python: %v", err)
 	}
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "global/a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00.000Z", "completed"))
+	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "9999-12-31T23:59:59.999Z", "completed"))
+	_, err = open(t, dir).PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"})
+	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) {
+		t.Errorf("the year 10000: %v", err)
+	}
 }
 
 // TestRestore_refuses: each row that no session can go on from, with the way out.
@@ -618,6 +629,54 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 		write(t, filepath.Join(dir, "barista/global/new.json"), goRow("new", "", "other", "2026-11-21T19:00:00Z", ""))
 		apply(t, s, plan, err)
 	})
+}
+
+// TestRestore_rewrittenWhilePlanned: the state that was read is no longer that of
+// the row.
+func TestRestore_rewrittenWhilePlanned(t *testing.T) {
+	for _, when := range []int{2, 3} { // it asks for the time before it reads the row, and after that
+		dir := copyOfStore(t, "go-1.13.1")
+		s := open(t, dir)
+		asked := 0
+		s.now = func() time.Time {
+			if asked++; asked == when {
+				write(t, filepath.Join(dir, "barista/global", second+".json"), goRow(second, "", "sess-main", "2026-11-21T01:17:55.2Z", ""))
+			}
+			return evening
+		}
+		_, err := s.PlanRestore(t.Context(), model.Ref{Session: sessMain, ID: second})
+		if asked < when || !errors.As(err, new(*journal.ConflictError)) {
+			t.Errorf("%d: asked %d times, %v", when, asked, err)
+		}
+	}
+}
+
+// TestRestore_toTheHead: there is nothing to write, and nothing to undo.
+func TestRestore_toTheHead(t *testing.T) {
+	for _, fixture := range sdkStores {
+		dir := copyOfStore(t, fixture)
+		s := open(t, dir)
+		before := tree(t, dir)
+		idle := 0
+		for _, info := range storetest.Sessions(t, s) {
+			head := headOf(t, s, info.ID)
+			plan, err := s.PlanRestore(t.Context(), head.Ref())
+			if err != nil || len(plan.Files) > 0 {
+				continue // it is not sound as it is
+			}
+			idle++
+			if receipt := apply(t, s, plan, nil); receipt.Entry != 0 || receipt.Head != head.ID || receipt.HeadIndex != head.Index || len(plan.Writes)+len(plan.Orphans) > 0 {
+				t.Errorf("%s %s: %+v, %+v", fixture, info.ID, plan, receipt)
+			}
+		}
+		if idle == 0 {
+			t.Error("no session of ", fixture)
+		}
+		sameTree(t, before, tree(t, dir))
+		if _, err := os.Lstat(filepath.Join(dir, journal.Folder)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: there is a journal (%v)", fixture, err)
+		}
+	}
 }
 
 func TestApply_refusesWhatIsNoPlanOfItsOwn(t *testing.T) {

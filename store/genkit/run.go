@@ -3,7 +3,7 @@ package genkit
 import (
 	"context"
 	"fmt"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,7 +47,7 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 	plan.Asks = append([]string{"models and tools run: that may cost money, and what tools do cannot be undone"}, plan.Asks...)
 	plan.Hazards = append(plan.Hazards, fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", run.at.Address(), run.Agent))
 	// What the new row takes off the path is what a restore would.
-	child, err := t.copyOf(&model.Plan{}, t.now)
+	child, err := t.copyOf(&model.Plan{Op: model.OpRun}, t.now)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -64,7 +64,11 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 // runtime finds a process that is running and has the agent of a place. The rows do
 // not name it; the folders that they are in may.
 func (s *Store) runtime(ctx context.Context, p place) (*runtimes.Runtime, string, error) {
-	list := runtimes.Find(s.dir)
+	dir, err := filepath.Abs(filepath.Join(s.dir, filepath.FromSlash(p.dir)))
+	if err != nil {
+		return nil, "", err
+	}
+	list := runtimes.Find(dir)
 	type found struct {
 		at    *runtimes.Runtime
 		agent string
@@ -81,7 +85,7 @@ func (s *Store) runtime(ctx context.Context, p place) (*runtimes.Runtime, string
 			continue // it has ended, and left its file behind
 		}
 		living++
-		if name := agentOf(path.Join(s.dir, p.dir), agents); name != "" {
+		if name := agentOf(filepath.ToSlash(dir), agents); name != "" {
 			able = append(able, found{r, name})
 		}
 		others = append(others, agents...)

@@ -107,6 +107,15 @@ func TestRun_refuses(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("the opened folder is that of the agent", func(t *testing.T) {
+		dir := ofProject(t)
+		running(t, dir, `{"/agent/barista": {}, "/agent/other": {}}`)
+		t.Chdir(filepath.Join(dir, ".genkit/snapshots/barista"))
+		s := open(t, ".")
+		if _, err := s.PlanRun(t.Context(), model.Ref{Session: "sess-main", ID: second}, "x"); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("a row that is not resumed", func(t *testing.T) {
 		dir := ofProject(t)
 		running(t, dir, `{"/agent/barista": {}}`)

@@ -126,11 +126,6 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if len(o.entry.Changes) == 0 { // a restore to what was the head
-		if one, err := s.find(ctx, o.entry.Session); err == nil {
-			c.place, c.sid = one.place, one.sid
-		}
-	}
 	if c.place.dir == "" {
 		o.plan.Hazards = append(o.plan.Hazards, "the write is not in the folder that is opened: what the session resumes then is not checked")
 		return c.load(o.plan), nil

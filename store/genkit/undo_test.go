@@ -250,7 +250,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 func TestFork_names(t *testing.T) {
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
-	for _, as := range []string{"", " ", ".", "..", ".hidden", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "../../x", "barista/", "other/x", strings.Repeat("x", 201)} {
+	for _, as := range []string{"", " ", ".", "..", ".hidden", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "../../x", "barista/", "other/x", "a\xff", strings.Repeat("x", 201)} {
 		if _, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, as); !errors.Is(err, errNoName) {
 			t.Errorf("%q: %v", as, err)
 		}
