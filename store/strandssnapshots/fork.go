@@ -133,6 +133,13 @@ func (m *move) stash(to *place) error {
 		m.hazards("what the context manager has put outside of the snapshots is not in " + from + ": the new session will not find it")
 		return nil
 	}
+	into := path.Join(stashDir, to.sessionDir.id)
+	if _, err := w.disk.Lstat(into); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fmt.Errorf("%s: %w", into, store.ErrSessionExists)
+		}
+		return err
+	}
 	for _, name := range names {
 		m.draft.Link(path.Join(at(to.sessionDir.id), name), path.Join(from, name))
 	}

@@ -242,12 +242,24 @@ func (h *history) compare() {
 	if latest.Sum == "" {
 		return
 	}
-	for i := range h.items[:h.latest] {
+	h.same = h.shown(&latest.capture)
+}
+
+// shown gives the position of the immutable snapshot by which people know what is
+// loaded, -1 for none: that with the same data and of the same time, else with the
+// same data; of several the last.
+func (h *history) shown(latest *capture) int {
+	found := -1
+	for i := range h.items {
 		it := &h.items[i]
-		if it.Sum == latest.Sum && (h.same < 0 || it.Created.Equal(latest.Created) || !h.items[h.same].Created.Equal(latest.Created)) {
-			h.same = i
+		if it.isLatest() || it.kept != nil || it.Sum != latest.Sum {
+			continue
+		}
+		if found < 0 || it.Created.Equal(latest.Created) || !h.items[found].Created.Equal(latest.Created) {
+			found = i
 		}
 	}
+	return found
 }
 
 // index gives the number by which people know an item: the latest has none of its

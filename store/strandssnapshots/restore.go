@@ -3,6 +3,7 @@ package strandssnapshots
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,9 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	}
 	target, said := m.doc.resumable()
 	m.hazards(said)
+	if said == "" {
+		m.twin()
+	}
 	m.leave(m.target)
 	if err := m.put(target); err != nil {
 		return model.Plan{}, err
@@ -98,6 +102,22 @@ func (m *move) aim(id string) (err error) {
 	}
 	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.h.index(m.target)
 	return nil
+}
+
+// twin takes another snapshot for the target that has the very same bytes, where
+// that will be shown as what is loaded.
+func (m *move) twin() {
+	i := m.h.shown(&m.h.items[m.target].capture)
+	if i < 0 || i == m.target {
+		return
+	}
+	data, err := m.s.contentOf(&m.place, &m.h.items[i])
+	if err != nil || !bytes.Equal(data, m.doc.Data) {
+		return // the target itself will do
+	}
+	m.hazards(fmt.Sprintf("#%d is the very same as #%d, and is shown as what is loaded", m.h.index(i), m.h.index(m.target)))
+	m.target = i
+	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = m.h.items[i].id, m.h.items[i].id, m.h.index(i)
 }
 
 // find gives the position of the row of an id, -1 for none.
@@ -160,6 +180,21 @@ func (m *move) put(content []byte) error {
 	}
 	m.draft.Put(w.name(p, latestFile), content)
 	m.guard()
+	return m.stands(latest)
+}
+
+// stands refuses a draft that replaces another content of snapshot_latest.json
+// than was read: an agent has saved meanwhile.
+func (m *move) stands(latest []byte) error {
+	name, sum := m.s.writer.name(&m.place, latestFile), ""
+	if m.h.latest >= 0 {
+		sum = fmt.Sprintf("%x", sha256.Sum256(latest))
+	}
+	for _, c := range m.draft.Changes() {
+		if c.Path == name && c.Before.SHA256 != sum {
+			return &journal.ConflictError{Path: m.place.file(latestFile), Found: "changed"}
+		}
+	}
 	return nil
 }
 

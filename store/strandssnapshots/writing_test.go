@@ -278,6 +278,42 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 }
 
 // Whoever writes between the plan and the yes is not overwritten.
+// An agent that saves while a plan is made is a conflict at once.
+func TestPlanRestore_savedWhilePlanned(t *testing.T) {
+	talk := func(words ...string) string { return pythonFile(pythonTalk(words...), `"state": {}`, managerState) }
+	dir, s := sessionOf(t, "default", talk("q", "-a", "q3", "-c"), talk("q", "-a"), talk("q", "-a", "q2", "-b"))
+	rows := storetest.Headers(t, s, "s")
+	random := s.writer.random
+	s.writer.random = func(b []byte) { // to mint the id under which the latest is saved
+		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), talk("q", "-a", "q3", "-d"))
+		random(b)
+	}
+	_, err := s.PlanRestore(t.Context(), rows[0].Ref())
+	if !errors.As(err, new(*journal.ConflictError)) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Of several snapshots with the very same bytes one is shown as the head, and the
+// plan and the receipt name that one.
+func TestPlanRestore_twins(t *testing.T) {
+	talk := func(words ...string) string { return pythonFile(pythonTalk(words...), `"state": {}`, managerState) }
+	a, b := talk("q", "-a"), talk("q", "-a", "q2", "-b")
+	_, s := sessionOf(t, "default", a, a, b, a, a)
+	for i, h := range storetest.Headers(t, s, "s") {
+		before := head(t, s, "s").ID
+		plan, err := s.PlanRestore(t.Context(), h.Ref())
+		receipt := do(t, s, plan, err)
+		now := head(t, s, "s")
+		if now.ID != receipt.Head || now.Index != receipt.HeadIndex || now.ID != plan.TargetID {
+			t.Errorf("#%d: the head is %s, the receipt says %s and the plan %s", i, now.ID, receipt.Head, plan.TargetID)
+		}
+		if receipt.Entry == 0 && (before != now.ID || len(plan.Orphans) > 0) {
+			t.Errorf("#%d: nothing is written, and %d rows leave the path", i, len(plan.Orphans))
+		}
+	}
+}
+
 func TestApply_somebodyWroteMeanwhile(t *testing.T) {
 	for what, write := range map[string]func(kept string) error{
 		"the latest": func(kept string) error {
