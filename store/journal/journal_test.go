@@ -554,6 +554,79 @@ func TestRecover_hostile(t *testing.T) {
 	}
 }
 
+// TestRecover_hostilePurge: a purge that no journal wrote deletes nothing.
+func TestRecover_hostilePurge(t *testing.T) {
+	sum := strings.Repeat("a", 64)
+	for _, hostile := range []string{
+		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","after":{"sha256":"` + sum + `","mode":384}}]}`,
+		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"write","after":{"sha256":"` + sum + `","mode":384}}]}`,
+		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"folder":true}}]}`,
+		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum[:32] + `","mode":384}}]}`,
+		`{"id":9,"op":"purge","session":"s","of":2}`,
+		`{"id":9,"op":"restore","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum + `"}}]}`,
+		`{"id":9,"op":"purge","session":"s","packed":"BAABeAF4AA=="}`,
+		`{"packed":"BAABeAF4AA=="}`,
+	} {
+		m, j := desk(map[string]string{"s/a": "0"})
+		put(t, j, "s/a", "1")
+		put(t, j, "s/b", "2") // a new one: before it nothing was there
+		had := contents(m)
+		j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+		if err := j.Recover(t.Context()); err != nil {
+			t.Errorf("%s: %v", hostile, err)
+		}
+		have := contents(m)
+		for content := range had {
+			if !have[content] && len(content) == 1 {
+				t.Errorf("%s: %q is lost", hostile, content)
+			}
+		}
+	}
+}
+
+// TestApply_numbers: whatever numbers a journal has, a write is one that can be read
+// again, or is refused before anything changes.
+func TestApply_numbers(t *testing.T) {
+	for _, hostile := range []string{
+		`{"done":9223372036854775807}`, `{"back":9223372036854775806}`, `{"taking":-9223372036854775808}`, `{"off":9007199254740991}`, `{"done":9007199254740980}`,
+		`{"id":9007199254740991,"op":"restore","session":"s","changes":[{"path":"s/x","does":"write","after":{"folder":true}}]}`,
+	} {
+		m, j := desk(map[string]string{"s/a": "0"})
+		put(t, j, "s/a", "1")
+		j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
+		must(t, j.Recover(t.Context()))
+		before := m.Tree(live)
+		d := j.Draft()
+		d.Put("s/a", []byte("2"))
+		if _, err := j.Apply(t.Context(), plan(t, d), nil); err != nil {
+			if says(t, err, fs.ErrInvalid, "nothing was changed"); !maps.Equal(m.Tree(live), before) {
+				t.Errorf("%s: %s", hostile, difference(m.Tree(live), before, before))
+			}
+			continue
+		}
+		if undoes(t, j); !maps.Equal(m.Tree(live), before) {
+			t.Errorf("%s: %s", hostile, difference(m.Tree(live), before, before))
+		}
+	}
+}
+
+// TestEntries_twice: of two entries with one number, the second is none.
+func TestEntries_twice(t *testing.T) {
+	m, j := desk(map[string]string{"s/a": "0"})
+	put(t, j, "s/a", "1")
+	put(t, j, "s/a", "2")
+	list := lines(t, m)
+	j = setLines(t, m, append(list, list...))
+	if entries, err := j.Entries(t.Context()); err != nil || len(entries) != 2 {
+		t.Error(entries, err)
+	}
+	undoes(t, j)
+	undoes(t, j)
+	if m.Tree(live)["s/a"] != "640 0" {
+		t.Error(m.Tree(live))
+	}
+}
+
 func TestPurge(t *testing.T) {
 	m, j := desk(map[string]string{"s/a": "secret", "s/b": "other"})
 	put(t, j, "s/a", "redacted")
@@ -564,7 +637,7 @@ func TestPurge(t *testing.T) {
 	d.Forget("s/a", list[0].Changes[0].Before)
 	p, err := d.Plan(model.Plan{Op: model.OpPurge, Session: "s"})
 	must(t, err)
-	if len(p.Hazards) != 1 || !strings.Contains(p.Hazards[0], "write 1, a restore of s, can then not be taken back") || p.Files[0].Does != model.FileForgotten {
+	if len(p.Asks) != 2 || !strings.Contains(p.Asks[1], "write 1, a restore of s, can then not be taken back") || p.Files[0].Does != model.FileForgotten {
 		t.Errorf("%+v", p)
 	}
 	do(t, j, p, nil)

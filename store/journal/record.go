@@ -22,6 +22,8 @@ type record struct {
 	*Entry
 	// Of is the entry that an undo or a redo is about.
 	Of int64 `json:"of,omitempty"`
+	// Packed are the changes of a large entry, instead of those that are in it.
+	Packed []byte `json:"packed,omitempty"`
 	// Done, Back and Off are the intent that was finished, taken back, or left as it
 	// was found; Taking is one that is being taken back.
 	Done   int64 `json:"done,omitempty"`
@@ -35,8 +37,15 @@ type record struct {
 	Torn bool `json:"torn,omitempty"`
 }
 
-// maxLine bounds a record, in bytes: that of a write of 100,000 files has 30 MB.
-const maxLine = 128 << 20
+// maxLine bounds a record, in bytes: that of a write of 100,000 files has 6 MB.
+// maxObjects bounds the JSON objects in one: each takes 200 bytes in memory.
+const (
+	maxLine    = 64 << 20
+	maxObjects = 1 << 20
+)
+
+// unpacked is how many changes stand in JSON, where a person can read them.
+const unpacked = 64
 
 // ErrTooMuch: the record of a write would be larger than a record may be.
 var ErrTooMuch = errors.New("too many files for one write")
@@ -61,9 +70,22 @@ func (e *DamagedError) Error() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// encode gives the line of a record. One that could not be read again is an error.
 func encode(r record) ([]byte, error) {
+	if !r.sound() {
+		return nil, fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
+	}
+	if r.Entry != nil && len(r.Changes) > unpacked {
+		data, err := pack(r.Changes)
+		if err != nil {
+			return nil, err
+		}
+		e := *r.Entry
+		e.Changes = nil
+		r.Entry, r.Packed = &e, data
+	}
 	text, err := json.Marshal(r)
-	if err == nil && len(text) > maxLine {
+	if err == nil && (len(text) > maxLine || bytes.Count(text, []byte("{")) > maxObjects) {
 		err = ErrTooMuch
 	}
 	if err != nil {
@@ -77,20 +99,45 @@ func decode(line []byte) (r record, ok bool) {
 		return r, false
 	}
 	want, err := strconv.ParseUint(string(line[:8]), 16, 32)
-	if err != nil || uint32(want) != crc32.Checksum(line[9:], castagnoli) {
+	if err != nil || uint32(want) != crc32.Checksum(line[9:], castagnoli) || bytes.Count(line[9:], []byte("{")) > maxObjects {
 		return r, false
 	}
-	return r, json.Unmarshal(line[9:], &r) == nil && r.sound()
+	if json.Unmarshal(line[9:], &r) != nil {
+		return r, false
+	}
+	if len(r.Packed) > 0 {
+		if r.Entry == nil || len(r.Changes) > 0 {
+			return r, false
+		}
+		if r.Changes, err = unpack(r.Packed); err != nil {
+			return r, false
+		}
+		r.Packed = nil
+	}
+	return r, r.sound()
 }
 
 // sound reports whether a record is one that a journal could have written: a store
 // may come from anywhere, and what it says is carried out.
 func (r *record) sound() bool {
+	for _, id := range []int64{r.Of, r.Done, r.Back, r.Off, r.Taking} {
+		if id < 0 || id > maxID {
+			return false
+		}
+	}
 	if r.Entry == nil {
 		return true
 	}
+	if back := r.Op == model.OpUndo || r.Op == model.OpRedo; back != (r.Of != 0) || back && len(r.Changes) > 0 {
+		return false
+	}
+	purge := r.Op == model.OpPurge
 	for _, c := range r.Changes {
 		if !ours(c.Path) || !c.Before.sound() || !c.After.sound() || c.Before.same(c.After) {
+			return false
+		}
+		// A purge forgets what is kept of files, and nothing else does.
+		if forgets := c.Does == model.FileForgotten; forgets != purge || forgets && (!c.Before.file() || !c.After.None()) {
 			return false
 		}
 	}
@@ -99,8 +146,11 @@ func (r *record) sound() bool {
 			return false
 		}
 	}
-	return r.ID >= 0 && r.ID < 1<<53
+	return r.ID >= 0 && r.ID <= maxID
 }
+
+// maxID bounds the numbers of entries.
+const maxID = 1<<53 - 1
 
 // ours reports whether a path is one that may be written. Some file systems take no
 // notice of case.
@@ -165,12 +215,14 @@ func newHistory(data []byte) *history {
 	var records []record
 	records, h.torn, h.damaged = parse(data)
 	for _, r := range records {
-		h.last = max(h.last, r.Done, r.Back, r.Off, r.Taking)
 		if r.Entry != nil && r.ID > 0 {
-			h.last = max(h.last, r.ID)
-			h.begin(r)
+			if r.ID > h.last { // else it is not one that this journal wrote
+				h.last = r.ID
+				h.begin(r)
+			}
 			continue
 		}
+		h.last = max(h.last, r.Done, r.Back, r.Off, r.Taking)
 		if h.open == nil {
 			continue
 		}
@@ -195,7 +247,7 @@ func (h *history) begin(r record) {
 	next := &intent{Entry: *r.Entry, of: r.Of}
 	if r.Of != 0 {
 		i := h.find(r.Of)
-		if i < 0 {
+		if i < 0 || h.entries[i].Op == model.OpPurge {
 			return // of an entry that cannot be read
 		}
 		next.Changes = h.entries[i].Changes
