@@ -91,6 +91,9 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	ended := make(chan struct{})
+	// restored has something when somebody restored lately: now and then the agent
+	// waits for its model, and that is when it works.
+	restored := make(chan struct{}, 1)
 	var texts []string
 	all.Go(func() {
 		defer close(ended)
@@ -101,6 +104,14 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 			if err := errors.Join(w.append(text), w.touch()); err != nil {
 				t.Error(err)
 				return
+			}
+			if i%20 == 19 {
+				select {
+				case <-restored:
+				case <-time.After(time.Minute):
+					t.Error("nobody could restore for a minute")
+					return
+				}
 			}
 		}
 	})
@@ -127,13 +138,16 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 				mu.Lock()
 				if err == nil {
 					applied++
+					select {
+					case restored <- struct{}{}:
+					default:
+					}
 				} else {
 					conflicts++
 				}
 				mu.Unlock()
 				if err != nil && !isConflict(err) {
-					t.Errorf("restore to #%d: %v", ref.Visit, err)
-					return
+					t.Errorf("restore to %s: %v", ref.ID, err)
 				}
 			}
 		})

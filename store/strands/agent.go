@@ -92,7 +92,11 @@ func (r *agentReader) take(d files.Document) {
 	for _, f := range encodingFlaws(&d) {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
 	}
-	for _, f := range bytesFlaws(&d) {
+	undecoded := bytesFlaws(&d)
+	if len(undecoded) == 0 {
+		undecoded = stateBytes(d.Tape)
+	}
+	for _, f := range undecoded {
 		r.fault(f.code, f.path, f.meaning, f.verdict+" (older SDKs, up to 1.46, do not decode the file)")
 	}
 	for _, f := range oddities(&d, "but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError") {
@@ -141,6 +145,17 @@ func (r *agentReader) read() {
 		r.fault(FaultStatefulModel, "/_internal_state/model_state", "the model's provider may keep the conversation itself",
 			loads+"with a model that is stateful, none of the messages; they are what was said all the same")
 	}
+}
+
+// stateBytes gives the first bytes in the agent's own state, which takes none.
+func stateBytes(t *jsontape.Tape) []flaw {
+	state := t.Find(0, "state")
+	for n := max(0, state); state >= 0 && n < t.End(state); n++ {
+		if isBytes(t, n) {
+			return []flaw{{FaultBytes, t.Pointer(n), "encoded bytes stand in the agent's state, which takes no bytes", refuses + "ValueError: Value is not JSON serializable"}}
+		}
+	}
+	return nil
 }
 
 // state looks at the agent's own state.

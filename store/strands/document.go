@@ -63,6 +63,11 @@ func longIntegers(t *jsontape.Tape) []flaw {
 // types/session.py of the SDK.
 const bytesMark = "__bytes_encoded__"
 
+// isBytes reports whether a value stands for bytes.
+func isBytes(t *jsontape.Tape, n jsontape.Node) bool {
+	return t.Kind(n) == jsontape.Object && t.Kind(t.Find(n, bytesMark)) == jsontape.True && t.Find(n, "data") >= 0
+}
+
 // bytesFlaws gives the first bytes that decode_bytes_values of the SDK cannot
 // decode, with an exception.
 func bytesFlaws(d *files.Document) []flaw {
@@ -71,13 +76,10 @@ func bytesFlaws(d *files.Document) []flaw {
 	}
 	t := d.Tape
 	for n := range jsontape.Node(t.Len()) {
-		if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, bytesMark)) != jsontape.True {
+		if !isBytes(t, n) {
 			continue
 		}
 		data := t.Find(n, "data")
-		if data < 0 {
-			continue
-		}
 		exception := "TypeError: argument should be a bytes-like object or ASCII string"
 		if t.Kind(data) == jsontape.String {
 			exception = base64Exception(t.Text(data))

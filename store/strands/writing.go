@@ -174,6 +174,8 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errReadBack, err)
+	case index > plan.TargetIndex && plan.TargetID != "":
+		return &journal.ConflictError{Path: l.path("messages"), Found: "got messages"}
 	case id != plan.TargetID || index != plan.TargetIndex:
 		return fmt.Errorf("%w: the last message is #%d %s", errReadBack, index, id)
 	case plan.Op == model.OpUndo || plan.Op == model.OpRedo: // as it was, whatever that was
