@@ -21,16 +21,18 @@ import (
 // value has a hash of its tokens, and only equal hashes are looked into; what was
 // found to be the same is not gone into.
 
-// merge gives the value n of a tape as an edited text has it.
-func merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape) []byte {
+// Merge gives the value n of a tape as a value of an edited one is: of what is in
+// it, each part that is equal in both keeps its bytes, and the others are without white
+// space. Both tapes must be whole.
+func Merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape, value jsontape.Node) []byte {
 	seed := maphash.MakeSeed()
 	m := merger{
 		old: side{old, n, sums(seed, old, n)},
-		new: side{edited, 0, sums(seed, edited, 0)},
+		new: side{edited, value, sums(seed, edited, value)},
 	}
 	start, end := old.Span(n)
 	m.done = start
-	m.todo = []pair{{n, 0}}
+	m.todo = []pair{{n, value}}
 	for len(m.todo) > 0 {
 		p := m.todo[len(m.todo)-1]
 		m.todo = m.todo[:len(m.todo)-1]

@@ -3,7 +3,8 @@
 // NaN, escapes for half a character and the white space of the writer survive
 // wherever nobody touched them.
 //
-// A round of editing is [At], [Pretty], the editor, [Replace].
+// A round of editing is [At], [Pretty], the editor, [Replace]. Whoever has both texts on
+// tapes takes [Merge].
 //
 // The package may not know what the JSON means, nor who edits. Standard library
 // and package jsontape only.
@@ -76,7 +77,7 @@ func Replace(text []byte, pointer string, value []byte) ([]byte, error) {
 		return nil, err
 	}
 	start, end := tape.Span(n)
-	merged := merge(tape, n, edited)
+	merged := Merge(tape, n, edited, 0)
 	if bytes.Equal(merged, text[start:end]) {
 		return nil, ErrUnchanged
 	}
