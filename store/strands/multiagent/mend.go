@@ -60,39 +60,39 @@ func (r *Run) mend(f *model.Fault) (changed []byte, words string) {
 	if n >= 0 {
 		at = strings.TrimPrefix(t.Pointer(n), t.Pointer(r.root))
 	}
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	brief := func(n jsontape.Node) string { return r.brief(n, maxText) }
 	switch is := func(suffix string) bool { return strings.HasSuffix(at, suffix) }; {
 	case f.Code == FaultInterrupt && r.mendable(n):
 		return r.mendInterrupt(n)
 	case strings.HasPrefix(at, "/_internal_state"):
-		p.put(r.root, "_internal_state", []byte(`{"interrupt_state": {"interrupts": {}, "context": {}, "activated": false}}`))
+		p.Put(r.root, "_internal_state", []byte(`{"interrupt_state": {"interrupts": {}, "context": {}, "activated": false}}`))
 		words = fmt.Sprintf("the interrupt state becomes an empty one (%s); it was %s", f.Meaning, brief(t.Find(r.root, "_internal_state")))
 	case f.Code == FaultMember && strings.Contains(f.Verdict, "'status'") && n >= 0:
 		status := `"completed"`
 		if n == r.root {
 			status = `"executing"`
 		}
-		p.put(n, "status", []byte(status))
+		p.Put(n, "status", []byte(status))
 		words = fmt.Sprintf("what is at %q gets the status %s", at, status)
 	case f.Code == FaultStatus && n >= 0:
 		status := `"completed"`
 		if at == "/status" {
 			status = `"executing"`
 		}
-		p.set(n, []byte(status))
+		p.Set(n, []byte(status))
 		words = fmt.Sprintf("the status at %s becomes %s, and was %s", at, status, brief(n))
 	case f.Code == FaultMember && strings.Contains(f.Verdict, "'context'"):
-		p.put(r.root, "context", []byte(`{}`))
+		p.Put(r.root, "context", []byte(`{}`))
 		words = "gets an empty context: what the nodes shared is not stored"
 	case f.Code == FaultShape && at == "/context":
-		p.set(n, []byte(`{}`))
+		p.Set(n, []byte(`{}`))
 		words = "the context becomes an empty one, and was " + brief(n)
 	case f.Code == FaultShape && (is("/execution_time") || is("/execution_count")):
-		p.set(n, []byte("0"))
+		p.Set(n, []byte("0"))
 		words = fmt.Sprintf("the count at %s becomes 0, and was %s", at, brief(n))
 	case f.Code == FaultShape && (is("/accumulated_usage") || is("/accumulated_metrics")):
-		p.set(n, []byte("{}"))
+		p.Set(n, []byte("{}"))
 		words = fmt.Sprintf("the counts at %s become none, and were %s", at, brief(n))
 	case is("/interrupts") || f.Code == FaultInterrupt:
 		list := n
@@ -102,15 +102,15 @@ func (r *Run) mend(f *model.Fault) (changed []byte, words string) {
 		if list < 0 || list == r.root {
 			return nil, ""
 		}
-		p.set(list, []byte("[]"))
+		p.Set(list, []byte("[]"))
 		words = fmt.Sprintf("the interrupts of a result go: %s", brief(list))
 	case f.Code == FaultCheckpoint && n >= 0:
-		p.set(n, []byte("null"))
+		p.Set(n, []byte("null"))
 		words = fmt.Sprintf("a checkpoint in a result goes, as the SDK rejects it: %s", brief(n))
 	default:
 		return nil, ""
 	}
-	return p.document(), words
+	return p.Bytes(), words
 }
 
 // mendable reports whether a fault of an interrupt is one of how it is written: it is
@@ -132,13 +132,13 @@ func (r *Run) mendable(n jsontape.Node) bool {
 // name that is missing becomes the key under which it is stored.
 func (r *Run) mendInterrupt(n jsontape.Node) (changed []byte, words string) {
 	t := r.tape
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	holder := t.Parent(n)
 	switch {
 	case t.Kind(n) == jsontape.Object && t.Key(holder) == "interrupts":
 		for _, key := range []string{"id", "name"} {
 			if t.Find(n, key) < 0 {
-				p.put(n, key, jsontape.AppendQuoted(nil, t.Key(n)))
+				p.Put(n, key, jsontape.AppendQuoted(nil, t.Key(n)))
 				words = fmt.Sprintf("an interrupt gets the %s %q", key, shorten(t.Key(n), maxName))
 			}
 		}
@@ -147,8 +147,8 @@ func (r *Run) mendInterrupt(n jsontape.Node) (changed []byte, words string) {
 	default:
 		words = fmt.Sprintf("the key %q of an interrupt goes: %s", shorten(t.Key(n), maxName), r.brief(n, maxText))
 	}
-	if len(p.edits) == 0 {
-		p.keep(holder, func(m jsontape.Node) bool { return m != n })
+	if !p.Changed() {
+		p.Remove(holder, func(m jsontape.Node) bool { return m == n })
 	}
-	return p.document(), words
+	return p.Bytes(), words
 }

@@ -67,7 +67,7 @@ func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
 		return Rewound{}, err
 	}
 	w := rewinder{Run: r, to: i, kept: make(map[string]int), dropped: make(map[string]bool)}
-	w.patch.tape = r.tape
+	w.patch = jsontape.NewPatch(r.tape)
 	for k := range r.steps {
 		if k <= i {
 			w.kept[r.steps[k].node] = k
@@ -81,7 +81,7 @@ func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
 		err = w.rewindTypeScript()
 	default:
 		if v := w.version(older); v != nil {
-			w.patch = patch{tape: v.tape}
+			w.patch = jsontape.NewPatch(v.tape)
 			w.now = v
 			w.sayKept()
 			break
@@ -91,7 +91,7 @@ func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
 	if err != nil {
 		return Rewound{}, err
 	}
-	w.Document = w.patch.document()
+	w.Document = w.patch.Bytes()
 	return w.check()
 }
 
@@ -215,7 +215,7 @@ type rewinder struct {
 	*Run
 	Rewound
 	to    int
-	patch patch
+	patch *jsontape.Patch
 	// kept has for each node that stays its last execution, dropped the nodes of
 	// which an execution goes.
 	kept    map[string]int

@@ -8,7 +8,7 @@ import (
 
 // rewindPython takes out of a record of the Python SDK what ran after the position.
 func (w *rewinder) rewindPython() error {
-	t, p := w.tape, &w.patch
+	t, p := w.tape, w.patch
 	if err := w.refusePython(); err != nil {
 		return err
 	}
@@ -20,31 +20,31 @@ func (w *rewinder) rewindPython() error {
 		return w.dropped[name] && (gone(name) || w.steps[w.kept[name]].replaced)
 	}
 	w.subtract(lost)
-	p.keep(w.outline.results, func(n jsontape.Node) bool { return !lost(t.Key(n)) })
+	p.Remove(w.outline.results, func(n jsontape.Node) bool { return lost(t.Key(n)) })
 	upto := w.steps[w.to].upto
-	p.keep(w.outline.order, func(n jsontape.Node) bool { return t.Index(n) < upto })
-	p.keep(t.Find(w.root, "completed_nodes"), func(n jsontape.Node) bool { return !gone(t.Text(n)) })
+	p.Remove(w.outline.order, func(n jsontape.Node) bool { return t.Index(n) >= upto })
+	p.Remove(t.Find(w.root, "completed_nodes"), func(n jsontape.Node) bool { return gone(t.Text(n)) })
 	var failed []string
-	p.keep(t.Find(w.root, "failed_nodes"), func(n jsontape.Node) bool {
+	p.Remove(t.Find(w.root, "failed_nodes"), func(n jsontape.Node) bool {
 		k, stays := w.kept[t.Text(n)]
 		if stays = stays && w.steps[k].outcome == outcomeFailed; stays {
 			failed = append(failed, t.Text(n))
 		}
-		return stays
+		return !stays
 	})
 	if len(failed) > 0 {
 		w.warn("%s failed before the position and stays so: it runs again where its edges are ready, and the run ends as failed", list(failed))
 	}
-	p.put(w.root, "status", []byte(`"executing"`))
+	p.Put(w.root, "status", []byte(`"executing"`))
 	w.calm()
 	if w.summary.Kind == Swarm {
 		next := w.steps[w.to+1].node
-		p.put(w.root, "next_nodes_to_execute", quotedList([]string{next}))
+		p.Put(w.root, "next_nodes_to_execute", quotedList([]string{next}))
 		w.handOver(next)
 		return nil
 	}
 	next, known := w.frontier()
-	p.put(w.root, "next_nodes_to_execute", next)
+	p.Put(w.root, "next_nodes_to_execute", next)
 	var owed []string
 	if !known {
 		for _, name := range sorted(w.dropped) {
@@ -53,7 +53,7 @@ func (w *rewinder) rewindPython() error {
 			}
 		}
 	}
-	p.put(w.root, "interrupted_nodes", quotedList(owed))
+	p.Put(w.root, "interrupted_nodes", quotedList(owed))
 	return nil
 }
 
@@ -124,29 +124,29 @@ func (w *rewinder) frontier() (next []byte, known bool) {
 
 // calm takes the interrupts out. A node that asked before it ran asks again.
 func (w *rewinder) calm() {
-	t, p := w.tape, &w.patch
+	t, p := w.tape, w.patch
 	internal := t.Find(w.root, "_internal_state")
 	state := t.Find(internal, "interrupt_state")
 	if t.Kind(state) != jsontape.Object {
 		if t.Kind(internal) == jsontape.Object {
-			p.put(internal, "interrupt_state", []byte(`{"interrupts": {}, "context": {}, "activated": false}`))
+			p.Put(internal, "interrupt_state", []byte(`{"interrupts": {}, "context": {}, "activated": false}`))
 		}
 		return
 	}
 	for _, key := range []string{"interrupts", "context"} {
 		if n := t.Find(state, key); t.Kind(n) == jsontape.Object {
-			p.keep(n, func(jsontape.Node) bool { return false })
+			p.Remove(n, func(jsontape.Node) bool { return true })
 		} else {
-			p.put(state, key, []byte("{}"))
+			p.Put(state, key, []byte("{}"))
 		}
 	}
-	p.put(state, "activated", []byte("false"))
+	p.Put(state, "activated", []byte("false"))
 }
 
 // handOver sets what a Swarm gives to the node that runs next. The message goes
 // when its node has been given it, so that only the newest one is stored.
 func (w *rewinder) handOver(next string) {
-	t, p := w.tape, &w.patch
+	t, p := w.tape, w.patch
 	context := t.Find(w.root, "context")
 	if t.Kind(context) != jsontape.Object {
 		return
@@ -154,18 +154,18 @@ func (w *rewinder) handOver(next string) {
 	message, to := t.Find(context, "handoff_message"), t.Find(context, "handoff_node")
 	newest := w.steps[w.to].upto == t.Count(w.outline.order)
 	if toward := w.text(to); !newest || t.Kind(message) != jsontape.String || toward != "" && toward != next {
-		p.set(message, []byte("null"))
+		p.Set(message, []byte("null"))
 		w.warn("the message with which %s handed over to %s is not stored any more: %s runs without it",
 			shorten(w.steps[w.to].node, maxName), shorten(next, maxName), shorten(next, maxName))
 	}
-	p.set(to, []byte("null"))
-	p.keep(t.Find(context, "shared_context"), func(n jsontape.Node) bool {
+	p.Set(to, []byte("null"))
+	p.Remove(t.Find(context, "shared_context"), func(n jsontape.Node) bool {
 		name := t.Key(n)
 		_, stays := w.kept[name]
 		if stays && w.dropped[name] {
 			w.warn("what %s shared stays as it is now: it ran before the position and since, and when it shared what is not stored", shorten(name, maxName))
 		}
-		return stays || !w.dropped[name]
+		return !stays && w.dropped[name]
 	})
 }
 
@@ -196,7 +196,19 @@ func (w *rewinder) subtract(goes func(name string) bool) {
 	}
 	for total, part := range took {
 		if n, ok := w.number(total); ok {
-			w.patch.set(total, strconv.AppendInt(nil, max(0, n-part), 10))
+			w.patch.Set(total, strconv.AppendInt(nil, max(0, n-part), 10))
 		}
 	}
+}
+
+// quotedList gives a list of strings as JSON.
+func quotedList(texts []string) []byte {
+	list := []byte{'['}
+	for i, text := range texts {
+		if i > 0 {
+			list = append(list, ", "...)
+		}
+		list = jsontape.AppendQuoted(list, text)
+	}
+	return append(list, ']')
 }

@@ -14,9 +14,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
-
-	"pgregory.net/rapid"
 )
 
 // Runs of the real SDKs, and what those made of them when they were put back; see
@@ -396,50 +393,4 @@ func TestRewind_refuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The patch of a container is what deleting from its value is.
-func TestPatch_keepsWhatItIsTold(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 6).Draw(t, "values")
-		object := rapid.Bool().Draw(t, "object")
-		space := rapid.SampledFrom([]string{"", " ", "\n  "})
-		var text strings.Builder
-		text.WriteString(`{"in":` + space.Draw(t, "space") + map[bool]string{true: "{", false: "["}[object])
-		stays := make([]bool, n)
-		want := []string{}
-		for i := range n {
-			stays[i] = rapid.Bool().Draw(t, "stays")
-			if i > 0 {
-				text.WriteString(space.Draw(t, "space") + ",")
-			}
-			value := rapid.SampledFrom([]string{"1", `"two, ]"`, `[1, {"a": 2}]`, "{}"}).Draw(t, "value")
-			if object {
-				value = fmt.Sprintf("%q:%s", fmt.Sprint("k", i), value)
-			}
-			text.WriteString(space.Draw(t, "space") + value)
-			if stays[i] {
-				want = append(want, value)
-			}
-		}
-		text.WriteString(space.Draw(t, "space") + map[bool]string{true: "}", false: "]"}[object] + `,"behind":[ ],"empty":{ }}`)
-		tape, err := jsontape.Parse([]byte(text.String()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := patch{tape: tape}
-		p.keep(tape.Find(0, "in"), func(n jsontape.Node) bool { return stays[tape.Position(n)] })
-		p.put(0, "added", []byte("7"))
-		p.set(tape.Find(0, "behind"), []byte("8"))
-		p.put(tape.Find(0, "empty"), "a", []byte("1"))
-		p.put(tape.Find(0, "empty"), "b", []byte("2"))
-		open, end := "[", "]"
-		if object {
-			open, end = "{", "}"
-		}
-		wanted := `{"in":` + open + strings.Join(want, ",") + end + `,"behind":8,"empty":{"a":1,"b":2},"added":7}`
-		if got := string(jsontape.AppendCompact(nil, p.document())); got != string(jsontape.AppendCompact(nil, []byte(wanted))) {
-			t.Fatalf("%s\nbecomes %s\nwant    %s", text.String(), got, wanted)
-		}
-	})
 }

@@ -11,7 +11,7 @@ import (
 // runs at the next start of a Graph; a Swarm goes on with whom its last result
 // names.
 func (w *rewinder) rewindTypeScript() error {
-	t, p := w.tape, &w.patch
+	t, p := w.tape, w.patch
 	if err := w.refuseTypeScript(); err != nil {
 		return err
 	}
@@ -25,9 +25,9 @@ func (w *rewinder) rewindTypeScript() error {
 		}
 	}
 	upto := w.steps[w.to].upto
-	p.keep(w.outline.order, func(n jsontape.Node) bool { return t.Index(n) < upto })
+	p.Remove(w.outline.order, func(n jsontape.Node) bool { return t.Index(n) >= upto })
 	if steps := t.Find(w.root, "steps"); steps >= 0 {
-		p.set(steps, strconv.AppendInt(nil, int64(upto), 10))
+		p.Set(steps, strconv.AppendInt(nil, int64(upto), 10))
 	}
 	for n := range w.children(t.Find(w.root, "nodes")) {
 		name := t.Key(n)
@@ -57,14 +57,14 @@ func (w *rewinder) refuseTypeScript() error {
 
 // reset makes a node one that ran so many times.
 func (w *rewinder) reset(node jsontape.Node, runs int) {
-	t, p := w.tape, &w.patch
-	p.keep(node, func(n jsontape.Node) bool { return t.Key(n) != "interruptedSnapshot" })
-	p.keep(t.Find(node, "results"), func(n jsontape.Node) bool { return t.Index(n) < runs })
-	p.keep(t.Find(node, "interrupts"), func(jsontape.Node) bool { return false })
+	t, p := w.tape, w.patch
+	p.Remove(node, func(n jsontape.Node) bool { return t.Key(n) == "interruptedSnapshot" })
+	p.Remove(t.Find(node, "results"), func(n jsontape.Node) bool { return t.Index(n) >= runs })
+	p.Remove(t.Find(node, "interrupts"), func(jsontape.Node) bool { return true })
 	status := `"PENDING"`
 	if w.summary.Kind == Swarm && runs > 0 {
 		status = `"COMPLETED"`
 	}
-	p.set(t.Find(node, "status"), []byte(status))
-	p.set(t.Find(node, "terminus"), []byte("false"))
+	p.Set(t.Find(node, "status"), []byte(status))
+	p.Set(t.Find(node, "terminus"), []byte("false"))
 }
