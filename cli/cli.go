@@ -104,15 +104,15 @@ func Run(ctx context.Context, a *App, args []string) int {
 
 func (a *App) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "hindcast [STORE]",
+		Use:   "hindcast [STORE [SESSION]]",
 		Short: "travel through the sessions of an agent, and put one back",
 		Long: `Hindcast opens the session store that an agent framework wrote, shows the
 session as a tree of snapshots, what changed between any two of them, and puts
 the session back to the snapshot you pick.
 
-hindcast STORE opens the screen. Without STORE it looks in the usual places: it
-opens the store that is there, offers the stores if there are several, and opens
-a built-in demo if there is none.
+hindcast STORE opens the screen, hindcast STORE SESSION at that session. Without
+STORE it looks in the usual places: it opens the store that is there, offers the
+stores if there are several, and opens a built-in demo if there is none.
 
 STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS. A
 directory stands for the one store below it; hindcast doctor DIR says what is
@@ -121,14 +121,15 @@ SNAPSHOT is an id, the beginning of one, #INDEX, or head.
 A store that is called like a command is opened as ./NAME.`,
 		Example: `  hindcast
   hindcast ~/.strands/sessions
+  hindcast trips.db trip-planner
   hindcast log trips.db trip-planner
   hindcast diff trips.db trip-planner head
   hindcast restore trips.db trip-planner '#5' --dry-run`,
 		Version:           a.Version,
-		Args:              argsBetween(0, 1),
+		Args:              storeOrCommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		ValidArgsFunction: completeStore,
+		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON(cmd) {
 				return usagef("the screen has no --json; the commands have it: see hindcast --help")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,16 +41,25 @@ func argsBetween(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		if cmd.HasParent() {
-			return usagef("%s, but %s", cmd.UseLine(), given(args))
-		}
-		// Two or more words after the program's name: the first was meant as
-		// a command.
+		return usagef("%s, but %s", cmd.UseLine(), given(args))
+	}
+}
+
+// storeOrCommand asks for what the screen opens with. Of two or more words the
+// first may have been meant as a command.
+func storeOrCommand(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	if _, err := os.Lstat(args[0]); err != nil {
 		for _, name := range cmd.SuggestionsFor(args[0]) {
 			return usagef("unknown command %q; did you mean %q?", args[0], name)
 		}
+	}
+	if len(args) > 2 {
 		return usagef("unknown command %q", args[0])
 	}
+	return nil
 }
 
 func given(args []string) string {

@@ -190,13 +190,17 @@ func (a *App) screen(ctx context.Context, args []string) error {
 
 // choose gives what the screen opens with. What it opens it keeps.
 func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, error) {
-	if len(args) == 1 {
+	if len(args) > 0 {
 		found, err := a.find(ctx, args[0])
 		if err != nil {
 			return Shown{}, err
 		}
 		s, err := kept.keep(found.Open(ctx))
-		return Shown{Store: s, Note: found.note()}, err
+		what := Shown{Store: s, Note: found.note()}
+		if err == nil && len(args) > 1 {
+			what.Session, err = args[1], has(ctx, s, args[1])
+		}
+		return what, err
 	}
 	found := a.Kinds.Look(ctx, a.Around)
 	switch len(found) {
@@ -215,6 +219,14 @@ func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, err
 		},
 		Note: fmt.Sprintf("found %d stores in the usual places", len(found)),
 	}, nil
+}
+
+// has is an error where a store has no such session.
+func has(ctx context.Context, s store.Store, session string) error {
+	for _, err := range s.Headers(ctx, session) {
+		return err // the first snapshot tells
+	}
+	return nil
 }
 
 // kept are the stores that are closed when the screen is left. It is safe for

@@ -107,6 +107,24 @@ func (c *shelf) put(t *testing.T, names ...string) {
 	}
 }
 
+// A session that is named is shown at once, and one that is not there is told
+// before the screen takes the terminal.
+func TestScreen_opensTheSession(t *testing.T) {
+	s := newShelf(t)
+	s.put(t, "a.mem")
+	at := filepath.Join(s.dir, "a.mem")
+	if code, _, said := s.run(t, at, demo.Trip); code != 0 || s.shown.Session != demo.Trip || s.shown.Store == nil {
+		t.Errorf("exit %d, shown %+v, said %s", code, s.shown, said)
+	}
+	s.shown = cli.Shown{}
+	if code, _, said := s.run(t, at, "nobody"); code != 1 || s.shown.Store != nil || !strings.Contains(said, "no such session") {
+		t.Errorf("exit %d, shown %+v, said %s", code, s.shown, said)
+	}
+	if s.closed != 2 {
+		t.Errorf("%d stores of 2 were closed", s.closed)
+	}
+}
+
 func TestScreen_opensWhatIsThere(t *testing.T) {
 	for _, c := range []struct {
 		name   string

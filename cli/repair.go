@@ -42,7 +42,8 @@ func (a *App) purge() *cobra.Command {
 		Long: `Purge forgets texts that the framework had redacted on purpose and that live on
 in what Hindcast set aside beside the store. With --all it forgets all that was
 set aside of the session. It is the one write that cannot be undone, and what is
-forgotten cannot be restored or undone any more.`,
+forgotten cannot be restored or undone any more, so it asks once more: --yes
+--anyway answers both questions.`,
 		Example: `  hindcast purge ~/.strands/sessions chat --dry-run
   hindcast purge ~/.strands/sessions chat --all`,
 		Args:              argsBetween(2, 2),

@@ -171,14 +171,15 @@ type planned struct {
 	back string
 }
 
-// carryOut shows a plan, asks, and applies it.
+// carryOut shows a plan, asks, and applies it. Where nothing has to be written it
+// says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
 	switch {
 	case !p.json:
 		p.plan(todo)
 	case agreed.dryRun:
 		return p.document(todo.Plan)
-	case !agreed.yes:
+	case !agreed.yes && !todo.Idle():
 		// The answer is the receipt; who is asked still sees the plan.
 		aside := &printer{Writer: bufio.NewWriter(a.Err), glyphs: p.glyphs}
 		aside.plan(todo)
@@ -187,8 +188,14 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	if err = errors.Join(err, p.Flush()); err != nil || agreed.dryRun {
 		return err
 	}
-	if err := a.agree(ctx, &todo.Plan, agreed); err != nil {
-		return err
+	if todo.Idle() && !p.json {
+		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), place(todo.TargetID, todo.TargetIndex))
+		return nil
+	}
+	if !todo.Idle() {
+		if err := a.agree(ctx, &todo.Plan, agreed); err != nil {
+			return err
+		}
 	}
 	receipt, err := s.(store.Applier).Apply(ctx, todo.Plan)
 	if err != nil {
@@ -227,7 +234,7 @@ func wayBack(ctx context.Context, s store.Store, done *model.Receipt) string {
 func (a *App) agree(ctx context.Context, plan *model.Plan, agreed consent) error {
 	person := asked{a, bufio.NewReader(a.In)}
 	if !agreed.yes {
-		if err := person.nobody(plan.Op); err != nil {
+		if err := person.nobody(plan); err != nil {
 			return err
 		}
 		if err := person.yes(ctx, string(plan.Op)+" now?"); err != nil {
@@ -258,11 +265,15 @@ type asked struct {
 }
 
 // nobody is an error where there is no person.
-func (a *asked) nobody(op model.Op) error {
+func (a *asked) nobody(plan *model.Plan) error {
 	if a.InTerminal {
 		return nil
 	}
-	return fmt.Errorf("%s: nobody to ask: the input is not a terminal; --yes goes ahead, --dry-run only shows the plan", op)
+	ahead := "--yes"
+	if len(plan.Asks) > 0 {
+		ahead += " --anyway"
+	}
+	return fmt.Errorf("%s: nobody to ask: the input is not a terminal; %s goes ahead, --dry-run only shows the plan", plan.Op, ahead)
 }
 
 // yes puts a question to which No is the default. The error is errDeclined.

@@ -101,6 +101,10 @@ const (
 	FileForgotten FileChange = "forget"
 )
 
+// Idle reports whether there is nothing to do, because what the plan is to bring
+// about is so already. A run always does something, though Hindcast writes nothing.
+func (p *Plan) Idle() bool { return p.Op != OpRun && len(p.Writes) == 0 && len(p.Files) == 0 }
+
 // PlanFile is one file or folder that a plan changes.
 type PlanFile struct {
 	// Path is below the store's address, with slashes.
@@ -128,7 +132,8 @@ type PlanItem struct {
 
 // Receipt is what was done.
 type Receipt struct {
-	// Entry is the number of the journal entry.
+	// Entry is the number of the journal entry, 0 where nothing had to be written
+	// or the store keeps no journal.
 	Entry int64 `json:"entry"`
 	Op    Op    `json:"op"`
 	// Session is the session that now has Head as its head.

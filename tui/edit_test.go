@@ -31,7 +31,10 @@ type able struct {
 func newAble(t *testing.T) *able {
 	s := &able{scripted: scripted{Store: demoStore(t)}}
 	s.plan = func(op model.Op, ref model.Ref, text string) (model.Plan, error) {
-		p := model.Plan{Op: op, Session: ref.Session, Target: ref, TargetID: ref.ID, HeadID: ref.ID, Loads: "what " + text + " says"}
+		p := model.Plan{Op: op, Session: ref.Session, Target: ref, TargetID: ref.ID, HeadID: ref.ID, Writes: []string{"journal: one entry"}, Loads: "what " + text + " says"}
+		if op == model.OpPurge {
+			p.Asks = []string{"what is forgotten cannot be brought back"}
+		}
 		if op == model.OpEdit {
 			p.NewSession = text
 		}
@@ -300,7 +303,7 @@ func TestRestore_asksOnceMore(t *testing.T) {
 	const quiet = 300 * time.Millisecond
 	s, clock := newAble(t), &held{}
 	s.plan = func(op model.Op, ref model.Ref, _ string) (model.Plan, error) {
-		return model.Plan{Op: op, Session: ref.Session, Asks: []string{"book_train would run again", "the session was written 3 s ago"}}, nil
+		return model.Plan{Op: op, Session: ref.Session, Writes: []string{"one row"}, Asks: []string{"book_train would run again", "the session was written 3 s ago"}}, nil
 	}
 	o := options(s)
 	o.Session = demo.Trip
@@ -421,7 +424,7 @@ func TestRestore_resumeCallCanBeCopied(t *testing.T) {
 	t.Parallel()
 	s := newAble(t)
 	s.plan = func(op model.Op, ref model.Ref, _ string) (model.Plan, error) {
-		return model.Plan{Op: op, Session: ref.Session, Resume: []model.Resume{{Call: "agent(None)", Then: "the model goes on"}, {Call: "agent([])"}}}, nil
+		return model.Plan{Op: op, Session: ref.Session, Writes: []string{"one row"}, Resume: []model.Resume{{Call: "agent(None)", Then: "the model goes on"}, {Call: "agent([])"}}}, nil
 	}
 	terminal := newSyncBuffer()
 	o := options(s)

@@ -50,9 +50,6 @@ type proposal struct {
 	second bool
 }
 
-// lastWord is asked once more before a purge of which the store warns of nothing.
-const lastWord = "what is forgotten cannot be brought back, not by undo either"
-
 // planWrite has a plan worked out.
 func (m *Model) planWrite(w write) tea.Cmd {
 	states := m.states
@@ -60,12 +57,6 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		p, err := w.plan(ctx)
 		if err != nil {
 			return plannedMsg{gen, proposal{write: w}, err}
-		}
-		if w.op == model.OpPurge && len(p.Asks) == 0 {
-			p.Asks, p.Hazards = p.Hazards, nil // what it warns of has no way back
-			if len(p.Asks) == 0 {
-				p.Asks = []string{lastWord}
-			}
 		}
 		var changed []string
 		if w.change != nil {
@@ -130,6 +121,9 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		return nil
 	case msg.err != nil:
 		m.failed("cannot "+string(msg.proposal.op), msg.err)
+		return nil
+	case msg.proposal.made.Idle():
+		m.say(fmt.Sprintf("nothing to write: %s is at #%d already", msg.proposal.made.Session, msg.proposal.made.TargetIndex))
 		return nil
 	}
 	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.proposal.made, msg.proposal.changed))

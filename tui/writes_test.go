@@ -220,6 +220,23 @@ func TestWrites_restoreUndoRedo(t *testing.T) {
 	})
 }
 
+// A restore to what is loaded already asks nothing, writes nothing, and says so.
+func TestWrites_nothingToWrite(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"python snapshots", "genkit"} {
+		w := copied(t, kept[name])
+		before := w.files()
+		p := w.screen(w.store(), 100, 30)
+		p.Press(keymap.Timeline, keymap.Restore)
+		shows(t, p, "nothing to write: "+w.session+" is at #")
+		lacks(t, p, "[ No ]", "u undo")
+		w.same(before, "after nothing")
+		if _, err := os.Stat(filepath.Join(w.dir, ".hindcast")); err == nil {
+			t.Errorf("%s: there is a journal of nothing", name)
+		}
+	}
+}
+
 // What a restore left shows why in the timeline and in the Info tab, and can be
 // restored itself.
 func TestWrites_orphanComesBack(t *testing.T) {
