@@ -42,17 +42,17 @@ func (c move) apply(data []byte, a *agentFile) (movedAgent, error) {
 	if err != nil {
 		return movedAgent{}, err
 	}
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	out := movedAgent{}
 	if t.Kind(0) == jsontape.Object {
-		out.window(&p, c, a)
-		out.interrupt(&p, c, a)
-		out.model(&p, c)
+		out.window(p, c, a)
+		out.interrupt(p, c, a)
+		out.model(p, c)
 		if !c.updated.IsZero() {
-			p.put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(c.updated)))
+			p.Put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(c.updated)))
 		}
 	}
-	out.data = p.bytes()
+	out.data = p.Bytes()
 	return out, nil
 }
 
@@ -64,8 +64,8 @@ func (out *movedAgent) hazard(format string, args ...any) {
 }
 
 // window puts the conversation manager's state right.
-func (out *movedAgent) window(p *patch, c move, a *agentFile) {
-	t := p.tape
+func (out *movedAgent) window(p *jsontape.Patch, c move, a *agentFile) {
+	t := p.Tape()
 	manager := t.Find(0, "conversation_manager_state")
 	start := a.pinned + a.removed
 	if t.Kind(manager) != jsontape.Object || t.Count(manager) == 0 || a.removed == 0 && a.pinned == 0 && a.summary == nil ||
@@ -73,15 +73,15 @@ func (out *movedAgent) window(p *patch, c move, a *agentFile) {
 		return
 	}
 	if n := t.Find(manager, "removed_message_count"); n >= 0 && a.removed != 0 {
-		p.set(n, []byte("0"))
+		p.Set(n, []byte("0"))
 		out.lowered = true
 	}
 	if n := t.Find(manager, "pinned_head_count"); n >= 0 && a.pinned != 0 {
-		p.set(n, []byte("0"))
+		p.Set(n, []byte("0"))
 		out.lowered = true
 	}
 	if n := t.Find(manager, "summary_message"); n >= 0 {
-		p.set(n, []byte("null"))
+		p.Set(n, []byte("null"))
 	}
 	switch {
 	case a.summary != nil:
@@ -95,8 +95,8 @@ func (out *movedAgent) window(p *patch, c move, a *agentFile) {
 }
 
 // interrupt takes back an interrupt that waits elsewhere.
-func (out *movedAgent) interrupt(p *patch, c move, a *agentFile) {
-	t := p.tape
+func (out *movedAgent) interrupt(p *jsontape.Patch, c move, a *agentFile) {
+	t := p.Tape()
 	n := t.Lookup("_internal_state", "interrupt_state")
 	if t.Kind(n) != jsontape.Object || c.same || c.pending {
 		return
@@ -109,10 +109,10 @@ func (out *movedAgent) interrupt(p *patch, c move, a *agentFile) {
 		return
 	}
 	for _, m := range []struct{ key, value string }{{"interrupts", "{}"}, {"context", "{}"}, {"activated", "false"}} {
-		p.put(n, m.key, []byte(m.value))
+		p.Put(n, m.key, []byte(m.value))
 	}
 	if pending := t.Find(n, "pending_tool_execution"); pending >= 0 {
-		p.set(pending, []byte("null"))
+		p.Set(pending, []byte("null"))
 	}
 	if a.interrupted {
 		waits := "an interrupt"
@@ -125,15 +125,15 @@ func (out *movedAgent) interrupt(p *patch, c move, a *agentFile) {
 
 // model takes back what a model's provider is to go on from. It is known by its
 // response ids, which point to what was said later.
-func (out *movedAgent) model(p *patch, c move) {
-	t := p.tape
+func (out *movedAgent) model(p *jsontape.Patch, c move) {
+	t := p.Tape()
 	n := t.Lookup("_internal_state", "model_state")
 	if c.same || t.Kind(n) != jsontape.Object || t.Count(n) == 0 {
 		return
 	}
 	for m := n + 1; m < t.End(n); m++ {
 		if key := strings.ToLower(strings.ReplaceAll(t.Key(m), "_", "")); strings.Contains(key, "responseid") || strings.Contains(key, "conversationid") {
-			p.set(n, []byte("{}"))
+			p.Set(n, []byte("{}"))
 			out.hazard("the model's provider keeps the conversation itself, and cannot be taken back: %s is emptied, so that a stateful model begins a new conversation and knows none of the messages", "model_state")
 			return
 		}

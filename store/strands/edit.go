@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/model/splice"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
@@ -26,7 +27,7 @@ import (
 // changed.
 func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (plan model.Plan, err error) {
 	if err = s.writable(model.OpEdit); err == nil {
-		plan, err = s.planEdit(ctx, ref, as, state)
+		plan, err = s.steady(ctx, ref.Session, func() (model.Plan, error) { return s.planEdit(ctx, ref, as, state) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan an edited fork of session %q as %q: %w", ref.Session, as, err)
@@ -256,16 +257,16 @@ func (e *editing) put() error {
 // redacted it, it wrote the redacted one twice.
 func withMessage(d *files.Document, from *jsontape.Tape, message jsontape.Node) []byte {
 	t := d.Tape
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	inner, redacted := t.Find(0, "message"), t.Find(0, "redact_message")
 	if redacted >= 0 && t.Kind(redacted) != jsontape.Null {
-		p.merge(redacted, from, message)
+		p.Set(redacted, splice.Merge(t, redacted, from, message))
 		if !sameJSON(t.Raw(inner), t.Raw(redacted)) {
-			return p.bytes()
+			return p.Bytes()
 		}
 	}
-	p.merge(inner, from, message)
-	return p.bytes()
+	p.Set(inner, splice.Merge(t, inner, from, message))
+	return p.Bytes()
 }
 
 // putSummary changes the summary, which is in the state twice at the head.
@@ -281,9 +282,9 @@ func (e *editing) putSummary(k int, node jsontape.Node) error {
 	if summary < 0 || !sameJSON(t.Raw(summary), e.parts[k].body) {
 		return unmapped(fmt.Sprintf("/messages/%d", k), "the summary is not in the agent.json that the fork gets")
 	}
-	p := patch{tape: t}
-	p.merge(summary, e.new, node)
-	e.setAgent(p.bytes())
+	p := jsontape.NewPatch(t)
+	p.Set(summary, splice.Merge(t, summary, e.new, node))
+	e.setAgent(p.Bytes())
 	return nil
 }
 
@@ -294,7 +295,7 @@ func (e *editing) putMember(key string, from *jsontape.Tape, value jsontape.Node
 		return err
 	}
 	m := agentMembers[slices.IndexFunc(agentMembers, func(m agentMember) bool { return m.key == key })]
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	in := jsontape.Node(0)
 	for _, step := range m.path[:len(m.path)-1] {
 		if in = t.Find(in, step); t.Kind(in) != jsontape.Object {
@@ -302,11 +303,11 @@ func (e *editing) putMember(key string, from *jsontape.Tape, value jsontape.Node
 		}
 	}
 	if n := t.Find(in, m.path[len(m.path)-1]); n >= 0 {
-		p.merge(n, from, value)
+		p.Set(n, splice.Merge(t, n, from, value))
 	} else {
-		p.put(in, m.path[len(m.path)-1], from.Raw(value))
+		p.Put(in, m.path[len(m.path)-1], from.Raw(value))
 	}
-	e.setAgent(p.bytes())
+	e.setAgent(p.Bytes())
 	return nil
 }
 

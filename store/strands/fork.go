@@ -29,7 +29,7 @@ import (
 // file system would not take.
 func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (plan model.Plan, err error) {
 	if err = s.writable(model.OpFork); err == nil {
-		plan, err = s.planFork(ctx, ref, as)
+		plan, err = s.steady(ctx, ref.Session, func() (model.Plan, error) { return s.planFork(ctx, ref, as) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan fork of session %q as %q: %w", ref.Session, as, err)
@@ -144,9 +144,9 @@ func (s *Store) sessionFile(session, as string) ([]byte, error) {
 	if d.Err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, d.Err)
 	}
-	p := patch{tape: d.Tape}
-	p.put(0, "session_id", jsontape.AppendQuoted(nil, as))
-	return p.bytes(), nil
+	p := jsontape.NewPatch(d.Tape)
+	p.Put(0, "session_id", jsontape.AppendQuoted(nil, as))
+	return p.Bytes(), nil
 }
 
 // companion is another agent of a session, or an orchestrator.

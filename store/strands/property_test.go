@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/journal"
 )
@@ -152,10 +153,10 @@ func (w *world) window(a *runningAgent) {
 		w.t.Fatal(err)
 	}
 	old := tape(w.tb, data)
-	p := patch{tape: old}
+	p := jsontape.NewPatch(old)
 	removed := rapid.IntRange(0, len(got.all)-1).Draw(w.t, "removed")
-	p.put(old.Find(0, "conversation_manager_state"), "removed_message_count", []byte(fmt.Sprint(removed)))
-	a.replace("agent.json", p.bytes())
+	p.Put(old.Find(0, "conversation_manager_state"), "removed_message_count", []byte(fmt.Sprint(removed)))
+	a.replace("agent.json", p.Bytes())
 }
 
 // check makes sure that everything that was ever seen can be reached.

@@ -80,7 +80,7 @@ var repairs = map[string]string{
 	FaultMessageShape:    "what the message lacks is added; where nothing is left of it, the file is set aside",
 	FaultEncoding:        "the byte order mark goes, and what is not UTF-8 becomes U+FFFD",
 	FaultInteger:         "the integer becomes a string of its digits",
-	FaultBytes:           "what is no base64 is cut out of it",
+	FaultBytes:           "what is no base64 is cut out of it; in the agent's state it becomes its text",
 	FaultDuplicateKey:    "not fatal: the last one counts",
 	FaultNumber:          "not fatal: Python reads and writes it",
 	FaultSurrogate:       "half of a pair in agent.json becomes U+FFFD; in a message it is not fatal",
@@ -109,7 +109,7 @@ const mostRounds = 64
 // repaired, and why.
 func (s *Store) PlanRepair(ctx context.Context, session string) (plan model.Plan, err error) {
 	if err = s.writable(model.OpRepair); err == nil {
-		plan, err = s.planRepair(ctx, session)
+		plan, err = s.steady(ctx, session, func() (model.Plan, error) { return s.planRepair(ctx, session) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan repair of session %q: %w", session, err)
@@ -224,12 +224,12 @@ func (m *mender) session(f *folders) {
 		if err != nil {
 			return // it parsed before
 		}
-		p := patch{tape: t}
-		for key, value := range map[string]string{"session_id": string(jsontape.AppendQuoted(nil, id)), "session_type": `"AGENT"`} {
-			if t.Find(0, key) < 0 {
-				p.put(0, key, []byte(value))
-				m.did(name, "gets the %s %s", key, value)
-				m.sessionFile = p.bytes()
+		p := jsontape.NewPatch(t)
+		for _, lacks := range []struct{ key, value string }{{"session_id", string(jsontape.AppendQuoted(nil, id))}, {"session_type", `"AGENT"`}} {
+			if t.Find(0, lacks.key) < 0 {
+				p.Put(0, lacks.key, []byte(lacks.value))
+				m.did(name, "gets the %s %s", lacks.key, lacks.value)
+				m.sessionFile = p.Bytes()
 			}
 		}
 	}

@@ -52,10 +52,10 @@ func (m *mender) mendAgent(l *messageLog, faults []model.Fault) {
 		m.did(name, "halves of surrogate pairs become U+FFFD, as the SDK cannot write them")
 		return
 	}
-	a := agentMender{mender: m, log: l, file: name, t: d.Tape, p: patch{tape: d.Tape}}
+	a := agentMender{mender: m, log: l, file: name, t: d.Tape, p: jsontape.NewPatch(d.Tape)}
 	switch {
 	case a.members(), a.manager(), a.summary(), a.interrupts(faults):
-		m.agent, m.wrote = a.p.bytes(), true
+		m.agent, m.wrote = a.p.Bytes(), true
 	}
 }
 
@@ -66,19 +66,18 @@ func plainState(t *jsontape.Tape) []byte {
 	if state < 0 {
 		return nil
 	}
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	for n := state; n < t.End(state); n++ {
-		data := t.Find(n, "data")
-		if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, bytesMark)) != jsontape.True || data < 0 {
+		if !isBytes(t, n) {
 			continue
 		}
-		p.set(n, jsontape.AppendQuoted(nil, identity(t, data)))
+		p.Set(n, jsontape.AppendQuoted(nil, identity(t, t.Find(n, "data"))))
 		n = t.End(n) - 1
 	}
-	if len(p.edits) == 0 {
+	if !p.Changed() {
 		return nil
 	}
-	return p.bytes()
+	return p.Bytes()
 }
 
 // newAgent gives an agent.json of the parts.
@@ -141,12 +140,12 @@ type agentMender struct {
 	log  *messageLog
 	file string
 	t    *jsontape.Tape
-	p    patch
+	p    *jsontape.Patch
 }
 
 // put gives an object a member, in words.
 func (a *agentMender) put(object jsontape.Node, key, value, format string, args ...any) {
-	a.p.add(object, key, []byte(value))
+	a.p.Put(object, key, []byte(value))
 	a.did(a.file, format, args...)
 }
 
@@ -253,7 +252,7 @@ func (a *agentMender) summary() bool {
 		a.put(n, "role", `"user"`, "the summary gets the role user")
 	default:
 		a.put(manager, "summary_message", "null", "the summary goes, as it is no message")
-		a.p.put(manager, "removed_message_count", []byte("0"))
+		a.p.Put(manager, "removed_message_count", []byte("0"))
 		a.did(a.file, "removed_message_count becomes 0: what the summary stood for is loaded again")
 		a.ask("agent.json: the summary goes; the messages that it stood for are loaded instead of it")
 	}
@@ -305,10 +304,10 @@ func (a *agentMender) interrupts(faults []model.Fault) (mended bool) {
 func (a *agentMender) calm(state jsontape.Node, why string) {
 	t := a.t
 	for _, m := range calmMembers {
-		a.p.add(state, m.key, []byte(m.value))
+		a.p.Put(state, m.key, []byte(m.value))
 	}
 	if n := t.Find(state, "pending_tool_execution"); n >= 0 {
-		a.p.set(n, []byte("null"))
+		a.p.Set(n, []byte("null"))
 	}
 	a.did(a.file, "the interrupt goes: %s", why)
 	waiting := strings.Join(a.log.agent.waiting, ", ")
@@ -337,7 +336,7 @@ func (a *agentMender) pending(state, n jsontape.Node) bool {
 	for m := t.First(n); m >= 0; m = t.Next(m) {
 		if extra(m) {
 			a.did(a.file, "the key %.40q of the tool calls that wait goes, as the SDK does not know it", t.Key(m))
-			a.p.remove(n, extra)
+			a.p.Remove(n, extra)
 			return true
 		}
 	}
@@ -352,7 +351,7 @@ func (a *agentMender) each(list jsontape.Node) bool {
 		if broken(n) {
 			a.did(a.file, "an interrupt that is %s goes", t.Kind(n))
 			a.ask("agent.json: an interrupt goes that is no object: %.60s", t.Raw(n))
-			a.p.remove(list, broken)
+			a.p.Remove(list, broken)
 			return true
 		}
 	}
@@ -362,7 +361,7 @@ func (a *agentMender) each(list jsontape.Node) bool {
 		for m := t.First(n); m >= 0; m = t.Next(m) {
 			if unknown(m) {
 				a.did(a.file, "the key %.40q of an interrupt goes, as the SDK does not know it", t.Key(m))
-				a.p.remove(n, unknown)
+				a.p.Remove(n, unknown)
 				return true
 			}
 		}

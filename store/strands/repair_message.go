@@ -115,9 +115,9 @@ func (r *round) number(s *step) {
 		if d.Err != nil {
 			return
 		}
-		p := patch{tape: d.Tape}
-		p.put(0, "message_id", fmt.Append(nil, n))
-		r.write(name, p.bytes(), "the message_id becomes %d, and was %s: the SDK counts on from it", n, was)
+		p := jsontape.NewPatch(d.Tape)
+		p.Put(0, "message_id", fmt.Append(nil, n))
+		r.write(name, p.Bytes(), "the message_id becomes %d, and was %s: the SDK counts on from it", n, was)
 	})
 }
 
@@ -149,9 +149,9 @@ func (r *round) content(name, words string, makes func(results map[string][]byte
 	if err != nil {
 		return
 	}
-	p := patch{tape: d.Tape}
-	p.set(d.Tape.Find(m, "content"), t.Raw(t.Find(0, "content")))
-	r.write(name, p.bytes(), "%s", words)
+	p := jsontape.NewPatch(d.Tape)
+	p.Set(d.Tape.Find(m, "content"), t.Raw(t.Find(0, "content")))
+	r.write(name, p.Bytes(), "%s", words)
 	r.ask("%s: a tool result goes that the agent was told", name)
 }
 
@@ -177,12 +177,12 @@ func (r *round) lastResults(name, id string) {
 			last[id] = b
 		}
 	}
-	p := patch{tape: t}
-	p.remove(content, func(b jsontape.Node) bool {
+	p := jsontape.NewPatch(t)
+	p.Remove(content, func(b jsontape.Node) bool {
 		id, ok := idOf(b)
 		return ok && last[id] != b
 	})
-	r.write(name, p.bytes(), "the last result of %.60q stays, and the others go", id)
+	r.write(name, p.Bytes(), "the last result of %.60q stays, and the others go", id)
 	r.ask("%s: a second result of a tool call goes that the agent was told", name)
 }
 
@@ -229,7 +229,7 @@ func (r *round) salvage(at int, data []byte, cause error) {
 func (r *round) save(name string, t *jsontape.Tape, cut int, cause error) bool {
 	m := effectiveNode(t)
 	content := t.Find(m, "content")
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	left := 0
 	half := func(b jsontape.Node) bool {
 		_, end := t.Span(b)
@@ -246,8 +246,8 @@ func (r *round) save(name string, t *jsontape.Tape, cut int, cause error) bool {
 	if left == 0 {
 		return false
 	}
-	p.remove(content, half)
-	data := p.bytes()
+	p.Remove(content, half)
+	data := p.Bytes()
 	words := "what stands before the break stays"
 	if _, end := t.Span(m); end <= cut {
 		words = "the message stays, and what follows it goes"
@@ -261,7 +261,7 @@ func (r *round) save(name string, t *jsontape.Tape, cut int, cause error) bool {
 // shape adds what a message lacks.
 func (r *round) shape(at int, d *files.Document) {
 	name, t := r.seen[at].name, d.Tape
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	gone := func(reason string) {
 		r.setAside(name, reason)
 		r.ask("%s: the message goes", name)
@@ -280,8 +280,8 @@ func (r *round) shape(at int, d *files.Document) {
 		return
 	}
 	if t.Find(0, "message_id") < 0 {
-		p.put(0, "message_id", []byte(number.number().String()))
-		r.write(name, p.bytes(), "gets the message_id %s, which its name has", number.number())
+		p.Put(0, "message_id", []byte(number.number().String()))
+		r.write(name, p.Bytes(), "gets the message_id %s, which its name has", number.number())
 		return
 	}
 	m := effectiveNode(t)
@@ -292,7 +292,7 @@ func (r *round) shape(at int, d *files.Document) {
 		gone("the message is no object")
 		return
 	case t.Kind(content) == jsontape.Object:
-		p.set(content, slices.Concat([]byte("["), t.Raw(content), []byte("]")))
+		p.Set(content, slices.Concat([]byte("["), t.Raw(content), []byte("]")))
 		words = append(words, "the content becomes a list of the one block that it is")
 	case t.Kind(content) != jsontape.Array && t.Kind(content) != jsontape.String:
 		gone("the message has no content")
@@ -300,10 +300,10 @@ func (r *round) shape(at int, d *files.Document) {
 	}
 	if t.Find(m, "role") < 0 {
 		role := r.roleOf(at, t, content)
-		p.put(m, "role", jsontape.AppendQuoted(nil, role))
+		p.Put(m, "role", jsontape.AppendQuoted(nil, role))
 		words = append(words, "gets the role "+role)
 	}
-	left, mended := r.blocks(at, t, &p, content)
+	left, mended := r.blocks(at, t, p, content)
 	if t.Kind(content) == jsontape.Array && left == 0 && t.Count(content) > 0 {
 		gone("no block of the message can be loaded")
 		return
@@ -312,7 +312,7 @@ func (r *round) shape(at int, d *files.Document) {
 		gone("nothing of the message can be loaded")
 		return
 	}
-	r.write(name, p.bytes(), "%s", strings.Join(words, "; "))
+	r.write(name, p.Bytes(), "%s", strings.Join(words, "; "))
 }
 
 // roleOf works out who said something: who calls tools is the assistant, who has
@@ -335,7 +335,7 @@ func (r *round) roleOf(at int, t *jsontape.Tape, content jsontape.Node) string {
 // blocks mends the blocks of a message: one that is none goes, and a tool call or a
 // result without an id gets that of its partner, if there is no doubt which that is.
 // It gives how many blocks are left.
-func (r *round) blocks(at int, t *jsontape.Tape, p *patch, content jsontape.Node) (left int, words []string) {
+func (r *round) blocks(at int, t *jsontape.Tape, p *jsontape.Patch, content jsontape.Node) (left int, words []string) {
 	if t.Kind(content) != jsontape.Array {
 		return 0, nil
 	}
@@ -361,7 +361,7 @@ func (r *round) blocks(at int, t *jsontape.Tape, p *patch, content jsontape.Node
 	for i, b := range nameless {
 		n := t.Find(b, kind)
 		if len(ids) == len(nameless) && t.Kind(n) == jsontape.Object {
-			p.add(n, "toolUseId", jsontape.AppendQuoted(nil, ids[i]))
+			p.Put(n, "toolUseId", jsontape.AppendQuoted(nil, ids[i]))
 			words = append(words, fmt.Sprintf("a %s gets the id %.60q of its partner", kind, ids[i]))
 			continue
 		}
@@ -369,7 +369,7 @@ func (r *round) blocks(at int, t *jsontape.Tape, p *patch, content jsontape.Node
 		words = append(words, fmt.Sprintf("a %s without an id goes", kind))
 		r.ask("%s: a %s without an id goes, and nobody knows where it belongs", name, kind)
 	}
-	p.remove(content, func(b jsontape.Node) bool { return goes[b] })
+	p.Remove(content, func(b jsontape.Node) bool { return goes[b] })
 	return t.Count(content) - len(goes), words
 }
 

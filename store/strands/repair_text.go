@@ -11,61 +11,6 @@ import (
 	"hindcast/store/files"
 )
 
-// add puts a member into an object as put does, also several into an empty one.
-func (p *patch) add(object jsontape.Node, key string, value []byte) {
-	if p.tape.Count(object) > 0 {
-		p.put(object, key, value)
-		return
-	}
-	_, end := p.tape.Span(object)
-	at := end - len("}")
-	member := append(append(jsontape.AppendQuoted(nil, key), ": "...), value...)
-	if slices.ContainsFunc(p.edits, func(e edit) bool { return e.start == at && e.end == at }) {
-		member = append([]byte(", "), member...)
-	}
-	p.edits = append(p.edits, edit{at, at, member})
-}
-
-// remove takes the elements or members of a container out that goes picks, each
-// with what stands between it and the one before.
-func (p *patch) remove(container jsontape.Node, goes func(n jsontape.Node) bool) {
-	t := p.tape
-	if k := t.Kind(container); k != jsontape.Array && k != jsontape.Object {
-		return
-	}
-	begin := func(n jsontape.Node) int {
-		if len(t.RawKey(n)) > 0 {
-			start, _ := t.KeySpan(n)
-			return start
-		}
-		start, _ := t.Span(n)
-		return start
-	}
-	from, to := t.Span(container)
-	var cuts []edit
-	some, before := false, from+1
-	for n := t.First(container); n >= 0; n = t.Next(n) {
-		_, end := t.Span(n)
-		switch {
-		case !goes(n):
-			some = true
-		case some:
-			cuts = append(cuts, edit{before, end, nil})
-		default: // what stands before the first one stays
-			behind := end
-			if next := t.Next(n); next >= 0 {
-				behind = begin(next)
-			}
-			cuts = append(cuts, edit{begin(n), behind, nil})
-		}
-		before = end
-	}
-	if !some && len(cuts) > 0 {
-		cuts = []edit{{from + 1, to - 1, nil}}
-	}
-	p.edits = append(p.edits, cuts...)
-}
-
 // mendText mends what keeps Python from reading a text that parses here, and says
 // what that was; "" for nothing. It does one thing after the other, as each moves
 // the places of the next.
@@ -81,15 +26,15 @@ func mendText(d *files.Document) (data []byte, words string) {
 		}
 		data = plainText(data)
 	}
-	for _, m := range []func(t *jsontape.Tape, p *patch) string{mendDepth, mendIntegers, mendBytes} {
+	for _, m := range []func(t *jsontape.Tape, p *jsontape.Patch) string{mendDepth, mendIntegers, mendBytes} {
 		t, err := files.Parse(data)
 		if err != nil {
 			break // it parsed before
 		}
-		p := patch{tape: t}
-		if text := m(t, &p); text != "" {
+		p := jsontape.NewPatch(t)
+		if text := m(t, p); text != "" {
 			did = append(did, text)
-			data = p.bytes()
+			data = p.Bytes()
 		}
 	}
 	return data, strings.Join(did, "; ")
@@ -105,7 +50,7 @@ func plainText(data []byte) []byte {
 const deepest = maxPythonDepth - 10
 
 // mendDepth makes strings of the JSON of what is nested too deep.
-func mendDepth(t *jsontape.Tape, p *patch) string {
+func mendDepth(t *jsontape.Tape, p *jsontape.Patch) string {
 	whole := files.Document{Data: t.Data(), Tape: t}
 	if whole.Encoding().Depth <= maxPythonDepth {
 		return ""
@@ -113,7 +58,7 @@ func mendDepth(t *jsontape.Tape, p *patch) string {
 	count := 0
 	for n := jsontape.Node(0); n < jsontape.Node(t.Len()); n++ {
 		if k := t.Kind(n); (k == jsontape.Array || k == jsontape.Object) && t.Depth(n) >= deepest {
-			p.set(n, jsontape.AppendQuoted(nil, string(t.Raw(n))))
+			p.Set(n, jsontape.AppendQuoted(nil, string(t.Raw(n))))
 			count++
 			n = t.End(n) - 1
 		}
@@ -122,7 +67,7 @@ func mendDepth(t *jsontape.Tape, p *patch) string {
 }
 
 // mendIntegers makes strings of integers of more digits than Python reads.
-func mendIntegers(t *jsontape.Tape, p *patch) string {
+func mendIntegers(t *jsontape.Tape, p *jsontape.Patch) string {
 	count := 0
 	for n := range jsontape.Node(t.Len()) {
 		if t.Kind(n) != jsontape.Number {
@@ -130,7 +75,7 @@ func mendIntegers(t *jsontape.Tape, p *patch) string {
 		}
 		digits := bytes.TrimPrefix(t.Raw(n), []byte("-"))
 		if len(digits) > maxPythonDigits && !bytes.ContainsAny(digits, ".eE") {
-			p.set(n, slices.Concat([]byte(`"`), t.Raw(n), []byte(`"`)))
+			p.Set(n, slices.Concat([]byte(`"`), t.Raw(n), []byte(`"`)))
 			count++
 		}
 	}
@@ -141,7 +86,7 @@ func mendIntegers(t *jsontape.Tape, p *patch) string {
 }
 
 // mendBytes cuts what is no base64 out of encoded bytes.
-func mendBytes(t *jsontape.Tape, p *patch) string {
+func mendBytes(t *jsontape.Tape, p *jsontape.Patch) string {
 	count := 0
 	for n := range jsontape.Node(t.Len()) {
 		if t.Kind(n) != jsontape.Object || t.Kind(t.Find(n, bytesMark)) != jsontape.True {
@@ -158,7 +103,7 @@ func mendBytes(t *jsontape.Tape, p *patch) string {
 			continue
 		}
 		count++
-		p.set(data, jsontape.AppendQuoted(nil, plainBase64(text)))
+		p.Set(data, jsontape.AppendQuoted(nil, plainBase64(text)))
 	}
 	if count == 0 {
 		return ""
@@ -184,7 +129,7 @@ func plainBase64(text string) string {
 // mendSurrogates gives a text in which halves of surrogate pairs are U+FFFD.
 func mendSurrogates(t *jsontape.Tape) []byte {
 	_, warnings, err := jsontape.ParseTolerant(t.Data())
-	p := patch{tape: t}
+	p := jsontape.NewPatch(t)
 	if err != nil {
 		return t.Data() // it parsed before
 	}
@@ -195,14 +140,13 @@ func mendSurrogates(t *jsontape.Tape) []byte {
 		}
 		done[w.Node] = true
 		if t.Kind(w.Node) == jsontape.String {
-			p.set(w.Node, jsontape.AppendQuoted(nil, t.Text(w.Node)))
+			p.Set(w.Node, jsontape.AppendQuoted(nil, t.Text(w.Node)))
 		}
 		if !t.CleanKey(w.Node) {
-			start, end := t.KeySpan(w.Node)
-			p.edits = append(p.edits, edit{start, end, jsontape.AppendQuoted(nil, t.Key(w.Node))})
+			p.Rename(w.Node, t.Key(w.Node))
 		}
 	}
-	return p.bytes()
+	return p.Bytes()
 }
 
 // readable gives the JSON that can be read of a text that does not parse: the value

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/storetest"
 )
@@ -347,10 +348,10 @@ func TestHazard2_pendingToolExecution(t *testing.T) {
 	old := tape(t, data)
 	state := old.Lookup("_internal_state", "interrupt_state")
 	message := old.Raw(old.Lookup("_internal_state", "interrupt_state", "context", "tool_use_message"))
-	p := patch{tape: old}
-	p.put(state, "pending_tool_execution", []byte(`{"assistant_message":`+string(message)+`,"completed_tool_results":[]}`))
-	p.set(old.Find(state, "context"), []byte("{}"))
-	if err := os.WriteFile(file, p.bytes(), 0o600); err != nil {
+	p := jsontape.NewPatch(old)
+	p.Put(state, "pending_tool_execution", []byte(`{"assistant_message":`+string(message)+`,"completed_tool_results":[]}`))
+	p.Set(old.Find(state, "context"), []byte("{}"))
+	if err := os.WriteFile(file, p.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	list := storetest.Headers(t, s, "interrupt_pending")
@@ -483,9 +484,9 @@ func TestHazard6_anotherConversationManager(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := tape(t, data)
-	p := patch{tape: old}
-	p.set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"Own","removed_message_count":6,"seen":{"n":12345678901234567890123}}`))
-	a.replace("agent.json", p.bytes())
+	p := jsontape.NewPatch(old)
+	p.Set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"Own","removed_message_count":6,"seen":{"n":12345678901234567890123}}`))
+	a.replace("agent.json", p.Bytes())
 	rest(t, s.dir)
 	list := storetest.Headers(t, s, "h")
 	plan := restore(t, s, "h", list[3].ID)
@@ -511,9 +512,9 @@ func TestHazard7_messageIDIsNotTheNumber(t *testing.T) {
 				t.Fatal(err)
 			}
 			old := tape(t, data)
-			p := patch{tape: old}
-			p.set(old.Find(0, "message_id"), []byte(c.id))
-			if err := os.WriteFile(name, p.bytes(), 0o600); err != nil {
+			p := jsontape.NewPatch(old)
+			p.Set(old.Find(0, "message_id"), []byte(c.id))
+			if err := os.WriteFile(name, p.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "h")[5].Ref())
@@ -588,9 +589,9 @@ func TestHazard10_pinnedHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := tape(t, data)
-	p := patch{tape: old}
-	p.set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"SlidingWindowConversationManager","removed_message_count":6,"pinned_head_count":4,"model_call_count":0}`))
-	if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.bytes(), 0o600); err != nil {
+	p := jsontape.NewPatch(old)
+	p.Set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"SlidingWindowConversationManager","removed_message_count":6,"pinned_head_count":4,"model_call_count":0}`))
+	if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	rest(t, s.dir)
@@ -618,9 +619,9 @@ func TestHazard11_statefulModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := tape(t, data)
-		p := patch{tape: old}
-		p.put(old.Find(0, "_internal_state"), "model_state", []byte(state))
-		if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.bytes(), 0o600); err != nil {
+		p := jsontape.NewPatch(old)
+		p.Put(old.Find(0, "_internal_state"), "model_state", []byte(state))
+		if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		list := storetest.Headers(t, s, "h")
@@ -635,7 +636,7 @@ func TestHazard11_statefulModel(t *testing.T) {
 		}
 		// The branch that was left points to where it was.
 		restore(t, s, "h", list[7].ID)
-		if data, err = os.ReadFile(filepath.Join(agent, "agent.json")); err != nil || string(data) != string(p.bytes()) {
+		if data, err = os.ReadFile(filepath.Join(agent, "agent.json")); err != nil || string(data) != string(p.Bytes()) {
 			t.Errorf("%s, %v", data, err)
 		}
 	}
@@ -665,9 +666,9 @@ func TestHazard14_theCountIsOfPositions(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := tape(t, data)
-	p := patch{tape: old}
-	p.set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"SlidingWindowConversationManager","removed_message_count":6,"model_call_count":0}`))
-	if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.bytes(), 0o600); err != nil {
+	p := jsontape.NewPatch(old)
+	p.Set(old.Find(0, "conversation_manager_state"), []byte(`{"__name__":"SlidingWindowConversationManager","removed_message_count":6,"model_call_count":0}`))
+	if err := os.WriteFile(filepath.Join(agent, "agent.json"), p.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// message_9.json is the sixth that is there, and so none would be left behind it.

@@ -160,12 +160,12 @@ func (a *runningAgent) sync(state any) {
 		a.t.Fatal(err)
 	}
 	a.clock = a.clock.Add(time.Millisecond)
-	p := patch{tape: tape}
+	p := jsontape.NewPatch(tape)
 	if state != nil {
-		p.put(0, "state", indented(a.t, state))
+		p.Put(0, "state", indented(a.t, state))
 	}
-	p.put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(a.clock)))
-	a.replace("agent.json", p.bytes())
+	p.Put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(a.clock)))
+	a.replace("agent.json", p.Bytes())
 }
 
 // redact takes the text out of a message, as redact_latest_message does.
