@@ -293,7 +293,7 @@ func TestPlanFork_names(t *testing.T) {
 	py := openAt(t, copied(t, "python-snapshot"))
 	for name, want := range map[string]struct{ ts, py bool }{
 		"ok-1_a": {true, true}, "Upper": {false, true}, "with space": {false, true}, "ü": {false, true}, "a:b": {false, true},
-		"": {}, " ": {}, ".": {}, "..": {}, "a/b": {}, "a\x00b": {}, "\xff": {}, ".hindcast": {}, "session": {}, "context": {},
+		"": {}, " ": {}, ".": {}, "..": {}, "a/b": {}, "a\x00b": {}, "\xff": {}, ".hindcast": {}, "session": {}, "context": {}, latestFile: {},
 	} {
 		_, err := ts.PlanFork(t.Context(), storetest.Headers(t, ts, "branching")[0].Ref(), name)
 		if (err == nil) != want.ts {
@@ -318,6 +318,14 @@ func TestPlanFork_takesTheStashAlong(t *testing.T) {
 	do(t, s, plan, err)
 	if got := mustRead(t, at("f")); string(got) != `"stashed"` {
 		t.Errorf("%s", got)
+	}
+	if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "g"); err != nil {
+		t.Error(err)
+	}
+	// What another session of that name has left there would be found.
+	mustWrite(t, filepath.Join(dir, stashDir, "g", scopesDir, scopeAgent, "default", "t_0.json"), `"another's"`)
+	if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "g"); !errors.Is(err, store.ErrSessionExists) {
+		t.Errorf("into a stash that is there: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, stashDir, "f", scopesDir, scopeAgent, "other")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
@@ -392,7 +400,10 @@ func TestPlanEdit_cuts(t *testing.T) {
 			for n := tape.First(list); n >= 0 && len(kept) < keep; n = tape.Next(n) {
 				kept = append(kept, string(tape.Raw(n)))
 			}
-			return patched(was, replaced(tape, list, "["+strings.Join(kept, ",")+"]"), replaced(tape, waits, edit(string(tape.Raw(waits)))))
+			p := jsontape.NewPatch(tape)
+			p.Set(list, []byte("["+strings.Join(kept, ",")+"]"))
+			p.Set(waits, []byte(edit(string(tape.Raw(waits)))))
+			return p.Bytes()
 		}
 		asIs := func(text string) string { return text }
 		plan, err := s.PlanEdit(t.Context(), h.Ref(), "cut", cut(0, asIs))

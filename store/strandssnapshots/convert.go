@@ -305,19 +305,14 @@ func (c *conversion) snapshot(i int, at time.Time) ([]byte, error) {
 // now, or what it was when nothing had been taken out.
 func (c *conversion) manager(state jsontape.Node, whole bool) []byte {
 	t := c.newest
-	raw := t.Raw(state)
+	p := jsontape.NewPatch(t)
 	if !whole {
-		return raw
+		return p.Raw(state)
 	}
-	from, _ := t.Span(state)
-	var cuts []cut
 	for key, none := range map[string]string{"removed_message_count": "0", "summary_message": "null", "pinned_head_count": "0"} {
-		if n := t.Find(state, key); n >= 0 {
-			r := replaced(t, n, none)
-			cuts = append(cuts, cut{r.from - from, r.to - from, r.with})
-		}
+		p.Set(t.Find(state, key), []byte(none))
 	}
-	return patched(raw, cuts...)
+	return p.Raw(state)
 }
 
 // isoformat writes a time as the SDK does: Python leaves the microseconds out

@@ -105,15 +105,18 @@ func (d *document) resumable() (data []byte, said string) {
 	if d.Dialect != typeScript || at.stance != atCalls {
 		return d.Data, ""
 	}
-	last, out := lastElement(t, t.Find(d.data, "messages"))
-	pending := `{"assistantMessageData": ` + string(t.Raw(last)) + `, "completedToolResults": {}}`
-	state := d.interrupts()
-	var held cut
-	if t.Kind(state) == jsontape.Object {
-		held = member(t, state, "pendingToolExecution", pending)
-	} else {
-		held = member(t, d.data, "interrupts", `{"interrupts": {}, "activated": false, "pendingToolExecution": `+pending+`}`)
+	messages, p := t.Find(d.data, "messages"), jsontape.NewPatch(t)
+	last := t.First(messages)
+	for n := last; n >= 0; n = t.Next(n) {
+		last = n
 	}
-	return patched(d.Data, out, held),
+	p.Remove(messages, func(n jsontape.Node) bool { return n == last })
+	pending := `{"assistantMessageData": ` + string(t.Raw(last)) + `, "completedToolResults": {}}`
+	if state := d.interrupts(); t.Kind(state) == jsontape.Object {
+		p.Put(state, "pendingToolExecution", []byte(pending))
+	} else {
+		p.Put(d.data, "interrupts", []byte(`{"interrupts": {}, "activated": false, "pendingToolExecution": `+pending+`}`))
+	}
+	return p.Bytes(),
 		"it is converted: the last message, which asks for tools, goes from the messages to the tools that are to run, because Strands for TypeScript would send it without results"
 }

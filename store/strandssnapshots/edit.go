@@ -78,7 +78,9 @@ func (m *move) edited(state []byte) (document, error) {
 			return document{}, fmt.Errorf("the edited state is no JSON: %w", err)
 		}
 	}
-	d := parsed(patched(old.Data, replaced(old.Tape, old.data, string(state))))
+	p := jsontape.NewPatch(old.Tape)
+	p.Set(old.data, state)
+	d := parsed(p.Bytes())
 	if d.Err != nil {
 		return d, fmt.Errorf("the edited state cannot be read: %w", d.Err)
 	}
@@ -151,7 +153,9 @@ func (m *move) settle(d *document) error {
 	if d.Dialect == typeScript {
 		none = `{"interrupts": {}, "activated": false}`
 	}
-	*d = parsed(patched(d.Data, replaced(d.Tape, state, none)))
+	p := jsontape.NewPatch(d.Tape)
+	p.Set(state, []byte(none))
+	*d = parsed(p.Bytes())
 	m.hazards("the interrupt is taken back: " + errNoLonger.Error())
 	return d.Err
 }

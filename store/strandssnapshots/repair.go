@@ -178,7 +178,9 @@ func (m *move) mendOne(d *document, code string) (data []byte, said string) {
 		if t.Kind(object) != jsontape.Object {
 			return nil, ""
 		}
-		return patched(d.Data, member(t, object, key, value)), said
+		p := jsontape.NewPatch(t)
+		p.Put(object, key, []byte(value))
+		return p.Bytes(), said
 	}
 	switch code {
 	case FaultEncoding:
@@ -226,20 +228,9 @@ func (d *document) without(key string) []byte {
 	if n < 0 {
 		return nil
 	}
-	from, _ := t.KeySpan(n)
-	_, to := t.Span(n)
-	if next := t.Next(n); next >= 0 {
-		to, _ = t.KeySpan(next)
-	} else {
-		before := jsontape.None
-		for m := t.First(d.data); m != n; m = t.Next(m) {
-			before = m
-		}
-		if before >= 0 {
-			_, from = t.Span(before)
-		}
-	}
-	return patched(d.Data, cut{from, to, ""})
+	p := jsontape.NewPatch(t)
+	p.Remove(d.data, func(m jsontape.Node) bool { return m == n })
+	return p.Bytes()
 }
 
 // mendHistory drafts what is to become of the immutable snapshots that an SDK
