@@ -127,7 +127,8 @@ func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receip
 	if one, wrong := s.sessionIn(ctx, t.place, t.sid); wrong == nil && one.byID[out.Snapshot] != nil {
 		receipt.HeadIndex = one.position(one.byID[out.Snapshot])
 	}
-	if err != nil && out.Snapshot != "" {
+	// JavaScript names the row that the failed turn began at.
+	if err != nil && out.Snapshot != "" && out.Snapshot != t.Snapshot {
 		err = fmt.Errorf("%w (its row is %.8s)", err, out.Snapshot)
 	}
 	return receipt, err

@@ -123,3 +123,28 @@ func TestRun_refuses(t *testing.T) {
 		refused(t, dir, "p", "still running")
 	})
 }
+
+// TestRun_aTurnThatFails: JavaScript names the row that the turn began at, Go that
+// of the turn.
+func TestRun_aTurnThatFails(t *testing.T) {
+	for row, said := range map[string]bool{second: false, "new": true} {
+		dir := ofProject(t)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				fmt.Fprint(w, `{"/agent/barista": {}}`)
+				return
+			}
+			fmt.Fprintf(w, `{"result":{"finishReason":"failed","error":{"message":"no quota"},"sessionId":"sess-main","snapshotId":%q}}`, row)
+		}))
+		defer server.Close()
+		write(t, filepath.Join(dir, ".genkit/runtimes/1.json"), fmt.Sprintf(`{"reflectionServerUrl": %q}`, server.URL))
+		s := open(t, dir)
+		plan, err := s.PlanRun(t.Context(), model.Ref{Session: sessMain, ID: second}, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = s.Apply(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "no quota") || strings.Contains(err.Error(), "its row is") != said {
+			t.Errorf("%s: %v", row, err)
+		}
+	}
+}

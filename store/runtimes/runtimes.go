@@ -13,6 +13,7 @@ package runtimes
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,8 @@ const (
 type Runtime struct {
 	at     *url.URL
 	client *http.Client
+	// id is what the process that is meant calls itself, "" where that is not known.
+	id string
 }
 
 // New gives the process at an address, such as http://127.0.0.1:3100. Nothing is
@@ -79,7 +82,7 @@ func New(address string) (*Runtime, error) {
 		}
 		return nil
 	}}
-	return &Runtime{at, &http.Client{
+	return &Runtime{at: at, client: &http.Client{
 		Transport:     &http.Transport{DialContext: dialer.DialContext, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -93,6 +96,9 @@ func (r *Runtime) Agents(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var names []string
+	if err := r.isThere(ctx); err != nil {
+		return nil, fmt.Errorf("runtimes: ask %s for its agents: %w", r.at, err)
+	}
 	err := r.do(ctx, http.MethodGet, wire.ActionsPath, "", nil, func(body io.Reader) error {
 		list, err := wire.ReadActions(io.LimitReader(body, maxActions))
 		for key := range list {
@@ -107,6 +113,25 @@ func (r *Runtime) Agents(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("runtimes: ask %s for its agents: %w", r.at, err)
 	}
 	return names, nil
+}
+
+// ErrAnother: at the address is not the process that wrote itself down. One that was
+// killed leaves its file behind, and another project's may have got its port since.
+var ErrAnother = errors.New("the process has ended, and another one may be at its address")
+
+// isThere asks whether the process is the one that is meant, as the tools of Genkit
+// do: that of another id answers with a status of its own. Python's does not look.
+func (r *Runtime) isThere(ctx context.Context) error {
+	if r.id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	err := r.do(ctx, http.MethodGet, wire.HealthPath, url.Values{"id": {r.id}}.Encode(), nil, func(io.Reader) error { return nil })
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", ErrAnother, err)
+	}
+	return err
 }
 
 // Turn is what an agent is to do: go on from a snapshot with a text of the user's.
@@ -130,7 +155,7 @@ type Output struct {
 // Take has an agent take a turn and waits for its end, which the context can
 // bring about earlier: the process then breaks the turn off. What it did until then
 // stays done. The error is a *wire.Error where the process answers with one, though
-// it does so with the status 200, and ErrCutOff.
+// it does so with the status 200, ErrCutOff, and ErrAnother, before anything ran.
 func (r *Runtime) Take(ctx context.Context, t Turn) (Output, error) {
 	out, err := r.take(ctx, t)
 	if err != nil {
@@ -140,6 +165,9 @@ func (r *Runtime) Take(ctx context.Context, t Turn) (Output, error) {
 }
 
 func (r *Runtime) take(ctx context.Context, t Turn) (out Output, err error) {
+	if err := r.isThere(ctx); err != nil {
+		return out, err
+	}
 	type part struct {
 		Text string `json:"text"`
 	}
@@ -275,7 +303,16 @@ func Find(dir string) []*Runtime {
 	return nil
 }
 
-// read gives the processes of a folder of runtimes, each address once.
+// isSame reports whether two may be one process, and has the other one know its id.
+func (r *Runtime) isSame(other *Runtime) bool {
+	if other.Address() != r.Address() || other.id != "" && r.id != "" && other.id != r.id {
+		return false
+	}
+	other.id = cmp.Or(other.id, r.id)
+	return true
+}
+
+// read gives the processes of a folder of runtimes, each once.
 func read(dir string) (list []*Runtime) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -302,16 +339,20 @@ func read(dir string) (list []*Runtime) {
 			continue
 		}
 		var said struct {
+			ID  string `json:"id"`
 			URL string `json:"reflectionServerUrl"`
 		}
 		if json.Unmarshal(data, &said) != nil {
 			continue
 		}
 		r, err := New(said.URL)
-		if err != nil || slices.ContainsFunc(list, func(other *Runtime) bool { return other.Address() == r.Address() }) {
+		if err != nil {
 			continue
 		}
-		list = append(list, r)
+		r.id = said.ID
+		if !slices.ContainsFunc(list, r.isSame) {
+			list = append(list, r)
+		}
 	}
 	return list
 }

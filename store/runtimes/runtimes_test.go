@@ -215,3 +215,47 @@ func TestFind(t *testing.T) {
 		t.Errorf("elsewhere there are %v", got)
 	}
 }
+
+// A process that was killed leaves its file behind, and its port to the next one,
+// which must not run what is meant for the other.
+func TestFind_thePortIsAnothers(t *testing.T) {
+	ran := false
+	live := serve(t, func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		switch id := r.URL.Query().Get("id"); {
+		case r.URL.Path == wire.HealthPath && id != "7-3100": // as Genkit Go and JavaScript answer
+			http.Error(w, "Invalid runtime ID", http.StatusServiceUnavailable)
+		case r.URL.Path == wire.HealthPath:
+		case r.URL.Path == wire.ActionsPath:
+			fmt.Fprint(w, `{"/agent/a": {}}`)
+		default:
+			ran = true
+			fmt.Fprint(w, result)
+		}
+	})
+	dir := t.TempDir()
+	folder := filepath.Join(dir, ".genkit", "runtimes")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]string{"1.json": "5-3100", "2.json": "7-3100", "3.json": "7-3100"} {
+		if err := os.WriteFile(filepath.Join(folder, name), fmt.Appendf(nil, `{"id":%q,"reflectionServerUrl":%q}`, id, live.Address()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := Find(dir)
+	if len(list) != 2 {
+		t.Fatalf("there are %d", len(list))
+	}
+	if _, err := list[0].Agents(t.Context()); !errors.Is(err, ErrAnother) {
+		t.Errorf("the agents of the one that ended: %v", err)
+	}
+	if _, err := list[0].Take(t.Context(), Turn{"a", "id", "x"}); !errors.Is(err, ErrAnother) || ran {
+		t.Errorf("it runs (%v): %v", ran, err)
+	}
+	if names, err := list[1].Agents(t.Context()); err != nil || len(names) != 1 {
+		t.Errorf("the agents of the one that lives: %v, %v", names, err)
+	}
+	if _, err := list[1].Take(t.Context(), Turn{"a", "id", "x"}); err != nil || !ran {
+		t.Error(err)
+	}
+}
