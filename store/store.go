@@ -77,7 +77,9 @@ type Applier interface {
 // Restorer is a Store whose sessions can be put back to a snapshot.
 type Restorer interface {
 	Applier
-	// PlanRestore computes what restoring ref would do; it writes nothing.
+	// PlanRestore computes what restoring ref would do; it writes nothing. Where the
+	// session stands there already the plan is idle, see model.Plan.Idle: to apply it
+	// writes nothing, and its receipt has no entry.
 	PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error)
 }
 
