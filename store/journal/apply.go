@@ -14,6 +14,9 @@ import (
 // and says what is not as planned: then everything is taken back. Nil verifies
 // nothing.
 //
+// A plan that writes nothing is done when nothing has been written: its receipt is
+// without an entry.
+//
 // After an error nothing is changed, or all of it was taken back, but for an
 // UnfinishedError. The errors are ErrNoCarry, a ConflictError, a PurgedError,
 // disk.ErrLocked, that of verify, and those of the file system. A ctx that ends
@@ -31,6 +34,9 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 		e.Session = plan.Session
 		if plan.NewSession != "" {
 			e.Session = plan.NewSession
+		}
+		if len(carry.changes) == 0 {
+			return model.Receipt{Op: plan.Op, Session: e.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex}, ctx.Err()
 		}
 		e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
 	case *back:
@@ -140,6 +146,9 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	}
 	if err := w.append(r); err != nil {
 		// It may be there nevertheless.
+		if h, unknown := j.history(); unknown == nil && h.open == nil {
+			return nil, err
+		}
 		if failed := w.append(record{Back: e.ID, Why: err.Error()}); failed != nil {
 			return nil, &UnfinishedError{e.ID, errors.Join(err, failed)}
 		}
@@ -150,7 +159,6 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 
 // keepAll puts all contents that the changes need into kept/.
 func (w *write) keepAll(d *Draft) error {
-	errs := make([]error, len(w.Changes))
 	first := map[Version]bool{}
 	var needed []int
 	for i, c := range w.Changes {
@@ -159,14 +167,13 @@ func (w *write) keepAll(d *Draft) error {
 			needed = append(needed, i)
 		}
 	}
-	w.fresh = len(needed)
-	parallel(len(needed), func(i int, buf *[]byte) {
+	err := parallel(len(needed), func(i int, buf *[]byte) error {
 		one := *w // the names of what it makes are its own
 		one.fresh = i * 2
-		errs[i] = one.keep(w.Changes[needed[i]], d, buf)
+		return one.keep(w.Changes[needed[i]], d, buf)
 	})
 	w.fresh = 2 * len(needed)
-	return errors.Join(errs...)
+	return err
 }
 
 // carryOut makes all changes and says so in the journal, or takes them back.
@@ -184,7 +191,7 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	}
 	err := w.sync()
 	if err == nil {
-		err = w.verified(ctx, verify)
+		err = w.verified(context.WithoutCancel(ctx), verify)
 	}
 	if err != nil {
 		return w.takeBack(len(w.Changes), err)

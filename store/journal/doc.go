@@ -5,7 +5,9 @@
 // It keeps a folder of its own beside the sessions and never inside one, where a
 // framework would list or delete it:
 //
-//	STORE/.hindcast/journal   what was written, one record a line, only appended to
+//	STORE/.hindcast/journal   what was written, one record a line, only appended to;
+//	                          some 600 kB for each write of 10,000 files, and never
+//	                          more than can be read ([ErrFull] says what to do then)
 //	                kept/     every content that was replaced or set aside, or that
 //	                          was written, named by its SHA-256 and mode
 //	                out/      files on their way from one place to another
@@ -24,6 +26,10 @@
 // looked at, and goes back where it is not what the plan saw. There is no moment at
 // which a file that is replaced is not there. Whatever lies in out/ and is in no
 // other place goes into kept/.
+//
+// What a journal says is carried out, and it may be somebody else's: a record that no
+// journal could have written is passed over, and no path in it leads out of the store
+// or into the folder of the journal.
 //
 // If a write is broken off, [Journal.Recover] finishes it: every file is still as it
 // was before or already as it is to be, and both contents are kept. A file that is

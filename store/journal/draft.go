@@ -169,8 +169,7 @@ func (d *Draft) before(name string) Version {
 func (d *Draft) settle() {
 	unread := d.unread
 	d.unread = nil
-	errs := make([]error, len(unread))
-	parallel(len(unread), func(i int, buf *[]byte) {
+	err := parallel(len(unread), func(i int, buf *[]byte) error {
 		c := &d.changes[unread[i]]
 		found, err := d.j.look(c.Path, buf)
 		switch {
@@ -180,15 +179,13 @@ func (d *Draft) settle() {
 			err = errors.New("it is a folder")
 		}
 		if err != nil {
-			errs[i] = fmt.Errorf("set aside %s: %w", c.Path, err)
+			return fmt.Errorf("set aside %s: %w", c.Path, err)
 		}
 		c.Before = found.Version
+		return nil
 	})
-	for _, err := range errs {
-		if err != nil {
-			d.fail(err)
-			return
-		}
+	if err != nil {
+		d.fail(err)
 	}
 }
 
@@ -299,7 +296,9 @@ func (d *Draft) eachBeside(dir string, look func(fs.FileInfo)) {
 }
 
 // Plan completes a plan with the files of the draft, which it then carries. The
-// draft may not be used after that.
+// draft may not be used after that. A draft that changes nothing makes a plan that
+// writes nothing, not even in the journal, and asks nothing. A purge asks once more
+// for all that it makes impossible.
 func (d *Draft) Plan(plan model.Plan) (model.Plan, error) {
 	d.settle()
 	if d.err == nil {
@@ -312,6 +311,9 @@ func (d *Draft) Plan(plan model.Plan) (model.Plan, error) {
 		if g := &d.guards[i]; g.Version.Folder {
 			g.Others = d.j.others(g.Path, g.names, d.paths)
 		}
+	}
+	if len(d.changes) == 0 {
+		plan.Writes, plan.Asks = []string{}, nil
 	}
 	plan.Files = append(plan.Files, planFiles(d.changes)...)
 	plan.Carry = d
@@ -340,6 +342,7 @@ func (d *Draft) forgets(plan *model.Plan) error {
 	if err != nil {
 		return err
 	}
+	plan.Asks = append(plan.Asks, "what is forgotten cannot be brought back, not by undo either")
 	for _, e := range h.entries {
 		op, needs := model.OpUndo, func(c Change) Version { return c.Before }
 		if e.Undone {
@@ -347,9 +350,9 @@ func (d *Draft) forgets(plan *model.Plan) error {
 		}
 		lost := slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Does != model.FileForgotten && gone[needs(c).SHA256] })
 		if lost && e.Broken == "" && e.Op != model.OpPurge && !h.superseded[e.ID] {
-			plan.Hazards = append(plan.Hazards, fmt.Sprintf("write %d, a %s of %s, can then not be taken back any more", e.ID, e.Op, e.Session))
+			plan.Asks = append(plan.Asks, fmt.Sprintf("write %d, a %s of %s, can then not be taken back any more", e.ID, e.Op, e.Session))
 			if op == model.OpRedo {
-				plan.Hazards[len(plan.Hazards)-1] = fmt.Sprintf("write %d, a %s of %s that is undone, can then not be done again", e.ID, e.Op, e.Session)
+				plan.Asks[len(plan.Asks)-1] = fmt.Sprintf("write %d, a %s of %s that is undone, can then not be done again", e.ID, e.Op, e.Session)
 			}
 		}
 	}

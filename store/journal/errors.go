@@ -95,6 +95,10 @@ func remedy(err error) string {
 		return "too many files are open: close some programs, or raise the limit with ulimit -n"
 	case errors.Is(err, syscall.EIO):
 		return "the drive reports an error: save a copy of the store elsewhere first"
+	case errors.Is(err, ErrFull):
+		return "give " + fileName + " another name, and the next write begins a new one: nothing that is kept is lost, but what was written until now can then not be undone, and what it set aside no longer shows, until the file has its name back"
+	case errors.Is(err, ErrTooMuch):
+		return "restore to a snapshot that is nearer first"
 	case errors.Is(err, disk.ErrSymlink):
 		return "put the file or the folder itself in place of the link"
 	case errors.Is(err, errors.ErrUnsupported):

@@ -340,6 +340,61 @@ func TestApply_verified(t *testing.T) {
 	}
 }
 
+// TestApply_cancelled: a context that ends before the first file changes stops the
+// write, and one that ends later does not.
+func TestApply_cancelled(t *testing.T) {
+	for n, done := 0, false; !done; n++ {
+		m, j := desk(map[string]string{"s/a": "0", "s/b": "0"})
+		d := j.Draft()
+		d.Put("s/a", []byte("1"))
+		d.SetAside("s/b")
+		p := plan(t, d)
+		ctx, cancel := context.WithCancel(t.Context())
+		before, changed := m.Tree(live), false
+		f := &disktest.Faulty{Disk: m}
+		done = true
+		f.Hook = func(c disktest.Call) error {
+			if c.N == n {
+				changed, done = !maps.Equal(m.Tree(live), before), false
+				cancel()
+			}
+			return nil
+		}
+		_, err := journal.New(f, journal.Options{}).Apply(ctx, p, func(ctx context.Context) error { return ctx.Err() })
+		switch now := m.Tree(live); {
+		case err == nil && (now["s/a"] != "640 1" || now["s/b"] != ""):
+			t.Errorf("cancelled at %d: %v", n, now)
+		case err != nil && (changed || !errors.Is(err, context.Canceled) || !maps.Equal(now, before)):
+			t.Errorf("cancelled at %d, changed %v: %v, %v", n, changed, err, now)
+		}
+		cancel()
+	}
+}
+
+// TestApply_oneError: where thousands of files cannot be read, one error says so.
+func TestApply_oneError(t *testing.T) {
+	files := map[string]string{}
+	for i := range 500 {
+		files[fmt.Sprintf("s/%03d", i)] = "0"
+	}
+	m, j := desk(files)
+	d := j.Draft()
+	for i := range 500 {
+		d.SetAside(fmt.Sprintf("s/%03d", i))
+	}
+	p := plan(t, d)
+	f := &disktest.Faulty{Disk: m, Hook: func(c disktest.Call) error {
+		if c.Op == "load" && strings.HasPrefix(c.Name, "s/") {
+			return &fs.PathError{Op: c.Op, Path: c.Name, Err: syscall.EIO}
+		}
+		return nil
+	}}
+	_, err := journal.New(f, journal.Options{}).Apply(t.Context(), p, nil)
+	if says(t, err, syscall.EIO, "s/000", "nothing was changed"); strings.Contains(err.Error(), "\n") {
+		t.Errorf("%d bytes of words", len(err.Error()))
+	}
+}
+
 // TestApply_words: every error of a disk says what to do.
 func TestApply_words(t *testing.T) {
 	for err, words := range map[error]string{

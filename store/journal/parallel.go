@@ -10,30 +10,44 @@ import (
 // the trouble, and what fails is always the same one.
 const few = 64
 
-// parallel calls do for 0 to n-1, several at once if they are many. Each caller has
-// a buffer of its own, which do may use and leave larger.
-func parallel(n int, do func(i int, buf *[]byte)) {
+// parallel calls do for 0 to n-1, several at once if they are many, until one fails:
+// the error is that of the first that does. Each caller has a buffer of its own,
+// which do may use and leave larger.
+func parallel(n int, do func(i int, buf *[]byte) error) error {
 	workers := 1
 	if n > few {
 		workers = min(runtime.GOMAXPROCS(0), 8)
 	}
 	var next atomic.Int64
+	var failed atomic.Bool
+	var mu sync.Mutex
+	var first error
+	at := n
 	work := func() {
 		var buf []byte
-		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-			do(int(i), &buf)
+		for !failed.Load() {
+			i := int(next.Add(1) - 1)
+			if i >= n {
+				return
+			}
+			if err := do(i, &buf); err != nil {
+				mu.Lock()
+				if i < at {
+					at, first = i, err
+				}
+				mu.Unlock()
+				failed.Store(true)
+			}
 			if cap(buf) > 1<<20 {
 				buf = nil
 			}
 		}
 	}
-	if workers == 1 {
-		work()
-		return
-	}
 	var wg sync.WaitGroup
-	for range workers {
+	for range workers - 1 {
 		wg.Go(work)
 	}
+	work()
 	wg.Wait()
+	return first
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/disk"
 )
 
 // record is one line of the journal: an intent, or what became of it. The line is
@@ -49,6 +50,15 @@ const unpacked = 64
 
 // ErrTooMuch: the record of a write would be larger than a record may be.
 var ErrTooMuch = errors.New("too many files for one write")
+
+// ErrFull: the journal is as large as a file may be that is read, see disk.MaxSize.
+// That is so after some 450 restores of sessions of 10,000 messages. The error says
+// how to begin another.
+var ErrFull = errors.New("the journal is full")
+
+// ending is what an intent leaves free in the journal, in bytes, so that its end can
+// always be told.
+const ending = 1 << 20
 
 // DamagedError says that records of a journal cannot be read. What they tell of is
 // not among the entries.
@@ -328,6 +338,9 @@ func (j *Journal) history() (*history, error) {
 		return j.known, nil
 	}
 	data, info, err := j.disk.Load(fileName, nil)
+	if errors.Is(err, disk.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrFull, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -102,9 +102,7 @@ func (j *Journal) recover(h *history) error {
 
 // rescueAll puts back what the changes moved away although it was somebody else's.
 func (w *write) rescueAll() error {
-	errs := make([]error, len(w.Changes))
-	parallel(len(w.Changes), func(i int, _ *[]byte) { errs[i] = w.rescue(i) })
-	return errors.Join(errs...)
+	return parallel(len(w.Changes), func(i int, _ *[]byte) error { return w.rescue(i) })
 }
 
 // unmixed checks that every file is as it was before or as it is to be.

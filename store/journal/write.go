@@ -43,6 +43,15 @@ func (w *write) append(r record) error {
 	if err != nil {
 		return err
 	}
+	limit := int64(disk.MaxSize)
+	if r.Entry != nil {
+		limit -= ending
+	}
+	if info, err := w.j.disk.Lstat(fileName); err != nil {
+		return err
+	} else if info.Size()+int64(len(line)) > limit {
+		return ErrFull
+	}
 	w.torn = true
 	if err := w.j.disk.Append(fileName, line); err != nil {
 		return err
@@ -53,13 +62,12 @@ func (w *write) append(r record) error {
 
 // lookAll looks at the paths of all changes.
 func (w *write) lookAll() error {
-	errs := make([]error, len(w.Changes))
-	parallel(len(w.Changes), func(i int, buf *[]byte) {
+	return parallel(len(w.Changes), func(i int, buf *[]byte) (err error) {
 		if w.Changes[i].Does != model.FileForgotten {
-			w.seen[i], errs[i] = w.j.look(w.Changes[i].Path, buf)
+			w.seen[i], err = w.j.look(w.Changes[i].Path, buf)
 		}
+		return err
 	})
-	return errors.Join(errs...)
 }
 
 // expected checks that everything is as the plan saw it.
@@ -79,7 +87,6 @@ func (w *write) expected() error {
 // by one look at each folder.
 func (w *write) stands() error {
 	names := map[string][]string{}
-	errs := make([]error, len(w.Changes))
 	var written []int
 	for i, c := range w.Changes {
 		switch {
@@ -101,15 +108,14 @@ func (w *write) stands() error {
 			}
 		}
 	}
-	parallel(len(written), func(i int, buf *[]byte) {
+	return parallel(len(written), func(i int, buf *[]byte) error {
 		c := w.Changes[written[i]]
 		now, err := w.j.look(c.Path, buf)
 		if err == nil && now.Version != c.After {
 			err = &ConflictError{Path: c.Path, Found: became(c.After, now.Version)}
 		}
-		errs[i] = err
+		return err
 	})
-	return errors.Join(errs...)
 }
 
 // became says in a few words what happened to a path.
@@ -617,20 +623,24 @@ func (w *write) sync() error {
 // not at all. What somebody else wrote meanwhile stays. why is the error for which
 // it is done; it becomes part of an UnfinishedError if that fails.
 func (w *write) takeBack(n int, why error) error {
-	errs := []error{}
+	var err error // the first of maybe thousands
+	try := func(next error) {
+		if err == nil {
+			err = next
+		}
+	}
 	// Without the record, a crash from here on ends in the write being finished.
 	if !w.taking {
 		w.append(record{Taking: w.ID, Why: why.Error()})
 	}
 	if n > 0 {
-		errs = append(errs, w.rescue(n-1))
+		try(w.rescue(n - 1))
 	}
-	errs = append(errs, w.sweep())
+	try(w.sweep())
 	for i, c := range slices.Backward(w.Changes[:n]) {
-		errs = append(errs, w.changeBack(i, c))
+		try(w.changeBack(i, c))
 	}
-	errs = append(errs, w.sync())
-	err := errors.Join(errs...)
+	try(w.sync())
 	if err == nil {
 		err = w.append(record{Back: w.ID, Why: why.Error()})
 	}
