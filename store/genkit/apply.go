@@ -110,7 +110,7 @@ func (s *Store) compare(plan *model.Plan, before, after *session) {
 // stay so until then; nil for none. The error is a [journal.ConflictError] where it
 // is not.
 func (s *Store) write(plan model.Plan, c carry, steps []step, from *target) (model.Plan, error) {
-	j, err := c.vault.open()
+	j, err := c.vault.Journal()
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -179,7 +179,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	if err := s.expect(ctx, c, c.before, nil); err != nil {
 		return model.Receipt{}, err
 	}
-	j, err := c.vault.open()
+	j, err := c.vault.Journal()
 	if err != nil {
 		return model.Receipt{}, err
 	}

@@ -79,7 +79,7 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 	s.vaults = map[string]*vault{}
 	s.rebase()
 	for _, v := range s.known() {
-		v.recover(ctx)
+		v.Recover(ctx)
 	}
 	return s, nil
 }
@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 	defer s.joining.Unlock()
 	err := s.root.Close()
 	for _, v := range s.known() {
-		err = errors.Join(err, v.close())
+		err = errors.Join(err, v.Close())
 	}
 	if s.traces != nil {
 		s.traces.memory.Keep()

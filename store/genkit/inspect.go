@@ -14,7 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // Faults implements store.Doctor. For a session it reads every row whole; for the
@@ -319,14 +319,14 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 // faults tells of a write of Hindcast's own that could not be finished, and of a
 // journal that cannot be read.
 func (v *vault) faults(ctx context.Context, faults *store.FaultList) {
-	err := v.trouble()
+	err := v.Broken()
 	if err == nil {
-		_, err = v.entries(ctx)
+		_, err = v.Entries(ctx)
 	}
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	faults.Add(model.Fault{Code: FaultJournal, File: v.outside(path.Join(journal.Folder, "journal")),
+	faults.Add(model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile),
 		Meaning: "a write of Hindcast's own was broken off, and cannot be finished: " + files.Cause(err).Error(),
 		Verdict: "Genkit: does not look at it; the files are as they are"})
 }

@@ -343,7 +343,7 @@ func (w *world) nothingLost(before map[string]string, op model.Op) {
 	after := w.plain()
 	kept := map[string]bool{}
 	for _, v := range w.store.known() {
-		entries, err := v.entries(w.t.Context())
+		entries, err := v.Entries(w.t.Context())
 		w.must(err)
 		for _, e := range entries {
 			for _, c := range e.Changes {
@@ -351,7 +351,7 @@ func (w *world) nothingLost(before map[string]string, op model.Op) {
 					if version.None() || version.Folder {
 						continue
 					}
-					j, err := v.open()
+					j, err := v.Journal()
 					w.must(err)
 					data, err := j.Read(version)
 					w.must(err)

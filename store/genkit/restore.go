@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/writing"
 )
 
 // How a session is put back to a row.
@@ -138,6 +139,8 @@ type target struct {
 	// sum is the SHA-256 of the row's file as it was read, in hex.
 	sum string
 	now time.Time
+	// vault has what Hindcast wrote there.
+	vault *vault
 	// open says that the state ends with tool calls that have no answer.
 	open bool
 }
@@ -157,7 +160,7 @@ func (s *Store) target(ctx context.Context, ref model.Ref, op model.Op) (*target
 
 // targetIn is target in a session that was read.
 func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) {
-	if trouble := s.vaultOf(one.place.base).trouble(); trouble != nil {
+	if trouble := s.vaultOf(one.place.base).Broken(); trouble != nil {
 		return nil, fmt.Errorf("a write that was broken off could not be finished: %w", trouble)
 	}
 	r := one.byID[id]
@@ -167,7 +170,7 @@ func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) 
 		}
 		return nil, model.ErrNoSnapshot
 	}
-	t := &target{one: one, row: r, now: s.now()}
+	t := &target{one: one, row: r, now: s.now(), vault: s.vaultOf(one.place.base)}
 	_, data, err := s.rowIn(one.place, r.id)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", one.file(r.id), err)
@@ -284,7 +287,7 @@ func (t *target) plan(op model.Op) model.Plan {
 	if !t.row.hasState {
 		p.Hazards = append(p.Hazards, "it has no state: the session goes on with an empty one")
 	}
-	p.Asks = append(p.Asks, t.one.isLive(t.now)...)
+	p.Asks = append(p.Asks, t.one.isLive(t.vault, t.now)...)
 	return p
 }
 
@@ -293,25 +296,22 @@ func (t *target) plan(op model.Op) model.Plan {
 const justNow = 10 * time.Second
 
 // isLive gives the reasons to think that an agent is at work on the session.
-func (s *session) isLive(now time.Time) (asks []string) {
-	var last time.Time
+func (s *session) isLive(v *vault, now time.Time) (asks []string) {
+	var recent []writing.Stamp
 	for _, r := range s.rows {
 		if r.status == statusPending || r.status == statusAborting {
 			if !r.heartbeat.at.IsZero() && !r.isStale(now) {
 				asks = append(asks, fmt.Sprintf("detached work is running in the session (row %.8s): what it writes when it ends may become the head", r.id))
 			}
 		}
-		if s.mark(r) != nil {
-			continue // Hindcast wrote it
+		at := r.created.at
+		if r.updated.at.After(at) {
+			at = r.updated.at
 		}
-		for _, at := range []time.Time{r.created.at, r.updated.at} {
-			if at.After(last) {
-				last = at
-			}
-		}
+		recent = append(recent, writing.Stamp{Name: v.inside(s.file(r.id)), At: at})
 	}
-	if gap := now.Sub(last); !last.IsZero() && gap >= 0 && gap < justNow {
-		asks = append(asks, fmt.Sprintf("the session was written %s ago: an agent may still be running", gap.Truncate(time.Second)))
+	if ago, lively := v.Lively(justNow, recent...); lively {
+		asks = append(asks, fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second)))
 	}
 	return asks
 }

@@ -22,16 +22,16 @@ var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	var list []model.JournalEntry
 	for _, v := range s.known() {
-		if !v.exists() {
+		if !v.Begun() {
 			continue
 		}
-		j, err := v.open()
+		j, err := v.Journal()
 		if err != nil {
-			return nil, fmt.Errorf("genkit: open the journal of %q: %w", v.dir, err)
+			return nil, fmt.Errorf("genkit: open the journal of %q: %w", v.Folder(), err)
 		}
 		part, err := j.Journal(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("genkit: read the journal of %q: %w", v.dir, err)
+			return nil, fmt.Errorf("genkit: read the journal of %q: %w", v.Folder(), err)
 		}
 		list = append(list, part...)
 	}
@@ -72,29 +72,22 @@ type offer struct {
 func (s *Store) offers(ctx context.Context, op model.Op) ([]offer, error) {
 	var list []offer
 	for _, v := range s.known() {
-		entries, err := v.entries(ctx)
+		entries, err := v.Entries(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if len(entries) == 0 {
 			continue
 		}
-		j, err := v.open()
-		if err != nil {
-			return nil, err
-		}
-		plan, err := j.PlanUndo(ctx)
-		if op == model.OpRedo {
-			plan, err = j.PlanRedo(ctx)
-		}
+		plan, e, err := v.PlanBack(ctx, op)
 		conflict := (*journal.ConflictError)(nil)
-		switch e := entryOf(entries, plan.Entry); {
+		switch {
 		case errors.As(err, new(*model.NothingToError)):
 		case errors.As(err, &conflict):
 			list = append(list, offer{vault: v, entry: &entries[len(entries)-1], refused: err})
 		case err != nil:
 			return nil, err
-		case e != nil:
+		default:
 			list = append(list, offer{vault: v, plan: plan, entry: e})
 		}
 	}
@@ -166,7 +159,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 // tell which session that is about. A place that is not in the opened folder is
 // left empty.
 func (s *Store) stepsOf(c *carry, e *journal.Entry, op model.Op) (steps []step, err error) {
-	j, err := c.vault.open()
+	j, err := c.vault.Journal()
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +226,7 @@ func redoes(one, after *session, o *offer, steps []step) error {
 // wentOn reports that files are no longer as an entry left them, or that rows were
 // built upon those that it wrote.
 func (s *Store) wentOn(one *session, o *offer, op model.Op) error {
-	j, err := o.vault.open()
+	j, err := o.vault.Journal()
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func TestVault_where(t *testing.T) {
 			continue
 		}
 		for i, v := range list {
-			if at, err := filepath.Rel(dir, v.dir); err != nil || filepath.ToSlash(at) != want[i] {
+			if at, err := filepath.Rel(dir, v.Folder()); err != nil || filepath.ToSlash(at) != want[i] {
 				t.Errorf("%s: the journal is in %s, not in %s (%v)", opened, at, want[i], err)
 			}
 			for _, name := range []string{"global/x.json", "a/b.json"} {

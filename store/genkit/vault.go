@@ -1,17 +1,11 @@
 package genkit
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"hindcast/store/disk"
-	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // Where Hindcast's own journal of a store lives.
@@ -29,20 +23,12 @@ import (
 // JavaScript take the *.json of the very folder of a tenant, and Python those of
 // the one folder that it has.
 
-// vault is the journal of one storage folder, and the disk below that.
+// vault is what one storage folder is written with.
 type vault struct {
-	// dir is the storage folder in the file system.
-	dir string
+	*writing.Desk
 	// at is that folder in the names of the store, where it is in the opened one,
 	// else "."; up is the way from it down to the opened one, "" for none.
 	at, up string
-
-	opening sync.Mutex
-	disk    *disk.OS // nil until something is read or written there
-	journal *journal.Journal
-	options journal.Options
-	// broken is why a write that was broken off could not be finished.
-	broken error
 }
 
 // vaultOf gives the journal that rows below a base have.
@@ -53,7 +39,7 @@ func (s *Store) vaultOf(b base) *vault {
 		return v
 	}
 	v := newVault(s.dir, b)
-	v.options = journal.Options{Ignore: isTemporary, Now: s.now}
+	v.Now = s.now
 	s.vaults[b.dir] = v
 	return v
 }
@@ -62,14 +48,14 @@ func newVault(opened string, b base) *vault {
 	whole, err := filepath.Abs(opened)
 	switch {
 	case b.dir != ".":
-		return &vault{dir: filepath.Join(opened, filepath.FromSlash(b.dir)), at: b.dir}
+		return vaultAt(filepath.Join(opened, filepath.FromSlash(b.dir)), b.dir, "")
 	case err != nil:
-		return &vault{dir: opened, at: "."}
+		return vaultAt(opened, ".", "")
 	}
 	up := ""
 	for at, n := whole, 0; n <= mostDepth; n++ {
 		if isStorage(at) {
-			return &vault{dir: at, at: ".", up: up}
+			return vaultAt(at, ".", up)
 		}
 		up = path.Join(filepath.Base(at), up)
 		next := filepath.Dir(at)
@@ -79,9 +65,13 @@ func newVault(opened string, b base) *vault {
 		at = next
 	}
 	if filepath.Base(whole) == defaultPrefix {
-		return &vault{dir: filepath.Dir(whole), at: ".", up: defaultPrefix}
+		return vaultAt(filepath.Dir(whole), ".", defaultPrefix)
 	}
-	return &vault{dir: opened, at: "."}
+	return vaultAt(opened, ".", "")
+}
+
+func vaultAt(dir, at, up string) *vault {
+	return &vault{writing.New(dir, up, isTemporary), at, up}
 }
 
 // isStorage reports whether a folder is one of those that projects keep rows in.
@@ -92,11 +82,8 @@ func isStorage(dir string) bool {
 
 // inside gives the name in the vault of a name in the store.
 func (v *vault) inside(name string) string {
-	if v.up != "" {
-		return path.Join(v.up, name)
-	}
 	if v.at == "." {
-		return name
+		return v.Inside(name)
 	}
 	return strings.TrimPrefix(name, v.at+"/")
 }
@@ -111,75 +98,6 @@ func (v *vault) outside(name string) string {
 		return strings.Repeat("../", strings.Count(v.up, "/")+1) + name
 	}
 	return path.Join(v.at, name)
-}
-
-// exists reports whether something was ever written.
-func (v *vault) exists() bool {
-	_, err := os.Lstat(filepath.Join(v.dir, journal.Folder, "journal"))
-	return err == nil
-}
-
-// open gives the journal. Nothing is written.
-func (v *vault) open() (*journal.Journal, error) {
-	v.opening.Lock()
-	defer v.opening.Unlock()
-	if v.journal != nil {
-		return v.journal, nil
-	}
-	d, err := disk.Open(v.dir)
-	if err != nil {
-		return nil, err
-	}
-	v.disk, v.journal = d, journal.New(d, v.options)
-	return v.journal, nil
-}
-
-// recover finishes a write of Hindcast's own that was broken off. That somebody
-// writes just now is no error.
-func (v *vault) recover(ctx context.Context) {
-	if !v.exists() {
-		return
-	}
-	j, err := v.open()
-	if err == nil {
-		err = j.Recover(ctx)
-	}
-	if errors.Is(err, disk.ErrLocked) {
-		err = nil
-	}
-	v.opening.Lock()
-	defer v.opening.Unlock()
-	v.broken = err
-}
-
-// trouble says why a write that was broken off could not be finished, nil if
-// there is none.
-func (v *vault) trouble() error {
-	v.opening.Lock()
-	defer v.opening.Unlock()
-	return v.broken
-}
-
-// entries gives what was written there, the oldest first; nothing where there is
-// no journal.
-func (v *vault) entries(ctx context.Context) ([]journal.Entry, error) {
-	if !v.exists() {
-		return nil, nil
-	}
-	j, err := v.open()
-	if err != nil {
-		return nil, fmt.Errorf("open the journal: %w", err)
-	}
-	return j.Entries(ctx)
-}
-
-func (v *vault) close() error {
-	v.opening.Lock()
-	defer v.opening.Unlock()
-	if v.disk == nil {
-		return nil
-	}
-	return v.disk.Close()
 }
 
 // known gives the journals of all bases, in their order.

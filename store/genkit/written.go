@@ -48,7 +48,7 @@ type asideRow struct {
 // tells nothing; Faults says why.
 func (s *Store) written(ctx context.Context, p place) (w written) {
 	v := s.vaultOf(p.base)
-	entries, err := v.entries(ctx)
+	entries, err := v.Entries(ctx)
 	if err != nil || len(entries) == 0 {
 		return w
 	}
@@ -69,7 +69,7 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 			case c.Before.None() && !c.After.None():
 				w.rows[id] = m
 			case c.After.None() && !c.Before.None():
-				if data, err := v.journal.Read(c.Before); err == nil {
+				if data, err := read(v, c.Before); err == nil {
 					w.aside = append(w.aside, asideRow{m, id, rowOf(id, data), data})
 				}
 			}
@@ -79,6 +79,15 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 		}
 	}
 	return w
+}
+
+// read gives a content that the journal keeps.
+func read(v *vault, version journal.Version) ([]byte, error) {
+	j, err := v.Journal()
+	if err != nil {
+		return nil, err
+	}
+	return j.Read(version)
 }
 
 // rowIn gives the id of the row whose file has a path, if that is in a folder.
@@ -190,14 +199,4 @@ func (m *mark) fact() string {
 		text += fmt.Sprintf(" to #%d %.8s", m.toIndex, m.to)
 	}
 	return fmt.Sprintf("%s at %s, entry %d of its journal", text, m.at.UTC().Format(time.RFC3339), m.entry)
-}
-
-// entryOf gives an entry of a journal.
-func entryOf(entries []journal.Entry, id int64) *journal.Entry {
-	for i := range entries {
-		if entries[i].ID == id {
-			return &entries[i]
-		}
-	}
-	return nil
 }
