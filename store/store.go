@@ -77,9 +77,10 @@ type Applier interface {
 // Restorer is a Store whose sessions can be put back to a snapshot.
 type Restorer interface {
 	Applier
-	// PlanRestore computes what restoring ref would do; it writes nothing. Where the
-	// session stands there already the plan is idle, see model.Plan.Idle: to apply it
-	// writes nothing, and its receipt has no entry.
+	// PlanRestore computes what restoring ref would do; it writes nothing. Where no
+	// file of the session would change the plan is idle, see model.Plan.Idle: to apply
+	// it writes nothing, and its receipt has no entry. A store that numbers its
+	// revisions writes all the same, so that an agent that runs notices.
 	PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error)
 }
 
@@ -88,6 +89,14 @@ type Forker interface {
 	Applier
 	// PlanFork computes what starting the session as from ref would do.
 	PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error)
+}
+
+// Namer is a Store that knows how a session that is started from another can be
+// called. In the others it is the name of that with something behind it.
+type Namer interface {
+	// NewName gives a name to offer, which may be taken: that of session with suffix,
+	// as the store can have it.
+	NewName(session, suffix string) string
 }
 
 // Undoer is a Store that keeps a journal of Hindcast's own writes.
