@@ -216,3 +216,48 @@ func TestPlanRepair_whatItCannot(t *testing.T) {
 		}
 	}
 }
+
+// Whatever keeps an SDK from starting on a session, a repair mends it or says why
+// not; and an undo gives the first bytes back.
+func TestPlanRepair_everyHazard(t *testing.T) {
+	mended, refused := 0, 0
+	for name, h := range hazards(t) {
+		dir := t.TempDir()
+		h.write(t, snapshotsOf(dir, name))
+		s := openAt(t, dir)
+		before := tree(t, dir)
+		fatal := func() (list []model.Fault) {
+			for _, f := range storetest.Faults(t, s, name) {
+				if strings.HasPrefix(f.Verdict, refuses) {
+					list = append(list, f)
+				}
+			}
+			return list
+		}
+		sick := fatal()
+		plan, err := s.PlanRepair(t.Context(), name)
+		switch unsupported := (*model.UnsupportedError)(nil); {
+		case errors.As(err, &unsupported):
+			refused++
+			continue
+		case errors.As(err, new(*model.NothingToError)):
+			if len(sick) > 0 {
+				t.Errorf("%s: nothing to repair, and %+v", name, sick)
+			}
+			continue
+		}
+		do(t, s, plan, err)
+		if len(sick) > 0 {
+			mended++
+		}
+		if left := fatal(); len(left) > 0 {
+			t.Errorf("%s: there still is %+v", name, left)
+		}
+		undo(t, s)
+		sameTree(t, name, before, tree(t, dir))
+	}
+	t.Logf("%d mended, %d refused", mended, refused)
+	if mended < 10 {
+		t.Error("too few are mended for this to say anything")
+	}
+}
