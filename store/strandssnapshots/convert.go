@@ -164,7 +164,7 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	if !several {
 		return to, s.vacant(&to)
 	}
-	if _, err := s.writer.disk.Lstat(path.Join(s.writer.below, to.dir)); err == nil {
+	if _, err := s.writer.disk.Lstat(s.writer.Inside(to.dir)); err == nil {
 		to.id = as
 	}
 	if _, err := s.writer.disk.Lstat(s.writer.name(&to)); err == nil {
@@ -180,7 +180,7 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 	ids := minter{random: w.random}
 	last := len(c.path) - 1
 	count, head := 0, latestID
-	at := w.now()
+	at := w.Now()
 	if t := c.path[0].CreatedAt; !t.IsZero() {
 		at = t
 	}

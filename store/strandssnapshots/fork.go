@@ -90,7 +90,7 @@ func (m *move) found(as string) (to place, err error) {
 // sessions.
 func (s *Store) vacant(to *place) error {
 	for _, dir := range []string{to.dir, path.Join(path.Dir(to.dir), "..", to.sessionDir.id), path.Join(path.Dir(to.dir), namespace, to.sessionDir.id)} {
-		name := path.Join(s.writer.below, dir)
+		name := s.writer.Inside(dir)
 		if !fs.ValidPath(name) {
 			continue
 		}
@@ -151,7 +151,7 @@ const mostStashed = 100_000
 
 // tree lists the regular files below a folder of the storage, without
 // following links.
-func (w *writing) tree(dir string) (found []string, err error) {
+func (w *desk) tree(dir string) (found []string, err error) {
 	todo := []string{"."}
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]

@@ -15,7 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/disk"
+	"hindcast/store/writing"
 )
 
 // scripted is an agent with a session manager, as the SDKs are: it starts from
@@ -96,7 +96,7 @@ func (a *scripted) write(t *rapid.T, name, text string) {
 }
 
 // unsynced is a disk that takes no time to be durable.
-type unsynced struct{ disk.Disk }
+type unsynced struct{ writing.Disk }
 
 func (unsynced) Sync(string) error { return nil }
 
@@ -217,9 +217,14 @@ func newWorld(t *rapid.T, dir string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.writer.now = func() time.Time { return w.clock }
+	s.writer.Now = func() time.Time { return w.clock }
 	s.writer.random = func(b []byte) { clear(b) }
-	s.writer.journalOn(unsynced{s.writer.disk})
+	if err := s.writer.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.reach(); err != nil {
+		t.Fatal(err)
+	}
 	w.s = s
 	return w
 }

@@ -57,7 +57,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 		return model.Plan{}, m.beyond()
 	}
 	m.guard()
-	m.running(ctx)
+	m.running()
 	if content == nil {
 		m.plan.Loads = "the SDK finds no " + latestFile + " and begins anew"
 		m.plan.Writes = append(m.plan.Writes, "journal: one entry")
@@ -193,7 +193,7 @@ func (m *move) mendOne(d *document, code string) (data []byte, said string) {
 	case FaultScope:
 		return set(0, "scope", `"`+m.place.scope+`"`, "the scope becomes that of the folder")
 	case FaultCreated:
-		at := m.s.writer.now()
+		at := m.s.writer.Now()
 		if info, err := m.s.root.Lstat(m.place.path(latestFile)); err == nil {
 			at = info.ModTime()
 		}

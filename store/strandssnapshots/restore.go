@@ -13,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // A restore gives snapshot_latest.json, which is all that an SDK loads when it
@@ -53,7 +54,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if err := m.put(target); err != nil {
 		return model.Plan{}, err
 	}
-	m.running(ctx)
+	m.running()
 	m.tell(target, p.sessionDir.id)
 	return m.draft.Plan(m.plan)
 }
@@ -240,7 +241,7 @@ func (m *move) mint() (string, error) {
 	for i := range m.h.items {
 		ids.after(m.h.items[i].id)
 	}
-	return ids.mint(m.s.writer.now())
+	return ids.mint(m.s.writer.Now())
 }
 
 // guard lets the plan fail if a snapshot comes or goes before it is carried out.
@@ -276,7 +277,7 @@ func (m *move) tell(content []byte, session string) {
 const recent = time.Minute
 
 // running tells of an agent that may hold the session in memory.
-func (m *move) running(ctx context.Context) {
+func (m *move) running() {
 	m.hazards("an agent that runs now does not notice: its next save puts back what it holds in memory, so stop it first")
 	if m.h.latest < 0 {
 		return
@@ -285,26 +286,9 @@ func (m *move) running(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	ago := m.s.writer.now().Sub(info.ModTime())
-	if ago < -recent || ago > recent || m.own(ctx) {
+	ago, lively := m.s.writer.Lively(recent, writing.Stamp{Name: m.s.writer.name(&m.place, latestFile), At: info.ModTime()})
+	if !lively {
 		return
 	}
-	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the session was written %v ago: an agent may still be running, and would take the restore back", max(0, ago.Round(time.Second))))
-}
-
-// own reports whether what is loaded now was put there by Hindcast.
-func (m *move) own(ctx context.Context) bool {
-	name := m.s.writer.name(&m.place, latestFile)
-	now, err := m.s.writer.journal.Version(name)
-	if err != nil {
-		return false
-	}
-	for _, e := range m.s.writer.entries(ctx) {
-		for _, c := range e.Changes {
-			if c.Path == name && (c.After == now || c.Before == now) {
-				return true
-			}
-		}
-	}
-	return false
+	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the session was written %v ago: an agent may still be running, and would take the restore back", ago.Round(time.Second)))
 }

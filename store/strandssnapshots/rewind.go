@@ -154,7 +154,7 @@ func (s *Store) planRewind(ctx context.Context, p place, id string) (model.Plan,
 		return model.Plan{}, err
 	}
 	if !bytes.Equal(latest, r.made.Document) {
-		r.running(ctx)
+		r.running()
 	}
 	if err := r.put(r.made.Document); err != nil {
 		return model.Plan{}, err

@@ -48,7 +48,7 @@ type Store struct {
 	reads atomic.Int64
 	// checks counts those that were read whole for their faults.
 	checks atomic.Int64
-	writer writing
+	writer desk
 }
 
 var (
@@ -96,7 +96,7 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := errors.Join(s.root.Close(), s.writer.close()); err != nil {
+	if err := errors.Join(s.root.Close(), s.writer.Close()); err != nil {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}
 	return nil

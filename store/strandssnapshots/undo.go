@@ -34,18 +34,15 @@ func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
 }
 
 func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
+	var e *journal.Entry
 	if err = s.writer.ready(); err == nil {
-		if op == model.OpUndo {
-			plan, err = s.writer.journal.PlanUndo(ctx)
-		} else {
-			plan, err = s.writer.journal.PlanRedo(ctx)
-		}
+		plan, e, err = s.writer.PlanBack(ctx, op)
 	}
 	if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {
 		return plan, err
 	}
 	if err == nil {
-		err = s.complete(ctx, &plan)
+		err = s.complete(ctx, &plan, e)
 	}
 	if err != nil {
 		return plan, fmt.Errorf("%s: plan %s: %w", kind, op, err)
@@ -54,13 +51,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err
 }
 
 // complete says of an undo or a redo what becomes of the session.
-func (s *Store) complete(ctx context.Context, plan *model.Plan) error {
-	list := s.writer.entries(ctx)
-	i := slices.IndexFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry })
-	if i < 0 {
-		return fmt.Errorf("the journal has no entry %d", plan.Entry)
-	}
-	e := &list[i]
+func (s *Store) complete(ctx context.Context, plan *model.Plan, e *journal.Entry) error {
 	latest := slices.IndexFunc(e.Changes, func(c journal.Change) bool { return strings.HasSuffix(c.Path, "/"+latestFile) })
 	if latest < 0 {
 		plan.Loads = "what an SDK loads stays as it is"
@@ -117,7 +108,7 @@ func (s *Store) moved(ctx context.Context, plan *model.Plan, p *place, content [
 		m.leave(m.h.holding(content))
 	}
 	plan.Orphans, plan.Reactivates = m.plan.Orphans, m.plan.Reactivates
-	m.running(ctx)
+	m.running()
 	plan.Hazards, plan.Asks = append(plan.Hazards, m.plan.Hazards...), append(plan.Asks, m.plan.Asks...)
 	return nil
 }

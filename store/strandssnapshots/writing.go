@@ -9,51 +9,39 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/disk"
-	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // FaultJournal: a write of Hindcast's own was broken off and could not be finished.
 const FaultJournal = "journal"
 
-// writing is what it takes to write. Everything is written through the journal, which
+// desk is what it takes to write. Everything is written through the journal, which
 // lies in the storage folder: that around session/, or the one that the folders
 // of legacy sessions are in. So it is the same one whether the storage, its
 // session/ or the folder of one session was opened.
-type writing struct {
-	disk    *disk.OS
+type desk struct {
+	*writing.Desk
+	// journal and disk are nil where err says why nothing can be written.
 	journal *journal.Journal
-	// below is where the opened folder is in the storage folder: ".", "session",
-	// "basic" or "session/basic".
-	below string
-	// now and random are replaced in tests.
-	now    func() time.Time
+	disk    disk.Disk
+	err     error
+	// unfinished is why a write that was broken off could not be finished.
+	unfinished error
+	// random is replaced in tests.
 	random func([]byte)
-	// err is why nothing can be written, unfinished why a write that was broken
-	// off could not be finished; nil for no reason.
-	err, unfinished error
-	// known is what the journal held when it had the size, in bytes.
-	known struct {
-		sync.Mutex
-		size int64
-		list []journal.Entry
-	}
 }
 
 // openWriter opens what writing needs. That it cannot be opened keeps nobody from
 // reading. A write of Hindcast's own that was broken off is finished.
 func (s *Store) openWriter(ctx context.Context) {
-	w := &s.writer
-	w.below, w.now = ".", time.Now
-	w.random = func(b []byte) { _, _ = rand.Read(b) } // it never fails
 	dir, err := filepath.Abs(s.dir)
+	below := "."
 	up := func() {
-		w.below = path.Join(filepath.Base(dir), w.below)
+		below = path.Join(filepath.Base(dir), below)
 		dir = filepath.Dir(dir)
 	}
 	if s.single != nil {
@@ -62,76 +50,53 @@ func (s *Store) openWriter(ctx context.Context) {
 	if s.unified || s.single != nil && s.single.unified {
 		up()
 	}
+	w := &s.writer
+	w.Desk = writing.New(dir, below, isTemporary)
+	w.random = func(b []byte) { _, _ = rand.Read(b) } // it never fails
 	if err == nil {
-		w.disk, err = disk.Open(dir)
+		err = w.reach()
 	}
 	if err != nil {
-		w.err = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", dir, files.Cause(err))
+		w.err = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", dir, err)
 		return
 	}
-	w.journalOn(w.disk)
-	if err := w.journal.Recover(ctx); err != nil && !errors.Is(err, disk.ErrLocked) {
-		w.unfinished = err
-	}
+	w.Recover(ctx)
+	w.unfinished = w.Broken()
 }
 
-// journalOn makes the journal on a disk.
-func (w *writing) journalOn(d disk.Disk) {
-	w.journal = journal.New(d, journal.Options{
-		Ignore: isTemporary,
-		Now:    func() time.Time { return w.now() },
-	})
-}
-
-func (w *writing) close() error {
-	if w.disk == nil {
-		return nil
+// reach opens the journal and its disk.
+func (w *desk) reach() (err error) {
+	if w.journal, err = w.Journal(); err == nil {
+		w.disk, err = w.Disk()
 	}
-	return w.disk.Close()
+	return err
 }
 
 // name gives the name of a file of a place in the storage folder.
-func (w *writing) name(p *place, elem ...string) string {
-	return path.Join(w.below, p.path(elem...))
+func (w *desk) name(p *place, elem ...string) string {
+	return w.Inside(p.path(elem...))
 }
 
 // file is name for a snapshot.
-func (w *writing) file(p *place, name string) string { return path.Join(w.below, p.file(name)) }
+func (w *desk) file(p *place, name string) string { return w.Inside(p.file(name)) }
 
 // ready gives why nothing can be written, nil if it can. A write that was broken
 // off is no reason: the next one finishes it first.
-func (w *writing) ready() error { return w.err }
+func (w *desk) ready() error { return w.err }
 
 // entries gives what the journal knows; nothing where it cannot be read, because
-// the sessions can be read without it. Nobody may write to it. A list of sessions
-// asks for it once for each, so it is kept for as long as nothing is appended.
-func (w *writing) entries(ctx context.Context) []journal.Entry {
-	if w.journal == nil {
-		return nil
-	}
-	info, err := w.disk.Lstat(path.Join(journal.Folder, "journal"))
-	if err != nil {
-		return nil
-	}
-	w.known.Lock()
-	defer w.known.Unlock()
-	if w.known.size == info.Size() && w.known.list != nil {
-		return w.known.list
-	}
-	list, err := w.journal.Entries(ctx)
-	if err != nil && len(list) == 0 {
-		return nil // where some records are damaged, the others are told
-	}
-	w.known.size, w.known.list = info.Size(), list
+// the sessions can be read without it. Where some records are damaged, it is the others.
+func (w *desk) entries(ctx context.Context) []journal.Entry {
+	list, _ := w.Entries(ctx)
 	return list
 }
 
 // fault tells of a write that was broken off and could not be finished.
-func (w *writing) fault() (f model.Fault, ok bool) {
+func (w *desk) fault() (f model.Fault, ok bool) {
 	if w.unfinished == nil {
 		return f, false
 	}
-	return model.Fault{Code: FaultJournal, File: path.Join(journal.Folder, "journal"),
+	return model.Fault{Code: FaultJournal, File: writing.JournalFile,
 		Meaning: "a write of Hindcast's own was broken off and could not be finished: " + w.unfinished.Error(),
 		Verdict: loads + "no SDK looks at the journal"}, true
 }
@@ -150,9 +115,6 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	if err := s.writer.ready(); err != nil {
 		return model.Receipt{}, err
-	}
-	if draft, ok := plan.Carry.(*journal.Draft); ok && len(draft.Changes()) == 0 {
-		return model.Receipt{Op: plan.Op, Session: plan.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex}, nil
 	}
 	return s.writer.journal.Apply(ctx, plan, func(ctx context.Context) error {
 		return s.verify(ctx, plan)
@@ -202,7 +164,7 @@ func identity(as string, d dialect) error {
 		return fmt.Errorf("%q is no session for Strands: take the name of a folder, without a slash", as)
 	case !fs.ValidPath(as) || !filepath.IsLocal(as) || filepath.Base(as) != as:
 		return fmt.Errorf("%q cannot be the name of a folder", as)
-	case as == journal.Folder || as == namespace || as == stashDir:
+	case as == journal.Folder || as == namespace || as == stashDir || as == latestFile:
 		return fmt.Errorf("the name %q is taken by the storage itself", as)
 	}
 	return nil

@@ -34,7 +34,7 @@ func copied(t testing.TB, name string) string {
 func openAt(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := open(t, dir)
-	s.writer.now = func() time.Time { return noon }
+	s.writer.Now = func() time.Time { return noon }
 	return s
 }
 
@@ -251,7 +251,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 	}
 	lost := latestOf(t, dir, "manual", "default")
 	s := openAt(t, dir)
-	s.writer.now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
+	s.writer.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
 	rows := storetest.Headers(t, s, "manual")
 	plan, err := s.PlanRestore(t.Context(), rows[0].Ref())
 	do(t, s, plan, err)
