@@ -27,7 +27,7 @@ import (
 // changed.
 func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (plan model.Plan, err error) {
 	if err = s.writable(model.OpEdit); err == nil {
-		plan, err = s.steady(ctx, ref.Session, func() (model.Plan, error) { return s.planEdit(ctx, ref, as, state) })
+		plan, err = s.steady(ctx, model.OpEdit, ref.Session, func() (model.Plan, error) { return s.planEdit(ctx, ref, as, state) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan an edited fork of session %q as %q: %w", ref.Session, as, err)

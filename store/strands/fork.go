@@ -29,7 +29,7 @@ import (
 // file system would not take.
 func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (plan model.Plan, err error) {
 	if err = s.writable(model.OpFork); err == nil {
-		plan, err = s.steady(ctx, ref.Session, func() (model.Plan, error) { return s.planFork(ctx, ref, as) })
+		plan, err = s.steady(ctx, model.OpFork, ref.Session, func() (model.Plan, error) { return s.planFork(ctx, ref, as) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan fork of session %q as %q: %w", ref.Session, as, err)

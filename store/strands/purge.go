@@ -23,7 +23,7 @@ import (
 // PlanPurge implements store.Purger.
 func (s *Store) PlanPurge(ctx context.Context, session string, what store.PurgeScope) (plan model.Plan, err error) {
 	if err = s.writable(model.OpPurge); err == nil {
-		plan, err = s.planPurge(ctx, session, what)
+		plan, err = s.steady(ctx, model.OpPurge, session, func() (model.Plan, error) { return s.planPurge(ctx, session, what) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan purge of session %q: %w", session, err)

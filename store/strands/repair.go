@@ -109,7 +109,7 @@ const mostRounds = 64
 // repaired, and why.
 func (s *Store) PlanRepair(ctx context.Context, session string) (plan model.Plan, err error) {
 	if err = s.writable(model.OpRepair); err == nil {
-		plan, err = s.steady(ctx, session, func() (model.Plan, error) { return s.planRepair(ctx, session) })
+		plan, err = s.steady(ctx, model.OpRepair, session, func() (model.Plan, error) { return s.planRepair(ctx, session) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan repair of session %q: %w", session, err)
@@ -418,8 +418,8 @@ func (m *mender) heads(ctx context.Context, plan *model.Plan, then *messageLog) 
 
 // ofRepair reports whether a plan is of a repair, or takes one back or does it again.
 func (s *Store) ofRepair(ctx context.Context, plan *model.Plan) bool {
-	if plan.Op == model.OpRepair {
-		return true
+	if plan.Op != model.OpUndo && plan.Op != model.OpRedo {
+		return plan.Op == model.OpRepair
 	}
 	list, err := s.journal.Entries(ctx)
 	return err == nil && slices.ContainsFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry && e.Op == model.OpRepair })
@@ -427,7 +427,7 @@ func (s *Store) ofRepair(ctx context.Context, plan *model.Plan) bool {
 
 // verifyRepair reads what a repair left: nothing fatal. What taking one back leaves
 // is as broken as it was.
-func (s *Store) verifyRepair(ctx context.Context, plan *model.Plan) error {
+func (s *Store) verifyRepair(ctx context.Context, plan model.Plan) error {
 	if plan.Op == model.OpUndo {
 		return nil // the journal has compared every byte
 	}

@@ -498,3 +498,34 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 		})
 	}
 }
+
+// AgentState of the SDK takes what is JSON, and the bytes that it decoded are none:
+// strands-agents 1.52.0 and 1.62.0 raise the ValueError, 1.40.0 loads the object.
+func TestRepair_bytesInTheAgentsState(t *testing.T) {
+	for _, c := range []struct{ state, at, after string }{
+		{`{"picture": {"__bytes_encoded__": true, "data": "aGVsbG8="}, "n": 1}`, "/state/picture", `{"picture": "aGVsbG8=", "n": 1}`},
+		{`{"list": [{"in": {"data": "aGk=", "__bytes_encoded__": true, "more": 1}}]}`, "/state/list/0/in", `{"list": [{"in": "aGk="}]}`},
+		{`{"picture": {"__bytes_encoded__": false, "data": "aGk="}}`, "", ""},
+		{`{"picture": {"__bytes_encoded__": true}}`, "", ""},
+	} {
+		healthy := hazards(t)["healthy"]
+		agent := string(healthy["agent.json"])
+		before := tape(t, healthy["agent.json"])
+		start, end := before.Span(before.Find(0, "state"))
+		s, dir := healthy.with(map[string]string{"agent.json": agent[:start] + c.state + agent[end:]}).store(t)
+		list := fatalOnes(storetest.Faults(t, s, "h"))
+		if c.at == "" {
+			if len(list) != 0 {
+				t.Errorf("%s: %v", c.state, list)
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Code != FaultBytes || list[0].Path != c.at || !strings.Contains(list[0].Verdict, "ValueError: Value is not JSON serializable") {
+			t.Errorf("%s: %v", c.state, list)
+		}
+		_, files := mended(t, s, dir, "h")
+		if want := agent[:start] + c.after + agent[end:]; files["agent.json"] != want {
+			t.Errorf("agent.json is\n%s\nand not\n%s", files["agent.json"], want)
+		}
+	}
+}

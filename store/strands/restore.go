@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
@@ -58,7 +59,7 @@ type course struct {
 // from there, or would lose a message.
 func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (plan model.Plan, err error) {
 	if err = s.writable(model.OpRestore); err == nil {
-		plan, err = s.planRestore(ctx, ref)
+		plan, err = s.steady(ctx, model.OpRestore, ref.Session, func() (model.Plan, error) { return s.planRestore(ctx, ref) })
 	}
 	if err != nil {
 		return model.Plan{}, fmt.Errorf("strands: plan restore of session %q to %q: %w", ref.Session, ref.ID, err)
@@ -111,6 +112,9 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	draft := s.journal.Draft()
 	c.write(draft, s.desk)
 	draft.Expect(s.onDesk(l.path("messages")))
+	if target := c.log.files[len(c.log.files)-1].name; c.folder.kept[target] == (journal.Version{}) {
+		draft.Expect(s.onDesk(l.path("messages", target)))
+	}
 	if err := l.unmoved(); err != nil {
 		return model.Plan{}, err
 	}
@@ -243,6 +247,10 @@ func (a *agentFile) waitsFor(m *message) bool {
 	return len(missing)+len(stale) == 0
 }
 
+// muchContext is how many bytes of a context may have been too much for a model. Then
+// the SDK's conversation managers first cut long tool results, in memory alone.
+const muchContext = 100_000
+
 // sound refuses what the SDK would not start from, or would write over. strays are
 // the names beside the messages.
 func (c *course) sound(ctx context.Context, op model.Op, strays []string) error {
@@ -252,14 +260,19 @@ func (c *course) sound(ctx context.Context, op model.Op, strays []string) error 
 		l.stray(name)
 	}
 	in := newInspector(l)
+	loaded := int64(0)
 	err := l.walk(ctx, func(s *step) error {
 		if !l.evicted(s.i) {
 			in.see(s)
 		}
+		loaded = s.header.Size
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if loaded >= muchContext && l.agent.manager != "NullConversationManager" {
+		c.hazard("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", loaded/1000)
 	}
 	for _, f := range in.faults() {
 		if reason, stops := strings.CutPrefix(f.Verdict, refuses); stops && f.Code != FaultManager {
@@ -453,5 +466,22 @@ func (s *Store) own(name string, info fs.FileInfo) bool {
 	return false
 }
 
-// pyText writes a text as Python would take it.
-func pyText(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+// pyText writes a text, which is UTF-8, as Python would take it.
+func pyText(text string) string {
+	literal := []byte{'"'}
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case r == '"' || r == '\\':
+			literal = append(literal, '\\', byte(r))
+		case !unicode.IsPrint(r) && r <= 0xffff:
+			literal = fmt.Appendf(literal, `\u%04x`, r)
+		case !unicode.IsPrint(r):
+			literal = fmt.Appendf(literal, `\U%08x`, r)
+		default:
+			literal = append(literal, text[:n]...)
+		}
+		text = text[n:]
+	}
+	return string(append(literal, '"'))
+}

@@ -611,6 +611,39 @@ func TestHazard10_pinnedHead(t *testing.T) {
 	}
 }
 
+// What the model saw is not on the disk: a manager cuts long tool results in memory
+// alone when they are too much.
+func TestHazard10_whatWasCutInMemoryIsWholeAgain(t *testing.T) {
+	for _, c := range []struct {
+		bytes   int
+		manager string
+		told    bool
+	}{{200_000, "SlidingWindowConversationManager", true}, {200_000, "NullConversationManager", false}, {2_000, "SlidingWindowConversationManager", false}} {
+		s, agent := freshLog(t, 4)
+		a := startAgent(t, agent, time.Now().Add(-time.Hour))
+		a.append("user", said(strings.Repeat("x", c.bytes)))
+		data, err := os.ReadFile(filepath.Join(agent, "agent.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := tape(t, data)
+		p := jsontape.NewPatch(old)
+		p.Put(old.Find(0, "conversation_manager_state"), "__name__", jsontape.AppendQuoted(nil, c.manager))
+		a.replace("agent.json", p.Bytes())
+		list := storetest.Headers(t, s, "h")
+		for i, h := range list[2:] {
+			plan, err := s.PlanRestore(t.Context(), h.Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "is whole again") })
+			if long := i == len(list)-3; told != (c.told && long) {
+				t.Errorf("%d bytes, %s: to #%d: %q", c.bytes, c.manager, i+2, plan.Hazards)
+			}
+		}
+	}
+}
+
 func TestHazard11_statefulModel(t *testing.T) {
 	for state, reset := range map[string]bool{`{"response_id":"resp_7","n":1}`: true, `{"n":1}`: false, `{}`: false} {
 		s, agent := freshLog(t, 8)

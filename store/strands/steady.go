@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -66,7 +67,10 @@ func (s *Store) sameStamps(m, n *moment) bool {
 // steady makes a plan for a session. Where somebody writes meanwhile the error is a
 // journal.ConflictError, or disk.ErrLocked. New messages alone do not spoil a plan that
 // could be made: whether they do is for its guards to say.
-func (s *Store) steady(ctx context.Context, session string, plan func() (model.Plan, error)) (model.Plan, error) {
+func (s *Store) steady(ctx context.Context, op model.Op, session string, plan func() (model.Plan, error)) (model.Plan, error) {
+	if !utf8.ValidString(session) {
+		return model.Plan{}, &model.UnsupportedError{Op: op, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+	}
 	if open, err := s.journal.Unfinished(ctx); err == nil && open != nil {
 		if err := s.journal.Recover(ctx); errors.Is(err, disk.ErrLocked) {
 			return model.Plan{}, err

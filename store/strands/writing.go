@@ -118,7 +118,11 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	err := s.writable(plan.Op)
 	var receipt model.Receipt
 	if err == nil {
-		receipt, err = s.journal.Apply(ctx, plan, func(ctx context.Context) error { return s.verify(ctx, plan) })
+		verify := s.verify
+		if s.ofRepair(ctx, &plan) { // asked now: later the journal would have to be read again
+			verify = s.verifyRepair
+		}
+		receipt, err = s.journal.Apply(ctx, plan, func(ctx context.Context) error { return verify(ctx, plan) })
 	}
 	if err != nil {
 		return model.Receipt{}, fmt.Errorf("strands: %s session %q: %w", plan.Op, cmp.Or(plan.NewSession, plan.Session), err)
@@ -145,9 +149,6 @@ var errReadBack = errors.New("read back, the session is not as planned")
 func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	if plan.Op == model.OpPurge {
 		return nil
-	}
-	if s.ofRepair(ctx, &plan) {
-		return s.verifyRepair(ctx, &plan)
 	}
 	session := cmp.Or(plan.NewSession, plan.Session)
 	s, done, err := s.whole(ctx, session)
