@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,19 +18,27 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // unsynced is a disk that a power failure would be bad for, which is faster.
-type unsynced struct{ openDisk }
+type unsynced struct{ writing.Disk }
 
 func (unsynced) Sync(string) error { return nil }
+
+func unsync(t testing.TB, s *Store) {
+	t.Helper()
+	err := s.on.Through(func(d writing.Disk) writing.Disk { return unsynced{d} })
+	if err = cmp.Or(err, s.reach()); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // openUnsynced opens a store on such a disk.
 func openUnsynced(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := open(t, dir)
-	s.disk = unsynced{s.disk}
-	s.begin(t.Context())
+	unsync(t, s)
 	return s
 }
 
@@ -205,8 +214,7 @@ func TestProperty_nothingIsLost(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer s.Close()
-		s.disk = unsynced{s.disk}
-		s.begin(t.Context())
+		unsync(t, s)
 		w := &world{t: rt, tb: t, dir: dir, s: s, clock: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), seen: map[string]string{}}
 		w.check()
 		for range rapid.IntRange(1, 16).Draw(rt, "steps") {

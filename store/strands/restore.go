@@ -16,6 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // How a log is put back.
@@ -430,40 +431,17 @@ func (s *Store) lively(l *messageLog) string {
 			names = append(names, l.path("messages", name))
 		}
 	}
-	var latest time.Time
+	var stamps []writing.Stamp
 	for _, name := range names {
-		info, err := l.root.Lstat(name)
-		if err == nil && info.ModTime().After(latest) && !s.own(name, info) {
-			latest = info.ModTime()
+		if info, err := l.root.Lstat(name); err == nil {
+			stamps = append(stamps, writing.Stamp{Name: s.onDesk(name), At: info.ModTime()})
 		}
 	}
-	age := s.now().Sub(latest)
-	if latest.IsZero() || age > quiet {
+	age, ok := s.on.Lively(quiet, stamps...)
+	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first", max(0, age).Round(100*time.Millisecond))
-}
-
-// own reports whether a file is as Hindcast's last write left it.
-func (s *Store) own(name string, info fs.FileInfo) bool {
-	list, err := s.entries(context.Background())
-	if err != nil {
-		return false
-	}
-	for _, e := range slices.Backward(list) {
-		for _, c := range e.Changes {
-			if c.Path != s.onDesk(name) {
-				continue
-			}
-			v := c.After
-			if e.Undone {
-				v = c.Before
-			}
-			now, err := s.journal.Version(c.Path)
-			return err == nil && now.SHA256 == v.SHA256 && info.Size() == v.Size
-		}
-	}
-	return false
+	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first", age.Round(100*time.Millisecond))
 }
 
 // pyText writes a text, which is UTF-8, as Python would take it.

@@ -13,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/journal"
 	"hindcast/store/strands/multiagent"
+	"hindcast/store/writing"
 )
 
 // How an orchestrator is put back.
@@ -303,14 +304,14 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 // busy gives why an orchestrator may still be running, "" for no sign of it.
 func (s *Store) busy(file string) string {
 	info, err := s.root.Lstat(file)
-	if err != nil || s.own(file, info) {
+	if err != nil {
 		return ""
 	}
-	age := s.now().Sub(info.ModTime())
-	if age > quiet {
+	age, ok := s.on.Lively(quiet, writing.Stamp{Name: s.onDesk(file), At: info.ModTime()})
+	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("the record was written %s ago: a run that still goes on writes it over when the next node ends, so stop it first", max(0, age).Round(100*time.Millisecond))
+	return fmt.Sprintf("the record was written %s ago: a run that still goes on writes it over when the next node ends, so stop it first", age.Round(100*time.Millisecond))
 }
 
 // verifyRun reads the record of an orchestrator as the SDK does.

@@ -250,7 +250,7 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := errors.Join(s.desk.close(), s.root.Close()); err != nil {
+	if err := errors.Join(s.desk.on.Close(), s.root.Close()); err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
 	}
 	return nil

@@ -14,18 +14,19 @@ import (
 // PlanUndo implements store.Undoer. The errors are a model.NothingToError, and
 // model.ErrHeadMoved where the agent wrote on: what it wrote would be lost.
 func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo, (*journal.Journal).PlanUndo)
+	return s.planBack(ctx, model.OpUndo)
 }
 
 // PlanRedo implements store.Undoer, with the errors of PlanUndo.
 func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo, (*journal.Journal).PlanRedo)
+	return s.planBack(ctx, model.OpRedo)
 }
 
-func (s *Store) planBack(ctx context.Context, op model.Op, back func(*journal.Journal, context.Context) (model.Plan, error)) (plan model.Plan, err error) {
+func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
 	if err = s.writable(op); err == nil {
-		if plan, err = back(s.journal, ctx); err == nil {
-			err = s.complete(ctx, &plan)
+		var e *journal.Entry
+		if plan, e, err = s.on.PlanBack(ctx, op); err == nil {
+			err = s.complete(ctx, e, &plan)
 		}
 	}
 	if err != nil {
@@ -35,16 +36,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op, back func(*journal.Jo
 }
 
 // complete says in a plan of the journal's what it means for the session.
-func (s *Store) complete(ctx context.Context, plan *model.Plan) error {
-	list, err := s.journal.Entries(ctx)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry })
-	if i < 0 {
-		return &model.NothingToError{Op: plan.Op}
-	}
-	e := &list[i]
+func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan) error {
 	if e.NewSession != "" && plan.Op == model.OpUndo {
 		plan.TargetID, plan.TargetIndex, plan.Target.ID = "", 0, ""
 	}

@@ -5,28 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path"
 	"strings"
 	"sync"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store/disk"
-	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/writing"
 )
 
 // desk is what a store is written with. The journal lies beside the sessions; of a
 // store that is the folder of one session, in the folder around it. Its paths are
 // below that folder, see onDesk.
 type desk struct {
+	on      *writing.Desk
 	journal *journal.Journal // nil where it cannot be reached
-	disk    openDisk
+	disk    disk.Disk
 	// around is the folder in which the journal lies.
 	around string
-	// base is the folder of the session if the store is that of one, else "".
-	base string
 	// now gives the time.
 	now func() time.Time
 	// broken is why there is no journal, or why what was broken off stays so.
@@ -42,12 +39,7 @@ const mostNotes = 200_000
 
 // entries gives the entries of the journal, the oldest first; those that can be read
 // where it is damaged, with a journal.DamagedError. Nobody may write to them.
-func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) {
-	if d.journal == nil {
-		return nil, nil
-	}
-	return d.journal.Entries(ctx)
-}
+func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) { return d.on.Entries(ctx) }
 
 // recalled gives what was made of a message that is kept.
 func (d *desk) recalled(v version) ([]byte, bool) {
@@ -66,41 +58,28 @@ func (d *desk) remember(v version, note []byte) {
 	d.notes[v] = note
 }
 
-// openDisk is a disk that is let go of.
-type openDisk interface {
-	disk.Disk
-	io.Closer
-}
-
 // openDesk opens the journal in a folder, and finishes what was broken off. Where
 // there is none, nothing is written.
 func openDesk(ctx context.Context, dir, base string) *desk {
-	on, err := disk.Open(dir)
-	if err != nil {
-		return &desk{around: dir, base: base, now: time.Now, broken: files.Cause(err)}
+	d := &desk{on: writing.New(dir, base, isTemporary), around: dir, now: time.Now}
+	d.on.Now = func() time.Time { return d.now() }
+	if d.broken = d.reach(); d.broken == nil {
+		d.on.Recover(ctx)
+		d.broken = d.on.Broken()
 	}
-	d := &desk{around: dir, base: base, now: time.Now, disk: on}
-	d.begin(ctx)
 	return d
 }
 
-// begin makes the journal on the disk.
-func (d *desk) begin(ctx context.Context) {
-	d.journal = journal.New(d.disk, journal.Options{Ignore: isTemporary, Now: func() time.Time { return d.now() }})
-	if err := d.journal.Recover(ctx); err != nil && !errors.Is(err, disk.ErrLocked) {
-		d.broken = err // whoever holds the lock is at it
+// reach opens the journal and its disk.
+func (d *desk) reach() (err error) {
+	if d.journal, err = d.on.Journal(); err == nil {
+		d.disk, err = d.on.Disk()
 	}
-}
-
-func (d *desk) close() error {
-	if d.disk == nil {
-		return nil
-	}
-	return d.disk.Close()
+	return err
 }
 
 // onDesk gives the path for the journal of a name below the store.
-func (d *desk) onDesk(name string) string { return path.Join(d.base, name) }
+func (d *desk) onDesk(name string) string { return d.on.Inside(name) }
 
 // writable gives why nothing can be written, nil if it can be.
 func (d *desk) writable(op model.Op) error {
