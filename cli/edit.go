@@ -215,7 +215,7 @@ func (a *App) runEditor(editor, path string) error {
 		cmd.Stdout = a.Err // Out is for the answer
 	}
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", editor, err)
+		return fmt.Errorf("the editor ended with an error: %s: %w; $VISUAL or $EDITOR names another", editor, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,10 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 		m.only = true
 		return m.openSession(msg.sessions[0].ID)
 	}
-	if m.session != "" {
-		m.sessions.Select(m.session)
+	if at := cmp.Or(m.made, m.session); at != "" {
+		m.sessions.Select(at)
 	}
+	m.made = ""
 	return nil
 }
 

@@ -326,7 +326,7 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 	}
 	ref, whole := m.draft.ref, m.draft.whole
 	what := fmt.Sprintf("#%d", m.draft.index)
-	m.ask(fmt.Sprintf("Fork from an edited #%d", m.draft.index), "new session", m.session+"-edit", func(as string) tea.Cmd {
+	m.ask(fmt.Sprintf("Fork from an edited #%d", m.draft.index), "new session", m.newName("-edit"), func(as string) tea.Cmd {
 		return m.planWrite(write{
 			op:     model.OpEdit,
 			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },

@@ -77,6 +77,7 @@ type Model struct {
 	onward   resumeCall                // how to go on after the last write
 	toHead   bool                      // the cursor goes to the head once the session is read again
 	written  bool                      // since the session was read
+	made     string                    // the session that was started last, until the list shows it
 	quiet    uint64                    // generation of the wait for no keys
 	input    *input
 	query    string   // that n and N look for

@@ -229,7 +229,7 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 		m.onward = resumeCall{call: plan.Resume[0].Call, then: plan.Resume[0].Then}
 	}
 	if plan.NewSession != "" {
-		m.only = false
+		m.only, m.made = false, plan.NewSession
 	} else if msg.receipt.Session == m.session {
 		m.toHead = true
 	}
@@ -284,6 +284,10 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) string {
 	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.Disabled(m.context()) == "" && plan.Op != model.OpRun {
 		parts = append(parts, key+" "+back.Help())
 	}
+	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)
+	if m.made != "" && m.place == inSession && len(leave) > 0 && len(open) > 0 {
+		parts = append(parts, keymap.Label([]string{leave[0], open[0]})+" "+keymap.Open.Help()+" it")
+	}
 	menu, call := m.keys.Keys(keymap.Session, keymap.Yank), m.keys.Keys(keymap.Menu, keymap.YankCall)
 	if m.onward.call != "" && m.place == inSession && len(menu) > 0 && len(call) > 0 {
 		parts = append(parts, keymap.Label(append(slices.Clone(menu[:1]), call[0]))+" "+keymap.YankCall.Help())
@@ -311,6 +315,14 @@ func (m *Model) answerPrompt(p *dialog.Prompt, a keymap.Action) tea.Cmd {
 	return nil
 }
 
+// newName gives a name to offer for a session that is started from the open one.
+func (m *Model) newName(suffix string) string {
+	if namer, ok := m.o.Store.(store.Namer); ok {
+		return namer.NewName(m.session, suffix)
+	}
+	return m.session + suffix
+}
+
 // askFork asks for the name of a session to start from the snapshot under the
 // cursor, and plans that.
 func (m *Model) askFork() {
@@ -319,7 +331,7 @@ func (m *Model) askFork() {
 		return // keymap.Fork is disabled
 	}
 	s := m.subject()
-	m.ask(fmt.Sprintf("Fork from #%d", s.header.Index), "new session", m.session+"-fork", func(as string) tea.Cmd {
+	m.ask(fmt.Sprintf("Fork from #%d", s.header.Index), "new session", m.newName("-fork"), func(as string) tea.Cmd {
 		return m.planWrite(write{op: model.OpFork, plan: func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) }})
 	})
 }

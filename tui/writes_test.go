@@ -276,7 +276,7 @@ func TestWrites_fork(t *testing.T) {
 		p.Press(keymap.Input, keymap.Accept)
 		shows(t, p, "fork "+w.session, "untouched", "-fork")
 		agree(t, p)
-		shows(t, p, "✓ forked as "+w.session+"-fork at #")
+		shows(t, p, "✓ forked as "+w.session+"-fork at #", "q enter open it")
 		after := w.files()
 		for name, text := range before {
 			if after[name] != text {
@@ -284,12 +284,29 @@ func TestWrites_fork(t *testing.T) {
 			}
 		}
 		p.Press(keymap.Timeline, keymap.Back)
-		shows(t, p, w.session+"-fork")
+		shows(t, p, "│▌ "+w.session+"-fork")
 		p.Press(keymap.Picker, keymap.Undo)
 		agree(t, p)
 		lacks(t, p, "│▌ "+w.session+"-fork", "│  "+w.session+"-fork")
 		w.same(before, "after undo")
 	})
+}
+
+// Of a session with several agents the name that is offered can be taken.
+func TestWrites_forkOfOneAgent(t *testing.T) {
+	t.Parallel()
+	d := kept["strands log"]
+	d.session = "twoagents/planner"
+	w := copied(t, d)
+	p := w.screen(w.store(), 100, 30)
+	p.Press(keymap.Timeline, keymap.Fork)
+	shows(t, p, "twoagents-fork ")
+	p.Press(keymap.Input, keymap.Accept)
+	agree(t, p)
+	shows(t, p, "✓ forked as twoagents-fork/planner at #3")
+	p.Press(keymap.Timeline, keymap.Back)
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "› twoagents-fork/planner ")
 }
 
 // A message is edited in an editor, and a session starts from that; the old one is
