@@ -140,10 +140,11 @@ func TestRecover_besideAnAgent(t *testing.T) {
 				continue
 			}
 			for n := 0; ; n++ {
-				m := c.before.Clone()
+				m, writes := c.before.Clone(), false
 				over := !killed(func() {
 					c.faulty(m, func(call disktest.Call) error {
 						if call.N == n {
+							writes = call.Writes()
 							panic(errKilled)
 						}
 						return nil
@@ -151,6 +152,9 @@ func TestRecover_besideAnAgent(t *testing.T) {
 				})
 				if over {
 					break
+				}
+				if !writes || testing.Short() && n%3 != 0 {
+					continue // as after the call before
 				}
 				j := journal.New(m, journal.Options{})
 				open, err := j.Unfinished(t.Context())
@@ -187,8 +191,9 @@ func TestRecover_besideAnAgent(t *testing.T) {
 				if !maps.Equal(now, want) {
 					t.Fatalf("%s:\n%s", where, difference(now, want, want))
 				}
+				have := contents(m)
 				for content := range c.was.contents {
-					if !contents(m)[content] && !c.gone[content] && c.was.live[f.path] != "640 "+content {
+					if !have[content] && !c.gone[content] && c.was.live[f.path] != "640 "+content {
 						t.Fatalf("%s: %.40q is lost", where, content)
 					}
 				}

@@ -82,7 +82,7 @@ func powerFailures(t *testing.T, start *disktest.Memory, draws int, wrong func(c
 func TestApply_powerFailure(t *testing.T) {
 	draws, want := 90, int64(20_000)
 	if testing.Short() {
-		draws, want = 2, 1_000
+		draws, want = 1, 1_000
 	}
 	var states atomic.Int64
 	t.Run("kinds", func(t *testing.T) {
