@@ -220,6 +220,7 @@ func TestPlanRepair_whatItCannot(t *testing.T) {
 // Whatever keeps an SDK from starting on a session, a repair mends it or says why
 // not; and an undo gives the first bytes back.
 func TestPlanRepair_everyHazard(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	mended, refused := 0, 0
 	for name, h := range hazards(t) {
 		dir := t.TempDir()
