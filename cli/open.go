@@ -250,6 +250,6 @@ func (k *kept) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, s := range k.list {
-		s.Close() // it was only looked at
+		s.Close() // whatever was written is whole by now
 	}
 }
