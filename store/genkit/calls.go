@@ -42,26 +42,24 @@ func messagesOf(r *row) string {
 
 // bySession gives the call that resumes a session.
 func (l layout) bySession(sid string, open bool, then string) model.Resume {
-	id := string(l.quote(sid))
-	switch l {
-	case layoutJS:
-		return model.Resume{Call: fmt.Sprintf("await agent.chat({ sessionId: %s }).%s", id, l.send(open)), Then: then}
-	case layoutPython:
-		return model.Resume{Call: fmt.Sprintf("await agent.chat(session_id=%s).%s", id, l.send(open)), Then: then}
-	}
-	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.WithSessionID[State](%s))", l.send(open), id), Then: then}
+	return l.by(map[layout]string{layoutJS: "sessionId", layoutPython: "session_id", layoutGo: "WithSessionID"}, sid, open, then)
 }
 
 // bySnapshot gives the call that resumes a row.
 func (l layout) bySnapshot(id string, open bool, then string) model.Resume {
-	id = string(l.quote(id))
+	return l.by(map[layout]string{layoutJS: "snapshotId", layoutPython: "snapshot_id", layoutGo: "WithSnapshotID"}, id, open, then)
+}
+
+// by gives the call that names an id in each SDK's own way.
+func (l layout) by(names map[layout]string, id string, open bool, then string) model.Resume {
+	quoted := string(l.quote(id))
 	switch l {
 	case layoutJS:
-		return model.Resume{Call: fmt.Sprintf("await agent.chat({ snapshotId: %s }).%s", id, l.send(open)), Then: then}
+		return model.Resume{Call: fmt.Sprintf("await agent.chat({ %s: %s }).%s", names[l], quoted, l.send(open)), Then: then}
 	case layoutPython:
-		return model.Resume{Call: fmt.Sprintf("await agent.chat(snapshot_id=%s).%s", id, l.send(open)), Then: then}
+		return model.Resume{Call: fmt.Sprintf("await agent.chat(%s=%s).%s", names[l], quoted, l.send(open)), Then: then}
 	}
-	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.WithSnapshotID[State](%s))", l.send(open), id), Then: then}
+	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.%s[State](%s))", l.send(open), names[layoutGo], quoted), Then: then}
 }
 
 // send gives the part of the call that sends a message, or the answers that the
