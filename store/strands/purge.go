@@ -41,7 +41,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 		return model.Plan{}, err
 	}
 	plan := model.Plan{Op: model.OpPurge, Session: session, Target: model.Ref{Session: session}, ExpectedHead: model.Ref{Session: session},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{"what is forgotten cannot be brought back, by undo neither"}}
+		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}
 	folder := p.path()
 	var redacted []keptCopy
 	if p.orchestrator != "" {

@@ -33,7 +33,6 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 		return model.Plan{}, err
 	}
 	m.plan.Target, m.plan.TargetID, m.plan.TargetIndex = m.plan.ExpectedHead, m.plan.HeadID, m.plan.HeadIndex
-	m.hazards("what is forgotten cannot be brought back, not by undo either")
 	now := m.headDocument()
 	if err := m.forget(ctx, func(file []byte) bool {
 		if what == store.PurgeAll {
