@@ -204,7 +204,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	if p.json {
 		return p.document(receipt)
 	}
-	p.receipt(&receipt)
+	p.receipt(&todo.Plan, &receipt)
 	if way := wayBack(ctx, s, &receipt); way != "" {
 		if todo.back != "" {
 			way += " " + word(todo.back)
@@ -362,13 +362,17 @@ func (p *printer) plan(plan *planned) {
 }
 
 // receipt writes what was done.
-func (p *printer) receipt(r *model.Receipt) {
+func (p *printer) receipt(plan *model.Plan, r *model.Receipt) {
 	fmt.Fprintf(p, "done: %s", r.Op)
 	if r.Entry != 0 {
 		fmt.Fprintf(p, ", entry %d", r.Entry)
 	}
-	if r.Op == model.OpPurge {
+	switch {
+	case r.Op == model.OpPurge:
 		fmt.Fprintf(p, ": what was kept of %s is gone for good\n", printable.String(r.Session))
+		return
+	case plan.Removes:
+		fmt.Fprintf(p, ": %s is gone\n", printable.String(r.Session))
 		return
 	}
 	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), place(r.Head, r.HeadIndex))

@@ -43,6 +43,9 @@ type Plan struct {
 	Session string `json:"session"`
 	// NewSession is the session that a fork makes.
 	NewSession string `json:"newSession,omitempty"`
+	// Removes says that the session goes with all that is in it: an undo of what
+	// made it.
+	Removes bool `json:"removes,omitempty"`
 	// Target is the snapshot that becomes the head.
 	Target Ref `json:"-"`
 	// TargetID and TargetIndex say the same for people and scripts.
@@ -239,6 +242,9 @@ func (p *Plan) Lines() []PlanLine {
 		add("untouched", p.Session+" stays at "+now)
 	case p.Op == OpPurge:
 	default:
+		if p.Removes {
+			then = "none, the session is gone"
+		}
 		add("head now", now)
 		add("head then", then)
 	}

@@ -114,7 +114,7 @@ type Entry struct {
 func (v *Visits) PlanUndo(e Entry) model.Plan {
 	if e.Op.MakesSession() {
 		plan := v.plan(model.OpUndo, -1)
-		plan.Entry = e.ID
+		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
 		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, count(len(v.Headers), "visit")))
 		if e.Op == model.OpConvert {

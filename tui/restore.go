@@ -253,7 +253,10 @@ func (m *Model) reread() tea.Cmd {
 // call to go on with.
 func (m *Model) receipt(plan *model.Plan, r *model.Receipt) string {
 	text := fmt.Sprintf("%s is at #%d", r.Session, r.HeadIndex)
-	if r.Head == "" {
+	switch {
+	case plan.Removes:
+		text = r.Session + " is gone"
+	case r.Head == "":
 		text = r.Session + " is without a head"
 	}
 	switch plan.Op {

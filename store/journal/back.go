@@ -58,6 +58,7 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 	}
 	plan.Target, plan.ExpectedHead = model.Ref{Session: e.Session, ID: plan.TargetID}, model.Ref{Session: e.Session, ID: plan.HeadID}
 	plan.Files = planFiles(b.Changes)
+	plan.Removes = op == model.OpUndo && e.NewSession != ""
 	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", e.ID))
 	return plan, nil
 }
