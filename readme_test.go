@@ -163,14 +163,17 @@ var usageLine = regexp.MustCompile(`(?m)^Usage:\n  (.*?)(?: \[flags\])?$`)
 func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	var table strings.Builder
-	table.WriteString("| command | what it does |\n|---|---|\n| `hindcast [STORE]` | open the screen |\n")
+	use := usageLine.FindStringSubmatch(shell(t, dir, "hindcast --help"))
+	if use == nil {
+		t.Fatal("hindcast --help has no usage")
+	}
+	fmt.Fprintf(&table, "| command | what it does |\n|---|---|\n| `%s` | open the screen |\n", use[1])
 	for line := range strings.Lines(shell(t, dir, "hindcast __complete '' 2>/dev/null")) {
 		name, short, isCommand := strings.Cut(strings.TrimSpace(line), "\t")
 		if !isCommand || name == "help" || name == "completion" {
 			continue
 		}
-		use := usageLine.FindStringSubmatch(shell(t, dir, "hindcast "+name+" --help"))
-		if use == nil {
+		if use = usageLine.FindStringSubmatch(shell(t, dir, "hindcast "+name+" --help")); use == nil {
 			t.Fatalf("hindcast %s --help has no usage", name)
 		}
 		fmt.Fprintf(&table, "| `%s` | %s |\n", strings.ReplaceAll(use[1], "|", `\|`), short)

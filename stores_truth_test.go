@@ -42,6 +42,7 @@ var noStores = []string{
 	"strands/checkpoints",                // each file is a checkpoint, without a session
 	"strands/typescript-multiagent-life", // likewise
 	"strands/python-multiagent-life",     // each folder is a life: see store/strands/multiagent
+	"strands/rewinds",                    // what the SDKs ran after a rewind
 }
 
 // glob gives the paths below a folder that fit a pattern.
