@@ -43,9 +43,32 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 	if err := setPatience(ctx, c, 0); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(time.Duration(patience) * time.Millisecond)
-	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
+	return untilFree(ctx, time.Duration(patience)*time.Millisecond, func() error {
 		_, err := c.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
+		return err
+	})
+}
+
+// mostPatience is how long a connection waits to be made.
+const mostPatience = 5 * time.Second
+
+// connect gives a connection. To make one sets the journal mode, for which SQLite
+// does not wait where another program is just closing the file or taking up a log,
+// whatever the busy_timeout is: so it is waited here.
+func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
+	err = untilFree(ctx, mostPatience, func() (err error) {
+		c, err = db.Conn(ctx)
+		return err
+	})
+	return c, err
+}
+
+// untilFree tries something again as long as somebody else has the file, and no
+// longer than the patience lasts.
+func untilFree(ctx context.Context, patience time.Duration, try func() error) error {
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
+		err := try()
 		if !isCode(err, lib.SQLITE_BUSY) || time.Now().After(deadline) {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -275,6 +276,11 @@ func (s *Store) read(ctx context.Context, what func(t *tx) error) (err error) {
 			break
 		}
 	}
+	// What looks left behind may be that of a writer at work, who is soon done.
+	for pause := time.Millisecond; errors.Is(err, ErrUnsettled) && pause < 100*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+		time.Sleep(pause)
+		err = s.readOnce(ctx, what)
+	}
 	return err
 }
 
@@ -294,6 +300,12 @@ func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 // of the old version is migrated before.
 func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 	err := s.write(ctx, what)
+	// Within one process SQLite shares the index of the log between connections: as
+	// long as another store only reads there, this one cannot write.
+	for pause := time.Millisecond; isCode(err, lib.SQLITE_READONLY) && pause < 200*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+		time.Sleep(pause)
+		err = s.write(ctx, what)
+	}
 	if errors.Is(err, errOld) {
 		if err = s.migrate(ctx); err == nil {
 			err = s.write(ctx, what)
@@ -325,7 +337,21 @@ func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 		}
 		return what(t)
 	})
+	if isCode(err, lib.SQLITE_READONLY) {
+		err = errors.Join(err, s.forget(h))
+	}
 	return errors.Join(err, s.release(h))
+}
+
+// forget has the next use open the file anew.
+func (s *Store) forget(h *handle) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handle != h {
+		return nil
+	}
+	s.handle = nil
+	return s.retireLocked(h)
 }
 
 // tx is a transaction: one connection, and the statements prepared on it.
@@ -386,7 +412,7 @@ func (t *tx) close() error {
 
 // transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
 func (h *handle) transaction(ctx context.Context, begin func(context.Context, *sql.Conn) error, what func(t *tx) error) (err error) {
-	c, err := h.db.Conn(ctx)
+	c, err := connect(ctx, h.db)
 	if err != nil {
 		return explain(err)
 	}
