@@ -99,7 +99,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/watch", []string{"github.com/fsnotify/fsnotify"},
 		"that files changed is said without knowing what is in them"},
-	{"hindcast/store/files", []string{"hindcast/model/...", "golang.org/x/sys/unix"},
+	{"hindcast/store/files", []string{"hindcast/store/disk", "hindcast/model/...", "golang.org/x/sys/unix"},
 		"what is in a file is the business of the kinds"},
 	{"hindcast/store/disk", []string{"golang.org/x/sys/unix", "golang.org/x/sys/windows"},
 		"what is written is the business of whoever writes"},

@@ -16,4 +16,4 @@ func renameNew(from int, old string, to int, new string) error { return errors.E
 
 func exchange(from int, old string, to int, new string) error { return errors.ErrUnsupported }
 
-func syncFile(file int) error { return again(func() error { return unix.Fsync(file) }) }
+func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }

@@ -20,12 +20,12 @@ func exchange(from int, old string, to int, new string) error {
 
 // syncFile asks the drive as well: fsync alone does not, here.
 func syncFile(file int) error {
-	err := again(func() error {
+	err := Uninterrupted(func() error {
 		_, err := unix.FcntlInt(uintptr(file), unix.F_FULLFSYNC, 0)
 		return err
 	})
 	if errors.Is(err, errors.ErrUnsupported) || err == unix.ENOTTY || err == unix.EINVAL {
-		err = again(func() error { return unix.Fsync(file) })
+		err = Uninterrupted(func() error { return unix.Fsync(file) })
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func openFile(root int, name string) (int, error) {
 // cannot, it is done the other way.
 func atOnce(root int, name string, flags uint64, otherwise func(root int, name string) (int, error)) (file int, err error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-	err = again(func() error {
+	err = Uninterrupted(func() error {
 		file, err = unix.Openat2(root, name, &how)
 		return err
 	})
@@ -42,4 +42,4 @@ func exchange(from int, old string, to int, new string) error {
 	return unix.Renameat2(from, old, to, new, unix.RENAME_EXCHANGE)
 }
 
-func syncFile(file int) error { return again(func() error { return unix.Fsync(file) }) }
+func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }

@@ -103,7 +103,7 @@ func walk(root int, name string) (int, error) {
 // would block until somebody is at its other end.
 func openat(dir int, base string, how int) (int, error) {
 	var file int
-	err := again(func() (err error) {
+	err := Uninterrupted(func() (err error) {
 		file, err = unix.Openat(dir, base, how|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -112,7 +112,7 @@ func openat(dir int, base string, how int) (int, error) {
 	}
 	// Systems differ in what they say of links and of what is no file.
 	var info unix.Stat_t
-	if again(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
+	if Uninterrupted(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
 		switch kind := info.Mode & unix.S_IFMT; {
 		case kind == unix.S_IFLNK:
 			return -1, ErrSymlink
@@ -121,15 +121,6 @@ func openat(dir int, base string, how int) (int, error) {
 		}
 	}
 	return -1, err
-}
-
-// again calls until no signal interrupts it.
-func again(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
 }
 
 // info is what a look at a file tells.
@@ -168,7 +159,7 @@ func (i *info) Mode() fs.FileMode {
 func (d *OS) Lstat(name string) (fs.FileInfo, error) {
 	found := &info{name: path.Base(name)}
 	err := d.in(name, func(dir int, base string) error {
-		return again(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
+		return Uninterrupted(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if err != nil {
 		return nil, pathError("lstat", name, err)
@@ -207,7 +198,7 @@ func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err erro
 			return err
 		}
 		defer unix.Close(file) // it was only read
-		data, err = load(file, buf, &found.Stat_t)
+		data, err = ReadDescriptor(file, buf, &found.Stat_t)
 		return err
 	})
 	if err != nil {
@@ -216,44 +207,11 @@ func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err erro
 	return data, found, nil
 }
 
-func load(file int, buf []byte, found *unix.Stat_t) ([]byte, error) {
-	if err := again(func() error { return unix.Fstat(file, found) }); err != nil {
-		return buf[:0], err
-	}
-	switch {
-	case found.Mode&unix.S_IFMT != unix.S_IFREG:
-		return buf[:0], ErrNotRegular
-	case found.Size > MaxSize:
-		return buf[:0], ErrTooLarge
-	}
-	data := slices.Grow(buf[:0], int(found.Size)+1)
-	for {
-		if len(data) == cap(data) {
-			data = slices.Grow(data, max(len(data), 8<<10))
-		}
-		var n int
-		err := again(func() (err error) {
-			n, err = unix.Read(file, data[len(data):cap(data)])
-			return err
-		})
-		if err != nil {
-			return data, err
-		}
-		data = data[:len(data)+n]
-		switch {
-		case n == 0, int64(len(data)) == found.Size:
-			return data, nil
-		case len(data) > MaxSize:
-			return data, ErrTooLarge
-		}
-	}
-}
-
 // Create implements Disk.
 func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 	return pathError("create", name, d.in(name, func(dir int, base string) error {
 		var file int
-		err := again(func() (err error) {
+		err := Uninterrupted(func() (err error) {
 			how := unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 			file, err = unix.Openat(dir, base, how, uint32(mode.Perm()))
 			return err
@@ -263,7 +221,7 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 		}
 		err = write(file, data)
 		if err == nil {
-			err = again(func() error { return unix.Fchmod(file, uint32(mode.Perm())) })
+			err = Uninterrupted(func() error { return unix.Fchmod(file, uint32(mode.Perm())) })
 		}
 		if err == nil {
 			err = syncFile(file)
@@ -281,7 +239,7 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 func write(file int, data []byte) error {
 	for len(data) > 0 {
 		var n int
-		err := again(func() (err error) {
+		err := Uninterrupted(func() (err error) {
 			n, err = unix.Write(file, data)
 			return err
 		})
@@ -304,13 +262,13 @@ func (d *OS) Append(name string, data []byte) error {
 			return err
 		}
 		var found unix.Stat_t
-		err = again(func() error { return unix.Fstat(file, &found) })
+		err = Uninterrupted(func() error { return unix.Fstat(file, &found) })
 		if err == nil && found.Mode&unix.S_IFMT != unix.S_IFREG {
 			err = ErrNotRegular
 		}
 		if err == nil {
 			var n int
-			err = again(func() (err error) {
+			err = Uninterrupted(func() (err error) {
 				n, err = unix.Write(file, data)
 				return err
 			})
@@ -332,10 +290,10 @@ func (d *OS) Append(name string, data []byte) error {
 func (d *OS) two(op, old, new string, call func(from int, old string, to int, new string) error) error {
 	return linkError(op, old, new, d.in(old, func(from int, oldBase string) error {
 		if path.Dir(old) == path.Dir(new) && fs.ValidPath(new) {
-			return again(func() error { return call(from, oldBase, from, path.Base(new)) })
+			return Uninterrupted(func() error { return call(from, oldBase, from, path.Base(new)) })
 		}
 		return d.in(new, func(to int, newBase string) error {
-			return again(func() error { return call(from, oldBase, to, newBase) })
+			return Uninterrupted(func() error { return call(from, oldBase, to, newBase) })
 		})
 	}))
 }
@@ -383,12 +341,12 @@ func unsupported(err error) bool {
 // Mkdir implements Disk.
 func (d *OS) Mkdir(name string, mode fs.FileMode) error {
 	return pathError("mkdir", name, d.in(name, func(dir int, base string) error {
-		if err := again(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
+		if err := Uninterrupted(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
 			return err
 		}
 		made, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY)
 		if err == nil {
-			err = again(func() error { return unix.Fchmod(made, uint32(mode.Perm())) })
+			err = Uninterrupted(func() error { return unix.Fchmod(made, uint32(mode.Perm())) })
 			unix.Close(made)
 		}
 		if err != nil {
@@ -401,9 +359,9 @@ func (d *OS) Mkdir(name string, mode fs.FileMode) error {
 // Remove implements Disk.
 func (d *OS) Remove(name string) error {
 	return pathError("remove", name, d.in(name, func(dir int, base string) error {
-		err := again(func() error { return unix.Unlinkat(dir, base, 0) })
+		err := Uninterrupted(func() error { return unix.Unlinkat(dir, base, 0) })
 		if err == unix.EISDIR || err == unix.EPERM { // EPERM is what POSIX has for folders
-			if failed := again(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
+			if failed := Uninterrupted(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
 				err = failed
 			}
 		}
@@ -431,7 +389,7 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	file := -1
 	err = d.in(name, func(dir int, base string) error {
 		for {
-			err := again(func() (err error) {
+			err := Uninterrupted(func() (err error) {
 				how := unix.O_CREAT | unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 				file, err = unix.Openat(dir, base, how, 0o600)
 				return err
@@ -439,7 +397,7 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 			if err != nil {
 				return err
 			}
-			err = again(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
+			err = Uninterrupted(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
 			if err == unix.EWOULDBLOCK {
 				err = ErrLocked
 			}

@@ -5,10 +5,11 @@ package files
 import (
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hindcast/store/disk"
 )
 
 // openFolder does not wait for anybody to write where there is a pipe instead.
@@ -46,43 +47,14 @@ func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error
 		return buf[:0], f.why(name, err)
 	}
 	defer unix.Close(file) // it was only read
-	if err := again(func() error { return unix.Fstat(file, info) }); err != nil {
-		return buf[:0], err
-	}
-	switch {
-	case info.Mode&unix.S_IFMT != unix.S_IFREG:
-		return buf[:0], ErrNotRegular
-	case info.Size > MaxSize:
-		return buf[:0], ErrTooLarge
-	}
-	data := slices.Grow(buf[:0], int(info.Size))
-	for {
-		if len(data) == cap(data) { // of a size that is not known before
-			data = slices.Grow(data, max(len(data), 8<<10))
-		}
-		var n int
-		err := again(func() (err error) {
-			n, err = unix.Read(file, data[len(data):cap(data)])
-			return err
-		})
-		if err != nil {
-			return data, err
-		}
-		data = data[:len(data)+n]
-		switch {
-		case n == 0, int64(len(data)) == info.Size:
-			return data, nil
-		case len(data) > MaxSize:
-			return data, ErrTooLarge
-		}
-	}
+	return disk.ReadDescriptor(file, buf, info)
 }
 
 // open gives the descriptor of an entry. While it is asked for, the folder stays
 // open.
 func (f *Folder) open(name string, how int) (file int, err error) {
 	failed := f.hold(func(dir int) {
-		err = again(func() (err error) {
+		err = disk.Uninterrupted(func() (err error) {
 			file, err = unix.Openat(dir, name, how, 0)
 			return err
 		})
@@ -129,7 +101,7 @@ func stampOf(info *unix.Stat_t) Stamp {
 
 func (f *Folder) look(name string) (info unix.Stat_t, err error) {
 	failed := f.hold(func(dir int) {
-		err = again(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
+		err = disk.Uninterrupted(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if failed != nil {
 		return info, failed
@@ -147,13 +119,4 @@ func (f *Folder) hold(call func(dir int)) error {
 		return fs.ErrClosed // all that can fail
 	}
 	return nil
-}
-
-// again calls until no signal interrupts it.
-func again(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
 }

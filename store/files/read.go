@@ -2,24 +2,25 @@ package files
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"time"
+
+	"hindcast/store/disk"
 )
 
 // MaxSize bounds the files that are read, in bytes: a message with pictures
 // takes a few megabytes, and reading needs several times the size in memory.
-const MaxSize = 256 << 20
+const MaxSize = disk.MaxSize
 
 var (
 	// ErrTooLarge: the file is larger than MaxSize.
-	ErrTooLarge = fmt.Errorf("larger than %d MiB", MaxSize>>20)
+	ErrTooLarge = disk.ErrTooLarge
 	// ErrNotRegular: it is a folder, a pipe, a device.
-	ErrNotRegular = errors.New("not a regular file")
+	ErrNotRegular = disk.ErrNotRegular
 	// ErrSymlink: it is a symbolic link, wherever that leads.
-	ErrSymlink = errors.New("a symbolic link, which is not followed")
+	ErrSymlink = disk.ErrSymlink
 )
 
 // Reader reads the file of a name into buf, from its start, and gives the bytes.
