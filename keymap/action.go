@@ -29,7 +29,7 @@ const (
 	ShowDiff
 	ShowState
 	ShowMessages
-	ShowCheckpoint
+	ShowResume
 	ShowInfo
 	Open
 	Fold
@@ -133,25 +133,25 @@ var actionTable = [actions]struct {
 	NextBranch:  {"next-branch", "next branch", travelling, noBranch},
 	GoHead:      {"head", "follow head", travelling, noSnapshot},
 
-	NextTab:        {"next-tab", "next tab", looking, nil},
-	PrevTab:        {"previous-tab", "previous tab", looking, nil},
-	ShowDiff:       {"show-diff", "diff tab", looking, nil},
-	ShowState:      {"show-state", "state tab", looking, nil},
-	ShowMessages:   {"show-messages", "messages tab", looking, nil},
-	ShowCheckpoint: {"show-checkpoint", "checkpoint tab", looking, nil},
-	ShowInfo:       {"show-info", "info tab", looking, nil},
-	Open:           {"open", "open", looking, nil},
-	Fold:           {"fold", "fold", looking, nil},
-	Unfold:         {"unfold", "unfold", looking, nil},
-	FoldAll:        {"fold-all", "fold all", looking, nil},
-	UnfoldAll:      {"unfold-all", "unfold all", looking, nil},
-	NextChange:     {"next-change", "next change", looking, nil},
-	PrevChange:     {"previous-change", "previous change", looking, nil},
-	SideBySide:     {"side-by-side", "side by side", looking, nil},
-	NextMessage:    {"next-message", "next message", looking, nil},
-	PrevMessage:    {"previous-message", "previous message", looking, nil},
-	MoreContext:    {"more-context", "more context", looking, nil},
-	LessContext:    {"less-context", "less context", looking, nil},
+	NextTab:      {"next-tab", "next tab", looking, nil},
+	PrevTab:      {"previous-tab", "previous tab", looking, nil},
+	ShowDiff:     {"show-diff", "diff tab", looking, nil},
+	ShowState:    {"show-state", "state tab", looking, nil},
+	ShowMessages: {"show-messages", "messages tab", looking, nil},
+	ShowResume:   {"show-resume", "resume tab", looking, nil},
+	ShowInfo:     {"show-info", "info tab", looking, nil},
+	Open:         {"open", "open", looking, nil},
+	Fold:         {"fold", "fold", looking, nil},
+	Unfold:       {"unfold", "unfold", looking, nil},
+	FoldAll:      {"fold-all", "fold all", looking, nil},
+	UnfoldAll:    {"unfold-all", "unfold all", looking, nil},
+	NextChange:   {"next-change", "next change", looking, nil},
+	PrevChange:   {"previous-change", "previous change", looking, nil},
+	SideBySide:   {"side-by-side", "side by side", looking, nil},
+	NextMessage:  {"next-message", "next message", looking, nil},
+	PrevMessage:  {"previous-message", "previous message", looking, nil},
+	MoreContext:  {"more-context", "more context", looking, nil},
+	LessContext:  {"less-context", "less context", looking, nil},
 
 	Mark:       {"mark", "mark", comparing, noSnapshot},
 	ClearMark:  {"clear-mark", "clear mark", comparing, noMark},
@@ -296,7 +296,7 @@ var bindings = []struct {
 	{Session, ShowDiff, []string{"1"}},
 	{Session, ShowState, []string{"2"}},
 	{Session, ShowMessages, []string{"3"}},
-	{Session, ShowCheckpoint, []string{"4"}},
+	{Session, ShowResume, []string{"4"}},
 	{Session, ShowInfo, []string{"5"}},
 	{Session, Mark, []string{"="}},
 	{Session, ClearMark, []string{"M"}},

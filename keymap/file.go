@@ -221,7 +221,20 @@ func (p *parser) line(k toml.Key) int {
 
 func unquote(name string) string { return strings.Trim(strings.TrimSpace(name), `"'`) }
 
+// formerNames leads from the names of scopes and actions in older files to those
+// of today.
+var formerNames = map[string]string{"checkpoint": "resume", "show-checkpoint": "show-resume"}
+
+// today returns the present name of a scope or an action.
+func today(name string) string {
+	if now, renamed := formerNames[name]; renamed {
+		return now
+	}
+	return name
+}
+
 func scopeNamed(name string) Scope {
+	name = today(name)
 	for s := range scopes {
 		if s.String() == name {
 			return s
@@ -239,6 +252,7 @@ func scopeNames() string {
 }
 
 func actionNamed(name string) Action {
+	name = today(name)
 	for a := None + 1; a < actions; a++ {
 		if a.String() == name {
 			return a

@@ -31,7 +31,7 @@ const (
 	Diff
 	State
 	Messages
-	Checkpoint
+	Resume
 	Info
 	Overlay
 	Written
@@ -54,25 +54,25 @@ var scopeTable = [scopes]struct {
 	outer Scope
 	where string
 }{
-	Global:     {"global", noScope, "everywhere"},
-	Browse:     {"browse", Global, "everywhere but in a text field"},
-	Picker:     {"picker", Browse, "sessions"},
-	Session:    {"session", Browse, "in a session"},
-	Timeline:   {"timeline", Session, "timeline"},
-	Tab:        {"tab", Session, "tabs"},
-	Diff:       {"diff", Tab, "Diff tab"},
-	State:      {"state", Tab, "State tab"},
-	Messages:   {"messages", Tab, "Messages tab"},
-	Checkpoint: {"checkpoint", Tab, "Checkpoint tab"},
-	Info:       {"info", Tab, "Info tab"},
-	Overlay:    {"overlay", Browse, "help, journal, errors"},
-	Written:    {"journal", Overlay, "journal"},
-	Menu:       {"menu", Browse, "yank menu"},
-	EditMenu:   {"edit-menu", Browse, "edit menu"},
-	PurgeMenu:  {"purge-menu", Browse, "purge menu"},
-	Broken:     {"broken-edit", Browse, "an edit that cannot be used"},
-	Confirm:    {"confirm", Browse, "a plan to confirm"},
-	Input:      {"input", noScope, "text fields"},
+	Global:    {"global", noScope, "everywhere"},
+	Browse:    {"browse", Global, "everywhere but in a text field"},
+	Picker:    {"picker", Browse, "sessions"},
+	Session:   {"session", Browse, "in a session"},
+	Timeline:  {"timeline", Session, "timeline"},
+	Tab:       {"tab", Session, "tabs"},
+	Diff:      {"diff", Tab, "Diff tab"},
+	State:     {"state", Tab, "State tab"},
+	Messages:  {"messages", Tab, "Messages tab"},
+	Resume:    {"resume", Tab, "Resume tab"},
+	Info:      {"info", Tab, "Info tab"},
+	Overlay:   {"overlay", Browse, "help, journal, errors"},
+	Written:   {"journal", Overlay, "journal"},
+	Menu:      {"menu", Browse, "yank menu"},
+	EditMenu:  {"edit-menu", Browse, "edit menu"},
+	PurgeMenu: {"purge-menu", Browse, "purge menu"},
+	Broken:    {"broken-edit", Browse, "an edit that cannot be used"},
+	Confirm:   {"confirm", Browse, "a plan to confirm"},
+	Input:     {"input", noScope, "text fields"},
 }
 
 // String gives the scope's name as the user's file has it.

@@ -195,6 +195,20 @@ fork = []
 	}
 }
 
+// Files of older versions call the Resume tab the Checkpoint tab.
+func TestParse_takesFormerNames(t *testing.T) {
+	m, err := Parse("keys.toml", "[session]\nshow-checkpoint = \"f4\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := m.Action(Timeline, "f4"); got != ShowResume {
+		t.Errorf("f4 is %s, want %s", got, ShowResume)
+	}
+	if got := scopeNamed("checkpoint"); got != Resume {
+		t.Errorf("the scope checkpoint is %s, want %s", got, Resume)
+	}
+}
+
 func TestParse_namesLineAndReason(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

@@ -105,7 +105,7 @@ func (m *Model) copyResume() tea.Cmd {
 	const what = "the resume payload"
 	s, from, ctx := m.subject(), m.source, m.ctx
 	return run(func() tea.Msg {
-		content, err := from.prepareCheckpoint(ctx, s)
+		content, err := from.prepareResume(ctx, s)
 		switch {
 		case err != nil:
 			return copiedMsg{what, err}

@@ -69,7 +69,7 @@ func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
 func TestModel_tabs(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
-	names := []string{"[Diff]", "[State]", "[Messages]", "[Checkpoint]", "[Info]"}
+	names := []string{"[Diff]", "[State]", "[Messages]", "[Resume]", "[Info]"}
 	for _, name := range names {
 		shows(t, p, name)
 		p.Press(keymap.Timeline, keymap.NextTab)
@@ -77,7 +77,7 @@ func TestModel_tabs(t *testing.T) {
 	shows(t, p, names[0])
 	p.Press(keymap.Timeline, keymap.PrevTab)
 	shows(t, p, names[4])
-	for i, a := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo} {
+	for i, a := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo} {
 		p.Press(keymap.Timeline, a)
 		shows(t, p, names[i])
 	}

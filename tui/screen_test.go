@@ -186,7 +186,7 @@ func TestScreen_damagedState(t *testing.T) {
 	o := options(s)
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
-	p.Press(keymap.Timeline, keymap.ShowCheckpoint)
+	p.Press(keymap.Timeline, keymap.ShowResume)
 	p.Golden()
 	p.Press(keymap.Timeline, keymap.Details)
 	shows(t, p, "Message")

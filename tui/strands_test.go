@@ -32,7 +32,7 @@ func strandsStore(t *testing.T) tui.Options {
 // tools have not run, and looks at every tab.
 func TestStrands_realSessions(t *testing.T) {
 	t.Parallel()
-	for _, screen := range []keymap.Action{keymap.None, keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo} {
+	for _, screen := range []keymap.Action{keymap.None, keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo} {
 		t.Run(screen.String(), func(t *testing.T) {
 			atSizes(t, func(t *testing.T, w, h int) {
 				p := start(t, strandsStore(t), w, h)

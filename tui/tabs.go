@@ -8,10 +8,10 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/tui/checkpointtab"
 	"hindcast/tui/difftab"
 	"hindcast/tui/infotab"
 	"hindcast/tui/messagestab"
+	"hindcast/tui/resumetab"
 	"hindcast/tui/statetab"
 	"hindcast/tui/theme"
 )
@@ -31,7 +31,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 		from.diffTab(styles),
 		from.stateTab(styles),
 		from.messagesTab(styles),
-		newTab(keymap.Checkpoint, checkpointtab.New(styles), from.prepareCheckpoint),
+		newTab(keymap.Resume, resumetab.New(styles), from.prepareResume),
 		newTab(keymap.Info, infotab.New(styles), from.prepareInfo),
 	}
 }
@@ -114,12 +114,12 @@ func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.C
 	return messagestab.Prepare(conv, s.header.Marks), nil
 }
 
-func (f *source) prepareCheckpoint(ctx context.Context, s subject) (*checkpointtab.Content, error) {
+func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Content, error) {
 	conv, err := f.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
-	return checkpointtab.Prepare(ctx, conv)
+	return resumetab.Prepare(ctx, conv)
 }
 
 func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {

@@ -27,7 +27,7 @@ var tabs = []struct {
 	{"diff", keymap.ShowDiff, keymap.Diff},
 	{"state", keymap.ShowState, keymap.State},
 	{"messages", keymap.ShowMessages, keymap.Messages},
-	{"checkpoint", keymap.ShowCheckpoint, keymap.Checkpoint},
+	{"resume", keymap.ShowResume, keymap.Resume},
 	{"info", keymap.ShowInfo, keymap.Info},
 }
 

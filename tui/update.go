@@ -242,7 +242,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showTab((m.current + 1) % len(m.tabs))
 	case keymap.PrevTab:
 		m.showTab((m.current + len(m.tabs) - 1) % len(m.tabs))
-	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowCheckpoint, keymap.ShowInfo:
+	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
 		m.mark()

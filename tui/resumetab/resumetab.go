@@ -1,10 +1,10 @@
-// Package checkpointtab is the tab with the checkpoint at a snapshot, joined
+// Package resumetab is the tab with the checkpoint at a snapshot, joined
 // with its session: which tools have run, what resuming does, and the exact
 // payload to pass.
 //
 // The tab is a plain struct that draws what Prepare worked out; it may not know
 // the store, the other panes or the root model.
-package checkpointtab
+package resumetab
 
 import (
 	"context"
@@ -201,7 +201,7 @@ type Pane struct {
 func New(styles *theme.Styles) *Pane { return &Pane{sheet: sheet.NewPage(styles)} }
 
 // Title gives the name of the tab.
-func (p *Pane) Title() string { return "Checkpoint" }
+func (p *Pane) Title() string { return "Resume" }
 
 // Set shows another snapshot; nil shows nothing.
 func (p *Pane) Set(c *Content) {

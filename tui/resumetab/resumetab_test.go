@@ -1,4 +1,4 @@
-package checkpointtab
+package resumetab
 
 import (
 	"bytes"
