@@ -280,7 +280,7 @@ func picture(line *model.Timeline) string {
 		if r := line.Row(row); r.Kind == model.RowNode {
 			h := line.Header(r.Node)
 			text += fmt.Sprintf(" #%d  turn %d  %s", h.Index, h.TurnIndex, h.EventText())
-			if names := h.Marks.Names(); len(names) > 0 {
+			if names := h.Marks.Words(); len(names) > 0 {
 				text += "  [" + strings.Join(names, " ") + "]"
 			}
 			if !line.OnPath(r.Node) {

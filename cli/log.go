@@ -250,25 +250,11 @@ func (p *printer) event(h *model.Header) string {
 // snapshot in front.
 func (p *printer) title(h *model.Header) string {
 	var words []string
-	for _, m := range marks {
-		if h.Marks.Has(m.mark) {
-			words = append(words, "["+m.word+"]")
-		}
+	special := h.Marks &^ model.MarkTraced // its shape says that it is a step
+	for _, word := range special.Words() {
+		words = append(words, "["+word+"]")
 	}
 	return strings.Join(append(words, clip(h.Title, maxTitle, p.glyphs.Ellipsis)), " ")
-}
-
-var marks = []struct {
-	mark model.Marks
-	word string
-}{
-	{model.MarkDamaged, "damaged"},
-	{model.MarkError, "failed"},
-	{model.MarkInterrupted, "interrupted"},
-	{model.MarkRepaired, "repaired on load"},
-	{model.MarkRedacted, "redacted"},
-	{model.MarkEvicted, "evicted"},
-	{model.MarkInferred, "parent inferred"},
 }
 
 // reasons writes why snapshots are off the active path, a line for each reason.

@@ -61,8 +61,8 @@ s  4 snapshots, 1 orphaned, head #3
 ○    #0  turn 0  turn end        a         2026-11-21 12:00:01
 ├─╮
 │ ·      turn 1  tool iteration  s1        2026-11-21 12:00:02  tool look → ok
-│ ·      turn 1  tool iteration  s2        2026-11-21 12:00:03  [failed] tool book → error
-│ ◌  #1  turn 1  turn end        b         2026-11-21 12:00:04  [failed]
+│ ·      turn 1  tool iteration  s2        2026-11-21 12:00:03  [error] tool book → error
+│ ◌  #1  turn 1  turn end        b         2026-11-21 12:00:04  [error]
 ○    #2  turn 1  turn end        c         2026-11-21 12:00:05
 ·        turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
 ◉    #3  turn …  turn end        d         2026-11-21 12:00:07
@@ -130,7 +130,7 @@ file          a/s3^[[2J.json
 		t.Fatal(err)
 	}
 	if document.ID != "s3" || len(document.Facts) != 2 || document.Facts[0] != (model.Fact{Label: "finish reason", Value: "stop"}) ||
-		string(document.State) != `{"id":"s3"}` || len(document.Marks) != 1 || document.Marks[0] != "traced" {
+		string(document.State) != `{"id":"s3"}` || len(document.Marks) != 1 || document.Marks[0] != "step" {
 		t.Errorf("%+v", document)
 	}
 	if _, out, _ = c.run(t, "show", "mem:", "s", "head", "--json"); strings.Contains(out, "facts") {

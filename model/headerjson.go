@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The JSON of headers: the seed's names for what the seed has, and more for
-// the rest. It is what `hindcast log --json` gives and what the portable file
-// holds, so the names are there to stay.
+// The JSON of headers in stores: the seed's names and integers for what the seed
+// has, and more for the rest. Portable files hold it, so the names stay as they
+// are. The documents of the command line have an encoding of their own.
 
 // headerJSON has the members of a header in the order in which they are written.
 type headerJSON struct {
@@ -43,7 +43,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
 		Index: h.Index, TurnIndex: h.TurnIndex, Event: event, Orphaned: h.Orphaned,
 		Head: h.Head, Reason: h.Reason, Visit: h.Visit, ParentVisit: h.ParentVisit,
-		Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Names(),
+		Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
 	})
 }
 
@@ -95,33 +95,6 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 	read.Marks = parseMarks(marks)
 	*h = read
 	return nil
-}
-
-// markNames are the JSON names of the marks, by bit.
-var markNames = [...]string{"evicted", "redacted", "repaired", "damaged", "inferred", "interrupted", "error", "traced"}
-
-// Names gives the names of the marks that are set.
-func (s Marks) Names() []string {
-	var names []string
-	for bit, name := range markNames {
-		if s.Has(1 << bit) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// parseMarks reads names of marks; those it does not know are passed over.
-func parseMarks(names []string) Marks {
-	var s Marks
-	for _, name := range names {
-		for bit, known := range markNames {
-			if name == known {
-				s |= 1 << bit
-			}
-		}
-	}
-	return s
 }
 
 // reasonJSON has the members of a reason in the order in which they are written.

@@ -24,7 +24,7 @@ func TestHeader_isWrittenWithTheSeedsNames(t *testing.T) {
 			Reason: &Reason{Kind: ReasonRestore, At: at, TargetID: "03be", TargetIndex: 2}},
 			`{"id":"a","parentId":"b","sessionId":"s","createdAt":"2026-08-01T12:04:05.00000006Z","index":1,"turnIndex":1,"event":"detach","orphaned":true,` +
 				`"reason":{"kind":"restore","at":"2026-08-01T12:04:05.00000006Z","target":"03be","targetIndex":2,"text":"left by a restore to #2 at 2026-08-01T12:04:05Z"},` +
-				`"visit":3,"parentVisit":2,"position":"after_model","title":"book_train","size":1200,"marks":["evicted","error"]}`},
+				`"visit":3,"parentVisit":2,"position":"after_model","title":"book_train","size":1200,"marks":["error","evicted"]}`},
 		{"a year that RFC 3339 cannot write", Header{ID: "a", CreatedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			`{"id":"a","sessionId":"","index":0,"turnIndex":0,"event":0}`},
 		{"a zone that RFC 3339 cannot write", Header{ID: "a", CreatedAt: at.In(time.FixedZone("", 30*3600))},
@@ -102,7 +102,7 @@ func randomHeader(rng *rand.Rand) Header {
 	h := Header{
 		ID: text(), ParentID: text(), SessionID: text(), CreatedAt: at(), Index: rng.IntN(9) - 2, TurnIndex: rng.IntN(9) - 2,
 		Event: SnapshotEvent(rng.IntN(9) - 3), Position: text(), Title: text(), Visit: rng.Int64(), ParentVisit: rng.Int64N(3),
-		Size: rng.Int64N(3), Orphaned: rng.IntN(2) == 0, Head: rng.IntN(2) == 0, Marks: Marks(rng.IntN(1 << len(markNames))),
+		Size: rng.Int64N(3), Orphaned: rng.IntN(2) == 0, Head: rng.IntN(2) == 0, Marks: Marks(rng.IntN(1 << len(markWords))),
 	}
 	if h.Event == SnapshotEventNamed {
 		h.EventName = "event of " + text()
@@ -180,15 +180,5 @@ func TestReasonKind_namesComeBack(t *testing.T) {
 	}
 	if got := ParseReasonKind("from the future"); got != ReasonUnknown {
 		t.Errorf("an unknown name is %v", got)
-	}
-}
-
-func TestMarks_haveANameForEachBit(t *testing.T) {
-	all := MarkEvicted | MarkRedacted | MarkRepaired | MarkDamaged | MarkInferred | MarkInterrupted | MarkError | MarkTraced
-	if got := parseMarks(all.Names()); got != all || len(all.Names()) != 8 {
-		t.Errorf("%v come back as %b", all.Names(), got)
-	}
-	if got := MarkRepaired.Names(); len(got) != 1 || got[0] != "repaired" {
-		t.Errorf("repaired is %v", got)
 	}
 }

@@ -58,7 +58,7 @@ func picture(list []model.Header) string {
 		if r.Node != model.NoNode {
 			h := tl.Described(r.Node)
 			line += fmt.Sprintf(" #%d turn %d %-14s %.8s", h.Index, h.TurnIndex, h.EventText(), h.ID)
-			for _, mark := range h.Marks.Names() {
+			for _, mark := range h.Marks.Words() {
 				line += " " + mark
 			}
 			if h.Title != "" {

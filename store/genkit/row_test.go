@@ -77,7 +77,7 @@ func TestDecodeRow_titles(t *testing.T) {
 	} {
 		r, ok := decodeRow("a", []byte(goRow("a", "", "s", at(0), `"state":{"messages":`+c.messages+`},"status":"completed"`)))
 		if !ok || r.title != c.title || r.marks() != c.marks {
-			t.Errorf("%.80s gives %q, %v", c.messages, r.title, r.marks().Names())
+			t.Errorf("%.80s gives %q, %v", c.messages, r.title, r.marks().Words())
 		}
 	}
 }

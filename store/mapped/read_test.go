@@ -112,7 +112,7 @@ func TestRead_everythingHasADefault(t *testing.T) {
 			t.Errorf("row %d is %+v", i, h)
 		}
 		if i > 0 && (h.ParentID != rows[i-1].Header.ID || !h.Marks.Has(model.MarkInferred)) || i == 0 && (h.ParentID != "" || h.Marks != 0) {
-			t.Errorf("row %d follows %q, marks %v", i, h.ParentID, h.Marks.Names())
+			t.Errorf("row %d follows %q, marks %v", i, h.ParentID, h.Marks.Words())
 		}
 	}
 	if want := []string{"1,", "2,", "3,", "10,"}; !slices.Equal(steps, want) {

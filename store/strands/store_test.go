@@ -34,7 +34,7 @@ func picture(list []model.Header) string {
 		if h.Head {
 			shape = "◉"
 		}
-		line := fmt.Sprintf("%s %2d  turn %d  %-15s %-12s %-22s %q", shape, h.Index, h.TurnIndex, h.EventText(), h.Position, strings.Join(h.Marks.Names(), " "), h.Title)
+		line := fmt.Sprintf("%s %2d  turn %d  %-15s %-12s %-22s %q", shape, h.Index, h.TurnIndex, h.EventText(), h.Position, strings.Join(h.Marks.Words(), " "), h.Title)
 		text.WriteString(line + "\n")
 	}
 	return text.String()

@@ -51,7 +51,7 @@ func TestHeaders_lives(t *testing.T) {
 		"a tool fails on the way": {
 			[][]string{{"q", "-a"}}, []string{"q", "-a", "q2", "+1", "!1", "-b"}, `
 ○    0  turn 0  turn end
-◉    1  turn 1  turn end inferred error
+◉    1  turn 1  turn end error inferred
 `},
 		"an earlier one put back": {
 			[][]string{{"q", "-a"}, {"q", "-a", "q2", "-b"}, {"q", "-a", "q2", "-b", "q3", "-c"}}, []string{"q", "-a", "q2", "-b"}, `
@@ -105,7 +105,7 @@ func TestHeaders_lives(t *testing.T) {
 			line := string(timeline.AppendGutter(nil, i, max(2, timeline.Lanes()), model.GlyphsUnicode))
 			if row.Kind == model.RowNode {
 				h := timeline.Described(row.Node)
-				line += fmt.Sprintf("%2d  turn %d  %s %s", h.Index, h.TurnIndex, h.EventText(), strings.Join(h.Marks.Names(), " "))
+				line += fmt.Sprintf("%2d  turn %d  %s %s", h.Index, h.TurnIndex, h.EventText(), strings.Join(h.Marks.Words(), " "))
 				line = strings.TrimRight(line, " ")
 				if h.Reason != nil {
 					line += ": " + h.Reason.Text(nil)

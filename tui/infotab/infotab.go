@@ -95,7 +95,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		c.fact("visit", strconv.FormatInt(h.Visit, 10))
 	}
 	c.standing(h, f.Zone)
-	if names := h.Marks.Names(); len(names) > 0 {
+	if names := h.Marks.Words(); len(names) > 0 {
 		c.add("marks", strings.Join(names, ", "), sheet.Warn)
 	}
 	if h.Marks.Has(model.MarkTraced) {

@@ -78,7 +78,7 @@ func (p *Pane) heading(u *unit, m int) {
 		badges = append(badges, "redacted")
 	}
 	if m == p.c.conv.Len()-1 {
-		badges = append(badges, p.c.marks.Names()...)
+		badges = append(badges, p.c.marks.Words()...)
 	}
 	style := roleStyle(msg.Role)
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {

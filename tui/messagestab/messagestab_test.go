@@ -98,7 +98,7 @@ func TestPane_marksTheLastMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError|model.MarkInferred|model.MarkTraced), 60, 6)
-	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  evicted, error\n") && !strings.Contains(got, "[1] assistant  evicted, error ") || strings.Contains(got, "user  evicted") {
+	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  error, evicted\n") && !strings.Contains(got, "[1] assistant  error, evicted ") || strings.Contains(got, "user  error") {
 		t.Errorf("screen\n%s", got)
 	}
 }

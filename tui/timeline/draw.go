@@ -213,26 +213,6 @@ func appendDelta(dst []byte, d time.Duration) []byte {
 // hour writes a time of day.
 func (p *Pane) hour(t time.Time) string { return t.In(p.zone).Format("15:04") }
 
-// mark is a word for what is special about a snapshot.
-type mark struct {
-	is   model.Marks
-	word string
-}
-
-// marks are all of them, the gravest first.
-var marks = []mark{
-	{model.MarkDamaged, "damaged"},
-	{model.MarkError, "error"},
-	{model.MarkInterrupted, "interrupted"},
-	{model.MarkRepaired, "repaired"},
-	{model.MarkEvicted, "evicted"},
-	{model.MarkRedacted, "redacted"},
-	{model.MarkInferred, "inferred"},
-}
-
-// stepWord is what a search finds steps by; their shape says it in the drawing.
-const stepWord = "step"
-
 // remarks draws the marks of a snapshot, and how much a fold hides below it, and
 // how many steps above it.
 func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
@@ -246,17 +226,14 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 		}
 		p.closed(r, tokens, text)
 	}
-	has := p.t.Header(n).Marks
-	for _, m := range marks {
-		if !has.Has(m.is) {
-			continue
-		}
+	special := p.t.Header(n).Marks &^ model.MarkTraced // its shape says that it is a step
+	for m := range special.Each() {
 		st := tokens.Badge
-		if m.is&(model.MarkDamaged|model.MarkError) != 0 {
+		if m&(model.MarkDamaged|model.MarkError) != 0 {
 			st = tokens.Error
 		}
 		r.Fill(tokens.Text, 2)
-		r.Put(st, m.word)
+		r.Put(st, m.Word())
 	}
 }
 

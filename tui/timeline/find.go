@@ -81,7 +81,7 @@ func wanted(query string) func(*model.Header) bool {
 	q := match.New(query)
 	return func(h *model.Header) bool {
 		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.Position) ||
-			step(h) && q.InString(stepWord) || h.Marks != 0 && slices.ContainsFunc(marks, func(m mark) bool { return h.Marks.Has(m.is) && q.InString(m.word) })
+			h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
 	}
 }
 

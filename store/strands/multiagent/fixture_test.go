@@ -109,7 +109,7 @@ func picture(r *Run) string {
 		if !h.CreatedAt.IsZero() {
 			at = h.CreatedAt.Format(" 15:04:05.000")
 		}
-		line := fmt.Sprintf("%s %2d  %.8s  %-16s %5d B  %s%s  %s", shape, h.Index, h.ID, h.EventText(), h.Size, h.Position, at, strings.Join(h.Marks.Names(), " "))
+		line := fmt.Sprintf("%s %2d  %.8s  %-16s %5d B  %s%s  %s", shape, h.Index, h.ID, h.EventText(), h.Size, h.Position, at, strings.Join(h.Marks.Words(), " "))
 		fmt.Fprintf(&b, "%s %q\n", strings.TrimRight(line, " "), h.Title)
 	}
 	for _, f := range r.Faults() {

@@ -1,0 +1,53 @@
+package model
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+func TestMarks_haveAWordForEachBit(t *testing.T) {
+	all := MarkEvicted | MarkRedacted | MarkRepaired | MarkDamaged | MarkInferred | MarkInterrupted | MarkError | MarkTraced
+	want := []string{"damaged", "error", "interrupted", "repaired", "evicted", "redacted", "inferred", "step"}
+	if got := all.Words(); !slices.Equal(got, want) || parseMarks(got) != all {
+		t.Errorf("%q come back as %b", got, parseMarks(got))
+	}
+	for mark := range all.Each() {
+		if parseMarks([]string{mark.Word()}) != mark {
+			t.Errorf("%b is called %q", mark, mark.Word())
+		}
+	}
+	if word := (MarkError | MarkDamaged).Word(); word != "" {
+		t.Errorf("two marks are called %q", word)
+	}
+}
+
+// Portable files that were written before say "traced".
+func TestMarks_readTheFormerWordOfAStep(t *testing.T) {
+	var h Header
+	if err := json.Unmarshal([]byte(`{"id":"a","marks":["traced","error","of tomorrow"]}`), &h); err != nil || h.Marks != MarkTraced|MarkError {
+		t.Errorf("marks %q, %v", h.Marks.Words(), err)
+	}
+}
+
+func TestEventID_isOneWord(t *testing.T) {
+	for want, h := range map[string]Header{
+		"turnEnd":          {Event: SnapshotEventTurnEnd},
+		"toolIterationEnd": {Event: SnapshotEventToolIterationEnd},
+		"invocationEnd":    {Event: SnapshotEventInvocationEnd},
+		"event7":           {Event: 7},
+		"userInput":        {Event: SnapshotEventNamed, EventName: "user input"},
+		"node":             {Event: SnapshotEventNamed, EventName: "node"},
+		"of\x1btomorrow":   {Event: SnapshotEventNamed, EventName: "of\x1btomorrow"},
+	} {
+		if got := h.EventID(); got != want {
+			t.Errorf("%d %q is %q, not %q", h.Event, h.EventName, got, want)
+		}
+	}
+	for name, id := range eventIDs {
+		if !regexp.MustCompile(`^[a-z]+([A-Z][a-z]+)+$`).MatchString(id) {
+			t.Errorf("%q is %q", name, id)
+		}
+	}
+}
