@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -99,7 +98,7 @@ With --json it is one array of headers in the same order.`,
 			}
 			from := firstRow(t, last)
 			if p.json {
-				return array(p, drawn(t, from))
+				return array(p, headersJSON(t, from))
 			}
 			p.log(session, t, from)
 			return nil
@@ -138,17 +137,6 @@ func isSnapshot(t *model.Timeline, row int) bool {
 
 // isStep reports whether a header is that of a step of a turn.
 func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
-
-// drawn gives the headers in drawn order, as the timeline describes them.
-func drawn(t *model.Timeline, from int) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		for row := from; row < t.Rows(); row++ {
-			if r := t.Row(row); r.Kind == model.RowNode && !yield(t.Described(r.Node), nil) {
-				return
-			}
-		}
-	}
-}
 
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16

@@ -20,8 +20,8 @@ type preview struct {
 	// the lineage.
 	Head   string `json:"head"`
 	Faults int    `json:"faults"`
-	// First are the first headers.
-	First []model.Header `json:"first"`
+	// First are the first snapshots.
+	First []headerJSON `json:"first"`
 
 	headIndex int
 	headers   []model.Header
@@ -91,9 +91,6 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 		if h.Size == 0 {
 			h.Size = int64(len(row.State))
 		}
-		if len(v.First) < firstRows {
-			v.First = append(v.First, h)
-		}
 		v.headers = append(v.headers, h)
 	}
 	for _, v := range list {
@@ -101,6 +98,9 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 		v.Snapshots, v.Orphaned, v.Faults = t.Snapshots(), t.Orphans(), len(t.Faults())
 		if n := t.Head(); n != model.NoNode {
 			v.Head, v.headIndex = t.Header(n).ID, t.Header(n).Index
+		}
+		for n := range model.Node(min(t.Len(), firstRows)) {
+			v.First = append(v.First, headerOf(t, n))
 		}
 	}
 	return list, nil
@@ -116,7 +116,7 @@ func (p *printer) first(v *preview) {
 	var rows table
 	rows.row("INDEX", "ID", "PARENT", "TIME", "TURN", "EVENT", "BYTES", "TITLE")
 	for i := range v.First {
-		h := &v.First[i]
+		h := &v.headers[i]
 		parent := "none"
 		if h.ParentID != "" {
 			parent = clip(h.ParentID, previewID, p.glyphs.Ellipsis)

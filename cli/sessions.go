@@ -5,23 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
 	"hindcast/model/printable"
 )
-
-// sessionJSON is one element of `sessions --json`.
-type sessionJSON struct {
-	ID        string     `json:"id"`
-	Kind      string     `json:"kind"`
-	Snapshots int        `json:"snapshots"`
-	Orphaned  int        `json:"orphaned"`
-	Head      string     `json:"head"`
-	UpdatedAt *time.Time `json:"updatedAt"`
-}
 
 // sessions is `hindcast sessions`.
 func (a *App) sessions() *cobra.Command {
@@ -47,20 +36,11 @@ func (a *App) sessions() *cobra.Command {
 func sessionsJSON(seq iter.Seq2[model.SessionInfo, error]) iter.Seq2[sessionJSON, error] {
 	return func(yield func(sessionJSON, error) bool) {
 		for info, err := range seq {
-			if !yield(sessionJSON{info.ID, info.Kind, info.Snapshots, info.Orphaned, info.Head, known(info.UpdatedAt)}, err) {
+			if !yield(sessionOf(info), err) {
 				return
 			}
 		}
 	}
-}
-
-// known gives nil for a time that the store does not know, so that JSON says
-// null instead of the year 1.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {

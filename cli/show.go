@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -45,7 +47,7 @@ as its last member, spliced in byte for byte as its writer serialised it.`,
 			if err != nil {
 				return err
 			}
-			about := portrait{header: &h, onPath: t.OnPath(n), state: state}
+			about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
 			if d, ok := s.(store.Describer); ok {
 				if about.facts, err = d.Facts(ctx, h.Ref()); err != nil {
 					return err
@@ -65,8 +67,9 @@ as its last member, spliced in byte for byte as its writer serialised it.`,
 
 // portrait is a snapshot with all that is known about it.
 type portrait struct {
-	header *model.Header
-	onPath bool
+	header   *model.Header
+	document headerJSON
+	onPath   bool
 	// ids says what an id of the store is if it is not the hash of the state.
 	ids   string
 	facts []model.Fact
@@ -77,16 +80,21 @@ func showJSON(w io.Writer, d *portrait) error {
 	if !json.Valid(d.state) {
 		return fmt.Errorf("show: the state of %q is not JSON, so it does not fit into a JSON document; without --json it is shown as it is", d.header.ID)
 	}
-	document, err := encode(d.header)
+	d.document.Size = int64(len(d.state))
+	document, err := encode(d.document)
 	if err != nil {
 		return err
 	}
+	more := measured(d.facts)
 	if len(d.facts) > 0 {
-		facts, err := encode(d.facts)
+		more["facts"] = factsJSON(d.facts)
+	}
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		value, err := encode(more[name])
 		if err != nil {
 			return err
 		}
-		document = withMember(document, "facts", facts)
+		document = withMember(document, name, value)
 	}
 	fmt.Fprintf(w, "%s\n", withMember(document, "state", d.state))
 	return nil

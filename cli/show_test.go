@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,13 @@ func (telling) Facts(_ context.Context, ref model.Ref) ([]model.Fact, error) {
 	if ref.ID == "d" {
 		return nil, nil
 	}
-	return []model.Fact{{Label: "finish reason", Value: "stop"}, {Label: "file", Value: "a/" + ref.ID + "\x1b[2J.json"}}, nil
+	return []model.Fact{
+		{Label: "finish reason", Value: "stop"},
+		{Label: "file", Value: "a/" + ref.ID + "\x1b[2J.json"},
+		model.TokensFact("tokens", "tokens", []model.Number{{Key: "input", Value: 43}, {Key: "cacheRead", Value: 0}}),
+		model.MillisecondsFact("model took", "latencyMs", 12.5),
+		model.TokensFact("tokens", "tokens", []model.Number{{Key: "input", Value: 2}}),
+	}, nil
 }
 
 // turns is a session in which two turns have steps.
@@ -81,9 +89,21 @@ s  4 snapshots, 1 orphaned, head #3
 		}
 	}
 	_, out, _ := c.run(t, "log", "mem:", "s", "--json")
-	var headers []model.Header
-	if err := json.Unmarshal([]byte(out), &headers); err != nil || len(headers) != 7 || headers[2].Marks != model.MarkTraced|model.MarkError {
-		t.Errorf("%v: %s", err, out)
+	var headers []struct {
+		Name      string
+		TurnIndex *int
+		Event     string
+		Orphaned  *bool
+		Marks     []string
+	}
+	if err := json.Unmarshal([]byte(out), &headers); err != nil || len(headers) != 7 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if step := headers[2]; !slices.Equal(step.Marks, []string{"error", "step"}) || step.Event != "toolIterationEnd" || !*step.Orphaned {
+		t.Errorf("the step is %+v", step)
+	}
+	if head := headers[6]; head.TurnIndex != nil || head.Event != "turnEnd" || *head.Orphaned || head.Name != "#3" {
+		t.Errorf("the head is %+v", head)
 	}
 }
 
@@ -107,6 +127,9 @@ size          11 B
 hash          not of the state: made up
 finish reason stop
 file          a/s3^[[2J.json
+tokens        43 in, 0 from the cache
+model took    12.5 ms
+tokens        2 in
 
 {
   "id": "s3"
@@ -123,13 +146,21 @@ file          a/s3^[[2J.json
 	var document struct {
 		ID    string
 		Marks []string
-		Facts []model.Fact
+		Facts []struct{ Label, Value string }
 		State json.RawMessage
+
+		TurnIndex *int
+		Event     string
+		Orphaned  bool
+		LatencyMs float64
+		Tokens    map[string]float64
 	}
 	if err := json.Unmarshal([]byte(out), &document); err != nil {
 		t.Fatal(err)
 	}
-	if document.ID != "s3" || len(document.Facts) != 2 || document.Facts[0] != (model.Fact{Label: "finish reason", Value: "stop"}) ||
+	if document.ID != "s3" || len(document.Facts) != 5 || document.Facts[0].Label != "finish reason" || document.Facts[2].Value != "43 in, 0 from the cache" ||
+		*document.TurnIndex != 2 || document.Event != "toolIterationEnd" || document.Orphaned ||
+		document.LatencyMs != 12.5 || !maps.Equal(document.Tokens, map[string]float64{"input": 45, "cacheRead": 0}) ||
 		string(document.State) != `{"id":"s3"}` || len(document.Marks) != 1 || document.Marks[0] != "step" {
 		t.Errorf("%+v", document)
 	}

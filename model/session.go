@@ -59,9 +59,13 @@ type SessionInfo struct {
 	HeadIndex int
 	// UpdatedAt is the time of the last change that the store knows of.
 	UpdatedAt time.Time
-	// Faults counts what is wrong with the session.
+	// Faults counts what is wrong with the session; FaultsNotCounted where a list
+	// of sessions would have to read all of them to know.
 	Faults int
 }
+
+// FaultsNotCounted is the Faults of a session that was not examined.
+const FaultsNotCounted = -1
 
 var (
 	// ErrNoSession: the store has no session of that id.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -25,6 +26,16 @@ func (t *Tape) AppendText(dst []byte, n Node, limit int) []byte {
 		return dst
 	}
 	return appendText(dst, t.stringBody(n), limit)
+}
+
+// Float returns the value of a number; false for any other value, and for a number
+// that is not finite.
+func (t *Tape) Float(n Node) (float64, bool) {
+	if t.Kind(n) != Number {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(t.Raw(n)), 64)
+	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
 // Key gives n's key decoded in the manner of [Tape.Text]; "" if n is not in an

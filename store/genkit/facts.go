@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	h := r.header(s.now())
 	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {
 		for _, f := range turn.Facts() {
-			if !slices.Contains(facts, f) {
+			if !slices.ContainsFunc(facts, f.Same) {
 				facts = append(facts, f)
 			}
 		}
@@ -86,7 +85,7 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []mode
 		add("updated", r.updated.text)
 	}
 	if r.messages > 0 {
-		add("messages", strconv.FormatInt(r.messages, 10))
+		facts = append(facts, model.CountFact("messages", "messages", r.messages))
 	}
 	add("artifacts", strings.Join(artifacts, ", "))
 	add("layout", s.layout.String())

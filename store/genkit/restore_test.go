@@ -526,7 +526,7 @@ func TestRestore_plan(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool {
 		return f.Label == "written by" && strings.Contains(f.Value, "Hindcast, by a restore to #1 e2351bbc at 2026-11-21T20:00:00Z, entry 1")
 	}) {
-		t.Errorf("the facts are %q, %v", facts, err)
+		t.Errorf("the facts are %v, %v", facts, err)
 	}
 	// It comes back as it was left.
 	back, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: plan.HeadID})

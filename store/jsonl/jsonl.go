@@ -248,7 +248,7 @@ func (s *Store) sessions(ctx context.Context) ([]model.SessionInfo, error) {
 
 func (s *Store) sessionInfo(id string) model.SessionInfo {
 	headers := s.index.sessions[id].headers
-	info := model.SessionInfo{ID: id, Kind: kind}
+	info := model.SessionInfo{ID: id, Kind: kind, Faults: model.FaultsNotCounted}
 	for i := range headers {
 		h := &headers[i]
 		if h.Marks.Has(model.MarkTraced) {

@@ -137,7 +137,7 @@ func (s *Store) infos() []model.SessionInfo {
 	defer s.mu.RUnlock()
 	infos := make([]model.SessionInfo, 0, len(s.sessions))
 	for id, ss := range s.sessions {
-		info := model.SessionInfo{ID: id, Kind: kind, UpdatedAt: ss.updated}
+		info := model.SessionInfo{ID: id, Kind: kind, UpdatedAt: ss.updated, Faults: model.FaultsNotCounted}
 		for i := range ss.visits.Headers {
 			h := &ss.visits.Headers[i]
 			if h.Marks.Has(model.MarkTraced) {

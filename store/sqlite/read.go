@@ -67,7 +67,7 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 		}
 		defer rows.Close()
 		for rows.Next() {
-			info := model.SessionInfo{Kind: kind}
+			info := model.SessionInfo{Kind: kind, Faults: model.FaultsNotCounted}
 			var updated any
 			if err := rows.Scan(&info.ID, &info.Snapshots, &info.Orphaned, &updated, &info.Head, &info.HeadIndex); err != nil {
 				return err

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/strands/multiagent"
 )
 
 // maxFact bounds the value of a fact in bytes, give or take a name.
@@ -113,20 +114,12 @@ func (f *factList) file(d files.Document) {
 // metadata tells of what the SDK notes of a model's answer; see MessageMetadata in
 // types/content.py.
 func (f *factList) metadata(t *jsontape.Tape, n jsontape.Node) {
-	usage, metrics := t.Find(n, "usage"), t.Find(n, "metrics")
-	var tokens []string
-	for _, p := range []struct{ key, text string }{{"inputTokens", "in"}, {"outputTokens", "out"}, {"totalTokens", "in all"},
-		{"cacheReadInputTokens", "from the cache"}, {"cacheWriteInputTokens", "into the cache"}} {
-		if value := brief(t, t.Find(usage, p.key)); value != "" {
-			tokens = append(tokens, value+" "+p.text)
-		}
-	}
-	f.add("tokens", strings.Join(tokens, ", "))
-	for _, p := range []struct{ key, label string }{{"latencyMs", "model took"}, {"timeToFirstByteMs", "first byte after"}} {
-		if value := brief(t, t.Find(metrics, p.key)); value != "" {
-			f.add(p.label, value+" ms")
-		}
-	}
+	metrics := t.Find(n, "metrics")
+	*f = append(*f, slices.Concat(
+		multiagent.Usage("tokens", "tokens", t, t.Find(n, "usage")),
+		multiagent.Millis("model took", "latencyMs", t, t.Find(metrics, "latencyMs")),
+		multiagent.Millis("first byte after", "timeToFirstByteMs", t, t.Find(metrics, "timeToFirstByteMs")),
+	)...)
 	custom := t.Find(n, "custom")
 	if t.Kind(t.Find(custom, "pinned")) == jsontape.True {
 		f.add("pinned", "the conversation manager is to keep it")

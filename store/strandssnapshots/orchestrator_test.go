@@ -41,7 +41,7 @@ func TestOrchestrator_ofPython(t *testing.T) {
 			t.Errorf("row %d is %+v", i, h)
 		}
 		list, err := s.Facts(t.Context(), h.Ref())
-		if err != nil || !slices.Contains(list, model.Fact{Label: "scope", Value: "multiAgent"}) {
+		if err != nil || !slices.ContainsFunc(list, model.Fact{Label: "scope", Value: "multiAgent"}.Same) {
 			t.Errorf("row %d: %+v, %v", i, list, err)
 		}
 	}

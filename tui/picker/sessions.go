@@ -37,7 +37,7 @@ func headText(info *model.SessionInfo) string {
 }
 
 func some(n int) string {
-	if n == 0 {
+	if n <= 0 { // none, or not counted
 		return ""
 	}
 	return strconv.Itoa(n)

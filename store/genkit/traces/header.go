@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"strconv"
 	"time"
 
 	"hindcast/model"
@@ -62,10 +61,10 @@ func (r *Run) outcome() string {
 func (t *Turn) Facts() []model.Fact {
 	var f facts
 	f.place(t, t.Span)
-	f.add("took", lasted(t.Start, t.End))
+	f.took("took", "durationMs", t.Start, t.End)
 	f.add("turn error", t.Error)
 	if n := len(t.Steps); n > 0 {
-		f.add("iterations", strconv.Itoa(n))
+		f = append(f, model.CountFact("iterations", "iterations", int64(n)))
 	}
 	for i := range t.Calls {
 		f.call(&t.Calls[i])
@@ -112,12 +111,19 @@ func (f *facts) call(c *Call) {
 	f.add("model error", c.Error)
 	f.add("model finish", c.Finish)
 	if c.In > 0 || c.Out > 0 {
-		f.add("tokens", strconv.FormatInt(c.In, 10)+" in, "+strconv.FormatInt(c.Out, 10)+" out")
+		*f = append(*f, model.TokensFact("tokens", "tokens", []model.Number{{Key: "input", Value: float64(c.In)}, {Key: "output", Value: float64(c.Out)}}))
 	}
 	if c.Latency > 0 {
-		f.add("latency", c.Latency.Round(time.Microsecond).String())
+		*f = append(*f, model.DurationFact("latency", "latencyMs", c.Latency))
 	} else {
-		f.add("latency", lasted(c.Start, c.End))
+		f.took("latency", "latencyMs", c.Start, c.End)
+	}
+}
+
+// took adds the time between two moments; nothing where one is not known.
+func (f *facts) took(label, key string, from, to time.Time) {
+	if !from.IsZero() && !to.IsZero() {
+		*f = append(*f, model.DurationFact(label, key, to.Sub(from)))
 	}
 }
 

@@ -2,6 +2,7 @@ package multiagent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -81,11 +82,13 @@ func (f *facts) result(n jsontape.Node) {
 	if at, c, err := r.checkpoint(n); at >= 0 {
 		f.add("checkpoint", showCheckpoint(c, err))
 	}
-	f.add("took", r.millis(t.Find(n, "execution_time")))
-	f.add("took", r.millis(t.Find(n, "duration")))
-	f.add("tokens", r.usage(t.Find(n, "accumulated_usage")))
-	f.add("tokens", r.usage(t.Find(n, "usage")))
-	f.add("model took", r.millis(t.Find(t.Find(n, "accumulated_metrics"), "latencyMs")))
+	f.list = append(f.list, slices.Concat(
+		Millis("took", "durationMs", t, t.Find(n, "execution_time")),
+		Millis("took", "durationMs", t, t.Find(n, "duration")),
+		Usage("tokens", "tokens", t, t.Find(n, "accumulated_usage")),
+		Usage("tokens", "tokens", t, t.Find(n, "usage")),
+		Millis("model took", "latencyMs", t, t.Find(t.Find(n, "accumulated_metrics"), "latencyMs")),
+	)...)
 }
 
 // nestedNodes lists the nodes of a run inside a node.
@@ -142,31 +145,40 @@ func (f *facts) run() {
 	context := t.Find(r.root, "context")
 	f.add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
 	f.add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
-	f.add("run took", r.millis(t.Find(r.root, "execution_time")))
-	f.add("run tokens", r.usage(t.Find(r.root, "accumulated_usage")))
+	f.list = append(f.list, slices.Concat(
+		Millis("run took", "runDurationMs", t, t.Find(r.root, "execution_time")),
+		Usage("run tokens", "runTokens", t, t.Find(r.root, "accumulated_usage")),
+	)...)
 }
 
-// millis shows a number of milliseconds, whatever it is.
-func (r *Run) millis(n jsontape.Node) string {
-	if r.tape.Kind(n) != jsontape.Number {
-		return ""
+// Millis returns the fact that the SDKs note as a number of milliseconds; none
+// where it is no number.
+func Millis(label, key string, t *jsontape.Tape, n jsontape.Node) []model.Fact {
+	if ms, ok := t.Float(n); ok {
+		return []model.Fact{model.MillisecondsFact(label, key, ms)}
 	}
-	return r.brief(n, maxName) + " ms"
+	return nil
 }
 
-// usage shows a count of tokens.
-func (r *Run) usage(n jsontape.Node) string {
-	if r.tape.Kind(n) != jsontape.Object {
-		return ""
-	}
-	var parts []string
-	for _, p := range []struct{ key, text string }{{"inputTokens", "in"}, {"outputTokens", "out"}, {"totalTokens", "in all"},
-		{"cacheReadInputTokens", "from the cache"}, {"cacheWriteInputTokens", "into the cache"}} {
-		if value := r.tape.Find(n, p.key); r.tape.Kind(value) == jsontape.Number {
-			parts = append(parts, r.brief(value, maxName)+" "+p.text)
+// usageKeys are what the SDKs call the counts of tokens.
+var usageKeys = [...]struct{ sdk, key string }{
+	{"inputTokens", "input"}, {"outputTokens", "output"}, {"totalTokens", "total"},
+	{"cacheReadInputTokens", "cacheRead"}, {"cacheWriteInputTokens", "cacheWrite"},
+}
+
+// Usage returns the fact that the SDKs note as a Usage; none where nothing is
+// counted.
+func Usage(label, group string, t *jsontape.Tape, n jsontape.Node) []model.Fact {
+	var counts []model.Number
+	for _, p := range usageKeys {
+		if count, ok := t.Float(t.Find(n, p.sdk)); ok {
+			counts = append(counts, model.Number{Key: p.key, Value: count})
 		}
 	}
-	return strings.Join(parts, ", ")
+	if counts == nil {
+		return nil
+	}
+	return []model.Fact{model.TokensFact(label, group, counts)}
 }
 
 // showInterrupt shows an interrupt: its name, its reason and its id, with which

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/model"
+)
+
+// The documents of --json. Their members stay as they are: cli/schema describes
+// each, and a test holds the output of every command to it. Stores write rows
+// with an encoding of their own, in model.
+
+// headerJSON is a snapshot in a document: what the timeline knows about it,
+// events and marks as words.
+type headerJSON struct {
+	Name        string        `json:"name"`
+	ID          string        `json:"id"`
+	ParentID    string        `json:"parentId,omitempty"`
+	SessionID   string        `json:"sessionId"`
+	CreatedAt   *time.Time    `json:"createdAt,omitempty"`
+	Index       int           `json:"index"`
+	TurnIndex   *int          `json:"turnIndex"`
+	Event       string        `json:"event"`
+	Orphaned    bool          `json:"orphaned"`
+	Reason      *model.Reason `json:"reason,omitempty"`
+	Head        bool          `json:"head,omitempty"`
+	Visit       int64         `json:"visit,omitempty"`
+	ParentVisit int64         `json:"parentVisit,omitempty"`
+	Position    string        `json:"position,omitempty"`
+	Title       string        `json:"title,omitempty"`
+	Size        int64         `json:"size,omitempty"`
+	Marks       []string      `json:"marks,omitempty"`
+}
+
+// headerOf returns the snapshot at a node as a document tells it.
+func headerOf(t *model.Timeline, n model.Node) headerJSON {
+	h := t.Described(n)
+	out := headerJSON{
+		Name: nameOf(t, n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
+		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,
+		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
+	}
+	if h.TurnIndex != model.TurnUnknown {
+		out.TurnIndex = &h.TurnIndex
+	}
+	return out
+}
+
+// nameOf returns the name by which a person calls the snapshot at a node.
+func nameOf(t *model.Timeline, n model.Node) string { return "#" + strconv.Itoa(t.Header(n).Index) }
+
+// writable returns nil for a time that is not known, or that RFC 3339 cannot
+// write, so that one strange time does not make a whole document fail.
+func writable(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	for _, form := range []time.Time{t, t.UTC()} {
+		if _, err := form.MarshalText(); err == nil {
+			return &form
+		}
+	}
+	return nil
+}
+
+// headersJSON yields the snapshots in drawn order, from a row on.
+func headersJSON(t *model.Timeline, from int) iter.Seq2[headerJSON, error] {
+	return func(yield func(headerJSON, error) bool) {
+		for row := from; row < t.Rows(); row++ {
+			if r := t.Row(row); r.Kind == model.RowNode && !yield(headerOf(t, r.Node), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sessionJSON is an element of `sessions --json`.
+type sessionJSON struct {
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind"`
+	Snapshots int        `json:"snapshots"`
+	Orphaned  int        `json:"orphaned"`
+	Head      string     `json:"head,omitempty"`
+	HeadIndex *int       `json:"headIndex,omitempty"`
+	UpdatedAt *time.Time `json:"updatedAt"`
+	Faults    *int       `json:"faults,omitempty"`
+}
+
+func sessionOf(info model.SessionInfo) sessionJSON {
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head, UpdatedAt: writable(info.UpdatedAt)}
+	if info.Head != "" {
+		out.HeadIndex = &info.HeadIndex
+	}
+	if info.Faults != model.FaultsNotCounted {
+		out.Faults = &info.Faults
+	}
+	return out
+}
+
+// factJSON is a fact in words, in `show --json`.
+type factJSON struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// measured returns the numbers of facts as members of a document; a key with a dot
+// is a member of a group. Numbers of one key, such as those of several model calls
+// of a turn, are added up.
+func measured(facts []model.Fact) map[string]any {
+	members := map[string]any{}
+	for _, fact := range facts {
+		for _, n := range fact.Numbers {
+			in, key := members, n.Key
+			if group, member, grouped := strings.Cut(n.Key, "."); grouped {
+				if in[group] == nil {
+					in[group] = map[string]any{}
+				}
+				in, key = in[group].(map[string]any), member
+			}
+			sum, _ := in[key].(float64)
+			in[key] = sum + n.Value
+		}
+	}
+	return members
+}
+
+// factsJSON returns facts in words.
+func factsJSON(facts []model.Fact) []factJSON {
+	list := make([]factJSON, len(facts))
+	for i, fact := range facts {
+		list[i] = factJSON{fact.Label, fact.Value}
+	}
+	return list
+}
