@@ -99,7 +99,7 @@ func advice(err error) string {
 	case errors.Is(err, model.ErrNoSession):
 		return "hindcast sessions STORE lists the sessions."
 	case errors.Is(err, model.ErrAmbiguous):
-		return "Give more of the id, or #INDEX where only one branch has that index."
+		return "Give one of these names instead."
 	case errors.Is(err, model.ErrNoSnapshot):
 		return "hindcast log STORE SESSION lists the snapshots; SNAPSHOT is an id, the beginning of one, #INDEX, or head."
 	case errors.Is(err, model.ErrHeadMoved):

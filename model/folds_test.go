@@ -41,11 +41,7 @@ h g orphaned     ¦
 `}.read(t)
 	tl := NewTimeline(headers)
 	node := func(id string) Node {
-		n, err := tl.Resolve(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return Node(slices.IndexFunc(tl.headers, func(h Header) bool { return h.ID == id }))
 	}
 	f := NewFolds(tl)
 	steps := []struct {
@@ -100,11 +96,7 @@ d c v7 #2        ¦
 	tl := NewTimeline(headers)
 	f := NewFolds(tl)
 	node := func(id string) Node {
-		n, err := tl.Resolve(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return Node(slices.IndexFunc(tl.headers, func(h Header) bool { return h.ID == id }))
 	}
 	steps := []struct {
 		do, id  string

@@ -46,7 +46,7 @@ func (t *Timeline) resolveAll() {
 }
 
 // resolve finds the parent of n: by its visit among all headers, by its id
-// among those before n.
+// among those before n. It gives n its name.
 func (t *Timeline) resolve(n Node) {
 	h := &t.headers[n]
 	if h.Orphaned {
@@ -83,6 +83,7 @@ func (t *Timeline) resolve(n Node) {
 	if state == edgeMissing {
 		t.broken++
 	}
+	t.giveName(n)
 }
 
 // resolveLater looks for the parents that were not found among the headers

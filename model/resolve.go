@@ -2,56 +2,176 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// What means a snapshot, in this order:
+//
+//	head @ HEAD   the head
+//	#7  7         the snapshot with index 7
+//	#6.2  #6:1    the name of a visit, see name.go; here too the # may be left out
+//	3f2a91c0      an id, or at least leastOfID characters of one: the first ones, or
+//	              the last ones of an id of which [ShortID] returns those
+//	X~2           two snapshots before X, towards the root; X~ is X~1
+//
+// An id in full needs no least length. Case counts in ids; hexadecimal digits are
+// found in either case where nothing fits exactly. An id that looks like a name is
+// reached by its index.
+//
+// What fits several visits is an error: no visit is chosen silently.
+
+// leastOfID is the least number of characters of an id that mean it.
+const leastOfID = 4
 
 // maxCandidates bounds what an AmbiguousError of a timeline names.
 const maxCandidates = 20
 
-// Resolve finds the visit that a person means by spec:
-//
-//   - "head" is the head;
-//   - "#4" is the visit with index 4: the active one if several have it. The
-//     steps of its turn, which bear the same index, are not meant;
-//   - an id, or the beginning of one that fits no other id. Of several visits
-//     of one id it is the latest active one, else the latest;
-//   - the end of an id that [ShortID] gives the end of.
-//
-// Ids are data, so case counts; only where nothing fits exactly, hexadecimal
-// digits are found in either case. An id that is "head" or begins with "#" can
-// only be reached by its index. The error is [ErrNoSnapshot], or an
-// [AmbiguousError] with the ids that it could be.
+// Resolve returns the visit that spec means. The error is [ErrNoSnapshot], or an
+// [AmbiguousError] with the names of the visits that spec fits.
 func (t *Timeline) Resolve(spec string) (Node, error) {
-	var found candidates
-	switch index, isIndex := strings.CutPrefix(spec, "#"); {
-	case spec == "head":
-		if t.head != NoNode {
-			return t.head, nil
+	if base, steps, ok := cutSteps(spec); ok {
+		return t.resolveBefore(spec, base, steps)
+	}
+	switch spec {
+	case "":
+		return NoNode, noSnapshot(spec, "it is empty")
+	case "head", "HEAD", "@":
+		if t.head == NoNode {
+			return NoNode, noSnapshot(spec, "the session has no head")
 		}
-	case isIndex:
-		found = t.withIndex(index)
-	case spec != "":
-		found = t.withID(spec, strings.HasPrefix)
-		if len(found.nodes) == 0 && isHex(spec) {
-			found = t.withID(spec, hasPrefixFold)
-		}
-		if len(found.nodes) == 0 && isHex(spec) {
-			found = t.withID(spec, hasTimeOrderedSuffixFold)
+		return t.head, nil
+	}
+	digits, sharp := strings.CutPrefix(spec, "#")
+	if name, ok := parseName(digits); ok {
+		if found := t.named(name); sharp || len(found.nodes) > 0 {
+			return t.only(spec, found, "no snapshot has it")
 		}
 	}
+	return t.only(spec, t.withID(spec), tooShort(spec))
+}
+
+// cutSteps parts X~2 into X and 2.
+func cutSteps(spec string) (base string, steps int, ok bool) {
+	at := strings.LastIndexByte(spec, '~')
+	if at <= 0 {
+		return "", 0, false
+	}
+	if spec[at+1:] == "" {
+		return spec[:at], 1, true
+	}
+	steps, ok = parseNumber(spec[at+1:])
+	return spec[:at], steps, ok
+}
+
+// resolveBefore returns the snapshot some steps before base. An id that ends so
+// itself is meant first.
+func (t *Timeline) resolveBefore(spec, base string, steps int) (Node, error) {
+	if found := t.fitting(func(id string) bool { return id == spec }); len(found.nodes) > 0 {
+		return t.only(spec, found, "")
+	}
+	n, err := t.Resolve(base)
+	if err != nil {
+		return NoNode, err
+	}
+	for taken := range steps {
+		before := t.Base(n)
+		if before == NoNode {
+			return NoNode, noSnapshot(spec, fmt.Sprintf("the path begins at %s, %d before %.80s", t.Name(n), taken, base))
+		}
+		n = before
+	}
+	return n, nil
+}
+
+// only returns the one node that was found.
+func (t *Timeline) only(spec string, found candidates, none string) (Node, error) {
 	switch len(found.nodes) {
 	case 0:
-		return NoNode, fmt.Errorf("snapshot %.80q: %w", spec, ErrNoSnapshot)
+		return NoNode, noSnapshot(spec, none)
 	case 1:
 		return found.nodes[0], nil
 	}
 	ambiguous := &AmbiguousError{ID: spec, More: found.more}
 	for _, n := range found.nodes {
-		ambiguous.Candidates = append(ambiguous.Candidates, t.headers[n].ID)
+		h := t.Header(n)
+		ambiguous.Candidates = append(ambiguous.Candidates, t.Name(n))
+		ambiguous.Meanings = append(ambiguous.Meanings, strings.TrimSpace(ShortID(h.ID, 8)+"  "+h.EventText()+"  "+h.Title))
 	}
 	return NoNode, ambiguous
+}
+
+// noSnapshot returns ErrNoSnapshot about a spec. why may be "".
+func noSnapshot(spec, why string) error {
+	if why != "" {
+		return fmt.Errorf("snapshot %.80q: %w: %s", spec, ErrNoSnapshot, why)
+	}
+	return fmt.Errorf("snapshot %.80q: %w", spec, ErrNoSnapshot)
+}
+
+// tooShort says why a spec that no id begins with means none, where its length is
+// why.
+func tooShort(spec string) string {
+	if utf8.RuneCountInString(spec) >= leastOfID {
+		return ""
+	}
+	return fmt.Sprintf("no index, and too short for the beginning of an id (at least %d characters)", leastOfID)
+}
+
+// visitName is the name of a visit in its parts; 0 stands for a part that is not
+// there.
+type visitName struct{ index, turn, step int }
+
+// parseName reads the name of a visit, without the #. An index is spelled as names
+// spell it: 0012 is the beginning of an id.
+func parseName(text string) (name visitName, ok bool) {
+	text, step, hasStep := strings.Cut(text, ":")
+	text, turn, hasTurn := strings.Cut(text, ".")
+	index, err := strconv.Atoi(text)
+	name.index, ok = index, err == nil && strconv.Itoa(index) == text
+	if hasStep && ok {
+		name.step, ok = parseNumber(step)
+	}
+	if hasTurn && ok {
+		name.turn, ok = parseNumber(turn)
+	}
+	return name, ok
+}
+
+// parseNumber reads a number from 1 of digits alone.
+func parseNumber(text string) (int, bool) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int(n), err == nil && n > 0
+}
+
+// named returns the visits that a name fits. An index alone means snapshots, and not
+// the steps of their turns.
+func (t *Timeline) named(name visitName) (found candidates) {
+	for i := range t.headers {
+		n := Node(i)
+		if t.headers[i].Index == name.index && t.stepOf(n) == name.step && (name.turn == 0 || t.turnOf(n) == name.turn) {
+			found.add(n)
+		}
+	}
+	return found
+}
+
+// withID returns the visits of an id, or of the ids that a part fits.
+func (t *Timeline) withID(spec string) candidates {
+	found := t.fitting(func(id string) bool { return id == spec })
+	if len(found.nodes) > 0 || utf8.RuneCountInString(spec) < leastOfID {
+		return found
+	}
+	found = t.fitting(func(id string) bool { return strings.HasPrefix(id, spec) })
+	if len(found.nodes) > 0 || !isHex(spec) {
+		return found
+	}
+	found = t.fitting(func(id string) bool { return hasPrefixFold(id, spec) })
+	if len(found.nodes) > 0 {
+		return found
+	}
+	return t.fitting(func(id string) bool { return hasTimeOrderedSuffixFold(id, spec) })
 }
 
 func hasPrefixFold(id, prefix string) bool {
@@ -64,6 +184,16 @@ func hasTimeOrderedSuffixFold(id, suffix string) bool {
 
 func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+// fitting returns the visits whose id fits.
+func (t *Timeline) fitting(fits func(id string) bool) (found candidates) {
+	for i := range t.headers {
+		if fits(t.headers[i].ID) {
+			found.add(Node(i))
+		}
+	}
+	return found
 }
 
 // candidates are the nodes that a spec could mean; more counts those there was
@@ -79,62 +209,4 @@ func (c *candidates) add(n Node) {
 		return
 	}
 	c.nodes = append(c.nodes, n)
-}
-
-// withIndex gives the active visits with an index, or all of them if none is
-// active.
-func (t *Timeline) withIndex(index string) candidates {
-	var active, all candidates
-	want, err := strconv.Atoi(index)
-	if err != nil {
-		return all
-	}
-	for i := range t.headers {
-		if t.headers[i].Index != want || t.traced(Node(i)) {
-			continue
-		}
-		all.add(Node(i))
-		if t.OnPath(Node(i)) {
-			active.add(Node(i))
-		}
-	}
-	if len(active.nodes) > 0 {
-		return active
-	}
-	return all
-}
-
-// withID gives one visit of every id that fits, or of the id that is meant in
-// full.
-func (t *Timeline) withID(spec string, fits func(id, prefix string) bool) candidates {
-	var found candidates
-	exact := NoNode
-	for i := range t.headers {
-		n, id := Node(i), t.headers[i].ID
-		if !fits(id, spec) {
-			continue
-		}
-		if len(id) == len(spec) && id == spec {
-			exact = t.preferred(exact, n)
-			continue
-		}
-		seen := slices.IndexFunc(found.nodes, func(have Node) bool { return t.headers[have].ID == id })
-		if seen < 0 {
-			found.add(n)
-			continue
-		}
-		found.nodes[seen] = t.preferred(found.nodes[seen], n)
-	}
-	if exact != NoNode {
-		return candidates{nodes: []Node{exact}}
-	}
-	return found
-}
-
-// preferred chooses between two visits of one id, of which b is later.
-func (t *Timeline) preferred(a, b Node) Node {
-	if a != NoNode && t.OnPath(a) && !t.OnPath(b) {
-		return a
-	}
-	return b
 }

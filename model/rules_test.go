@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 )
@@ -61,8 +62,11 @@ c b              ¦ │ ◌ x restore #1
 x c              ¦ ○   c
                  ¦ ◉   x
 `}.check(t)
-	if n, err := tl.Resolve("x"); n != 4 || err != nil {
-		t.Errorf("x is visit %d, %v; not the active one", n, err)
+	if n, err := tl.Resolve("#3"); n != 4 || err != nil {
+		t.Errorf("#3 is visit %d, %v; not the active one of x", n, err)
+	}
+	if _, err := tl.Resolve("x"); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("x, which has two visits: %v", err)
 	}
 }
 
@@ -114,11 +118,14 @@ e b              ¦ │ ◌ d restore #1
 f e              ¦ ○   e
                  ¦ ◉   f
 `}.check(t)
-	for spec, want := range map[string]string{"#1": "b", "#2": "e", "#3": "f"} {
+	for spec, want := range map[string]string{"#1": "b", "#2.1": "c", "#2.2": "e", "#3.2": "f"} {
 		n, err := tl.Resolve(spec)
 		if err != nil || tl.Header(n).ID != want {
-			t.Errorf("%s is %d, %v; not the active %s", spec, n, err, want)
+			t.Errorf("%s is %d, %v; not %s", spec, n, err, want)
 		}
+	}
+	if _, err := tl.Resolve("#2"); !errors.Is(err, ErrAmbiguous) {
+		t.Errorf("#2, which is on both branches: %v", err)
 	}
 	var headers []Header
 	for n := range tl.Len() {

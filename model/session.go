@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"hindcast/model/printable"
 )
 
 // Data is the record of a session: its working state and where its snapshots
@@ -78,26 +80,42 @@ var (
 	ErrHeadMoved = errors.New("the session's head has moved")
 )
 
-// AmbiguousError names everything that an id could mean. It is ErrAmbiguous.
+// AmbiguousError lists what a name of a snapshot fits. It is ErrAmbiguous.
 type AmbiguousError struct {
 	// ID is what was asked for.
 	ID string
-	// Candidates are the sessions that hold it, or the ids that begin with it.
+	// Candidates are the sessions that hold the id, or the names of the visits that
+	// it fits, see [Timeline.Name].
 	Candidates []string
+	// Meanings says of each candidate, if it is a visit, which one that is: the
+	// beginning of its id, its event and its title, which is untrusted.
+	Meanings []string
 	// More counts the candidates that are not named.
 	More int
 }
 
+// Error returns one line that names sessions, or a line for each visit.
 func (e *AmbiguousError) Error() string {
-	named := make([]string, len(e.Candidates))
+	var text strings.Builder
+	if e.Meanings == nil {
+		fmt.Fprintf(&text, "snapshot %.80q is ambiguous: ", e.ID)
+	} else {
+		fmt.Fprintf(&text, "%.80q fits %d snapshots:", e.ID, len(e.Candidates)+e.More)
+	}
 	for i, candidate := range e.Candidates {
-		named[i] = fmt.Sprintf("%.80q", candidate)
+		switch {
+		case e.Meanings != nil:
+			fmt.Fprintf(&text, "\n%s  %.80s", candidate, printable.String(e.Meanings[i]))
+		case i > 0:
+			fmt.Fprintf(&text, ", %.80q", candidate)
+		default:
+			fmt.Fprintf(&text, "%.80q", candidate)
+		}
 	}
-	text := fmt.Sprintf("snapshot %.80q is ambiguous: %s", e.ID, strings.Join(named, ", "))
 	if e.More > 0 {
-		text += fmt.Sprintf(" and %d more", e.More)
+		fmt.Fprintf(&text, "\nand %d more", e.More)
 	}
-	return text
+	return text.String()
 }
 
 // Is makes errors.Is(err, ErrAmbiguous) hold.

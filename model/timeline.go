@@ -55,6 +55,7 @@ type Timeline struct {
 	stored int
 	ends   []Node
 
+	names
 	drawing
 }
 
