@@ -326,7 +326,7 @@ func TestModel_mouse(t *testing.T) {
 		{"a row", click(10, 4), "▌ ○    2"},
 		{"a row that only draws", click(10, 8), "▌ ○    5"},
 		{"below the rows", click(10, 26), "▌ ○    5"},
-		{"a tab", click(95, 1), "[Info]"},
+		{"a tab", click(91, 1), "[Info]"},
 		{"between the tabs", click(53, 1), "[Info]"},
 		{"inside the tab", click(70, 9), "next tab"},
 		{"wheel in the timeline", wheel(10, 9, tea.MouseButtonWheelDown), "▌ ○    5"},

@@ -97,8 +97,18 @@ func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content
 	if err != nil {
 		return nil, err
 	}
-	tape, warnings, err := st.Tape()
-	return statetab.Prepare(st.data, tape, warnings, err), nil
+	of := statetab.State{Data: st.data}
+	of.Tape, of.Warnings, of.Err = st.Tape()
+	if of.Err == nil {
+		of.Conversation, _ = st.Conversation() // its error is that of the tape
+	}
+	if s.with.ID != "" {
+		// A base that cannot be read marks nothing; the Diff tab says why.
+		if base, err := f.states.get(ctx, s.with); err == nil {
+			of.Base, _, _ = base.Tape()
+		}
+	}
+	return statetab.Prepare(ctx, of)
 }
 
 func (f *source) messagesTab(styles *theme.Styles) *tab {

@@ -82,3 +82,22 @@ var stateKeys = map[string]traits{
 	"snapshotId":                 traitGenkit,
 	"artifacts":                  traitGenkit,
 }
+
+// ownKeys are what the frameworks keep beside what the application does: the
+// conversation, and what they need to go on with it.
+var ownKeys = map[string]bool{
+	"messages": true, "system_prompt": true, "systemPrompt": true,
+	"conversation_manager_state": true, "conversationManagerState": true,
+	"interrupt_state": true, "interrupts": true, "model_state": true, "modelState": true,
+	"_internal_state": true, "schema_version": true, "schemaVersion": true,
+}
+
+// OfFramework reports whether a member of the state holds the messages, or is
+// one in which a known framework keeps things of its own.
+func (c *Conversation) OfFramework(n Node) bool {
+	if n <= c.list && c.list < c.tape.End(n) {
+		return true
+	}
+	key := c.tape.RawKey(n)
+	return len(key) > 2 && ownKeys[string(key[1:len(key)-1])]
+}

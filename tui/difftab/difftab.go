@@ -14,6 +14,7 @@ import (
 	"hindcast/diff"
 	"hindcast/keymap"
 	"hindcast/tui/theme"
+	"hindcast/tui/value"
 	"hindcast/tui/walk"
 )
 
@@ -233,7 +234,7 @@ func (p *Pane) Status() string {
 	if !ok {
 		return ""
 	}
-	text := plural(len(p.c.changes), "change")
+	text := value.Number(len(p.c.changes), "change")
 	if number := p.c.number(at.entry); number > 0 {
 		text = "change " + strconv.Itoa(number) + " of " + strconv.Itoa(len(p.c.changes))
 	}

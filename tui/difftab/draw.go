@@ -169,7 +169,8 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		r.Put(style, word)
 	}
 	if conv, m := p.c.message(e); m >= 0 {
-		p.message(r, tokens, conv, m)
+		r.Fill(tokens.Text, 1)
+		value.Message(r, tokens, conv, m, g.Arrow)
 		return
 	}
 	switch {
@@ -184,7 +185,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		r.Fill(tokens.Text, 2)
 		s, n := p.c.value(e)
 		if n == s.conv.List() {
-			r.Put(tokens.Muted, plural(s.tape.Count(n), "message"))
+			r.Put(tokens.Muted, value.CountOf(s.tape, n, "message"))
 			return
 		}
 		value.Put(r, tokens, s.tape, n)
@@ -202,18 +203,6 @@ func (p *Pane) key(r *cell.Row, tokens *theme.Tokens, e *diff.Entry, matched boo
 		return
 	}
 	r.Put(style, "the whole state")
-}
-
-// message draws a message as one line.
-func (p *Pane) message(r *cell.Row, tokens *theme.Tokens, conv *conversation.Conversation, m int) {
-	role := conv.RoleText(m)
-	if role == "" {
-		role = conv.Message(m).Role.String()
-	}
-	r.Fill(tokens.Text, 1)
-	r.Column(tokens.Event, role, 10)
-	r.Fill(tokens.Text, 1)
-	r.PutBytes(tokens.Text, conv.AppendSummary(nil, m, 4*(r.Room()+1), p.styles.Glyphs.Arrow))
 }
 
 // fromTo draws the old and the new value of an entry. Of texts it draws what is
@@ -320,7 +309,7 @@ func (p *Pane) textRows(d *textDiff, w int) []textRow {
 }
 
 func skippedRow(n int) textRow {
-	return textRow{op: diff.Same, note: plural(n, "unchanged line")}
+	return textRow{op: diff.Same, note: value.Number(n, "unchanged line")}
 }
 
 // unified adds a run of lines one below the other.
@@ -363,13 +352,6 @@ func sideBySide(rows []textRow, run []textLine, w int) []textRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // wrapped adds the rows of a line. Its pieces are made safe to print here,
@@ -470,7 +452,8 @@ func (p *Pane) drawNode(r *cell.Row, tokens *theme.Tokens, t *tree, n jsontape.N
 	if t.messages != nil {
 		m := int(n - t.first)
 		r.Put(tokens.Name, "["+strconv.Itoa(m)+"]")
-		p.message(r, tokens, t.messages, m)
+		r.Fill(tokens.Text, 1)
+		value.Message(r, tokens, t.messages, m, p.styles.Glyphs.Arrow)
 		return
 	}
 	r.Fill(tokens.Text, min(2*(t.tape.Depth(n)-t.tape.Depth(t.first)), p.w/3))

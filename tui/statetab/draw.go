@@ -1,6 +1,7 @@
 package statetab
 
 import (
+	"hindcast/diff"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
@@ -23,10 +24,12 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
 		}
 		r.Put(tokens.Focus, cursor)
-		if rows[y].line > 0 {
-			p.drawLine(&r, tokens, rows[y])
+		if n := rows[y].node; rows[y].line == 0 {
+			p.drawValue(&r, tokens, n)
+		} else if lines := p.opened[n]; lines != nil {
+			p.drawLine(&r, tokens, n, lines[rows[y].line-1])
 		} else {
-			p.drawValue(&r, tokens, rows[y].node)
+			p.drawRemoved(&r, tokens, n, int(rows[y].line)-1)
 		}
 		return r.End(tokens.Text)
 	case y == len(rows) && p.c.err != nil:
@@ -37,29 +40,48 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(p.styles.Text)
 }
 
-// indent gives the cells to the left of the sign of n's fold. Deep values stay
+// indent returns the cells to the left of the sign of n's fold. Deep values stay
 // in the left half.
 func (p *Pane) indent(n jsontape.Node) int {
-	return 1 + min(2*p.c.tape.Depth(n), p.w/2)
+	return 2 + min(2*p.c.tape.Depth(n), p.w/2)
 }
 
-// drawValue draws one value: its sign, its key, and as much of it as fits.
+// sign returns the sign of a change and its style; a container with changes in
+// it has one only while a fold hides them.
+func (p *Pane) sign(tokens *theme.Tokens, n jsontape.Node) (string, theme.Style) {
+	g := &p.styles.Glyphs
+	at, changed := p.c.changes[n]
+	switch {
+	case !changed || at.op == diff.Within && !p.folded(n):
+		return " ", tokens.Text
+	case at.op == diff.Added:
+		return g.Added, tokens.Added
+	case at.op == diff.Respelled:
+		return g.Dot, tokens.Muted
+	}
+	return g.Changed, tokens.Changed
+}
+
+// drawValue draws one value: what the step did to it, the sign of its fold, its
+// key, and as much of it as fits.
 func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	t, g := p.c.tape, &p.styles.Glyphs
-	r.Fill(tokens.Text, p.indent(n)-1)
+	sign, style := p.sign(tokens, n)
+	r.Put(style, sign)
+	r.Fill(tokens.Text, p.indent(n)-2)
 	container := t.First(n) != jsontape.None
 	folded := p.folded(n)
 	switch {
-	case container && folded:
+	case folded:
 		r.Put(tokens.Punct, g.Closed)
-	case container || p.opened[n] != nil:
+	case p.holds(n) || p.opened[n] != nil:
 		r.Put(tokens.Punct, g.Open)
 	default:
 		r.Fill(tokens.Text, 1)
 	}
 	r.Fill(tokens.Text, 1)
 	key, body := tokens.Name, tokens
-	if p.matches.has(n) {
+	if _, found := p.find(n); found {
 		if p.matches.query.InKey(t, n) {
 			key = tokens.Match
 		}
@@ -74,21 +96,68 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	if kind, warned := p.c.warnings[n]; warned {
 		r.Put(tokens.Warn, "("+kind.String()+") ")
 	}
-	switch {
+	switch m := p.message(n); {
+	case m >= 0:
+		value.Message(r, tokens, p.c.conv, m, g.Arrow)
+	case container && n == p.c.conv.List():
+		r.Put(tokens.Muted, value.CountOf(t, n, "message"))
 	case container && !folded:
 		r.Put(tokens.Muted, value.Count(t, n))
-	case container:
-		r.Put(tokens.Muted, value.Count(t, n)+"  ")
-		value.Put(r, tokens, t, n)
-	default:
+	case p.c.changes[n].op == diff.Within || p.c.changes[n].op == diff.Added:
 		value.Put(r, body, t, n)
+	default:
+		p.drawChanged(r, tokens, body, n)
 	}
 }
 
+// message returns the message that a value of the state is, or -1.
+func (p *Pane) message(n jsontape.Node) int {
+	if n <= 0 || p.c.tape.Parent(n) != p.c.conv.List() {
+		return -1
+	}
+	return p.c.conv.Find(n)
+}
+
+// drawChanged draws a value and, at the end of the row, what it was before.
+func (p *Pane) drawChanged(r *cell.Row, tokens, body *theme.Tokens, n jsontape.Node) {
+	const was = "  was "
+	g, at := &p.styles.Glyphs, p.c.changes[n]
+	old := r.Room()/2 - len(was)
+	value.Most(r, g, body, p.c.tape, n, r.Room()-value.Width(g, p.c.base, at.old, old)-len(was))
+	r.Put(tokens.Muted, was)
+	if at.op == diff.Moved {
+		value.Key(r, tokens.Muted, p.c.base, at.old)
+		return
+	}
+	value.Put(r, muted(tokens), p.c.base, at.old)
+}
+
+// drawRemoved draws what is not in n any more: the i-th, or how many more there
+// are.
+func (p *Pane) drawRemoved(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, i int) {
+	all := p.c.removed[n]
+	r.Put(tokens.Removed, p.styles.Glyphs.Removed)
+	r.Fill(tokens.Text, min(2*(p.c.tape.Depth(n)+1), p.w/2)+2)
+	if i == mostRemoved-1 && len(all) > mostRemoved {
+		r.Put(tokens.Muted, p.styles.Glyphs.Sentence("… and ")+value.Number(len(all)-i, "more value"))
+		return
+	}
+	value.Key(r, tokens.Muted, p.c.base, all[i])
+	r.Put(tokens.Muted, "  was ")
+	value.Put(r, muted(tokens), p.c.base, all[i])
+}
+
 // drawLine draws a line of a string that is opened.
-func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
-	r.Fill(tokens.Text, p.indent(at.node)+1)
-	value.Text(r, tokens.String, tokens.Match, p.opened[at.node][at.line-1], p.matches.query)
+func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, line string) {
+	r.Fill(tokens.Text, p.indent(n)+1)
+	value.Text(r, tokens.String, tokens.Match, line, p.matches.query)
+}
+
+// muted returns tokens in which a value steps back.
+func muted(tokens *theme.Tokens) *theme.Tokens {
+	dim := *tokens
+	dim.Name, dim.String, dim.Number, dim.Literal, dim.Punct = tokens.Muted, tokens.Muted, tokens.Muted, tokens.Muted, tokens.Muted
+	return &dim
 }
 
 // matched gives tokens in which a value stands out as found.

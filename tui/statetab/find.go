@@ -8,8 +8,8 @@ import (
 	"hindcast/tui/match"
 )
 
-// Matches is what a search found: values, in the order of the text. The zero
-// Matches is no search.
+// Matches is what a search found: values, in the order in which they are drawn.
+// The zero Matches is no search.
 type Matches struct {
 	query match.Query
 	nodes []jsontape.Node
@@ -30,10 +30,11 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	if c == nil || m.query.Empty() {
 		return m, ctx.Err()
 	}
-	for n := range jsontape.Node(c.tape.Len()) {
-		if n%often == 0 && ctx.Err() != nil {
+	for at := range jsontape.Node(c.tape.Len()) {
+		if at%often == 0 && ctx.Err() != nil {
 			return Matches{}, ctx.Err()
 		}
+		n := c.drawn(at)
 		if !m.query.InKey(c.tape, n) && !m.query.InValue(c.tape, n) {
 			continue
 		}
@@ -49,9 +50,12 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 // Len gives the number of matches, and whether there are more than are kept.
 func (m *Matches) Len() (n int, more bool) { return len(m.nodes), m.more }
 
-func (m *Matches) has(n jsontape.Node) bool {
-	_, found := slices.BinarySearch(m.nodes, n)
-	return found
+// find returns the first match at or after n, and whether n is it.
+func (p *Pane) find(n jsontape.Node) (i int, found bool) {
+	if n < 0 {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(p.matches.nodes, p.c.place(n), func(m, at jsontape.Node) int { return int(p.c.place(m) - at) })
 }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -62,7 +66,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 	if p.c == nil || len(m.nodes) == 0 {
 		return false
 	}
-	i, _ := slices.BinarySearch(m.nodes, p.Selected())
+	i, _ := p.find(p.at())
 	p.Select(m.nodes[i%len(m.nodes)])
 	return true
 }
@@ -74,7 +78,7 @@ func (p *Pane) Match(n int) (at, of int) {
 	if p.c == nil || of == 0 {
 		return 0, 0
 	}
-	i, on := slices.BinarySearch(p.matches.nodes, p.Selected())
+	i, on := p.find(p.at())
 	if !on && n > 0 {
 		n--
 	}

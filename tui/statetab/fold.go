@@ -5,20 +5,20 @@ import (
 	"hindcast/tui/prose"
 )
 
-// Next gives the row after r: the next value that no fold hides.
+// Next returns the row after r: the next value that no fold hides.
 func (p *Pane) Next(r row) (row, bool) {
-	t := p.c.tape
-	if int(r.line) < len(p.opened[r.node]) {
+	if int(r.line) < p.below(r.node) {
 		return row{r.node, r.line + 1}, true
 	}
 	n := r.node + 1
 	if p.folded(r.node) {
-		n = t.End(r.node)
+		n = p.c.tape.End(r.node)
 	}
-	return row{node: n}, int(n) < t.Len()
+	n, ok := p.c.after(n)
+	return row{node: n}, ok
 }
 
-// Prev gives the row before r: the value before it, or the outermost fold that
+// Prev returns the row before r: the value before it, or the outermost fold that
 // hides that one.
 func (p *Pane) Prev(r row) (row, bool) {
 	if r.line > 0 {
@@ -27,35 +27,51 @@ func (p *Pane) Prev(r row) (row, bool) {
 	if r.node == 0 {
 		return r, false
 	}
-	n := p.visible(r.node - 1)
-	return row{n, int32(len(p.opened[n]))}, true
+	return p.lastOf(p.visible(p.c.before(r.node))), true
 }
 
-// First gives the root.
+// First returns the root.
 func (p *Pane) First() (row, bool) { return row{}, p.c != nil }
 
-// Last gives the last row that shows.
+// Last returns the last row that shows.
 func (p *Pane) Last() (row, bool) {
 	if p.c == nil {
 		return row{}, false
 	}
-	n := p.visible(jsontape.Node(p.c.tape.Len() - 1))
-	return row{n, int32(len(p.opened[n]))}, true
+	return p.lastOf(p.visible(p.c.last())), true
 }
 
-// folded reports whether a fold hides what is in n.
+// lastOf returns the last row of a value, without what is in it.
+func (p *Pane) lastOf(n jsontape.Node) row { return row{n, int32(p.below(n))} }
+
+// below returns how many rows stand below a value's own and before what is in
+// it: the lines of a string that is opened, or what was removed from a container
+// that is unfolded.
+func (p *Pane) below(n jsontape.Node) int {
+	if p.folded(n) {
+		return 0
+	}
+	return len(p.opened[n]) + min(len(p.c.removed[n]), mostRemoved)
+}
+
+// mostRemoved bounds the rows of what was removed from one container; the last
+// one then tells how many there are.
+const mostRemoved = 50
+
+// folded reports whether a fold hides what is in n. The messages are folded at
+// first: they have a tab of their own.
 func (p *Pane) folded(n jsontape.Node) bool {
-	if p.c.tape.End(n) == n+1 {
+	if p.c.tape.End(n) == n+1 && len(p.c.removed[n]) == 0 {
 		return false
 	}
 	_, turned := p.turned[n]
-	return p.c.tape.Depth(n) >= p.level != turned
+	return (p.c.tape.Depth(n) >= p.level || p.level == firstLevel && n > 0 && n == p.c.conv.List()) != turned
 }
 
 // visible gives the outermost fold that hides n, or n itself.
 func (p *Pane) visible(n jsontape.Node) jsontape.Node {
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
-		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level {
+		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level && p.level != firstLevel {
 			break
 		}
 		if p.folded(at) {
@@ -74,12 +90,17 @@ func (p *Pane) turn(n jsontape.Node) {
 	p.turned[n] = struct{}{}
 }
 
+// holds reports whether n is a container that has rows in it.
+func (p *Pane) holds(n jsontape.Node) bool {
+	return p.c.tape.First(n) != jsontape.None || len(p.c.removed[n]) > 0
+}
+
 // toggle opens or closes what is under the cursor.
 func (p *Pane) toggle() {
-	n := p.Selected()
+	n := p.at()
 	switch {
 	case n == jsontape.None:
-	case p.folded(n) || p.c.tape.First(n) == jsontape.None && p.opened[n] == nil:
+	case p.folded(n) || !p.holds(n) && p.opened[n] == nil:
 		p.unfold()
 	default:
 		p.fold()
@@ -88,7 +109,7 @@ func (p *Pane) toggle() {
 
 // fold closes what is under the cursor, or what that is in.
 func (p *Pane) fold() {
-	n := p.Selected()
+	n := p.at()
 	if n == jsontape.None {
 		return
 	}
@@ -97,7 +118,7 @@ func (p *Pane) fold() {
 		p.Select(n)
 		return
 	}
-	if p.c.tape.End(n) == n+1 || p.folded(n) {
+	if !p.holds(n) || p.folded(n) {
 		if n = p.c.tape.Parent(n); n <= 0 {
 			p.Select(0)
 			return
@@ -110,7 +131,7 @@ func (p *Pane) fold() {
 // unfold opens a container or a long string; on what is open it goes on to the
 // first value inside.
 func (p *Pane) unfold() {
-	n := p.Selected()
+	n := p.at()
 	switch {
 	case n == jsontape.None:
 		return
@@ -177,7 +198,7 @@ func (p *Pane) refresh() {
 	if n := p.visible(at.node); n != at.node {
 		at = row{node: n}
 	}
-	at.line = min(at.line, int32(len(p.opened[at.node])))
+	at.line = min(at.line, int32(p.below(at.node)))
 	p.window.Place(p, at, y)
 }
 

@@ -2,16 +2,17 @@
 //
 // The tree is the tape of the state: a fold jumps over a subtree, whatever its
 // size, and only the rows on the screen are ever looked at. A large state shows
-// first what [Preview] finds in its beginning; [Prepare] then reads all of it,
-// and the tab goes on at the same place.
+// first what [Preview] finds in its beginning; [Prepare] then reads all of it and
+// compares it with the state before, and the tab goes on at the same place.
+//
+// What the application keeps is drawn before the messages and what a framework
+// keeps beside them; paths and searches are those of the text.
 //
 // The tab may not know the store, the other panes or the root model.
 package statetab
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -22,69 +23,8 @@ import (
 	"hindcast/tui/walk"
 )
 
-// previewSize is how much of a state [Preview] reads, in bytes.
-const previewSize = 64 << 10
-
-// Content is a state to show. It is read-only and safe for concurrent use.
-type Content struct {
-	tape *jsontape.Tape
-	// whole is false while only the beginning is read.
-	whole bool
-	// size is that of the whole state in bytes.
-	size int
-	// warnings are what jsontape says about nodes.
-	warnings map[jsontape.Node]jsontape.WarningKind
-	warned   int
-	// err says where the text stops being JSON; what is before it shows.
-	err error
-}
-
-// Preview reads the beginning of a state of that size in bytes, in microseconds
-// whatever the size. data is the state, or as much of its beginning as there is;
-// the caller may not write to it any more.
-func Preview(data []byte, size int) *Content {
-	return &Content{tape: jsontape.Prefix(data, previewSize), size: size}
-}
-
-// Prepare reads a whole state: what jsontape.ParseTolerant gave for data. A text
-// that is no JSON shows up to where it goes wrong, and is read once more for
-// that, so this belongs in a command. The caller may not write to data any more.
-func Prepare(data []byte, tape *jsontape.Tape, warnings []jsontape.Warning, err error) *Content {
-	c := &Content{tape: tape, whole: true, size: len(data)}
-	if err != nil {
-		c.err, c.tape = err, jsontape.Prefix(data, len(data))
-		var syntax *jsontape.SyntaxError
-		if errors.As(err, &syntax) {
-			c.tape = jsontape.Prefix(data, int(syntax.Offset))
-			line, column := jsontape.Position(data, syntax.Offset)
-			c.err = fmt.Errorf("not JSON from line %d, column %d: %w", line, column, err)
-		}
-	}
-	c.note(warnings)
-	return c
-}
-
-func (c *Content) note(warnings []jsontape.Warning) {
-	c.warned = len(warnings)
-	c.warnings = make(map[jsontape.Node]jsontape.WarningKind, len(warnings))
-	for _, w := range warnings {
-		if _, twice := c.warnings[w.Node]; !twice {
-			c.warnings[w.Node] = w.Kind
-		}
-	}
-}
-
-// Tape gives the tape of the state, or of its beginning.
-func (c *Content) Tape() *jsontape.Tape { return c.tape }
-
-// Whole reports whether all of the state has been read.
-func (c *Content) Whole() bool { return c.whole }
-
-// Err says why the text could not be read to its end; nil if it could.
-func (c *Content) Err() error { return c.err }
-
-// row is a value of the tree or, below a string that is opened, one of its
-// lines, from 1.
+// row is a value of the tree or, below it, a line from 1: of a string that is
+// opened, or of what was removed from a container.
 type row struct {
 	node jsontape.Node
 	line int32
@@ -289,38 +229,60 @@ func (p *Pane) Thumb() (from, to int) {
 	return p.window.Thumb(p, func(first, last row) (int, int, int) {
 		start, _ := p.c.tape.Span(first.node)
 		_, end := p.c.tape.Span(last.node)
-		return start, end, p.c.size
+		return p.c.offset(first.node, start), p.c.offset(last.node, end), p.c.size
 	})
 }
 
-// Selected gives the value under the cursor, for [Content.Tape]; -1 when
-// nothing shows.
-func (p *Pane) Selected() jsontape.Node {
+// at returns the value that the cursor is on or below; -1 when nothing shows.
+func (p *Pane) at() jsontape.Node {
 	if at, _, ok := p.window.Cursor(); ok {
 		return at.node
 	}
 	return jsontape.None
 }
 
-// Path gives the JSON Pointer of the value under the cursor. It is untrusted.
+// under returns the value under the cursor and its tape: that of the base for
+// one that was removed. The value is -1 when nothing shows.
+func (p *Pane) under() (*jsontape.Tape, jsontape.Node) {
+	at, _, ok := p.window.Cursor()
+	switch {
+	case !ok:
+		return nil, jsontape.None
+	case at.line > 0 && p.opened[at.node] == nil:
+		return p.c.base, p.c.removed[at.node][at.line-1]
+	}
+	return p.c.tape, at.node
+}
+
+// Selected returns the value under the cursor, for [Content.Tape]; -1 when
+// nothing shows, or what was removed.
+func (p *Pane) Selected() jsontape.Node {
+	if t, n := p.under(); p.c != nil && t == p.c.tape {
+		return n
+	}
+	return jsontape.None
+}
+
+// Path returns the JSON Pointer of the value under the cursor, in the base for
+// one that was removed. It is untrusted.
 func (p *Pane) Path() string {
-	if n := p.Selected(); n != jsontape.None {
-		return p.c.tape.Pointer(n)
+	if t, n := p.under(); n != jsontape.None {
+		return t.Pointer(n)
 	}
 	return ""
 }
 
-// Value gives the value under the cursor: a string as it reads, anything else
+// Value returns the value under the cursor: a string as it reads, anything else
 // as it is spelled. It is untrusted; nil when nothing shows.
 func (p *Pane) Value() []byte {
-	n := p.Selected()
+	t, n := p.under()
 	switch {
 	case n == jsontape.None:
 		return nil
-	case p.c.tape.Kind(n) == jsontape.String:
-		return []byte(p.c.tape.Text(n))
+	case t.Kind(n) == jsontape.String:
+		return []byte(t.Text(n))
 	}
-	return p.c.tape.Raw(n)
+	return t.Raw(n)
 }
 
 // Status says where the cursor is and how much there is. It is untrusted and
@@ -353,17 +315,17 @@ const longestPlace = 120
 
 // place gives the end of the cursor's path.
 func (p *Pane) place() string {
-	n := p.Selected()
+	t, n := p.under()
 	if n == jsontape.None || n == 0 {
 		return "/"
 	}
 	var text string
-	for ; n > 0; n = p.c.tape.Parent(n) {
+	for ; n > 0; n = t.Parent(n) {
 		if len(text) > longestPlace {
 			return p.styles.Glyphs.Ellipsis + text
 		}
-		step := strconv.Itoa(p.c.tape.Index(n))
-		if raw := p.c.tape.RawKey(n); raw != nil {
+		step := strconv.Itoa(t.Index(n))
+		if raw := t.RawKey(n); raw != nil {
 			step = string(raw[1:max(1, min(len(raw)-1, longestPlace))])
 		}
 		text = "/" + step + text

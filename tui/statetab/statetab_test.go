@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/keymap"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -29,9 +30,23 @@ func read(t testing.TB, name string) []byte {
 	return data
 }
 
-func prepare(data []byte) *Content {
-	tape, warnings, err := jsontape.ParseTolerant(data)
-	return Prepare(data, tape, warnings, err)
+func prepare(data []byte) *Content { return step(nil, data) }
+
+// step prepares a state with a base, nil for none.
+func step(base, data []byte) *Content {
+	s := State{Data: data}
+	s.Tape, s.Warnings, s.Err = jsontape.ParseTolerant(data)
+	if s.Err == nil {
+		s.Conversation = conversation.Decode(s.Tape)
+	}
+	if base != nil {
+		s.Base, _, _ = jsontape.ParseTolerant(base)
+	}
+	c, err := Prepare(context.Background(), s)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 func show(c *Content, w, h int) *Pane { return screentest.Show(New(plain), c, w, h) }
@@ -80,6 +95,57 @@ func TestPane_showsWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestPane_marksWhatTheStepChanged(t *testing.T) {
+	const (
+		before = `{"messages":[{"role":"user","content":[{"text":"book it"}]}],"cart":{"total":205.5,"items":["train","hotel","jazz club"],"gift":true},"status":"planning","model_state":{"a":1},"n":1}`
+		after  = `{"messages":[{"role":"user","content":[{"text":"book it"}]},{"role":"assistant","content":[{"text":"Done: the 09:40."}]}],"cart":{"total":140.5,"items":["hotel","train","jazz club"]},"status":"booked","model_state":{"a":2},"n":1.0,"refund":{"due":true}}`
+	)
+	for name, steps := range map[string]func(*Pane){
+		"first":  func(*Pane) {},
+		"opened": func(p *Pane) { screentest.Do(t, p, keymap.UnfoldAll) },
+		"folded": func(p *Pane) { screentest.Do(t, p, keymap.FoldAll) },
+	} {
+		for _, w := range []int{24, 60, 100} {
+			t.Run(fmt.Sprintf("%s/%d", name, w), func(t *testing.T) {
+				p := show(step([]byte(before), []byte(after)), w, 24)
+				steps(p)
+				golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 24)))
+			})
+		}
+	}
+	if got := screentest.Draw(show(prepare([]byte(after)), 60, 24), 24); strings.Contains(got, "was") || strings.Contains(got, "+") {
+		t.Errorf("without a base something is marked:\n%s", got)
+	}
+}
+
+func TestPane_givesWhatWasRemoved(t *testing.T) {
+	p := show(step([]byte(`{"cart":{"gift":"yes","n":1}}`), []byte(`{"cart":{"n":1}}`)), 60, 20)
+	screentest.Do(t, p, keymap.MoveDown, keymap.MoveDown)
+	if p.Path() != "/cart/gift" || string(p.Value()) != "yes" || p.Selected() != jsontape.None {
+		t.Errorf("%q is %q, selected %d", p.Path(), p.Value(), p.Selected())
+	}
+	screentest.Do(t, p, keymap.Fold)
+	if p.Path() != "/cart" || !p.folded(p.Selected()) {
+		t.Errorf("folding a removed value leads to %q", p.Path())
+	}
+}
+
+func TestPane_searchesInTheOrderOfTheRows(t *testing.T) {
+	p := show(prepare([]byte(`{"messages":[{"role":"user","content":[{"text":"an apple"}]}],"b":"apple","model_state":"apple","a":"apple"}`)), 60, 20)
+	m, err := Find(t.Context(), p.c, "apple")
+	if err != nil || !p.SetMatches(m) {
+		t.Fatal("the search finds nothing", err)
+	}
+	got := []string{p.Path()}
+	for range 4 {
+		at, of := p.Match(1)
+		got = append(got, fmt.Sprintf("%s %d/%d", p.Path(), at, of))
+	}
+	if want := "/b, /a 2/4, /messages/0/content/0/text 3/4, /model_state 4/4, /b 1/4"; strings.Join(got, ", ") != want {
+		t.Errorf("matches %s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
 func TestPane_emptyShowsNoState(t *testing.T) {
 	screentest.Empty(t, show(nil, 30, 3), "  no state\n\n\n\n\n")
 }
@@ -119,7 +185,11 @@ func values() *rapid.Generator[string] {
 					if i > 0 {
 						out.WriteByte(',')
 					}
-					out.Write(jsonString(text.Draw(t, "key")))
+					key := text
+					if depth < 2 {
+						key = rapid.OneOf(text, rapid.SampledFrom([]string{`"messages"`, `"model_state"`, `"a"`, `"b"`}))
+					}
+					out.Write(jsonString(key.Draw(t, "key")))
 					out.WriteByte(':')
 					write(depth + 1)
 				}
@@ -152,19 +222,30 @@ func jsonString(quoted string) []byte {
 	return out.Bytes()
 }
 
-// visible walks the tree as a person would describe it: a value, and then what
-// is in it unless that is folded.
+// visible walks the tree as a person would describe it: a value, what was taken
+// out of it, and then what is in it unless that is folded; in the state itself
+// what the framework keeps comes last.
 func visible(p *Pane) []row {
 	var out []row
+	t := p.c.tape
 	var walk func(n jsontape.Node)
 	walk = func(n jsontape.Node) {
-		for line := range int32(len(p.opened[n])) + 1 {
-			out = append(out, row{n, line})
-		}
+		out = append(out, row{node: n})
 		if p.folded(n) {
 			return
 		}
-		for c := p.c.tape.First(n); c != jsontape.None; c = p.c.tape.Next(c) {
+		for line := range len(p.opened[n]) + min(len(p.c.removed[n]), mostRemoved) {
+			out = append(out, row{n, int32(line) + 1})
+		}
+		var late []jsontape.Node
+		for c := t.First(n); c != jsontape.None; c = t.Next(c) {
+			if n == 0 && t.Kind(0) == jsontape.Object && p.c.conv.OfFramework(c) {
+				late = append(late, c)
+				continue
+			}
+			walk(c)
+		}
+		for _, c := range late {
 			walk(c)
 		}
 	}
@@ -175,12 +256,16 @@ func visible(p *Pane) []row {
 func TestPane_anyUseOfAnyState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := values().Draw(t, "state")
-		c := prepare([]byte(text))
+		base := []byte(nil)
+		if rapid.Bool().Draw(t, "has base") {
+			base = []byte(values().Draw(t, "base"))
+		}
+		c := step(base, []byte(text))
 		if c.Err() != nil {
 			t.Fatalf("%s: %v", text, c.Err())
 		}
 		size := screentest.AnySize(t, 90)
-		p := show(&Content{tape: jsontape.Prefix([]byte(text), len(text)/2), size: len(text)}, size.W, size.H)
+		p := show(Preview([]byte(text)[:len(text)/2], len(text)), size.W, size.H)
 		p.Set(c)
 		screentest.AnyUse(t, p, size, func(text string) Matches {
 			m, _ := Find(t.Context(), c, text)
@@ -251,7 +336,7 @@ func TestPane_keepsItsPlaceInTheNextState(t *testing.T) {
 
 func TestPane_clickOnTheSignFolds(t *testing.T) {
 	p := show(prepare([]byte(`{"a":{"x":1},"b":2}`)), 60, 20)
-	p.Click(3, 1)
+	p.Click(4, 1)
 	if p.Path() != "/a" || !p.folded(p.Selected()) {
 		t.Errorf("%q folded %v", p.Path(), p.folded(p.Selected()))
 	}

@@ -1,5 +1,6 @@
 // Package value draws a JSON value in one row: as much of it as there is room
-// for, whatever its size. All tabs show values in this way.
+// for, whatever its size. All tabs show values, and messages as lines, in this
+// way.
 //
 // The package may not know what the value means or where it comes from.
 package value
@@ -49,12 +50,17 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	}
 }
 
+// Width returns how many cells a value needs, w at most.
+func Width(g *theme.Glyphs, t *jsontape.Tape, n jsontape.Node, w int) int {
+	w = max(w, 0)
+	measure := cell.Begin(nil, g, w)
+	Put(&measure, &theme.Tokens{}, t, n)
+	return w - measure.Room()
+}
+
 // Most is Put in at most w cells; it takes only as many as the value needs.
 func Most(r *cell.Row, g *theme.Glyphs, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node, w int) {
-	w = min(w, r.Room())
-	measure := cell.Begin(nil, g, w)
-	Put(&measure, tokens, t, n)
-	w -= measure.Room()
+	w = Width(g, t, n, min(w, r.Room()))
 	r.Drawn(theme.Style{}, w, func(dst []byte) []byte {
 		exact := cell.Begin(dst, g, w)
 		Put(&exact, tokens, t, n)
@@ -190,15 +196,40 @@ func Key(r *cell.Row, style theme.Style, t *jsontape.Tape, n jsontape.Node) {
 
 // Count says how many children a container has: "3 keys", "1 item".
 func Count(t *jsontape.Tape, n jsontape.Node) string {
-	noun := " item"
 	if t.Kind(n) == jsontape.Object {
-		noun = " key"
+		return CountOf(t, n, "key")
 	}
-	if t.Count(n) != 1 {
+	return CountOf(t, n, "item")
+}
+
+// CountOf is Count with a word for the children of its own: "3 messages".
+func CountOf(t *jsontape.Tape, n jsontape.Node, noun string) string {
+	text := Number(t.Count(n), noun)
+	if t.Unfinished(n) {
+		text += " so far"
+	}
+	return text
+}
+
+// Number says how many things there are: "1 change", "3 changes".
+func Number(n int, noun string) string {
+	if n != 1 {
 		noun += "s"
 	}
-	if t.Unfinished(n) {
-		noun += " so far"
-	}
-	return strconv.Itoa(t.Count(n)) + noun
+	return strconv.Itoa(n) + " " + noun
 }
+
+// Message draws a message in one row: who speaks, and the beginning of what the
+// message says. arrow leads from a tool to how it ended.
+func Message(r *cell.Row, tokens *theme.Tokens, conv *conversation.Conversation, m int, arrow string) {
+	role := conv.RoleText(m)
+	if role == "" {
+		role = conv.Message(m).Role.String()
+	}
+	r.Column(tokens.Event, role, roleWidth)
+	r.Fill(tokens.Text, 1)
+	r.PutBytes(tokens.Text, conv.AppendSummary(nil, m, 4*(r.Room()+1), arrow))
+}
+
+// roleWidth is the cells of the column of roles.
+const roleWidth = 10
