@@ -188,6 +188,7 @@ func TestTabs_mouse(t *testing.T) {
 	p.Send(click(70, 4))
 	p.Idle()
 	shows(t, p, "/trip/from", "h l fold")
+	p.Press(keymap.State, keymap.UnfoldAll)
 	p.Send(wheel(70, 9, tea.MouseButtonWheelDown))
 	p.Idle()
 	lacks(t, p, "▾ 4 keys")

@@ -59,13 +59,15 @@ func (p *Pane) below(n jsontape.Node) int {
 const mostRemoved = 50
 
 // folded reports whether a fold hides what is in n. The messages are folded at
-// first: they have a tab of their own.
+// first, where they are not all that there is: they have a tab of their own.
 func (p *Pane) folded(n jsontape.Node) bool {
-	if p.c.tape.End(n) == n+1 && len(p.c.removed[n]) == 0 {
+	t := p.c.tape
+	if t.End(n) == n+1 && len(p.c.removed[n]) == 0 {
 		return false
 	}
+	aside := p.level == firstLevel && n > 0 && n == p.c.conv.List() && t.Count(t.Parent(n)) > 1
 	_, turned := p.turned[n]
-	return (p.c.tape.Depth(n) >= p.level || p.level == firstLevel && n > 0 && n == p.c.conv.List()) != turned
+	return (aside || t.Depth(n) >= p.level) != turned
 }
 
 // visible gives the outermost fold that hides n, or n itself.
