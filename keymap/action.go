@@ -79,6 +79,7 @@ const (
 	Other
 	Yes
 	No
+	PlanDetails
 	Help
 	Details
 	Reload
@@ -184,17 +185,18 @@ var actionTable = [actions]struct {
 	YankCall:      {"yank-call", "copy resume call", changing, nil},
 	YankResume:    {"yank-resume", "copy resume payload", changing, nil},
 
-	Accept:  {"accept", "accept", answering, nil},
-	Other:   {"other", "other answer", answering, nil},
-	Yes:     {"yes", "yes", answering, nil},
-	No:      {"no", "no", answering, nil},
-	Help:    {"help", "help", answering, nil},
-	Details: {"details", "whole message", answering, func(c *Context) string { return unless(c.Message, "there is no message") }},
-	Reload:  {"reload", "read again", answering, nil},
-	Back:    {"back", "back", answering, nil},
-	Redraw:  {"redraw", "redraw", answering, nil},
-	Suspend: {"suspend", "suspend", answering, nil},
-	Quit:    {"quit", "quit", answering, nil},
+	Accept:      {"accept", "accept", answering, nil},
+	Other:       {"other", "other answer", answering, nil},
+	Yes:         {"yes", "yes", answering, nil},
+	No:          {"no", "no", answering, nil},
+	PlanDetails: {"plan-details", "whole plan", answering, nil},
+	Help:        {"help", "help", answering, nil},
+	Details:     {"details", "whole message", answering, func(c *Context) string { return unless(c.Message, "there is no message") }},
+	Reload:      {"reload", "read again", answering, nil},
+	Back:        {"back", "back", answering, nil},
+	Redraw:      {"redraw", "redraw", answering, nil},
+	Suspend:     {"suspend", "suspend", answering, nil},
+	Quit:        {"quit", "quit", answering, nil},
 }
 
 // String gives the action's name as the user's file has it.
@@ -363,7 +365,8 @@ var bindings = []struct {
 	{Broken, Discard, []string{"D"}},
 
 	{Confirm, Accept, []string{"enter"}},
-	{Confirm, Other, []string{"tab", "shift+tab", "h", "l", "left", "right"}},
+	{Confirm, Other, []string{"h", "l", "left", "right"}},
+	{Confirm, PlanDetails, []string{"tab"}},
 	{Confirm, Yes, []string{"y"}},
 	{Confirm, No, []string{"n"}},
 

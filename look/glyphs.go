@@ -59,11 +59,17 @@ var ASCII = Glyphs{
 	Spinner: []string{"|", "/", "-", "\\"},
 }
 
-// Sentence gives a text of the program's own as it is drawn with these shapes:
-// where they are ASCII, its ellipses are dots.
+// plainer spells the signs that the program's own sentences use in ASCII.
+var plainer = strings.NewReplacer("…", "...", "→", "->", "·", "-", "−", "-", "×", "x", "–", "-", "—", "-", "“", `"`, "”", `"`, "↵", "\\n", "⇥", "\\t", "␣", "_")
+
+// Plain reports whether the shapes are ASCII.
+func (g *Glyphs) Plain() bool { return g.Ellipsis != Unicode.Ellipsis }
+
+// Sentence returns a text of the program's own as it is drawn with these shapes:
+// where they are ASCII, its arrows, dots and ellipses are too.
 func (g *Glyphs) Sentence(text string) string {
-	if g.Ellipsis == Unicode.Ellipsis {
+	if !g.Plain() {
 		return text
 	}
-	return strings.ReplaceAll(text, Unicode.Ellipsis, "...")
+	return plainer.Replace(text)
 }

@@ -86,7 +86,7 @@ func TestGlyphs_sentence(t *testing.T) {
 	for _, tc := range []struct {
 		glyphs *Glyphs
 		want   string
-	}{{&Unicode, "session_…/a → b"}, {&ASCII, "session_.../a → b"}} {
+	}{{&Unicode, "session_…/a → b"}, {&ASCII, "session_.../a -> b"}} {
 		if got := tc.glyphs.Sentence("session_…/a → b"); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/tui/dialog"
 )
 
@@ -28,22 +27,29 @@ type copier interface {
 
 // askYank asks what to copy.
 func (m *Model) askYank() {
-	items := []dialog.Item{{Action: keymap.YankID, Text: m.subject().header.ID}}
-	value := dialog.Item{Action: keymap.YankValue, Disabled: "no value is selected"}
-	path := dialog.Item{Action: keymap.YankPath, Disabled: "no value is selected"}
+	id := m.subject().header.ID
+	copied := func(what, text string) func() tea.Cmd {
+		return func() tea.Cmd { return m.copyText(what, text) }
+	}
+	items := []dialog.Item{
+		{Action: keymap.YankID, Text: id, Do: copied("the id", id)},
+		{Action: keymap.YankValue, Disabled: "no value is selected"},
+		{Action: keymap.YankPath, Disabled: "no value is selected"},
+		{Action: keymap.YankCall, Text: m.onward.call, Do: copied("the resume call", m.onward.call)},
+		{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: m.copyResume},
+	}
 	if c := m.selected(); c != nil {
-		value.Disabled, path.Disabled = "", ""
-		value.Text, path.Text = sizeOf(c.Value()), c.Path()
-		if path.Text == "" {
-			path.Text = "the whole state"
+		value, path := c.Value(), c.Path()
+		items[1] = dialog.Item{Action: keymap.YankValue, Text: sizeOf(value), Do: func() tea.Cmd { return m.copyText("the value", string(value)) }}
+		items[2] = dialog.Item{Action: keymap.YankPath, Text: path, Do: copied("the path", path)}
+		if path == "" {
+			items[2].Text = "the whole state"
 		}
 	}
-	call := dialog.Item{Action: keymap.YankCall, Text: m.onward.call}
 	if m.onward.call == "" {
-		call.Disabled = "nothing was written that says how to go on"
+		items[3].Disabled = "nothing was written that says how to go on"
 	}
-	resume := dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here"}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", append(items, value, path, call, resume)))
+	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 
 // selected gives the tab in which a value is selected, or nil.
@@ -51,42 +57,6 @@ func (m *Model) selected() copier {
 	t := m.tabs[m.current]
 	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
 		return c
-	}
-	return nil
-}
-
-// answerMenu carries out an action in the menu that is open.
-func (m *Model) answerMenu(menu *dialog.Menu, a keymap.Action) tea.Cmd {
-	if a == keymap.Back {
-		m.close()
-		return nil
-	}
-	menu.Do(a)
-	switch menu.Chosen() {
-	case keymap.YankID:
-		m.close()
-		return m.copyText("the id", m.subject().header.ID)
-	case keymap.YankValue:
-		m.close()
-		return m.copyText("the value", string(m.selected().Value()))
-	case keymap.YankPath:
-		m.close()
-		return m.copyText("the path", m.selected().Path())
-	case keymap.YankCall:
-		m.close()
-		return m.copyText("the resume call", m.onward.call)
-	case keymap.YankResume:
-		m.close()
-		return m.copyResume()
-	case keymap.EditState, keymap.EditMessage, keymap.EditResult, keymap.EditValue:
-		m.close()
-		return m.beginEdit(menu.Chosen())
-	case keymap.PurgeRedacted:
-		m.close()
-		return m.planPurge(m.purged, store.PurgeRedacted)
-	case keymap.PurgeAll:
-		m.close()
-		return m.planPurge(m.purged, store.PurgeAll)
 	}
 	return nil
 }

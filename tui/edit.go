@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -185,23 +184,22 @@ func (m *Model) readToEdit(msg readToEditMsg) tea.Cmd {
 		m.failed("cannot edit", msg.err)
 		return nil
 	}
-	m.draft, m.choices = &msg.draft, msg.choices
+	m.draft = &msg.draft
 	var items []dialog.Item
 	for _, c := range msg.choices {
-		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled})
+		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(c) }})
 	}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, fmt.Sprintf("Edit #%d and fork from that", msg.draft.index), "edit", items))
+	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, fmt.Sprintf("Edit #%d and fork from that", msg.draft.index), "edit", items))
 	return nil
 }
 
 // beginEdit puts what was chosen into a file for the editor.
-func (m *Model) beginEdit(a keymap.Action) tea.Cmd {
-	i := slices.IndexFunc(m.choices, func(c choice) bool { return c.action == a })
+func (m *Model) beginEdit(c choice) tea.Cmd {
 	d := *m.draft
-	d.pointer = m.choices[i].pointer
+	d.pointer = c.pointer
 	temp := m.o.Temp
 	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
-		err := d.write(temp, a.String())
+		err := d.write(temp, c.action.String())
 		return draftWrittenMsg{gen, d, err}
 	})
 }
@@ -330,7 +328,7 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 		return m.planWrite(write{
 			op:     model.OpEdit,
 			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },
-			change: func(ctx context.Context) []string { return changeLines(ctx, what, whole, msg.state) },
+			change: func(ctx context.Context) dialog.Change { return changeOf(ctx, what, whole, msg.state) },
 		})
 	})
 	return nil
@@ -342,7 +340,8 @@ func (m *Model) spurn(err error) {
 	if m.draft == nil {
 		return
 	}
-	m.open(dialog.NewBroken(m.styles, m.keys, err.Error(), m.draft.file))
+	d := dialog.NewBroken(m.styles, m.keys, err.Error(), m.draft.file)
+	m.open(d, func(a keymap.Action) tea.Cmd { return m.answerBroken(d, a) })
 }
 
 // answerBroken carries out an action in the dialog about an edit that will not do.

@@ -8,7 +8,7 @@ import (
 )
 
 // appendFooter draws the last line: the text that is typed, else the work that
-// goes on, else what there is to say, else the keys that matter here.
+// goes on, else the keys that matter here, with what there is to say at the right.
 func (m *Model) appendFooter(dst []byte) []byte {
 	s, g := m.styles, &m.styles.Glyphs
 	r := cell.Begin(dst, g, m.layout.w)
@@ -27,19 +27,51 @@ func (m *Model) appendFooter(dst []byte) []byte {
 		r.Fill(s.Text, 3)
 		m.putKey(&r, keymap.Session, keymap.Back, "cancel")
 	case m.message.text != "":
-		room := r.Room()
-		if m.message.whole != "" {
-			room -= 20
-		}
-		r.Column(m.message.style, m.message.text, min(room, cell.Width(m.message.text)))
-		if m.message.whole != "" {
-			r.Fill(s.Text, 2)
-			m.putKey(&r, keymap.Session, keymap.Details, "all of it")
-		}
+		m.putMessage(&r)
+	case m.dialog != nil: // it says itself what answers it
 	default:
-		m.putKeys(&r)
+		hints, out := m.hints()
+		m.putHints(&r, hints, m.width(hint{[]keymap.Action{keymap.Back}, out}))
+		m.putWayOut(&r, out)
 	}
 	return r.End(s.Text)
+}
+
+const (
+	// apart are the cells between two keys, and between the keys and a message.
+	apart = 3
+	// fewest is how many keys a message leaves in sight.
+	fewest = 3
+)
+
+// putMessage draws the keys, as many as there is room for, and the message at the
+// right. A message that does not fit beside the most useful keys is cut, and all of
+// it is behind a key.
+func (m *Model) putMessage(r *cell.Row) {
+	hints, _ := m.hints()
+	if m.dialog != nil {
+		hints = nil // it says itself what answers it
+	}
+	room, all := r.Room()-1, hint{[]keymap.Action{keymap.Details}, "all of it"}
+	for _, h := range hints[:min(fewest, len(hints))] {
+		room -= m.width(h)
+	}
+	text := m.message.text
+	if m.message.brief != "" && cell.Width(text) > room {
+		text = m.message.brief
+	}
+	more := 0
+	if m.message.whole != "" || cell.Width(text) > room {
+		more = m.width(all)
+	}
+	width := min(cell.Width(text), room-more)
+	m.putHints(r, hints, width+more+1)
+	r.Fill(m.styles.Text, r.Room()-width-more-1)
+	r.Column(m.message.style, text, width)
+	if more > 0 {
+		r.Fill(m.styles.Text, apart)
+		m.putKey(r, keymap.Session, keymap.Details, all.text)
+	}
 }
 
 // hint is what the footer says of one or two keys.
@@ -88,12 +120,11 @@ var (
 	brokenInfoHints = append([]hint{repairHint}, textHints...)
 )
 
-// putKeys draws the keys that matter here, with the way out at the right end.
-func (m *Model) putKeys(r *cell.Row) {
-	scope, now, hints, out := m.scope(), m.context(), timelineHints, "back"
+// hints returns what the footer says of the keys that matter here and can do
+// something now, and where the way out leads.
+func (m *Model) hints() (hints []hint, out string) {
+	hints, out = timelineHints, "back"
 	switch {
-	case m.dialog != nil:
-		return // it says itself what answers it
 	case m.place == nowhere:
 		hints, out = nowhereHints, m.wayOut()
 	case m.place == atStores:
@@ -116,31 +147,42 @@ func (m *Model) putKeys(r *cell.Row) {
 	if m.place == inSession && m.tabs[m.current].scope == keymap.Info && len(m.info.faults) > 0 {
 		hints = brokenInfoHints
 	}
-	leave := keymap.Label(m.keys.Keys(scope, keymap.Back)[:1])
-	kept := cell.Width(leave) + 1 + len(out) + 1
+	now, scope := m.context(), m.scope()
+	m.usable = m.usable[:0]
+	for _, h := range hints {
+		if label, _ := m.label(scope, h); label != "" && h.actions[0].Disabled(now) == "" {
+			m.usable = append(m.usable, h)
+		}
+	}
+	return m.usable, out
+}
+
+// width returns how many cells a hint takes, with those that set it apart.
+func (m *Model) width(h hint) int {
+	label, text := m.label(m.scope(), h)
+	return cell.Width(label) + 1 + cell.Width(text) + apart
+}
+
+// putHints draws hints from the left, and leaves a number of cells free.
+func (m *Model) putHints(r *cell.Row, hints []hint, free int) {
+	scope := m.scope()
 	for _, h := range hints {
 		label, text := m.label(scope, h)
-		if label == "" {
-			continue
+		width := cell.Width(label) + 1 + cell.Width(text) + apart
+		if r.Room() < width+free {
+			return
 		}
-		why := h.actions[0].Disabled(now)
-		width := cell.Width(label) + 1 + cell.Width(text) + 3
-		if why != "" {
-			width += 2
-		}
-		if r.Room() < width+kept {
-			break
-		}
-		if why == "" {
-			r.Put(m.styles.Key, label)
-			r.Fill(m.styles.Text, 1)
-			r.Put(m.styles.KeyHelp, text)
-		} else {
-			r.Put(m.styles.KeyOff, label+" "+text+" "+m.styles.Glyphs.Bad)
-		}
-		r.Fill(m.styles.Text, 3)
+		r.Put(m.styles.Key, label)
+		r.Fill(m.styles.Text, 1)
+		r.Put(m.styles.KeyHelp, text)
+		r.Fill(m.styles.Text, apart)
 	}
-	r.Fill(m.styles.Text, r.Room()-kept)
+}
+
+// putWayOut draws the key that leads out, at the right.
+func (m *Model) putWayOut(r *cell.Row, out string) {
+	leave := keymap.Label(m.keys.Keys(m.scope(), keymap.Back)[:1])
+	r.Fill(m.styles.Text, r.Room()-cell.Width(leave)-1-len(out)-1)
 	r.Put(m.styles.Key, leave)
 	r.Fill(m.styles.Text, 1)
 	r.Put(m.styles.KeyHelp, out)

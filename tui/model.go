@@ -69,21 +69,20 @@ type Model struct {
 
 	layout   layout
 	dialog   dialogPane
-	proposal *proposal                 // that the open question is about
-	answered func(text string) tea.Cmd // takes what is typed in the open prompt
-	choices  []choice                  // of the open edit menu
-	purged   string                    // the session that the open purge menu is about
-	draft    *draft                    // what is being edited, or nil
-	onward   resumeCall                // how to go on after the last write
-	toHead   bool                      // the cursor goes to the head once the session is read again
-	written  bool                      // since the session was read
-	made     string                    // the session that was started last, until the list shows it
-	quiet    uint64                    // generation of the wait for no keys
+	answers  func(keymap.Action) tea.Cmd // in the open dialog; nil where it is only read
+	draft    *draft                      // what is being edited, or nil
+	onward   resumeCall                  // how to go on after the last write
+	toHead   bool                        // the cursor goes to the head once the session is read again
+	written  bool                        // since the session was read
+	made     string                      // the session that was started last, until the list shows it
+	quiet    uint64                      // generation of the wait for no keys
 	input    *input
 	query    string   // that n and N look for
 	searched searched // where the matches are that there are
 	message  message
 	spin     int
+
+	usable []hint // of the footer, so that a frame makes none anew
 
 	dirty bool // View has something new to draw
 	frame string
@@ -107,6 +106,7 @@ type wanted struct {
 // message is what the last line says.
 type message struct {
 	text  string
+	brief string // says less where text has no room; "" for nothing shorter
 	style theme.Style
 	// whole is the text for the dialog with the details; "" if text says all.
 	whole string

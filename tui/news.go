@@ -372,10 +372,10 @@ func movedBack(old, t *model.Timeline) bool {
 func (m *Model) outdatePlan() {
 	q, ok := m.dialog.(*dialog.Question)
 	t := m.timeline.Timeline()
-	if !ok || m.proposal.made.Session != m.session || m.proposal.made.ExpectedHead.ID == "" || t.Head() == model.NoNode {
+	if !ok || q.Plan().Session != m.session || q.Plan().ExpectedHead.ID == "" || t.Head() == model.NoNode {
 		return
 	}
-	if !sameVisit(t.Header(t.Head()).Ref(), m.proposal.made.ExpectedHead) {
+	if !sameVisit(t.Header(t.Head()).Ref(), q.Plan().ExpectedHead) {
 		q.Outdate()
 	}
 }

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"hindcast/diff"
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/tui/dialog"
 )
@@ -36,16 +33,16 @@ type write struct {
 	op model.Op
 	// plan works out what it will do, each time against the store as it is then.
 	plan func(context.Context) (model.Plan, error)
-	// change says in a few lines what it changes in the state; nil to compare the
-	// states at the head and at the target.
-	change func(context.Context) []string
+	// change returns what it changes in the state; nil to compare the states at the
+	// head and at the target.
+	change func(context.Context) dialog.Change
 }
 
 // proposal is the plan of a write, about which a person is asked.
 type proposal struct {
 	write
 	made    model.Plan
-	changed []string
+	changed dialog.Change
 	// second says that the plan was agreed to, and that what it asks is asked now.
 	second bool
 }
@@ -58,7 +55,7 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		if err != nil {
 			return plannedMsg{gen, proposal{write: w}, err}
 		}
-		var changed []string
+		var changed dialog.Change
 		if w.change != nil {
 			changed = w.change(ctx)
 		} else {
@@ -126,8 +123,13 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		m.say(fmt.Sprintf("nothing to write: %s is at #%d already", msg.proposal.made.Session, msg.proposal.made.TargetIndex))
 		return nil
 	}
-	m.open(dialog.NewQuestion(m.styles, m.keys, &msg.proposal.made, msg.proposal.changed))
-	m.proposal = &msg.proposal
+	p := msg.proposal
+	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed), p)
+}
+
+// question asks about a plan, as soon as no keys come any more.
+func (m *Model) question(q *dialog.Question, p proposal) tea.Cmd {
+	m.open(q, func(a keymap.Action) tea.Cmd { return m.answerQuestion(q, p, a) })
 	return m.awaitQuiet()
 }
 
@@ -135,7 +137,7 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 // and at once.
 func (m *Model) failed(what string, err error) {
 	m.fail(err)
-	m.open(dialog.NewText(m.styles, m.keys, what, err.Error()))
+	m.open(dialog.NewText(m.styles, m.keys, what, err.Error()), nil)
 }
 
 // awaitQuiet waits anew for keys to stop coming.
@@ -163,7 +165,7 @@ func (m *Model) quieted(msg quietMsg) {
 
 // answerQuestion carries out an action in the question of a plan. Where the plan
 // has reasons to ask once more, a yes leads to a second question.
-func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
+func (m *Model) answerQuestion(q *dialog.Question, p proposal, a keymap.Action) tea.Cmd {
 	q.Do(a)
 	switch q.Answer() {
 	case dialog.Declined:
@@ -171,7 +173,6 @@ func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 		m.say("nothing was changed")
 		m.keepDraft()
 	case dialog.Agreed:
-		p := *m.proposal
 		m.close()
 		switch {
 		case q.Outdated():
@@ -179,9 +180,7 @@ func (m *Model) answerQuestion(q *dialog.Question, a keymap.Action) tea.Cmd {
 			return m.planWrite(p.write)
 		case len(p.made.Asks) > 0 && !p.second:
 			p.second = true
-			m.open(dialog.NewSecondQuestion(m.styles, m.keys, &p.made))
-			m.proposal = &p
-			return m.awaitQuiet()
+			return m.question(dialog.NewSecondQuestion(m.styles, m.keys, &p.made), p)
 		}
 		return m.apply(p)
 	}
@@ -234,7 +233,9 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 		m.toHead = true
 	}
 	m.written = true
-	m.confirmed(m.receipt(plan, &msg.receipt))
+	text, brief := m.receipt(plan, &msg.receipt)
+	m.confirmed(text)
+	m.message.brief = m.styles.Glyphs.Good + " " + brief
 	return tea.Batch(drop, m.reread())
 }
 
@@ -249,73 +250,94 @@ func (m *Model) reread() tea.Cmd {
 	return m.listSessions()
 }
 
-// receipt says in one line what was done, how to take it back, and how to have the
-// call to go on with.
-func (m *Model) receipt(plan *model.Plan, r *model.Receipt) string {
-	text := fmt.Sprintf("%s is at #%d", r.Session, r.HeadIndex)
+// receipt says in one line what was done, the call to go on with and the keys that
+// copy it and take the write back; brief is without the call, for a narrow screen.
+func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string) {
+	place := fmt.Sprintf("at #%d", r.HeadIndex)
+	if m.place != inSession || r.Session != m.session {
+		place = r.Session + " is " + place
+	}
 	switch {
 	case plan.Removes:
-		text = r.Session + " is gone"
+		place = r.Session + " is gone"
 	case r.Head == "":
-		text = r.Session + " is without a head"
+		place = r.Session + " is without a head"
 	}
 	switch plan.Op {
 	case model.OpFork, model.OpEdit:
-		text = fmt.Sprintf("forked as %s at #%d", r.Session, r.HeadIndex)
+		place = fmt.Sprintf("forked as %s at #%d", r.Session, r.HeadIndex)
 	case model.OpUndo:
-		text = "undone: " + text
+		place = "undone: " + place
 	case model.OpRedo:
-		text = "done again: " + text
+		place = "done again: " + place
 	case model.OpRepair:
-		text = "repaired: " + text
+		place = "repaired: " + place
 	case model.OpRun:
-		text = "ran on: " + text
+		place = "ran on: " + place
 	case model.OpPurge:
-		return "forgot what was set aside of " + r.Session
+		place = "forgot what was set aside of " + r.Session
+		return place, place
 	}
-	parts := []string{text}
-	if r.Orphaned > 0 {
-		parts = append(parts, fmt.Sprintf("%d left the path", r.Orphaned))
+	menu, call := m.keys.Keys(keymap.Session, keymap.Yank), m.keys.Keys(keymap.Menu, keymap.YankCall)
+	copies := m.onward.call != "" && m.place == inSession && len(menu) > 0 && len(call) > 0
+	long, keys := []string{place}, []string{}
+	switch {
+	case copies:
+		long = append(long, "go on with "+m.styles.Glyphs.Sentence(m.onward.call))
+		keys = append(keys, keymap.Label([]string{menu[0], call[0]})+" copies")
+	case r.Orphaned > 0:
+		long = append(long, fmt.Sprintf("%d left the path", r.Orphaned))
 	}
 	if r.Reactivated > 0 {
-		parts = append(parts, fmt.Sprintf("%d came back", r.Reactivated))
+		long = append(long, fmt.Sprintf("%d came back", r.Reactivated))
 	}
 	back := keymap.Undo
 	if plan.Op == model.OpUndo {
 		back = keymap.Redo
 	}
 	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.Disabled(m.context()) == "" && plan.Op != model.OpRun {
-		parts = append(parts, key+" "+back.Help())
+		keys = append(keys, key+" "+back.Help())
 	}
 	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)
 	if m.made != "" && m.place == inSession && len(leave) > 0 && len(open) > 0 {
-		parts = append(parts, keymap.Label([]string{leave[0], open[0]})+" "+keymap.Open.Help()+" it")
+		keys = append(keys, keymap.Label([]string{leave[0], open[0]})+" "+keymap.Open.Help()+" it")
 	}
-	menu, call := m.keys.Keys(keymap.Session, keymap.Yank), m.keys.Keys(keymap.Menu, keymap.YankCall)
-	if m.onward.call != "" && m.place == inSession && len(menu) > 0 && len(call) > 0 {
-		parts = append(parts, keymap.Label(append(slices.Clone(menu[:1]), call[0]))+" "+keymap.YankCall.Help())
-	}
-	return strings.Join(parts, " "+m.styles.Glyphs.Dot+" ")
+	dot := " " + m.styles.Glyphs.Dot + " "
+	return strings.Join(append(long, keys...), dot), strings.Join(append([]string{place}, keys...), dot)
 }
 
 // ask opens a prompt; then is called with what was typed when it is accepted.
 func (m *Model) ask(heading, label, value string, then func(text string) tea.Cmd) {
-	m.answered = then
-	m.open(dialog.NewPrompt(m.styles, m.keys, heading, label, value))
+	p := dialog.NewPrompt(m.styles, m.keys, heading, label, value)
+	m.open(p, func(a keymap.Action) tea.Cmd {
+		if a == keymap.Back {
+			m.close()
+			m.stop(planning)
+			m.keepDraft()
+			return nil
+		}
+		if p.Do(a) && p.Done() {
+			return then(p.Value())
+		}
+		return nil
+	})
 }
 
-// answerPrompt carries out an action in the prompt that is open.
-func (m *Model) answerPrompt(p *dialog.Prompt, a keymap.Action) tea.Cmd {
-	if a == keymap.Back {
+// offer opens a menu, whose items say what choosing them does.
+func (m *Model) offer(menu *dialog.Menu) {
+	m.open(menu, func(a keymap.Action) tea.Cmd {
+		if a == keymap.Back {
+			m.close()
+			return nil
+		}
+		menu.Do(a)
+		it := menu.Chosen()
+		if it == nil {
+			return nil
+		}
 		m.close()
-		m.stop(planning)
-		m.keepDraft()
-		return nil
-	}
-	if p.Do(a) && p.Done() {
-		return m.answered(p.Value())
-	}
-	return nil
+		return it.Do()
+	})
 }
 
 // newName gives a name to offer for a session that is started from the open one.
@@ -373,9 +395,10 @@ func (m *Model) journalRead(msg journalReadMsg) tea.Cmd {
 		m.failed("cannot read the journal", msg.err)
 		return nil
 	}
-	m.open(dialog.NewJournal(m.styles, m.keys, msg.entries, func(t time.Time) string {
+	d := dialog.NewJournal(m.styles, m.keys, msg.entries, func(t time.Time) string {
 		return t.In(m.o.Zone).Format(time.DateTime)
-	}))
+	})
+	m.open(d, func(a keymap.Action) tea.Cmd { return m.answerJournal(d, a) })
 	return nil
 }
 
@@ -392,10 +415,12 @@ func (m *Model) answerJournal(d *dialog.Journal, a keymap.Action) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		m.purged = e.Session
-		m.open(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
-			{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since"},
-			{Action: keymap.PurgeAll, Text: "branches that were left, too"},
+		purge := func(what store.PurgeScope) func() tea.Cmd {
+			return func() tea.Cmd { return m.planPurge(e.Session, what) }
+		}
+		m.offer(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
+			{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(store.PurgeRedacted)},
+			{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(store.PurgeAll)},
 		}))
 	default:
 		d.Do(a)
@@ -410,78 +435,4 @@ func (m *Model) planPurge(session string, what store.PurgeScope) tea.Cmd {
 		return nil // keymap.Purge is disabled
 	}
 	return m.planWrite(write{op: model.OpPurge, plan: func(ctx context.Context) (model.Plan, error) { return purger.PlanPurge(ctx, session, what) }})
-}
-
-// most is how many changes a plan lists; the diff tab shows them all.
-const most = 6
-
-// stateChange says what the state at a plan's target differs in from the
-// head's: how much, and the first changes. A state that cannot be read is no
-// reason not to show the plan, but is said; one that is yet to be says nothing.
-func stateChange(ctx context.Context, states *states, plan *model.Plan) []string {
-	if plan.HeadID == "" || plan.TargetID == "" {
-		return nil
-	}
-	var sides [2][]byte
-	for i, id := range []string{plan.HeadID, plan.TargetID} {
-		s, err := states.get(ctx, model.Ref{Session: plan.Session, ID: id})
-		switch {
-		case errors.Is(err, model.ErrNoSnapshot):
-			return nil
-		case err != nil:
-			return []string{"unknown: " + err.Error()}
-		}
-		sides[i] = s.data
-	}
-	return changeLines(ctx, "the head", sides[0], sides[1])
-}
-
-// changeLines says what a state differs in from another one, which is called so.
-func changeLines(ctx context.Context, what string, old, new []byte) []string {
-	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new))
-	if err != nil {
-		return []string{"unknown: " + err.Error()}
-	}
-	if result.Equal() {
-		return []string{"the same as at " + what}
-	}
-	lines := []string{fmt.Sprintf("against %s: %d added, %d changed, %d removed", what, result.Added, result.Replaced+result.Moved, result.Removed)}
-	for _, e := range result.Changes() {
-		if len(lines) > most {
-			lines = append(lines, "and more")
-			break
-		}
-		if e.Op != diff.Respelled {
-			lines = append(lines, changeLine(result, e))
-		}
-	}
-	return lines
-}
-
-// changeLine says one change in a line.
-func changeLine(r *diff.Result, e *diff.Entry) string {
-	path := r.Path(e)
-	switch e.Op {
-	case diff.Added:
-		return fmt.Sprintf("+ %s  %s", path, brief(r.New(e)))
-	case diff.Removed:
-		return fmt.Sprintf("- %s  %s", path, brief(r.Old(e)))
-	case diff.Moved:
-		return fmt.Sprintf("~ %s  moved", path)
-	}
-	return fmt.Sprintf("~ %s  %s → %s", path, brief(r.Old(e)), brief(r.New(e)))
-}
-
-// brief gives the beginning of a value, in one line.
-func brief(value []byte) string {
-	const enough = 48
-	text := value
-	if len(text) > 4*enough {
-		text = text[:4*enough] // the rest of it is not looked at
-	}
-	line := conversation.OneLine(string(text))
-	if len(line) <= enough && len(text) == len(value) {
-		return line
-	}
-	return strings.ToValidUTF8(line[:min(len(line), enough)], "") + "…"
 }

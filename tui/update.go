@@ -169,10 +169,10 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.Help:
-		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()))
+		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()), nil)
 		return nil
 	case keymap.Details:
-		m.open(dialog.NewText(m.styles, m.keys, "Message", m.message.all()))
+		m.open(dialog.NewText(m.styles, m.keys, "Message", m.message.all()), nil)
 		return nil
 	case keymap.Undo:
 		return m.planReturn(model.OpUndo)
@@ -355,16 +355,15 @@ func (m *Model) compare() {
 	m.showTab(diff)
 }
 
-// open opens a dialog over the screen.
-func (m *Model) open(d dialogPane) {
-	m.dialog = d
+// open opens a dialog over the screen. answers carries out an action in it; nil for
+// a dialog that is only read.
+func (m *Model) open(d dialogPane, answers func(keymap.Action) tea.Cmd) {
+	m.dialog, m.answers = d, answers
 	m.fitDialog()
 }
 
-// close closes the dialog, and with it the question of a plan.
-func (m *Model) close() {
-	m.dialog, m.proposal = nil, nil
-}
+// close closes the dialog.
+func (m *Model) close() { m.dialog, m.answers = nil, nil }
 
 // fitDialog gives the dialog the room that there is.
 func (m *Model) fitDialog() {
@@ -375,17 +374,8 @@ func (m *Model) fitDialog() {
 
 // answer carries out an action in the dialog.
 func (m *Model) answer(a keymap.Action) tea.Cmd {
-	switch d := m.dialog.(type) {
-	case *dialog.Question:
-		return m.answerQuestion(d, a)
-	case *dialog.Prompt:
-		return m.answerPrompt(d, a)
-	case *dialog.Menu:
-		return m.answerMenu(d, a)
-	case *dialog.Journal:
-		return m.answerJournal(d, a)
-	case *dialog.Broken:
-		return m.answerBroken(d, a)
+	if m.answers != nil {
+		return m.answers(a)
 	}
 	switch a {
 	case keymap.Back, keymap.Help, keymap.Accept:

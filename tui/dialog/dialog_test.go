@@ -73,9 +73,9 @@ func dialogs(styles *theme.Styles) map[string]pane {
 	keys := keymap.Default()
 	bad := plan()
 	bad.Session, bad.Hazards = hostile, []string{hostile}
-	question := NewQuestion(styles, keys, plan(), []string{"1 added, 2 changed", "cart.total 120.5 → 140.5"})
+	question := NewQuestion(styles, keys, plan(), Change{Brief: []string{"cart: total 120.5 → 140.5", "−4 messages"}, Lines: []string{"1 added, 2 changed", "cart.total 120.5 → 140.5"}})
 	question.Arm()
-	long, second := NewQuestion(styles, keys, longPlan(), nil), NewSecondQuestion(styles, keys, longPlan())
+	long, second := NewQuestion(styles, keys, longPlan(), Change{}), NewSecondQuestion(styles, keys, longPlan())
 	long.Arm()
 	second.Arm()
 	bad.Resume, bad.Asks = []model.Resume{{Call: hostile, Then: hostile}}, []string{hostile}
@@ -89,7 +89,7 @@ func dialogs(styles *theme.Styles) map[string]pane {
 	return map[string]pane{
 		"text":          NewText(styles, keys, "Error", "sqlite: read state \"a\":\nbyte 12: "+hostile+strings.Repeat(" long", 60)),
 		"question":      question,
-		"hostile":       NewQuestion(styles, keys, bad, []string{hostile}),
+		"hostile":       NewQuestion(styles, keys, bad, Change{[]string{hostile}, []string{hostile}}),
 		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Restore: "a strands store cannot restore"}),
 		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 2, At: noon, Op: model.OpFork, Session: hostile, To: "c", ToIndex: 3}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Undone: true}}, clock),
 		"long":          long,
@@ -171,7 +171,7 @@ func TestQuestion_answers(t *testing.T) {
 		{"leaving works at once", false, []keymap.Action{keymap.Back}, Declined},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), nil)
+			q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), Change{})
 			q.Resize(80, 20)
 			if c.armed {
 				q.Arm()
@@ -187,7 +187,7 @@ func TestQuestion_answers(t *testing.T) {
 }
 
 func TestQuestion_forgetsWhatWasTypedBeforeItWasArmed(t *testing.T) {
-	q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), nil)
+	q := NewQuestion(theme.New(theme.Choice{Glyphs: theme.ASCII}), keymap.Default(), plan(), Change{})
 	q.Do(keymap.Other)
 	q.Arm()
 	if q.Do(keymap.Accept); q.Answer() != Declined {
@@ -214,8 +214,12 @@ func TestMenu_choosesByKeyAndByCursor(t *testing.T) {
 			for _, a := range c.keys {
 				m.Do(a)
 			}
-			if m.Chosen() != c.want {
-				t.Errorf("chose %v, not %v", m.Chosen(), c.want)
+			got := keymap.None
+			if it := m.Chosen(); it != nil {
+				got = it.Action
+			}
+			if got != c.want {
+				t.Errorf("chose %v, not %v", got, c.want)
 			}
 		})
 	}
@@ -247,7 +251,7 @@ func TestQuestion_asciiGlyphs(t *testing.T) {
 	p := longPlan()
 	p.Resume = append(p.Resume[1:], p.Resume[0])
 	written := []model.JournalEntry{{ID: 1, At: noon, Op: model.OpRestore, Session: "trip", Files: p.Files}}
-	for _, d := range []pane{NewQuestion(styles, keymap.Default(), p, nil), NewSecondQuestion(styles, keymap.Default(), p), NewJournal(styles, keymap.Default(), written, clock)} {
+	for _, d := range []pane{NewQuestion(styles, keymap.Default(), p, Change{}), NewSecondQuestion(styles, keymap.Default(), p), NewJournal(styles, keymap.Default(), written, clock)} {
 		d.Resize(96, 60)
 		for _, r := range screen(d) {
 			if r > 126 {

@@ -3,6 +3,8 @@ package dialog
 import (
 	"slices"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"hindcast/keymap"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -15,6 +17,8 @@ type Item struct {
 	Text string
 	// Disabled says why it cannot be chosen; "" if it can.
 	Disabled string
+	// Do is what choosing it does.
+	Do func() tea.Cmd
 }
 
 // Menu offers things to choose from: by their keys, or by the cursor and Enter.
@@ -22,7 +26,7 @@ type Menu struct {
 	box
 	scope  keymap.Scope
 	items  []Item
-	chosen keymap.Action
+	chosen *Item
 }
 
 // NewMenu makes a menu whose keys are those of a scope. verb says what choosing
@@ -49,8 +53,8 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 // Scope gives the scope of the dialog's keys.
 func (d *Menu) Scope() keymap.Scope { return d.scope }
 
-// Chosen gives the action that was chosen, keymap.None until then.
-func (d *Menu) Chosen() keymap.Action { return d.chosen }
+// Chosen returns the item that was chosen, nil until then.
+func (d *Menu) Chosen() *Item { return d.chosen }
 
 // Do carries out an action; it reports whether it knew it. Choosing an item
 // that is disabled does nothing.
@@ -63,7 +67,7 @@ func (d *Menu) Do(a keymap.Action) bool {
 	case i < 0 || i >= len(d.items):
 		return d.move(a)
 	case d.items[i].Disabled == "":
-		d.chosen = d.items[i].Action
+		d.chosen = &d.items[i]
 	}
 	return true
 }

@@ -20,58 +20,64 @@ const (
 	Agreed
 )
 
-// Question shows a plan whole and asks whether to go ahead. No is the default.
+// Question shows what a person decides about a plan, with the whole plan one key
+// away, and asks whether to go ahead. No is the default, but for an undo: that is
+// the way back.
 //
 // It opens unarmed: keys that were typed before the person could have read it
 // answer nothing, until the root model calls Arm.
 type Question struct {
 	box
-	keys   *keymap.Map
-	verb   string
-	read   string // what to do before it is armed
-	yes    bool
-	armed  bool
-	old    bool
-	answer Answer
+	keys    *keymap.Map
+	plan    *model.Plan
+	verb    string
+	read    string       // what to do before it is armed
+	short   []line       // what shows at first
+	details *sheet.Sheet // the whole plan; nil where the short form is all
+	whole   bool         // the details show
+	yes     bool
+	armed   bool
+	old     bool
+	answer  Answer
 }
 
 // early are the labels of what a person wants to know first, in this order. What
 // the plan does to each snapshot and file comes after that.
 var early = []string{model.PlanAsks, model.PlanWarning, "head now", "head then", "starts at", "untouched", "loads", "resume"}
 
-// NewQuestion makes the question for a plan. change says in a few lines what
-// the state at the target differs in from the head's; nil if that is not known.
-//
-// The best call to go on with stays in sight however long the plan is.
-func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change []string) *Question {
+// NewQuestion makes the question for a plan, with what it changes in the state.
+func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change) *Question {
 	d := &Question{
 		box:  box{styles: styles, title: plan.Headline(), text: sheet.New(styles)},
-		keys: keys, verb: string(plan.Op), read: "read the plan",
+		keys: keys, plan: plan, verb: string(plan.Op), read: "read the plan",
+		yes: plan.Op == model.OpUndo, details: sheet.New(styles),
 	}
-	shown := *plan
-	if len(plan.Resume) > 0 {
-		best := plan.Resume[0]
-		d.kept, d.keptTitle = sheet.New(styles), "then, to go on"
-		d.kept.Set([]sheet.Paragraph{{Label: "resume", LabelPick: sheet.Muted, Text: styles.Glyphs.Sentence(best.Call + "  " + best.Then), Pick: sheet.Strong}})
-		shown.Resume = plan.Resume[1:]
+	d.short = shortPlan(plan, change, keymap.Label(keys.Keys(keymap.Session, keymap.Undo)))
+	if plan.Op == model.OpUndo {
+		d.short = shortUndo(plan)
 	}
-	lines := shown.Lines()
+	d.details.Set(wholePlan(styles, plan, change))
+	d.drawFoot()
+	return d
+}
+
+// wholePlan returns every line of a plan.
+func wholePlan(styles *theme.Styles, plan *model.Plan, change Change) []sheet.Paragraph {
+	lines := plan.Lines()
 	slices.SortStableFunc(lines, func(a, b model.PlanLine) int { return rank(a.Label) - rank(b.Label) })
 	var paragraphs []sheet.Paragraph
 	for _, line := range lines {
 		line.Text = styles.Glyphs.Sentence(line.Text)
 		paragraphs = append(paragraphs, planParagraph(line))
 	}
-	for i, line := range change {
-		p := sheet.Paragraph{Text: line}
+	for i, text := range change.Lines {
+		p := sheet.Paragraph{Text: styles.Glyphs.Sentence(text)}
 		if i == 0 {
 			p.Label, p.LabelPick = "state", sheet.Muted
 		}
 		paragraphs = append(paragraphs, p)
 	}
-	d.text.Set(paragraphs)
-	d.drawFoot()
-	return d
+	return paragraphs
 }
 
 // rank gives the place of a label among those of a plan.
@@ -95,8 +101,6 @@ func planParagraph(line model.PlanLine) sheet.Paragraph {
 		p.Pick = sheet.Orphaned
 	case "comes back":
 		p.Pick = sheet.Active
-	case "resume":
-		p.Label = "or resume"
 	}
 	return p
 }
@@ -106,11 +110,11 @@ func planParagraph(line model.PlanLine) sheet.Paragraph {
 func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan) *Question {
 	d := &Question{
 		box:  box{styles: styles, title: "Once more: " + plan.Headline(), text: sheet.New(styles)},
-		keys: keys, verb: string(plan.Op) + " anyway", read: "read the reasons",
+		keys: keys, plan: plan, verb: string(plan.Op) + " anyway", read: "read the reasons",
 	}
-	paragraphs := []sheet.Paragraph{{Text: "To go ahead is to accept this:", Pick: sheet.Title, Wide: true}}
+	paragraphs := []sheet.Paragraph{{Text: "This will happen:", Pick: sheet.Title, Wide: true}}
 	for i, reason := range plan.Asks {
-		paragraphs = append(paragraphs, sheet.Paragraph{Label: strconv.Itoa(i+1) + ".", LabelPick: sheet.Warn, Text: reason, Pick: sheet.Warn})
+		paragraphs = append(paragraphs, sheet.Paragraph{Label: strconv.Itoa(i+1) + ".", LabelPick: sheet.Warn, Text: styles.Glyphs.Sentence(reason), Pick: sheet.Warn})
 	}
 	d.text.Set(paragraphs)
 	d.drawFoot()
@@ -119,6 +123,26 @@ func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan)
 
 // Scope gives the scope of the dialog's keys.
 func (d *Question) Scope() keymap.Scope { return keymap.Confirm }
+
+// Plan returns the plan that the question is about.
+func (d *Question) Plan() *model.Plan { return d.plan }
+
+// Resize says how much room there is. The short form takes at most shortRows, and
+// says less of what matters less until it fits.
+func (d *Question) Resize(maxW, maxH int) {
+	if d.details == nil || d.whole {
+		d.box.Resize(maxW, maxH)
+		return
+	}
+	room := min(maxH, shortRows)
+	for _, most := range tighter {
+		d.text.Set(paragraphs(d.short, most, d.styles))
+		if d.box.Resize(maxW, room); d.text.Status() == "" {
+			break
+		}
+	}
+	d.maxH = maxH
+}
 
 // Arm lets keys answer from now on.
 func (d *Question) Arm() {
@@ -143,14 +167,18 @@ func (d *Question) Outdated() bool { return d.old }
 // Answer gives what was said.
 func (d *Question) Answer() Answer { return d.answer }
 
-// Do carries out an action; it reports whether it knew it. Moving and leaving
-// work before the question is armed, agreeing does not.
+// Do carries out an action; it reports whether it knew it. Moving, the details and
+// leaving work before the question is armed, agreeing does not.
 func (d *Question) Do(a keymap.Action) bool {
 	switch a {
 	case keymap.Back, keymap.No:
 		d.answer = Declined
+	case keymap.PlanDetails:
+		d.turn()
 	case keymap.Other:
-		d.yes = !d.yes && d.armed
+		if d.armed {
+			d.yes = !d.yes
+		}
 	case keymap.Yes:
 		if d.armed {
 			d.answer = Agreed
@@ -170,18 +198,38 @@ func (d *Question) Do(a keymap.Action) bool {
 	return true
 }
 
+// turn shows the details instead of the short form, or the other way round.
+func (d *Question) turn() {
+	if d.details == nil {
+		return
+	}
+	d.text, d.details = d.details, d.text
+	d.whole = !d.whole
+	d.Resize(d.maxW, d.maxH)
+}
+
 // drawFoot draws the two answers; brackets and not only colour show which one
 // Enter takes.
 func (d *Question) drawFoot() {
-	if !d.armed {
-		d.foot = []span{{sheet.Muted, d.read + d.styles.Glyphs.Ellipsis}}
-		return
+	d.foot = nil
+	if d.armed {
+		no, yes := span{sheet.Strong, "[ No ]"}, span{sheet.Text, "  Yes  "}
+		if d.yes {
+			no, yes = span{sheet.Text, "  No  "}, span{sheet.Strong, "[ Yes ]"}
+		}
+		d.foot = []span{no, {sheet.Text, " "}, yes, {sheet.Text, "   "}}
+		d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.Yes, d.verb)...)
+	} else {
+		d.foot = []span{{sheet.Muted, d.read + d.styles.Glyphs.Sentence("…   ")}}
 	}
-	no, yes := span{sheet.Strong, "[ No ]"}, span{sheet.Text, "  Yes  "}
-	if d.yes {
-		no, yes = span{sheet.Text, "  No  "}, span{sheet.Strong, "[ Yes ]"}
+	if d.details != nil {
+		other := "details"
+		if d.whole {
+			other = "in short"
+		}
+		d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.PlanDetails, other)...)
 	}
-	d.foot = []span{no, {sheet.Text, " "}, yes, {sheet.Text, "   "}}
-	d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.Yes, d.verb)...)
-	d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.No, "leave it")...)
+	if d.armed {
+		d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.No, "leave it")...)
+	}
 }

@@ -37,6 +37,9 @@ type Paragraph struct {
 	Pick      Pick
 	// Wide says that the text begins where labels do: a heading, in one row.
 	Wide bool
+	// Most is how many rows the text takes at most; the last one then ends with an
+	// ellipsis. 0 is for as many as it needs.
+	Most int
 }
 
 // Sheet is a column of paragraphs. Make it with New.
@@ -129,11 +132,22 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + " (cut here)"
 	}
+	n := 0
 	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width, "/"), "\n") {
+		if n++; p.Most > 0 && n > p.Most {
+			s.cut(width)
+			return
+		}
 		p.Text = line
 		s.rows = append(s.rows, p)
 		p.Label = ""
 	}
+}
+
+// cut ends the last row with an ellipsis: there is more.
+func (s *Sheet) cut(width int) {
+	last, more := &s.rows[len(s.rows)-1], s.styles.Glyphs.Ellipsis
+	last.Text = ansi.Truncate(strings.TrimRight(last.Text, " ")+" ", max(width-cell.Width(more), 0), "") + more
 }
 
 // Wheel moves by n rows.

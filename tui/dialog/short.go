@@ -1,0 +1,184 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/tui/sheet"
+	"hindcast/tui/theme"
+)
+
+// shortRows is how many rows a plan in short takes at most, with its frame.
+const shortRows = 15
+
+// Change is what a plan changes in the state.
+type Change struct {
+	// Brief says it in words, the change of one key of the state in each; none where
+	// it is not known.
+	Brief []string
+	// Lines are what the details say.
+	Lines []string
+}
+
+// line is one line of a plan in short.
+type line struct {
+	label, text string
+	pick        sheet.Pick
+	// grave says that the line is a warning, which is cut after the others.
+	grave bool
+}
+
+// tighter are the numbers of rows that a line of a plan in short may take, the
+// warnings first: each is tried until all lines fit. 0 stands for any number.
+var tighter = [][2]int{{0, 0}, {0, 2}, {3, 2}, {2, 2}, {2, 1}, {1, 1}}
+
+// paragraphs returns the lines as a sheet takes them.
+func paragraphs(lines []line, most [2]int, styles *theme.Styles) []sheet.Paragraph {
+	var list []sheet.Paragraph
+	for _, l := range lines {
+		p := sheet.Paragraph{Label: l.label, LabelPick: sheet.Muted, Text: styles.Glyphs.Sentence(l.text), Pick: l.pick, Most: most[1]}
+		if l.grave {
+			p.LabelPick, p.Pick, p.Most = sheet.Warn, sheet.Warn, most[0]
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// shortPlan says of a plan what a person decides by, in this order: what is at
+// stake, where the session goes, what changes in the state, how the agent goes on,
+// and what is written. undo is the key that takes it back.
+func shortPlan(p *model.Plan, change Change, undo string) []line {
+	lines := warnings(p)
+	add := func(label, text string, pick sheet.Pick) {
+		if text != "" {
+			lines = append(lines, line{label: label, text: text, pick: pick})
+		}
+	}
+	add("session", becomes(p), nil)
+	if n := len(p.Orphans); n > 0 {
+		add("leaves", fmt.Sprintf("%s, kept as a branch: %s", counted(n, "snapshot", "snapshots"), reach(p.Orphans)), sheet.Orphaned)
+	}
+	if n := len(p.Reactivates); n > 0 {
+		add("returns", fmt.Sprintf("%s: %s", counted(n, "snapshot", "snapshots"), reach(p.Reactivates)), sheet.Active)
+	}
+	add("state", strings.Join(change.Brief, " · "), nil)
+	then := p.Loads
+	if len(p.Resume) > 0 {
+		then = p.Resume[0].Call + "  " + p.Resume[0].Then
+	}
+	add("then", then, sheet.Strong)
+	add("writes", writes(p, undo), nil)
+	return lines
+}
+
+// shortUndo says what an undo leads back to, and what there is to warn of.
+func shortUndo(p *model.Plan) []line {
+	back := []string{fmt.Sprintf("%s back to #%d", p.Session, p.TargetIndex)}
+	switch {
+	case p.Removes:
+		back = []string{p.Session + " goes, with all that is in it"}
+	case p.TargetID == "":
+		back = []string{p.Session + " is without a snapshot again"}
+	}
+	if n := len(p.Reactivates); n > 0 {
+		back = append(back, fmt.Sprintf("%d %s back", n, plural(n, "comes", "come")))
+	}
+	if n := len(p.Orphans); n > 0 {
+		back = append(back, fmt.Sprintf("%d %s the path", n, plural(n, "leaves", "leave")))
+	}
+	return append(warnings(p), line{text: strings.Join(back, " · ")})
+}
+
+// warnings returns what a plan asks and warns of, a line each.
+func warnings(p *model.Plan) []line {
+	var lines []line
+	for _, list := range [][]string{p.Asks, p.Hazards} {
+		for _, text := range list {
+			lines = append(lines, line{label: "!", text: text, grave: true})
+		}
+	}
+	return lines
+}
+
+// becomes says what a plan makes of its session where the headline does not.
+func becomes(p *model.Plan) string {
+	switch {
+	case p.Op == model.OpPurge || p.Op == model.OpRepair:
+		return ""
+	case p.NewSession != "" && p.HeadID != "":
+		return fmt.Sprintf("%s is new; %s stays at #%d", p.NewSession, p.Session, p.HeadIndex)
+	case p.NewSession != "":
+		return fmt.Sprintf("%s is new; %s stays as it is", p.NewSession, p.Session)
+	case p.Removes:
+		return p.Session + " goes, with all that is in it"
+	case p.HeadID != "" && p.TargetID != "":
+		return fmt.Sprintf("head #%d → #%d", p.HeadIndex, p.TargetIndex)
+	}
+	return ""
+}
+
+// done names each change of files as something that was done to them.
+var done = map[model.FileChange]string{
+	model.FileMade: "folder made", model.FileWritten: "written", model.FileLinked: "linked", model.FileReplaced: "replaced",
+	model.FileSetAside: "set aside", model.FilePutBack: "put back", model.FileForgotten: "deleted",
+}
+
+// writes says how much a plan writes, and whether that can be taken back.
+func writes(p *model.Plan, undo string) string {
+	var text string
+	switch {
+	case len(p.Files) > 0:
+		text = files(p.Files)
+	case len(p.Writes) > 0:
+		text = "rows of the store, no file beside it"
+	default:
+		return ""
+	}
+	switch {
+	case p.Op == model.OpPurge:
+		return text + "; this cannot be undone"
+	case p.Op == model.OpRun || undo == "":
+		return text
+	}
+	return text + ", all undone by " + undo
+}
+
+// files counts the files of a plan by what is done to them, in the order in which
+// that begins.
+func files(list []model.PlanFile) string {
+	counts := map[model.FileChange]int{}
+	var order []model.FileChange
+	for _, f := range list {
+		if counts[f.Does]++; counts[f.Does] == 1 {
+			order = append(order, f.Does)
+		}
+	}
+	var parts []string
+	for _, does := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[does], done[does]))
+	}
+	n := len(list) - counts[model.FileMade]
+	return fmt.Sprintf("%s (%s)", counted(n, "file", "files"), strings.Join(parts, ", "))
+}
+
+// reach names the snapshots of a plan by the first and the last.
+func reach(items []model.PlanItem) string {
+	first, last := items[0], items[len(items)-1]
+	if len(items) == 1 {
+		return fmt.Sprintf("#%d", first.Index)
+	}
+	return fmt.Sprintf("#%d … #%d", first.Index, last.Index)
+}
+
+// counted is a number with its noun.
+func counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural(n, one, many)) }
+
+// plural chooses the word that a number asks for.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
