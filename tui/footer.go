@@ -37,24 +37,20 @@ func (m *Model) appendFooter(dst []byte) []byte {
 	return r.End(s.Text)
 }
 
-const (
-	// apart are the cells between two keys, and between the keys and a message.
-	apart = 3
-	// fewest is how many keys a message leaves in sight.
-	fewest = 3
-)
+// apart are the cells between two keys, and between the keys and a message.
+const apart = 3
 
 // putMessage draws the keys, as many as there is room for, and the message at the
-// right. A message that does not fit beside the most useful keys is cut, and all of
-// it is behind a key.
+// right. A message that does not fit beside the most useful key is cut, and all of it
+// is behind a key.
 func (m *Model) putMessage(r *cell.Row) {
 	hints, _ := m.hints()
 	if m.dialog != nil {
 		hints = nil // it says itself what answers it
 	}
 	room, all := r.Room()-1, hint{[]keymap.Action{keymap.Details}, "all of it"}
-	for _, h := range hints[:min(fewest, len(hints))] {
-		room -= m.width(h)
+	if len(hints) > 0 {
+		room -= m.width(hints[0])
 	}
 	text := m.message.text
 	if m.message.brief != "" && cell.Width(text) > room {

@@ -171,10 +171,17 @@ func waitFor(t *testing.T, p *screentest.Program, text string) {
 	p.WaitFor(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
 }
 
-// lastLine gives the footer.
-func lastLine(p *screentest.Program) string {
+// footer returns the last line.
+func footer(p *screentest.Program) string {
 	lines := strings.Split(strings.TrimRight(p.Screen(), "\n"), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// lastLine returns what the last line says at its right end: a message, where there
+// is one.
+func lastLine(p *screentest.Program) string {
+	parts := strings.Split(footer(p), "   ")
+	return strings.TrimSpace(parts[len(parts)-1])
 }
 
 // head gives the head of a session.

@@ -213,10 +213,10 @@ func TestModel_progressIsShownAndCancelled(t *testing.T) {
 		}
 		return strings.Contains(screen, "reading trip-planner: 18   q esc cancel")
 	})
-	frame := lastLine(p)
+	frame := footer(p)
 	p.WaitFor("the spinner to wait", func(string) bool { return clock.waiting(100*time.Millisecond) > 0 })
 	clock.fire(100 * time.Millisecond)
-	p.WaitFor("the spinner to turn", func(string) bool { return lastLine(p) != frame })
+	p.WaitFor("the spinner to turn", func(string) bool { return footer(p) != frame })
 	p.Send(screentest.Key(t, "esc"))
 	waitFor(t, p, "cancelled: reading trip-planner")
 	p.WaitFor("the store to be told", func(string) bool { return cancelled.Load() })

@@ -202,21 +202,21 @@ func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
 			p.Press(keymap.Confirm, keymap.Yes)
-			shows(t, p, "✓ trip-planner is at #10")
+			shows(t, p, "✓ at #10")
 			// A turn after the write has come and gone once news is shown.
 			p.Press(keymap.Timeline, keymap.Undo)
 			p.Press(keymap.Confirm, keymap.Yes)
-			shows(t, p, "undone: trip-planner is at #13")
+			shows(t, p, "undone: at #13")
 			p.Press(keymap.Timeline, keymap.Redo)
 			p.Press(keymap.Confirm, keymap.Yes)
-			shows(t, p, "done again: trip-planner is at #10")
+			shows(t, p, "done again: at #10")
 			newWriter(t, s.(interface {
 				store.Store
 				SaveSnapshot(context.Context, *model.Snapshot[json.RawMessage]) error
 			}), demo.Trip).write(t, 1)
 			waitFor(t, p, "head #11")
 			p.Idle()
-			shows(t, p, "done again: trip-planner is at #10")
+			shows(t, p, "done again: at #10")
 		})
 	}
 }

@@ -39,28 +39,28 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	s := demoStore(t)
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
-	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves path", "against the head")
+	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves   3 snapshots, kept as a branch: #11 … #13", "state    ")
 	p.Press(keymap.Confirm, keymap.Yes)
 	if got := head(t, s, demo.Trip); got != "#10" {
 		t.Fatalf("head %s", got)
 	}
-	shows(t, p, "✓ trip-planner is at #10 · 3 left the path · u undo", "head #10", "▌ ◉   10")
+	shows(t, p, "✓ at #10 · 3 left the path · u undo", "head #10", "▌ ◉   10")
 	p.Golden()
 
 	p.Press(keymap.Timeline, keymap.Undo)
-	shows(t, p, "undo write 1", "[ No ]")
-	p.Press(keymap.Confirm, keymap.Other, keymap.Accept)
+	shows(t, p, "undo write 1", "trip-planner back to #13 · 3 come back", "[ Yes ]", "y undo", "tab details")
+	p.Press(keymap.Confirm, keymap.Yes)
 	if got := head(t, s, demo.Trip); got != "#13" {
 		t.Fatalf("head after undo %s", got)
 	}
-	shows(t, p, "undone: trip-planner is at #13 · 3 came back · ^r redo", "head #13", "▌ ◉   13")
+	shows(t, p, "✓ undone: at #13 · 3 came back · ^r redo", "head #13", "▌ ◉   13")
 
 	p.Press(keymap.Timeline, keymap.Redo)
 	p.Press(keymap.Confirm, keymap.Yes)
 	if got := head(t, s, demo.Trip); got != "#10" {
 		t.Fatalf("head after redo %s", got)
 	}
-	shows(t, p, "done again: trip-planner is at #10")
+	shows(t, p, "✓ done again: at #10")
 }
 
 func TestRestore_refused(t *testing.T) {
@@ -133,7 +133,7 @@ func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
 	o := options(readOnly{demoStore(t)})
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
-	shows(t, p, "r restore ✗", "f fork ✗")
+	lacks(t, p, "r restore", "f fork") // the help says why
 	for a, want := range map[keymap.Action]string{
 		keymap.Restore: "restore: a memory store cannot restore",
 		keymap.Fork:    "fork: a memory store cannot fork",
@@ -162,7 +162,7 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Press(keymap.Confirm, keymap.Yes)
-	shows(t, p, "the session has moved on since: nothing was changed", "restore trip-planner to #10", "#5 917f5d36")
+	shows(t, p, "the session has moved on since: nothing was changed", "restore trip-planner to #10", "head #5 → #10")
 	if got := head(t, s, demo.Trip); got != "#5" {
 		t.Fatalf("head %s", got)
 	}
@@ -220,7 +220,7 @@ func TestRestore_isNotLeftInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Send(screentest.Key(t, "ctrl+c"))
-	p.WaitFor("the progress line", func(string) bool { return strings.Contains(lastLine(p), "writing: restore trip-planner to #10") })
+	p.WaitFor("the progress line", func(string) bool { return strings.Contains(footer(p), "writing: restore trip-planner to #10") })
 	p.Send(screentest.Key(t, "esc")) // a write is not cancelled
 	writing.open()
 	p.WaitEnd()
@@ -244,7 +244,7 @@ func TestFork_asksForAName(t *testing.T) {
 	p.Golden()
 	p.Type("-q") // letters are text here, whatever they mean elsewhere
 	p.Press(keymap.Input, keymap.Accept)
-	shows(t, p, "fork trip-planner from #10 as packing-list-q", "untouched")
+	shows(t, p, "fork trip-planner from #10 as packing-list-q", "trip-planner stays at #13")
 	p.Press(keymap.Confirm, keymap.Yes)
 	shows(t, p, "✓ forked as packing-list-q at #10", "u undo", "head #13")
 	if got := head(t, s, "packing-list-q"); got != "#10" {

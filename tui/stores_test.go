@@ -161,7 +161,7 @@ func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {
 		return s, nil
 	}), 60, 18)
 	p.Press(keymap.Picker, keymap.Open)
-	shows(t, p, "✗ open /home/me/.strands/sessions", "Stores")
+	shows(t, p, "✗ open /home/me/.strands/sess", "! all of it", "Stores")
 	p.Press(keymap.Picker, keymap.MoveDown, keymap.Open)
 	shows(t, p, "2 sessions")
 }

@@ -173,12 +173,14 @@ func (w *writable) toTarget(p *screentest.Program) {
 // agree says yes to the plan that shows, and to what it asks once more.
 func agree(t *testing.T, p *screentest.Program) {
 	t.Helper()
-	shows(t, p, "[ No ]")
+	if screen := p.Screen(); !strings.Contains(screen, "[ No ]") && !strings.Contains(screen, "[ Yes ]") {
+		t.Errorf("nothing is asked:\n%s", screen)
+	}
 	p.Press(keymap.Confirm, keymap.Yes)
 	if strings.Contains(p.Screen(), "Once more: ") {
 		p.Press(keymap.Confirm, keymap.Yes)
 	}
-	lacks(t, p, "[ No ]")
+	lacks(t, p, "[ No ]", "[ Yes ]")
 }
 
 // everyKind runs a test on a copy of a store of every kind.
@@ -201,9 +203,9 @@ func TestWrites_restoreUndoRedo(t *testing.T) {
 		p := w.screen(w.store(), 100, 30)
 		w.toTarget(p)
 		p.Press(keymap.Timeline, keymap.Restore)
-		shows(t, p, "restore "+w.session, "head now", "head then", "then, to go on", "resume")
+		shows(t, p, "restore "+w.session, "leaves   ", "then     ", "writes   ", "all undone by u")
 		agree(t, p)
-		shows(t, p, "✓ "+w.session+" is at #", "u undo", "following", "left by a restore to #")
+		shows(t, p, "✓ at #", "y c copies · u undo", "following", "left by a restore to #")
 		restored := w.files()
 		if maps.Equal(restored, before) {
 			t.Fatal("the restore changed no file")
@@ -257,9 +259,9 @@ func TestWrites_orphanComesBack(t *testing.T) {
 		p.Press(keymap.Timeline, keymap.ShowInfo)
 		shows(t, p, "left by a restore to #", "off the path")
 		p.Press(keymap.Timeline, keymap.Restore)
-		shows(t, p, "restore "+w.session, "comes back")
+		shows(t, p, "restore "+w.session, "returns  ")
 		agree(t, p)
-		shows(t, p, "✓ "+w.session+" is at #", "came back", "following")
+		shows(t, p, "✓ at #", "following")
 		if got := w.headState(w.session); !bytes.Equal(messagesIn(t, got), messagesIn(t, last)) {
 			t.Errorf("the state at the head is\n%s\nand was\n%s", got, last)
 		}
@@ -274,7 +276,7 @@ func TestWrites_fork(t *testing.T) {
 		w.toTarget(p)
 		p.Press(keymap.Timeline, keymap.Fork)
 		p.Press(keymap.Input, keymap.Accept)
-		shows(t, p, "fork "+w.session, "untouched", "-fork")
+		shows(t, p, "fork "+w.session, w.session+"-fork is new; "+w.session+" stays at #")
 		agree(t, p)
 		shows(t, p, "✓ forked as "+w.session+"-fork at #", "q enter open it")
 		after := w.files()
@@ -355,18 +357,20 @@ func TestWrites_plan(t *testing.T) {
 					p := start(t, o, width, height)
 					w.toTarget(p)
 					p.Press(keymap.Timeline, keymap.Restore)
+					shows(t, p, "restore "+w.session+" to #", "then     ", "writes   ", "[ No ]")
+					p.Press(keymap.Confirm, keymap.PlanDetails)
 					seen := p.Screen()
-					shows(t, p, "restore "+w.session+" to #", "then, to go on", "resume  ", "[ No ]")
 					for range 12 {
 						p.Press(keymap.Confirm, keymap.HalfDown)
 						seen += p.Screen()
 					}
-					for _, text := range []string{"head now", "head then", "loads", "leaves path", ".json"} {
+					for _, text := range []string{"head now", "head then", "loads", "resume", "leaves path", ".json"} {
 						if !strings.Contains(seen, text) {
 							t.Errorf("%q shows nowhere in the plan:\n%s", text, seen)
 						}
 					}
-					shows(t, p, "then, to go on", "resume  ", "[ No ]")
+					p.Press(keymap.Confirm, keymap.PlanDetails)
+					shows(t, p, "then     ", "[ No ]")
 				})
 			})
 		}
@@ -392,16 +396,16 @@ func TestWrites_planIsOutdatedByAnAgent(t *testing.T) {
 	p := w.screen(w.store(), 100, 30)
 	w.toTarget(p)
 	p.Press(keymap.Timeline, keymap.Restore)
-	shows(t, p, "head now     #13")
+	shows(t, p, "head #13 →")
 	w.say(14)
 	waitFor(t, p, "the session has moved on since")
 	shows(t, p, "y plan anew")
 	before := w.files()
 	p.Press(keymap.Confirm, keymap.Yes)
-	shows(t, p, "head now     #14", "y restore")
+	shows(t, p, "head #14 →", "y restore")
 	w.same(before, "after the plan anew")
 	agree(t, p)
-	shows(t, p, "is at #11")
+	shows(t, p, "✓ at #11")
 }
 
 // Where nothing told the screen, the store itself refuses the plan, says which file
@@ -418,12 +422,12 @@ func TestWrites_conflictIsShownAndPlannedAnew(t *testing.T) {
 	if strings.Contains(p.Screen(), "Once more: ") {
 		p.Press(keymap.Confirm, keymap.Yes)
 	}
-	shows(t, p, "the session has moved on since: nothing was changed", "head now     #14", "[ No ]")
+	shows(t, p, "the session has moved on since: nothing was changed", "head #14 →", "[ No ]")
 	w.same(before, "after the refusal")
 	p.Press(keymap.Confirm, keymap.Back)
 	p.Press(keymap.Timeline, keymap.Restore)
 	agree(t, p)
-	shows(t, p, "is at #11")
+	shows(t, p, "✓ at #11")
 }
 
 // deaf is a store that tells of no change.
