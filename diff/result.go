@@ -90,6 +90,38 @@ type Result struct {
 // Equal reports whether both states have the same value.
 func (r *Result) Equal() bool { return r.Added+r.Removed+r.Replaced+r.Moved == 0 }
 
+// Without returns the result without what changed at the keys at the top of the
+// states that out reports true for, as if neither state had them. Where the whole
+// state was replaced, it stays so.
+func (r *Result) Without(out func(key string) bool) *Result {
+	left := *r
+	left.Entries = nil
+	for i := int32(0); int(i) < len(r.Entries); {
+		e := r.Entries[i]
+		if e.Depth == 1 && e.Key != (Span{}) {
+			if key, _ := r.Key(&e); out(key) {
+				i = e.End
+				continue
+			}
+		}
+		gone := i - int32(len(left.Entries)) // entries before this one that were left out
+		e.End -= gone
+		if e.Parent > 0 {
+			e.Parent -= gone
+		}
+		left.Entries = append(left.Entries, e)
+		i++
+	}
+	if n := len(left.Entries); n > 0 && left.Entries[0].Op == Within {
+		left.Entries[0].End = int32(n)
+		if n == 1 {
+			left.Entries = nil
+		}
+	}
+	left.count()
+	return &left
+}
+
 // Changes gives the entries that are changes, respelled numbers included, with
 // their positions in Entries.
 func (r *Result) Changes() iter.Seq2[int, *Entry] {

@@ -21,6 +21,8 @@ type agentFile struct {
 	// members are what of it goes into the state of the newest snapshot, as
 	// compact JSON with the comma before it.
 	members []byte
+	// keys are those of members.
+	keys []string
 	// missing says that there is no agent.json.
 	missing bool
 	// manager is the class of the conversation manager, "" where it is not said.
@@ -125,6 +127,7 @@ func (r *agentReader) read() {
 		if n := t.Lookup(m.path...); n >= 0 {
 			r.members = append(append(append(r.members, `,"`...), m.key...), `":`...)
 			r.members = jsontape.AppendCompact(r.members, t.Raw(n))
+			r.keys = append(r.keys, m.key)
 		}
 	}
 	r.updated = timeOf(t, t.Find(0, "updated_at"))

@@ -53,6 +53,7 @@ type Store struct {
 
 var (
 	_ store.Store     = (*Store)(nil)
+	_ store.Partial   = (*Store)(nil)
 	_ store.Limiter   = (*Store)(nil)
 	_ store.Doctor    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)

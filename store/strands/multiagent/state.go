@@ -1,6 +1,9 @@
 package multiagent
 
 import (
+	"slices"
+
+	"hindcast/model"
 	"hindcast/model/jsontape"
 )
 
@@ -52,6 +55,21 @@ func (r *Run) State(i int) []byte {
 		}
 	}
 	return append(dst, '}')
+}
+
+// Gaps returns the keys of the record that it has once, as of now: all that are in
+// the newest state alone. They are the same for every snapshot.
+func (r *Run) Gaps() model.Gaps {
+	var keys []string
+	for n := r.tape.First(r.root); n >= 0; n = r.tape.Next(n) {
+		if r.tape.Kind(r.root) == jsontape.Object && !r.tape.Shadowed(n) && !slices.Contains(r.outline.members, n) {
+			keys = append(keys, r.tape.Key(n))
+		}
+	}
+	if keys == nil {
+		return model.Gaps{}
+	}
+	return model.Gaps{Keys: keys, Why: model.GapKeptOnce}
 }
 
 func (r *Run) appendOrder(dst []byte, upto int) []byte {

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Gaps are the keys at the top of a state whose value at that very snapshot the
+// store does not know. The state either lacks such a key, which is not absence,
+// or has the value of another time. So these keys take no part in a comparison,
+// and nothing says which snapshot set them. The zero value has none.
+type Gaps struct {
+	// Keys are decoded, untrusted, each there once, in the store's own order.
+	Keys []string
+	// Why is 0 where there are no keys.
+	Why GapReason
+}
+
+// GapReason says why a store does not know a value.
+type GapReason uint8
+
+// The reasons.
+const (
+	// GapKeptOnce: the session has the value once, and overwrites it.
+	GapKeptOnce GapReason = iota + 1
+	// GapUntraced: the snapshot is a step that a trace tells of, and traces do not
+	// tell of this key.
+	GapUntraced
+)
+
+// gapTexts has what is said of the keys: in a comparison, where the state lacks
+// them, and where it has them.
+var gapTexts = [...]struct{ compared, lacking, there string }{
+	GapKeptOnce: {"kept once, known only as of now", "not recorded here: kept once, as of now", "kept once, as of now"},
+	GapUntraced: {"not recorded in a step of a trace", "not recorded here: no trace has it", "not recorded in a trace"},
+}
+
+// None reports whether there are no gaps.
+func (g Gaps) None() bool { return len(g.Keys) == 0 }
+
+// Has reports whether a key is one of the gaps.
+func (g Gaps) Has(key string) bool { return slices.Contains(g.Keys, key) }
+
+// With returns the keys that are gaps of either of two states: those that a
+// comparison of the two leaves out.
+func (g Gaps) With(other Gaps) Gaps {
+	if g.None() {
+		return other
+	}
+	both := Gaps{slices.Clone(g.Keys), g.Why}
+	for _, key := range other.Keys {
+		if !both.Has(key) {
+			both.Keys = append(both.Keys, key)
+		}
+	}
+	return both
+}
+
+// Split returns the gaps that a state lacks and those that it has, where has
+// reports whether the state has a key.
+func (g Gaps) Split(has func(key string) bool) (lacking, there Gaps) {
+	lacking.Why, there.Why = g.Why, g.Why
+	for _, key := range g.Keys {
+		if has(key) {
+			there.Keys = append(there.Keys, key)
+		} else {
+			lacking.Keys = append(lacking.Keys, key)
+		}
+	}
+	return lacking, there
+}
+
+// Compared returns the line that a comparison says of the keys that it left out,
+// with the first most keys by name; "" for none. The keys in it are untrusted.
+func (g Gaps) Compared(most int) string { return g.line(most, gapTexts[g.Why].compared) }
+
+// Lacking returns the line for a state that lacks the keys.
+func (g Gaps) Lacking(most int) string { return g.line(most, gapTexts[g.Why].lacking) }
+
+// There returns the line for a state that has the keys.
+func (g Gaps) There(most int) string { return g.line(most, gapTexts[g.Why].there) }
+
+func (g Gaps) line(most int, text string) string {
+	if g.None() {
+		return ""
+	}
+	names := strings.Join(g.Keys[:min(most, len(g.Keys))], ", ")
+	if more := len(g.Keys) - most; more > 0 {
+		names += " and " + strconv.Itoa(more) + " more"
+	}
+	return names + ": " + text
+}

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+
+	"hindcast/model"
+)
+
+// Partial is a Store that does not know every key of a state at every snapshot.
+// What each kind does not know:
+//
+//	kind               sessions         keys at the top of the state
+//	strands            message logs     state, conversation_manager_state, interrupt_state, model_state: agent.json has them once
+//	strands            orchestrators    all of a Python record but type, id, current_task, node_results and the order of the nodes
+//	strands-snapshots  orchestrators    the same; of a TypeScript record all but startTime, results and _pendingInput
+//	genkit             steps of a turn  custom, artifacts, and what else a session's state has: traces do not tell of them
+//
+// In the first three the newest snapshot has the keys as of now. A branch that a
+// restore left has them as of then at its tip, where the record of then was kept.
+// The other kinds record whole states.
+type Partial interface {
+	// Gaps returns the keys that the store does not know at a snapshot, none where
+	// it knows the whole state. State returns the same bytes all the same. The
+	// errors are those of State.
+	Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error)
+}
+
+// Gaps returns the gaps of a snapshot in a store of any kind.
+func Gaps(ctx context.Context, s Store, ref model.Ref) (model.Gaps, error) {
+	if p, ok := s.(Partial); ok {
+		return p.Gaps(ctx, ref)
+	}
+	return model.Gaps{}, nil
+}
