@@ -31,7 +31,10 @@ order of keys and white space do not count.
   +  added    -  removed    ~  replaced    >  moved within its list
 
 Each line names the place by its JSON Pointer. Inside a text that changed,
-[-this-] was taken out and {+this+} put in.`,
+[-this-] was taken out and {+this+} put in.
+
+A key that the store keeps once for the whole session is known only as of now. It
+is not compared: a last line names it, and --json and --patch have no change of it.`,
 		Args:              argsBetween(3, 4),
 		ValidArgsFunction: a.completeSnapshot(2),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -44,7 +47,7 @@ Each line names the place by its JSON Pointer. Inside a text that changed,
 			if err != nil {
 				return err
 			}
-			result, err := sides.compare(ctx, s)
+			result, gaps, err := sides.compare(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -55,6 +58,7 @@ Each line names the place by its JSON Pointer. Inside a text that changed,
 				return array(p, changes(result))
 			}
 			p.changes(sides.title(p.glyphs.Arrow), result)
+			p.leftOut(gaps)
 			return nil
 		}),
 	}
@@ -87,23 +91,30 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 	return sides{t.Header(from), t.Header(n)}, nil
 }
 
-func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, error) {
-	old := []byte("{}")
+// compare compares the two states. What the store does not know of one of them is
+// left out; it is what the gaps name.
+func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
+	old, refs := []byte("{}"), []model.Ref{s.new.Ref()}
 	if s.old != nil {
 		var err error
 		if old, err = from.State(ctx, s.old.Ref()); err != nil {
-			return nil, err
+			return nil, model.Gaps{}, err
 		}
+		refs = append(refs, s.old.Ref())
 	}
 	state, err := from.State(ctx, s.new.Ref())
 	if err != nil {
-		return nil, err
+		return nil, model.Gaps{}, err
+	}
+	gaps, err := store.Gaps(ctx, from, refs...)
+	if err != nil {
+		return nil, model.Gaps{}, err
 	}
 	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
 	if err != nil {
-		return nil, fmt.Errorf("diff: compare the states of %s: %w", s.title("and"), err)
+		return nil, model.Gaps{}, fmt.Errorf("diff: compare the states of %s: %w", s.title("and"), err)
 	}
-	return result, nil
+	return result.Without(gaps.Has), gaps, nil
 }
 
 // title names the sides, with a word or a shape between them.
@@ -186,6 +197,13 @@ func (p *printer) changes(title string, r *diff.Result) {
 	}
 	if r.Duplicates {
 		fmt.Fprintln(p, "a key is there twice in one object: the last one counts")
+	}
+}
+
+// leftOut says which keys a comparison left out.
+func (p *printer) leftOut(gaps model.Gaps) {
+	if line := gaps.Compared(len(gaps.Keys)); line != "" {
+		fmt.Fprintln(p, p.paint.in(faint, printable.String(line)))
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: compared(ctx, state, changed, "the state before the edit")})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: compared(ctx, state, changed, model.Gaps{}, "the state before the edit")})
 }
 
 // changed gives the state with what was edited in it, and the draft that was

@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -48,6 +49,9 @@ as its last member, spliced in byte for byte as its writer serialised it.`,
 				return err
 			}
 			about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
+			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
+				return err
+			}
 			if d, ok := s.(store.Describer); ok {
 				if about.facts, err = d.Facts(ctx, h.Ref()); err != nil {
 					return err
@@ -74,6 +78,8 @@ type portrait struct {
 	ids   string
 	facts []model.Fact
 	state []byte
+	// gaps are the keys of the state that the store does not know at the snapshot.
+	gaps model.Gaps
 }
 
 func showJSON(w io.Writer, d *portrait) error {
@@ -98,6 +104,15 @@ func showJSON(w io.Writer, d *portrait) error {
 	}
 	fmt.Fprintf(w, "%s\n", withMember(document, "state", d.state))
 	return nil
+}
+
+// hasKey returns a function that reports whether a state has a key at its top.
+func hasKey(state []byte) func(key string) bool {
+	keys := make(map[string]bool)
+	for m := range jsontape.Members(state) {
+		keys[jsontape.Unquote(m.Key)] = true
+	}
+	return func(key string) bool { return keys[key] }
 }
 
 func (p *printer) show(d *portrait) {
@@ -141,6 +156,9 @@ func (p *printer) show(d *portrait) {
 	}
 	for _, f := range d.facts {
 		field(printable.String(f.Label), printable.String(f.Value))
+	}
+	if line := d.gaps.Of(hasKey(state), len(d.gaps.Keys)); line != "" {
+		fmt.Fprintln(p, p.paint.in(faint, padded("keys", width)+" "+printable.String(line)))
 	}
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, state, "", "  "); err != nil {

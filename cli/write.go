@@ -318,16 +318,25 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	return compared(ctx, old, state, "the head")
+	gaps, err := store.Gaps(ctx, s, plan.ExpectedHead, plan.Target)
+	if err != nil {
+		return "not compared: " + err.Error()
+	}
+	text := compared(ctx, old, state, gaps, "the head")
+	if left := gaps.Compared(len(gaps.Keys)); left != "" {
+		text += "; " + left
+	}
+	return text
 }
 
-// compared says how a state differs from an old one, which is called what.
-func compared(ctx context.Context, old, state []byte, what string) string {
+// compared says how a state differs from an old one, which is called what, but for
+// the gaps.
+func compared(ctx context.Context, old, state []byte, gaps model.Gaps, what string) string {
 	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	return summary(result) + " against " + what
+	return summary(result.Without(gaps.Has)) + " against " + what
 }
 
 // labelWidth is how many cells the label of a plan's line takes.

@@ -32,8 +32,8 @@ const (
 // gapTexts has what is said of the keys: in a comparison, where the state lacks
 // them, and where it has them.
 var gapTexts = [...]struct{ compared, lacking, there string }{
-	GapKeptOnce: {"kept once, known only as of now", "not recorded here: kept once, as of now", "kept once, as of now"},
-	GapUntraced: {"not recorded in a step of a trace", "not recorded here: no trace has it", "not recorded in a trace"},
+	GapKeptOnce: {"kept once, known only as of now", "not recorded here (kept once, as of now)", "kept once, as of now"},
+	GapUntraced: {"not recorded in a step of a trace", "not recorded here (no trace has it)", "not recorded in a trace"},
 }
 
 // None reports whether there are no gaps.
@@ -57,9 +57,25 @@ func (g Gaps) With(other Gaps) Gaps {
 	return both
 }
 
-// Split returns the gaps that a state lacks and those that it has, where has
-// reports whether the state has a key.
-func (g Gaps) Split(has func(key string) bool) (lacking, there Gaps) {
+// Compared returns the line that a comparison says of the keys that it left out,
+// with the first most keys by name; "" for none. The keys in it are untrusted.
+func (g Gaps) Compared(most int) string { return g.line(most, gapTexts[g.Why].compared) }
+
+// Of returns the line for one state, which reports with has whether it has a key:
+// first the keys that it lacks, then those that it has.
+func (g Gaps) Of(has func(key string) bool, most int) string {
+	lacking, there := g.split(has)
+	text := lacking.line(most, gapTexts[g.Why].lacking)
+	if held := there.line(most, gapTexts[g.Why].there); text == "" {
+		text = held
+	} else if held != "" {
+		text += "; " + held
+	}
+	return text
+}
+
+// split returns the gaps that a state lacks and those that it has.
+func (g Gaps) split(has func(key string) bool) (lacking, there Gaps) {
 	lacking.Why, there.Why = g.Why, g.Why
 	for _, key := range g.Keys {
 		if has(key) {
@@ -70,16 +86,6 @@ func (g Gaps) Split(has func(key string) bool) (lacking, there Gaps) {
 	}
 	return lacking, there
 }
-
-// Compared returns the line that a comparison says of the keys that it left out,
-// with the first most keys by name; "" for none. The keys in it are untrusted.
-func (g Gaps) Compared(most int) string { return g.line(most, gapTexts[g.Why].compared) }
-
-// Lacking returns the line for a state that lacks the keys.
-func (g Gaps) Lacking(most int) string { return g.line(most, gapTexts[g.Why].lacking) }
-
-// There returns the line for a state that has the keys.
-func (g Gaps) There(most int) string { return g.line(most, gapTexts[g.Why].there) }
 
 func (g Gaps) line(most int, text string) string {
 	if g.None() {

@@ -25,10 +25,19 @@ type Partial interface {
 	Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error)
 }
 
-// Gaps returns the gaps of a snapshot in a store of any kind.
-func Gaps(ctx context.Context, s Store, ref model.Ref) (model.Gaps, error) {
-	if p, ok := s.(Partial); ok {
-		return p.Gaps(ctx, ref)
+// Gaps returns the gaps of some snapshots of a store of any kind together: what a
+// comparison of their states leaves out.
+func Gaps(ctx context.Context, s Store, refs ...model.Ref) (gaps model.Gaps, err error) {
+	p, ok := s.(Partial)
+	if !ok {
+		return model.Gaps{}, nil
 	}
-	return model.Gaps{}, nil
+	for _, ref := range refs {
+		of, err := p.Gaps(ctx, ref)
+		if err != nil {
+			return model.Gaps{}, err
+		}
+		gaps = gaps.With(of)
+	}
+	return gaps, nil
 }

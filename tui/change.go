@@ -31,6 +31,7 @@ func stateChange(ctx context.Context, states *states, plan *model.Plan) dialog.C
 		return dialog.Change{}
 	}
 	var sides [2][]byte
+	var gaps model.Gaps
 	for i, id := range []string{plan.HeadID, plan.TargetID} {
 		s, err := states.get(ctx, model.Ref{Session: plan.Session, ID: id})
 		switch {
@@ -39,9 +40,13 @@ func stateChange(ctx context.Context, states *states, plan *model.Plan) dialog.C
 		case err != nil:
 			return unknownChange(err)
 		}
-		sides[i] = s.data
+		sides[i], gaps = s.data, gaps.With(s.gaps)
 	}
-	return changeOf(ctx, "the head", sides[0], sides[1])
+	change := changeOf(ctx, "the head", sides[0], sides[1], gaps)
+	if left := gaps.Compared(mostKeys); left != "" {
+		change.Lines = append(change.Lines, left)
+	}
+	return change
 }
 
 // unknownChange says that two states could not be compared.
@@ -49,12 +54,14 @@ func unknownChange(err error) dialog.Change {
 	return dialog.Change{Brief: []string{"unknown, see the details"}, Lines: []string{"unknown: " + err.Error()}}
 }
 
-// changeOf returns the difference between a state that is called what and another.
-func changeOf(ctx context.Context, what string, old, new []byte) dialog.Change {
+// changeOf returns the difference between a state that is called what and another, but
+// for the gaps.
+func changeOf(ctx context.Context, what string, old, new []byte, gaps model.Gaps) dialog.Change {
 	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new))
 	if err != nil {
 		return unknownChange(err)
 	}
+	result = result.Without(gaps.Has)
 	if result.Equal() {
 		return dialog.Change{Brief: []string{"stays as it is"}, Lines: []string{"the same as at " + what}}
 	}

@@ -230,6 +230,7 @@ func (m *Model) showing(content *timeline.Content) {
 		for _, t := range m.tabs {
 			t.shows, t.content, t.trouble = subjectKey{}, nil, nil
 			t.set(nil)
+			m.resizeTab(t)
 		}
 	}
 }
@@ -360,10 +361,10 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	if msg.err != nil {
 		t.content = nil
 		t.trouble = m.troubleSheet("This cannot be shown.", msg.err)
-		m.resized(m.layout.w, m.layout.h)
 		m.fail(msg.err)
 	}
 	t.set(t.content)
+	m.resizeTab(t)
 	if msg.part {
 		t.shows = subjectKey{} // not all of it yet
 		return m.prepareRest(msg)

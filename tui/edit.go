@@ -328,7 +328,7 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 		return m.planWrite(write{
 			op:     model.OpEdit,
 			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },
-			change: func(ctx context.Context) dialog.Change { return changeOf(ctx, what, whole, msg.state) },
+			change: func(ctx context.Context) dialog.Change { return changeOf(ctx, what, whole, msg.state, model.Gaps{}) },
 		})
 	})
 	return nil

@@ -218,12 +218,8 @@ func (m *Model) resized(w, h int) {
 	m.stores.Resize(l.list.inside().w, l.list.inside().h)
 	m.sessions.Resize(l.list.inside().w, l.list.inside().h)
 	m.timeline.Resize(l.timeline.inside().w, l.timeline.inside().h)
-	in := l.tab.inside()
 	for _, t := range m.tabs {
-		t.pane.Resize(in.w, in.h)
-		if t.trouble != nil {
-			t.trouble.Resize(in.w, in.h)
-		}
+		m.resizeTab(t)
 	}
 	m.fitDialog()
 	m.dirty = true

@@ -19,6 +19,8 @@ const stateBudget = 256 << 20
 // concurrent use.
 type state struct {
 	data []byte
+	// gaps are the keys of it that the store does not know at the snapshot.
+	gaps model.Gaps
 
 	parse sync.Once
 	tape  *jsontape.Tape
@@ -113,10 +115,14 @@ func (c *states) entry(ref model.Ref) (entry *stateEntry, mine bool) {
 // kept: the next one who asks tries again.
 func (c *states) fill(ctx context.Context, entry *stateEntry) {
 	data, err := c.store.State(ctx, entry.ref)
+	var gaps model.Gaps
+	if err == nil {
+		gaps, err = store.Gaps(ctx, c.store, entry.ref)
+	}
 	if err != nil {
 		entry.err = err
 	} else {
-		entry.state = &state{data: data}
+		entry.state = &state{data: data, gaps: gaps}
 	}
 	close(entry.ready)
 

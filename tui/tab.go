@@ -5,7 +5,9 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/cell"
 	"hindcast/tui/sheet"
+	"hindcast/tui/theme"
 )
 
 // pane is what the root needs of everything that draws itself into a box.
@@ -75,9 +77,15 @@ type tab struct {
 	show func(matches any)
 	step func(n int) (at, of int)
 
+	// note, where it is not nil, returns what to say below a content, with so many
+	// names in it; "" for nothing.
+	note func(content any, most int) string
+
 	shows   subjectKey // of the content, the zero key for none
 	content any
 	trouble *sheet.Sheet // why there is no content, else nil
+	below   *sheet.Sheet // the note below the content, nil for none
+	belowH  int          // the rows that it takes
 }
 
 // newTab makes a tab of a pane and of what prepares its content.
@@ -105,6 +113,51 @@ func searchable[C, M any](t *tab, p interface {
 	t.show = func(matches any) { p.SetMatches(matches.(M)) }
 	t.step = p.Match
 	return t
+}
+
+// noted lets a tab say something below its content.
+func noted[C any](t *tab, note func(C, int) string) *tab {
+	t.note = func(content any, most int) string { return note(content.(C), most) }
+	return t
+}
+
+// resizeTab gives a tab its size: its own pane has what the note below it leaves.
+func (m *Model) resizeTab(t *tab) {
+	in := m.layout.tab.inside()
+	t.below, t.belowH = nil, 0
+	if t.note != nil && t.content != nil && t.note(t.content, 1) != "" {
+		t.below, t.belowH = fitted(m.styles, in.w, min(in.h/8, mostBelow), func(most int) string { return t.note(t.content, most) })
+	}
+	t.pane.Resize(in.w, in.h-t.belowH)
+	if t.trouble != nil {
+		t.trouble.Resize(in.w, in.h)
+	}
+}
+
+// mostBelow is the most rows that a note takes.
+const mostBelow = 3
+
+// fitted returns the text with the most names in it that fits into some rows, and
+// how many it takes. At least it is the text with one name, cut to a row.
+func fitted(styles *theme.Styles, w, rows int, text func(most int) string) (s *sheet.Sheet, h int) {
+	rows = max(rows, 1)
+	lay := func(text string) *sheet.Sheet {
+		s := sheet.NewPage(styles)
+		s.Set([]sheet.Paragraph{{Text: text, Wide: rows == 1, Pick: func(t *theme.Tokens) theme.Style { return t.Muted }}})
+		s.Resize(w, rows)
+		return s
+	}
+	last := text(1)
+	s = lay(last)
+	for most := 2; text(most) != last; most++ {
+		last = text(most)
+		next := lay(last)
+		if next.Len() > rows || rows == 1 && cell.Width(last) > w-2 {
+			break
+		}
+		s = next
+	}
+	return s, min(s.Len(), rows)
 }
 
 // shown gives the pane that draws the tab: its own, or that of its trouble.

@@ -38,19 +38,26 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 
 func (f *source) diffTab(styles *theme.Styles) *tab {
 	p := difftab.New(styles)
-	return searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find)
+	return noted(searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find), (*difftab.Content).LeftOut)
 }
 
 func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
 	sides := difftab.Sides{Old: difftab.Side{Header: s.base}, New: difftab.Side{Header: s.header}}
-	var err error
-	if sides.New.Conversation, err = f.conversation(ctx, s.ref); err != nil {
-		return nil, err
-	}
-	if s.with.ID != "" {
-		if sides.Old.Conversation, err = f.conversation(ctx, s.with); err != nil {
+	for _, side := range []struct {
+		*difftab.Side
+		ref model.Ref
+	}{{&sides.New, s.ref}, {&sides.Old, s.with}} {
+		if side.ref.ID == "" {
+			continue
+		}
+		st, err := f.states.get(ctx, side.ref)
+		if err != nil {
 			return nil, err
 		}
+		if side.Conversation, err = st.Conversation(); err != nil {
+			return nil, err
+		}
+		sides.Gaps = sides.Gaps.With(st.gaps)
 	}
 	return difftab.Prepare(ctx, sides)
 }
@@ -72,7 +79,7 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 	p := statetab.New(styles)
 	t := newTab(keymap.State, p, f.prepareState)
 	t.preview = f.previewState
-	return searchable(t, p, statetab.Find)
+	return noted(searchable(t, p, statetab.Find), (*statetab.Content).Unknown)
 }
 
 // previewState gives the beginning of a large state, from a store that can read
@@ -97,7 +104,7 @@ func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content
 	if err != nil {
 		return nil, err
 	}
-	of := statetab.State{Data: st.data}
+	of := statetab.State{Data: st.data, Gaps: st.gaps}
 	of.Tape, of.Warnings, of.Err = st.Tape()
 	if of.Err == nil {
 		of.Conversation, _ = st.Conversation() // its error is that of the tape
@@ -106,6 +113,7 @@ func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content
 		// A base that cannot be read marks nothing; the Diff tab says why.
 		if base, err := f.states.get(ctx, s.with); err == nil {
 			of.Base, _, _ = base.Tape()
+			of.BaseGaps = base.gaps
 		}
 	}
 	return statetab.Prepare(ctx, of)

@@ -234,8 +234,25 @@ func (m *Model) tabBox() box {
 		if s, ok := t.pane.(scroller); ok {
 			b.from, b.to = s.Thumb()
 		}
+		if t.below != nil {
+			b.pane = stacked{t.pane, t.below, b.inside().h - t.belowH}
+		}
 	}
 	return b
+}
+
+// stacked is a pane with another one below it, from row h on.
+type stacked struct {
+	pane
+	below pane
+	h     int
+}
+
+func (p stacked) AppendRow(dst []byte, y int) []byte {
+	if y < p.h {
+		return p.pane.AppendRow(dst, y)
+	}
+	return p.below.AppendRow(dst, y-p.h)
 }
 
 // tabTitles draws the names of the tabs. The one that shows stands in brackets,

@@ -2,19 +2,60 @@ package genkit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 )
 
-// untraced are the keys of a session's state of which a trace tells nothing in the
-// middle of a turn.
-var untraced = []string{"custom", "artifacts"}
+// traced are the keys of a session's state that a trace tells of in the middle of a
+// turn.
+var traced = map[string]bool{"messages": true, "sessionId": true}
 
-// Gaps implements store.Partial: a row is whole, a step of a turn is put together
-// from a trace.
-func (s *Store) Gaps(_ context.Context, ref model.Ref) (model.Gaps, error) {
-	if isStep(ref.ID) {
-		return model.Gaps{Keys: untraced, Why: model.GapUntraced}, nil
+// Gaps implements store.Partial: a row is whole. Of a step it is what the row that
+// the turn ended in has besides what a trace tells of.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	if !isStep(ref.ID) {
+		return model.Gaps{}, nil
 	}
-	return model.Gaps{}, nil
+	gaps, err := s.gaps(ctx, ref)
+	if err != nil {
+		return model.Gaps{}, fmt.Errorf("genkit: read what no trace tells of %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return gaps, nil
+}
+
+func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	turn, _, err := s.step(ctx, ref)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	one, err := s.find(ctx, ref.Session)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	gaps := model.Gaps{}
+	for _, r := range one.rows {
+		if h := r.header(s.now()); !turn.EndedIn(&h) {
+			continue
+		}
+		_, _, data, err := s.row(ctx, model.Ref{Session: ref.Session, ID: r.id})
+		if errors.Is(err, model.ErrNoSnapshot) {
+			continue // it went since
+		}
+		if err != nil {
+			return model.Gaps{}, err
+		}
+		state, err := stateOf(data)
+		if err != nil {
+			continue // the row is damaged
+		}
+		for m := range jsontape.Members(state) {
+			if key := jsontape.Unquote(m.Key); m.Key != nil && !traced[key] && !gaps.Has(key) {
+				gaps.Keys, gaps.Why = append(gaps.Keys, key), model.GapUntraced
+			}
+		}
+	}
+	return gaps, nil
 }

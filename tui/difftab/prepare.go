@@ -21,8 +21,11 @@ type Side struct {
 	Header model.Header
 }
 
-// Sides are the states to compare.
-type Sides struct{ Old, New Side }
+// Sides are the states to compare, but for the gaps.
+type Sides struct {
+	Old, New Side
+	Gaps     model.Gaps
+}
 
 // side is one of the two states, and never without one.
 type side struct {
@@ -40,7 +43,12 @@ type Content struct {
 	changes []int32
 	size    int64 // of what was added, removed and replaced, in bytes
 	texts   map[int32]*textDiff
+	gaps    model.Gaps
 }
+
+// LeftOut returns a line with the keys that are not compared, the first most by
+// name; "" for none. It is untrusted.
+func (c *Content) LeftOut(most int) string { return c.gaps.Compared(most) }
 
 // sideOf gives one of the states; for none, an empty one of the kind of other.
 func sideOf(s *Side, other *jsontape.Tape) side {
@@ -59,13 +67,14 @@ func sideOf(s *Side, other *jsontape.Tape) side {
 // belongs in a command. The error is the context's, or says why the states
 // cannot be compared.
 func Prepare(ctx context.Context, sides Sides) (*Content, error) {
-	c := &Content{first: sides.Old.Conversation == nil}
+	c := &Content{first: sides.Old.Conversation == nil, gaps: sides.Gaps}
 	c.new = sideOf(&sides.New, nil)
 	c.old = sideOf(&sides.Old, c.new.tape)
 	result, err := diff.Compare(ctx, diff.Parsed(c.old.tape), diff.Parsed(c.new.tape))
 	if err != nil {
 		return nil, fmt.Errorf("compare #%d with #%d: %w", c.old.header.Index, c.new.header.Index, err)
 	}
+	result = result.Without(sides.Gaps.Has)
 	c.result = result
 	for i, e := range result.Changes() {
 		c.changes = append(c.changes, int32(i))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hindcast/diff"
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 )
@@ -34,7 +35,8 @@ type Content struct {
 	warnings map[jsontape.Node]jsontape.WarningKind
 	warned   int
 	// err says where the text stops being JSON; what is before it shows.
-	err error
+	err  error
+	gaps model.Gaps
 }
 
 // change is what became of a value: what happened, and the value of the base
@@ -64,6 +66,9 @@ type State struct {
 	Conversation *conversation.Conversation
 	// Base is the state to mark changes against; nil for none.
 	Base *jsontape.Tape
+	// Gaps are the keys that are not known at the snapshot, BaseGaps those that are
+	// not at the base. Of neither a change is marked.
+	Gaps, BaseGaps model.Gaps
 }
 
 // Preview reads the beginning of a state of that size in bytes, in microseconds
@@ -81,7 +86,7 @@ func Preview(data []byte, size int) *Content {
 // belongs in a command. The caller may not write to the data any more. The error
 // is that of ctx.
 func Prepare(ctx context.Context, s State) (*Content, error) {
-	c := &Content{tape: s.Tape, conv: s.Conversation, whole: true, size: len(s.Data)}
+	c := &Content{tape: s.Tape, conv: s.Conversation, whole: true, size: len(s.Data), gaps: s.Gaps}
 	if s.Err != nil {
 		c.err, c.tape = s.Err, jsontape.Prefix(s.Data, len(s.Data))
 		var syntax *jsontape.SyntaxError
@@ -101,7 +106,7 @@ func Prepare(ctx context.Context, s State) (*Content, error) {
 	if err != nil {
 		return nil, err // of ctx: both are JSON
 	}
-	c.compared(s.Base, result)
+	c.compared(s.Base, result.Without(s.Gaps.With(s.BaseGaps).Has))
 	return c, ctx.Err()
 }
 
@@ -259,3 +264,9 @@ func (c *Content) Whole() bool { return c.whole }
 
 // Err returns why the text could not be read to its end; nil if it could.
 func (c *Content) Err() error { return c.err }
+
+// Unknown returns a line that names the keys of which the value at the snapshot is
+// not known, the first most of them; "" for none. It is untrusted.
+func (c *Content) Unknown(most int) string {
+	return c.gaps.Of(func(key string) bool { return c.tape.Find(0, key) != jsontape.None }, most)
+}
