@@ -289,7 +289,7 @@ func largeState(mb, extra int) string {
 // were seen before.
 func BenchmarkPrepare(b *testing.B) {
 	for _, mb := range []int{1, 10} {
-		sides := Sides{Side{conversation.Decode(parse(b, largeState(mb, 0))), oldHeader}, Side{conversation.Decode(parse(b, largeState(mb, 1))), newHeader}}
+		sides := Sides{Old: Side{conversation.Decode(parse(b, largeState(mb, 0))), oldHeader}, New: Side{conversation.Decode(parse(b, largeState(mb, 1))), newHeader}}
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Prepare(b.Context(), sides); err != nil {
