@@ -60,6 +60,8 @@ func TestKeptOnce_messageLog(t *testing.T) {
 		p.Press(keymap.Timeline, keymap.MoveUp)
 	}
 	p.Press(keymap.Timeline, keymap.Restore)
+	shows(t, p, "state    −8 messages  ")
+	p.Press(keymap.Confirm, keymap.PlanDetails)
 	shows(t, p, "against the head: 0 added, 0 changed, 8 removed", "known only as of now")
 	lacks(t, p, "- /state")
 	agree(t, p)
