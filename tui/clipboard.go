@@ -1,9 +1,13 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
@@ -66,7 +70,8 @@ func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int
 
 // copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
-	return run(func() tea.Msg { return m.o.copyOut(what, text) })
+	ctx := m.ctx
+	return run(func() tea.Msg { return m.o.copyOut(ctx, what, text) })
 }
 
 // copyResume works out the payload that resumes from the snapshot under the
@@ -78,20 +83,56 @@ func (m *Model) copyResume() tea.Cmd {
 		content, err := from.prepareResume(ctx, s)
 		switch {
 		case err != nil:
-			return copiedMsg{what, err}
+			return copiedMsg{what: what, err: err}
 		case content.Payload() == nil:
-			return copiedMsg{what, errors.New("there is no checkpoint to resume from here")}
+			return copiedMsg{what: what, err: errors.New("there is no checkpoint to resume from here")}
 		}
-		return m.o.copyOut(what, string(content.Payload()))
+		return m.o.copyOut(ctx, what, string(content.Payload()))
 	})
 }
 
-// copyOut sends a text to the terminal's clipboard by OSC 52. It is only ever
-// called for a key that says so.
-func (o *Options) copyOut(what, text string) copiedMsg {
+// copyOut gives a text to tmux where the screen is in it, else to the terminal's
+// clipboard. It is only ever called for a key that says so.
+func (o *Options) copyOut(ctx context.Context, what, text string) copiedMsg {
+	msg := copiedMsg{what: what, text: text}
+	if server := o.Getenv("TMUX"); server != "" {
+		if msg.err = loadBuffer(ctx, server, text); msg.err == nil {
+			msg.tmux = true
+			return msg
+		}
+	}
+	if err := o.toTerminal(text); err != nil {
+		msg.err = errors.Join(err, msg.err)
+		return msg
+	}
+	msg.err = nil
+	return msg
+}
+
+// tmuxTime is how long tmux may take to answer.
+const tmuxTime = 2 * time.Second
+
+// loadBuffer has the tmux server that TMUX names take a text as its newest buffer, and
+// send it on to the clipboard of the terminal outside where its options let it. tmux
+// takes the text from its standard input, and no shell is asked.
+func loadBuffer(ctx context.Context, server, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, tmuxTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, "tmux", "load-buffer", "-w", "-")
+	command.Env = append(os.Environ(), "TMUX="+server)
+	command.Stdin = strings.NewReader(text)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("tmux did not take it: %w: %.200s", err, out)
+	}
+	return nil
+}
+
+// toTerminal sends a text to the terminal's clipboard by OSC 52. No terminal says
+// whether it took it.
+func (o *Options) toTerminal(text string) error {
 	term := o.Getenv("TERM")
 	if term == "" || term == "dumb" {
-		return copiedMsg{what, fmt.Errorf("this terminal has no clipboard (TERM is %q)", term)}
+		return fmt.Errorf("this terminal has no clipboard (TERM is %q)", term)
 	}
 	seq := osc52.New(text)
 	if o.Getenv("TMUX") == "" && strings.HasPrefix(term, "screen") {
@@ -99,20 +140,28 @@ func (o *Options) copyOut(what, text string) copiedMsg {
 	}
 	encoded := seq.String()
 	if len(encoded) > longestCopy {
-		return copiedMsg{what, fmt.Errorf("%s is too long for a terminal's clipboard: %s, of at most %s",
-			what, sizeOf([]byte(text)), conversation.AppendSize(nil, longestCopy*3/4))}
+		return fmt.Errorf("it is too long for a terminal's clipboard: %s, of at most %s",
+			sizeOf([]byte(text)), conversation.AppendSize(nil, longestCopy*3/4))
 	}
 	// One write, so that it cannot fall into the middle of a frame.
 	_, err := o.Output.Write([]byte(encoded))
-	return copiedMsg{what, err}
+	return err
 }
 
-// copied says that a text is on the clipboard, as far as one can know: no
-// terminal answers.
+// copied says where a text is now, as far as that can be known. The text can be shown
+// to select it by hand, and is shown at once where it could not be sent.
 func (m *Model) copied(msg copiedMsg) {
-	if msg.err != nil {
+	switch {
+	case msg.err != nil && msg.text == "":
 		m.fail(fmt.Errorf("copy %s: %w", msg.what, msg.err))
 		return
+	case msg.err != nil:
+		m.fail(fmt.Errorf("copy %s: %w", msg.what, msg.err))
+		m.open(dialog.NewText(m.styles, m.keys, "Select "+msg.what+" by hand", msg.text), nil)
+	case msg.tmux:
+		m.confirmed(msg.what + " is in tmux's newest buffer")
+	default:
+		m.confirmed(msg.what + " was sent to the terminal's clipboard")
 	}
-	m.confirmed(msg.what + " was sent to the terminal's clipboard")
+	m.message.about, m.message.whole = msg.what, msg.text
 }

@@ -49,6 +49,9 @@ func (m *Model) putMessage(r *cell.Row) {
 		hints = nil // it says itself what answers it
 	}
 	room, all := r.Room()-1, hint{[]keymap.Action{keymap.Details}, "all of it"}
+	if m.message.about != "" {
+		all.text = "shows it"
+	}
 	if len(hints) > 0 {
 		room -= m.width(hints[0])
 	}

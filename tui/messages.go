@@ -182,8 +182,9 @@ type journalReadMsg struct {
 // quietMsg: no key came for a while; the question that is open may be answered.
 type quietMsg struct{ gen uint64 }
 
-// copiedMsg: a text was sent to the terminal's clipboard.
+// copiedMsg: a text was sent to tmux, or else to the terminal's clipboard.
 type copiedMsg struct {
-	what string
-	err  error
+	what, text string
+	tmux       bool // it is in a buffer of tmux
+	err        error
 }

@@ -108,8 +108,9 @@ type message struct {
 	text  string
 	brief string // says less where text has no room; "" for nothing shorter
 	style theme.Style
-	// whole is the text for the dialog with the details; "" if text says all.
-	whole string
+	// whole is the text for the dialog with the details, about what it is; "" if text
+	// says all, and if it is the message itself.
+	whole, about string
 }
 
 // dialogPane is what the root needs of what opens over the screen.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -468,7 +470,7 @@ func TestModel_copyRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		id, term, want string
 	}{
-		"too long":    {strings.Repeat("x", 80_000), "xterm", "✗ copy the id: the id is too long for a terminal's clipboard: 80.0 kB"},
+		"too long":    {strings.Repeat("x", 80_000), "xterm", "✗ copy the id: it is too long for a terminal's clipboard: 80.0 kB"},
 		"no terminal": {"a", "dumb", `✗ copy the id: this terminal has no clipboard (TERM is "dumb")`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -485,7 +487,11 @@ func TestModel_copyRefused(t *testing.T) {
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.Yank)
 			p.Press(keymap.Menu, keymap.YankID)
-			shows(t, p, tc.want)
+			shows(t, p, "Select the id by hand", strings.Repeat(tc.id, 60)[:min(60, len(tc.id))])
+			p.Press(keymap.Overlay, keymap.Back)
+			if footer(p); !strings.Contains(footer(p), tc.want[:30]) {
+				t.Errorf("the footer is %q, want %q", footer(p), tc.want)
+			}
 			if terminal.String() != "" {
 				t.Errorf("%d bytes were sent", len(terminal.String()))
 			}
@@ -645,5 +651,58 @@ func TestNew_needsAStore(t *testing.T) {
 	t.Parallel()
 	if _, err := tui.New(t.Context(), tui.Options{}); err == nil {
 		t.Error("there is a model without a store")
+	}
+}
+
+// In tmux a copied text is in tmux's own buffer, whatever its options say of the
+// clipboard.
+func TestModel_copiesToTmux(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	tmux := func(args ...string) string {
+		command := exec.Command("tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %s: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	tmux("new-session", "-d", "cat")
+	t.Cleanup(func() { tmux("kill-server") })
+	tmux("set", "-s", "set-clipboard", "off")
+	terminal := newSyncBuffer()
+	o := options(demoStore(t))
+	o.Session, o.Output = demo.Packing, terminal
+	o.Getenv = environment(map[string]string{"TERM": "tmux-256color", "TMUX": socket + ",1,0"})
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Menu, keymap.YankID)
+	shows(t, p, "✓ the id is in tmux's newest buffer   ! shows it")
+	if got := tmux("show-buffer"); !strings.HasPrefix(got, "40224820") {
+		t.Errorf("the buffer of tmux is %q", got)
+	}
+	if terminal.String() != "" {
+		t.Errorf("the terminal was sent %q too", terminal.String())
+	}
+	p.Press(keymap.Timeline, keymap.Details)
+	shows(t, p, "─ the id ─", "40224820")
+}
+
+// Where tmux cannot be reached, the terminal's clipboard is sent the text.
+func TestModel_copiesWithoutTmux(t *testing.T) {
+	t.Parallel()
+	terminal := newSyncBuffer()
+	o := options(demoStore(t))
+	o.Session, o.Output = demo.Packing, terminal
+	o.Getenv = environment(map[string]string{"TERM": "tmux-256color", "TMUX": filepath.Join(t.TempDir(), "gone") + ",1,0"})
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Menu, keymap.YankID)
+	shows(t, p, "✓ the id was sent to the terminal's clipboard   ! shows it")
+	if got := clipboard(t, terminal.String()); len(got) != 1 || !strings.HasPrefix(got[0], "40224820") {
+		t.Errorf("copied %q", got)
 	}
 }

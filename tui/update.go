@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/keymap"
@@ -172,7 +174,7 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()), nil)
 		return nil
 	case keymap.Details:
-		m.open(dialog.NewText(m.styles, m.keys, "Message", m.message.all()), nil)
+		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()), nil)
 		return nil
 	case keymap.Undo:
 		return m.planReturn(model.OpUndo)

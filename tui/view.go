@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -82,14 +83,15 @@ func (m *Model) body() []box {
 	return []box{m.timelineBox(), m.tabBox()}
 }
 
-// appendTooSmall asks for a larger terminal, in as much of a sentence as fits.
+// appendTooSmall asks for a larger terminal, in lines that fit.
 func (m *Model) appendTooSmall(dst []byte, y int) []byte {
-	r := cell.Begin(dst, &m.styles.Glyphs, m.layout.w)
-	if y == (m.layout.h-1)/2 {
-		text := fmt.Sprintf("Hindcast needs %d×%d cells, here are %d×%d", leastWidth, leastHeight, m.layout.w, m.layout.h)
-		width := min(cell.Width(text), m.layout.w-1) // Bubble Tea may clear the last cell
-		r.Fill(m.styles.Text, (m.layout.w-width)/2)
-		r.Column(m.styles.Text, text, width)
+	l := &m.layout
+	r := cell.Begin(dst, &m.styles.Glyphs, l.w)
+	text := m.styles.Glyphs.Sentence(fmt.Sprintf("Hindcast needs %d×%d cells, here are %d×%d", leastWidth, leastHeight, l.w, l.h))
+	lines := strings.Split(ansi.Wrap(text, max(l.w-1, 1), ""), "\n") // Bubble Tea may clear the last cell
+	if i := y - max(l.h-len(lines), 0)/2; i >= 0 && i < len(lines) {
+		r.Fill(m.styles.Text, (l.w-cell.Width(lines[i]))/2)
+		r.Put(m.styles.Text, lines[i])
 	}
 	return r.End(m.styles.Text)
 }
