@@ -341,6 +341,8 @@ var bindings = []struct {
 	{Overlay, Undo, []string{"u"}},
 	{Overlay, Redo, []string{"ctrl+r"}},
 
+	{Manual, Search, []string{"/"}},
+
 	{Written, Purge, []string{"P"}},
 
 	{Menu, Accept, []string{"enter"}},

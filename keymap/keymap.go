@@ -34,6 +34,7 @@ const (
 	Resume
 	Info
 	Overlay
+	Manual
 	Written
 	Menu
 	EditMenu
@@ -66,6 +67,7 @@ var scopeTable = [scopes]struct {
 	Resume:    {"resume", Tab, "Resume tab"},
 	Info:      {"info", Tab, "Info tab"},
 	Overlay:   {"overlay", Browse, "help, journal, errors"},
+	Manual:    {"help", Overlay, "help"},
 	Written:   {"journal", Overlay, "journal"},
 	Menu:      {"menu", Browse, "yank menu"},
 	EditMenu:  {"edit-menu", Browse, "edit menu"},
@@ -191,12 +193,60 @@ type Section struct {
 	Lines []Line
 }
 
-// Line is one action of a help screen.
+// Line is one line of a help screen: an action, or several that belong together.
 type Line struct {
-	Action Action
-	// Keys are the keys as people read them.
+	// Actions are what the line is about, the first one being there always.
+	Actions []Action
+	// Keys are the keys as people read them: the first one of each action, and then
+	// the others.
 	Keys string
 	Help string
+}
+
+// together are the actions that share a line of the help.
+var together = []struct {
+	actions []Action
+	help    string
+}{
+	{[]Action{MoveDown, MoveUp}, "a row down, up"},
+	{[]Action{HalfDown, HalfUp}, "half a page"},
+	{[]Action{PageDown, PageUp}, "a page"},
+	{[]Action{Top, Bottom}, "first, last row"},
+	{[]Action{StepBack, StepForward}, "a step in time"},
+	{[]Action{Child, Parent}, "to child, parent"},
+	{[]Action{PrevBranch, NextBranch}, "branches"},
+	{[]Action{NextTab, PrevTab}, "next tab"},
+	{[]Action{ShowDiff, ShowState, ShowMessages, ShowResume, ShowInfo}, "the tabs"},
+	{[]Action{Fold, Unfold}, "fold, unfold"},
+	{[]Action{FoldAll, UnfoldAll}, "all folds"},
+	{[]Action{PrevChange, NextChange}, "changes"},
+	{[]Action{PrevMessage, NextMessage}, "messages"},
+	{[]Action{MoreContext, LessContext}, "context"},
+	{[]Action{SearchNext, SearchPrev}, "matches"},
+}
+
+// line returns the line of the help that an action begins, false where the action has
+// no key, or stands on the line of another one.
+func (m *Map) line(s Scope, a Action) (Line, bool) {
+	if len(m.Keys(s, a)) == 0 {
+		return Line{}, false
+	}
+	for _, t := range together {
+		i := slices.Index(t.actions, a)
+		if i < 0 || slices.ContainsFunc(t.actions, func(b Action) bool { return len(m.Keys(s, b)) == 0 }) {
+			continue
+		}
+		if i > 0 {
+			return Line{}, false
+		}
+		var first, others []string
+		for _, b := range t.actions {
+			keys := m.Keys(s, b)
+			first, others = append(first, keys[0]), append(others, keys[1:]...)
+		}
+		return Line{t.actions, Label(append(first, others...)), t.help}, true
+	}
+	return Line{[]Action{a}, Label(m.Keys(s, a)), a.Help()}, true
 }
 
 // Help gives everything that keys do in a scope, by group, in the order of the
@@ -206,8 +256,11 @@ func (m *Map) Help(s Scope) []Section {
 	for g := range groups {
 		section := Section{Group: g.String()}
 		for a := range actions {
-			if keys := m.Keys(s, a); a.group() == g && len(keys) > 0 {
-				section.Lines = append(section.Lines, Line{a, Label(keys), a.Help()})
+			if a.group() != g {
+				continue
+			}
+			if line, ok := m.line(s, a); ok {
+				section.Lines = append(section.Lines, line)
 			}
 		}
 		if len(section.Lines) > 0 {

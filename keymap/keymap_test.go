@@ -118,7 +118,9 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 		shown := map[Action]bool{}
 		for _, section := range m.Help(s) {
 			for _, line := range section.Lines {
-				shown[line.Action] = true
+				for _, a := range line.Actions {
+					shown[a] = true
+				}
 			}
 		}
 		for k, a := range m.actions[s] {

@@ -22,8 +22,10 @@ func everyKey(tb testing.TB) []tea.KeyMsg {
 	for scope := keymap.Global; scope <= keymap.Input; scope++ {
 		for _, section := range keymap.Default().Help(scope) {
 			for _, line := range section.Lines {
-				if line.Action != keymap.Quit && line.Action != keymap.Suspend {
-					names = append(names, keymap.Default().Keys(scope, line.Action)...)
+				for _, a := range line.Actions {
+					if a != keymap.Quit && a != keymap.Suspend {
+						names = append(names, keymap.Default().Keys(scope, a)...)
+					}
 				}
 			}
 		}

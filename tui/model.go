@@ -120,6 +120,9 @@ type dialogPane interface {
 	Scope() keymap.Scope
 }
 
+// typer is a dialog in which text can be typed.
+type typer interface{ Type(k tea.KeyMsg) }
+
 // input is the text that is typed in the last line, and what becomes of it.
 type input struct {
 	*field.Field

@@ -379,6 +379,8 @@ func TestModel_resizeStorm(t *testing.T) {
 	p.Press(keymap.Confirm, keymap.No)
 	p.Resize(40, 10)
 	shows(t, p, "Hindcast needs 60×18")
+	p.Resize(30, 10)
+	shows(t, p, "Hindcast needs 60×18 cells,", "here are 30×10")
 	p.Send(click(5, 5))
 	p.Press(keymap.Timeline, keymap.MoveUp)
 	p.Resize(60, 18)

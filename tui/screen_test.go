@@ -92,6 +92,26 @@ func TestScreen_help(t *testing.T) {
 	})
 }
 
+// What is typed leaves the lines of the help with it; leaving the search brings the
+// others back, and leaving once more closes the help.
+func TestScreen_helpIsSearched(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 100, 30)
+	p.Press(keymap.Timeline, keymap.Help)
+	shows(t, p, "Signs", "off the path", "! ", "there is no message")
+	p.Press(keymap.Manual, keymap.Search)
+	p.Type("Fork") // letters are text here, whatever they mean elsewhere
+	p.Golden()
+	shows(t, p, "Change", "edit and fork")
+	lacks(t, p, "Signs", "half a page")
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "lines with Fork", "Keys:")
+	p.Press(keymap.Manual, keymap.Back)
+	shows(t, p, "half a page", "Signs")
+	p.Press(keymap.Manual, keymap.Back)
+	lacks(t, p, "Keys:")
+}
+
 func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := memory.New()

@@ -128,8 +128,8 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 
 // typed takes text for the field that is open; without one it means nothing.
 func (m *Model) typed(k tea.KeyMsg) tea.Cmd {
-	if prompt, ok := m.dialog.(*dialog.Prompt); ok {
-		prompt.Type(k)
+	if d, ok := m.dialog.(typer); ok {
+		d.Type(k)
 		m.dirty = true
 		return nil
 	}
@@ -171,7 +171,13 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.Help:
-		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()), nil)
+		help := dialog.NewHelp(m.styles, m.keys, m.scope(), m.context())
+		m.open(help, func(a keymap.Action) tea.Cmd {
+			if !help.Do(a) && (a == keymap.Back || a == keymap.Help || a == keymap.Accept) {
+				m.close()
+			}
+			return nil
+		})
 		return nil
 	case keymap.Details:
 		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()), nil)

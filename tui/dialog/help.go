@@ -1,40 +1,298 @@
 package dialog
 
 import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
 	"hindcast/keymap"
+	"hindcast/tui/cell"
+	"hindcast/tui/field"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
-// Help shows every key of a scope, by group, and why some can do nothing just
-// now.
-type Help struct{ box }
+const (
+	// leastColumn is how many cells a column of the help takes at least, between are
+	// those between two columns.
+	leastColumn = 29
+	between     = 2
+	// mostKeys is how many cells of a column are for keys.
+	mostKeys = 11
+)
+
+// Help shows every key of a scope by group, why some can do nothing just now, and
+// what the signs on the screen mean: in as many columns as there is room for. What is
+// typed leaves only the lines with it.
+type Help struct {
+	box
+	keys    *keymap.Map
+	lines   []entry
+	columns []*sheet.Sheet
+	width   int          // of a column
+	field   *field.Field // nil unless text is typed
+	query   string
+}
+
+// entry is a line of the help; one without a text is a heading.
+type entry struct {
+	label     string
+	labelPick sheet.Pick
+	text      string
+	pick      sheet.Pick
+	heading   bool
+}
 
 // NewHelp makes the help of a scope. now decides which actions are disabled.
 func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now keymap.Context) *Help {
-	d := &Help{box{styles: styles, title: "Keys: " + scope.Where(), text: sheet.New(styles)}}
-	var paragraphs []sheet.Paragraph
-	for i, section := range keys.Help(scope) {
-		if i > 0 {
-			paragraphs = append(paragraphs, sheet.Paragraph{})
-		}
-		paragraphs = append(paragraphs, sheet.Paragraph{Text: section.Group, Pick: sheet.Title, Wide: true})
+	d := &Help{box: box{styles: styles, title: "Keys: " + scope.Where(), text: sheet.New(styles)}, keys: keys}
+	var off []entry
+	for _, section := range keys.Help(scope) {
+		d.lines = append(d.lines, entry{text: section.Group, heading: true})
 		for _, line := range section.Lines {
-			p := sheet.Paragraph{Label: line.Keys, LabelPick: sheet.Key, Text: line.Help}
-			if reason := line.Action.Disabled(now); reason != "" {
-				p.LabelPick, p.Pick = sheet.KeyOff, sheet.KeyOff
-				p.Text += " (off: " + reason + ")"
+			e := entry{label: line.Keys, labelPick: sheet.Key, text: line.Help}
+			if reason := line.Actions[0].Disabled(now); reason != "" {
+				e.labelPick, e.pick = sheet.KeyOff, sheet.KeyOff
+				e.text += " " + styles.Glyphs.Bad
+				off = tell(off, line.Keys, reason)
 			}
-			paragraphs = append(paragraphs, p)
+			d.lines = append(d.lines, e)
 		}
 	}
-	d.text.Set(paragraphs)
-	d.foot = keyHelp(keys, keymap.Overlay, keymap.Back, "close")
+	if len(off) > 0 {
+		d.lines = append(append(d.lines, entry{text: styles.Glyphs.Bad + " off just now", heading: true}), off...)
+	}
+	d.lines = append(d.lines, signs(styles)...)
+	d.drawFoot()
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
-func (d *Help) Scope() keymap.Scope { return keymap.Overlay }
+// tell adds why keys are off to the reasons, beside those with the same one.
+func tell(off []entry, keys, reason string) []entry {
+	for i := range off {
+		if off[i].text == reason {
+			off[i].label += " " + keys
+			return off
+		}
+	}
+	return append(off, entry{label: keys, labelPick: sheet.KeyOff, text: reason})
+}
 
-// Do carries out an action; it reports whether it knew it.
-func (d *Help) Do(a keymap.Action) bool { return d.move(a) }
+// signs are the lines that say what the signs and the colours mean.
+func signs(styles *theme.Styles) []entry {
+	g := &styles.Glyphs
+	return []entry{
+		{text: "Signs", heading: true},
+		{label: g.Head, labelPick: sheet.Head, text: "head: goes on here"},
+		{label: g.Active, labelPick: sheet.Active, text: "on the path"},
+		{label: g.Orphaned, labelPick: sheet.Orphaned, text: "off the path"},
+		{label: g.Closed + "2", labelPick: sheet.Text, text: "folded, 2 rows"},
+		{label: g.Cursor, labelPick: sheet.Text, text: "cursor"},
+		{label: g.Mark, labelPick: sheet.Warn, text: "marked to compare"},
+		{label: g.Added + " " + g.Removed, labelPick: sheet.Text, text: "added, removed"},
+		{label: g.Changed, labelPick: sheet.Warn, text: "changed"},
+		{label: "green", labelPick: sheet.Good, text: "head, added, done"},
+		{label: "red", labelPick: sheet.Error, text: "wrong, removed"},
+		{label: "yellow", labelPick: sheet.Warn, text: "read this first"},
+		{label: "grey", labelPick: sheet.Muted, text: "off the path, or off"},
+	}
+}
+
+// Scope gives the scope of the dialog's keys.
+func (d *Help) Scope() keymap.Scope {
+	if d.field != nil {
+		return keymap.Input
+	}
+	return keymap.Manual
+}
+
+// shown returns the lines that hold what was typed, below their headings.
+func (d *Help) shown() []entry {
+	var out []entry
+	query, heading := strings.ToLower(d.query), entry{}
+	for _, e := range d.lines {
+		if e.heading {
+			heading = e
+			continue
+		}
+		if !strings.Contains(strings.ToLower(e.label+" "+e.text), query) {
+			continue
+		}
+		if heading.heading {
+			out = append(out, heading)
+			heading = entry{}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Resize says how much room there is, and shares the lines out among the columns.
+func (d *Help) Resize(maxW, maxH int) {
+	d.maxW, d.maxH = maxW, maxH
+	d.w = max(min(maxW, widest), 0)
+	inside, room := max(d.w-sides, 0), max(maxH-frame, 0)
+	n := max((inside+between)/(leastColumn+between), 1)
+	d.width = max((inside+between)/n-between, 0)
+	parts := d.share(d.shown(), n)
+	rows := 0
+	d.columns = d.columns[:0]
+	for _, part := range parts {
+		column := sheet.New(d.styles)
+		column.Set(part)
+		column.Resize(d.width, room)
+		rows = max(rows, column.Len())
+		d.columns = append(d.columns, column)
+	}
+	for i, column := range d.columns { // of one length, so that all scroll alike
+		for column.Len() < rows {
+			parts[i] = append(parts[i], sheet.Paragraph{})
+			column.Set(parts[i])
+		}
+		column.Resize(d.width, min(rows, room))
+	}
+	d.text = d.columns[0]
+	d.h = min(min(rows, room)+frame, maxH)
+}
+
+// share distributes lines to n columns of about one height, in their order.
+func (d *Help) share(lines []entry, n int) [][]sheet.Paragraph {
+	total := 0
+	for _, e := range lines {
+		total += d.height(e)
+		if e.heading {
+			total++
+		}
+	}
+	for high := total/n + 1; ; high++ {
+		if parts := d.pack(lines, high); len(parts) <= n {
+			return parts
+		}
+	}
+}
+
+// pack fills columns of a height, one after the other. A heading is never the last of
+// a column.
+func (d *Help) pack(lines []entry, high int) [][]sheet.Paragraph {
+	parts := [][]sheet.Paragraph{nil}
+	rows := 0
+	for _, e := range lines {
+		last, need := len(parts)-1, d.height(e)
+		if e.heading {
+			need += 2 // the empty row before it, and a line below it
+		}
+		if rows > 0 && rows+need > high {
+			parts, last, rows = append(parts, nil), last+1, 0
+		}
+		switch {
+		case e.heading && rows > 0:
+			parts[last] = append(parts[last], sheet.Paragraph{}, sheet.Paragraph{Text: e.text, Pick: sheet.Title, Wide: true})
+			rows += 2
+		case e.heading:
+			parts[last] = append(parts[last], sheet.Paragraph{Text: e.text, Pick: sheet.Title, Wide: true})
+			rows++
+		default:
+			parts[last] = append(parts[last], sheet.Paragraph{Label: fewerKeys(e.label), LabelPick: e.labelPick, Text: e.text, Pick: e.pick})
+			rows += need
+		}
+	}
+	return parts
+}
+
+// height returns how many rows a line takes in a column.
+func (d *Help) height(e entry) int {
+	if e.heading {
+		return 1
+	}
+	return 1 + strings.Count(ansi.Wrap(e.text, max(d.width-mostKeys-2, 1), ""), "\n")
+}
+
+// fewerKeys returns the keys of a line that a column has room for, the first ones.
+func fewerKeys(label string) string {
+	for cell.Width(label) > mostKeys {
+		i := strings.LastIndexByte(label, ' ')
+		if i < 0 {
+			break
+		}
+		label = label[:i]
+	}
+	return label
+}
+
+// AppendRow draws row y: the columns side by side, and in the foot what is typed.
+func (d *Help) AppendRow(dst []byte, y int) []byte {
+	typing := d.field != nil && y == d.h-2
+	if edge := y == 0 || y < d.h && y >= d.h-frame+1; edge && !typing {
+		return d.box.AppendRow(dst, y)
+	}
+	r := cell.Begin(dst, &d.styles.Glyphs, d.w)
+	d.inside(&r, func(dst []byte, w int) []byte {
+		in := cell.Begin(dst, &d.styles.Glyphs, w)
+		if typing {
+			in.Put(d.styles.Key, "/")
+			d.field.Draw(&in)
+			return in.End(d.styles.Text)
+		}
+		for _, column := range d.columns {
+			in.Drawn(theme.Style{}, d.width, func(dst []byte) []byte { return column.AppendRow(dst, y-1) })
+			in.Fill(d.styles.Text, between)
+		}
+		return in.End(d.styles.Text)
+	})
+	return r.End(d.styles.Text)
+}
+
+// drawFoot says which keys answer, and what was looked for.
+func (d *Help) drawFoot() {
+	d.foot = keyHelp(d.keys, keymap.Manual, keymap.Search, "search")
+	d.foot = append(d.foot, keyHelp(d.keys, keymap.Manual, keymap.Back, "close")...)
+	if d.query != "" {
+		d.foot = append(d.foot, span{sheet.Muted, "lines with "}, span{sheet.Strong, d.query})
+	}
+}
+
+// Type hands the help a key that is not bound to an action: while it is searched, that
+// is text.
+func (d *Help) Type(k tea.KeyMsg) {
+	if d.field == nil {
+		return
+	}
+	d.field.Type(k)
+	d.look(d.field.Text())
+}
+
+// look leaves the lines that hold a text.
+func (d *Help) look(text string) {
+	d.query = text
+	d.drawFoot()
+	d.Resize(d.maxW, d.maxH)
+}
+
+// Wheel scrolls by n rows.
+func (d *Help) Wheel(n int) {
+	for _, column := range d.columns {
+		column.Wheel(n)
+	}
+}
+
+// Do carries out an action; it reports whether it knew it. Leaving is known while
+// there is a search to leave.
+func (d *Help) Do(a keymap.Action) bool {
+	switch {
+	case a == keymap.Search:
+		d.field = field.New(d.styles, d.query)
+	case a == keymap.Accept && d.field != nil:
+		d.field = nil
+	case a == keymap.Back && (d.field != nil || d.query != ""):
+		d.field = nil
+		d.look("")
+	default:
+		known := false
+		for _, column := range d.columns {
+			known = column.Do(a)
+		}
+		return known
+	}
+	return true
+}
