@@ -63,6 +63,7 @@ func app() *cli.App {
 		Err:          os.Stderr,
 		InTerminal:   isatty.IsTerminal(os.Stdin.Fd()),
 		OutTerminal:  isatty.IsTerminal(os.Stdout.Fd()),
+		Pager:        cli.Pager(os.LookupEnv),
 		Getenv:       os.Getenv,
 	}
 }

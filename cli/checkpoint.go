@@ -33,7 +33,7 @@ The last line is the payload that makes the agent go on from there.`,
 			return argsBetween(1, 3)(cmd, args)
 		},
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			c, err := a.checkpointOf(ctx, args)
 			if err != nil {
 				return err

@@ -54,6 +54,9 @@ type App struct {
 	// InTerminal says that somebody can answer a question on In, OutTerminal
 	// that Out is shown on a terminal as it is written.
 	InTerminal, OutTerminal bool
+	// Pager is the command that long output goes through on a terminal, "" for
+	// none. See the function [Pager].
+	Pager string
 	// Getenv reads the environment.
 	Getenv func(string) string
 }
@@ -92,8 +95,11 @@ func Run(ctx context.Context, a *App, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if errors.Is(err, errFaults) {
+	switch {
+	case errors.Is(err, errFaults):
 		return exitFaults
+	case errors.Is(err, errDiffer):
+		return exitFailed
 	}
 	a.report(err)
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
@@ -140,13 +146,25 @@ A store that is called like a command is opened as ./NAME.`,
 	root.SetVersionTemplate("hindcast {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
+	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(
-		a.sessions(), a.log(), a.show(), a.diff(), a.checkpoint(),
-		a.restore(), a.fork(), a.edit(), a.undo(), a.redo(), a.journal(),
-		a.repair(), a.purge(), a.run(), a.convert(),
-		a.doctor(), a.export(), a.importing(), a.demo(),
-	)
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.messages(), a.checkpoint(), a.doctor()}},
+		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
+		{"Move", []*cobra.Command{a.export(), a.importing(), a.convert()}},
+		{"Other", []*cobra.Command{a.demo(), a.schema()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.SetHelpCommandGroupID("Other")
+	root.SetCompletionCommandGroupID("Other")
 	return root
 }
 
@@ -165,19 +183,33 @@ type printer struct {
 
 // answer makes the RunE of a command that writes an answer: run gets a
 // printer, which is flushed behind it.
-func (a *App) answer(run func(ctx context.Context, p *printer, args []string) error) func(*cobra.Command, []string) error {
+func (a *App) answer(run runner) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return a.answerTo(a.Out, cmd, args, run) }
+}
+
+// reading makes the RunE of a command that only reads, whose answer may be long: as
+// answer does, but on a terminal through the pager.
+func (a *App) reading(run runner) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		p := &printer{bufio.NewWriterSize(a.Out, 64<<10), asJSON(cmd), a.paint(), look.Unicode}
-		if !p.json { // a document has no shapes, so it looks at no theme
-			asked, err := look.Read("", a.Getenv)
-			if err != nil {
-				return err
-			}
-			p.glyphs = asked.Glyphs
-		}
-		err := run(cmd.Context(), p, args)
-		return errors.Join(err, p.Flush())
+		out, wait := a.pager(cmd)
+		return errors.Join(a.answerTo(out, cmd, args, run), wait())
 	}
+}
+
+// runner is a command: it writes its answer to p.
+type runner = func(ctx context.Context, p *printer, args []string) error
+
+func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run runner) error {
+	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode}
+	if !p.json { // a document has no shapes, so it looks at no theme
+		asked, err := look.Read("", a.Getenv)
+		if err != nil {
+			return err
+		}
+		p.glyphs = asked.Glyphs
+	}
+	err := run(cmd.Context(), p, args)
+	return errors.Join(err, p.Flush())
 }
 
 // foreign is where a command writes JSON that is not its own, such as a state:

@@ -153,6 +153,11 @@ func everyCommand(session string) [][]string {
 		{"diff", "mem:", session, "head"},
 		{"diff", "mem:", session, "head", "#0"},
 		{"diff", "mem:", session, "head", "#0", "--patch"},
+		{"diff", "mem:", session, "head", "#0", "--stat"},
+		{"show", "mem:", session, "head", "--state"},
+		{"show", "mem:", session, "head", "--at", "/messages"},
+		{"messages", "mem:", session},
+		{"messages", "mem:", session, "#0", "--md"},
 		{"export", "mem:"},
 		{"checkpoint", "mem:", session, "head"},
 		{"restore", "mem:", session, "#0", "--dry-run"},
@@ -234,10 +239,10 @@ func TestRun_hostileTextIsShownAndNeverObeyed(t *testing.T) {
 				if !world.terminal && code == 0 {
 					// On a pipe a state stays as it is, byte for byte.
 					switch {
+					case slices.Contains(args, "--patch"), slices.Contains(args, "--state"), slices.Contains(args, "--at") && args[0] == "show", args[0] == "export":
+						continue
 					case args[0] == "show" && world.json:
 						out, _, _ = strings.Cut(out, `,"state":`)
-					case slices.Contains(args, "--patch"), args[0] == "export":
-						continue
 					}
 				}
 				if !utf8.ValidString(out + err) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -20,7 +21,7 @@ import (
 
 // diff is `hindcast diff`.
 func (a *App) diff() *cobra.Command {
-	var patch bool
+	var patch, code, stat bool
 	cmd := &cobra.Command{
 		Use:   "diff STORE SESSION A [B]",
 		Short: "show what changed on the way to A, from its parent or from B",
@@ -37,7 +38,10 @@ A key that the store keeps once for the whole session is known only as of now. I
 is not compared: a last line names it, and --json and --patch have no change of it.`,
 		Args:              argsBetween(3, 4),
 		ValidArgsFunction: a.completeSnapshot(2),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+			if patch && stat {
+				return usagef("--patch and --stat are two answers: give one of them")
+			}
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err
@@ -53,18 +57,32 @@ is not compared: a last line names it, and --json and --patch have no change of 
 			}
 			switch {
 			case patch:
-				return patchTo(a.foreign(p), result)
+				err = patchTo(a.foreign(p), result)
+			case p.json && stat:
+				err = p.document(statOf(result))
 			case p.json:
-				return array(p, changes(result))
+				err = array(p, changes(result))
+			case stat:
+				p.stat(sides.title(p.glyphs.Arrow), result)
+				p.leftOut(gaps)
+			default:
+				p.changes(sides.title(p.glyphs.Arrow), result)
+				p.leftOut(gaps)
 			}
-			p.changes(sides.title(p.glyphs.Arrow), result)
-			p.leftOut(gaps)
-			return nil
+			if err == nil && code && !result.Equal() {
+				return errDiffer
+			}
+			return err
 		}),
 	}
+	cmd.Flags().BoolVar(&code, "exit-code", false, "end with exit code 1 if the states differ, 0 if they do not")
+	cmd.Flags().BoolVar(&stat, "stat", false, "print how much changed below each top-level key")
 	cmd.Flags().BoolVar(&patch, "patch", false, "print a JSON Patch (RFC 6902)")
 	return cmd
 }
+
+// errDiffer says that two states differ, which was printed.
+var errDiffer = errors.New("the states differ")
 
 // sides are the two snapshots of a comparison; old is nil where there is
 // nothing to come from.

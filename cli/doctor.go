@@ -35,7 +35,7 @@ one store only.`,
   hindcast doctor ~/.strands/sessions chat`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			if len(args) == 2 {
 				return a.doctorOf(ctx, p, args[0], args[1])
 			}

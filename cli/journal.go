@@ -25,7 +25,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 		Example:           "  hindcast journal ~/.strands/sessions",
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: completeStore,
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err

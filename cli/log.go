@@ -77,7 +77,7 @@ last.
 With --json it is one array of headers in the same order.`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			if last < 0 {
 				return usagef("log: -n %d: less than nothing", last)
 			}
@@ -163,14 +163,27 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 			p.WriteString(strings.TrimRight(string(gutter), " ") + "\n")
 			continue
 		}
-		line := strings.TrimRight(string(gutter)+p.line(cols, t.Header(r.Node)), " ")
+		sgr := ""
 		switch {
 		case r.Node == t.Head():
-			line = p.paint.in(bold, line)
+			sgr = bold
 		case !t.OnPath(r.Node):
-			line = p.paint.in(faint, line)
+			sgr = faint
 		}
-		p.WriteString(line + "\n")
+		h := t.Header(r.Node)
+		parts := []string{p.paint.in(sgr, string(gutter)+p.line(cols, h))}
+		if remarks := remarks(h); remarks != "" {
+			style := yellow
+			if h.Marks&(model.MarkError|model.MarkDamaged) != 0 {
+				style = red
+			}
+			parts = append(parts, p.paint.in(style, remarks))
+		}
+		if title := clip(h.Title, maxTitle, p.glyphs.Ellipsis); title != "" {
+			parts = append(parts, p.paint.in(sgr, title))
+		}
+		parts[0] += " " // between the columns are two spaces
+		p.WriteString(strings.TrimRight(strings.Join(parts, " "), " ") + "\n")
 	}
 	p.reasons(t, from)
 }
@@ -216,8 +229,8 @@ func (p *printer) line(c logColumns, h *model.Header) string {
 	if isStep(h) {
 		index = "" // it has that of its snapshot, which the index means
 	}
-	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s  %s", c.index+1, index, padded(p.turn(h), c.turn),
-		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt), p.title(h))
+	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s", c.index+1, index, padded(p.turn(h), c.turn),
+		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt))
 }
 
 func (p *printer) turn(h *model.Header) string { return turnText(h, p.glyphs.Ellipsis) }
@@ -234,15 +247,19 @@ func (p *printer) event(h *model.Header) string {
 	return clip(h.EventText(), maxEvent, p.glyphs.Ellipsis)
 }
 
-// title gives the header's title, with what is wrong or special about the
-// snapshot in front.
+// title returns the header's title behind its marks.
 func (p *printer) title(h *model.Header) string {
+	return strings.TrimLeft(remarks(h)+" "+clip(h.Title, maxTitle, p.glyphs.Ellipsis), " ")
+}
+
+// remarks returns the marks of a snapshot, each in brackets; "" for none. That a
+// snapshot is a step its shape says.
+func remarks(h *model.Header) string {
 	var words []string
-	special := h.Marks &^ model.MarkTraced // its shape says that it is a step
-	for _, word := range special.Words() {
-		words = append(words, "["+word+"]")
+	for mark := range (h.Marks &^ model.MarkTraced).Each() {
+		words = append(words, "["+mark.Word()+"]")
 	}
-	return strings.Join(append(words, clip(h.Title, maxTitle, p.glyphs.Ellipsis)), " ")
+	return strings.Join(words, " ")
 }
 
 // reasons writes why snapshots are off the active path, a line for each reason.

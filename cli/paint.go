@@ -15,7 +15,7 @@ const (
 )
 
 func (p paint) in(sgr, s string) string {
-	if !p || s == "" {
+	if !p || s == "" || sgr == "" {
 		return s
 	}
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"

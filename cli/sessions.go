@@ -19,7 +19,7 @@ func (a *App) sessions() *cobra.Command {
 		Short:             "list the sessions of a store, the last changed first",
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: completeStore,
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err

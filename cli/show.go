@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,20 +17,33 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
+	"hindcast/model/splice"
 	"hindcast/store"
 )
 
 // show is `hindcast show`.
 func (a *App) show() *cobra.Command {
-	return &cobra.Command{
+	var raw bool
+	var at string
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "show STORE SESSION SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
 		Long: `Show prints the header and the state of a snapshot, and what else the store knows
 about it. With --json it is the header with these facts as "facts" and the state
-as its last member, spliced in byte for byte as its writer serialised it.`,
+as its last member, spliced in byte for byte as its writer serialised it.
+
+--state prints the state alone, byte for byte; --at the value at one place of it.`,
+		Example: `  hindcast show trips.db trip-planner '#5'
+  hindcast show trips.db trip-planner head --state | sha256sum
+  hindcast show trips.db trip-planner head --at /cart | jq .total`,
 		Args:              argsBetween(3, 3),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+			part := cmd.Flags().Changed("at")
+			if raw && part {
+				return usagef("--state and --at are two answers: give one of them")
+			}
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err
@@ -47,6 +61,9 @@ as its last member, spliced in byte for byte as its writer serialised it.`,
 			state, err := s.State(ctx, h.Ref())
 			if err != nil {
 				return err
+			}
+			if raw || part {
+				return stateTo(a.foreign(p), state, raw, at)
 			}
 			about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
 			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
@@ -67,6 +84,27 @@ as its last member, spliced in byte for byte as its writer serialised it.`,
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&raw, "state", false, "print the state alone, byte for byte")
+	cmd.Flags().StringVar(&at, "at", "", "print the value at a JSON `POINTER` alone, such as /cart/total")
+	return cmd
+}
+
+// stateTo writes a state byte for byte, or with a line end behind it the value at a
+// place in it.
+func stateTo(w io.Writer, state []byte, whole bool, at string) error {
+	if whole {
+		_, err := w.Write(state)
+		return err
+	}
+	value, err := splice.At(state, at)
+	if missing := (*splice.PointerError)(nil); errors.As(err, &missing) {
+		return &advisedError{fmt.Errorf("show: %w in this state", err), "--state prints the whole state; a JSON Pointer is /KEY/INDEX/…"}
+	}
+	if err != nil {
+		return fmt.Errorf("show: the state is not JSON: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", value)
+	return err
 }
 
 // portrait is a snapshot with all that is known about it.

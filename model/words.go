@@ -104,3 +104,20 @@ func (h *Header) EventID() string {
 	}
 	return "event" + strconv.Itoa(int(h.Event))
 }
+
+// EventIDs yields the words that [Header.EventID] has for events that the program
+// knows, in no order.
+func EventIDs() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range eventNames {
+			if !yield(name) {
+				return
+			}
+		}
+		for _, id := range eventIDs {
+			if !yield(id) {
+				return
+			}
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []mode
 		add("updated", r.updated.text)
 	}
 	if r.messages > 0 {
-		facts = append(facts, model.CountFact("messages", "messages", r.messages))
+		facts = append(facts, model.CountFact("messages", "messageCount", r.messages))
 	}
 	add("artifacts", strings.Join(artifacts, ", "))
 	add("layout", s.layout.String())

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// schemas are the JSON Schemas of the documents, one file each. A file refers to
+// another by its name.
+//
+//go:embed schema/*.json
+var schemas embed.FS
+
+// schema is `hindcast schema`.
+func (a *App) schema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [DOCUMENT]",
+		Short: "print the JSON Schema of a document of --json",
+		Long: `Schema prints the JSON Schema (draft 2020-12) of a document that --json prints.
+Without DOCUMENT it lists them.`,
+		Example: `  hindcast schema
+  hindcast schema log`,
+		Args: argsBetween(0, 1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return documents(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: a.reading(func(_ context.Context, p *printer, args []string) error {
+			if len(args) == 1 {
+				return p.schema(args[0])
+			}
+			if p.json {
+				return p.document(documents())
+			}
+			return p.schemas()
+		}),
+	}
+}
+
+// documents returns the names of the documents in order.
+func documents() (names []string) {
+	files, err := schemas.ReadDir("schema")
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".json"))
+	}
+	return names
+}
+
+// schemaOf returns the file of a document, and what its text says.
+func schemaOf(document string) (text []byte, says schemaText, err error) {
+	if text, err = schemas.ReadFile(path.Join("schema", document+".json")); err == nil {
+		err = json.Unmarshal(text, &says)
+	}
+	return text, says, err
+}
+
+// schemaText is what a list of documents shows of a schema.
+type schemaText struct {
+	Title       string
+	Description string
+}
+
+// schemas lists the documents.
+func (p *printer) schemas() error {
+	var t table
+	t.row("DOCUMENT", "OF", "")
+	for _, name := range documents() {
+		_, says, err := schemaOf(name)
+		if err != nil {
+			return err
+		}
+		t.row(name, says.Title, says.Description)
+	}
+	t.write(p)
+	return nil
+}
+
+// schema prints one schema so that it stands alone: the schemas that it refers to
+// are put below its "$defs", under their file names.
+func (p *printer) schema(name string) error {
+	if !slices.Contains(documents(), name) {
+		return usagef("no document is called %q; they are %s", name, strings.Join(documents(), ", "))
+	}
+	text, _, err := schemaOf(name)
+	if err != nil {
+		return err
+	}
+	defs := map[string]json.RawMessage{}
+	for _, other := range documents() {
+		file := other + ".json"
+		if !bytes.Contains(text, []byte(`"$ref": "`+file+`"`)) {
+			continue
+		}
+		text, _, err := schemaOf(other)
+		if err != nil {
+			return err
+		}
+		defs[other] = fmt.Appendf(nil, `{"$id":%q,%s`, file, bytes.TrimPrefix(text, []byte("{")))
+	}
+	if len(defs) > 0 {
+		below, err := json.Marshal(defs)
+		if err != nil {
+			return err
+		}
+		text = withMember(bytes.TrimSpace(text), "$defs", below)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, bytes.TrimSpace(text), "", "  "); err != nil {
+		return err
+	}
+	fmt.Fprintf(p, "%s\n", &pretty)
+	return nil
+}
