@@ -2,7 +2,6 @@ package cli
 
 import (
 	"iter"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ type headerJSON struct {
 func headerOf(t *model.Timeline, n model.Node) headerJSON {
 	h := t.Described(n)
 	out := headerJSON{
-		Name: nameOf(t, n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
+		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
 		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,
 		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
 	}
@@ -48,9 +47,6 @@ func headerOf(t *model.Timeline, n model.Node) headerJSON {
 	}
 	return out
 }
-
-// nameOf returns the name by which a person calls the snapshot at a node.
-func nameOf(t *model.Timeline, n model.Node) string { return "#" + strconv.Itoa(t.Header(n).Index) }
 
 // writable returns nil for a time that is not known, or that RFC 3339 cannot
 // write, so that one strange time does not make a whole document fail.

@@ -60,9 +60,9 @@ is the head, without SESSION the session that changed last.`,
 			}
 			tape, err := jsontape.Parse(state)
 			if err != nil {
-				return fmt.Errorf("messages: read the state of %s: %w", nameOf(t, n), err)
+				return fmt.Errorf("messages: read the state of %s: %w", t.Name(n), err)
 			}
-			talk := transcriptJSON{Name: nameOf(t, n), ID: h.ID, SessionID: h.SessionID, Messages: transcript(conversation.Decode(tape))}
+			talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript(conversation.Decode(tape))}
 			switch {
 			case p.json:
 				return p.document(talk)

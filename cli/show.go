@@ -133,6 +133,9 @@ func showJSON(w io.Writer, d *portrait) error {
 	if len(d.facts) > 0 {
 		more["facts"] = factsJSON(d.facts)
 	}
+	if len(d.gaps.Keys) > 0 {
+		more["notRecorded"] = d.gaps.Keys
+	}
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		value, err := encode(more[name])
 		if err != nil {
