@@ -43,7 +43,7 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		h := tree.Header(n)
 		plan.Target, plan.TargetID, plan.TargetIndex = h.Ref(), h.ID, h.Index
 		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = plan.Target, plan.TargetID, plan.TargetIndex
-		plan.Loads = loads(as, h)
+		onward(&plan, as, h)
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them orphaned", as, from.Kind(), from.Address(), count(tree.Snapshots(), "snapshot"), tree.Orphans())
 	if steps := tree.Len() - tree.Snapshots(); steps > 0 {

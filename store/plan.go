@@ -85,7 +85,7 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 		}
 		last.ID, visits, which = edited, visits+", the last one new", " as edited, "+model.ShortID(edited, 8)
 	}
-	plan.Loads = loads(as, &last)
+	onward(&plan, as, &last)
 	plan.Writes = append(plan.Writes,
 		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.TargetIndex, which),
 		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.TargetIndex, which),
@@ -169,9 +169,9 @@ func (v *Visits) positions(visits []int64) []int {
 func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model.Plan {
 	plan := v.plan(op, target)
 	plan.Orphans, plan.Reactivates = v.items(orphans), v.items(reactivates)
-	plan.Loads = fmt.Sprintf("StreamBidi with WithSessionID(%q) finds no snapshot and begins at #0", v.Session)
+	plan.Loads = "no snapshot: the session begins at #0"
 	if target >= 0 {
-		plan.Loads = loads(v.Session, &v.Headers[target])
+		onward(&plan, v.Session, &v.Headers[target])
 	}
 	plan.Writes = append(plan.Writes, fmt.Sprintf("visits of session %q: %d orphaned, %d active again", v.Session, len(orphans), len(reactivates)))
 	return plan
@@ -207,15 +207,18 @@ func (v *Visits) items(positions []int) []model.PlanItem {
 	return items
 }
 
-// loads says what an agent of the Genkit Go design loads next: it opens the
-// session, finds its record, and goes on from the last snapshot there.
-func loads(session string, h *model.Header) string {
-	next := fmt.Sprintf("in turn %d", h.TurnIndex)
+// onward fills in how an agent of the Genkit Go design goes on: it opens the
+// session, finds its record, and loads the last snapshot there.
+func onward(plan *model.Plan, session string, h *model.Header) {
+	turn := fmt.Sprintf("in turn %d", h.TurnIndex)
 	if h.Event.EndsTurn() {
-		next = fmt.Sprintf("with turn %d", h.TurnIndex+1)
+		turn = fmt.Sprintf("with turn %d", h.TurnIndex+1)
 	}
-	return fmt.Sprintf("StreamBidi with WithSessionID(%q) loads the state of #%d and goes on %s as #%d; WithSnapshotID(%q) names it by itself",
-		session, h.Index, next, h.Index+1, h.ID)
+	plan.Loads = fmt.Sprintf("the state of #%d", h.Index)
+	plan.Resume = []model.Resume{
+		{Call: fmt.Sprintf("StreamBidi(ctx, agent.WithSessionID[State](%q))", session), Then: fmt.Sprintf("goes on %s as #%d", turn, h.Index+1)},
+		{Call: fmt.Sprintf("StreamBidi(ctx, agent.WithSnapshotID[State](%q))", h.ID), Then: "goes back there by itself"},
+	}
 }
 
 func (l lineage) hazards(target int, c Circumstances) []string {

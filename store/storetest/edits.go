@@ -34,7 +34,7 @@ func edit(b *bench) {
 	before := b.picture("s")
 	plan, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f", []byte(`"e"`))
 	b.ok(err)
-	if plan.Op != model.OpEdit || plan.Session != "s" || plan.NewSession != "f" || plan.TargetID != ids[3] || !strings.Contains(plan.Loads, id(`"e"`)) {
+	if plan.Op != model.OpEdit || plan.Session != "s" || plan.NewSession != "f" || plan.TargetID != ids[3] || !strings.Contains(onward(&plan), id(`"e"`)) {
 		b.Errorf("the plan is %+v", plan)
 	}
 	b.clock.Advance(time.Hour)
@@ -92,7 +92,7 @@ func undoEdit(b *bench) {
 		}
 		plan, err := b.PlanRedo(b.Context())
 		b.ok(err)
-		if plan.Op != model.OpRedo || plan.NewSession != "f" || !strings.Contains(plan.Loads, id(`"e"`)) {
+		if plan.Op != model.OpRedo || plan.NewSession != "f" || !strings.Contains(onward(&plan), id(`"e"`)) {
 			b.Errorf("the plan is %+v", plan)
 		}
 		b.apply(plan)

@@ -85,9 +85,9 @@ func planSays(b *bench) {
 	if want := []model.PlanItem{{ID: ids[2], Index: 2, Visit: 3}, {ID: ids[3], Index: 3, Visit: 4}}; !slices.Equal(plan.Reactivates, want) {
 		b.Errorf("reactivates %+v, want %+v", plan.Reactivates, want)
 	}
-	for _, word := range []string{`StreamBidi`, `"s"`, "#3", "#4", `WithSnapshotID("` + ids[3] + `")`} {
-		if !strings.Contains(plan.Loads, word) {
-			b.Errorf("%q does not say %s", plan.Loads, word)
+	for _, word := range []string{"the state of #3", `WithSessionID[State]("s")`, "as #4", `WithSnapshotID[State]("` + ids[3] + `")`} {
+		if !strings.Contains(onward(&plan), word) {
+			b.Errorf("%q does not say %s", onward(&plan), word)
 		}
 	}
 	writes := strings.Join(plan.Writes, "\n")
@@ -302,12 +302,21 @@ func undoReopened(b *bench) {
 	}
 }
 
+// onward returns what a plan says about how the agent goes on.
+func onward(plan *model.Plan) string {
+	lines := []string{plan.Loads}
+	for _, r := range plan.Resume {
+		lines = append(lines, r.Call+"  "+r.Then)
+	}
+	return strings.Join(lines, "\n")
+}
+
 func fork(b *bench) {
 	_, ids := branched(b)
 	before := b.picture("s")
 	plan, err := b.PlanFork(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f")
 	b.ok(err)
-	if plan.Op != model.OpFork || plan.Session != "s" || plan.NewSession != "f" || plan.TargetID != ids[3] || !strings.Contains(plan.Loads, `"f"`) {
+	if plan.Op != model.OpFork || plan.Session != "s" || plan.NewSession != "f" || plan.TargetID != ids[3] || !strings.Contains(onward(&plan), `"f"`) {
 		b.Errorf("the plan is %+v", plan)
 	}
 	receipt := b.apply(plan)
