@@ -44,7 +44,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	if got := head(t, s, demo.Trip); got != "#10" {
 		t.Fatalf("head %s", got)
 	}
-	shows(t, p, "✓ at #10 · 3 left the path · u undo", "head #10", "▌ ◉   10")
+	shows(t, p, "✓ at #10 · y c copies · u undo", "head #10", "▌ ◉   10")
 	p.Golden()
 
 	p.Press(keymap.Timeline, keymap.Undo)
@@ -53,7 +53,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	if got := head(t, s, demo.Trip); got != "#13" {
 		t.Fatalf("head after undo %s", got)
 	}
-	shows(t, p, "✓ undone: at #13 · 3 came back · ^r redo", "head #13", "▌ ◉   13")
+	shows(t, p, "✓ undone: at #13 · y c copies · ^r redo", "head #13", "▌ ◉   13")
 
 	p.Press(keymap.Timeline, keymap.Redo)
 	p.Press(keymap.Confirm, keymap.Yes)
