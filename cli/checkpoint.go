@@ -137,8 +137,10 @@ func described(c conversation.Checkpoint) *checkpointJSON {
 		Position: c.Position, CycleIndex: c.CycleIndex, SchemaVersion: c.SchemaVersion,
 		Warnings: c.Warnings, Next: next, Call: c.Call(), Resume: c.Payload(),
 	}
-	if warning != "" {
-		out.Warnings = append(out.Warnings, warning)
+	for _, more := range []string{c.Note, warning} {
+		if more != "" {
+			out.Warnings = append(out.Warnings, more)
+		}
 	}
 	return out
 }

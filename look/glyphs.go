@@ -27,6 +27,8 @@ type Glyphs struct {
 	Added, Removed, Changed string
 	// Good and Bad tick a result.
 	Good, Bad string
+	// User, Assistant, Tool and System say who speaks.
+	User, Assistant, Tool, System string
 	// Spinner are the frames of what turns while work goes on.
 	Spinner []string
 }
@@ -42,6 +44,7 @@ var Unicode = Glyphs{
 	Dot:   "·", Arrow: "→", Into: "›",
 	Added: "+", Removed: "−", Changed: "~",
 	Good: "✓", Bad: "✗",
+	User: "◇", Assistant: "◆", Tool: "□", System: "▪",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 }
 
@@ -56,6 +59,7 @@ var ASCII = Glyphs{
 	Dot:   "-", Arrow: ">", Into: ">",
 	Added: "+", Removed: "-", Changed: "~",
 	Good: "*", Bad: "!",
+	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
 }
 

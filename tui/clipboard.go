@@ -15,6 +15,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model/conversation"
 	"hindcast/tui/dialog"
+	"hindcast/tui/resumetab"
 )
 
 // longestCopy bounds what is sent to the clipboard, in bytes of base64: what
@@ -39,8 +40,21 @@ func (m *Model) askYank() {
 		{Action: keymap.YankID, Text: id, Do: copied("the id", id)},
 		{Action: keymap.YankValue, Disabled: "no value is selected"},
 		{Action: keymap.YankPath, Disabled: "no value is selected"},
-		{Action: keymap.YankCall, Text: m.onward.call, Do: copied("the resume call", m.onward.call)},
-		{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: m.copyResume},
+		{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: func() tea.Cmd {
+			return m.copyResume("the resume payload", func(c *resumetab.Content) string { return string(c.Payload()) })
+		}},
+	}
+	for _, call := range m.knownCalls() {
+		items = append(items, dialog.Item{Action: keymap.YankCall, Text: call, Do: copied("the resume call", call)})
+	}
+	if items[len(items)-1].Action != keymap.YankCall {
+		text := "what goes on from here"
+		if !m.subject().header.Head {
+			text += ", after a restore"
+		}
+		items = append(items, dialog.Item{Action: keymap.YankCall, Text: text, Do: func() tea.Cmd {
+			return m.copyResume("the resume call", func(c *resumetab.Content) string { return first(c.Calls()) })
+		}})
 	}
 	if c := m.selected(); c != nil {
 		value, path := c.Value(), c.Path()
@@ -49,9 +63,6 @@ func (m *Model) askYank() {
 		if path == "" {
 			items[2].Text = "the whole state"
 		}
-	}
-	if m.onward.call == "" {
-		items[3].Disabled = "nothing was written that says how to go on"
 	}
 	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
@@ -74,21 +85,43 @@ func (m *Model) copyText(what, text string) tea.Cmd {
 	return run(func() tea.Msg { return m.o.copyOut(ctx, what, text) })
 }
 
-// copyResume works out the payload that resumes from the snapshot under the
-// cursor, and sends it to the clipboard.
-func (m *Model) copyResume() tea.Cmd {
-	const what = "the resume payload"
+// knownCalls returns the calls that go on from the snapshot under the cursor, the
+// best one first, where they are known already: what was written led to the
+// head, or the Resume tab shows them.
+func (m *Model) knownCalls() []string {
+	t := m.tabs[tabOf(keymap.ShowResume)]
+	content, shown := t.content.(*resumetab.Content)
+	switch {
+	case m.onward.call != "" && m.subject().header.Head:
+		return []string{m.onward.call}
+	case shown && t.shows == m.subject().subjectKey:
+		return content.Calls()
+	}
+	return nil
+}
+
+// copyResume works out how to go on from the snapshot under the cursor, and
+// sends what of it is wanted to the clipboard.
+func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.Cmd {
 	s, from, ctx := m.subject(), m.source, m.ctx
 	return run(func() tea.Msg {
 		content, err := from.prepareResume(ctx, s)
 		switch {
 		case err != nil:
 			return copiedMsg{what: what, err: err}
-		case content.Payload() == nil:
-			return copiedMsg{what: what, err: errors.New("there is no checkpoint to resume from here")}
+		case of(content) == "":
+			return copiedMsg{what: what, err: errors.New("there is none at this snapshot")}
 		}
-		return m.o.copyOut(ctx, what, string(content.Payload()))
+		return m.o.copyOut(ctx, what, of(content))
 	})
+}
+
+// first returns the first text, or "" for none.
+func first(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[0]
 }
 
 // copyOut gives a text to tmux where the screen is in it, else to the terminal's

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"hindcast/keymap"
@@ -31,7 +32,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 		from.diffTab(styles),
 		from.stateTab(styles),
 		from.messagesTab(styles),
-		newTab(keymap.Resume, resumetab.New(styles), from.prepareResume),
+		from.resumeTab(styles),
 		newTab(keymap.Info, infotab.New(styles), from.prepareInfo),
 	}
 }
@@ -132,12 +133,40 @@ func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.C
 	return messagestab.Prepare(conv, s.header.Marks), nil
 }
 
+func (f *source) resumeTab(styles *theme.Styles) *tab {
+	t := newTab(keymap.Resume, resumetab.New(styles), f.prepareResume)
+	t.preview = f.previewResume
+	return t
+}
+
+// previewResume tells what the state alone says, before a restore is planned.
+func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
+	conv, err := f.conversation(ctx, s.ref)
+	if err != nil {
+		return nil, err
+	}
+	return resumetab.Prepare(ctx, resumetab.Here{Conversation: conv, Head: s.header.Head})
+}
+
+// prepareResume has the store plan a restore to the snapshot: the plan holds the
+// calls that are right after it.
 func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Content, error) {
 	conv, err := f.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
-	return resumetab.Prepare(ctx, conv)
+	here := resumetab.Here{Conversation: conv, Head: s.header.Head}
+	if restorer, ok := f.store.(store.Restorer); ok {
+		plan, err := restorer.PlanRestore(ctx, s.ref)
+		var nothing *model.NothingToError
+		switch {
+		case err == nil:
+			here.Planned = plan.Resume
+		case !here.Head && !errors.As(err, &nothing):
+			here.Refused = err
+		}
+	}
+	return resumetab.Prepare(ctx, here)
 }
 
 func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {

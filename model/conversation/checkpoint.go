@@ -18,6 +18,8 @@ type Checkpoint struct {
 	// Err is why the SDK refuses the stored one ([model.CheckpointError]); the
 	// embedded Checkpoint is then empty. It is nil for an implied one.
 	Err error
+	// Note says what the person may like to know; "" for nothing.
+	Note string
 	// Warnings say what the person should know: keys that are ignored, and
 	// where the checkpoint and the conversation disagree.
 	Warnings []string
@@ -106,10 +108,10 @@ func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 		return Checkpoint{Node: jsontape.None}, false
 	}
 	cp := model.Checkpoint{Position: position, CycleIndex: int64(max(0, c.Cycle())), SchemaVersion: model.CheckpointSchemaVersion}
-	var warnings []string
+	note := ""
 	switch c.Framework() {
 	case Strands:
-		warnings = []string{"the messages fit both Strands SDKs; this is the spelling of Python"}
+		note = "the messages fit both Strands SDKs; this is the spelling of Python"
 	case StrandsPython:
 	case StrandsTypeScript:
 		cp.Dialect = model.CheckpointTypeScript
@@ -117,7 +119,7 @@ func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 	default:
 		return Checkpoint{Node: jsontape.None}, false
 	}
-	return Checkpoint{Checkpoint: cp, Node: jsontape.None, Warnings: warnings}, true
+	return Checkpoint{Checkpoint: cp, Node: jsontape.None, Note: note}, true
 }
 
 // storedCheckpoint finds the checkpoints outside the messages, and counts

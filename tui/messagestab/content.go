@@ -1,6 +1,8 @@
 package messagestab
 
 import (
+	"slices"
+
 	"hindcast/model"
 	"hindcast/model/conversation"
 )
@@ -13,6 +15,10 @@ type Content struct {
 	marks model.Marks
 	// pending are the tool calls that have not run.
 	pending map[int]bool
+	// shown are the messages that have rows, starts their first units and, at the
+	// end, the number of all units. A message that holds nothing but results that
+	// are shown with their calls has no rows.
+	shown, starts []int32
 }
 
 // Prepare takes the conversation of a snapshot's state, and the marks of the
@@ -27,39 +33,70 @@ func Prepare(conv *conversation.Conversation, marks model.Marks) *Content {
 	for _, call := range conv.Pending() {
 		c.pending[call] = conv.Position() == conversation.AfterModel
 	}
+	unit := int32(0)
+	for m := range conv.Len() {
+		if c.answers(m) {
+			continue
+		}
+		c.shown, c.starts = append(c.shown, int32(m)), append(c.starts, unit)
+		unit += int32(len(conv.Blocks(m))) + 2
+	}
+	c.starts = append(c.starts, unit)
 	return c
+}
+
+// answers reports whether message m holds nothing but tool results that are
+// shown with their calls.
+func (c *Content) answers(m int) bool {
+	msg, blocks := c.conv.Message(m), c.conv.Blocks(m)
+	return len(blocks) > 0 && !msg.Held && !msg.Redacted && !slices.ContainsFunc(blocks, func(b conversation.Block) bool {
+		return b.Kind != conversation.ToolResult || b.Pair < 0
+	})
+}
+
+// newest returns the units of the calls whose results are the last message; none
+// where that is another one.
+func (c *Content) newest() (units []int32) {
+	if last := c.conv.Len() - 1; last >= 0 && c.answers(last) {
+		for _, b := range c.conv.Blocks(last) {
+			if unit := int32(c.unitOf(int(b.Pair))); !slices.Contains(units, unit) && len(units) < maxParts {
+				units = append(units, unit)
+			}
+		}
+	}
+	return units
 }
 
 // Units. What is drawn of a message is cut into units: its heading, its blocks,
 // and an empty row. They are numbered through, so that a unit is found by its
 // number without a list of all of them.
 
-func (c *Content) units() int { return c.start(c.conv.Len()) }
+func (c *Content) units() int { return int(c.starts[len(c.starts)-1]) }
 
-// start gives the heading of message m.
-func (c *Content) start(m int) int { return c.conv.FirstBlock(m) + 2*m }
-
-// at gives the message of a unit, and the unit's place in it: 0 for the
+// at returns the message of a unit, and the unit's place in it: 0 for the
 // heading, then the blocks, then the empty row.
 func (c *Content) at(unit int) (m, place int) {
-	low, high := 0, c.conv.Len()
-	for high-low > 1 {
-		if middle := (low + high) / 2; c.start(middle) <= unit {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, unit - c.start(low)
+	i := c.nth(unit)
+	return int(c.shown[i]), unit - int(c.starts[i])
 }
 
-// unitOf gives the unit of a block.
+// nth returns which of the messages that show a unit is in, from 0.
+func (c *Content) nth(unit int) int {
+	i, found := slices.BinarySearch(c.starts[:len(c.shown)], int32(unit))
+	if !found {
+		i--
+	}
+	return i
+}
+
+// unitOf returns the unit of a block, which is in a message that shows.
 func (c *Content) unitOf(block int) int {
 	m := c.conv.MessageOf(block)
-	return c.start(m) + 1 + block - c.conv.FirstBlock(m)
+	i, _ := slices.BinarySearch(c.shown, int32(m))
+	return int(c.starts[i]) + 1 + block - c.conv.FirstBlock(m)
 }
 
-// blockOf gives the block of a unit; false for a heading and an empty row.
+// blockOf returns the block of a unit; false for a heading and an empty row.
 func (c *Content) blockOf(unit int) (int, bool) {
 	m, place := c.at(unit)
 	if place == 0 || place > len(c.conv.Blocks(m)) {

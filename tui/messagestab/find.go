@@ -172,8 +172,8 @@ func (p *Pane) rowHolds(r row) bool {
 	case textRows:
 		return p.matches.query.InString(p.lines(u, r.piece, r.page)[r.line])
 	case treeRows:
-		t, n := p.c.conv.Tape(), p.firstNode(v)+r.page
-		return p.matches.query.InValue(t, n) || n != v.tree && p.matches.query.InKey(t, n)
+		n := v.firstNode() + r.page
+		return p.matches.query.InValue(v.tape, n) || n != v.tree && p.matches.query.InKey(v.tape, n)
 	}
 	return false
 }

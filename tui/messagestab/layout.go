@@ -1,6 +1,7 @@
 package messagestab
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ func (p *Pane) layOut(n int32) *unit {
 		p.call(u, block, p.isOpen(n))
 	case conversation.ToolResult:
 		if b.Pair >= 0 {
-			p.answered(u, b)
+			u.words(indent, sheet.Muted, "result of "+p.c.conv.ToolName(b)+", shown with its call")
 			break
 		}
 		p.result(u, b, p.isOpen(n))
@@ -60,8 +61,8 @@ func (u *unit) text(text prose.Text, in int, pick sheet.Pick) {
 	u.pieces = append(u.pieces, piece{kind: textRows, text: text, in: in, style: pick})
 }
 
-func (u *unit) tree(n jsontape.Node, in int) {
-	u.pieces = append(u.pieces, piece{kind: treeRows, tree: n, in: in})
+func (p *Pane) tree(u *unit, n jsontape.Node, in int) {
+	u.pieces = append(u.pieces, piece{kind: treeRows, tape: p.c.conv.Tape(), tree: n, in: in})
 }
 
 // heading says who speaks, and what is special about the message.
@@ -77,11 +78,12 @@ func (p *Pane) heading(u *unit, m int) {
 	if msg.Redacted {
 		badges = append(badges, "redacted")
 	}
-	if m == p.c.conv.Len()-1 {
+	if m == int(p.c.shown[len(p.c.shown)-1]) {
 		badges = append(badges, p.c.marks.Words()...)
 	}
-	style := roleStyle(msg.Role)
+	style, sign := p.role(msg.Role)
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		r.Put(style(tokens), sign+" ")
 		r.Put(tokens.Muted, "["+strconv.Itoa(m)+"] ")
 		r.Put(style(tokens), name)
 		if len(badges) > 0 {
@@ -91,18 +93,20 @@ func (p *Pane) heading(u *unit, m int) {
 	})
 }
 
-func roleStyle(role conversation.Role) sheet.Pick {
+// role returns the style and the sign of who speaks.
+func (p *Pane) role(role conversation.Role) (sheet.Pick, string) {
+	g := &p.styles.Glyphs
 	switch role {
 	case conversation.User:
-		return func(t *theme.Tokens) theme.Style { return t.User }
+		return func(t *theme.Tokens) theme.Style { return t.User }, g.User
 	case conversation.Assistant:
-		return func(t *theme.Tokens) theme.Style { return t.Assistant }
+		return func(t *theme.Tokens) theme.Style { return t.Assistant }, g.Assistant
 	case conversation.Tool:
-		return func(t *theme.Tokens) theme.Style { return t.Tool }
+		return func(t *theme.Tokens) theme.Style { return t.Tool }, g.Tool
 	case conversation.System:
-		return func(t *theme.Tokens) theme.Style { return t.System }
+		return func(t *theme.Tokens) theme.Style { return t.System }, g.System
 	}
-	return func(t *theme.Tokens) theme.Style { return t.Strong }
+	return sheet.Strong, " "
 }
 
 // sign draws the sign of a fold at the indent of blocks.
@@ -151,7 +155,7 @@ func (p *Pane) body(u *unit, n jsontape.Node) {
 		u.text(prose.Of(p.c.conv.Tape(), n), inner, sheet.Text)
 		return
 	}
-	u.tree(n, inner)
+	p.tree(u, n, inner)
 }
 
 // result lays out what a tool answered: how it ended and, folded, the beginning
@@ -192,9 +196,32 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 			u.words(inner, sheet.Muted, "and more: see the State tab")
 			break
 		}
-		p.part(u, &part, inner, true)
+		if tape := written(p.c.conv.Tape(), &part); tape != nil {
+			u.pieces = append(u.pieces, piece{kind: treeRows, tape: tape, in: inner})
+		} else {
+			p.part(u, &part, inner, true)
+		}
 		parts++
 	}
+}
+
+// longestWritten bounds the bytes of a text that is looked into for a value.
+const longestWritten = 64 << 10
+
+// written returns the value that a tool wrote as a text of one line, or nil.
+func written(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
+	if part.Kind != conversation.Text || part.Body < 0 || len(t.Raw(part.Body)) > longestWritten {
+		return nil
+	}
+	text := t.AppendText(nil, part.Body, longestWritten)
+	if bytes.IndexByte(bytes.TrimSpace(text), '\n') >= 0 {
+		return nil
+	}
+	value, err := jsontape.Parse(text)
+	if err != nil || value.First(0) == jsontape.None {
+		return nil
+	}
+	return value
 }
 
 // preview draws the beginning of what a tool said.
@@ -216,15 +243,6 @@ func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block)
 			r.Put(tokens.Text, p.c.conv.Label(&part))
 		}
 	}
-}
-
-// answered is the row of a tool result in its own message: the result is shown
-// with its call.
-func (p *Pane) answered(u *unit, b *conversation.Block) {
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
-		r.Fill(tokens.Text, indent-1)
-		r.Put(tokens.Muted, "result of "+p.c.conv.ToolName(b)+", shown with its call")
-	})
 }
 
 // reasoning folds what the model thought to its first line.
@@ -303,12 +321,12 @@ func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) 
 			p.sign(r, tokens, true)
 			r.Put(tokens.Muted, label)
 		})
-		u.tree(n, inner)
+		p.tree(u, n, inner)
 		return
 	case label != "":
 		u.words(in, sheet.Muted, label)
 	}
-	u.tree(n, in)
+	p.tree(u, n, in)
 }
 
 // found gives the style of a text: its own, or that of a match.

@@ -12,6 +12,7 @@ package messagestab
 
 import (
 	"fmt"
+	"slices"
 
 	"hindcast/keymap"
 	"hindcast/model/jsontape"
@@ -61,7 +62,8 @@ func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 // Title names the tab.
 func (p *Pane) Title() string { return "Messages" }
 
-// Set shows a conversation, from its last message; nil shows nothing.
+// Set shows a conversation, from its last message; nil shows nothing. What tools
+// have just answered is open, with the cursor on the first of their calls.
 func (p *Pane) Set(c *Content) {
 	same := c != nil && p.c != nil && c.conv.Tape() == p.c.conv.Tape()
 	p.c, p.matches = c, Matches{}
@@ -74,6 +76,15 @@ func (p *Pane) Set(c *Content) {
 	default:
 		clear(p.turned)
 		p.window.Bottom(p)
+		answered := c.newest()
+		for _, unit := range answered {
+			if !p.unfolded {
+				p.turn(unit)
+			}
+		}
+		if len(answered) > 0 {
+			p.window.Place(p, row{unit: slices.Min(answered)}, 0)
+		}
 	}
 }
 
@@ -132,12 +143,12 @@ func (p *Pane) jump(n int) {
 	if !ok {
 		return
 	}
-	m, _ := p.c.at(int(at.unit))
-	if heading := (row{unit: int32(p.c.start(m))}); n < 0 && at != heading {
+	i := p.c.nth(int(at.unit))
+	if heading := (row{unit: p.c.starts[i]}); n < 0 && at != heading {
 		n++
 	}
-	m = max(0, min(m+n, p.c.conv.Len()-1))
-	p.window.Place(p, row{unit: int32(p.c.start(m))}, p.window.Height()/4)
+	i = max(0, min(i+n, len(p.c.shown)-1))
+	p.window.Place(p, row{unit: p.c.starts[i]}, p.window.Height()/4)
 }
 
 // Click moves the cursor to row y; on the sign of a fold it folds.

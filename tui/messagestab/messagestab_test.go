@@ -103,6 +103,44 @@ func TestPane_marksTheLastMessage(t *testing.T) {
 	}
 }
 
+// A step that ends with what tools answered: that is what a person looks for.
+func TestPane_showsWhatToolsHaveJustAnswered(t *testing.T) {
+	const before = `{"role":"user","content":[{"text":"find trains"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"0","name":"old","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"0","status":"success","content":[{"text":"an older answer"}]}}]},`
+	const calls = `{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"trains","input":{"to":"Lyon"}}},{"toolUse":{"toolUseId":"2","name":"hotels","input":{}}}]},`
+	const results = `{"role":"user","content":[{"toolResult":{"toolUseId":"1","status":"success","content":[{"text":"{\"train\": {\"at\": \"09:40\", \"price\": 60.5}}"}]}},{"toolResult":{"toolUseId":"2","status":"error","content":[{"text":"no rooms"}]}}]}`
+	p := show(prepare(t, []byte("["+before+calls+results+"]")), 60, 20)
+	golden.RequireEqual(t, []byte(screentest.DrawWithStatus(p, 20)))
+	if p.Path() != "/3/content/0" {
+		t.Errorf("the cursor is at %q, not on the newest call", p.Path())
+	}
+	screentest.Do(t, p, keymap.Fold)
+	if got := screentest.Draw(p, 20); strings.Contains(got, "09:40\"\n") || !strings.Contains(got, "no rooms") {
+		t.Errorf("folded:\n%s", got)
+	}
+	p.Set(prepare(t, []byte("["+before+calls+results+`,{"role":"assistant","content":[{"text":"Booked."}]}]`)))
+	if got := screentest.Draw(p, 20); strings.Contains(got, "▾") || !strings.Contains(got, "▌ Booked.") {
+		t.Errorf("once the model has answered:\n%s", got)
+	}
+}
+
+// The hit under the cursor stands out from its row in every theme.
+func TestPane_theHitUnderTheCursorStandsOut(t *testing.T) {
+	c := prepare(t, []byte(`[{"role":"user","content":[{"text":"find the needle here"}]}]`))
+	m, err := Find(t.Context(), c, "needle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, styles := range screentest.Themes() {
+		p := screentest.Show(New(styles), c, 60, 6)
+		p.SetMatches(m)
+		_, y, _ := p.window.Cursor()
+		row := string(p.AppendRow(nil, y))
+		if own := styles.Selected.Match; own.Start == styles.Selected.Text.Start || !strings.Contains(row, own.Start+"needle") {
+			t.Errorf("%s: the row is %q", name, row)
+		}
+	}
+}
+
 func TestPane_jumpsFromMessageToMessage(t *testing.T) {
 	p := show(prepare(t, long(3)), 60, 8)
 	var got []string
@@ -110,7 +148,7 @@ func TestPane_jumpsFromMessageToMessage(t *testing.T) {
 		p.Do(a)
 		got = append(got, p.Path())
 	}
-	want := []string{"/messages/11", "/messages/10", "/messages/11", "/messages/11", "/messages/0", "/messages/0", "/messages/1"}
+	want := []string{"/messages/11", "/messages/9", "/messages/11", "/messages/11", "/messages/0", "/messages/0", "/messages/1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("jumps lead to %v, want %v", got, want)
 	}
@@ -146,6 +184,7 @@ func TestFind_goesWhereTheTextShows(t *testing.T) {
 		map[string]any{"role": "user", "content": []any{map[string]any{"text": text}}},
 		map[string]any{"role": "assistant", "content": []any{map[string]any{"toolUse": map[string]any{"toolUseId": "1", "name": "find", "input": map[string]any{"in": "hay"}}}}},
 		map[string]any{"role": "user", "content": []any{map[string]any{"toolResult": map[string]any{"toolUseId": "1", "status": "success", "content": []any{map[string]any{"text": "a needle"}}}}}},
+		map[string]any{"role": "assistant", "content": []any{map[string]any{"text": "done"}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ type piece struct {
 	text  prose.Text
 	style sheet.Pick
 
+	tape *jsontape.Tape // of tree
 	tree jsontape.Node
 
 	kind pieceKind
@@ -86,8 +87,8 @@ func (p *Pane) lines(u *unit, piece, page int32) []string {
 
 // firstNode gives the first value of a tree that has a row: what is in a
 // container, for its brackets say nothing.
-func (p *Pane) firstNode(v *piece) jsontape.Node {
-	if p.c.conv.Tape().First(v.tree) == jsontape.None {
+func (v *piece) firstNode() jsontape.Node {
+	if v.tape.First(v.tree) == jsontape.None {
 		return v.tree
 	}
 	return v.tree + 1
@@ -106,7 +107,7 @@ func (p *Pane) Next(r row) (row, bool) {
 			return row{r.unit, r.piece, r.page + 1, 0}, true
 		}
 	case treeRows:
-		if p.firstNode(v)+r.page+1 < p.c.conv.Tape().End(v.tree) {
+		if v.firstNode()+r.page+1 < v.tape.End(v.tree) {
 			return row{r.unit, r.piece, r.page + 1, 0}, true
 		}
 	}
@@ -139,7 +140,7 @@ func (p *Pane) lastIn(n, piece int32) row {
 	case textRows:
 		r.page = int32(v.text.Pages()) - 1
 	case treeRows:
-		r.page = p.c.conv.Tape().End(v.tree) - p.firstNode(v) - 1
+		r.page = v.tape.End(v.tree) - v.firstNode() - 1
 	}
 	return p.lastOf(r)
 }
@@ -252,14 +253,14 @@ func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
 		r.Fill(tokens.Text, v.in-1)
 		value.Text(r, v.style(tokens), tokens.Match, p.lines(u, at.piece, at.page)[at.line], p.matches.query)
 	case treeRows:
-		p.drawNode(r, tokens, v, p.firstNode(v)+at.page)
+		p.drawNode(r, tokens, v, v.firstNode()+at.page)
 	}
 }
 
 // drawNode draws one value of a tree.
 func (p *Pane) drawNode(r *cell.Row, tokens *theme.Tokens, v *piece, n jsontape.Node) {
-	t := p.c.conv.Tape()
-	r.Fill(tokens.Text, v.in-1+min(2*(t.Depth(n)-t.Depth(p.firstNode(v))), p.w/2))
+	t := v.tape
+	r.Fill(tokens.Text, v.in-1+min(2*(t.Depth(n)-t.Depth(v.firstNode())), p.w/2))
 	if n != v.tree {
 		value.Key(r, tokens.Name, t, n)
 		r.Fill(tokens.Text, 2)

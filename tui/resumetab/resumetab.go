@@ -1,5 +1,5 @@
-// Package resumetab is the tab with the checkpoint at a snapshot, joined
-// with its session: which tools have run, what resuming does, and the exact
+// Package resumetab is the tab with how to go on from a snapshot: the calls and
+// what happens then, which tools have run, and the checkpoint with the exact
 // payload to pass.
 //
 // The tab is a plain struct that draws what Prepare worked out; it may not know
@@ -12,18 +12,36 @@ import (
 	"strconv"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
+// Here is what is known at a snapshot of how to go on from it.
+type Here struct {
+	// Conversation is that of the state; nil where it could not be read.
+	Conversation *conversation.Conversation
+	// Head says that the framework goes on from here as things stand.
+	Head bool
+	// Planned are the calls that go on once the session is put back to here, as
+	// the store plans them; none where it cannot tell.
+	Planned []model.Resume
+	// Refused says why the session cannot be put back to here; nil if it can.
+	Refused error
+}
+
 // Content is what the tab shows of one snapshot.
 type Content struct {
 	paragraphs []sheet.Paragraph
+	calls      []string
 	payload    []byte
 }
 
-// Payload gives the input that resumes from the checkpoint, byte for byte, or
+// Calls returns the calls that go on from here, the best one first.
+func (c *Content) Calls() []string { return c.calls }
+
+// Payload returns the input that resumes from the checkpoint, byte for byte, or
 // nil where there is none.
 func (c *Content) Payload() []byte { return c.payload }
 
@@ -34,27 +52,63 @@ const (
 	longest = 400
 )
 
-// Prepare works out what to show. A nil conversation stands for a state that
-// could not be read. The error is that of a cancelled context.
-func Prepare(ctx context.Context, conv *conversation.Conversation) (*Content, error) {
+// Prepare works out what to show. The error is that of a cancelled context.
+func Prepare(ctx context.Context, here Here) (*Content, error) {
 	c := &Content{}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	conv := here.Conversation
 	if conv == nil {
 		c.text("the state could not be read", sheet.Muted)
 		return c, nil
 	}
-	cp, ok := conv.Checkpoint()
-	if ok {
-		c.checkpoint(cp)
-	} else {
-		c.none(conv)
-	}
-	c.tools(conv)
+	c.goOn(here)
 	c.interrupts(conv)
-	c.resumes(conv, cp, ok)
+	c.tools(conv)
+	if cp, ok := conv.Checkpoint(); ok {
+		c.checkpoint(cp)
+	}
 	return c, nil
+}
+
+// goOn says how to go on from the session as it stands here.
+func (c *Content) goOn(here Here) {
+	switch {
+	case here.Head:
+		c.heading("Go on from here")
+	case here.Refused != nil:
+		c.heading("Go on from here: a restore is needed first, and is refused")
+		c.text(here.Refused.Error(), sheet.Warn)
+	default:
+		c.heading("Go on from here, after r restore")
+		c.text("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
+	}
+	for _, way := range here.Planned {
+		c.way(way.Call, way.Then, "")
+	}
+	if len(here.Planned) > 0 {
+		return
+	}
+	ways := here.Conversation.Resume()
+	for _, way := range ways {
+		c.way(way.Call, way.Effect, way.Warning)
+	}
+	if len(ways) == 0 {
+		c.text("no call is known: the messages have the shape of no framework that Hindcast knows", sheet.Muted)
+	}
+}
+
+// way shows one way to go on.
+func (c *Content) way(call, then, warning string) {
+	if call != "" {
+		c.add("call", call, sheet.Strong)
+		c.calls = append(c.calls, call)
+	}
+	c.add("then", then, nil)
+	if warning != "" {
+		c.add("warning", warning, sheet.Warn)
+	}
 }
 
 func (c *Content) add(label, text string, pick sheet.Pick) {
@@ -70,13 +124,13 @@ func (c *Content) heading(text string) {
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
-// checkpoint shows the checkpoint itself.
+// checkpoint shows the checkpoint itself, and how to resume with it.
 func (c *Content) checkpoint(cp conversation.Checkpoint) {
 	if cp.Stored() {
 		c.heading("Checkpoint, stored in the state")
 	} else {
-		c.heading("Checkpoint, implied")
-		c.text("The state holds none; this is the one that the SDK emits here.", sheet.Muted)
+		c.heading("Checkpoint (worked out)")
+		c.text("The store holds none; Strands would emit this one here.", sheet.Muted)
 	}
 	if cp.Err != nil {
 		c.add("refused", cp.Err.Error(), sheet.Error)
@@ -87,7 +141,20 @@ func (c *Content) checkpoint(cp conversation.Checkpoint) {
 		c.extra("snapshot", cp.Snapshot)
 		c.extra("app_data", cp.AppData)
 	}
+	if cp.Note != "" {
+		c.add("note", cp.Note, sheet.Muted)
+	}
 	for _, warning := range cp.Warnings {
+		c.add("warning", warning, sheet.Warn)
+	}
+	if c.payload = cp.Payload(); c.payload == nil {
+		return
+	}
+	effect, warning := cp.Executes()
+	c.add("call", cp.Call(), sheet.Strong)
+	c.add("payload", string(c.payload), nil)
+	c.add("then", effect, nil)
+	if warning != "" {
 		c.add("warning", warning, sheet.Warn)
 	}
 }
@@ -96,19 +163,6 @@ func (c *Content) checkpoint(cp conversation.Checkpoint) {
 func (c *Content) extra(name string, raw []byte) {
 	if len(raw) > 0 && string(raw) != "{}" {
 		c.add(name, string(raw[:min(len(raw), longest)]), nil)
-	}
-}
-
-// none says why there is no checkpoint.
-func (c *Content) none(conv *conversation.Conversation) {
-	c.heading("No checkpoint")
-	switch {
-	case conv.Len() == 0:
-		c.text("the state holds no messages that Hindcast can read", sheet.Muted)
-	case conv.Interrupted():
-		c.text("An interrupt waits here; it goes before a checkpoint, and the SDK emits none.", sheet.Muted)
-	default:
-		c.text("Strands emits checkpoints only in cycles that use tools; the conversation stands at: "+conv.Position().String(), sheet.Muted)
 	}
 }
 
@@ -161,64 +215,22 @@ func (c *Content) interrupts(conv *conversation.Conversation) {
 	}
 }
 
-// resumes says how to go on: by the checkpoint, and without it.
-func (c *Content) resumes(conv *conversation.Conversation, cp conversation.Checkpoint, ok bool) {
-	if c.payload = cp.Payload(); ok && c.payload != nil {
-		c.heading("Resume with the checkpoint")
-		effect, warning := cp.Executes()
-		c.add("call", cp.Call(), sheet.Strong)
-		c.add("payload", string(c.payload), nil)
-		c.add("does", effect, nil)
-		if warning != "" {
-			c.add("warning", warning, sheet.Warn)
-		}
-	} else {
-		c.payload = nil
-	}
-	ways := conv.Resume()
-	if len(ways) == 0 {
-		return
-	}
-	c.heading("Resume from the session as it stands here")
-	for _, way := range ways {
-		if way.Call != "" {
-			c.add("call", way.Call, sheet.Strong)
-		}
-		c.add("does", way.Effect, nil)
-		if way.Warning != "" {
-			c.add("warning", way.Warning, sheet.Warn)
-		}
-	}
-}
-
 // Pane is the tab. Make it with New.
-type Pane struct {
-	sheet   *sheet.Sheet
-	content *Content
-}
+type Pane struct{ sheet *sheet.Sheet }
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{sheet: sheet.NewPage(styles)} }
+func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
 
 // Title gives the name of the tab.
 func (p *Pane) Title() string { return "Resume" }
 
 // Set shows another snapshot; nil shows nothing.
 func (p *Pane) Set(c *Content) {
-	p.content = c
 	if c == nil {
 		p.sheet.Set(nil)
 		return
 	}
 	p.sheet.Set(c.paragraphs)
-}
-
-// Payload gives the resume payload of what shows, or nil.
-func (p *Pane) Payload() []byte {
-	if p.content == nil {
-		return nil
-	}
-	return p.content.payload
 }
 
 // Resize says how many cells the tab has.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/screentest"
@@ -38,12 +39,18 @@ func read(t testing.TB, name string) []byte {
 	return data
 }
 
-func show(t testing.TB, conv *conversation.Conversation, w, h int) *Pane {
+func prepare(t testing.TB, here Here) *Content {
 	t.Helper()
-	c, err := Prepare(t.Context(), conv)
+	c, err := Prepare(t.Context(), here)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func show(t testing.TB, conv *conversation.Conversation, w, h int) *Pane {
+	t.Helper()
+	c := prepare(t, Here{Conversation: conv, Head: true})
 	return screentest.Show(New(screentest.Colourless()), c, w, h)
 }
 
@@ -65,7 +72,7 @@ func TestPane_givesTheExactPayload(t *testing.T) {
 		"turn-end":    "",
 		"refused":     "",
 	} {
-		got := show(t, decode(t, read(t, name)), 80, 40).Payload()
+		got := prepare(t, Here{Conversation: decode(t, read(t, name))}).Payload()
 		var compact bytes.Buffer
 		if len(got) > 0 {
 			if err := json.Compact(&compact, got); err != nil {
@@ -78,10 +85,32 @@ func TestPane_givesTheExactPayload(t *testing.T) {
 	}
 }
 
+func TestPane_saysWhatACallNeedsFirst(t *testing.T) {
+	conv := decode(t, read(t, "after-tools"))
+	planned := []model.Resume{{Call: `agent("the planned one")`, Then: "goes on"}}
+	for _, tc := range []struct {
+		name       string
+		here       Here
+		want, call string
+	}{
+		{"head", Here{Head: true, Planned: planned}, " Go on from here\n", planned[0].Call},
+		{"elsewhere", Here{Planned: planned}, " Go on from here, after r restore\n", planned[0].Call},
+		{"nothing planned", Here{Head: true}, " agent(None)\n", "agent(None)"},
+		{"refused", Here{Refused: errors.New("a writer is at work")}, " a writer is at work\n", "agent(None)"},
+	} {
+		tc.here.Conversation = conv
+		c := prepare(t, tc.here)
+		got := screentest.Draw(screentest.Show(New(screentest.Colourless()), c, 80, 40), 40)
+		if !strings.Contains(got, tc.want) || len(c.Calls()) == 0 || c.Calls()[0] != tc.call {
+			t.Errorf("%s: the calls are %q, and %q is not in\n%s", tc.name, c.Calls(), tc.want, got)
+		}
+	}
+}
+
 func TestPane_withoutAState(t *testing.T) {
 	p := show(t, nil, 60, 5)
-	if got := screentest.Draw(p, 5); !strings.Contains(got, "could not be read") || p.Payload() != nil {
-		t.Errorf("payload %q on screen:\n%s", p.Payload(), got)
+	if got := screentest.Draw(p, 5); !strings.Contains(got, "could not be read") {
+		t.Errorf("on screen:\n%s", got)
 	}
 	p.Set(nil)
 	if got := strings.TrimSpace(screentest.Draw(p, 5)); got != "" {
@@ -102,7 +131,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 func TestPrepare_endsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Prepare(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Prepare(ctx, Here{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -104,7 +104,7 @@ func (c *colours) tokens(empty lipgloss.Style, over func(lipgloss.Style) lipglos
 		AddedWord:   r(on(c.added, empty.Underline(true))),
 		RemovedWord: r(on(c.removed, empty.Underline(true))),
 		Match:       r(on(c.match, empty.Reverse(true))),
-		MatchOn:     r(on(c.matchOn, empty.Reverse(true).Bold(true))),
+		MatchOn:     render(on(c.matchOn, empty.Bold(true).Underline(true))), // on no row's ground
 		Name:        r(in(c.name)), String: r(in(c.str)), Number: r(in(c.number)),
 		Literal: r(in(c.literal)), Punct: r(in(c.muted)),
 		User: r(in(c.key).Bold(true)), Assistant: r(in(c.good).Bold(true)),

@@ -165,6 +165,8 @@ func New(c Choice) *Styles {
 	s := &Styles{Tokens: colours.tokens(r.NewStyle(), plain), Glyphs: c.Glyphs}
 	selected := colours.tokens(r.NewStyle(), colours.overSelected)
 	unfocused := colours.tokens(r.NewStyle(), colours.overUnfocused)
+	// What was found stands out on the row of the cursor too.
+	selected.Match, unfocused.Match = s.MatchOn, s.MatchOn
 	s.Selected, s.Unfocused = &selected, &unfocused
 	return s
 }
