@@ -40,9 +40,6 @@ func (m *Model) askYank() {
 		{Action: keymap.YankID, Text: id, Do: copied("the id", id)},
 		{Action: keymap.YankValue, Disabled: "no value is selected"},
 		{Action: keymap.YankPath, Disabled: "no value is selected"},
-		{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: func() tea.Cmd {
-			return m.copyResume("the resume payload", func(c *resumetab.Content) string { return string(c.Payload()) })
-		}},
 	}
 	for _, call := range m.knownCalls() {
 		items = append(items, dialog.Item{Action: keymap.YankCall, Text: call, Do: copied("the resume call", call)})
@@ -56,6 +53,9 @@ func (m *Model) askYank() {
 			return m.copyResume("the resume call", func(c *resumetab.Content) string { return first(c.Calls()) })
 		}})
 	}
+	items = append(items, dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: func() tea.Cmd {
+		return m.copyResume("the resume payload", func(c *resumetab.Content) string { return string(c.Payload()) })
+	}})
 	if c := m.selected(); c != nil {
 		value, path := c.Value(), c.Path()
 		items[1] = dialog.Item{Action: keymap.YankValue, Text: sizeOf(value), Do: func() tea.Cmd { return m.copyText("the value", string(value)) }}

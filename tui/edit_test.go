@@ -431,7 +431,7 @@ func TestRestore_resumeCallCanBeCopied(t *testing.T) {
 	o.Session, o.Output = demo.Trip, terminal
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
-	shows(t, p, "c  copy resume call (off:")
+	shows(t, p, "c  copy resume call  what goes on from here")
 	p.Press(keymap.Menu, keymap.Back)
 	p.Press(keymap.Timeline, keymap.Repair)
 	shows(t, p, "agent(None)  the model goes on")

@@ -458,12 +458,34 @@ func TestModel_copiesOnlyOnItsKey(t *testing.T) {
 	shows(t, p, "✓ the resume payload was sent")
 	p.Press(keymap.Timeline, keymap.Top, keymap.StepForward, keymap.Yank)
 	p.Press(keymap.Menu, keymap.YankResume)
-	shows(t, p, "✗ copy the resume payload: there is no checkpoint to resume from here")
+	shows(t, p, "✗ copy the resume payload: there is none at this snapshot")
 	p.Press(keymap.Timeline, keymap.Yank)
 	p.Press(keymap.Menu, keymap.Back)
 	texts := clipboard(t, terminal.String())
 	if len(texts) != 2 || !strings.HasPrefix(texts[0], "40224820") || !strings.Contains(texts[1], "after_model") {
 		t.Errorf("copied %q", texts)
+	}
+}
+
+// The calls that the Resume tab shows can be copied at any snapshot, and without
+// the tab they are worked out.
+func TestModel_copiesTheCallOfAnySnapshot(t *testing.T) {
+	t.Parallel()
+	terminal := newSyncBuffer()
+	o := options(demoStore(t))
+	o.Session, o.Output = demo.Packing, terminal
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Top, keymap.Yank)
+	shows(t, p, "copy resume call  what goes on from here, after a restore")
+	p.Press(keymap.Menu, keymap.YankCall)
+	shows(t, p, "✓ the resume call was sent")
+	p.Press(keymap.Timeline, keymap.ShowResume, keymap.StepForward)
+	shows(t, p, "Go on from here, after r restore")
+	p.Press(keymap.Timeline, keymap.Yank)
+	shows(t, p, `copy resume call  agent("…")`, "copy resume call  agent(None)")
+	p.Press(keymap.Menu, keymap.YankCall)
+	if got := clipboard(t, terminal.String()); !slices.Equal(got, []string{"agent(None)", `agent("…")`}) {
+		t.Errorf("copied %q", got)
 	}
 }
 
