@@ -566,5 +566,5 @@ func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
+	frontPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
 }

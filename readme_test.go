@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
@@ -29,41 +28,50 @@ import (
 // What the README shows is made by these tests, and what it claims is run by
 // them. With -update they write what they would otherwise compare.
 
-const readmeFile = "README.md"
+// page is a file of prose, by its path below the root.
+type page string
 
-func readme(t *testing.T) string {
+const (
+	frontPage   page = "README.md"
+	commandPage page = "cli/README.md"
+)
+
+// pages are those whose console blocks are run.
+var pages = []page{frontPage, commandPage}
+
+func (p page) text(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(readmeFile)
+	data, err := os.ReadFile(filepath.FromSlash(string(p)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(data)
 }
 
-// hold holds a part of the README to what it should be.
-func hold(t *testing.T, have, want string) {
+// hold holds a part of a page to what it should be.
+func (p page) hold(t *testing.T, have, want string) {
 	t.Helper()
 	if have == want {
 		return
 	}
 	if !updating() {
-		t.Errorf("%s is stale; go test -run %s -update . rewrites it. It has\n%s\nand should have\n%s", readmeFile, t.Name(), have, want)
+		t.Errorf("%s is stale; go test -run %s -update . rewrites it. It has\n%s\nand should have\n%s", p, t.Name(), have, want)
 		return
 	}
-	text := strings.Replace(readme(t), have, want, 1)
-	if err := os.WriteFile(readmeFile, []byte(text), 0o644); err != nil {
+	text := strings.Replace(p.text(t), have, want, 1)
+	if err := os.WriteFile(filepath.FromSlash(string(p)), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// generated gives the marked part of the README of that name, with its marks.
-func generated(t *testing.T, name string) string {
+// generated returns the marked part of a page of that name, with its marks.
+func (p page) generated(t *testing.T, name string) string {
 	t.Helper()
-	text := readme(t)
+	text := p.text(t)
 	begin := strings.Index(text, marked(name, "")[0])
 	end := strings.Index(text, marked(name, "")[1])
 	if begin < 0 || end < begin {
-		t.Fatalf("%s has no part %q", readmeFile, name)
+		t.Fatalf("%s has no part %q", p, name)
 	}
 	return text[begin : end+len(marked(name, "")[1])]
 }
@@ -72,10 +80,10 @@ func marked(name, text string) [2]string {
 	return [2]string{"<!-- " + name + ":begin -->\n" + text, "<!-- " + name + ":end -->"}
 }
 
-func holdGenerated(t *testing.T, name, text string) {
+func (p page) holdGenerated(t *testing.T, name, text string) {
 	t.Helper()
 	parts := marked(name, text)
-	hold(t, generated(t, name), parts[0]+parts[1])
+	p.hold(t, p.generated(t, name), parts[0]+parts[1])
 }
 
 // shell runs a line of shell in a directory, as a reader of the README would,
@@ -113,17 +121,17 @@ func TestREADME_screenIsTheProgram(t *testing.T) {
 	if !regexp.MustCompile(`(?m)▌.*18d2`).MatchString(p.Screen()) {
 		t.Fatalf("the cursor is elsewhere:\n%s", p.Screen())
 	}
-	holdGenerated(t, "screen", "```text\n"+strings.TrimRight(p.Screen(), "\n")+"\n```\n")
+	frontPage.holdGenerated(t, "screen", "```text\n"+strings.TrimRight(p.Screen(), "\n")+"\n```\n")
 }
 
 func TestREADME_keysAreThoseOfTheKeymap(t *testing.T) {
-	holdGenerated(t, "keys", keymap.Default().Markdown())
+	frontPage.holdGenerated(t, "keys", keymap.Default().Markdown())
 }
 
 var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
 
 func TestREADME_bindingsCanBeRead(t *testing.T) {
-	block := tomlBlock.FindStringSubmatch(readme(t))
+	block := tomlBlock.FindStringSubmatch(frontPage.text(t))
 	if block == nil {
 		t.Fatal("no example of bindings")
 	}
@@ -140,7 +148,7 @@ func TestREADME_bindingsCanBeRead(t *testing.T) {
 }
 
 func TestREADME_themesAreKnown(t *testing.T) {
-	_, rest, _ := strings.Cut(readme(t), "`HINDCAST_THEME` overrules them")
+	_, rest, _ := strings.Cut(commandPage.text(t), "`HINDCAST_THEME` overrules them")
 	sentence, _, _ := strings.Cut(rest, ". ")
 	var words []string
 	for i, word := range strings.Split(sentence, "`") {
@@ -178,15 +186,21 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s |\n", strings.ReplaceAll(use[1], "|", `\|`), short)
 	}
-	holdGenerated(t, "commands", table.String())
+	commandPage.holdGenerated(t, "commands", table.String())
 }
 
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// Every line behind a "$ " is run, all of them in one directory, and what
+// Every line behind a "$ " is run, all of a page in one directory, and what
 // follows it is what it wrote. In the directory is a store of Strands, in which
 // nobody has written for long.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
+	for _, p := range pages {
+		t.Run(string(p), func(t *testing.T) { p.runConsoles(t) })
+	}
+}
+
+func (p page) runConsoles(t *testing.T) {
 	dir := t.TempDir()
 	session := filepath.Join(dir, "sessions", "session_basic")
 	if err := os.CopyFS(session, os.DirFS(filepath.Join("testdata", "strands", "python-file", "session_basic"))); err != nil {
@@ -199,7 +213,11 @@ func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range consoleBlock.FindAllStringSubmatch(readme(t), -1) {
+	blocks := consoleBlock.FindAllStringSubmatch(p.text(t), -1)
+	if len(blocks) == 0 {
+		t.Fatal("it shows no command")
+	}
+	for _, block := range blocks {
 		var want strings.Builder
 		want.WriteString("```console\n")
 		for line := range strings.Lines(block[1]) {
@@ -209,8 +227,140 @@ func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 			}
 		}
 		want.WriteString("```")
-		hold(t, block[0], want.String())
+		p.hold(t, block[0], want.String())
 	}
+}
+
+// How a person names things is what the program's own help says.
+func TestREADME_namesAreExplainedAsInTheHelp(t *testing.T) {
+	help := shell(t, t.TempDir(), "hindcast --help")
+	_, rest, _ := strings.Cut(help, "\nSTORE is ")
+	text, _, found := strings.Cut(rest, "\n\nUsage:")
+	if !found {
+		t.Fatalf("the help does not say what STORE is:\n%s", help)
+	}
+	commandPage.holdGenerated(t, "names", "```text\nSTORE is "+text+"\n```\n")
+}
+
+// The documents and their members are those of the schemas.
+func TestREADME_documentsAreThoseOfTheSchemas(t *testing.T) {
+	var names []string
+	if err := json.Unmarshal([]byte(shell(t, t.TempDir(), "hindcast schema --json")), &names); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join("cli", "schema", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape, err := jsontape.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := schemaNode{tape, 0}
+		fmt.Fprintf(&text, "### %s\n\n", name)
+		if title := s.text("title"); title != name {
+			fmt.Fprintf(&text, "Of `%s`. ", title)
+		}
+		fmt.Fprintf(&text, "%s It is %s.\n", s.text("description"), s.kind())
+		var rows strings.Builder
+		s.rows(&rows, "")
+		if rows.Len() > 0 {
+			fmt.Fprintf(&text, "\n| member | type | what it is |\n|---|---|---|\n%s", &rows)
+		}
+		text.WriteByte('\n')
+	}
+	commandPage.holdGenerated(t, "documents", text.String())
+}
+
+// schemaNode is a place in a JSON Schema.
+type schemaNode struct {
+	tape *jsontape.Tape
+	n    jsontape.Node
+}
+
+func (s schemaNode) at(key string) schemaNode { return schemaNode{s.tape, s.tape.Find(s.n, key)} }
+
+func (s schemaNode) text(key string) string {
+	if at := s.at(key); at.n >= 0 {
+		return at.tape.Text(at.n)
+	}
+	return ""
+}
+
+// kind returns the type in words.
+func (s schemaNode) kind() string {
+	article := func(noun string) string {
+		if strings.ContainsRune("aeio", rune(noun[0])) {
+			return "an " + noun
+		}
+		return "a " + noun
+	}
+	switch of := s.at("type"); {
+	case s.at("items").n >= 0:
+		return "an array, each element " + s.at("items").kind()
+	case s.at("$ref").n >= 0:
+		other := strings.TrimSuffix(s.text("$ref"), ".json")
+		link := article("[" + other + "](#" + other + ")")
+		if s.at("properties").n >= 0 {
+			return link + " with more members"
+		}
+		return link
+	case of.n >= 0 && s.tape.Kind(of.n) == jsontape.Array:
+		return article(s.tape.Text(s.tape.At(of.n, 0))) + " or null"
+	case of.n >= 0:
+		return article(s.tape.Text(of.n))
+	case s.at("const").n >= 0:
+		return "always " + string(s.tape.Raw(s.at("const").n))
+	case s.at("enum").n >= 0:
+		return "a string"
+	}
+	return "any value"
+}
+
+// rows writes a row for each member, those inside it below.
+func (s schemaNode) rows(w *strings.Builder, below string) {
+	if items := s.at("items"); items.n >= 0 {
+		items.rows(w, below+"[]")
+		return
+	}
+	required := s.at("required")
+	properties := s.at("properties")
+	if properties.n < 0 {
+		return
+	}
+	for n := s.tape.First(properties.n); n >= 0; n = s.tape.Next(n) {
+		member, optional := schemaNode{s.tape, n}, "?"
+		for r := s.tape.First(required.n); r >= 0; r = s.tape.Next(r) {
+			if s.tape.Text(r) == s.tape.Key(n) {
+				optional = ""
+			}
+		}
+		name := strings.TrimPrefix(below+"."+s.tape.Key(n), ".")
+		words := member.text("description")
+		if values := member.words(); values != "" {
+			words += " One of " + values + "."
+		}
+		fmt.Fprintf(w, "| `%s`%s | %s | %s |\n", name, optional, member.kind(), words)
+		member.rows(w, name)
+	}
+}
+
+// words returns the words that a member may be, "" for any.
+func (s schemaNode) words() string {
+	of := s.at("enum")
+	if of.n < 0 {
+		if of = s.at("items"); of.n < 0 {
+			return ""
+		}
+		return of.words()
+	}
+	var list []string
+	for n := s.tape.First(of.n); n >= 0; n = s.tape.Next(n) {
+		list = append(list, "`"+s.tape.Text(n)+"`")
+	}
+	return strings.Join(list, ", ")
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -218,7 +368,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // The agent that the README shows is built as anybody would build it, in a
 // module of its own, and talked to. Put back, it goes on from there.
 func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
-	block := goBlock.FindStringSubmatch(readme(t))
+	block := goBlock.FindStringSubmatch(frontPage.text(t))
 	if block == nil {
 		t.Fatal("no agent")
 	}
@@ -315,7 +465,7 @@ var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // held by the tests on a terminal; the second one is running just now.
 func TestREADME_twoCommandsAreEnough(t *testing.T) {
 	var commands []string
-	for _, block := range shellBlock.FindAllStringSubmatch(readme(t), -1) {
+	for _, block := range shellBlock.FindAllStringSubmatch(frontPage.text(t), -1) {
 		commands = append(commands, strings.TrimSpace(block[1]))
 	}
 	if want := []string{"go run .", "go test ./..."}; !slices.Equal(commands, want) {
@@ -342,7 +492,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"reflection":        server.URL,
 	}
 	documented := map[string][]string{}
-	for _, row := range storeRow.FindAllStringSubmatch(readme(t), -1) {
+	for _, row := range storeRow.FindAllStringSubmatch(frontPage.text(t), -1) {
 		documented[row[1]] = row[2:]
 	}
 	for _, kind := range app().Kinds {
@@ -375,78 +525,4 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	for name := range documented {
 		t.Errorf("%s is in the table but not in the program", name)
 	}
-}
-
-var (
-	documentRow = regexp.MustCompile("(?m)^\\| `([a-z]+)(?: (--[a-z-]+|DIR))?` \\| (.*) \\|$")
-	braces      = regexp.MustCompile(`\{([^}]*)\}`)
-)
-
-// The members that the README names are there, in every element where they
-// must be, and of those that it lists as the whole no other is.
-func TestREADME_documentsHaveTheFieldsItNames(t *testing.T) {
-	dir := t.TempDir()
-	shell(t, dir, "hindcast demo && hindcast restore hindcast-demo.db trip-planner '#10' -y")
-	if err := os.WriteFile(filepath.Join(dir, "damaged.jsonl"), []byte(`{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lines := map[string]string{
-		"sessions":          "sessions hindcast-demo.db",
-		"log":               "log hindcast-demo.db trip-planner",
-		"show":              "show hindcast-demo.db trip-planner head",
-		"diff":              "diff hindcast-demo.db trip-planner '#3'",
-		"checkpoint":        "checkpoint hindcast-demo.db packing-list head",
-		"restore --dry-run": "restore hindcast-demo.db trip-planner '#5' --dry-run",
-		"restore --yes":     "restore hindcast-demo.db trip-planner '#5' --yes",
-		"journal":           "journal hindcast-demo.db",
-		"doctor":            "doctor damaged.jsonl",
-		"doctor DIR":        "doctor .",
-	}
-	for _, row := range documentRow.FindAllStringSubmatch(readme(t), -1) {
-		name := row[1]
-		if row[2] != "" {
-			name += " " + row[2]
-		}
-		line, ok := lines[name]
-		if !ok {
-			continue // a row of another table
-		}
-		delete(lines, name)
-		out := shell(t, dir, "hindcast "+line+" --json")
-		have := map[string]bool{}
-		for _, element := range elements(t, out) {
-			for member := range element {
-				have[member] = true
-			}
-		}
-		var named []string
-		for _, list := range braces.FindAllStringSubmatch(row[3], -1) {
-			named = append(named, strings.Split(list[1], ", ")...)
-		}
-		for _, member := range named {
-			if !have[member] {
-				t.Errorf("hindcast %s --json has no %q: %q", line, member, slices.Sorted(maps.Keys(have)))
-			}
-		}
-		if name == "sessions" && len(have) != len(named) {
-			t.Errorf("hindcast %s --json has more than %q: %q", line, named, slices.Sorted(maps.Keys(have)))
-		}
-	}
-	for name := range lines {
-		t.Errorf("%s is not in the table", name)
-	}
-}
-
-// elements gives the objects of a document: those of an array, or the one.
-func elements(t *testing.T, document string) []map[string]json.RawMessage {
-	t.Helper()
-	var list []map[string]json.RawMessage
-	text := bytes.TrimSpace([]byte(document))
-	if !bytes.HasPrefix(text, []byte("[")) {
-		text = slices.Concat([]byte("["), text, []byte("]"))
-	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		t.Fatalf("%v: %s", err, document)
-	}
-	return list
 }

@@ -260,7 +260,7 @@ func TestRooms_everyDependencyHasAReason(t *testing.T) {
 		}
 	}
 	var explained []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^` ]+\\.[^` ]+/[^` ]+)` \\| \\S.*\\|$").FindAllStringSubmatch(readme(t), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^` ]+\\.[^` ]+/[^` ]+)` \\| \\S.*\\|$").FindAllStringSubmatch(frontPage.text(t), -1) {
 		explained = append(explained, m[1])
 	}
 	slices.Sort(explained)

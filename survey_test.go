@@ -71,7 +71,7 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 
 // The README names the places that are looked at.
 func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
-	_, rest, _ := strings.Cut(readme(t), "Without an argument Hindcast looks")
+	_, rest, _ := strings.Cut(frontPage.text(t), "Without an argument Hindcast looks")
 	sentence, _, _ := strings.Cut(rest, "The one store that is there")
 	var named, real []string
 	for i, word := range strings.Split(sentence, "`") {
