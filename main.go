@@ -74,17 +74,24 @@ func screen(ctx context.Context, what cli.Shown) error {
 	if err != nil {
 		return err
 	}
-	return tui.Run(ctx, tui.Options{
+	options := tui.Options{
 		Store: what.Store, Session: what.Session, Note: what.Note,
 		Stores: what.Stores, Open: what.Open, Keys: keys,
-	})
+	}
+	if what.Demo {
+		options.Tour = &tui.Tour{
+			Session: demo.Trip, At: demo.Cancelled,
+			Text: "No store was found: a demo. Here the cart was emptied.",
+		}
+	}
+	return tui.Run(ctx, options)
 }
 
 // sample is the demo in memory, open at the session that has branches.
 func sample(ctx context.Context) (cli.Shown, error) {
 	s := memory.New()
 	_, err := s.Import(ctx, demo.Rows())
-	return cli.Shown{Store: named{s}, Session: demo.Trip, Note: "no store found: this is the demo"}, err
+	return cli.Shown{Store: s, Session: demo.Trip, Demo: true}, err
 }
 
 // decodeMapped gives the rows that a map finds in any JSON.
@@ -101,11 +108,6 @@ func live(ctx context.Context, s store.Store, how cli.Live) (cli.Lived, error) {
 	report, err := agentdemo.Run(ctx, s, agentdemo.Options(how))
 	return cli.Lived(report), err
 }
-
-// named is a store in memory that the screen can call by a name.
-type named struct{ *memory.Store }
-
-func (named) Address() string { return "demo" }
 
 // around is where the usual places are looked for.
 func around() store.Surroundings {

@@ -70,6 +70,8 @@ type Shown struct {
 	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
 	// Session is shown at once; "" for the list of sessions.
 	Session string
+	// Demo says that the store is the built-in demo, because there is none.
+	Demo bool
 	// Note is one line that is worth saying about where the store came from.
 	Note string
 }

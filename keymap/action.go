@@ -80,6 +80,7 @@ const (
 	Yes
 	No
 	PlanDetails
+	HideTour
 	Help
 	Details
 	Reload
@@ -190,6 +191,7 @@ var actionTable = [actions]struct {
 	Yes:         {"yes", "yes", answering, nil},
 	No:          {"no", "no", answering, nil},
 	PlanDetails: {"plan-details", "whole plan", answering, nil},
+	HideTour:    {"hide-tour", "hide the tour", answering, func(c *Context) string { return unless(c.Tour, "no tour shows") }},
 	Help:        {"help", "help", answering, nil},
 	Details:     {"details", "whole message", answering, func(c *Context) string { return unless(c.Message, "there is no message") }},
 	Reload:      {"reload", "read again", answering, nil},
@@ -220,6 +222,8 @@ type Context struct {
 	Search bool
 	// Message says that a message stands in the last line.
 	Message bool
+	// Tour says that the tour of the demo shows.
+	Tour bool
 }
 
 // Disabled gives the reason for which an action can do nothing just now, in a
@@ -315,6 +319,7 @@ var bindings = []struct {
 	{Session, Redo, []string{"ctrl+r"}},
 	{Session, Journal, []string{"O"}},
 	{Session, Yank, []string{"y"}},
+	{Session, HideTour, []string{"backspace"}},
 
 	{Timeline, Open, []string{"enter"}},
 	{Timeline, Fold, []string{"h", "left"}},

@@ -209,8 +209,12 @@ func (m *Model) unreadable(err error) tea.Cmd {
 
 // show puts a timeline on the screen.
 func (m *Model) show(content *timeline.Content) {
+	first := m.content == nil || m.content.Timeline.Len() == 0
 	m.timeline.Set(content)
 	m.showing(content)
+	if first {
+		m.beginTour(content)
+	}
 }
 
 // showing has everything else go by the content that the timeline shows now.

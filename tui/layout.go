@@ -52,3 +52,12 @@ func arrange(w, h int, at focus) layout {
 	l.tab.y, l.tab.h = body.y+l.timeline.h, body.h-l.timeline.h
 	return l
 }
+
+// strip takes rows from the bottom of the boxes, for what stands above the footer.
+func (l *layout) strip(rows int) {
+	for _, r := range []*rect{&l.timeline, &l.tab, &l.list} {
+		if r.y+r.h == l.h-1 {
+			r.h = max(r.h-rows, 0)
+		}
+	}
+}

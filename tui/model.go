@@ -68,6 +68,7 @@ type Model struct {
 	wanted   wanted
 
 	layout   layout
+	tour     *Tour // that shows; nil for none
 	dialog   dialogPane
 	answers  func(keymap.Action) tea.Cmd // in the open dialog; nil where it is only read
 	draft    *draft                      // what is being edited, or nil
@@ -143,6 +144,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		stores:   picker.NewStores(o.Theme, o.Now),
 		sessions: picker.NewSessions(o.Theme, o.Now),
 		timeline: timeline.New(o.Theme, o.Zone),
+		tour:     o.Tour,
 		dirty:    true,
 		leave:    func() {},
 	}
@@ -209,6 +211,7 @@ func (m *Model) context() keymap.Context {
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
 	c.Search = m.query != ""
 	c.Message = m.message.text != ""
+	c.Tour = m.tour != nil
 	return c
 }
 
@@ -216,6 +219,9 @@ func (m *Model) context() keymap.Context {
 func (m *Model) resized(w, h int) {
 	m.layout = arrange(w, h, m.focus)
 	l := &m.layout
+	if m.tour != nil {
+		l.strip(tourRows)
+	}
 	if m.trouble != nil {
 		m.trouble.Resize(l.list.inside().w, l.list.inside().h)
 	}

@@ -343,9 +343,10 @@ func TestModel_mouse(t *testing.T) {
 			t.Errorf("%s: the screen lacks %q:\n%s", step.what, step.want, p.Screen())
 		}
 	}
+	p.Resize(60, 18)
 	p.Press(keymap.Info, keymap.Help)
-	p.Send(wheel(50, 15, tea.MouseButtonWheelDown))
-	p.Send(click(50, 15)) // a dialog is answered by keys
+	p.Send(wheel(30, 9, tea.MouseButtonWheelDown))
+	p.Send(click(30, 9)) // a dialog is answered by keys
 	p.Idle()
 	shows(t, p, "4-")
 }

@@ -233,6 +233,9 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 		m.toHead = true
 	}
 	m.written = true
+	if plan.Op == model.OpRestore && m.tour != nil {
+		m.endTour()
+	}
 	text, brief := m.receipt(plan, &msg.receipt)
 	m.confirmed(text)
 	m.message.brief = m.styles.Glyphs.Good + " " + brief

@@ -49,6 +49,8 @@ type Options struct {
 	Session string
 	// Note is said in the last line at first; "" for nothing.
 	Note string
+	// Tour says that the store is the built-in demo; nil for any other.
+	Tour *Tour
 	// Keys is what keys mean; nil for the default.
 	Keys *keymap.Map
 	// Theme is how everything looks; nil to go by the environment.
@@ -68,6 +70,15 @@ type Options struct {
 	// writes from several goroutines at once, as files do.
 	Input  io.Reader
 	Output io.Writer
+}
+
+// Tour is what a person is told who looks at the built-in demo.
+type Tour struct {
+	// Session is where the tour begins, At the snapshot there that the cursor is on at
+	// first.
+	Session, At string
+	// Text says in a line what there is to see.
+	Text string
 }
 
 // fill gives o with nothing left nil, but for Input.

@@ -277,6 +277,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.planRepair(m.session)
 	case keymap.Yank:
 		m.askYank()
+	case keymap.HideTour:
+		m.endTour()
 	case keymap.StepBack, keymap.StepForward, keymap.Child, keymap.Parent,
 		keymap.PrevBranch, keymap.NextBranch, keymap.GoHead:
 		m.timeline.Do(a)

@@ -56,6 +56,8 @@ func (m *Model) appendFrame(dst []byte) []byte {
 			dst = m.appendHeader(dst)
 		case y == l.h-1:
 			dst = m.appendFooter(dst)
+		case m.tour != nil && y >= l.h-1-tourRows:
+			dst = m.appendTour(dst, y-(l.h-1-tourRows))
 		default:
 			for i := range body {
 				if b := &body[i]; y >= b.y && y < b.y+b.h {
@@ -91,7 +93,7 @@ func (m *Model) appendTooSmall(dst []byte, y int) []byte {
 	lines := strings.Split(ansi.Wrap(text, max(l.w-1, 1), ""), "\n") // Bubble Tea may clear the last cell
 	if i := y - max(l.h-len(lines), 0)/2; i >= 0 && i < len(lines) {
 		r.Fill(m.styles.Text, (l.w-cell.Width(lines[i]))/2)
-		r.Put(m.styles.Text, lines[i])
+		r.Column(m.styles.Text, lines[i], min(cell.Width(lines[i]), l.w-1))
 	}
 	return r.End(m.styles.Text)
 }
@@ -102,7 +104,11 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	r := cell.Begin(dst, g, m.layout.w)
 	r.Put(s.Title, " hindcast ")
 	r.Fill(s.Text, 1)
-	r.Put(s.Muted, m.storeName())
+	if m.o.Tour != nil {
+		r.Put(s.Badge, "DEMO")
+	} else {
+		r.Put(s.Muted, m.storeName())
+	}
 	if m.place != inSession {
 		return r.End(s.Text)
 	}

@@ -29,6 +29,9 @@ import (
 const (
 	// Trip is the id of the session that has branches.
 	Trip = "trip-planner"
+	// Cancelled is the beginning of the id of the snapshot in which the agent emptied
+	// the cart, on a branch that it was put back from.
+	Cancelled = "18d2"
 	// Packing is the id of the session that stopped at a checkpoint.
 	Packing = "packing-list"
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"hindcast/model"
@@ -122,5 +123,18 @@ func TestRows_areTheSameEveryTime(t *testing.T) {
 	}
 	if got, want := first[len(first)-1].Header.ID[:8], "add177ad"; got != want {
 		t.Errorf("the demo's head is %s, want %s: README and scripts name it", got, want)
+	}
+}
+
+// The demo opens on the snapshot that emptied the cart, which its id tells apart.
+func TestCancelled_namesOneSnapshotOffThePath(t *testing.T) {
+	var found []model.Header
+	for _, row := range rows(t, Trip) {
+		if strings.HasPrefix(row.Header.ID, Cancelled) {
+			found = append(found, row.Header)
+		}
+	}
+	if len(found) != 1 || !found[0].Orphaned || found[0].Title != "cancel_all ok" {
+		t.Errorf("%s names %+v", Cancelled, found)
 	}
 }
