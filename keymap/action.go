@@ -319,7 +319,7 @@ var bindings = []struct {
 	{Session, Redo, []string{"ctrl+r"}},
 	{Session, Journal, []string{"O"}},
 	{Session, Yank, []string{"y"}},
-	{Session, HideTour, []string{"backspace"}},
+	{Session, HideTour, []string{"T"}},
 
 	{Timeline, Open, []string{"enter"}},
 	{Timeline, Fold, []string{"h", "left"}},

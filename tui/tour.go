@@ -13,7 +13,7 @@ const tourRows = 2
 var tourHints = []hint{
 	{[]keymap.Action{keymap.Parent, keymap.Child}, "walk"},
 	{[]keymap.Action{keymap.Restore}, "put the agent back here"},
-	{[]keymap.Action{keymap.HideTour}, "hides this"},
+	{[]keymap.Action{keymap.HideTour}, "hides"},
 	{[]keymap.Action{keymap.Help}, "all keys"},
 }
 

@@ -25,9 +25,9 @@ func TestTour(t *testing.T) {
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := touring(t, demoStore(t), w, h)
 		p.Golden()
-		shows(t, p, "DEMO", "Here the cart was emptied.", "K J walk", "r put the agent back here", "backspace hides", "▌ │ ◌ 11", "left by a restore to #10")
+		shows(t, p, "DEMO", "Here the cart was emptied.", "K J walk", "r put the agent back here", "T hides", "▌ │ ◌ 11", "left by a restore to #10")
 		p.Press(keymap.Timeline, keymap.HideTour)
-		lacks(t, p, "Here the cart was emptied.", "backspace hides")
+		lacks(t, p, "Here the cart was emptied.", "T hides")
 		shows(t, p, "DEMO", "r restore")
 		p.Press(keymap.Timeline, keymap.HideTour)
 		if got := lastLine(p); got != "hide the tour: no tour shows" {
@@ -43,12 +43,12 @@ func TestTour_endsWithARestore(t *testing.T) {
 	p := touring(t, s, 100, 30)
 	p.Press(keymap.Timeline, keymap.Help)
 	p.Press(keymap.Manual, keymap.Back)
-	shows(t, p, "backspace hides")
+	shows(t, p, "T hides")
 	p.Press(keymap.Timeline, keymap.Parent, keymap.Restore)
 	p.Press(keymap.Confirm, keymap.Yes)
 	if got := head(t, s, demo.Trip); got != "#10" {
 		t.Errorf("head %s", got)
 	}
-	lacks(t, p, "backspace hides")
+	lacks(t, p, "T hides")
 	shows(t, p, "✓ at #10")
 }

@@ -95,7 +95,7 @@ func signs(styles *theme.Styles) []entry {
 		{label: "green", labelPick: sheet.Good, text: "head, added, done"},
 		{label: "red", labelPick: sheet.Error, text: "wrong, removed"},
 		{label: "yellow", labelPick: sheet.Warn, text: "read this first"},
-		{label: "grey", labelPick: sheet.Muted, text: "off the path, or off"},
+		{label: "grey", labelPick: sheet.Muted, text: "off the path"},
 	}
 }
 
@@ -135,15 +135,9 @@ func (d *Help) Resize(maxW, maxH int) {
 	inside, room := max(d.w-sides, 0), max(maxH-frame, 0)
 	n := max((inside+between)/(leastColumn+between), 1)
 	d.width = max((inside+between)/n-between, 0)
-	parts := d.share(d.shown(), n)
-	rows := 0
-	d.columns = d.columns[:0]
-	for _, part := range parts {
-		column := sheet.New(d.styles)
-		column.Set(part)
-		column.Resize(d.width, room)
-		rows = max(rows, column.Len())
-		d.columns = append(d.columns, column)
+	parts, rows := d.fill(n, 1)
+	if rows > room {
+		parts, rows = d.fill(n, 0)
 	}
 	for i, column := range d.columns { // of one length, so that all scroll alike
 		for column.Len() < rows {
@@ -156,17 +150,32 @@ func (d *Help) Resize(maxW, maxH int) {
 	d.h = min(min(rows, room)+frame, maxH)
 }
 
+// fill puts the lines into n columns with empty rows before headings, and returns what
+// is in the columns and how many rows the longest takes.
+func (d *Help) fill(n, empty int) (parts [][]sheet.Paragraph, rows int) {
+	parts = d.share(d.shown(), n, empty)
+	d.columns = d.columns[:0]
+	for _, part := range parts {
+		column := sheet.New(d.styles)
+		column.Set(part)
+		column.Resize(d.width, 0)
+		rows = max(rows, column.Len())
+		d.columns = append(d.columns, column)
+	}
+	return parts, rows
+}
+
 // share distributes lines to n columns of about one height, in their order.
-func (d *Help) share(lines []entry, n int) [][]sheet.Paragraph {
+func (d *Help) share(lines []entry, n, empty int) [][]sheet.Paragraph {
 	total := 0
 	for _, e := range lines {
 		total += d.height(e)
 		if e.heading {
-			total++
+			total += empty
 		}
 	}
 	for high := total/n + 1; ; high++ {
-		if parts := d.pack(lines, high); len(parts) <= n {
+		if parts := d.pack(lines, high, empty); len(parts) <= n {
 			return parts
 		}
 	}
@@ -174,22 +183,23 @@ func (d *Help) share(lines []entry, n int) [][]sheet.Paragraph {
 
 // pack fills columns of a height, one after the other. A heading is never the last of
 // a column.
-func (d *Help) pack(lines []entry, high int) [][]sheet.Paragraph {
+func (d *Help) pack(lines []entry, high, empty int) [][]sheet.Paragraph {
 	parts := [][]sheet.Paragraph{nil}
 	rows := 0
 	for _, e := range lines {
 		last, need := len(parts)-1, d.height(e)
 		if e.heading {
-			need += 2 // the empty row before it, and a line below it
+			need += empty + 1 // the empty rows before it, and a line below it
 		}
 		if rows > 0 && rows+need > high {
 			parts, last, rows = append(parts, nil), last+1, 0
 		}
 		switch {
-		case e.heading && rows > 0:
-			parts[last] = append(parts[last], sheet.Paragraph{}, sheet.Paragraph{Text: e.text, Pick: sheet.Title, Wide: true})
-			rows += 2
 		case e.heading:
+			if rows > 0 {
+				parts[last] = append(parts[last], make([]sheet.Paragraph, empty)...)
+				rows += empty
+			}
 			parts[last] = append(parts[last], sheet.Paragraph{Text: e.text, Pick: sheet.Title, Wide: true})
 			rows++
 		default:
