@@ -31,7 +31,12 @@ type Glyphs struct {
 	User, Assistant, Tool, System string
 	// Spinner are the frames of what turns while work goes on.
 	Spinner []string
+	// Bar draws how much of a whole is done: Half is half a cell more than Full.
+	Bar Bar
 }
+
+// Bar is what a bar of progress is made of. Its ends may be nothing.
+type Bar struct{ Left, Full, Half, Empty, Right string }
 
 // Unicode are the shapes for terminals that take UTF-8.
 var Unicode = Glyphs{
@@ -46,6 +51,7 @@ var Unicode = Glyphs{
 	Good: "✓", Bad: "✗",
 	User: "◇", Assistant: "◆", Tool: "□", System: "▪",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
+	Bar:     Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
 // ASCII are the shapes for all others.
@@ -61,6 +67,7 @@ var ASCII = Glyphs{
 	Good: "*", Bad: "!",
 	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
+	Bar:     Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 
 // plainer spells the signs that the program's own sentences use in ASCII.

@@ -52,6 +52,14 @@ type Tailer interface {
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, more bool, err error)
 }
 
+// Counter is a Store in which to read the headers of a session takes long, and to
+// count them does not.
+type Counter interface {
+	// Count returns how many headers the session has. The error is
+	// model.ErrNoSession, or why they cannot be counted.
+	Count(ctx context.Context, session string) (int, error)
+}
+
 // Peeker is a Store that can give the beginning of a state at once, however
 // large the state is.
 type Peeker interface {

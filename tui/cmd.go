@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -20,14 +18,14 @@ import (
 func (m *Model) listSessions() tea.Cmd {
 	m.stop(growing)
 	s := m.o.Store
-	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
 		sessions, err := sessionsOf(ctx, s, done)
 		return sessionsListedMsg{gen, sessions, err}
 	})
 }
 
 // sessionsOf gives the sessions of a store, those before an error too.
-func sessionsOf(ctx context.Context, s store.Store, done *atomic.Int64) ([]model.SessionInfo, error) {
+func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.SessionInfo, error) {
 	var sessions []model.SessionInfo
 	for info, err := range s.Sessions(ctx) {
 		if err != nil {
@@ -87,7 +85,7 @@ func (m *Model) readSession() tea.Cmd {
 		return m.readHeaders()
 	}
 	s, session := m.o.Store, m.session
-	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		cursor := cursorOf(ctx, s, session)
 		headers, more, err := tailer.Tail(ctx, session, tailSize)
 		if err != nil {
@@ -135,7 +133,7 @@ const chunk = 4096
 // readHeaders reads all headers of the open session.
 func (m *Model) readHeaders() tea.Cmd {
 	s, session := m.o.Store, m.session
-	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
 		content, cursor, err := readAll(ctx, s, session, done)
 		return headersReadMsg{gen, content, cursor, err}
 	})
@@ -145,8 +143,13 @@ func (m *Model) readHeaders() tea.Cmd {
 // The headers are gathered in chunks and copied once, for a slice that grows
 // leaves several times its size behind; and an id that two neighbours share is
 // kept once.
-func readAll(ctx context.Context, s store.Store, session string, done *atomic.Int64) (*timeline.Content, *store.Cursor, error) {
+func readAll(ctx context.Context, s store.Store, session string, done *progress) (*timeline.Content, *store.Cursor, error) {
 	cursor := cursorOf(ctx, s, session)
+	if counter, ok := s.(store.Counter); ok {
+		if n, err := counter.Count(ctx, session); err == nil { // Headers tells what is wrong
+			done.of.Store(int64(n))
+		}
+	}
 	var chunks [][]model.Header
 	n, last := 0, ""
 	for h, err := range s.Headers(ctx, session) {
@@ -232,7 +235,7 @@ func (m *Model) showing(content *timeline.Content) {
 	if content.Timeline.Len() == 0 {
 		m.wanted = wanted{}
 		for _, t := range m.tabs {
-			t.shows, t.content, t.trouble = subjectKey{}, nil, nil
+			t.shows, t.content, t.trouble, t.about = subjectKey{}, nil, nil, about{}
 			t.set(nil)
 			m.resizeTab(t)
 		}
@@ -248,7 +251,7 @@ func (m *Model) findFaults() tea.Cmd {
 	}
 	m.info.checked = true
 	session := m.session
-	return m.start(checking, "looking for faults in "+session, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(checking, "looking for faults in "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		faults, err := doctor.Faults(ctx, session)
 		return faultsFoundMsg{gen, faults, err}
 	})
@@ -278,7 +281,7 @@ func (m *Model) subject() subject {
 	if n == model.NoNode {
 		return subject{}
 	}
-	s := subject{header: t.Described(n), faults: m.info.faults}
+	s := subject{header: t.Described(n), name: t.Name(n), faults: m.info.faults}
 	base := t.Base(n)
 	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {
 		base = marked
@@ -315,7 +318,7 @@ func (m *Model) follow() tea.Cmd {
 		return tea.Batch(find, m.fetchNeighbours())
 	}
 	after := m.o.After
-	return tea.Batch(find, m.start(preparing, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return tea.Batch(find, m.start(preparing, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		fact := preparedMsg{gen: gen, tab: tab, subject: s}
 		if wait > 0 {
 			select {
@@ -340,7 +343,7 @@ func (m *Model) follow() tea.Cmd {
 func (m *Model) prepareRest(part preparedMsg) tea.Cmd {
 	t := m.tabs[part.tab]
 	dragged := part.gen == m.news.dragged
-	cmd := m.start(preparing, fmt.Sprintf("reading #%d", part.subject.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	cmd := m.start(preparing, "reading "+part.subject.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		content, err := t.prepare(ctx, part.subject)
 		return preparedMsg{gen: gen, tab: part.tab, subject: part.subject, content: content, err: err}
 	})
@@ -362,6 +365,7 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	}
 	t := m.tabs[msg.tab]
 	t.shows, t.content, t.trouble = msg.subject.subjectKey, msg.content, nil
+	t.about = about{msg.subject.ref, msg.subject.with, msg.subject.name}
 	if msg.err != nil {
 		t.content = nil
 		t.trouble = m.troubleSheet("This cannot be shown.", msg.err)
@@ -390,7 +394,7 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 		}
 	}
 	states := m.states
-	return m.start(fetching, "", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(fetching, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		for _, ref := range refs {
 			// An error is told when somebody goes there.
 			if s, err := states.get(ctx, ref); err == nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -59,7 +58,7 @@ func (m *Model) chooseEdit() tea.Cmd {
 	if c := m.selected(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
 	}
-	return m.start(planning, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(planning, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		st, err := states.get(ctx, s.ref)
 		if err != nil {
 			return readToEditMsg{gen: gen, err: err}
@@ -198,7 +197,7 @@ func (m *Model) beginEdit(c choice) tea.Cmd {
 	d := *m.draft
 	d.pointer = c.pointer
 	temp := m.o.Temp
-	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		err := d.write(temp, c.action.String())
 		return draftWrittenMsg{gen, d, err}
 	})
@@ -291,7 +290,7 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 		return mouse
 	}
 	d := *m.draft
-	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		text, err := os.ReadFile(d.file)
 		if err != nil {
 			return draftReadMsg{gen: gen, err: err}

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strconv"
-
 	"hindcast/keymap"
 	"hindcast/tui/cell"
 )
@@ -18,14 +16,7 @@ func (m *Model) appendFooter(dst []byte) []byte {
 		r.Put(s.Key, m.input.label)
 		m.input.Draw(&r)
 	case t != nil:
-		r.Put(s.Key, g.Spinner[m.spin%len(g.Spinner)]+" ")
-		text := t.what
-		if n := t.done.Load(); n > 0 {
-			text += ": " + strconv.FormatInt(n, 10)
-		}
-		r.Put(s.Text, text)
-		r.Fill(s.Text, 3)
-		m.putKey(&r, keymap.Session, keymap.Back, "cancel")
+		m.putProgress(&r, t)
 	case m.message.text != "":
 		m.putMessage(&r)
 	case m.dialog != nil: // it says itself what answers it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,7 +82,7 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 			t.Errorf("%T changed the screen", fact)
 		}
 	}
-	m.start(reading, "reading", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.start(reading, "reading", func(context.Context, uint64, *progress) tea.Msg { return nil })
 	if _, cmd := m.Update(changedMsg{}); cmd != nil || m.news.held == nil {
 		t.Error("a turn goes on beside the reading")
 	}
@@ -100,7 +99,7 @@ func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
 	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
-	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
 	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
 	search := m.find("#7")
 	if _, cmd := m.Update(fact); cmd != nil || m.news.held == nil {
@@ -125,9 +124,9 @@ func TestModel_heldGrowthIsSeen(t *testing.T) {
 	m.Init()
 	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
 	m.news.changes = make(chan struct{})
-	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
 	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
-	m.start(reading, "reading", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.start(reading, "reading", func(context.Context, uint64, *progress) tea.Msg { return nil })
 	m.Update(fact)
 	m.stop(reading)
 	m.Update(struct{}{})
@@ -273,11 +272,12 @@ func framed(b *testing.B, n int) *Model {
 		b.Fatal(err)
 	}
 	first, last := headers[0], headers[len(headers)-1]
-	content, err := m.tabs[0].prepare(b.Context(), subject{subjectKey{ref: last.Ref(), with: first.Ref()}, last, first, nil})
+	content, err := m.tabs[0].prepare(b.Context(), subject{subjectKey: subjectKey{ref: last.Ref(), with: first.Ref()}, header: last, base: first})
 	if err != nil {
 		b.Fatal(err)
 	}
 	m.tabs[0].set(content)
+	m.tabs[0].about = about{ref: m.wanted.ref, with: m.wanted.with}
 	return m
 }
 
@@ -295,7 +295,7 @@ func grown(m *Model, k int) grewMsg {
 		fresh = append(fresh, last)
 	}
 	fresh[k-1].Head = true
-	m.start(growing, "", func(context.Context, uint64, *atomic.Int64) tea.Msg { return nil })
+	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
 	if !m.content.Takes(fresh) {
 		return grewMsg{gen: m.tasks[growing].gen, growth: growth{content: m.content.With(fresh)}}
 	}

@@ -214,7 +214,7 @@ func TestModel_progressIsShownAndCancelled(t *testing.T) {
 		if clock.waiting(200*time.Millisecond) > 0 {
 			clock.fire(200 * time.Millisecond)
 		}
-		return strings.Contains(screen, "reading trip-planner: 18   q esc cancel")
+		return strings.Contains(screen, " reading trip-planner 18 · esc")
 	})
 	frame := footer(p)
 	p.WaitFor("the spinner to wait", func(string) bool { return clock.waiting(100*time.Millisecond) > 0 })

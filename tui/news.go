@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -207,7 +206,7 @@ type growth struct {
 func (m *Model) grow() tea.Cmd {
 	s, session, content, since, now, only := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now, m.only
 	matches, search, n := m.timeline.Matches(), m.tasks[finding].gen, m.news.watch
-	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+	return m.start(growing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
 		began := now()
 		g, err := growthOf(ctx, s, session, content, since)
 		if err == nil && g.whole {
@@ -392,7 +391,7 @@ func sameVisit(a, b model.Ref) bool {
 // relist reads the list of sessions again.
 func (m *Model) relist() tea.Cmd {
 	s, now, n := m.o.Store, m.o.Now, m.news.watch
-	return m.start(growing, "", func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg {
+	return m.start(growing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
 		began := now()
 		sessions, err := sessionsOf(ctx, s, done)
 		return ofWatchMsg{n, relistedMsg{gen, sessions, now().Sub(began), err}}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -50,7 +49,7 @@ type proposal struct {
 // planWrite has a plan worked out.
 func (m *Model) planWrite(w write) tea.Cmd {
 	states := m.states
-	return m.start(planning, "planning the "+string(w.op), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(planning, "planning the "+string(w.op), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		p, err := w.plan(ctx)
 		if err != nil {
 			return plannedMsg{gen, proposal{write: w}, err}
@@ -193,7 +192,7 @@ func (m *Model) apply(p proposal) tea.Cmd {
 	if !ok {
 		return nil // whoever plans applies
 	}
-	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		receipt, err := applier.Apply(ctx, p.made)
 		return appliedMsg{gen, p, receipt, err}
 	})
@@ -383,7 +382,7 @@ func (m *Model) readJournal() tea.Cmd {
 	if !ok {
 		return nil // keymap.Journal is disabled
 	}
-	return m.start(recalling, "reading the journal", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(recalling, "reading the journal", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		entries, err := undoer.Journal(ctx)
 		return journalReadMsg{gen, entries, err}
 	})

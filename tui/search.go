@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -90,7 +89,7 @@ func (m *Model) find(text string) tea.Cmd {
 	if at.focus == onTimeline {
 		m.news.lent++
 	}
-	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		matches, err := look(ctx)
 		return foundMsg{gen, at, text, matches, err}
 	})

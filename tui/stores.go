@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -112,7 +111,7 @@ func (m *Model) openStore() tea.Cmd {
 		return nil
 	}
 	open, chosen := m.o.Open, m.o.Stores[i]
-	return m.start(opening, "opening "+chosen.At, func(ctx context.Context, gen uint64, _ *atomic.Int64) tea.Msg {
+	return m.start(opening, "opening "+chosen.At, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		opened, err := open(ctx, chosen)
 		return storeOpenedMsg{gen, opened, err}
 	})

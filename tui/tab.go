@@ -43,6 +43,8 @@ type scroller interface{ Thumb() (from, to int) }
 type subject struct {
 	subjectKey
 	header model.Header
+	// name is that of the snapshot in the session: "#7".
+	name string
 	// base is the header that base names; it is the zero header where there is
 	// nothing to compare with.
 	base   model.Header
@@ -56,6 +58,13 @@ type subjectKey struct {
 	ref, with model.Ref
 	reading   int
 	head      bool
+}
+
+// about says of which snapshot something is shown, by name, and with which one it is
+// compared.
+type about struct {
+	ref, with model.Ref
+	name      string
 }
 
 // tab is one of the tabs, with the types of its content hidden: what prepare and
@@ -83,6 +92,7 @@ type tab struct {
 
 	shows   subjectKey // of the content, the zero key for none
 	content any
+	about   about        // of what shows, a part of it included
 	trouble *sheet.Sheet // why there is no content, else nil
 	below   *sheet.Sheet // the note below the content, nil for none
 	belowH  int          // the rows that it takes

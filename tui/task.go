@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -33,7 +32,7 @@ type task struct {
 	running bool
 	slow    bool   // it has been running for longer than patience
 	what    string // for the progress line
-	done    *atomic.Int64
+	done    *progress
 }
 
 const (
@@ -47,12 +46,12 @@ const (
 // progress line what goes on; it is "" for work that nobody waits for. The
 // command runs work, which gets a context, the generation that its fact must
 // carry, and a counter to tell how far it is.
-func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *atomic.Int64) tea.Msg) tea.Cmd {
+func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *progress) tea.Msg) tea.Cmd {
 	t := &m.tasks[kind]
 	m.stop(kind)
 	ctx, cancel := context.WithCancel(m.ctx)
 	t.gen++
-	t.cancel, t.running, t.what, t.done = cancel, true, what, new(atomic.Int64)
+	t.cancel, t.running, t.what, t.done = cancel, true, what, new(progress)
 	gen, done := t.gen, t.done
 	cmd := run(func() tea.Msg { return work(ctx, gen, done) })
 	if what == "" {

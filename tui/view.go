@@ -221,8 +221,8 @@ func (m *Model) sessionsBox() box {
 	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.sessions, title: m.named("Sessions"), foot: m.sessions.Status()}
 	if m.sessions.Len() == 0 {
 		b.pane, b.foot = blank{m, "This store has no sessions yet."}, ""
-		if m.tasks[listing].running {
-			b.pane = blank{m, ""}
+		if listing := &m.tasks[listing]; listing.running {
+			b.pane = waiting{nil, m.styles, b.inside().w, m.patiently(listing)}
 		}
 	}
 	return b
@@ -231,6 +231,11 @@ func (m *Model) sessionsBox() box {
 func (m *Model) timelineBox() box {
 	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title()), foot: m.timeline.Position()}
 	b.from, b.to = m.timeline.Thumb()
+	if m.timeline.Selected() == model.NoNode {
+		if text, waits := m.awaited(nil); waits {
+			b.pane, b.foot = waiting{nil, m.styles, b.inside().w, text}, ""
+		}
+	}
 	return b
 }
 
@@ -245,6 +250,15 @@ func (m *Model) tabBox() box {
 		if t.below != nil {
 			b.pane = stacked{t.pane, t.below, b.inside().h - t.belowH}
 		}
+	}
+	if text, waits := m.awaited(t); waits {
+		was := b.pane
+		if t.about == (about{}) {
+			was, b.foot, b.from, b.to = nil, "", 0, 0
+		} else if text != "" {
+			b.foot = "of " + t.about.name
+		}
+		b.pane = waiting{was, m.styles, b.inside().w, text}
 	}
 	return b
 }

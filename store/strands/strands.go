@@ -193,6 +193,7 @@ type Store struct {
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Tailer    = (*Store)(nil)
+	_ store.Counter   = (*Store)(nil)
 	_ store.Partial   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Doctor    = (*Store)(nil)

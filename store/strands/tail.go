@@ -65,6 +65,23 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 	return list[len(list)-min(max(n, 0), len(list)):], more, nil
 }
 
+// Count implements store.Counter: it lists the names alone.
+func (s *Store) Count(ctx context.Context, session string) (int, error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, err)
+	}
+	if p.orchestrator != "" {
+		return len(s.openRun(p).headers()), nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	if l.err != nil {
+		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, l.err)
+	}
+	return len(l.files) + len(s.asides(ctx, l).list), nil
+}
+
 // begin makes the walker one that comes to message from. Whatever stands before
 // that, the header of a message depends on its two neighbours before it: on one
 // for its parent and for what tool results answer, and on the other for whether
