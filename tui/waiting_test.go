@@ -134,7 +134,9 @@ func TestWaiting_whatIsStaleStepsBack(t *testing.T) {
 			waitFor(t, p, "#12"+arrow+"#13")
 			p.Send(screentest.Key(t, "k"))
 			p.Send(screentest.Key(t, "k"))
-			p.WaitFor("the cursor", func(screen string) bool { return strings.Contains(screen, "11  turn 6") && !strings.Contains(screen, "following") })
+			p.WaitFor("the cursor", func(screen string) bool {
+				return strings.Contains(screen, "11  turn 6") && !strings.Contains(screen, "following")
+			})
 			shows(t, p, "#12"+arrow+"#13") // within patience nothing flickers
 			ellipsis := choice.Glyphs.Ellipsis
 			impatient(p, clock, "  reading #11")
@@ -157,7 +159,9 @@ func TestWaiting_progressHasABar(t *testing.T) {
 				gate := newGate()
 				inner := demoStore(t)
 				s := &heldStore{scripted: &scripted{Store: inner}, total: 40}
-				s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) { return inner.Tail(ctx, session, 6) }
+				s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
+					return inner.Tail(ctx, session, 6)
+				}
 				s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 					return func(yield func(model.Header, error) bool) {
 						for hd, err := range inner.Headers(ctx, session) {

@@ -82,6 +82,9 @@ func TestBranches_ofBranches(t *testing.T) {
 				t.Errorf("%+v, %v", info, err)
 			}
 		}
+		if n, err := s.Count(t.Context(), "h"); n != len(list) || err != nil {
+			t.Errorf("%d headers are counted, %v, and there are %d", n, err, len(list))
+		}
 		return list
 	}
 	restore(t, s, "h", first[3].ID)
