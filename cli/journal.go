@@ -115,3 +115,11 @@ func place(id string, index int) string {
 	}
 	return fmt.Sprintf("#%d %s", index, shortID(id))
 }
+
+// placed names a snapshot by its name, where it has one, and else by its index.
+func placed(name, id string, index int) string {
+	if name == "" {
+		return place(id, index)
+	}
+	return name + " " + shortID(id)
+}

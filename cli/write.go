@@ -174,6 +174,9 @@ type planned struct {
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
+	if t, err := timeline(ctx, s, todo.Session); err == nil {
+		t.NamePlan(&todo.Plan) // a session of another store stays without names
+	}
 	switch {
 	case !p.json:
 		p.plan(todo)
@@ -189,7 +192,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 		return err
 	}
 	if todo.Idle() && !p.json {
-		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), place(todo.TargetID, todo.TargetIndex))
+		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), placed(todo.TargetName, todo.TargetID, todo.TargetIndex))
 		return nil
 	}
 	if !todo.Idle() {
@@ -384,7 +387,11 @@ func (p *printer) receipt(plan *model.Plan, r *model.Receipt) {
 		fmt.Fprintf(p, ": %s is gone\n", printable.String(r.Session))
 		return
 	}
-	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), place(r.Head, r.HeadIndex))
+	name := ""
+	if r.Head == plan.TargetID {
+		name = plan.TargetName
+	}
+	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), placed(name, r.Head, r.HeadIndex))
 	if r.Orphaned > 0 {
 		fmt.Fprintf(p, ", %d left the path", r.Orphaned)
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"path"
+	"slices"
 	"time"
 )
 
@@ -51,12 +52,16 @@ type Plan struct {
 	// TargetID and TargetIndex say the same for people and scripts.
 	TargetID    string `json:"target"`
 	TargetIndex int    `json:"targetIndex"`
+	// TargetName is the visit's name, set by [Timeline.NamePlan].
+	TargetName string `json:"targetName,omitempty"`
 	// ExpectedHead is the head that the plan was made against; its zero value
 	// stands for a session without snapshots.
 	ExpectedHead Ref `json:"-"`
-	// HeadID and HeadIndex are that head.
+	// HeadID and HeadIndex are that head, HeadName its name, set by
+	// [Timeline.NamePlan].
 	HeadID    string `json:"head"`
 	HeadIndex int    `json:"headIndex"`
+	HeadName  string `json:"headName,omitempty"`
 	// Orphans are the visits that leave the active path, Reactivates those
 	// that come back to it, both in index order.
 	Orphans     []PlanItem `json:"orphans"`
@@ -131,6 +136,11 @@ type PlanItem struct {
 	ID    string `json:"id"`
 	Index int    `json:"index"`
 	Visit int64  `json:"visit,omitempty"`
+	// Name is the visit's name, set by [Timeline.NamePlan].
+	Name string `json:"name,omitempty"`
+	// drawn is the place of the visit among the snapshots as they are drawn, from
+	// 1; 0 where it has no name.
+	drawn int
 }
 
 // Receipt is what was done.
@@ -203,11 +213,12 @@ const (
 
 // Headline says in one line what the plan does. Names in it are not escaped.
 func (p *Plan) Headline() string {
+	target := nameOr(p.TargetName, p.TargetIndex)
 	switch p.Op {
 	case OpFork:
-		return fmt.Sprintf("fork %s from #%d as %s", p.Session, p.TargetIndex, p.NewSession)
+		return fmt.Sprintf("fork %s from %s as %s", p.Session, target, p.NewSession)
 	case OpEdit:
-		return fmt.Sprintf("fork %s from an edited #%d as %s", p.Session, p.TargetIndex, p.NewSession)
+		return fmt.Sprintf("fork %s from an edited %s as %s", p.Session, target, p.NewSession)
 	case OpConvert:
 		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
 	case OpUndo, OpRedo:
@@ -215,15 +226,15 @@ func (p *Plan) Headline() string {
 	case OpRepair, OpPurge:
 		return fmt.Sprintf("%s %s", p.Op, p.Session)
 	case OpRun:
-		return fmt.Sprintf("run %s from #%d", p.Session, p.TargetIndex)
+		return fmt.Sprintf("run %s from %s", p.Session, target)
 	}
-	return fmt.Sprintf("%s %s to #%d", p.Op, p.Session, p.TargetIndex)
+	return fmt.Sprintf("%s %s to %s", p.Op, p.Session, target)
 }
 
 // Lines gives the whole plan, in the order in which people want to know it:
 // the warnings first, then where the head goes, what leaves and comes back to
-// the path, what is written and what the framework loads next. Every visit has
-// a line of its own.
+// the path, what is written and what the framework loads next. Visits that are
+// drawn one below the other share a line.
 func (p *Plan) Lines() []PlanLine {
 	var lines []PlanLine
 	add := func(label, text string) { lines = append(lines, PlanLine{label, text}) }
@@ -233,7 +244,7 @@ func (p *Plan) Lines() []PlanLine {
 	for _, hazard := range p.Hazards {
 		add(PlanWarning, hazard)
 	}
-	now, then := planPlace(p.HeadID, p.HeadIndex), planPlace(p.TargetID, p.TargetIndex)
+	now, then := planPlace(p.HeadName, p.HeadID, p.HeadIndex), planPlace(p.TargetName, p.TargetID, p.TargetIndex)
 	switch {
 	case p.Op == OpConvert:
 		add("untouched", p.Session)
@@ -248,11 +259,11 @@ func (p *Plan) Lines() []PlanLine {
 		add("head now", now)
 		add("head then", then)
 	}
-	for _, item := range p.Orphans {
-		add("leaves path", planPlace(item.ID, item.Index))
+	for _, text := range planRanges(p.Orphans) {
+		add("leaves path", text)
 	}
-	for _, item := range p.Reactivates {
-		add("comes back", planPlace(item.ID, item.Index))
+	for _, text := range planRanges(p.Reactivates) {
+		add("comes back", text)
 	}
 	for _, write := range p.Writes {
 		add("writes", write)
@@ -291,10 +302,91 @@ func FileLines(list []PlanFile) (lines []PlanLine) {
 	return lines
 }
 
-// planPlace names a snapshot by its index and the beginning of its id.
-func planPlace(id string, index int) string {
+// mostRanges bounds the lines that list the visits which leave the path, or come
+// back to it.
+const mostRanges = 8
+
+// planRanges lists visits in text: a run of those that are drawn one below the
+// other, with indexes that rise, is one range, with its first, its last and their
+// number. Where the items have no names, indexes that follow each other are a run.
+func planRanges(items []PlanItem) (lines []string) {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b PlanItem) int { return a.drawn - b.drawn })
+	follows := func(a, b *PlanItem) bool {
+		if a.drawn == 0 || b.drawn == 0 {
+			return b.Index == a.Index+1
+		}
+		return b.drawn == a.drawn+1 && b.Index > a.Index
+	}
+	for len(items) > 0 {
+		if len(lines) == mostRanges {
+			return append(lines, fmt.Sprintf("and %d more snapshots", len(items)))
+		}
+		n := 1
+		for n < len(items) && follows(&items[n-1], &items[n]) {
+			n++
+		}
+		first, last := &items[0], &items[n-1]
+		text := planPlace(first.Name, first.ID, first.Index)
+		if n > 1 {
+			text = fmt.Sprintf("%s … %s, %d snapshots", nameOr(first.Name, first.Index), nameOr(last.Name, last.Index), n)
+		}
+		lines, items = append(lines, text), items[n:]
+	}
+	return lines
+}
+
+// planPlace names a snapshot by its name and the beginning of its id.
+func planPlace(name, id string, index int) string {
 	if id == "" {
 		return "none"
 	}
-	return fmt.Sprintf("#%d %s", index, ShortID(id, 8))
+	return nameOr(name, index) + " " + ShortID(id, 8)
+}
+
+// nameOr returns a name, or the index where there is none.
+func nameOr(name string, index int) string {
+	if name == "" {
+		return fmt.Sprintf("#%d", index)
+	}
+	return name
+}
+
+// NamePlan gives the visits of a plan their names. The timeline is that of the
+// plan's session before the plan is carried out. A visit that it does not have
+// stays without a name.
+func (t *Timeline) NamePlan(p *Plan) {
+	type key struct {
+		id    string
+		visit int64
+	}
+	wanted := map[key]*PlanItem{}
+	for _, list := range [][]PlanItem{p.Orphans, p.Reactivates} {
+		for i := range list {
+			wanted[key{list[i].ID, list[i].Visit}] = &list[i]
+		}
+	}
+	drawn := 0
+	for _, code := range t.rows {
+		n := code.at()
+		if code.kind() != RowNode {
+			continue
+		}
+		if !t.traced(n) {
+			drawn++
+		}
+		h := &t.headers[n]
+		// A ref without a visit means the latest visit, which is drawn last.
+		for _, visit := range []int64{h.Visit, 0} {
+			if item := wanted[key{h.ID, visit}]; item != nil && item.Index == h.Index {
+				item.Name, item.drawn = t.Name(n), drawn
+			}
+			if p.TargetID == h.ID && p.Target.Visit == visit && p.TargetIndex == h.Index {
+				p.TargetName = t.Name(n)
+			}
+			if p.HeadID == h.ID && p.ExpectedHead.Visit == visit && p.HeadIndex == h.Index {
+				p.HeadName = t.Name(n)
+			}
+		}
+	}
 }

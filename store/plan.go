@@ -260,7 +260,13 @@ func (v *Visits) Verify(plan model.Plan, edited string) error {
 func SamePlan(a, b model.Plan) bool {
 	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry &&
 		a.Target == b.Target && a.ExpectedHead == b.ExpectedHead &&
-		slices.Equal(a.Orphans, b.Orphans) && slices.Equal(a.Reactivates, b.Reactivates)
+		slices.EqualFunc(a.Orphans, b.Orphans, sameVisit) && slices.EqualFunc(a.Reactivates, b.Reactivates, sameVisit)
+}
+
+// sameVisit reports whether two items are of one visit. Names are for people, so
+// they do not count.
+func sameVisit(a, b model.PlanItem) bool {
+	return a.ID == b.ID && a.Index == b.Index && a.Visit == b.Visit
 }
 
 func count(n int, noun string) string {

@@ -123,6 +123,9 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		return nil
 	}
 	p := msg.proposal
+	if p.made.Session == m.session {
+		m.timeline.Timeline().NamePlan(&p.made)
+	}
 	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed), p)
 }
 
