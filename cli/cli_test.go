@@ -210,7 +210,7 @@ func hostile() iter.Seq2[store.Row, error] {
 }
 
 // ours are the only sequences that the commands may write: colours.
-var ours = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m")
+var ours = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33|1;32)m")
 
 func TestRun_hostileTextIsShownAndNeverObeyed(t *testing.T) {
 	for _, world := range []struct {
@@ -295,6 +295,18 @@ func TestRun_coloursOnlyHelp(t *testing.T) {
 		}
 		if ours.ReplaceAllString(out, "") != plain {
 			t.Errorf("%s: without its colours the text differs", world.name)
+		}
+	}
+}
+
+// On a terminal the head, what is off the path and what failed have a colour.
+func TestLog_coloursWhatCounts(t *testing.T) {
+	c := start(t, demo.Rows())
+	c.OutTerminal = true
+	_, out, _ := c.run(t, "log", "mem:", "trip-planner")
+	for what, want := range map[string]string{"the head": "\x1b[1;32m◉", "off the path": "\x1b[2m│ ◌", "an error": "\x1b[31m[error]\x1b[0m book_train"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s has no colour %q:\n%q", what, want, out)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 		sgr := ""
 		switch {
 		case r.Node == t.Head():
-			sgr = bold
+			sgr = boldGreen
 		case !t.OnPath(r.Node):
 			sgr = faint
 		}

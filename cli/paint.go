@@ -12,6 +12,8 @@ const (
 	red    = "31"
 	green  = "32"
 	yellow = "33"
+
+	boldGreen = bold + ";" + green // the head
 )
 
 func (p paint) in(sgr, s string) string {
