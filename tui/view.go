@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/cell"
@@ -68,6 +66,7 @@ func (m *Model) appendFrame(dst []byte) []byte {
 		if m.dialog != nil {
 			dst = m.layDialog(dst, start, y)
 		}
+		dst = cell.Anchor(dst, start)
 	}
 	return dst
 }
@@ -347,7 +346,7 @@ func (m *Model) layDialog(dst []byte, start, y int) []byte {
 	c := &m.cuts[y]
 	if c.line != string(dst[start:]) || c.from != from || c.to != from+w {
 		line := string(dst[start:])
-		*c = cut{line, from, from + w, ansi.Truncate(line, from, ""), ansi.TruncateLeft(line, from+w, "")}
+		*c = cut{line, from, from + w, string(cell.Cut(nil, line, 0, from)), string(cell.Cut(nil, line, from+w, m.layout.w))}
 	}
 	dst = append(dst[:start], c.left...)
 	dst = m.dialog.AppendRow(dst, y-top)

@@ -15,6 +15,9 @@
 //	bytes that are not UTF-8        \xff
 //	spaces other than U+0020        ␣
 //
+// Two invisible runes pass where they make one picture of emoji, as they do in
+// 👩‍👩‍👧 and ❤️: the zero-width joiner between two of them, and U+FE0F behind one.
+//
 // The package may not know about styles, widths or terminals; it uses the
 // standard library only.
 package printable
@@ -27,6 +30,10 @@ import (
 // maxMarks is how many combining marks one character keeps. Living scripts
 // stay below it; more only serve to paint over the neighbouring rows.
 const maxMarks = 4
+
+// maxJoined is how many emoji one character joins to its first: as many as the
+// longest that Unicode recommends, a couple that kisses.
+const maxJoined = 3
 
 // Append appends s in its one-line form and gives the extended slice: a
 // newline becomes ↵ and a tab ⇥. The result has no control character, no
@@ -67,9 +74,24 @@ func plain(s string) bool {
 	return true
 }
 
+// part says what the character that is being read may go on with.
+type part uint8
+
+const (
+	nothing part = iota // but combining marks
+	keycap              // U+FE0F: a digit, #, or *
+	bare                // U+FE0F, a skin tone or a joiner: an emoji
+	dressed             // a skin tone or a joiner: an emoji that has one of the others
+	joining             // the emoji behind a joiner, which was seen to follow
+)
+
 func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []byte {
-	var base rune // the rune that combining marks would sit on; 0 for none
-	marks := 0    // the marks that it has
+	var (
+		base   rune // the rune that combining marks would sit on; 0 for none
+		marks  int  // the marks that its character has
+		joined int  // the joiners in it
+		next   part
+	)
 	for i := 0; i < len(s); {
 		start := i
 		for i < len(s) && s[i] >= ' ' && s[i] <= '~' {
@@ -77,10 +99,34 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		}
 		if i > start {
 			dst = append(dst, s[start:i]...)
-			base, marks = rune(s[i-1]), 0
+			base, marks, next = rune(s[i-1]), 0, begun(rune(s[i-1]))
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		r, size := decode(s, i)
+		is := s[i : i+size]
+		i += size
+		switch {
+		case r == textSelector && (next == bare || next == keycap):
+			next = next.dressed()
+			continue // the character says the same without
+		case r == emojiSelector && marks < maxMarks && (next == bare || next == keycap),
+			isTone(r) && marks < maxMarks && (next == bare || next == dressed):
+			dst, next = append(dst, is...), next.dressed()
+			marks++
+			continue
+		case r == joiner && joined < maxJoined && (next == bare || next == dressed) && emojiAt(s, i):
+			dst, next = append(dst, is...), joining
+			joined++
+			continue
+		case next == joining:
+			dst, base, next = append(dst, is...), r, bare
+			continue
+		case sitsOnBase(r) && visible(r) && base != 0 && marks < maxMarks:
+			dst, next = append(dst, is...), nothing
+			marks++
+			continue
+		}
+		next = nothing
 		switch {
 		case r == '\n':
 			dst, base = append(dst, newline...), 0
@@ -91,22 +137,18 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		case r == 0x7f:
 			dst, base = append(dst, "^?"...), 0
 		case r == utf8.RuneError && size == 1:
-			dst, base = append(dst, '\\', 'x', lowerHex[s[i]>>4], lowerHex[s[i]&15]), 0
+			dst, base = append(dst, '\\', 'x', lowerHex[is[0]>>4], lowerHex[is[0]&15]), 0
 		case unicode.Is(unicode.Zs, r):
 			dst, base = append(dst, "␣"...), 0
-		case asksForPicture(r) && marks == 0 && hasPicture(base):
-			marks++ // terminals disagree on the width, and the character says the same
 		case !visible(r):
 			dst, base = appendCode(dst, r), 0
-		case !sitsOnBase(r):
-			dst, base, marks = append(dst, s[i:i+size]...), r, 0
-		case base != 0 && marks < maxMarks:
-			dst = append(dst, s[i:i+size]...)
-			marks++
-		default:
+		case isTone(r):
+			dst, base = appendCode(dst, r), 0
+		case sitsOnBase(r):
 			dst = appendCode(dst, r)
+		default:
+			dst, base, marks, joined, next = append(dst, is...), r, 0, 0, begun(r)
 		}
-		i += size
 	}
 	return dst
 }
@@ -123,14 +165,14 @@ func visible(r rune) bool {
 }
 
 // sitsOnBase reports whether a rune is drawn on the one before it: a
-// combining mark, a skin tone, or one of the letters that count as marks where
+// combining mark or one of the letters that count as marks where
 // text is cut into characters (vowels of Thai and Lao, halfwidth voicing marks).
 func sitsOnBase(r rune) bool {
 	switch r {
 	case 0x0e33, 0x0eb3, 0xff9e, 0xff9f:
 		return true
 	}
-	return unicode.Is(unicode.M, r) || r >= 0x1f3fb && r <= 0x1f3ff
+	return unicode.Is(unicode.M, r)
 }
 
 // beginsCharacter reports whether a rune is one of the few letters that make
@@ -145,18 +187,43 @@ func beginsCharacter(r rune) bool {
 	return false
 }
 
-// asksForPicture reports whether r is the variation selector for text (U+FE0E)
-// or for emoji (U+FE0F) presentation.
-func asksForPicture(r rune) bool { return r == 0xfe0e || r == 0xfe0f }
+const (
+	joiner        = 0x200d
+	textSelector  = 0xfe0e
+	emojiSelector = 0xfe0f
+)
 
-// hasPicture reports whether a rune may be drawn as text and as emoji: symbols,
-// and the few others of Unicode's emoji-variation-sequences.txt.
-func hasPicture(r rune) bool {
-	switch r {
-	case '#', '*', '‼', '⁉', 'ℹ', '〰':
-		return true
+// begun returns what a character that begins with r may go on with.
+func begun(r rune) part {
+	switch {
+	case r == '#' || r == '*' || r >= '0' && r <= '9':
+		return keycap
+	case unicode.Is(emoji, r):
+		return bare
 	}
-	return r >= '0' && r <= '9' || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sm, r)
+	return nothing
+}
+
+// dressed returns what a character may go on with behind a selector or a skin tone.
+func (p part) dressed() part {
+	if p == keycap {
+		return nothing
+	}
+	return dressed
+}
+
+// isTone reports whether a rune is a skin tone.
+func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
+
+// emojiAt reports whether there is an emoji at s[i:].
+func emojiAt[T ~string | ~[]byte](s T, i int) bool {
+	r, _ := decode(s, i)
+	return unicode.Is(emoji, r)
+}
+
+// decode returns the rune at s[i:] and its length.
+func decode[T ~string | ~[]byte](s T, i int) (rune, int) {
+	return utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 }
 
 const (

@@ -10,16 +10,9 @@ package cell
 import (
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"hindcast/model/printable"
 	"hindcast/tui/theme"
 )
-
-// clusterBytes bounds the bytes of one character on the screen: a rune of four
-// bytes and the marks that printable leaves on it. Longer clusters are taken
-// apart, for terminals draw them in more cells than Unicode says.
-const clusterBytes = 20
 
 // Row appends one row to a byte slice. Make it with [Begin], fill it with the
 // methods, and take the bytes with [Row.End].
@@ -111,12 +104,19 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	}
 	r.dst = append(r.dst, st.Start...)
 	start := len(r.dst)
-	head, whole := beginning(text, (w+1)*clusterBytes)
+	head, whole := beginning(text, (w+1)*cellBytes)
 	r.dst = printable.Append(r.dst, head)
-	end, used := fit(r.dst[start:], w)
-	if start+end < len(r.dst) || !whole {
-		end, used = fit(r.dst[start:], w-1)
-		r.dst = append(r.dst[:start+end], r.glyphs.Ellipsis...)
+	end, used, spare := fit(r.dst[start:], w)
+	cut := start+end < len(r.dst) || !whole
+	if cut {
+		end, used, spare = fit(r.dst[start:], w-1)
+	}
+	r.dst = r.dst[:start+end]
+	if spare > 0 {
+		r.dst = spaced(r.dst, start)
+	}
+	if cut {
+		r.dst = append(r.dst, r.glyphs.Ellipsis...)
 		used++
 	}
 	r.dst = append(r.dst, st.Reset...)
@@ -148,47 +148,4 @@ func beginning[T ~string | ~[]byte](text T, n int) (T, bool) {
 		}
 	}
 	return text[:n], false
-}
-
-// fit gives how many bytes of escaped text take up at most w cells, and how
-// many cells they take.
-func fit(text []byte, w int) (end, used int) {
-	for end < len(text) {
-		if text[end] < utf8.RuneSelf && (end+1 == len(text) || text[end+1] < utf8.RuneSelf) {
-			if used == w {
-				return end, used
-			}
-			end++
-			used++
-			continue
-		}
-		n, cells := cluster(text[end:])
-		if used+cells > w {
-			return end, used
-		}
-		end += n
-		used += cells
-	}
-	return end, used
-}
-
-// cluster gives the length of the first character of text and its width.
-func cluster(text []byte) (n, cells int) {
-	c, cells := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	if len(c) <= clusterBytes {
-		return len(c), cells
-	}
-	_, size := utf8.DecodeRune(text)
-	c, cells = ansi.FirstGraphemeCluster(text[:size], ansi.GraphemeWidth)
-	return len(c), cells
-}
-
-// Width gives the number of cells that short text takes when it is put.
-func Width(text string) int {
-	if n := plainPrefix(text, len(text)); n == len(text) {
-		return n
-	}
-	escaped := printable.Append(nil, text)
-	_, used := fit(escaped, len(escaped))
-	return used
 }

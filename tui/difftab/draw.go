@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -362,13 +360,13 @@ func wrapped(rows []textRow, line textLine, w int) []textRow {
 	for _, bit := range line.bits {
 		text := printable.String(bit.Text)
 		for text != "" {
-			head := ansi.Truncate(text, room, "")
+			head := text[:cell.Fit(text, room)]
 			if head == "" && room == w {
 				head = text // a character wider than the tab: Row cuts it
 			}
 			if head != "" {
 				at.bits = append(at.bits, diff.TextSpan{Op: bit.Op, Text: head})
-				room -= ansi.StringWidth(head)
+				room -= cell.Width(head)
 			}
 			if text = text[len(head):]; text != "" {
 				rows = append(rows, at)

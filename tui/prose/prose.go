@@ -11,14 +11,12 @@
 package prose
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
+	"hindcast/tui/cell"
 	"hindcast/tui/match"
 )
 
@@ -61,18 +59,7 @@ func (x Text) Pages() int { return max(1, (len(x.raw)+pageSize-1)/pageSize) }
 func (x Text) Lines(i, w int) []string {
 	text := strings.ReplaceAll(x.decode(x.bound(i), x.bound(i+1)), "\r\n", "\n")
 	text = printable.Text(strings.TrimSuffix(text, "\n"))
-	w = max(w, 1)
-	lines := strings.Split(ansi.Wrap(text, w, ""), "\n")
-	for i := 0; i < len(lines); i++ {
-		if ansi.StringWidth(lines[i]) <= w {
-			continue
-		}
-		// Wrap lets a line grow behind a hyphen.
-		parts := strings.Split(ansi.Hardwrap(lines[i], w, true), "\n")
-		lines = slices.Replace(lines, i, i+1, parts...)
-		i += len(parts) - 1
-	}
-	return lines
+	return cell.Wrap(text, max(w, 1), "")
 }
 
 // Holds reports whether the query is in page i, or begins there.

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"hindcast/keymap"
 	"hindcast/model/printable"
 	"hindcast/tui/cell"
@@ -132,9 +130,8 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + " (cut here)"
 	}
-	n := 0
-	for line := range strings.SplitSeq(ansi.Wrap(printable.Text(text), width, "/"), "\n") {
-		if n++; p.Most > 0 && n > p.Most {
+	for n, line := range cell.Wrap(printable.Text(text), width, "/") {
+		if p.Most > 0 && n >= p.Most {
 			s.cut(width)
 			return
 		}
@@ -147,7 +144,8 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 // cut ends the last row with an ellipsis: there is more.
 func (s *Sheet) cut(width int) {
 	last, more := &s.rows[len(s.rows)-1], s.styles.Glyphs.Ellipsis
-	last.Text = ansi.Truncate(strings.TrimRight(last.Text, " ")+" ", max(width-cell.Width(more), 0), "") + more
+	text := strings.TrimRight(last.Text, " ") + " "
+	last.Text = text[:cell.Fit(text, max(width-cell.Width(more), 0))] + more
 }
 
 // Wheel moves by n rows.
