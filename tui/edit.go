@@ -272,8 +272,13 @@ func (r *editorRun) SetStdin(in io.Reader) {
 	}
 }
 
-// SetStdout implements tea.ExecCommand.
-func (r *editorRun) SetStdout(out io.Writer) { r.Stdout = out }
+// SetStdout implements tea.ExecCommand; an editor wants the terminal itself.
+func (r *editorRun) SetStdout(out io.Writer) {
+	if screen, ok := out.(unwrappedFile); ok {
+		out = screen.File
+	}
+	r.Stdout = out
+}
 
 // SetStderr implements tea.ExecCommand.
 func (r *editorRun) SetStderr(out io.Writer) { r.Stderr = out }

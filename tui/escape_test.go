@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
@@ -35,8 +37,52 @@ var payloads = []string{
 }
 
 // own are the sequences that Hindcast and Bubble Tea send themselves: colours,
-// moving, clearing, and the modes of a full screen with a mouse.
-var own = regexp.MustCompile(`^\x1b(\[[0-9;]*m|\[[0-9;]*[ABCDGH]|\[[0-2]?[JK]|\[\?(25|1002|1003|1006|1049|2004)[hl])`)
+// moving, erasing, and the modes of a full screen with a mouse.
+var own = regexp.MustCompile(`^\x1b(\[[0-9;]*m|\[[0-9;]*[ABCDGHX]|\[[0-2]?[JK]|\[\?(7|25|1002|1003|1006|1049|2004)[hl])`)
+
+// anchored is a character with what places the next one.
+var anchored = regexp.MustCompile(`(?:\x1b\[(\d+)G)?\x1b\[(\d+)X([^\x1b]*[^\x00-\x7f][^\x1b]*)\x1b\[(\d+)G`)
+
+// unanchored gives a view without what places characters by their columns. Columns
+// that are wrong stay, and so do such sequences elsewhere.
+func unanchored(view string) string {
+	lines := strings.Split(view, "\n")
+	for i, line := range lines {
+		var b strings.Builder
+		column := 1
+		for {
+			at := anchored.FindStringSubmatchIndex(line)
+			if at == nil {
+				break
+			}
+			number := func(group int) int {
+				n, err := strconv.Atoi(line[at[2*group]:at[2*group+1]])
+				if err != nil {
+					return -1
+				}
+				return n
+			}
+			b.WriteString(line[:at[0]])
+			text := line[at[6]:at[7]]
+			width := ansi.StringWidth(text)
+			column += ansi.StringWidth(line[:at[0]])
+			wrong := number(4) != column+number(2)
+			if at[2] >= 0 { // spaces stand before it that make it wider
+				wrong = number(4) != column+width || number(4) != number(1)+number(2)
+			} else if number(2) != width {
+				wrong = true
+			}
+			if wrong {
+				b.WriteString(line[at[0]:at[1]])
+			} else {
+				b.WriteString(text)
+			}
+			line, column = line[at[1]:], number(4)
+		}
+		lines[i] = b.String() + line
+	}
+	return strings.Join(lines, "\n")
+}
 
 // foreign gives the first place in what is sent to a terminal that is neither
 // text that shows nor an own sequence, or "".
@@ -145,7 +191,7 @@ func newLoop(t *testing.T, o tui.Options, w, h int) *loop {
 func (l *loop) send(msg tea.Msg) {
 	l.t.Helper()
 	_, cmd := l.m.Update(msg)
-	view := l.m.View()
+	view := unanchored(l.m.View())
 	if err := l.m.Crash(); err != nil {
 		l.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -587,6 +588,34 @@ func restored(t *testing.T, written string) {
 			t.Errorf("the terminal was not given back: no %q", mode)
 		}
 	}
+	wraps(t, written)
+}
+
+// wraps holds that autowrap is off from before the full screen is up until after the
+// last frame, however often that happens, and on before it is left.
+func wraps(t *testing.T, written string) {
+	t.Helper()
+	up, off := false, false
+	for _, seq := range regexp.MustCompile(`\x1b\[\?(7|1049)[hl]|\x1b\[H`).FindAllString(written, -1) {
+		switch seq {
+		case "\x1b[?7l":
+			off = true
+		case "\x1b[?7h":
+			off = false
+		case "\x1b[?1049h", "\x1b[?1049l":
+			up = seq == "\x1b[?1049h"
+			if up != off {
+				t.Errorf("autowrap is off: %t, at %q", off, seq)
+			}
+		default: // a frame begins
+			if up && !off {
+				t.Error("a frame is drawn with autowrap on")
+			}
+		}
+	}
+	if up || off || !strings.Contains(written, "\x1b[?7l") {
+		t.Errorf("in the end the full screen is up: %t, and autowrap is off: %t", up, off)
+	}
 }
 
 func TestRun_restoresTheTerminal(t *testing.T) {
@@ -643,6 +672,7 @@ func TestRun_endsWithItsContext(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
+	wraps(t, terminal.String())
 }
 
 func TestRun_endsWithItsTerminal(t *testing.T) {

@@ -26,9 +26,11 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"hindcast/keymap"
@@ -128,12 +130,14 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	screen, wrap := unwrapping(m.o.Output)
+	defer wrap()
 	options := []tea.ProgramOption{
 		tea.WithContext(ctx),
 		tea.WithAltScreen(),
 		tea.WithMouseCellMotion(),
 		tea.WithFPS(framesPerSecond),
-		tea.WithOutput(m.o.Output),
+		tea.WithOutput(screen),
 		tea.WithoutSignalHandler(), // ctx ends on signals
 		tea.WithoutCatchPanics(),   // it would print what the panic says, unescaped
 	}
@@ -152,6 +156,63 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("tui: run the screen: %w", err)
 	}
 	return nil
+}
+
+// unwrapped is a terminal on which nothing wraps while the full screen is up: a
+// terminal that counts more cells in a row than there are would go on in the next one
+// and scroll the frame away. Bubble Tea enters and leaves the full screen by itself,
+// also to suspend, for an editor, and in the end, so autowrap goes with that.
+type unwrapped struct {
+	io.Writer
+	off atomic.Bool
+}
+
+// Write implements io.Writer. Bubble Tea writes each of the two sequences by itself.
+func (u *unwrapped) Write(p []byte) (int, error) {
+	switch string(p) {
+	case ansi.SetAltScreenSaveCursorMode:
+		u.off.Store(true)
+		if _, err := io.WriteString(u.Writer, ansi.ResetModeAutoWrap); err != nil {
+			return 0, err
+		}
+	case ansi.ResetAltScreenSaveCursorMode:
+		if err := u.wrap(); err != nil {
+			return 0, err
+		}
+	}
+	return u.Writer.Write(p)
+}
+
+// wrap switches autowrap on, if it is off.
+func (u *unwrapped) wrap() error {
+	if !u.off.Swap(false) {
+		return nil
+	}
+	_, err := io.WriteString(u.Writer, ansi.SetModeAutoWrap)
+	return err
+}
+
+// unwrappedFile is unwrapped for a file, whose size Bubble Tea asks for.
+type unwrappedFile struct {
+	*os.File
+	*unwrapped
+}
+
+// Write implements io.Writer.
+func (u unwrappedFile) Write(p []byte) (int, error) { return u.unwrapped.Write(p) }
+
+// WriteString implements io.StringWriter, as files do.
+func (u unwrappedFile) WriteString(s string) (int, error) { return u.unwrapped.Write([]byte(s)) }
+
+// unwrapping returns what Bubble Tea writes to instead of a terminal, and what
+// switches autowrap on in the end, whatever happened to Bubble Tea.
+func unwrapping(terminal io.Writer) (screen io.Writer, wrap func()) {
+	u := &unwrapped{Writer: terminal}
+	wrap = func() { u.wrap() } // the terminal may be gone
+	if f, ok := terminal.(*os.File); ok {
+		return unwrappedFile{f, u}, wrap
+	}
+	return u, wrap
 }
 
 // keyboard gives the terminal's input, or nil to leave it to Bubble Tea, which

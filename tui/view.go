@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -89,7 +88,7 @@ func (m *Model) appendTooSmall(dst []byte, y int) []byte {
 	l := &m.layout
 	r := cell.Begin(dst, &m.styles.Glyphs, l.w)
 	text := m.styles.Glyphs.Sentence(fmt.Sprintf("Hindcast needs %d×%d cells, here are %d×%d", leastWidth, leastHeight, l.w, l.h))
-	lines := strings.Split(ansi.Wrap(text, max(l.w-1, 1), ""), "\n") // Bubble Tea may clear the last cell
+	lines := cell.Wrap(text, max(l.w-1, 1), "") // Bubble Tea may clear the last cell
 	if i := y - max(l.h-len(lines), 0)/2; i >= 0 && i < len(lines) {
 		r.Fill(m.styles.Text, (l.w-cell.Width(lines[i]))/2)
 		r.Column(m.styles.Text, lines[i], min(cell.Width(lines[i]), l.w-1))

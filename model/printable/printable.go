@@ -79,7 +79,7 @@ type part uint8
 
 const (
 	nothing part = iota // but combining marks
-	keycap              // U+FE0F: a digit, #, or *
+	keycap              // U+FE0F and U+20E3: a digit, #, or *
 	bare                // U+FE0F, a skin tone or a joiner: an emoji
 	dressed             // a skin tone or a joiner: an emoji that has one of the others
 	joining             // the emoji behind a joiner, which was seen to follow
@@ -109,7 +109,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		case r == textSelector && (next == bare || next == keycap):
 			next = next.dressed()
 			continue // the character says the same without
-		case r == emojiSelector && marks < maxMarks && (next == bare || next == keycap),
+		case r == emojiSelector && marks < maxMarks && (next == bare || next == keycap && enclosedAt(s, i)),
 			isTone(r) && marks < maxMarks && (next == bare || next == dressed):
 			dst, next = append(dst, is...), next.dressed()
 			marks++
@@ -219,6 +219,12 @@ func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 func emojiAt[T ~string | ~[]byte](s T, i int) bool {
 	r, _ := decode(s, i)
 	return unicode.Is(emoji, r)
+}
+
+// enclosedAt reports whether U+20E3, which makes a key of a digit, is at s[i:].
+func enclosedAt[T ~string | ~[]byte](s T, i int) bool {
+	r, _ := decode(s, i)
+	return r == 0x20e3
 }
 
 // decode returns the rune at s[i:] and its length.

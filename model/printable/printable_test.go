@@ -34,7 +34,7 @@ func TestAppend_replacesWhatIsNotPlainText(t *testing.T) {
 		{"emoji presentation", "⚠\ufe0f 1\ufe0f\u20e3 ℹ\ufe0f", "⚠\ufe0f 1\ufe0f\u20e3 ℹ\ufe0f"},
 		{"text presentation", "⚠\ufe0e 1\ufe0e ℹ\ufe0e", "⚠ 1 ℹ"},
 		{"second selector", "⚠\ufe0f\ufe0f", "⚠\ufe0f<U+FE0F>"},
-		{"selectors of what is no emoji", "a\ufe0f ○\ufe0f é\ufe0e", "a<U+FE0F> ○<U+FE0F> é<U+FE0E>"},
+		{"selectors of what is no emoji", "a\ufe0f 0\ufe0f ○\ufe0f é\ufe0e", "a<U+FE0F> 0<U+FE0F> ○<U+FE0F> é<U+FE0E>"},
 		{"family", "👩\u200d👩\u200d👧\u200d👦", "👩\u200d👩\u200d👧\u200d👦"},
 		{"the longest emoji", kiss, kiss},
 		{"joined once too often", "👩\u200d👩\u200d👩\u200d👩\u200d👩", "👩\u200d👩\u200d👩\u200d👩<U+200D>👩"},

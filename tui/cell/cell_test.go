@@ -1,12 +1,15 @@
 package cell
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"hindcast/model/printable"
+	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
@@ -181,6 +184,47 @@ func TestWidth_doesNotDependOnTheNeighbours(t *testing.T) {
 		line := string(row.End(theme.Style{}))
 		if got := ansi.StringWidth(line); got != want {
 			t.Errorf("%U is drawn as %q, in %d cells and not in %d", r, line, got, want)
+		}
+	}
+}
+
+// The glyphs of the program's own are nowhere in doubt, so that ordinary lines are
+// drawn as they are.
+func TestSteady_allGlyphs(t *testing.T) {
+	v := reflect.ValueOf(theme.Unicode)
+	for i := range v.NumField() {
+		if v.Field(i).Kind() == reflect.String && !steadyLine([]byte(v.Field(i).String())) {
+			t.Errorf("%s is %q, which is doubtful", v.Type().Field(i).Name, v.Field(i).String())
+		}
+	}
+}
+
+// What is steady is counted alike by whoever counts.
+func TestSteady_isCountedAlike(t *testing.T) {
+	for r := rune(0xa0); r <= unicode.MaxRune; r++ {
+		if !steady(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) {
+			continue
+		}
+		if unicode.Is(unicode.M, r) || isJamoVowel(r) {
+			t.Errorf("%U sits on another", r)
+		}
+		if a, b := ansi.StringWidth(string(r)), screentest.Wcwidth(r); a != b {
+			t.Errorf("%U takes %d cells, or %d for wcwidth", r, a, b)
+		}
+	}
+}
+
+// printable passes joiners where text is cut into characters behind them, and
+// nowhere else.
+func TestPrintable_joinsWhatUnicodeJoins(t *testing.T) {
+	for r := rune(0xa1); r <= unicode.MaxRune; r++ {
+		if !unicode.IsGraphic(r) || unicode.Is(unicode.M, r) {
+			continue
+		}
+		text := string(r) + "\u200d👩"
+		c, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		if joined, passed := c == text, printable.String(text) == text; joined != passed {
+			t.Errorf("%U joined %t, passed on %t", r, joined, passed)
 		}
 	}
 }

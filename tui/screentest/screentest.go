@@ -161,6 +161,25 @@ func (p *Program) until(what string, reached func() bool) {
 // ends of lines.
 func (p *Program) Screen() string { return p.screen.text() }
 
+// At returns what stands in a cell: "" in the right half of a wide character.
+func (p *Program) At(x, y int) string {
+	if c := p.screen.CellAt(x, y); c != nil {
+		return c.Content
+	}
+	return ""
+}
+
+// Counting returns the screen as a terminal shows it that counts cells rune by
+// rune. Like [hindcast/tui.Run] it begins with autowrap off.
+func (p *Program) Counting() *Counting {
+	p.tb.Helper()
+	c := NewCounting(p.w, p.h)
+	if _, err := c.Write(append([]byte("\x1b[?7l"), p.Raw()...)); err != nil {
+		p.tb.Fatal(err)
+	}
+	return c
+}
+
 // Raw gives every byte that was written to the terminal so far.
 func (p *Program) Raw() []byte {
 	p.drain()
