@@ -317,8 +317,8 @@ func (m *Model) follow() tea.Cmd {
 		m.stop(preparing)
 		return tea.Batch(find, m.fetchNeighbours())
 	}
-	after := m.o.After
-	return tea.Batch(find, m.start(preparing, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	after, slow := m.o.After, m.tasks[preparing].slow
+	work := m.start(preparing, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		fact := preparedMsg{gen: gen, tab: tab, subject: s}
 		if wait > 0 {
 			select {
@@ -336,7 +336,9 @@ func (m *Model) follow() tea.Cmd {
 		}
 		fact.content, fact.err = t.prepare(ctx, s)
 		return fact
-	}))
+	})
+	m.tasks[preparing].slow = slow // keys that follow each other do not begin patience anew
+	return tea.Batch(find, work)
 }
 
 // prepareRest has a tab prepare the whole of what it shows a part of.

@@ -143,6 +143,10 @@ func TestWaiting_whatIsStaleStepsBack(t *testing.T) {
 			shows(t, p, " of #13 ", "reading #11", ellipsis)
 			lacks(t, p, "nothing to compare")
 			p.Golden()
+			p.Send(screentest.Key(t, "k")) // another key does not begin patience anew
+			p.WaitFor("the next name", func(screen string) bool { return strings.Contains(screen, "reading #12") })
+			shows(t, p, " of #13 ")
+			p.Send(screentest.Key(t, "j"))
 			gate.open()
 			waitFor(t, p, "#10"+arrow+"#11")
 			lacks(t, p, "reading #11", " of #13 ")
