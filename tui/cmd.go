@@ -288,7 +288,7 @@ func (m *Model) subject() subject {
 	}
 	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading, head: s.header.Head}
 	if base != model.NoNode {
-		s.base = t.Described(base)
+		s.base, s.baseName = t.Described(base), t.Name(base)
 		s.with = s.base.Ref()
 	}
 	return s

@@ -48,7 +48,7 @@ func TestKeptOnce_messageLog(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.ShowDiff)
 	line := "state, conversation_manager_state, interrupt_state, model_state: "
 	lacks(t, p, "favorite_city", "SlidingWindow")
-	shows(t, p, "#12 user input → #13 turn end", "+1  ~0  −0", line+"kept once, known only as of now")
+	shows(t, p, "#12 → #13", "+1  ~0  −0", line+"kept once, known only as of now")
 
 	p.Press(keymap.Timeline, keymap.ShowState)
 	shows(t, p, "favorite_city", line+"kept once, as of now")
@@ -66,7 +66,7 @@ func TestKeptOnce_messageLog(t *testing.T) {
 	lacks(t, p, "- /state")
 	agree(t, p)
 	p.Press(keymap.Timeline, keymap.ShowDiff)
-	shows(t, p, "head #5", "#4 tool iteration → #5 turn end", "+1  ~0  −0", line+"kept once, known only as of now")
+	shows(t, p, "head #5", "#4 → #5", "+1  ~0  −0", line+"kept once, known only as of now")
 	lacks(t, p, "favorite_city", "SlidingWindow")
 }
 

@@ -485,9 +485,10 @@ func TestModel_copiesTheCallOfAnySnapshot(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.ShowResume, keymap.StepForward)
 	shows(t, p, "Go on from here, after r restore")
 	p.Press(keymap.Timeline, keymap.Yank)
-	shows(t, p, `copy resume call  agent("…")`, "copy resume call  agent(None)")
+	shows(t, p, "copy resume call  StreamBidi(ctx, agent.WithSessionID[State](")
 	p.Press(keymap.Menu, keymap.YankCall)
-	if got := clipboard(t, terminal.String()); !slices.Equal(got, []string{"agent(None)", `agent("…")`}) {
+	const call = `StreamBidi(ctx, agent.WithSessionID[State]("packing-list"))`
+	if got := clipboard(t, terminal.String()); !slices.Equal(got, []string{call, call}) {
 		t.Errorf("copied %q", got)
 	}
 }

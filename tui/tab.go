@@ -47,8 +47,10 @@ type subject struct {
 	name string
 	// base is the header that base names; it is the zero header where there is
 	// nothing to compare with.
-	base   model.Header
-	faults []model.Fault
+	base model.Header
+	// baseName is that of base.
+	baseName string
+	faults   []model.Fault
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was

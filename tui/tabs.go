@@ -43,7 +43,7 @@ func (f *source) diffTab(styles *theme.Styles) *tab {
 }
 
 func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
-	sides := difftab.Sides{Old: difftab.Side{Header: s.base}, New: difftab.Side{Header: s.header}}
+	sides := difftab.Sides{Old: difftab.Side{Header: s.base, Name: s.baseName}, New: difftab.Side{Header: s.header, Name: s.name}}
 	for _, side := range []struct {
 		*difftab.Side
 		ref model.Ref
@@ -173,6 +173,9 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	facts := infotab.Facts{
 		Header: s.header, Kind: f.store.Kind(), Address: f.store.Address(),
 		Faults: s.faults, Now: f.now(), Zone: f.zone,
+	}
+	if _, ok := f.store.(store.Repairer); ok {
+		facts.Repair = "R plans to mend what can be mended"
 	}
 	if d, ok := f.store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()

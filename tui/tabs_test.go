@@ -51,13 +51,13 @@ func TestTabs_compareWithTheMark(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.Compare)
-	shows(t, p, "[Diff]", "#13 invocation end → #10 turn end", "=◉   13")
+	shows(t, p, "[Diff]", "#13 → #10", "=◉   13")
 	p.Press(keymap.Timeline, keymap.StepBack)
-	shows(t, p, "#13 invocation end → #9 turn end") // the mark stays
+	shows(t, p, "#13 → #9") // the mark stays
 	p.Press(keymap.Timeline, keymap.Compare)
-	shows(t, p, "#8 turn end → #9 turn end") // with the parent again
+	shows(t, p, "#8 → #9") // with the parent again
 	p.Press(keymap.Timeline, keymap.Compare, keymap.ClearMark)
-	shows(t, p, "#8 turn end → #9 turn end")
+	shows(t, p, "#8 → #9")
 	lacks(t, p, "=◉")
 	p.Press(keymap.Timeline, keymap.Mark, keymap.Mark) // the second takes it away
 	lacks(t, p, "▌=")
@@ -67,7 +67,7 @@ func TestTabs_firstSnapshotHasNothingToCompareWith(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
 	p.Press(keymap.Timeline, keymap.Top)
-	shows(t, p, "▌ ○    0", "#0 turn end")
+	shows(t, p, "▌ ○    0", "#0  the first snapshot: all of it is new")
 }
 
 func TestTabs_searchInsideTheState(t *testing.T) {
@@ -211,14 +211,14 @@ func TestTabs_infoSaysWhatIsNew(t *testing.T) {
 	p := start(t, o, 120, 40)
 	p.Press(keymap.Timeline, keymap.ShowInfo)
 	// The head says "booked" instead of "planning", somewhere in small parts.
-	if !regexp.MustCompile(`unshared  \d{1,3} B of 4\.3 kB`).MatchString(p.Screen()) {
+	if !regexp.MustCompile(`new in it  \d{1,3} B of 4\.3 kB`).MatchString(p.Screen()) {
 		t.Errorf("the head is not nearly its parent:\n%s", p.Screen())
 	}
 	p.Press(keymap.Timeline, keymap.Top)
-	lacks(t, p, "unshared") // there is no parent
+	lacks(t, p, "new in it") // there is no parent
 	// #1 has 1267 bytes, and its parent 308: at least 959 are new.
 	p.Press(keymap.Timeline, keymap.StepForward)
-	if !regexp.MustCompile(`unshared  (9[5-9]\d B|1\.\d kB) of 1\.3 kB`).MatchString(p.Screen()) {
+	if !regexp.MustCompile(`new in it  (9[5-9]\d B|1\.\d kB) of 1\.3 kB`).MatchString(p.Screen()) {
 		t.Errorf("#1 is not mostly new:\n%s", p.Screen())
 	}
 }

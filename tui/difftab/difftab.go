@@ -39,6 +39,7 @@ type Pane struct {
 
 	context int  // unchanged lines around a changed one
 	split   bool // texts are side by side, where there is room for that
+	asked   bool // the last action asked for that
 	matches Matches
 }
 
@@ -114,6 +115,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 	if p.c == nil {
 		return false
 	}
+	p.asked = a == keymap.SideBySide
 	if p.window.Do(p, a) {
 		return true
 	}
@@ -238,8 +240,8 @@ func (p *Pane) Status() string {
 	if number := p.c.number(at.entry); number > 0 {
 		text = "change " + strconv.Itoa(number) + " of " + strconv.Itoa(len(p.c.changes))
 	}
-	if p.split && p.w < splitFrom {
-		text += " " + p.styles.Glyphs.Dot + " side by side needs " + strconv.Itoa(splitFrom) + " columns"
+	if p.asked && p.split && p.w < splitFrom {
+		text += " " + p.styles.Glyphs.Dot + " side by side needs " + value.Number(splitFrom-p.w, "more column")
 	}
 	return text
 }

@@ -49,9 +49,9 @@ var (
 // compare prepares two texts; an empty old one stands for no state.
 func compare(t testing.TB, old, new string) *Content {
 	t.Helper()
-	sides := Sides{New: Side{conversation.Decode(parse(t, new)), newHeader}}
+	sides := Sides{New: Side{conversation.Decode(parse(t, new)), newHeader, "#3"}}
 	if old != "" {
-		sides.Old = Side{conversation.Decode(parse(t, old)), oldHeader}
+		sides.Old = Side{conversation.Decode(parse(t, old)), oldHeader, "#2"}
 	}
 	c, err := Prepare(t.Context(), sides)
 	if err != nil {
@@ -101,6 +101,11 @@ func TestPane_saysWhatItIs(t *testing.T) {
 		{"root", `{"a":1}`, `[1]`},
 		{"hostile", `{"\u001b[2J":"\u202eabc"}`, `{"\u001b[2J":"\u001b]52;c;QUJD\u0007 this is a much longer text","e\u0301\u0301":[NaN]}`},
 		{"undecodable", `{"t":"half of a pair is here: \ud800 and it goes on"}`, `{"t":"half of a pair is here: \ud801 and it goes on"}`},
+		{"one path", `{"artifacts":[{"parts":[{"text":"the draft"}]}],"n":1}`, `{"artifacts":[{"parts":[{"text":"the final text"}]}],"n":1}`},
+		{"inside a message", `[{"role":"user","content":[{"text":"book the train at 10:40 please"}]},{"role":"assistant","content":"ok"}]`, `[{"role":"user","content":[{"text":"book the train at 09:40 please"}]},{"role":"assistant","content":"ok"}]`},
+		{"a call came", `{"messages":[]}`, `{"messages":[{"role":"assistant","content":[{"text":"I look for it."},{"toolUse":{"toolUseId":"1","name":"search","input":{"to":"Lyon"}}}]}]}`},
+		{"all gone", `{"cart":{"items":[{"a":1},{"b":2}],"total":3}}`, `{"cart":{"items":[],"total":0}}`},
+		{"late change", `{"t":"` + strings.Repeat("the same words ", 30) + `10:40"}`, `{"t":"` + strings.Repeat("the same words ", 30) + `09:40"}`},
 		{"duplicates", `{"o":{"a":1,"a":2}}`, `{"o":{"a":1,"a":3}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -129,6 +134,24 @@ func TestPane_stepsThroughTheChanges(t *testing.T) {
 	want := []string{"/a/x change 1 of 4", "/a/y change 2 of 4", "/b/2 change 3 of 4", "/c change 4 of 4", "/a/x change 1 of 4", "/c change 4 of 4"}
 	if !slices.Equal(got, want) {
 		t.Errorf("steps lead to\n%q, want\n%q", got, want)
+	}
+}
+
+// What side by side needs is said once, by the key that asks for it.
+func TestPane_saysOnceWhatSideBySideNeeds(t *testing.T) {
+	p := show(compare(t, file(t, "old.json"), file(t, "new.json")), 60, 20)
+	screentest.Do(t, p, keymap.SideBySide)
+	if got := p.Status(); !strings.Contains(got, "side by side needs 20 more columns") {
+		t.Errorf("the status is %q", got)
+	}
+	screentest.Do(t, p, keymap.MoveDown)
+	if got := p.Status(); strings.Contains(got, "side by side") {
+		t.Errorf("after another key the status is %q", got)
+	}
+	p.Resize(80, 20)
+	screentest.Do(t, p, keymap.UnfoldAll)
+	if got := screentest.Draw(p, 20); !strings.Contains(got, "│") {
+		t.Errorf("80 columns are not enough:\n%s", got)
 	}
 }
 
@@ -236,9 +259,9 @@ func TestPane_anyUseOfAnyDiff(t *testing.T) {
 		return string(data)
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		sides := Sides{New: Side{conversation.Decode(jsontape.Prefix([]byte(state.Draw(t, "new")), 1<<20)), newHeader}}
+		sides := Sides{New: Side{conversation.Decode(jsontape.Prefix([]byte(state.Draw(t, "new")), 1<<20)), newHeader, "#3"}}
 		if rapid.Bool().Draw(t, "has old") {
-			sides.Old = Side{conversation.Decode(jsontape.Prefix([]byte(state.Draw(t, "old")), 1<<20)), oldHeader}
+			sides.Old = Side{conversation.Decode(jsontape.Prefix([]byte(state.Draw(t, "old")), 1<<20)), oldHeader, "#2"}
 		}
 		c, err := Prepare(t.Context(), sides)
 		if err != nil {
@@ -289,7 +312,7 @@ func largeState(mb, extra int) string {
 // were seen before.
 func BenchmarkPrepare(b *testing.B) {
 	for _, mb := range []int{1, 10} {
-		sides := Sides{Old: Side{conversation.Decode(parse(b, largeState(mb, 0))), oldHeader}, New: Side{conversation.Decode(parse(b, largeState(mb, 1))), newHeader}}
+		sides := Sides{Old: Side{conversation.Decode(parse(b, largeState(mb, 0))), oldHeader, "#2"}, New: Side{conversation.Decode(parse(b, largeState(mb, 1))), newHeader, "#3"}}
 		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Prepare(b.Context(), sides); err != nil {

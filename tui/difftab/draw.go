@@ -2,10 +2,11 @@ package difftab
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"hindcast/diff"
-	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
@@ -45,15 +46,14 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(p.styles.Text)
 }
 
-// name says which snapshot a side is.
-func name(h *model.Header) string { return "#" + strconv.Itoa(h.Index) + " " + h.EventText() }
-
-// heading says what is compared, and how much changed.
+// heading says what is compared, how much changed, and how large the states are.
 func (p *Pane) heading(r *cell.Row) {
 	g, tokens := &p.styles.Glyphs, &p.styles.Tokens
-	names := name(p.c.old.header) + " " + g.Arrow + " " + name(p.c.new.header)
+	names := p.c.old.name + " " + g.Arrow + " " + p.c.new.name
+	size := sizes(len(p.c.old.tape.Data()), len(p.c.new.tape.Data()), g.Arrow)
 	if p.c.first {
-		names = "nothing before " + name(p.c.new.header)
+		names = p.c.new.name + "  the first snapshot: all of it is new"
+		size = sizes(0, len(p.c.new.tape.Data()), g.Arrow)
 	}
 	result := p.c.result
 	counts := []struct {
@@ -62,27 +62,28 @@ func (p *Pane) heading(r *cell.Row) {
 		n     int
 		must  bool
 	}{
-		{tokens.Added, g.Added, result.Added, true},
-		{tokens.Changed, g.Changed, result.Replaced, true},
-		{tokens.Removed, g.Removed, result.Removed, true},
+		{tokens.Added, g.Added, result.Added, !p.c.first},
+		{tokens.Changed, g.Changed, result.Replaced, !p.c.first},
+		{tokens.Removed, g.Removed, result.Removed, !p.c.first},
 		{tokens.Muted, "moved ", result.Moved, false},
 		{tokens.Muted, "respelled ", result.Respelled, false},
 	}
-	size := string(conversation.AppendSize(nil, p.c.size))
-	width := len(size) + 3
+	width := 1
 	for _, c := range counts {
-		if c.must || c.n > 0 {
+		if c.must || c.n > 0 && !p.c.first {
 			width += cell.Width(c.text) + len(strconv.Itoa(c.n)) + 2
 		}
 	}
-	if cell.Width(names)+width+3 > p.w && !p.c.first {
-		names = fmt.Sprintf("#%d %s #%d", p.c.old.header.Index, g.Arrow, p.c.new.header.Index)
-	}
 	r.Fill(tokens.Text, 1)
 	r.Put(tokens.Strong, names)
+	if r.Room() >= width+cell.Width(size)+2 {
+		width += cell.Width(size)
+	} else {
+		size = ""
+	}
 	r.Fill(tokens.Text, max(2, r.Room()-width))
 	for _, c := range counts {
-		if c.must || c.n > 0 {
+		if c.must || c.n > 0 && !p.c.first {
 			r.Put(c.style, c.text+strconv.Itoa(c.n))
 			r.Fill(tokens.Text, 2)
 		}
@@ -96,11 +97,25 @@ func (p *Pane) heading(r *cell.Row) {
 	}
 }
 
+// sizes says how large a state was and is: "state 1.2 → 2.7 kB"; old is 0 where
+// there was none.
+func sizes(old, new int, arrow string) string {
+	is := string(conversation.AppendSize(nil, int64(new)))
+	if old == 0 || old == new {
+		return "state " + is
+	}
+	was := string(conversation.AppendSize(nil, int64(old)))
+	if _, unit, ok := strings.Cut(is, " "); ok {
+		was = strings.TrimSuffix(was, " "+unit)
+	}
+	return "state " + was + " " + arrow + " " + is
+}
+
 // unchanged says that there are no changes.
 func (p *Pane) unchanged(r *cell.Row) {
 	text := "  the states are equal"
 	if p.c.first {
-		text = "  the first snapshot; its state is empty"
+		text = "  its state is empty"
 	}
 	r.Put(p.styles.Muted, text)
 }
@@ -161,7 +176,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	default:
 		r.Fill(tokens.Text, 2)
 	}
-	p.key(r, tokens, e, p.matches.has(entry))
+	p.path(r, tokens, entry)
 	if word != "" {
 		r.Fill(tokens.Text, 2)
 		r.Put(style, word)
@@ -172,6 +187,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		return
 	}
 	switch {
+	case e.Op == diff.Within && e.Unchanged == 0:
 	case e.Op == diff.Within:
 		text := strconv.Itoa(int(e.Unchanged)) + " unchanged"
 		r.Fill(tokens.Text, max(2, r.Room()-len(text)-1))
@@ -190,85 +206,102 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	}
 }
 
-// key draws the key or the number of an entry.
-func (p *Pane) key(r *cell.Row, tokens *theme.Tokens, e *diff.Entry, matched bool) {
+// path draws the key or the number of an entry, behind those of the groups that
+// have no rows of their own: "artifacts[0].text". Of a long one the end shows.
+func (p *Pane) path(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	style := tokens.Name
-	if matched {
+	if p.matches.has(entry) {
 		style = tokens.Match
 	}
-	if s, n := p.c.value(e); s.tape.Parent(n) != jsontape.None {
-		value.Key(r, style, s.tape, n)
+	var steps []int32
+	for at := entry; at > 0 && len(steps) < longestPath; at = p.c.result.Entries[at].Parent {
+		if at != entry && !p.c.hidden(at) {
+			break
+		}
+		steps = append(steps, at)
+	}
+	if len(steps) == 0 {
+		r.Put(style, "the whole state")
 		return
 	}
-	r.Put(style, "the whole state")
+	for room := r.Room() / 2; len(steps) > 1; steps = steps[:len(steps)-1] {
+		width := 0
+		for _, at := range steps {
+			width += p.stepWidth(at)
+		}
+		if width <= room {
+			break
+		}
+		if len(steps) == 2 {
+			r.Put(style, p.styles.Glyphs.Ellipsis)
+		}
+	}
+	for i, at := range slices.Backward(steps) {
+		s, n := p.c.value(&p.c.result.Entries[at])
+		if i < len(steps)-1 && s.tape.Index(n) < 0 {
+			r.Put(style, ".")
+		}
+		value.Key(r, style, s.tape, n)
+	}
+}
+
+// longestPath bounds the steps of a path that are drawn.
+const longestPath = 16
+
+// stepWidth returns how many cells a step of a path takes.
+func (p *Pane) stepWidth(entry int32) int {
+	s, n := p.c.value(&p.c.result.Entries[entry])
+	step := cell.Begin(nil, &p.styles.Glyphs, p.w)
+	value.Key(&step, theme.Style{}, s.tape, n)
+	return p.w - step.Room() + 1
 }
 
 // fromTo draws the old and the new value of an entry. Of texts it draws what is
-// around the first difference.
+// around the first difference, with what went and what came inside of it.
 func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	e, g := &p.c.result.Entries[entry], &p.styles.Glyphs
-	half := max(1, (r.Room()-3)/2)
 	if d := p.c.texts[entry]; d != nil {
-		old, new := p.excerpts(d)
 		if d.coarse {
 			r.Put(tokens.Warn, "coarse ")
 		}
-		switch {
-		case old == "":
-			r.Put(tokens.Added, g.Added+" ")
-		case new == "":
-			r.Put(tokens.Removed, g.Removed+" ")
-		}
-		if cell.Width(old) > half && new != "" {
-			r.Column(tokens.Removed, old, half)
-		} else {
-			r.Put(tokens.Removed, old)
-		}
-		if old != "" && new != "" {
-			r.Put(tokens.Punct, " "+g.Arrow+" ")
-		}
-		r.Put(tokens.Added, new)
+		p.inline(r, tokens, d.inline)
 		return
 	}
 	from, to := p.c.old.tape, p.c.new.tape
-	value.Most(r, g, tokens, from, nodeAt(from, e.Old), half)
+	value.Most(r, g, tokens, from, nodeAt(from, e.Old), max(1, (r.Room()-3)/2))
 	r.Put(tokens.Punct, " "+g.Arrow+" ")
 	value.Put(r, tokens, to, nodeAt(to, e.New))
 }
 
-// excerpts gives the words around the first difference of a text, as they were
-// and as they are.
-func (p *Pane) excerpts(d *textDiff) (old, new string) {
-	const around = 16
-	excerpt := func(bits []diff.TextSpan) string {
-		text := `"`
-		for i, bit := range bits {
-			piece := bit.Text
-			if bit.Op == diff.Same && i == 0 && len(piece) > around {
-				cut := piece[len(piece)-around:]
-				for len(cut) > 0 && cut[0]&0xc0 == 0x80 {
-					cut = cut[1:]
-				}
-				piece = p.styles.Glyphs.Ellipsis + cut
-			}
-			text += piece
-			if len(text) > 40*around {
-				break
-			}
-		}
-		return text + `"`
-	}
-	for _, line := range d.lines {
+// inline draws a difference in one line: `train [-10-]{+09+}:40`. What is the
+// same before a change is cut on its left, so that the change shows.
+func (p *Pane) inline(r *cell.Row, tokens *theme.Tokens, spans []diff.TextSpan) {
+	some, most := max(4, r.Room()/4), max(4, r.Room()/3)
+	ellipsis := p.styles.Glyphs.Ellipsis
+	r.Put(tokens.String, `"`)
+	for i, span := range spans {
+		text := printable.Text(span.Text)
+		width := cell.Width(text)
 		switch {
-		case line.op == diff.Deleted && old == "":
-			old = excerpt(line.bits)
-		case line.op == diff.Inserted && new == "":
-			new = excerpt(line.bits)
-		case line.op == diff.Same && (old != "" || new != ""):
-			return old, new
+		case span.Op == diff.Deleted:
+			r.Put(tokens.RemovedWord, "[-"+upTo(text, most, ellipsis)+"-]")
+		case span.Op == diff.Inserted:
+			r.Put(tokens.AddedWord, "{+"+upTo(text, most, ellipsis)+"+}")
+		case i < len(spans)-1 && width > some:
+			r.Put(tokens.String, ellipsis+text[cell.Fit(text, width-some+1):])
+		default:
+			r.Put(tokens.String, text)
 		}
 	}
-	return old, new
+	r.Put(tokens.String, `"`)
+}
+
+// upTo returns the beginning of a text that takes w cells at most.
+func upTo(text string, w int, ellipsis string) string {
+	if cell.Width(text) <= w {
+		return text
+	}
+	return text[:cell.Fit(text, w-1)] + ellipsis
 }
 
 // textRows lays a text diff out for a width: lines are wrapped, and unchanged
@@ -321,7 +354,7 @@ func unified(rows []textRow, run []textLine, w int) []textRow {
 // splitFrom is the width from which two texts have room beside each other, and
 // between is what stands between them: a space, a line, and the signs.
 const (
-	splitFrom = 120
+	splitFrom = 80
 	between   = 5
 )
 

@@ -40,7 +40,9 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 			m.more = true
 			break
 		}
-		m.entries = append(m.entries, int32(i))
+		if at := c.row(int32(i)); !slices.Contains(m.entries[max(0, len(m.entries)-1):], at) {
+			m.entries = append(m.entries, at)
+		}
 	}
 	return m, nil
 }
@@ -111,6 +113,6 @@ func (p *Pane) Match(n int) (at, of int) {
 
 // show moves the cursor to an entry and opens it.
 func (p *Pane) show(entry int32) {
-	p.Select(max(entry, p.firstEntry()))
+	p.Select(entry)
 	p.unfold()
 }

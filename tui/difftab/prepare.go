@@ -19,6 +19,8 @@ type Side struct {
 	Conversation *conversation.Conversation
 	// Header is the snapshot's.
 	Header model.Header
+	// Name names the snapshot on the screen: "#6.2".
+	Name string
 }
 
 // Sides are the states to compare, but for the gaps.
@@ -32,6 +34,7 @@ type side struct {
 	tape   *jsontape.Tape
 	conv   *conversation.Conversation
 	header *model.Header
+	name   string
 }
 
 // Content is a diff to show. It is read-only and safe for concurrent use.
@@ -41,9 +44,11 @@ type Content struct {
 	result   *diff.Result
 	// changes are the entries that are changes, in order.
 	changes []int32
-	size    int64 // of what was added, removed and replaced, in bytes
-	texts   map[int32]*textDiff
-	gaps    model.Gaps
+	// outer is the group that each entry is drawn in, -1 for none; depth counts
+	// the groups around it. An entry without a row is in no count; see hidden.
+	outer, depth []int32
+	texts        map[int32]*textDiff
+	gaps         model.Gaps
 }
 
 // LeftOut returns a line with the keys that are not compared, the first most by
@@ -60,7 +65,7 @@ func sideOf(s *Side, other *jsontape.Tape) side {
 		}
 		conv = conversation.Decode(jsontape.Prefix(text, len(text)))
 	}
-	return side{conv.Tape(), conv, &s.Header}
+	return side{conv.Tape(), conv, &s.Header, s.Name}
 }
 
 // Prepare compares two states. It takes the time of the comparison, so it
@@ -72,18 +77,57 @@ func Prepare(ctx context.Context, sides Sides) (*Content, error) {
 	c.old = sideOf(&sides.Old, c.new.tape)
 	result, err := diff.Compare(ctx, diff.Parsed(c.old.tape), diff.Parsed(c.new.tape))
 	if err != nil {
-		return nil, fmt.Errorf("compare #%d with #%d: %w", c.old.header.Index, c.new.header.Index, err)
+		return nil, fmt.Errorf("compare %s with %s: %w", c.old.name, c.new.name, err)
 	}
 	result = result.Without(sides.Gaps.Has)
 	c.result = result
-	for i, e := range result.Changes() {
+	for i := range result.Changes() {
 		c.changes = append(c.changes, int32(i))
-		if e.Op != diff.Moved && e.Op != diff.Respelled {
-			c.size += int64(max(e.New.End-e.New.Start, e.Old.End-e.Old.Start))
-		}
 	}
+	c.nest()
 	c.texts = compareTexts(ctx, c)
 	return c, ctx.Err()
+}
+
+// nest works out in which group each entry is drawn.
+func (c *Content) nest() {
+	entries := c.result.Entries
+	c.outer, c.depth = make([]int32, len(entries)), make([]int32, len(entries))
+	for i := range entries {
+		switch at := entries[i].Parent; {
+		case at < 0:
+			c.outer[i] = -1
+		case c.hidden(at):
+			c.outer[i], c.depth[i] = c.outer[at], c.depth[at]
+		default:
+			c.outer[i], c.depth[i] = at, c.depth[at]+1
+		}
+	}
+}
+
+// hidden reports whether a group has no row of its own: the root, and a group
+// with one entry, whose path begins with that of the group. The list of messages
+// keeps its row.
+func (c *Content) hidden(entry int32) bool {
+	entries := c.result.Entries
+	e := &entries[entry]
+	switch {
+	case e.Op != diff.Within || e.End == entry+1:
+		return false
+	case e.Parent < 0:
+		return true
+	}
+	_, n := c.value(e)
+	return entries[entry+1].End == e.End && n != c.new.conv.List()
+}
+
+// row returns the entry whose row an entry is on: itself, or the next one that
+// is not hidden.
+func (c *Content) row(entry int32) int32 {
+	for c.hidden(entry) {
+		entry++
+	}
+	return entry
 }
 
 // number gives which change an entry is, from 1; 0 for none.

@@ -1,9 +1,13 @@
 package difftab
 
 import (
+	"strings"
+
 	"hindcast/diff"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+	"hindcast/tui/cell"
 	"hindcast/tui/prose"
 )
 
@@ -16,7 +20,10 @@ func (p *Pane) Next(r row) (row, bool) {
 	if p.folded(r.entry) {
 		next = p.c.result.Entries[r.entry].End
 	}
-	return row{entry: next}, int(next) < len(p.c.result.Entries)
+	if int(next) == len(p.c.result.Entries) {
+		return row{entry: next}, false
+	}
+	return row{entry: p.c.row(next)}, true
 }
 
 // Prev gives the row before r.
@@ -27,18 +34,16 @@ func (p *Pane) Prev(r row) (row, bool) {
 	if r.entry == p.firstEntry() {
 		return r, false
 	}
-	entry := p.visible(r.entry - 1)
+	entry := r.entry - 1
+	for p.c.hidden(entry) {
+		entry--
+	}
+	entry = p.visible(entry)
 	return row{entry, int32(p.lines(entry))}, true
 }
 
-// firstEntry is the first one that has a row: the root has none when the
-// changes are inside it.
-func (p *Pane) firstEntry() int32 {
-	if p.c.result.Entries[0].Op == diff.Within && len(p.c.result.Entries) > 1 {
-		return 1
-	}
-	return 0
-}
+// firstEntry is the first one that has a row.
+func (p *Pane) firstEntry() int32 { return p.c.row(0) }
 
 // First gives the first row.
 func (p *Pane) First() (row, bool) {
@@ -61,13 +66,11 @@ func (p *Pane) Last() (row, bool) {
 func (p *Pane) group(entry int32) bool { return p.c.result.Entries[entry].End > entry+1 }
 
 // depth gives how far in an entry stands.
-func (p *Pane) depth(entry int32) int {
-	return int(p.c.result.Entries[entry].Depth - p.c.result.Entries[p.firstEntry()].Depth)
-}
+func (p *Pane) depth(entry int32) int { return int(p.c.depth[entry]) }
 
 // folded reports whether a fold hides what is inside an entry.
 func (p *Pane) folded(entry int32) bool {
-	if !p.group(entry) || p.depth(entry) < 0 {
+	if !p.group(entry) || p.c.hidden(entry) {
 		return false
 	}
 	_, turned := p.turned[entry]
@@ -77,13 +80,13 @@ func (p *Pane) folded(entry int32) bool {
 // opened reports whether a value shows all of itself.
 func (p *Pane) opened(entry int32) bool {
 	_, turned := p.turned[entry]
-	open := p.folds == everything || p.folds == groups && p.c.first
+	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.short() && p.said(entry))
 	return !p.group(entry) && open != turned
 }
 
 // visible gives the outermost fold that hides an entry, or the entry itself.
 func (p *Pane) visible(entry int32) int32 {
-	for at := p.c.result.Entries[entry].Parent; at >= 0; at = p.c.result.Entries[at].Parent {
+	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
 		if p.folded(at) {
 			entry = at
 		}
@@ -169,6 +172,9 @@ func (p *Pane) layOut(entry int32) *detail {
 	if d := p.c.texts[entry]; d != nil {
 		return &detail{text: p.textRows(d, p.width(entry))}
 	}
+	if p.said(entry) {
+		return &detail{text: p.saidRows(entry)}
+	}
 	d := &detail{}
 	if e.Op == diff.Replaced || e.Op == diff.Removed {
 		p.addValue(d, entry, diff.Deleted, &p.c.old, e.Old)
@@ -204,6 +210,88 @@ func (p *Pane) addValue(d *detail, entry int32, op diff.TextOp, s *side, at diff
 	}
 }
 
+// mostShort is how many changes there are in a short diff: its messages show
+// their texts, for there is room.
+const mostShort = 8
+
+func (c *Content) short() bool { return len(c.changes) <= mostShort }
+
+// said reports whether an entry is a message that came or went.
+func (p *Pane) said(entry int32) bool {
+	e := &p.c.result.Entries[entry]
+	if e.Op != diff.Added && e.Op != diff.Removed {
+		return false
+	}
+	_, m := p.c.message(e)
+	return m >= 0
+}
+
+// fits reports whether the row of a message shows all that it says: one short
+// text.
+func (p *Pane) fits(entry int32) bool {
+	conv, m := p.c.message(&p.c.result.Entries[entry])
+	blocks := conv.Blocks(m)
+	return len(blocks) == 1 && blocks[0].Kind == conversation.Text && blocks[0].Body >= 0 &&
+		len(conv.Tape().Raw(blocks[0].Body)) < p.width(entry)-16
+}
+
+// mostSaid bounds the blocks and the parts of a message that are shown.
+const mostSaid = 50
+
+// longestCompact bounds the bytes of a value that is spelled without white space.
+const longestCompact = 64 << 10
+
+// saidRows lays out what a message says, for reading.
+func (p *Pane) saidRows(entry int32) []textRow {
+	conv, m := p.c.message(&p.c.result.Entries[entry])
+	t, arrow := conv.Tape(), p.styles.Glyphs.Arrow
+	var rows []textRow
+	add := func(lead string, n jsontape.Node) {
+		if !isString(t, n) {
+			raw := t.Raw(n)
+			if len(raw) <= longestCompact {
+				raw = jsontape.AppendCompact(nil, raw)
+			}
+			text := beginning(lead + string(raw[:min(len(raw), longestBit)]))
+			rows = wrapped(rows, textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: text}}}, p.width(entry))
+			return
+		}
+		text, first := prose.Of(t, n), true
+		for page := range min(text.Pages(), longValue) {
+			for _, line := range text.Lines(page, max(1, p.width(entry)-cell.Width(lead))) {
+				if !first {
+					lead = strings.Repeat(" ", cell.Width(lead))
+				}
+				rows, first = append(rows, textRow{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: lead + line}}}), false
+			}
+		}
+		if text.Pages() > longValue {
+			rows = append(rows, textRow{op: diff.Same, note: "the rest is left out; see the Messages tab"})
+		}
+	}
+	for i, b := range conv.Blocks(m) {
+		if i == mostSaid {
+			break
+		}
+		switch {
+		case b.Kind == conversation.ToolCall && b.Body >= 0:
+			add("call "+printable.String(conv.ToolName(&b))+" ", b.Body)
+		case b.Kind == conversation.ToolResult:
+			parts := 0
+			for part := range conv.Parts(&b) {
+				if parts++; parts <= mostSaid && part.Body >= 0 && !conv.Hidden(&part) {
+					add(arrow+" ", part.Body)
+				}
+			}
+		case b.Body >= 0 && !conv.Hidden(&b) && (b.Kind == conversation.Text || b.Kind == conversation.Guard || b.Kind == conversation.JSON):
+			add("", b.Body)
+		default:
+			rows = append(rows, textRow{op: diff.Same, note: printable.String(conv.Label(&b))})
+		}
+	}
+	return rows
+}
+
 // openable reports whether an entry is a value that has more to show than its
 // row.
 func (p *Pane) openable(entry int32) bool {
@@ -213,6 +301,8 @@ func (p *Pane) openable(entry int32) bool {
 		return false
 	case p.c.texts[entry] != nil:
 		return true
+	case p.said(entry):
+		return !p.fits(entry)
 	}
 	return large(p.c.old.tape, e.Old) || large(p.c.new.tape, e.New)
 }
@@ -253,7 +343,7 @@ func (p *Pane) fold() {
 		p.toggle()
 		return
 	}
-	if parent := p.c.result.Entries[at.entry].Parent; parent >= p.firstEntry() {
+	if parent := p.c.outer[at.entry]; parent >= 0 {
 		p.Select(parent)
 		p.toggle()
 	}
@@ -299,7 +389,8 @@ func (p *Pane) refresh() {
 
 // Select moves the cursor to an entry and unfolds what hides it.
 func (p *Pane) Select(entry int32) {
-	for at := p.c.result.Entries[entry].Parent; at >= 0; at = p.c.result.Entries[at].Parent {
+	entry = p.c.row(entry)
+	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
 		if !p.folded(at) {
 			continue
 		}

@@ -33,6 +33,8 @@ const (
 // textDiff is how one text became another, in lines.
 type textDiff struct {
 	lines []textLine
+	// inline is what is around the first difference, old and new in one line.
+	inline []diff.TextSpan
 	// coarse: there are better ways to tell what changed.
 	coarse bool
 }
@@ -93,7 +95,7 @@ func spelled(t *jsontape.Tape, n jsontape.Node) string {
 // first, then what came. Of a run of unchanged lines only those near a change
 // are kept.
 func textLines(d diff.TextDiff) *textDiff {
-	b := textBuilder{out: &textDiff{coarse: d.Coarse}}
+	b := textBuilder{out: &textDiff{coarse: d.Coarse, inline: inline(d.Spans)}}
 	for i, span := range d.Spans {
 		switch span.Op {
 		case diff.Same:
@@ -106,6 +108,38 @@ func textLines(d diff.TextDiff) *textDiff {
 	}
 	b.flush()
 	return b.out
+}
+
+// longestInline bounds the bytes of each piece of a difference in one line.
+const longestInline = 200
+
+// inline gives the spans around the first difference: the end of what is the
+// same before it, and what follows up to the end of a line that is the same.
+func inline(spans []diff.TextSpan) (out []diff.TextSpan) {
+	for i, span := range spans {
+		text := span.Text
+		switch {
+		case span.Op == diff.Same && i == 0:
+			text = text[strings.LastIndexByte(text, '\n')+1:]
+			if from := len(text) - longestInline; from > 0 {
+				for from < len(text) && !utf8.RuneStart(text[from]) {
+					from++
+				}
+				text = text[from:]
+			}
+		case len(text) > longestInline:
+			text = runes(text[:longestInline])
+		}
+		end := strings.IndexByte(text, '\n')
+		if end >= 0 && span.Op == diff.Same && i > 0 {
+			return append(out, diff.TextSpan{Op: span.Op, Text: text[:end]})
+		}
+		out = append(out, diff.TextSpan{Op: span.Op, Text: text})
+		if len(out) == 16 {
+			break
+		}
+	}
+	return out
 }
 
 // textBuilder puts lines together: old and new are the current lines, gone and

@@ -45,8 +45,10 @@ type Facts struct {
 	// could not tell.
 	Known    []model.Fact
 	KnownErr error
-	// Faults are those of the session.
+	// Faults are those of the session, and Repair says how they can be mended;
+	// "" where the store cannot mend any.
 	Faults []model.Fault
+	Repair string
 	// Now is the time against which ages are told, Zone that in which times are
 	// shown; nil for the local one.
 	Now  time.Time
@@ -70,6 +72,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	}
 	c := &Content{}
 	h := &f.Header
+	c.faults(f.Faults, f.Repair)
 	c.heading("Snapshot")
 	c.fact("id", h.ID)
 	if err := ctx.Err(); err != nil {
@@ -111,7 +114,6 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		return nil, err
 	}
 	c.sizes(f)
-	c.faults(f.Faults)
 	return c, nil
 }
 
@@ -160,19 +162,17 @@ func (c *Content) standing(h *model.Header, zone *time.Location) {
 	}
 }
 
-// times gives a time in both zones that people ask for, and its age.
+// times tells when the snapshot was made, and how long ago that is.
 func (c *Content) times(t, now time.Time, zone *time.Location) {
 	if t.IsZero() {
 		c.fact("created", "not recorded")
 		return
 	}
-	c.fact("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00"))
-	c.fact("in UTC", t.UTC().Format("2006-01-02 15:04:05.000000"))
 	pick := sheet.Pick(nil)
 	if now.Before(t) {
 		pick = sheet.Warn
 	}
-	c.add("age", when.Ago(now, t), pick)
+	c.add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
 }
 
 // known tells what the store knows besides.
@@ -217,9 +217,9 @@ func (c *Content) sizes(f Facts) {
 	c.fact("size", bytes(total))
 	switch {
 	case f.NewErr != nil:
-		c.add("unshared", "not known: "+f.NewErr.Error(), sheet.Warn)
+		c.add("new in it", "not known: "+f.NewErr.Error(), sheet.Warn)
 	case f.New != nil:
-		c.fact("unshared", bytes(*f.New)+" of "+bytes(total))
+		c.fact("new in it", bytes(*f.New)+" of "+bytes(total))
 	}
 	c.fact("values", strconv.Itoa(t.Len()))
 	var members []member
@@ -239,19 +239,25 @@ func (c *Content) sizes(f Facts) {
 			c.add("", fmt.Sprintf("and %d smaller ones", len(members)-most), sheet.Muted)
 			break
 		}
-		text := fmt.Sprintf("%3d %%  %s", (m.size*100+total/2)/total, bytes(m.size))
+		text := bytes(m.size) + "  " + m.name
 		if m.kind == jsontape.Array || m.kind == jsontape.Object {
 			text += fmt.Sprintf("  %d in it", m.n)
 		}
-		c.fact(m.name, text)
+		c.fact(fmt.Sprintf("%d %%", (m.size*100+total/2)/total), text)
 	}
 }
 
-func (c *Content) faults(faults []model.Fault) {
+// faults tells what is wrong, what the framework does about that, and what
+// Hindcast can do.
+func (c *Content) faults(faults []model.Fault, repair string) {
 	if len(faults) == 0 {
 		return
 	}
-	c.heading("Faults of the session")
+	title := "1 fault of the session"
+	if len(faults) > 1 {
+		title = fmt.Sprintf("%d faults of the session", len(faults))
+	}
+	c.heading(title)
 	for i, f := range faults {
 		if i == most {
 			c.add("", fmt.Sprintf("and %d more", len(faults)-most), sheet.Muted)
@@ -261,7 +267,12 @@ func (c *Content) faults(faults []model.Fault) {
 		if f.Path != "" {
 			where += " " + f.Path
 		}
-		c.add(f.Code, where+"\n"+f.Meaning+"\n"+f.Verdict, sheet.Warn)
+		c.add("fault", f.Code+"  "+f.Meaning, sheet.Error)
+		c.add("in", where, nil)
+		c.add("then", f.Verdict, sheet.Warn)
+	}
+	if repair != "" {
+		c.add("repair", repair, sheet.Key)
 	}
 }
 

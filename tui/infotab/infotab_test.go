@@ -32,6 +32,7 @@ func facts(t testing.TB) Facts {
 			CreatedAt: noon.Add(-time.Hour), Index: 4, TurnIndex: 2, Visit: 5, Marks: model.MarkError,
 		},
 		Kind: "sqlite", Address: "trips.db", Tape: tape, Now: noon,
+		Repair: "R plans to mend what can be mended",
 		Faults: []model.Fault{{Code: "missing-parent", File: "visits", Path: "visit 3", Meaning: "the parent is not in the store", Verdict: "loads"}},
 	}
 }
@@ -90,9 +91,9 @@ func TestPane_saysHowMuchIsNew(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"some", &some, nil, "unshared 67 B of 168 B values 15"},
-		{"none", &none, nil, "unshared 0 B of 168 B values 15"},
-		{"no answer", nil, errors.New("sqlite: compare: no such snapshot"), "unshared not known: sqlite: compare: no such snapshot values 15"},
+		{"some", &some, nil, "new in it 67 B of 168 B values 15"},
+		{"none", &none, nil, "new in it 0 B of 168 B values 15"},
+		{"no answer", nil, errors.New("sqlite: compare: no such snapshot"), "new in it not known: sqlite: compare: no such snapshot values 15"},
 		{"cannot tell", nil, nil, "size 168 B values 15"},
 	} {
 		f := facts(t)
@@ -131,7 +132,7 @@ func TestPane_scrollsAndForgets(t *testing.T) {
 	if p.Status() == "" || !p.Do(keymap.Bottom) || p.Do(keymap.Restore) {
 		t.Fatal("a long text does not scroll, or a foreign action counts")
 	}
-	if got := screentest.Draw(p, 5); !strings.Contains(got, "loads") {
+	if got := screentest.Draw(p, 5); !strings.Contains(got, "turns") {
 		t.Errorf("the end is not in sight:\n%s", got)
 	}
 	p.Set(nil)

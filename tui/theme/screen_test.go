@@ -1,6 +1,7 @@
 package theme_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/charmbracelet/x/exp/golden"
@@ -40,7 +41,7 @@ func changes(t *testing.T, styles *theme.Styles) *difftab.Pane {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return difftab.Side{Header: model.Header{Index: index}, Conversation: conversation.Decode(tape)}
+		return difftab.Side{Header: model.Header{Index: index}, Name: fmt.Sprint("#", index), Conversation: conversation.Decode(tape)}
 	}
 	c, err := difftab.Prepare(t.Context(), difftab.Sides{
 		Old: side(1, `{"cart":{"total":120.5,"gift":true},"note":"take the early train to Lyon on Friday morning","list":[1,2]}`),
