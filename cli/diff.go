@@ -23,11 +23,11 @@ import (
 func (a *App) diff() *cobra.Command {
 	var patch, code, stat bool
 	cmd := &cobra.Command{
-		Use:   "diff STORE SESSION A [B]",
-		Short: "show what changed on the way to A, from its parent or from B",
-		Long: `Diff shows what changed on the way to snapshot A: from its parent, or from B,
-which may be on another branch. Values are compared, not their spelling: the
-order of keys and white space do not count.
+		Use:   "diff STORE SESSION A [B] | A..B",
+		Short: "show what changed from A to B, or from its parent to A",
+		Long: `Diff shows what changed: diff A from the snapshot before A to A; diff A B, or
+diff A..B, from A to B, which may be on another branch. Values are compared, not
+their spelling: the order of keys and white space do not count.
 
   +  added    -  removed    ~  replaced    >  moved within its list
 
@@ -84,36 +84,48 @@ is not compared: a last line names it, and --json and --patch have no change of 
 // errDiffer says that two states differ, which was printed.
 var errDiffer = errors.New("the states differ")
 
-// sides are the two snapshots of a comparison; old is nil where there is
+// sides are the two snapshots of a comparison; old has no header where there is
 // nothing to come from.
-type sides struct{ old, new *model.Header }
+type sides struct{ old, new side }
 
+// side is a snapshot with its name.
+type side struct {
+	*model.Header
+	name string
+}
+
+// chooseSides finds the snapshots that diff A, diff A B and diff A..B mean.
 func chooseSides(ctx context.Context, s store.Store, session string, specs []string) (sides, error) {
 	t, err := timeline(ctx, s, session)
 	if err != nil {
 		return sides{}, err
 	}
-	n, err := t.Resolve(specs[0])
-	if err != nil {
-		return sides{}, err
+	if a, b, both := strings.Cut(specs[0], ".."); both && len(specs) == 1 {
+		specs = []string{a, b}
 	}
-	from := t.Base(n)
-	if len(specs) == 2 {
-		if from, err = t.Resolve(specs[1]); err != nil {
+	var nodes []model.Node
+	for _, spec := range specs {
+		n, err := t.Resolve(spec)
+		if err != nil {
 			return sides{}, err
 		}
+		nodes = append(nodes, n)
 	}
-	if from == model.NoNode {
-		return sides{new: t.Header(n)}, nil
+	if len(nodes) == 1 {
+		nodes = []model.Node{t.Base(nodes[0]), nodes[0]}
 	}
-	return sides{t.Header(from), t.Header(n)}, nil
+	side := func(n model.Node) side { return side{t.Header(n), t.Name(n)} }
+	if nodes[0] == model.NoNode {
+		return sides{new: side(nodes[1])}, nil
+	}
+	return sides{side(nodes[0]), side(nodes[1])}, nil
 }
 
 // compare compares the two states. What the store does not know of one of them is
 // left out; it is what the gaps name.
 func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
 	old, refs := []byte("{}"), []model.Ref{s.new.Ref()}
-	if s.old != nil {
+	if s.old.Header != nil {
 		var err error
 		if old, err = from.State(ctx, s.old.Ref()); err != nil {
 			return nil, model.Gaps{}, err
@@ -138,10 +150,10 @@ func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, mod
 // title names the sides, with a word or a shape between them.
 func (s sides) title(between string) string {
 	old := "nothing"
-	if s.old != nil {
-		old = fmt.Sprintf("#%d %s", s.old.Index, printable.String(s.old.EventText()))
+	if s.old.Header != nil {
+		old = s.old.name + " " + printable.String(s.old.EventText())
 	}
-	return fmt.Sprintf("%s %s #%d %s", old, between, s.new.Index, printable.String(s.new.EventText()))
+	return fmt.Sprintf("%s %s %s %s", old, between, s.new.name, printable.String(s.new.EventText()))
 }
 
 // summary counts the changes.
