@@ -75,7 +75,9 @@ var directions = []struct {
 		"main wires the rooms together and does nothing else"},
 	{"hindcast/tui/quiet", nil,
 		"it must be initialised before Bubble Tea, and every import delays it"},
-	{"hindcast/tui/screentest", []string{"hindcast/keymap", "hindcast/tui/theme", charm + "...", "github.com/muesli/termenv", "pgregory.net/rapid"},
+	{"hindcast/tui/screentest/picture", nil,
+		"a picture is of cells, wherever they came from"},
+	{"hindcast/tui/screentest", []string{"hindcast/keymap", "hindcast/tui/theme", "hindcast/tui/screentest/picture", charm + "...", "github.com/muesli/termenv", "pgregory.net/rapid"},
 		"what tests of panes share may know no pane"},
 	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/store", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
 		"the screen knows stores through the port only"},
@@ -162,7 +164,7 @@ func TestRooms_importOnlyWhatTheDesignAllows(t *testing.T) {
 // screen.
 var furniture = []string{
 	"hindcast/tui/cell", "hindcast/tui/field", "hindcast/tui/match", "hindcast/tui/prose", "hindcast/tui/quiet",
-	"hindcast/tui/screentest", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value", "hindcast/tui/walk", "hindcast/tui/when",
+	"hindcast/tui/screentest", "hindcast/tui/screentest/picture", "hindcast/tui/sheet", "hindcast/tui/theme", "hindcast/tui/value", "hindcast/tui/walk", "hindcast/tui/when",
 }
 
 func TestRooms_panesDoNotKnowEachOther(t *testing.T) {

@@ -14,6 +14,8 @@ package screentest
 
 import (
 	"flag"
+	"fmt"
+	"image/color"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,6 +31,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"hindcast/keymap"
+	"hindcast/tui/screentest/picture"
 )
 
 // patience is how long a condition may take to come true before the test
@@ -169,6 +172,34 @@ func (p *Program) At(x, y int) string {
 	return ""
 }
 
+// Picture returns the screen with its colours, cell by cell.
+func (p *Program) Picture() picture.Screen {
+	hex := func(c color.Color) string {
+		if c == nil {
+			return ""
+		}
+		r, g, b, _ := c.RGBA()
+		return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
+	}
+	const bold, faint, reverse = 1 << 0, 1 << 1, 1 << 5 // as the emulator's cells have them
+	screen := make(picture.Screen, p.h)
+	for y := range screen {
+		screen[y] = make([]picture.Cell, p.w)
+		for x := range screen[y] {
+			c := p.screen.CellAt(x, y)
+			if c == nil {
+				continue
+			}
+			st := c.Style
+			screen[y][x] = picture.Cell{Text: c.Content, Look: picture.Look{
+				Text: hex(st.Fg), Ground: hex(st.Bg), Underline: st.Underline != 0,
+				Bold: st.Attrs&bold != 0, Dim: st.Attrs&faint != 0, Rev: st.Attrs&reverse != 0,
+			}}
+		}
+	}
+	return screen
+}
+
 // Counting returns the screen as a terminal shows it that counts cells rune by
 // rune. Like [hindcast/tui.Run] it begins with autowrap off.
 func (p *Program) Counting() *Counting {
@@ -190,23 +221,39 @@ func (p *Program) Raw() []byte {
 // after it in testdata/golden of the module; -update writes it.
 func (p *Program) Golden() {
 	p.tb.Helper()
-	path := filepath.Join(moduleRoot(p.tb), "testdata", "golden", filepath.FromSlash(p.tb.Name())+".golden")
-	got := p.Screen()
+	golden(p.tb, filepath.Join("golden", filepath.FromSlash(p.tb.Name())+".golden"), p.Screen())
+}
+
+// GoldenPicture compares a picture with testdata/pictures/NAME.svg of the module;
+// -update writes it.
+func GoldenPicture(tb testing.TB, name, title string, frames ...picture.Frame) {
+	tb.Helper()
+	var b strings.Builder
+	if err := picture.SVG(&b, title, frames...); err != nil {
+		tb.Fatal(err)
+	}
+	golden(tb, filepath.Join("pictures", name+".svg"), b.String())
+}
+
+// golden compares what a test got with a file below testdata of the module.
+func golden(tb testing.TB, name, got string) {
+	tb.Helper()
+	path := filepath.Join(moduleRoot(tb), "testdata", name)
 	if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			p.tb.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			p.tb.Fatal(err)
+			tb.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		p.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	if got != string(want) {
-		p.tb.Errorf("the screen is\n%s\nand not as in %s\n%s", got, path, want)
+		tb.Errorf("it is\n%s\nand not as in %s\n%s", got, path, want)
 	}
 }
 
