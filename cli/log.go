@@ -179,7 +179,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 			}
 			parts = append(parts, p.paint.in(style, remarks))
 		}
-		if title := clip(h.Title, maxTitle, p.glyphs.Ellipsis); title != "" {
+		if title := clip(p.glyphs.Sentence(h.Title), maxTitle, p.glyphs.Ellipsis); title != "" {
 			parts = append(parts, p.paint.in(sgr, title))
 		}
 		parts[0] += " " // between the columns are two spaces
@@ -249,7 +249,7 @@ func (p *printer) event(h *model.Header) string {
 
 // title returns the header's title behind its marks.
 func (p *printer) title(h *model.Header) string {
-	return strings.TrimLeft(remarks(h)+" "+clip(h.Title, maxTitle, p.glyphs.Ellipsis), " ")
+	return strings.TrimLeft(remarks(h)+" "+clip(p.glyphs.Sentence(h.Title), maxTitle, p.glyphs.Ellipsis), " ")
 }
 
 // remarks returns the marks of a snapshot, each in brackets; "" for none. That a

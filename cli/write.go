@@ -363,9 +363,9 @@ func (p *printer) plan(plan *planned) {
 		}
 		text := hanging(indent, p.glyphs.Sentence(printable.String(line.Text)))
 		if line.Label == "resume" && len(calls) > 0 {
-			text = indent + printable.String(calls[0].Call) + "\n"
+			text = indent + p.glyphs.Sentence(printable.String(calls[0].Call)) + "\n"
 			if then := calls[0].Then; then != "" {
-				text += hanging(indent+"  ", printable.String(then))
+				text += hanging(indent+"  ", p.glyphs.Sentence(printable.String(then)))
 			}
 			calls = calls[1:]
 		}

@@ -6,7 +6,8 @@ import (
 	"hindcast/model"
 )
 
-// Glyphs are the shapes that are drawn. Each is one cell wide.
+// Glyphs are the shapes that are drawn. Each is one cell wide, but for Arrow and Good,
+// which stand between words.
 type Glyphs struct {
 	// Gutter are the shapes in which the timeline's lanes are drawn; Active,
 	// Orphaned and Head are its snapshots where a text names them.
@@ -59,12 +60,12 @@ var ASCII = Glyphs{
 	Gutter: model.GlyphsASCII, Active: "o", Orphaned: ".", Head: "@",
 	Horizontal: "-", Vertical: "|",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
-	Cursor: ">", Mark: "=",
+	Cursor: "*", Mark: "=",
 	Open: "v", Closed: ">", Ellipsis: "~",
 	Thumb: "#",
-	Dot:   "-", Arrow: ">", Into: ">",
+	Dot:   "-", Arrow: "->", Into: "/",
 	Added: "+", Removed: "-", Changed: "~",
-	Good: "*", Bad: "!",
+	Good: "ok", Bad: "!",
 	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
 	Bar:     Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
@@ -76,8 +77,9 @@ var plainer = strings.NewReplacer("…", "...", "→", "->", "·", "-", "−", "
 // Plain reports whether the shapes are ASCII.
 func (g *Glyphs) Plain() bool { return g.Ellipsis != Unicode.Ellipsis }
 
-// Sentence returns a text of the program's own as it is drawn with these shapes:
-// where they are ASCII, its arrows, dots and ellipses are too.
+// Sentence returns a text as it is drawn with these shapes: where they are ASCII, the
+// arrows, dots and ellipses of the program's own sentences are too. The same signs in
+// data are spelled alike, for a terminal that takes ASCII alone; other data stays.
 func (g *Glyphs) Sentence(text string) string {
 	if !g.Plain() {
 		return text

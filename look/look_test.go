@@ -68,7 +68,7 @@ func TestGlyphs_areOneCellWide(t *testing.T) {
 				shapes = field
 			}
 			for _, shape := range shapes {
-				if ansi.StringWidth(shape) != 1 {
+				if words := name == "Arrow" || name == "Good"; ansi.StringWidth(shape) != 1 && !words {
 					t.Errorf("%s %q is %d cells wide", name, shape, ansi.StringWidth(shape))
 				}
 			}

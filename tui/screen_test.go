@@ -264,6 +264,87 @@ func TestScreen_asciiGlyphs(t *testing.T) {
 	}
 }
 
+// Every screen is ASCII where the theme is and the data are.
+func TestScreen_asciiEverywhere(t *testing.T) {
+	t.Parallel()
+	ascii := theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
+	check := func(t *testing.T, what string, p *screentest.Program) {
+		t.Helper()
+		for _, r := range p.Screen() {
+			if r > 126 && !strings.ContainsRune("☃é☕你好", r) { // which sessions of the fixtures hold
+				t.Errorf("%s: %q is not ASCII:\n%s", what, r, p.Screen())
+				return
+			}
+		}
+	}
+	walk := func(t *testing.T, p *screentest.Program) {
+		steps := []struct {
+			scope   keymap.Scope
+			actions []keymap.Action
+		}{
+			{keymap.Timeline, []keymap.Action{keymap.Parent, keymap.Parent, keymap.Help}},
+			{keymap.Manual, []keymap.Action{keymap.Bottom, keymap.Back}},
+			{keymap.Timeline, []keymap.Action{keymap.ShowState, keymap.Open, keymap.UnfoldAll, keymap.Bottom, keymap.Back, keymap.ShowMessages, keymap.Open, keymap.UnfoldAll,
+				keymap.Top, keymap.Back, keymap.ShowResume, keymap.Open, keymap.Bottom, keymap.Back, keymap.ShowInfo, keymap.Open, keymap.Bottom, keymap.Back, keymap.ShowDiff, keymap.Mark, keymap.Parent, keymap.Compare, keymap.Yank}},
+			{keymap.Menu, []keymap.Action{keymap.YankID}},
+			{keymap.Timeline, []keymap.Action{keymap.Details}},
+			{keymap.Overlay, []keymap.Action{keymap.Back}},
+			{keymap.Timeline, []keymap.Action{keymap.Edit}},
+			{keymap.EditMenu, []keymap.Action{keymap.Back}},
+			{keymap.Timeline, []keymap.Action{keymap.Fork}},
+			{keymap.Input, []keymap.Action{keymap.Back}},
+			{keymap.Timeline, []keymap.Action{keymap.Restore}},
+			{keymap.Confirm, []keymap.Action{keymap.PlanDetails, keymap.Bottom, keymap.Yes}},
+		}
+		check(t, "at first", p)
+		for _, s := range steps {
+			for _, a := range s.actions {
+				p.Press(s.scope, a)
+				check(t, a.String(), p)
+			}
+		}
+		if strings.Contains(p.Screen(), "Once more: ") {
+			p.Press(keymap.Confirm, keymap.Yes)
+			check(t, "once more", p)
+		}
+		for _, a := range []keymap.Action{keymap.Journal, keymap.Back, keymap.Undo} {
+			p.Press(keymap.Timeline, a)
+			check(t, a.String(), p)
+		}
+		p.Press(keymap.Confirm, keymap.No)
+		p.Resize(40, 8)
+		check(t, "too small", p)
+	}
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("demo %dx%d", size.w, size.h), func(t *testing.T) {
+			t.Parallel()
+			o := options(demoStore(t))
+			o.Session, o.Theme = demo.Trip, ascii
+			o.Tour = &tui.Tour{Session: demo.Trip, At: demo.Cancelled, Text: "Here the cart was emptied."}
+			walk(t, start(t, o, size.w, size.h))
+		})
+	}
+	for name, d := range kept {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := copied(t, d)
+			o := w.options(w.store())
+			o.Theme = ascii
+			walk(t, start(t, o, 100, 30))
+		})
+	}
+	t.Run("lists", func(t *testing.T) {
+		t.Parallel()
+		o := options(demoStore(t))
+		o.Theme = ascii
+		p := start(t, o, 100, 30)
+		check(t, "sessions", p)
+		p.Press(keymap.Picker, keymap.Search)
+		p.Type("pack")
+		check(t, "filter", p)
+	})
+}
+
 func TestScreen_everyLineIsAsWideAsTheTerminal(t *testing.T) {
 	t.Parallel()
 	o := options(demoStore(t))

@@ -110,7 +110,7 @@ func TestStores_asciiGlyphs(t *testing.T) {
 	o := oneShelf(t)
 	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
 	p := start(t, o, 60, 18)
-	shows(t, p, "> ~/me/.strands/sessions", "4 stores - session_.../session.json")
+	shows(t, p, "* ~/me/.strands/sessions", "4 stores - session_.../session.json")
 	for _, r := range p.Screen() {
 		if r > 126 {
 			t.Fatalf("%q is not ASCII", r)

@@ -106,6 +106,9 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	start := len(r.dst)
 	head, whole := beginning(text, (w+1)*cellBytes)
 	r.dst = printable.Append(r.dst, head)
+	if r.glyphs.Plain() {
+		r.dst = append(r.dst[:start], r.glyphs.Sentence(string(r.dst[start:]))...)
+	}
 	end, used, spare := fit(r.dst[start:], w)
 	cut := start+end < len(r.dst) || !whole
 	if cut {

@@ -56,22 +56,21 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 	if plan.Op == model.OpUndo {
 		d.short = shortUndo(plan)
 	}
-	d.details.Set(wholePlan(styles, plan, change))
+	d.details.Set(wholePlan(plan, change))
 	d.drawFoot()
 	return d
 }
 
 // wholePlan returns every line of a plan.
-func wholePlan(styles *theme.Styles, plan *model.Plan, change Change) []sheet.Paragraph {
+func wholePlan(plan *model.Plan, change Change) []sheet.Paragraph {
 	lines := plan.Lines()
 	slices.SortStableFunc(lines, func(a, b model.PlanLine) int { return rank(a.Label) - rank(b.Label) })
 	var paragraphs []sheet.Paragraph
 	for _, line := range lines {
-		line.Text = styles.Glyphs.Sentence(line.Text)
 		paragraphs = append(paragraphs, planParagraph(line))
 	}
 	for i, text := range change.Lines {
-		p := sheet.Paragraph{Text: styles.Glyphs.Sentence(text)}
+		p := sheet.Paragraph{Text: text}
 		if i == 0 {
 			p.Label, p.LabelPick = "state", sheet.Muted
 		}
@@ -114,7 +113,7 @@ func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan)
 	}
 	paragraphs := []sheet.Paragraph{{Text: "This will happen:", Pick: sheet.Title, Wide: true}}
 	for i, reason := range plan.Asks {
-		paragraphs = append(paragraphs, sheet.Paragraph{Label: strconv.Itoa(i+1) + ".", LabelPick: sheet.Warn, Text: styles.Glyphs.Sentence(reason), Pick: sheet.Warn})
+		paragraphs = append(paragraphs, sheet.Paragraph{Label: strconv.Itoa(i+1) + ".", LabelPick: sheet.Warn, Text: reason, Pick: sheet.Warn})
 	}
 	d.text.Set(paragraphs)
 	d.drawFoot()
@@ -136,7 +135,7 @@ func (d *Question) Resize(maxW, maxH int) {
 	}
 	room := min(maxH, shortRows)
 	for _, most := range tighter {
-		d.text.Set(paragraphs(d.short, most, d.styles))
+		d.text.Set(paragraphs(d.short, most))
 		if d.box.Resize(maxW, room); d.text.Status() == "" {
 			break
 		}
@@ -220,7 +219,7 @@ func (d *Question) drawFoot() {
 		d.foot = []span{no, {sheet.Text, " "}, yes, {sheet.Text, "   "}}
 		d.foot = append(d.foot, keyHelp(d.keys, keymap.Confirm, keymap.Yes, d.verb)...)
 	} else {
-		d.foot = []span{{sheet.Muted, d.read + d.styles.Glyphs.Sentence("…   ")}}
+		d.foot = []span{{sheet.Muted, d.read + d.styles.Glyphs.Ellipsis + "   "}}
 	}
 	if d.details != nil {
 		other := "details"

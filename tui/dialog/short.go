@@ -6,7 +6,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/tui/sheet"
-	"hindcast/tui/theme"
 )
 
 // shortRows is how many rows a plan in short takes at most, with its frame.
@@ -34,10 +33,10 @@ type line struct {
 var tighter = [][2]int{{0, 0}, {0, 2}, {3, 2}, {2, 2}, {2, 1}, {1, 1}}
 
 // paragraphs returns the lines as a sheet takes them.
-func paragraphs(lines []line, most [2]int, styles *theme.Styles) []sheet.Paragraph {
+func paragraphs(lines []line, most [2]int) []sheet.Paragraph {
 	var list []sheet.Paragraph
 	for _, l := range lines {
-		p := sheet.Paragraph{Label: l.label, LabelPick: sheet.Muted, Text: styles.Glyphs.Sentence(l.text), Pick: l.pick, Most: most[1]}
+		p := sheet.Paragraph{Label: l.label, LabelPick: sheet.Muted, Text: l.text, Pick: l.pick, Most: most[1]}
 		if l.grave {
 			p.LabelPick, p.Pick, p.Most = sheet.Warn, sheet.Warn, most[0]
 		}

@@ -69,6 +69,8 @@ func NewList(styles *theme.Styles) *Sheet { return &Sheet{styles: styles, select
 // on.
 func (s *Sheet) Set(paragraphs []Paragraph) {
 	for i := range paragraphs {
+		// Before it is wrapped, for it may become longer.
+		paragraphs[i].Text = s.styles.Glyphs.Sentence(paragraphs[i].Text)
 		if label := paragraphs[i].Label; len(label) > longestLabel {
 			paragraphs[i].Label = strings.ToValidUTF8(label[:longestLabel], "")
 		}
