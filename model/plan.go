@@ -306,10 +306,27 @@ func FileLines(list []PlanFile) (lines []PlanLine) {
 // back to it.
 const mostRanges = 8
 
-// planRanges lists visits in text: a run of those that are drawn one below the
-// other, with indexes that rise, is one range, with its first, its last and their
-// number. Where the items have no names, indexes that follow each other are a run.
-func planRanges(items []PlanItem) (lines []string) {
+// String returns the visit's name, or its index where it has none.
+func (i PlanItem) String() string { return nameOr(i.Name, i.Index) }
+
+// PlanRange is a run of visits of a plan: the first, the last and their number.
+type PlanRange struct {
+	First, Last PlanItem
+	Len         int
+}
+
+// String returns the names of the first and the last.
+func (r PlanRange) String() string {
+	if r.Len == 1 {
+		return r.First.String()
+	}
+	return r.First.String() + " … " + r.Last.String()
+}
+
+// PlanRanges returns the runs of the visits: those that are drawn one below the other,
+// with indexes that rise, are one. Where the items have no names, indexes that follow
+// each other are a run.
+func PlanRanges(items []PlanItem) (runs []PlanRange) {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b PlanItem) int { return a.drawn - b.drawn })
 	follows := func(a, b *PlanItem) bool {
@@ -319,19 +336,28 @@ func planRanges(items []PlanItem) (lines []string) {
 		return b.drawn == a.drawn+1 && b.Index > a.Index
 	}
 	for len(items) > 0 {
-		if len(lines) == mostRanges {
-			return append(lines, fmt.Sprintf("and %d more snapshots", len(items)))
-		}
 		n := 1
 		for n < len(items) && follows(&items[n-1], &items[n]) {
 			n++
 		}
-		first, last := &items[0], &items[n-1]
-		text := planPlace(first.Name, first.ID, first.Index)
-		if n > 1 {
-			text = fmt.Sprintf("%s … %s, %d snapshots", nameOr(first.Name, first.Index), nameOr(last.Name, last.Index), n)
+		runs, items = append(runs, PlanRange{items[0], items[n-1], n}), items[n:]
+	}
+	return runs
+}
+
+// planRanges lists visits in text, a run in a line.
+func planRanges(items []PlanItem) (lines []string) {
+	left := len(items)
+	for _, run := range PlanRanges(items) {
+		switch {
+		case len(lines) == mostRanges:
+			return append(lines, fmt.Sprintf("and %d more snapshots", left))
+		case run.Len == 1:
+			lines = append(lines, planPlace(run.First.Name, run.First.ID, run.First.Index))
+		default:
+			lines = append(lines, fmt.Sprintf("%s, %d snapshots", run, run.Len))
 		}
-		lines, items = append(lines, text), items[n:]
+		left -= run.Len
 	}
 	return lines
 }

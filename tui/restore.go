@@ -258,7 +258,11 @@ func (m *Model) reread() tea.Cmd {
 // receipt says in one line what was done, the call to go on with and the keys that
 // copy it and take the write back; brief is without the call, for a narrow screen.
 func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string) {
-	place := fmt.Sprintf("at #%d", r.HeadIndex)
+	head := model.PlanItem{Index: r.HeadIndex}
+	if r.HeadIndex == plan.TargetIndex {
+		head.Name = plan.TargetName
+	}
+	place := "at " + head.String()
 	if m.place != inSession || r.Session != m.session {
 		place = r.Session + " is " + place
 	}

@@ -39,7 +39,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	s := demoStore(t)
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
-	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves   3 snapshots, kept as a branch: #11 … #13", "state    ")
+	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves   3 snapshots, kept as a branch: #11.2 … #13", "state    ")
 	p.Press(keymap.Confirm, keymap.Yes)
 	if got := head(t, s, demo.Trip); got != "#10" {
 		t.Fatalf("head %s", got)

@@ -74,7 +74,7 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 
 // shortUndo says what an undo leads back to, and what there is to warn of.
 func shortUndo(p *model.Plan) []line {
-	back := []string{fmt.Sprintf("%s back to #%d", p.Session, p.TargetIndex)}
+	back := []string{fmt.Sprintf("%s back to %s", p.Session, target(p))}
 	switch {
 	case p.Removes:
 		back = []string{p.Session + " goes, with all that is in it"}
@@ -107,13 +107,13 @@ func becomes(p *model.Plan) string {
 	case p.Op == model.OpPurge || p.Op == model.OpRepair:
 		return ""
 	case p.NewSession != "" && p.HeadID != "":
-		return fmt.Sprintf("%s is new; %s stays at #%d", p.NewSession, p.Session, p.HeadIndex)
+		return fmt.Sprintf("%s is new; %s stays at %s", p.NewSession, p.Session, head(p))
 	case p.NewSession != "":
 		return fmt.Sprintf("%s is new; %s stays as it is", p.NewSession, p.Session)
 	case p.Removes:
 		return p.Session + " goes, with all that is in it"
 	case p.HeadID != "" && p.TargetID != "":
-		return fmt.Sprintf("head #%d → #%d", p.HeadIndex, p.TargetIndex)
+		return fmt.Sprintf("head %s → %s", head(p), target(p))
 	}
 	return ""
 }
@@ -162,13 +162,26 @@ func files(list []model.PlanFile) string {
 	return fmt.Sprintf("%s (%s)", counted(n, "file", "files"), strings.Join(parts, ", "))
 }
 
-// reach names the snapshots of a plan by the first and the last.
+// mostRuns bounds the runs of snapshots that a plan in short names.
+const mostRuns = 3
+
+// reach names the snapshots of a plan, a run by its first and its last.
 func reach(items []model.PlanItem) string {
-	first, last := items[0], items[len(items)-1]
-	if len(items) == 1 {
-		return fmt.Sprintf("#%d", first.Index)
+	var names []string
+	for _, run := range model.PlanRanges(items) {
+		if len(names) == mostRuns {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, run.String())
 	}
-	return fmt.Sprintf("#%d … #%d", first.Index, last.Index)
+	return strings.Join(names, ", ")
+}
+
+// head and target name the snapshots that a plan leads from and to.
+func head(p *model.Plan) model.PlanItem { return model.PlanItem{Index: p.HeadIndex, Name: p.HeadName} }
+func target(p *model.Plan) model.PlanItem {
+	return model.PlanItem{Index: p.TargetIndex, Name: p.TargetName}
 }
 
 // counted is a number with its noun.
