@@ -131,13 +131,13 @@ func TestWaiting_whatIsStaleStepsBack(t *testing.T) {
 			o, clock := patient(s, choice)
 			p := startBusy(t, o, 100, 30)
 			arrow := " " + choice.Glyphs.Arrow + " "
-			waitFor(t, p, "#12"+arrow+"#13")
+			waitFor(t, p, "#12.2"+arrow+"#13")
 			p.Send(screentest.Key(t, "k"))
 			p.Send(screentest.Key(t, "k"))
 			p.WaitFor("the cursor", func(screen string) bool {
 				return strings.Contains(screen, "11  turn 6") && !strings.Contains(screen, "following")
 			})
-			shows(t, p, "#12"+arrow+"#13") // within patience nothing flickers
+			shows(t, p, "#12.2"+arrow+"#13") // within patience nothing flickers
 			ellipsis := choice.Glyphs.Ellipsis
 			impatient(p, clock, "  reading #11")
 			shows(t, p, " of #13 ", "reading #11", ellipsis)

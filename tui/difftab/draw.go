@@ -100,11 +100,10 @@ func (p *Pane) heading(r *cell.Row) {
 // sizes says how large a state was and is: "state 1.2 → 2.7 kB"; old is 0 where
 // there was none.
 func sizes(old, new int, arrow string) string {
-	is := string(conversation.AppendSize(nil, int64(new)))
-	if old == 0 || old == new {
+	is, was := string(conversation.AppendSize(nil, int64(new))), string(conversation.AppendSize(nil, int64(old)))
+	if old == 0 || is == was {
 		return "state " + is
 	}
-	was := string(conversation.AppendSize(nil, int64(old)))
 	if _, unit, ok := strings.Cut(is, " "); ok {
 		was = strings.TrimSuffix(was, " "+unit)
 	}
