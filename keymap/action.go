@@ -22,7 +22,9 @@ const (
 	Parent
 	PrevBranch
 	NextBranch
+	NextError
 	GoHead
+	Play
 
 	NextTab
 	PrevTab
@@ -43,10 +45,14 @@ const (
 	PrevMessage
 	MoreContext
 	LessContext
+	Zoom
+	SplitLess
+	SplitMore
 
 	Mark
 	ClearMark
 	Compare
+	CompareHead
 	Search
 	SearchNext
 	SearchPrev
@@ -131,9 +137,11 @@ var actionTable = [actions]struct {
 	StepForward: {"step-forward", "step forward", travelling, noSnapshot},
 	Child:       {"child", "to child", travelling, noSnapshot},
 	Parent:      {"parent", "to parent", travelling, noSnapshot},
-	PrevBranch:  {"previous-branch", "previous branch", travelling, noBranch},
-	NextBranch:  {"next-branch", "next branch", travelling, noBranch},
+	PrevBranch:  {"previous-branch", "previous branch, tip", travelling, noBranch},
+	NextBranch:  {"next-branch", "next branch, tip", travelling, noBranch},
+	NextError:   {"next-error", "next error", travelling, noError},
 	GoHead:      {"head", "follow head", travelling, noSnapshot},
+	Play:        {"play", "play the session", travelling, noSnapshot},
 
 	NextTab:      {"next-tab", "next tab", looking, nil},
 	PrevTab:      {"previous-tab", "previous tab", looking, nil},
@@ -154,13 +162,17 @@ var actionTable = [actions]struct {
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
 	MoreContext:  {"more-context", "more context", looking, nil},
 	LessContext:  {"less-context", "less context", looking, nil},
+	Zoom:         {"zoom", "zoom", looking, nil},
+	SplitLess:    {"split-less", "smaller timeline", looking, nil},
+	SplitMore:    {"split-more", "larger timeline", looking, nil},
 
-	Mark:       {"mark", "mark", comparing, noSnapshot},
-	ClearMark:  {"clear-mark", "clear mark", comparing, noMark},
-	Compare:    {"compare", "diff", comparing, noSnapshot},
-	Search:     {"search", "search", comparing, nil},
-	SearchNext: {"search-next", "next match", comparing, noSearch},
-	SearchPrev: {"search-previous", "previous match", comparing, noSearch},
+	Mark:        {"mark", "mark", comparing, noSnapshot},
+	ClearMark:   {"clear-mark", "clear mark", comparing, noMark},
+	Compare:     {"compare", "diff", comparing, noSnapshot},
+	CompareHead: {"compare-head", "diff with head", comparing, noOther},
+	Search:      {"search", "search", comparing, nil},
+	SearchNext:  {"search-next", "next match", comparing, noSearch},
+	SearchPrev:  {"search-previous", "previous match", comparing, noSearch},
 
 	Restore:       {"restore", "restore", changing, func(c *Context) string { return first(c.Restore, noSnapshot(c)) }},
 	Fork:          {"fork", "fork", changing, func(c *Context) string { return first(c.Fork, noSnapshot(c)) }},
@@ -218,6 +230,8 @@ type Context struct {
 	Snapshot, Mark bool
 	// Branches says that the timeline has branches.
 	Branches bool
+	// Errors says that a snapshot has an error, Head that the head is selected.
+	Errors, Head bool
 	// Search says that there is something to search for again.
 	Search bool
 	// Message says that a message stands in the last line.
@@ -238,7 +252,11 @@ func (a Action) Disabled(c Context) string {
 func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is selected") }
 func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
 func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
-func noSearch(c *Context) string   { return unless(c.Search, "nothing was searched for yet") }
+func noError(c *Context) string    { return unless(c.Errors, "no snapshot has an error") }
+func noOther(c *Context) string {
+	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
+}
+func noSearch(c *Context) string { return unless(c.Search, "nothing was searched for yet") }
 
 func unless(ok bool, reason string) string {
 	if ok {
@@ -296,6 +314,7 @@ var bindings = []struct {
 	{Session, Parent, []string{"K"}},
 	{Session, PrevBranch, []string{"{"}},
 	{Session, NextBranch, []string{"}"}},
+	{Session, NextError, []string{"E"}},
 	{Session, GoHead, []string{"@"}},
 	{Session, NextTab, []string{"tab"}},
 	{Session, PrevTab, []string{"shift+tab"}},
@@ -304,9 +323,13 @@ var bindings = []struct {
 	{Session, ShowMessages, []string{"3"}},
 	{Session, ShowResume, []string{"4"}},
 	{Session, ShowInfo, []string{"5"}},
+	{Session, Zoom, []string{"z"}},
+	{Session, SplitLess, []string{"ctrl+left", "ctrl+up"}},
+	{Session, SplitMore, []string{"ctrl+right", "ctrl+down"}},
 	{Session, Mark, []string{"="}},
 	{Session, ClearMark, []string{"M"}},
 	{Session, Compare, []string{"d"}},
+	{Session, CompareHead, []string{"D"}},
 	{Session, Search, []string{"/"}},
 	{Session, SearchNext, []string{"n"}},
 	{Session, SearchPrev, []string{"N"}},
@@ -322,6 +345,7 @@ var bindings = []struct {
 	{Session, HideTour, []string{"T"}},
 
 	{Timeline, Open, []string{"enter"}},
+	{Timeline, Play, []string{" "}},
 	{Timeline, Fold, []string{"h", "left"}},
 	{Timeline, Unfold, []string{"l", "right"}},
 	{Timeline, FoldAll, []string{"H"}},

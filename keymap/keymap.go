@@ -180,7 +180,7 @@ func Label(keys []string) string {
 		labels[i] = k
 		if k == " " {
 			labels[i] = "space"
-		} else if c, ok := strings.CutPrefix(k, "ctrl+"); ok && len(c) == 1 {
+		} else if c, ok := strings.CutPrefix(k, "ctrl+"); ok {
 			labels[i] = "^" + c
 		}
 	}

@@ -97,7 +97,7 @@ func TestDefault_nothingDestructiveOnEnterOrEsc(t *testing.T) {
 	for s := range scopes {
 		for _, k := range []string{"enter", "esc", " "} {
 			switch a, _ := m.Action(s, k); a {
-			case None, Open, Accept, Back:
+			case None, Open, Accept, Back, Play:
 			default:
 				t.Errorf("%q in %s is %s", k, s, a)
 			}
@@ -132,7 +132,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 }
 
 func TestAction_disabledWithReason(t *testing.T) {
-	able := Context{Snapshot: true, Mark: true, Branches: true, Search: true, Message: true, Tour: true}
+	able := Context{Snapshot: true, Mark: true, Branches: true, Errors: true, Search: true, Message: true, Tour: true}
 	for a := None + 1; a < actions; a++ {
 		if why := a.Disabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)
@@ -154,6 +154,9 @@ func TestAction_disabledWithReason(t *testing.T) {
 		{Purge, Context{Purge: "nothing is kept"}, "nothing is kept"},
 		{Undo, Context{Undo: "no journal"}, "no journal"},
 		{NextBranch, Context{}, "the session has no branches"},
+		{NextError, Context{}, "no snapshot has an error"},
+		{CompareHead, Context{}, "no snapshot is selected"},
+		{CompareHead, Context{Snapshot: true, Head: true}, "the head is selected"},
 		{SearchNext, Context{}, "nothing was searched for yet"},
 		{ClearMark, Context{}, "no snapshot is marked"},
 		{MoveDown, Context{}, ""},
@@ -169,7 +172,7 @@ func TestParse_laysTheFileOverTheDefaults(t *testing.T) {
 # mine
 [session]
 restore = "X"
-step-back = ["[", "ctrl+left", "f2"]
+step-back = ["[", "ctrl+g", "f2"]
 fork = []
 
 [timeline]
@@ -185,7 +188,7 @@ fork = []
 	}{
 		{Timeline, "X", Restore},
 		{Timeline, "r", None},
-		{Timeline, "ctrl+left", StepBack},
+		{Timeline, "ctrl+g", StepBack},
 		{Timeline, "f2", StepBack},
 		{Timeline, "f", None},
 		{Timeline, "h", None},

@@ -20,6 +20,9 @@ type Glyphs struct {
 	Cursor, Mark string
 	// Open and Closed are a fold; Ellipsis stands for what was cut.
 	Open, Closed, Ellipsis string
+	// Error, Damaged, Interrupted, Repaired, Evicted, Redacted and Inferred stand
+	// for the marks of a snapshot; see [Glyphs.Sign].
+	Error, Damaged, Interrupted, Repaired, Evicted, Redacted, Inferred string
 	// Thumb is where a scrollbar stands.
 	Thumb string
 	// Dot separates facts, Arrow leads from old to new, Into leads on.
@@ -46,6 +49,7 @@ var Unicode = Glyphs{
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Cursor: "▌", Mark: "=",
 	Open: "▾", Closed: "▸", Ellipsis: "…",
+	Error: "✗", Damaged: "!", Interrupted: "?", Repaired: "↻", Evicted: "⊘", Redacted: "▒", Inferred: "~",
 	Thumb: "┃",
 	Dot:   "·", Arrow: "→", Into: "›",
 	Added: "+", Removed: "−", Changed: "~",
@@ -62,6 +66,7 @@ var ASCII = Glyphs{
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Cursor: "*", Mark: "=",
 	Open: "v", Closed: ">", Ellipsis: "~",
+	Error: "x", Damaged: "!", Interrupted: "?", Repaired: "&", Evicted: "^", Redacted: "%", Inferred: "~",
 	Thumb: "#",
 	Dot:   "-", Arrow: "->", Into: "/",
 	Added: "+", Removed: "-", Changed: "~",
@@ -85,4 +90,26 @@ func (g *Glyphs) Sentence(text string) string {
 		return text
 	}
 	return plainer.Replace(text)
+}
+
+// Sign returns the shape of a single mark of a snapshot; "" for one that the
+// timeline's lanes show.
+func (g *Glyphs) Sign(mark model.Marks) string {
+	switch mark {
+	case model.MarkError:
+		return g.Error
+	case model.MarkDamaged:
+		return g.Damaged
+	case model.MarkInterrupted:
+		return g.Interrupted
+	case model.MarkRepaired:
+		return g.Repaired
+	case model.MarkEvicted:
+		return g.Evicted
+	case model.MarkRedacted:
+		return g.Redacted
+	case model.MarkInferred:
+		return g.Inferred
+	}
+	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"hindcast/model"
 )
 
 // env makes a getenv function.
@@ -89,6 +91,20 @@ func TestGlyphs_sentence(t *testing.T) {
 	}{{&Unicode, "session_…/a → b"}, {&ASCII, "session_.../a -> b"}} {
 		if got := tc.glyphs.Sentence("session_…/a → b"); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// Each mark that the lanes do not show has a sign of its own.
+func TestGlyphs_signs(t *testing.T) {
+	for _, g := range []*Glyphs{&Unicode, &ASCII} {
+		of := map[string]string{}
+		for mark := range (^model.Marks(0)).Each() {
+			sign := g.Sign(mark)
+			if before, taken := of[sign]; taken || (sign == "") != (mark == model.MarkTraced) {
+				t.Errorf("%s has the sign %q, as %q has", mark.Word(), sign, before)
+			}
+			of[sign] = mark.Word()
 		}
 	}
 }

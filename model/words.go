@@ -73,19 +73,28 @@ func parseMarks(words []string) Marks {
 	return s
 }
 
-// eventIDs are the words in documents of the events that stores name in several
-// words. An event whose name is one word is called that.
-var eventIDs = map[string]string{
-	"user input":       "userInput",
-	"after model":      "afterModel",
-	"no messages":      "noMessages",
-	"saved again":      "savedAgain",
-	"damaged message":  "damagedMessage",
-	"damaged snapshot": "damagedSnapshot",
-	"run start":        "runStart",
-	"node failed":      "nodeFailed",
-	"node cancelled":   "nodeCancelled",
-	"node interrupted": "nodeInterrupted",
+// eventWords are the words of the events that stores name: id in documents, which
+// stays, and short on a row of the screen. An event that is missing here is called
+// by its name in both.
+var eventWords = map[string]struct{ id, short string }{
+	"user input":       {"userInput", "user"},
+	"after model":      {"afterModel", "model"},
+	"message":          {"message", "msg"},
+	"no messages":      {"noMessages", "empty"},
+	"saved again":      {"savedAgain", "again"},
+	"damaged message":  {"damagedMessage", "msg"},
+	"damaged snapshot": {"damagedSnapshot", "snap"},
+	"run start":        {"runStart", "start"},
+	"node failed":      {"nodeFailed", "node"},
+	"node cancelled":   {"nodeCancelled", "node"},
+	"node interrupted": {"nodeInterrupted", "node"},
+}
+
+// seedWords are the words of the seed's events on a row of the screen.
+var seedWords = [...]string{
+	SnapshotEventTurnEnd:          "end",
+	SnapshotEventToolIterationEnd: "tool",
+	SnapshotEventInvocationEnd:    "done",
 }
 
 // EventID returns the event as one word that stays: "turnEnd" for an integer of
@@ -94,8 +103,8 @@ var eventIDs = map[string]string{
 // returned as it is.
 func (h *Header) EventID() string {
 	if h.EventName != "" {
-		if id, known := eventIDs[h.EventName]; known {
-			return id
+		if known, ok := eventWords[h.EventName]; ok {
+			return known.id
 		}
 		return h.EventName
 	}
@@ -114,10 +123,25 @@ func EventIDs() iter.Seq[string] {
 				return
 			}
 		}
-		for _, id := range eventIDs {
-			if !yield(id) {
+		for _, words := range eventWords {
+			if !yield(words.id) {
 				return
 			}
 		}
 	}
+}
+
+// EventWord returns the event as one short word for a row of the screen: "user",
+// "tool", "end". What went wrong in it is told by the marks. A name that the
+// program does not know is untrusted data of any length and returned as it is.
+func (h *Header) EventWord() string {
+	switch {
+	case h.EventName != "":
+		if known, ok := eventWords[h.EventName]; ok {
+			return known.short
+		}
+	case h.Event >= 0 && int(h.Event) < len(seedWords):
+		return seedWords[h.Event]
+	}
+	return h.EventID()
 }

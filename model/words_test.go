@@ -45,9 +45,31 @@ func TestEventID_isOneWord(t *testing.T) {
 			t.Errorf("%d %q is %q, not %q", h.Event, h.EventName, got, want)
 		}
 	}
-	for name, id := range eventIDs {
-		if !regexp.MustCompile(`^[a-z]+([A-Z][a-z]+)+$`).MatchString(id) {
-			t.Errorf("%q is %q", name, id)
+	for name, words := range eventWords {
+		if !regexp.MustCompile(`^[a-z]+([A-Z][a-z]+)*$`).MatchString(words.id) {
+			t.Errorf("%q is %q", name, words.id)
+		}
+	}
+}
+
+func TestEventWord_isShort(t *testing.T) {
+	for want, h := range map[string]Header{
+		"end":            {Event: SnapshotEventTurnEnd},
+		"tool":           {Event: SnapshotEventToolIterationEnd},
+		"done":           {Event: SnapshotEventInvocationEnd},
+		"event7":         {Event: 7},
+		"user":           {Event: SnapshotEventNamed, EventName: "user input"},
+		"model":          {Event: SnapshotEventNamed, EventName: "after model"},
+		"node":           {Event: SnapshotEventNamed, EventName: "node failed"},
+		"of\x1btomorrow": {Event: SnapshotEventNamed, EventName: "of\x1btomorrow"},
+	} {
+		if got := h.EventWord(); got != want {
+			t.Errorf("%d %q is %q, not %q", h.Event, h.EventName, got, want)
+		}
+	}
+	for name, words := range eventWords {
+		if len(words.short) > 5 {
+			t.Errorf("%q takes %d cells", name, len(words.short))
 		}
 	}
 }

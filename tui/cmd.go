@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -64,11 +66,15 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 func (m *Model) openSession(id string) tea.Cmd {
 	m.stop(listing) // it would bring us back to the list
 	m.place, m.session = inSession, id
-	m.against, m.query, m.news.cursor = false, "", nil
+	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
 	m.show(timeline.Prepare(nil))
 	m.focusOn(onTimeline)
-	return m.readSession()
+	read := m.readSession()
+	if info, ok := m.sessions.Named(id); ok {
+		m.info.listed = info.Faults
+	}
+	return read
 }
 
 // tailSize is how many of the newest snapshots the first screen needs: as many
@@ -80,6 +86,7 @@ const tailSize = 256
 func (m *Model) readSession() tea.Cmd {
 	m.stop(growing)
 	m.info = sessionFacts{reading: m.info.reading + 1}
+	m.timeline.Fault(nil)
 	tailer, ok := m.o.Store.(store.Tailer)
 	if !ok || m.content.Timeline.Len() > 0 {
 		return m.readHeaders()
@@ -122,7 +129,7 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	m.news.cursor = msg.cursor
 	m.show(msg.content)
 	if !msg.content.More {
-		return m.follow()
+		return tea.Batch(m.follow(), m.findFaultsUnasked())
 	}
 	return tea.Batch(m.follow(), m.readHeaders())
 }
@@ -189,7 +196,7 @@ func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
 		m.toHead = false
 		m.timeline.Do(keymap.GoHead)
 	}
-	return m.follow()
+	return tea.Batch(m.follow(), m.findFaultsUnasked())
 }
 
 // unreadable says that the session could not be read: in the list of sessions
@@ -229,9 +236,7 @@ func (m *Model) showing(content *timeline.Content) {
 		m.news.seen += n - m.content.Timeline.Len() // what came in front is not new
 	}
 	m.content = content
-	if m.timeline.Marked() == model.NoNode {
-		m.against = false
-	}
+	m.compareNoMark()
 	if content.Timeline.Len() == 0 {
 		m.wanted = wanted{}
 		for _, t := range m.tabs {
@@ -242,35 +247,75 @@ func (m *Model) showing(content *timeline.Content) {
 	}
 }
 
-// findFaults has the store look for what is wrong with the session, once
-// somebody looks at the tab that tells of it: it may take long.
-func (m *Model) findFaults() tea.Cmd {
+// What is looked through for faults before the Info tab asks for it: a session of so
+// many snapshots with states of so many bytes.
+const (
+	unaskedSnapshots = 1000
+	unaskedBytes     = 64 << 20
+)
+
+// findFaultsUnasked has the store look for what is wrong with a session that was
+// read, unless that takes long: a broken session should not look like any other.
+func (m *Model) findFaultsUnasked() tea.Cmd {
+	t, size := m.content.Timeline, int64(0)
+	if t.Len() == 0 || t.Len() > unaskedSnapshots {
+		return nil
+	}
+	for n := range model.Node(t.Len()) {
+		size += t.Header(n).Size
+	}
+	if size > unaskedBytes {
+		return nil
+	}
+	return m.findFaults("")
+}
+
+// findFaults has the store look for what is wrong with the session, once for each
+// reading. what is for the progress line.
+func (m *Model) findFaults(what string) tea.Cmd {
 	doctor, ok := m.o.Store.(store.Doctor)
-	if !ok || m.info.checked || m.tabs[m.current].scope != keymap.Info {
+	if !ok || m.info.checked {
 		return nil
 	}
 	m.info.checked = true
 	session := m.session
-	return m.start(checking, "looking for faults in "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(checking, what, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		faults, err := doctor.Faults(ctx, session)
-		return faultsFoundMsg{gen, faults, err}
+		// The file or row of a snapshot is called by its id.
+		ids := make(map[string]struct{}, len(faults))
+		for i := range faults {
+			name := path.Base(faults[i].File)
+			ids[name], ids[strings.TrimSuffix(name, path.Ext(name))] = struct{}{}, struct{}{}
+		}
+		return faultsFoundMsg{gen, faults, ids, err}
 	})
 }
 
-// faultsFound keeps the faults for the tabs that tell of them.
+// faultsFound keeps the faults for the header, the rows and the tab that tell of
+// them.
 func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
+	asked := m.tasks[checking].what != ""
 	if !m.finish(checking, msg.gen) {
 		return nil
 	}
 	if msg.err != nil {
-		m.fail(msg.err)
+		if asked {
+			m.fail(msg.err)
+		}
+		m.info.checked = asked
 		return nil
 	}
-	m.info.faults = msg.faults
-	if len(msg.faults) == 0 {
+	before := len(m.info.faults)
+	m.info.faults, m.info.known, m.dirty = msg.faults, true, true
+	m.timeline.Fault(msg.ids)
+	if len(msg.faults)+before == 0 {
 		return nil
 	}
-	m.info.reading++ // what shows was worked out without them
+	info := tabOf(keymap.ShowInfo)
+	m.tabs[info].shows = subjectKey{} // it was worked out without them
+	if m.current == info {
+		m.wanted = wanted{}
+	}
 	return m.follow()
 }
 
@@ -283,8 +328,11 @@ func (m *Model) subject() subject {
 	}
 	s := subject{header: t.Described(n), name: t.Name(n), faults: m.info.faults}
 	base := t.Base(n)
-	if marked := m.timeline.Marked(); m.against && marked != model.NoNode {
-		base = marked
+	switch {
+	case m.against == theMark:
+		base = m.timeline.Marked()
+	case m.against == theHead && n != t.Head():
+		base = t.Head()
 	}
 	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading, head: s.header.Head}
 	if base != model.NoNode {
@@ -310,7 +358,10 @@ func (m *Model) follow() tea.Cmd {
 		wait = 0 // only the tab is another
 	}
 	m.wanted = want
-	find := m.findFaults()
+	var find tea.Cmd
+	if m.tabs[m.current].scope == keymap.Info {
+		find = m.findFaults("looking for faults in " + m.session)
+	}
 	t, tab := m.tabs[m.current], m.current
 	m.stop(fetching)
 	if t.shows == s.subjectKey {

@@ -320,7 +320,7 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 func (l *loop) lookAtEverything() {
 	l.t.Helper()
 	for _, show := range []keymap.Action{keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo} {
-		l.press(keymap.Timeline, keymap.Mark, keymap.PrevBranch, show, keymap.Open)
+		l.press(keymap.Timeline, keymap.Mark, keymap.PrevBranch, keymap.PrevBranch, show, keymap.Open)
 		l.press(keymap.Tab, keymap.UnfoldAll, keymap.MoveDown, keymap.HalfDown, keymap.Unfold, keymap.Open, keymap.Bottom)
 		l.press(keymap.Tab, keymap.Compare, show, keymap.Yank)
 		l.press(keymap.Menu, keymap.Back)

@@ -86,6 +86,7 @@ var (
 		{[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 		{[]keymap.Action{keymap.Help}, ""},
 		{[]keymap.Action{keymap.Mark}, ""}, {[]keymap.Action{keymap.Compare}, ""},
+		{[]keymap.Action{keymap.CompareHead}, ""},
 		{[]keymap.Action{keymap.Search}, ""}, {[]keymap.Action{keymap.Open}, ""},
 		{[]keymap.Action{keymap.Edit}, "edit"},
 		{[]keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "branch"}, {[]keymap.Action{keymap.NextTab}, ""},
@@ -105,9 +106,8 @@ var (
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 	}
 	// Where a session has faults, what mends them comes first.
-	repairHint      = hint{[]keymap.Action{keymap.Repair}, ""}
-	brokenHints     = append([]hint{repairHint}, sessionsHints...)
-	brokenInfoHints = append([]hint{repairHint}, textHints...)
+	repairHint  = hint{[]keymap.Action{keymap.Repair}, ""}
+	brokenHints = append([]hint{repairHint}, sessionsHints...)
 )
 
 // hints returns what the footer says of the keys that matter here and can do
@@ -134,8 +134,8 @@ func (m *Model) hints() (hints []hint, out string) {
 	case m.only:
 		out = m.wayOut()
 	}
-	if m.place == inSession && m.tabs[m.current].scope == keymap.Info && len(m.info.faults) > 0 {
-		hints = brokenInfoHints
+	if m.place == inSession && m.info.count() > 0 {
+		hints = append([]hint{repairHint}, hints...)
 	}
 	now, scope := m.context(), m.scope()
 	m.usable = m.usable[:0]

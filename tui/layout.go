@@ -9,14 +9,22 @@ func (r rect) holds(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y 
 // inside gives the part within a border of one cell.
 func (r rect) inside() rect { return rect{r.x + 1, r.y + 1, max(r.w-2, 0), max(r.h-2, 0)} }
 
-// The least that the screen is drawn on, and the width from which its two boxes
-// stand side by side.
+// The least that the screen is drawn on, the width from which its two boxes stand
+// side by side, and that from which the timeline gets half of it.
 const (
 	leastWidth  = 60
 	leastHeight = 18
 	wideWidth   = 100
-	// leastTimeline is what all columns of a timeline but the titles take.
-	leastTimeline = 52
+	halfWidth   = 140
+	// leastTimeline is what a timeline takes whose titles have 28 cells, unless the
+	// person wants it narrower. It leaves the tabs room for all of their names.
+	leastTimeline = 56
+)
+
+// The least that a person can make of a box: its name still shows, and some rows.
+const (
+	leastBoxWidth  = 24
+	leastBoxHeight = 5
 )
 
 // layout is where everything is. The first row is the header, the last the
@@ -34,22 +42,48 @@ func (l *layout) small() bool { return l.w < leastWidth || l.h < leastHeight }
 // wide reports whether the boxes stand side by side.
 func (l *layout) wide() bool { return l.w >= wideWidth }
 
-// arrange shares the screen out. Stacked, the box that has the keys gets the
-// larger part, for there is never enough for both.
-func arrange(w, h int, at focus) layout {
+// shares is how a person shared the screen out between the two boxes of a session.
+// It is kept while the program runs, whatever size the screen gets.
+type shares struct {
+	// side and stacked are what the timeline gets of the width and of the height, in
+	// thousandths; 0 where nobody has moved the border.
+	side, stacked int
+	// zoomed says that the box with the keys takes all.
+	zoomed bool
+}
+
+// thousand is the whole of a share.
+const thousand = 1000
+
+// arrange shares the screen out. Stacked, the box that has the keys gets the larger
+// part unless the border was moved, for there is never enough for both. A box that
+// does not show lies below the screen, as large as it is without the zoom.
+func arrange(w, h int, at focus, s shares) layout {
 	l := layout{w: w, h: h}
 	body := rect{0, 1, w, max(h-2, 0)}
 	l.list, l.timeline, l.tab = body, body, body
 	if l.wide() {
-		l.timeline.w = max(w*45/100, leastTimeline)
+		l.timeline.w = l.border(s.side)
 		l.tab.x, l.tab.w = l.timeline.w, w-l.timeline.w
-		return l
+	} else {
+		share := s.stacked
+		switch {
+		case share > 0:
+		case at == onTab:
+			share = 350
+		default:
+			share = 550
+		}
+		l.timeline.h = within(body.h*share/thousand, body.h, leastBoxHeight)
+		l.tab.y, l.tab.h = body.y+l.timeline.h, body.h-l.timeline.h
 	}
-	l.timeline.h = body.h * 55 / 100
-	if at == onTab {
-		l.timeline.h = body.h * 35 / 100
+	if s.zoomed {
+		shown, hidden := &l.timeline, &l.tab
+		if at == onTab {
+			shown, hidden = hidden, shown
+		}
+		*shown, hidden.y = body, max(h, 1)
 	}
-	l.tab.y, l.tab.h = body.y+l.timeline.h, body.h-l.timeline.h
 	return l
 }
 
@@ -60,4 +94,48 @@ func (l *layout) strip(rows int) {
 			r.h = max(r.h-rows, 0)
 		}
 	}
+}
+
+// border gives the width of the timeline beside the tabs for a share of the screen,
+// or for 0 the one that it has by itself.
+func (l *layout) border(share int) int {
+	switch {
+	case share > 0:
+		return within(l.w*share/thousand, l.w, leastBoxWidth)
+	case l.w >= halfWidth:
+		return l.w / 2
+	}
+	return max(l.w*45/100, leastTimeline)
+}
+
+// within keeps the size of the first of two boxes so that each has the least size;
+// where both cannot have it, they get half each.
+func within(size, all, least int) int {
+	least = min(least, all/2)
+	return max(least, min(size, all-least))
+}
+
+// moved gives the shares after the border was put to a cell of the screen: its
+// column where the boxes stand side by side, else its row in the body.
+func (l *layout) moved(s shares, x, y int) shares {
+	// Rounded up, so that arrange comes to the same cell.
+	share := func(size, all int) int { return max((size*thousand+all-1)/all, 1) }
+	if l.wide() {
+		s.side = share(within(x, l.w, leastBoxWidth), l.w)
+	} else {
+		body := max(l.h-2, 1) // whatever stands above the footer now
+		s.stacked = share(within(y-1, body, leastBoxHeight), body)
+	}
+	return s
+}
+
+// onBorder reports whether a cell is on the border between the two boxes.
+func (l *layout) onBorder(x, y int) bool {
+	if l.timeline.y >= l.h || l.tab.y >= l.h {
+		return false // one of them takes all
+	}
+	if l.wide() {
+		return l.list.holds(x, y) && (x == l.tab.x || x == l.tab.x-1)
+	}
+	return y == l.tab.y-1 // the row below has the names of the tabs
 }

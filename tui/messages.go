@@ -105,8 +105,12 @@ type relistedMsg struct {
 type faultsFoundMsg struct {
 	gen    uint64
 	faults []model.Fault
+	ids    map[string]struct{} // by which the faults call what they are about
 	err    error
 }
+
+// playedMsg: it is time for the next step of a session that is played.
+type playedMsg struct{ gen uint64 }
 
 // fetchedMsg: the states that may be wanted next were read.
 type fetchedMsg struct{ gen uint64 }

@@ -34,6 +34,15 @@ const (
 	onTab
 )
 
+// opposite is what the snapshot under the cursor is compared with.
+type opposite uint8
+
+const (
+	theParent opposite = iota
+	theMark
+	theHead
+)
+
 // Model is the root model. Make it with [New]; [Run] shows it.
 type Model struct {
 	ctx     context.Context
@@ -64,7 +73,9 @@ type Model struct {
 	tabs     []*tab
 	current  int // of tabs
 	focus    focus
-	against  bool // compare with the mark rather than with the parent
+	against  opposite
+	shares   shares // of the screen, between the timeline and the tabs
+	dragging bool   // the mouse holds the border between them
 	wanted   wanted
 
 	layout   layout
@@ -94,8 +105,18 @@ type Model struct {
 // sessionFacts is what is known of the session that is open.
 type sessionFacts struct {
 	reading int  // how often a session was read
-	checked bool // its faults were looked for
+	checked bool // its faults were looked for, or are
 	faults  []model.Fault
+	known   bool // faults are all that there are
+	listed  int  // how many there are, as far as is known before
+}
+
+// count returns how many faults the session has, as far as is known.
+func (f *sessionFacts) count() int {
+	if f.known {
+		return len(f.faults)
+	}
+	return f.listed
 }
 
 // wanted is what the tab that shows should show.
@@ -209,6 +230,8 @@ func (m *Model) context() keymap.Context {
 	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode
 	c.Mark = m.timeline.Marked() != model.NoNode
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
+	c.Errors = m.timeline.Failed() > 0
+	c.Head = c.Snapshot && m.timeline.Following()
 	c.Search = m.query != ""
 	c.Message = m.message.text != ""
 	c.Tour = m.tour != nil
@@ -217,7 +240,7 @@ func (m *Model) context() keymap.Context {
 
 // resized takes the size of the screen, or its new layout after the focus moved.
 func (m *Model) resized(w, h int) {
-	m.layout = arrange(w, h, m.focus)
+	m.layout = arrange(w, h, m.focus, m.shares)
 	l := &m.layout
 	if m.tour != nil {
 		l.strip(tourRows)

@@ -33,7 +33,7 @@ import (
 func TestModel_runesOfOneReadAreAllKeys(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
-	p.Type("kkJ{{j")
+	p.Type("kkJ{{{{j")
 	shows(t, p, "▌ │ ◌  6")
 	p.Type("g/opera")
 	shows(t, p, "search the timeline: opera")
@@ -62,7 +62,7 @@ func TestModel_travelsWhereverTheKeysAre(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
 	p.Press(keymap.Info, keymap.StepBack)
 	shows(t, p, "▌ ○   12", "2a85fa29f") // the tab has followed
-	p.Press(keymap.Info, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
+	p.Press(keymap.Info, keymap.PrevBranch, keymap.PrevBranch, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
 	shows(t, p, "▌ │ ◌  6", "off the path")
 	p.Press(keymap.Info, keymap.Parent, keymap.GoHead)
 	shows(t, p, "▌ ◉   13")
@@ -175,7 +175,7 @@ func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
 	waitFor(t, p, "▌ ○   12")
 	rest.open()
 	p.Idle()
-	shows(t, p, "18 snapshots · 4 orphaned", "▌ ○   12", "○    0")
+	shows(t, p, "18 snapshots · 4 off the path", "▌ ○   12", "○    0")
 }
 
 func TestModel_progressIsShownAndCancelled(t *testing.T) {
@@ -307,7 +307,7 @@ func TestModel_followsTheCursorOnItsSnapshotThroughAReload(t *testing.T) {
 	o := options(s)
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
-	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child, keymap.Mark)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child, keymap.Mark)
 	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
@@ -330,8 +330,8 @@ func TestModel_mouse(t *testing.T) {
 		{"a row", click(10, 4), "▌ ○    2"},
 		{"a row that only draws", click(10, 8), "▌ ○    5"},
 		{"below the rows", click(10, 26), "▌ ○    5"},
-		{"a tab", click(91, 1), "[Info]"},
-		{"between the tabs", click(53, 1), "[Info]"},
+		{"a tab", click(95, 1), "[Info]"},
+		{"between the tabs", click(64, 1), "[Info]"},
 		{"inside the tab", click(70, 9), "next tab"},
 		{"wheel in the timeline", wheel(10, 9, tea.MouseButtonWheelDown), "▌ ○    5"},
 		{"wheel in the tab", wheel(70, 9, tea.MouseButtonWheelDown), "▌ ○    5"},
@@ -370,7 +370,7 @@ func TestModel_mouseInTheSessions(t *testing.T) {
 func TestModel_resizeStorm(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
-	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 	for _, size := range [][2]int{{1, 1}, {0, 0}, {59, 18}, {60, 17}, {60, 18}, {300, 2}, {2, 300}, {200, 50}, {1, 50}, {99, 30}, {100, 30}} {
 		if size[0] == 0 {
 			p.Send(tea.WindowSizeMsg{})

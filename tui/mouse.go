@@ -11,6 +11,14 @@ const notch = 3
 
 // pointed takes what the mouse did.
 func (m *Model) pointed(msg tea.MouseMsg) tea.Cmd {
+	m.stopPlaying()
+	switch held := m.dragging && msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionMotion; {
+	case held:
+		m.splitAt(msg.X, msg.Y)
+		return nil
+	default:
+		m.dragging = false
+	}
 	switch {
 	case m.layout.small():
 	case msg.Button == tea.MouseButtonWheelUp:
@@ -54,6 +62,8 @@ func (m *Model) click(x, y int) tea.Cmd {
 		if list.Click(x-in.x, y-in.y) && list.Name() == before {
 			return m.do(keymap.Open) // the second click on the same row
 		}
+	case l.onBorder(x, y):
+		m.dragging = true
 	case l.timeline.holds(x, y):
 		in := l.timeline.inside()
 		m.focusOn(onTimeline)

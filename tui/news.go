@@ -324,7 +324,7 @@ func (m *Model) renew(msg grewMsg) {
 	if msg.growth.whole {
 		m.states.forget()
 	}
-	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults}
+	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults, listed: m.info.count()}
 	switch {
 	case msg.search != m.tasks[finding].gen:
 		msg.matches = timeline.Matches{} // those of another search; the next step looks again

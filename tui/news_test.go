@@ -140,7 +140,7 @@ func TestNews_everythingElseStays(t *testing.T) {
 		same := lines[y] == was[y]
 		switch {
 		case y == 0:
-		case strings.Contains(lines[y], "14  turn"), strings.Contains(lines[y], "of 1"):
+		case strings.Contains(lines[y], "14   end"), strings.Contains(lines[y], "of 1"):
 			// the new row, and how many there are
 		case strings.Contains(was[y], "◉"):
 			same = strings.Replace(was[y], "◉", "○", 1) == lines[y]
@@ -155,7 +155,7 @@ func TestNews_everythingElseStays(t *testing.T) {
 	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 13)})
 	waitFor(t, p, "head #13  1 new")
 	p.Idle()
-	shows(t, p, "#13", "▸…", "[State]")
+	shows(t, p, "#13", "▸", "[State]")
 	p.Press(keymap.State, keymap.Back)
 	p.Press(keymap.Timeline, keymap.SearchNext)
 	shows(t, p, `"book_": match 2 of 4`)
@@ -184,9 +184,9 @@ func TestNews_restoredElsewhere(t *testing.T) {
 	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 	p.Idle()
-	shows(t, p, "head #5  following", "▌ ◉      5", "12 orphaned")
+	shows(t, p, "head #5  following", "▌ ◉      5", "12 off the path")
 	newWriter(t, s, demo.Trip).write(t, 1)
-	waitFor(t, p, "head #6  following")
+	waitFor(t, p, "head #6.3  following")
 	p.Idle()
 	p.Golden()
 }
@@ -200,7 +200,7 @@ func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 			o := options(s.(store.Store))
 			o.Session = demo.Trip
 			p := start(t, o, 100, 30)
-			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 			p.Press(keymap.Confirm, keymap.Yes)
 			shows(t, p, "✓ at #10")
 			// A turn after the write has come and gone once news is shown.
@@ -312,7 +312,7 @@ func TestNews_theQuestionOfAPlanSaysThatTheSessionMovedOn(t *testing.T) {
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
 		p := opened(t, s, w, h)
-		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 		newWriter(t, s, demo.Trip).write(t, 1)
 		waitFor(t, p, "the session has moved on since")
 		p.Idle()
@@ -412,7 +412,7 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 	w := newWriter(t, s, demo.Trip)
 	w.write(t, 1)
 	waitFor(t, p, "head #14  following")
-	p.Press(keymap.Timeline, keymap.PrevBranch)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch)
 	w.write(t, 2)
 	waitFor(t, p, "head #16  2 new")
 	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
@@ -478,10 +478,10 @@ func TestNews_aSessionThatVanishes(t *testing.T) {
 	waitFor(t, p, "✗ the session is no longer in the store")
 	shows(t, p, "head #13", "▌ ◉   13")
 	p.Press(keymap.Timeline, keymap.MoveUp)
-	lacks(t, p, "✗")
+	lacks(t, p, "✗ the session")
 	changes <- struct{}{}
 	p.Press(keymap.Timeline, keymap.MoveUp)
-	lacks(t, p, "✗") // said once
+	lacks(t, p, "✗ the session") // said once
 	gone.gone.Store(false)
 	newWriter(t, s.Store, demo.Trip).write(t, 1)
 	changes <- struct{}{}

@@ -21,7 +21,7 @@ func toRestore(t *testing.T, s store.Store) *screentest.Program {
 	o := options(s)
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
-	p.Press(keymap.Timeline, keymap.PrevBranch)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch)
 	return p
 }
 
@@ -29,7 +29,7 @@ func TestRestore_plan(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := trip(t, w, h)
-		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 		p.Golden()
 	})
 }
@@ -285,7 +285,7 @@ func TestJournal_listsWrites(t *testing.T) {
 		p.Press(keymap.Timeline, keymap.Journal)
 		shows(t, p, "nothing") // nothing was written yet
 		p.Press(keymap.Overlay, keymap.Back)
-		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 		p.Press(keymap.Confirm, keymap.Yes)
 		p.Press(keymap.Timeline, keymap.Journal)
 		p.Press(keymap.Overlay, keymap.Undo)

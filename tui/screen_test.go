@@ -72,9 +72,9 @@ func TestScreen_timeline(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := trip(t, w, h)
-		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
 		p.Golden()
-		shows(t, p, "◌ #11 left by a restore to #10 at 12:07")
+		shows(t, p, "◌ #11.1 left by a restore to #10 at 12:07")
 	})
 }
 
@@ -233,8 +233,8 @@ func TestScreen_palettes(t *testing.T) {
 			o := options(demoStore(t))
 			o.Session, o.Theme = demo.Trip, s
 			p := start(t, o, 100, 30)
-			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
-			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11 left by a restore", "[Diff]")
+			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
+			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11.1 left by a restore", "[Diff]")
 			raw := string(p.Raw())
 			if got, want := colour.MatchString(raw), name != "none" && name != "dumb"; got != want {
 				t.Errorf("colours: %t", got)
@@ -255,7 +255,7 @@ func TestScreen_asciiGlyphs(t *testing.T) {
 	o.Session = demo.Trip
 	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
 	p := start(t, o, 100, 30)
-	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Child)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
 	p.Golden()
 	for _, r := range p.Screen() {
 		if r > 126 {

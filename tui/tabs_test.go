@@ -50,8 +50,13 @@ func TestScreen_tabs(t *testing.T) {
 func TestTabs_compareWithTheMark(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
+<<<<<<< HEAD
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.Compare)
 	shows(t, p, "[Diff]", "#13 → #10", "=◉   13")
+=======
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.PrevBranch, keymap.Compare)
+	shows(t, p, "[Diff]", "#13 invocation end → #10 turn end", "=◉   13")
+>>>>>>> 8dfc247 (tui: the timeline says what happened)
 	p.Press(keymap.Timeline, keymap.StepBack)
 	shows(t, p, "#13 → #9") // the mark stays
 	p.Press(keymap.Timeline, keymap.Compare)
@@ -150,7 +155,7 @@ func TestTabs_largeStateShowsItsBeginningFirst(t *testing.T) {
 	shows(t, p, "first  1", "last  2", "1.0 MB")
 }
 
-func TestTabs_faultsAreFoundWhenTheyAreLookedAt(t *testing.T) {
+func TestTabs_faultsAreFoundOnceForAllTabs(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	s := &doctored{Store: demoStore(t), asked: &asked}
@@ -158,9 +163,7 @@ func TestTabs_faultsAreFoundWhenTheyAreLookedAt(t *testing.T) {
 	o.Session = demo.Trip
 	p := start(t, o, 120, 50)
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.StepBack)
-	if len(asked) != 0 {
-		t.Errorf("faults were looked for before anybody wanted them: %v", asked)
-	}
+	shows(t, p, "18 snapshots · 4 off the path · ! 1 fault")
 	p.Press(keymap.Timeline, keymap.ShowInfo)
 	shows(t, p, "missing-tool-result")
 	p.Press(keymap.Timeline, keymap.StepBack)

@@ -21,6 +21,7 @@ const (
 	planning                  // what a write will do
 	applying                  // the write
 	recalling                 // the journal
+	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	taskKinds
 )

@@ -58,6 +58,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.faultsFound(msg)
 	case preparedMsg:
 		return m.prepared(msg)
+	case playedMsg:
+		return m.played(msg)
 	case fetchedMsg:
 		m.finish(fetching, msg.gen)
 	case foundMsg:
@@ -119,6 +121,9 @@ func (m *Model) pressed(k tea.KeyMsg) tea.Cmd {
 // key takes one key.
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	wait := m.disturbed()
+	if m.stopPlaying() && k.String() == " " {
+		return wait // the key that began it
+	}
 	a, ok := m.keys.Action(m.scope(), k.String())
 	if !ok {
 		return tea.Batch(wait, m.typed(k))
@@ -256,9 +261,22 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.mark()
 	case keymap.ClearMark:
 		m.timeline.Mark(model.NoNode)
-		m.against = false
+		m.compareNoMark()
 	case keymap.Compare:
-		m.compare()
+		m.compare(theMark)
+	case keymap.CompareHead:
+		m.compare(theHead)
+	case keymap.Zoom:
+		m.shares.zoomed = !m.shares.zoomed
+		m.resized(m.layout.w, m.layout.h)
+	case keymap.SplitLess:
+		m.split(-1)
+	case keymap.SplitMore:
+		m.split(1)
+	case keymap.NextError:
+		m.nextError()
+	case keymap.Play:
+		return m.play()
 	case keymap.Search:
 		m.askSearch()
 	case keymap.SearchNext:
@@ -307,6 +325,10 @@ func (m *Model) back() tea.Cmd {
 	switch {
 	case m.cancelSlow():
 		return nil
+	case m.shares.zoomed:
+		m.shares.zoomed = false
+		m.resized(m.layout.w, m.layout.h)
+		return nil
 	case m.focus == onTab:
 		m.focusOn(onTimeline)
 		return nil
@@ -352,17 +374,27 @@ func (m *Model) mark() {
 	n := m.timeline.Selected()
 	if n == m.timeline.Marked() {
 		n = model.NoNode
-		m.against = false
 	}
 	m.timeline.Mark(n)
+	m.compareNoMark()
 }
 
-// compare shows the diff, with the mark if there is one; where that shows
-// already, with the parent again.
-func (m *Model) compare() {
+// compare shows the diff with the mark, or with the head; where that shows already,
+// and where there is no mark, the diff with the parent.
+func (m *Model) compare(with opposite) {
 	diff := tabOf(keymap.ShowDiff)
-	m.against = m.timeline.Marked() != model.NoNode && !(m.against && m.current == diff)
+	if with == theMark && m.timeline.Marked() == model.NoNode || with == m.against && m.current == diff {
+		with = theParent
+	}
+	m.against = with
 	m.showTab(diff)
+}
+
+// compareNoMark stops comparing with the mark once there is none.
+func (m *Model) compareNoMark() {
+	if m.against == theMark && m.timeline.Marked() == model.NoNode {
+		m.against = theParent
+	}
 }
 
 // open opens a dialog over the screen. answers carries out an action in it; nil for

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -111,30 +110,49 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		return r.End(s.Text)
 	}
 	r.Put(s.Muted, " "+g.Into+" ")
-	head, facts, standing := "", m.timeline.Status(), m.standing()
+	facts, head, standing, faults := m.timeline.Status(), "", m.standing(), ""
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
-		head = "head #" + strconv.Itoa(m.timeline.Timeline().Header(n).Index)
+		head = "head " + m.timeline.Timeline().Name(n)
 	}
-	// A narrow screen leaves out the facts first, and then shortens the name.
-	right := cell.Width(head) + 3
+	if n := m.info.count(); n > 0 {
+		faults = fmt.Sprintf("%s %d faults", g.Damaged, n)
+		if n == 1 {
+			faults = g.Damaged + " 1 fault"
+		}
+	}
+	// A narrow screen leaves out the facts first, and then shortens the name. What is
+	// wrong always shows.
+	const gap, apart = 2, 3
+	right := cell.Width(head) + gap
 	if standing != "" {
-		right += cell.Width(standing) + 2
+		right += cell.Width(standing) + gap
+	}
+	if faults != "" {
+		right += cell.Width(faults) + apart
 	}
 	const name = 16 // cells that a session's id should have
-	if wanted := cell.Width(facts) + 2; r.Room() >= right+wanted+name {
+	if wanted := cell.Width(facts) + apart; r.Room() >= right+wanted+name {
 		right += wanted
 	} else {
 		facts = ""
 	}
 	r.Column(s.Strong, m.session, r.Room()-right)
 	if facts != "" {
-		r.Fill(s.Text, 2)
+		r.Fill(s.Text, apart)
 		r.Put(s.Text, facts)
 	}
-	r.Fill(s.Text, 2)
+	if faults != "" {
+		between := "   "
+		if facts != "" {
+			between = " " + g.Dot + " "
+		}
+		r.Put(s.Muted, between)
+		r.Put(s.Error, faults)
+	}
+	r.Fill(s.Text, gap)
 	r.Put(s.Head, head)
 	if standing != "" {
-		r.Fill(s.Text, 2)
+		r.Fill(s.Text, gap)
 		r.Put(s.Key, standing)
 	}
 	return r.End(s.Text)
@@ -156,6 +174,7 @@ func (m *Model) storeName() string {
 type box struct {
 	rect
 	edge theme.Style
+	keys bool // it has the keys, and another could have them
 	pane pane
 	// title draws the border's upper side, from its third cell on.
 	title func(*cell.Row)
@@ -179,7 +198,12 @@ func (m *Model) appendBox(dst []byte, b *box, y int) []byte {
 	r := cell.Begin(dst, g, b.w)
 	if y == 0 {
 		r.Put(b.edge, g.TopLeft)
-		r.Repeat(b.edge, g.Horizontal, 1)
+		// The sign of the cursor says which box has the keys, for colour may be missing.
+		if b.keys {
+			r.Put(b.edge, g.Cursor)
+		} else {
+			r.Repeat(b.edge, g.Horizontal, 1)
+		}
 		b.title(&r)
 		r.Repeat(b.edge, g.Horizontal, r.Room()-1)
 		r.Put(b.edge, g.TopRight)
@@ -198,9 +222,12 @@ func (m *Model) appendBox(dst []byte, b *box, y int) []byte {
 	return r.End(m.styles.Text)
 }
 
+// hasKeys reports whether a box of a session has the keys.
+func (m *Model) hasKeys(at focus) bool { return m.focus == at && m.dialog == nil }
+
 // edgeOf gives the border of a box that has the keys, or has not.
 func (m *Model) edgeOf(at focus) theme.Style {
-	if m.focus == at && m.dialog == nil {
+	if m.hasKeys(at) {
 		return m.styles.Focus
 	}
 	return m.styles.Border
@@ -227,7 +254,7 @@ func (m *Model) sessionsBox() box {
 }
 
 func (m *Model) timelineBox() box {
-	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title()), foot: m.timeline.Position()}
+	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), keys: m.hasKeys(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title()), foot: m.timeline.Position()}
 	b.from, b.to = m.timeline.Thumb()
 	if m.timeline.Selected() == model.NoNode {
 		if text, waits := m.awaited(nil); waits {
@@ -239,7 +266,7 @@ func (m *Model) timelineBox() box {
 
 func (m *Model) tabBox() box {
 	t := m.tabs[m.current]
-	b := box{rect: m.layout.tab, edge: m.edgeOf(onTab), pane: t.shown(), title: m.tabTitles}
+	b := box{rect: m.layout.tab, edge: m.edgeOf(onTab), keys: m.hasKeys(onTab), pane: t.shown(), title: m.tabTitles}
 	if t.trouble == nil {
 		b.foot = t.pane.Status()
 		if s, ok := t.pane.(scroller); ok {

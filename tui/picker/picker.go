@@ -103,6 +103,18 @@ func (p *Pane[T]) matches(i int) bool {
 	return true
 }
 
+// Named gives the row of a name, whether the filter shows it or not; false if there
+// is none.
+func (p *Pane[T]) Named(name string) (T, bool) {
+	for i := range p.all {
+		if p.look.name(&p.all[i]) == name {
+			return p.all[i], true
+		}
+	}
+	var none T
+	return none, false
+}
+
 // Selected gives the row under the cursor; false if there is none.
 func (p *Pane[T]) Selected() (T, bool) {
 	if p.window.Cursor >= len(p.shown) {

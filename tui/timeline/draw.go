@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -9,40 +10,69 @@ import (
 	"hindcast/tui/theme"
 )
 
-// columns is how wide each column is; 0 for one that is left out.
+// columns is how wide each column is; 0 for one that is left out. The title takes
+// what they leave.
 type columns struct {
-	lanes, index, turn, event, id, clock, delta int
+	lanes, index, suffix, event, marks, turn, id, clock, delta int
+	edge int // between the last column and the border
 }
 
-// fit shares out the pane's width. The index, the event and the id are always
-// there; the rest comes in as there is room for it.
+// The cells that a title keeps: least before any column comes in that the row can
+// do without, share before the columns come in that repeat what the Info tab shows.
+const (
+	least = 28
+	share = 36
+)
+
+// fit shares out the pane's width. The title comes first: lanes, name and event
+// are always there, and every other column has to leave the title its cells.
+//
+// A turn is a label on the first row of the turn, in a column that comes in where
+// there is room, and it always stands in the line at the bottom. A row of its own
+// would double the rows of each session in which a turn is one snapshot.
 func (p *Pane) fit() columns {
-	c := columns{
-		lanes: min(p.t.Lanes(), max(1, p.w/8)),
-		index: p.c.indexWidth,
-		event: p.c.eventWidth,
-		id:    4,
+	c := columns{index: p.c.indexWidth, suffix: p.c.suffixWidth, event: p.c.eventWidth, marks: p.c.signs}
+	if len(p.faulty) > 0 {
+		c.marks = 1
 	}
-	used := 2 + 2*c.lanes + c.index + 2 + c.event + 2 + c.id + 2
+	title := p.w - 2 - c.index - c.suffix - 1 - c.event - 1
+	if c.marks > 0 {
+		title -= c.marks + 1
+	}
 	take := func(width *int, w, keep int) {
-		if used+w+2+keep <= p.w {
+		if title-w-1 >= keep {
 			*width = w
-			used += w + 2
+			title -= w + 1
 		}
 	}
-	take(&c.turn, len("turn ")+p.c.turnWidth, 0)
+	// Deep lanes are cut in the middle, see Timeline.AppendGutter.
+	lanes := min(p.t.Lanes(), max(1, p.w/8))
+	delta := 0
 	if p.c.timed {
-		take(&c.delta, 6, 0)
+		delta = deltaWidth + 1
 	}
-	const title = 24 // cells that a title should have before the rest grows
-	if used+4+title <= p.w {
-		c.id, used = 8, used+4
-	}
+	c.lanes = max(min(lanes, 2), min(lanes, (title-delta-least)/2))
+	title -= 2 * c.lanes
 	if p.c.timed {
-		take(&c.clock, len("15:04:05"), title)
+		take(&c.delta, deltaWidth, least-8)
+	}
+	if p.c.turns {
+		take(&c.turn, len("turn ")+p.c.turnWidth, least)
+	}
+	take(&c.id, idWidth, share)
+	if p.c.timed {
+		take(&c.clock, len(time.TimeOnly), share)
+	}
+	if title > least {
+		c.edge = 1
 	}
 	return c
 }
+
+const (
+	deltaWidth = len("+24s") // a longer one takes cells of its title
+	idWidth    = 8
+)
 
 // AppendRow appends row y of the pane to dst: exactly as many cells as it is
 // wide.
@@ -101,29 +131,78 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	case p.matches.has(n):
 		number = tokens.Match
 	}
-	var buf [64]byte
-	if step(h) {
-		r.Fill(number, c.index) // the index is its snapshot's, and means that
-	} else {
-		r.Fill(text, c.index-digits(h.Index))
-		r.PutBytes(number, strconv.AppendInt(buf[:0], int64(h.Index), 10))
-	}
+	p.name(r, text, number, n)
+	r.Fill(text, 1)
+	r.Column(event, h.EventWord(), c.event)
+	r.Fill(text, 1)
 	if c.turn > 0 {
-		r.Fill(text, 2)
-		used := r.PutBytes(clock, appendTurn(buf[:0], h, g.Ellipsis))
-		r.Fill(text, c.turn-used)
+		var buf [32]byte
+		used := 0
+		if p.opensTurn(n) {
+			used = r.PutBytes(clock, appendTurn(buf[:0], h, g.Ellipsis))
+		}
+		r.Fill(text, c.turn+1-used)
 	}
-	r.Fill(text, 2)
-	r.Column(event, h.EventText(), c.event)
-	r.Fill(text, 2)
-	r.Column(id, model.ShortID(h.ID, c.id), c.id)
-	p.times(r, clock, n)
+	if c.id > 0 {
+		r.Column(id, model.ShortID(h.ID, c.id), c.id)
+		r.Fill(text, 1)
+	}
+	if c.clock > 0 {
+		p.clock(r, clock, h.CreatedAt)
+	}
 	p.remarks(r, tokens, n)
-	if r.Room() > 6 && h.Title != "" {
-		r.Fill(text, 2)
-		r.Put(text, h.Title)
+	room := r.Room()
+	var buf [32]byte
+	var delta []byte
+	if c.delta > 0 {
+		delta = p.appendDelta(buf[:0], n)
+		room -= 1 + max(deltaWidth, len(delta)) + c.edge
+	}
+	if n == p.cursor {
+		p.whole = fits(h.Title, room)
+	}
+	r.Column(text, h.Title, room)
+	if c.delta > 0 {
+		r.Fill(text, r.Room()-len(delta)-c.edge)
+		r.PutBytes(clock, delta)
 	}
 	return r.End(text)
+}
+
+// fits reports whether a title of any length is drawn whole in some cells.
+func fits(title string, room int) bool {
+	return len(title) <= 4*max(room, 0) && cell.Width(title) <= room
+}
+
+// name draws the name of a visit without its sign, the index right-aligned. Of a
+// step it draws the number of the step: the index is that of its snapshot.
+func (p *Pane) name(r *cell.Row, text, number theme.Style, n model.Node) {
+	var buf [48]byte
+	index, suffix := nameOf(p.t, n, buf[:0])
+	c := &p.columns
+	r.Fill(text, c.index-len(index))
+	r.PutBytes(number, index)
+	r.PutBytes(number, suffix)
+	r.Fill(text, c.suffix-len(suffix))
+}
+
+// nameOf returns the two parts of the name that a row shows, built in buf: the
+// index, and what tells the visits of one index apart.
+func nameOf(t *model.Timeline, n model.Node, buf []byte) (index, suffix []byte) {
+	name := t.AppendName(buf, n)[1:] // without the sign
+	if at := bytes.IndexByte(name, ':'); at >= 0 {
+		return nil, name[at:]
+	}
+	if at := bytes.IndexByte(name, '.'); at >= 0 {
+		return name[:at], name[at:]
+	}
+	return name, nil
+}
+
+// opensTurn reports whether a row is the first of its turn on its line.
+func (p *Pane) opensTurn(n model.Node) bool {
+	parent := p.before(n)
+	return parent == model.NoNode || p.t.Header(parent).TurnIndex != p.t.Header(n).TurnIndex
 }
 
 // appendTurn writes the turn of a snapshot, which may be counted only later.
@@ -158,53 +237,51 @@ func (p *Pane) note(r *cell.Row, kind model.RowKind, i int) {
 	}
 }
 
-// times draws when a snapshot was taken, and how long after the one before it
-// that shows.
-func (p *Pane) times(r *cell.Row, st theme.Style, n model.Node) {
-	var buf [32]byte
-	at := p.t.Header(n).CreatedAt
-	if p.columns.clock > 0 {
-		r.Fill(st, 2)
-		if at.IsZero() {
-			r.Fill(st, p.columns.clock)
-		} else {
-			r.PutBytes(st, at.In(p.zone).AppendFormat(buf[:0], time.TimeOnly))
-		}
-	}
-	if p.columns.delta == 0 {
+// clock draws the time of day at which a snapshot was taken.
+func (p *Pane) clock(r *cell.Row, st theme.Style, at time.Time) {
+	var buf [16]byte
+	if !at.IsZero() {
+		r.PutBytes(st, at.In(p.zone).AppendFormat(buf[:0], time.TimeOnly))
+		r.Fill(st, 1)
 		return
 	}
-	text := buf[:0]
-	switch parent := p.before(n); {
-	case at.IsZero():
-	case parent != model.NoNode && !p.t.Header(parent).CreatedAt.IsZero():
-		text = appendDelta(text, at.Sub(p.t.Header(parent).CreatedAt))
-	case p.columns.clock == 0:
-		text = at.In(p.zone).AppendFormat(text, "15:04")
-	}
-	r.Fill(st, 2+p.columns.delta-len(text))
-	r.PutBytes(st, text)
+	r.Fill(st, p.columns.clock+1)
 }
 
-// appendDelta writes a duration in its largest unit: "+40s".
-func appendDelta(dst []byte, d time.Duration) []byte {
+// appendDelta writes how long after the one before it that shows a snapshot was
+// taken; nothing for the first one.
+func (p *Pane) appendDelta(dst []byte, n model.Node) []byte {
+	at := p.t.Header(n).CreatedAt
+	parent := p.before(n)
+	if parent == model.NoNode || at.IsZero() || p.t.Header(parent).CreatedAt.IsZero() {
+		return dst
+	}
+	return appendDuration(dst, at.Sub(p.t.Header(parent).CreatedAt))
+}
+
+// appendDuration writes a duration in its largest unit: "+40s". It takes at most five
+// cells up to some years.
+func appendDuration(dst []byte, d time.Duration) []byte {
 	sign := byte('+')
 	if d < 0 {
 		sign, d = '-', -d
 	}
 	dst = append(dst, sign)
+	if tenth := d / (100 * time.Millisecond); tenth > 0 && tenth < 10 {
+		return append(dst, '.', '0'+byte(tenth), 's')
+	}
 	for _, unit := range []struct {
 		from, size time.Duration
 		name       string
 	}{
 		{72 * time.Hour, 24 * time.Hour, "d"},
 		{2 * time.Hour, time.Hour, "h"},
-		{2 * time.Minute, time.Minute, "m"},
+		{100 * time.Second, time.Minute, "m"},
 		{time.Second, time.Second, "s"},
 		{0, time.Millisecond, "ms"},
 	} {
 		if d >= unit.from {
-			return append(strconv.AppendInt(dst, int64(d/unit.size), 10), unit.name...)
+			return append(strconv.AppendInt(dst, int64(d.Round(unit.size)/unit.size), 10), unit.name...)
 		}
 	}
 	return dst
@@ -213,38 +290,50 @@ func appendDelta(dst []byte, d time.Duration) []byte {
 // hour writes a time of day.
 func (p *Pane) hour(t time.Time) string { return t.In(p.zone).Format("15:04") }
 
-// remarks draws the marks of a snapshot, and how much a fold hides below it, and
-// how many steps above it.
+// remarks draws the signs of a snapshot's marks, and how much a fold hides: of the
+// steps above the row, and of the branches below it.
 func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
+	has, drawn := p.marksOf(n), 0
+	for mark := range has.Each() {
+		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
+			st := tokens.Badge
+			if mark&(model.MarkDamaged|model.MarkError) != 0 {
+				st = tokens.Error
+			}
+			drawn += r.Put(st, sign)
+		}
+	}
+	if p.columns.marks > 0 {
+		r.Fill(tokens.Text, max(p.columns.marks-drawn, 0)+1)
+	}
+	if steps := p.folds.Steps(n); steps > 0 {
+		p.closed(r, tokens, strconv.Itoa(steps))
+	}
 	if hidden := p.folds.Hidden(n); hidden > 0 {
 		p.closed(r, tokens, strconv.Itoa(hidden)+" hidden")
 	}
-	if steps := p.folds.Steps(n); steps > 0 {
-		text := count(steps, "step")
-		if r.Room() < len(text)+4 {
-			text = strconv.Itoa(steps)
-		}
-		p.closed(r, tokens, text)
+}
+
+// marksOf returns the marks of a snapshot that its row shows: without what most
+// rows have, and damaged too where the store has a fault with its id.
+func (p *Pane) marksOf(n model.Node) model.Marks {
+	h := p.t.Header(n)
+	has := h.Marks &^ p.c.usual()
+	if _, faulty := p.faulty[h.ID]; faulty {
+		has |= model.MarkDamaged
 	}
-	special := p.t.Header(n).Marks &^ model.MarkTraced // its shape says that it is a step
-	for m := range special.Each() {
-		st := tokens.Badge
-		if m&(model.MarkDamaged|model.MarkError) != 0 {
-			st = tokens.Error
-		}
-		r.Fill(tokens.Text, 2)
-		r.Put(st, m.Word())
-	}
+	return has
 }
 
 // closed draws what a fold hides.
 func (p *Pane) closed(r *cell.Row, tokens *theme.Tokens, text string) {
-	r.Fill(tokens.Text, 2)
-	r.Put(tokens.Badge, p.styles.Glyphs.Closed+" "+text)
+	r.Put(tokens.Badge, p.styles.Glyphs.Closed+text)
+	r.Fill(tokens.Text, 1)
 }
 
-// explain draws the line at the bottom: why the snapshot under the cursor is
-// off the path, else what leaves the path there, else its title.
+// explain draws the line at the bottom: the turn and the marks of the snapshot
+// under the cursor, why it is off the path, else what leaves the path there, and
+// what its row has no room for: the title, else the event in full and the id.
 func (p *Pane) explain(r *cell.Row) {
 	if p.cursor == model.NoNode {
 		return
@@ -252,27 +341,56 @@ func (p *Pane) explain(r *cell.Row) {
 	n, g := p.cursor, &p.styles.Glyphs
 	h := p.t.Header(n)
 	r.Fill(p.styles.Text, 1)
+	var buf [64]byte
+	r.PutBytes(p.styles.Muted, appendTurn(buf[:0], h, g.Ellipsis))
+	dot := func() { r.Put(p.styles.Muted, " "+g.Dot+" ") }
 	switch {
 	case step(h):
-		r.Put(p.styles.Reason, "a step of #"+strconv.Itoa(h.Index)+", from its trace")
+		dot()
+		r.Put(p.styles.Reason, "a step of "+p.t.Name(p.endOf(n))+", from its trace")
 	case !p.t.OnPath(n):
-		p.because(r, "#"+strconv.Itoa(h.Index), n)
+		dot()
+		p.because(r, p.t.Name(n), n)
 	case n == p.t.Head():
+		dot()
 		r.Put(p.styles.Head, g.Head+" the framework resumes here")
 	case p.t.BranchPoint(n):
 		for c := range p.t.Children(n) {
 			if !p.t.OnPath(c) {
-				p.because(r, "from here: #"+strconv.Itoa(p.t.Header(c).Index), c)
+				dot()
+				p.because(r, "from here: "+p.t.Name(p.endOf(c)), c)
 				break
 			}
 		}
 	}
-	if h.Title != "" && r.Room() > 6 {
-		if r.Room() < p.w-1 {
-			r.Put(p.styles.Muted, " "+g.Dot+" ")
+	for mark := range p.marksOf(n).Each() {
+		if sign := g.Sign(mark); sign != "" {
+			dot()
+			r.Put(p.styles.Badge, sign+" "+mark.Word())
 		}
-		r.Put(p.styles.Muted, h.Title)
 	}
+	switch room := r.Room() - 3; {
+	case h.Title != "" && !p.whole && room > 3:
+		dot()
+		r.Put(p.styles.Muted, h.Title)
+	default:
+		if event := h.EventText(); fits(event, room) {
+			dot()
+			r.Put(p.styles.Muted, event)
+		}
+		if p.columns.id == 0 && r.Room()-3 >= idWidth {
+			dot()
+			r.Put(p.styles.Muted, model.ShortID(h.ID, idWidth))
+		}
+	}
+}
+
+// endOf returns the snapshot that a step leads to, n itself where there is none.
+func (p *Pane) endOf(n model.Node) model.Node {
+	if end := p.t.EndOf(n); end != model.NoNode {
+		return end
+	}
+	return n
 }
 
 // because says why a snapshot is off the path.

@@ -15,7 +15,7 @@ import (
 type Matches struct {
 	nodes []model.Node // by row
 	set   map[model.Node]struct{}
-	fits  func(*model.Header) bool // nil for no search
+	fits  func(*model.Timeline, model.Node) bool // nil for no search
 }
 
 // Len gives the number of matches.
@@ -29,12 +29,19 @@ func (m *Matches) has(n model.Node) bool {
 // often is how many headers are looked at between two looks at the context.
 const often = 4096
 
-// Find searches a timeline: titles, ids, events, positions and marks that hold
-// the query in any case, or, for a query such as "#12", the index itself. The
-// time is linear in the number of snapshots, so it belongs in a command. The
-// error is the context's.
+// Find searches a timeline: for a query such as "12", "#12" or "#12.2", the index or
+// the name itself; for any other, and for a number that is no index, titles, ids,
+// events, positions and marks that hold the query in any case. The time is linear
+// in the number of snapshots, so it belongs in a command. The error is the
+// context's.
 func Find(ctx context.Context, c *Content, query string) (Matches, error) {
-	return Matches{fits: wanted(query)}.In(ctx, c)
+	if fits := named(query); fits != nil {
+		m, err := Matches{fits: fits}.In(ctx, c)
+		if err != nil || m.Len() > 0 || query[0] == '#' {
+			return m, err
+		}
+	}
+	return Matches{fits: told(query)}.In(ctx, c)
 }
 
 // In makes the same search in another content; no search finds nothing. The
@@ -55,7 +62,7 @@ func (m Matches) In(ctx context.Context, c *Content) (Matches, error) {
 
 // look takes n in if it fits; NoNode never does.
 func (m *Matches) look(t *model.Timeline, n model.Node) {
-	if n != model.NoNode && m.fits(t.Header(n)) {
+	if n != model.NoNode && m.fits(t, n) {
 		m.nodes = append(m.nodes, n)
 		m.set[n] = struct{}{}
 	}
@@ -71,16 +78,28 @@ func (m *Matches) extend(t *model.Timeline, from model.Node) {
 	}
 }
 
-// wanted gives the test that a query makes on headers.
-func wanted(query string) func(*model.Header) bool {
-	if digits, ok := strings.CutPrefix(query, "#"); ok {
-		if index, err := strconv.Atoi(digits); err == nil {
-			return func(h *model.Header) bool { return h.Index == index && !step(h) }
-		}
+// named returns the test whether a node has an index or a name; nil for a query that
+// is neither.
+func named(query string) func(*model.Timeline, model.Node) bool {
+	digits, sharp := strings.CutPrefix(query, "#")
+	if index, err := strconv.Atoi(digits); err == nil {
+		return func(t *model.Timeline, n model.Node) bool { return t.Header(n).Index == index && !step(t.Header(n)) }
 	}
+	if !sharp || len(digits) == 0 {
+		return nil
+	}
+	return func(t *model.Timeline, n model.Node) bool {
+		var buf [48]byte
+		return string(t.AppendName(buf[:0], n)) == query
+	}
+}
+
+// told returns the test whether what is told of a node holds a text.
+func told(query string) func(*model.Timeline, model.Node) bool {
 	q := match.New(query)
-	return func(h *model.Header) bool {
-		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.Position) ||
+	return func(t *model.Timeline, n model.Node) bool {
+		h := t.Header(n)
+		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.EventWord()) || q.InString(h.Position) ||
 			h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
 	}
 }
@@ -103,8 +122,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 // nextMatch gives the number of the first match at or after the cursor, 0 where
 // there is none.
 func (p *Pane) nextMatch() int {
-	row := p.t.RowOf(p.cursor)
-	i, _ := slices.BinarySearchFunc(p.matches.nodes, row, func(n model.Node, row int) int { return p.t.RowOf(n) - row })
+	i, _ := p.place(p.matches.nodes)
 	return i % len(p.matches.nodes)
 }
 

@@ -108,8 +108,8 @@ func (c *Content) append(headers []model.Header) {
 	if len(headers) == 0 {
 		return
 	}
-	t := c.Timeline
-	parent := t.Header(t.Head()).ID
+	t, head, from := c.Timeline, c.Timeline.Head(), model.Node(c.Timeline.Len())
+	parent := t.Header(head).ID
 	for i := range headers {
 		h := &headers[i]
 		if h.ParentID == parent {
@@ -121,7 +121,13 @@ func (c *Content) append(headers []model.Header) {
 		h.Head = headers[len(headers)-1].Head
 	}
 	t.Append(headers...)
-	c.measure(headers)
+	c.measure(from)
+	if last := len(c.stops) - 1; c.stops[last] == head && !c.stop(head) {
+		c.stops = c.stops[:last]
+	}
+	for n := from; int(n) < t.Len(); n++ {
+		c.note(n)
+	}
 	c.room -= len(headers)
 }
 

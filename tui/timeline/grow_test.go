@@ -33,6 +33,9 @@ func (c *recorder) record() model.Header {
 	n := len(c.all)
 	h := model.Header{ID: fmt.Sprintf("%016x", n), SessionID: "s", Index: n, TurnIndex: n / 2, Event: model.SnapshotEvent(n % 3), Title: fmt.Sprint("title ", n%7)}
 	parent := c.head()
+	if c.r.IntN(5) == 0 {
+		h.Marks = model.MarkError
+	}
 	if c.r.IntN(12) == 0 && n > 0 {
 		parent, h.Orphaned = c.r.IntN(n), true
 	}
@@ -87,6 +90,9 @@ func TestPane_grownIsAsPreparedAnew(t *testing.T) {
 			have.Do(keymap.Top)
 			if got, want := picture(t, have, 80, 40), picture(t, want, 80, 40); got != want {
 				t.Fatalf("seed %d, %d visits: grown\n%s\nmade anew\n%s", seed, len(all), got, want)
+			}
+			if !slices.Equal(p.c.stops, want.c.stops) || !slices.Equal(p.c.failed, want.c.failed) {
+				t.Fatalf("seed %d, %d visits: stops %v, want %v; failed %v, want %v", seed, len(all), p.c.stops, want.c.stops, p.c.failed, want.c.failed)
 			}
 			if got, want := p.t.Orphans(), want.t.Orphans(); got != want {
 				t.Fatalf("seed %d: %d orphans, want %d", seed, got, want)

@@ -9,6 +9,7 @@ package timeline
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,38 +28,93 @@ type Content struct {
 	// More says that older snapshots are not loaded yet.
 	More bool
 
-	indexWidth, turnWidth, eventWidth int
-	timed                             bool // a snapshot has a time
-	room                              int  // for how many more snapshots
+	indexWidth, suffixWidth, turnWidth, eventWidth int
+	signs                                          int  // cells that marks take on a row, 0 where no row has one
+	timed                                          bool // a snapshot has a time
+	turns                                          bool // most turns are longer than a row
+	room                                           int  // for how many more snapshots
+
+	opened, inferred int  // turns that were opened, and headers with an inferred parent
+	marked           bool // a header has a sign of another mark
+	// stops are the branch points and the ends of all lines, failed the visits with
+	// an error; both in the order of their rows.
+	stops, failed []model.Node
 }
 
 // widest is the widest column for events; another framework may name its own.
-const widest = 16
+const widest = 6
 
 // Prepare builds the timeline of one session from its headers, which it keeps;
 // their slice should have room for some more, see [Spare]. The time is linear in
 // their number, so it belongs in a command.
 func Prepare(headers []model.Header) *Content {
-	c := &Content{Timeline: model.NewTimeline(headers), indexWidth: 1, turnWidth: 1, room: cap(headers) - len(headers)}
-	c.measure(headers)
+	t := model.NewTimeline(headers)
+	c := &Content{Timeline: t, indexWidth: 1, turnWidth: 1, room: cap(headers) - len(headers)}
+	c.measure(0)
+	for i := range t.Rows() {
+		c.note(t.Row(i).Node)
+	}
 	return c
 }
 
-// measure makes the columns wide enough for some headers.
-func (c *Content) measure(headers []model.Header) {
+// note takes down a node that keys lead to. The nodes come in the order of their
+// rows; NoNode is passed over.
+func (c *Content) note(n model.Node) {
+	if n == model.NoNode {
+		return
+	}
+	if c.stop(n) {
+		c.stops = append(c.stops, n)
+	}
+	if c.Timeline.Header(n).Marks.Has(model.MarkError) {
+		c.failed = append(c.failed, n)
+	}
+}
+
+// stop reports whether n is a branch point or the end of a line.
+func (c *Content) stop(n model.Node) bool {
+	return c.Timeline.Next(n) == model.NoNode || c.Timeline.BranchPoint(n)
+}
+
+// measure makes the columns wide enough for the headers from one node on.
+func (c *Content) measure(from model.Node) {
+	t := c.Timeline
 	last := "" // most rows have one of a few events
-	for i := range headers {
-		h := &headers[i]
-		c.indexWidth = max(c.indexWidth, digits(h.Index))
+	var buf [48]byte
+	for n := from; int(n) < t.Len(); n++ {
+		h := t.Header(n)
+		index, suffix := nameOf(t, n, buf[:0])
+		c.indexWidth, c.suffixWidth = max(c.indexWidth, len(index)), max(c.suffixWidth, len(suffix))
 		if h.TurnIndex != model.TurnUnknown {
 			c.turnWidth = max(c.turnWidth, digits(h.TurnIndex))
 		}
+		if n == 0 || t.Header(n-1).TurnIndex != h.TurnIndex {
+			c.opened++
+		}
+		if h.Marks.Has(model.MarkInferred) {
+			c.inferred++
+		}
+		c.marked = c.marked || h.Marks&^(model.MarkInferred|model.MarkTraced) != 0
 		c.timed = c.timed || !h.CreatedAt.IsZero()
-		if event := h.EventText(); event != last {
+		if event := h.EventWord(); event != last {
 			last = event
 			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
 		}
 	}
+	c.turns = 2*c.opened <= t.Len()
+	c.signs = 0
+	if c.marked || c.inferred > 0 && c.usual() == 0 {
+		c.signs = 1
+	}
+}
+
+// usual returns the marks that most rows have: they are said once and drawn on no
+// row. An inferred parent is the only one that a reader can do without.
+func (c *Content) usual() model.Marks {
+	if 2*c.inferred > c.Timeline.Len() {
+		return model.MarkInferred
+	}
+	return 0
 }
 
 // digits gives the length of a number in decimals.
@@ -83,6 +139,8 @@ type Pane struct {
 	matches Matches
 	focus   *theme.Tokens // the look of the cursor's row
 	columns columns
+	whole   bool                // the cursor's row shows all of its title
+	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 
 // New gives an empty pane. Times are shown in zone.
@@ -289,9 +347,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.Child:
 		p.Select(p.showing(p.firstChild()))
 	case keymap.PrevBranch:
-		p.Select(p.t.PrevBranchPoint(p.cursor))
+		p.Select(p.beside(p.c.stops, -1))
 	case keymap.NextBranch:
-		p.Select(p.t.NextBranchPoint(p.cursor))
+		p.Select(p.beside(p.c.stops, 1))
 	case keymap.GoHead:
 		p.Select(p.t.Head())
 	case keymap.Fold:
@@ -329,6 +387,57 @@ func (p *Pane) showing(n model.Node) model.Node {
 		return p.t.EndOf(n)
 	}
 	return n
+}
+
+// beside returns the node of a list in row order that is nearest to the cursor
+// above it, or for a positive step below it; NoNode where there is none.
+func (p *Pane) beside(list []model.Node, step int) model.Node {
+	i, on := p.place(list)
+	switch {
+	case step < 0:
+		i--
+	case on:
+		i++
+	}
+	if i < 0 || i == len(list) {
+		return model.NoNode
+	}
+	return list[i]
+}
+
+// place returns where the cursor is or would be in a list in row order, and whether
+// it is there.
+func (p *Pane) place(list []model.Node) (int, bool) {
+	return slices.BinarySearchFunc(list, p.t.RowOf(p.cursor), func(n model.Node, row int) int { return p.t.RowOf(n) - row })
+}
+
+// Failed returns how many snapshots have an error.
+func (p *Pane) Failed() int { return len(p.c.failed) }
+
+// NextFailed moves the cursor to the next snapshot with an error, after the last
+// one to the first. It returns the number of that error from 1; 0 where there is
+// none.
+func (p *Pane) NextFailed() int {
+	if len(p.c.failed) == 0 {
+		return 0
+	}
+	i, on := p.place(p.c.failed)
+	if on {
+		i++
+	}
+	i %= len(p.c.failed)
+	p.Select(p.c.failed[i])
+	return i + 1
+}
+
+// Ended reports whether no step leads forward from the cursor.
+func (p *Pane) Ended() bool { return p.cursor == model.NoNode || p.t.Next(p.cursor) == model.NoNode }
+
+// Fault marks the snapshots with some ids as damaged: the store has a fault of
+// them. It takes the place of the ids before.
+func (p *Pane) Fault(ids map[string]struct{}) {
+	p.faulty = ids
+	p.columns = p.fit()
 }
 
 // step reports whether a header is that of a step and not of a snapshot.
@@ -393,12 +502,17 @@ func (p *Pane) Wheel(n int) {
 // Thumb gives the rows that the thumb of a scrollbar covers.
 func (p *Pane) Thumb() (from, to int) { return p.rows.Thumb() }
 
-// Position says where the cursor is among the rows that show.
+// Position says where the cursor is among the rows that show, and what the marks
+// of most rows are.
 func (p *Pane) Position() string {
 	if p.cursor == model.NoNode {
 		return ""
 	}
-	return strconv.Itoa(p.rows.Cursor+1) + " of " + strconv.Itoa(p.rows.Len)
+	text := strconv.Itoa(p.rows.Cursor+1) + " of " + strconv.Itoa(p.rows.Len)
+	if usual := p.c.usual(); usual != 0 {
+		text = "parents " + usual.Word() + " " + p.styles.Glyphs.Dot + " " + text
+	}
+	return text
 }
 
 // Title names the pane.
@@ -411,7 +525,7 @@ func (p *Pane) Status() string {
 		text = "the last " + text
 	}
 	if n := p.t.Orphans(); n > 0 {
-		text += " " + p.styles.Glyphs.Dot + " " + strconv.Itoa(n) + " orphaned"
+		text += " " + p.styles.Glyphs.Dot + " " + strconv.Itoa(n) + " off the path"
 	}
 	return text
 }

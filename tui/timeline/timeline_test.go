@@ -68,28 +68,28 @@ func check(t *testing.T, got, want string) {
 
 func TestPane_drawsTheTree(t *testing.T) {
 	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
-  ○    0  turn 0  turn end        4a6b   12:04  Lovely. Whe…
-  ○    1  turn 1  tool iteration  fc62     +2s  search_trai…
-  ○    2  turn 1  turn end        aeb5     +2s  The 09:40 c…
-  ○    3  turn 2  tool iteration  3852    +24s  error  book…
-  ○    4  turn 2  tool iteration  6798     +4s  book_hotel …
-  ○    5  turn 2  turn end        917f     +2s  Done: the 0…
+  ○    0   end  turn 0   Lovely. Where do you start f…
+  ○    1   tool turn 1   search_trains, search_hotels   +2s
+  ○    2   end           The 09:40 costs 60.50 and Ho…  +2s
+  ○    3   tool turn 2 ✗ book_train ok, book_hotel fa… +24s
+  ○    4   tool          book_hotel ok                  +4s
+  ○    5   end           Done: the 09:40, and Hotel d…  +2s
   ├─╮   left by a restore to #5 at 12:06
-  │ ◌  6  turn 3  tool iteration  72fa    +38s  book_event …
-  │ ◌  7  turn 3  turn end        8adc     +2s  You have a …
-  ○    6  turn 3  tool iteration  410d   +104s  search_even…
-  ○    7  turn 3  tool iteration  21a3     +3s  book_event …
-  ○    8  turn 3  turn end        570a     +2s  Jazz at the…
-  ○    9  turn 4  turn end        40ab    +15s  cart shown …
-  ○   10  turn 5  turn end        570a     +6s  cart shown …
+  │ ◌  6.1 tool turn 3   book_event ok                 +38s
+  │ ◌  7.1 end           You have a box at the opera!…  +2s
+  ○    6.2 tool turn 3   search_events, weather         +2m
+  ○    7.2 tool          book_event ok                  +3s
+  ○    8   end           Jazz at the Hot Club, dry an…  +2s
+  ○    9   end  turn 4   cart shown in USD             +15s
+  ○   10   end  turn 5   cart shown in EUR again        +6s
   ├─╮   left by a restore to #10 at 12:07
-  │ ◌ 11  turn 6  tool iteration  18d2    +42s  cancel_all …
-  │ ◌ 12  turn 6  turn end        631e     +2s  Everything …
-  ○   11  turn 6  tool iteration  1766    +82s  change_trai…
-  ○   12  turn 6  turn end        2a85     +2s  You leave a…
-▌ ◉   13  turn 6  invocation end  add1     +1s  the trip is…
+  │ ◌ 11.1 tool turn 6   cancel_all ok                 +42s
+  │ ◌ 12.1 end           Everything is cancelled. Whe…  +2s
+  ○   11.2 tool turn 6   change_train ok               +82s
+  ○   12.2 end           You leave at 10:40; all else…  +2s
+▌ ◉   13   done          the trip is booked             +1s
 
- ◉ the framework resumes here · the trip is booked
+ turn 6 · ◉ the framework resumes here · invocation end
 `)
 }
 
@@ -109,9 +109,10 @@ func TestPane_explainsTheRow(t *testing.T) {
 		node model.Node
 		want string
 	}{
-		{5, " ◌ from here: #6 left by a restore to #5 at 12:06 · Done: the 09:40, and Hotel …"},
-		{7, " ◌ #7 left by a restore to #5 at 12:06 · You have a box at the opera! The trip …"},
-		{0, " Lovely. Where do you start from, and on which days?"},
+		{5, " turn 2 · ◌ from here: #6.1 left by a restore to #5 at 12:06 · turn end"},
+		{7, " turn 3 · ◌ #7.1 left by a restore to #5 at 12:06 · You have a box at the opera…"},
+		{3, " turn 2 · ✗ error · tool iteration"},
+		{0, " turn 0 · Lovely. Where do you start from, and on which days?"},
 	} {
 		p.Select(tc.node)
 		lines := strings.Split(picture(t, p, 80, 5), "\n")
@@ -127,12 +128,12 @@ func TestPane_wideRoomShowsMore(t *testing.T) {
 	p.Select(1)
 	p.Blur()
 	check(t, picture(t, p, 90, 6), `
-  ○    0  turn 0  turn end        4a6b9758  12:04:00          Lovely. Where do you start …
-▌=○    1  turn 1  tool iteration  fc628baa  12:04:02     +2s  search_trains, search_hotels
-  ○    2  turn 1  turn end        aeb5c015  12:04:04     +2s  The 09:40 costs 60.50 and H…
-  ○    3  turn 2  tool iteration  38521b1b  12:04:28    +24s  error  book_train ok, book_…
-  ○    4  turn 2  tool iteration  6798430f  12:04:32     +4s  book_hotel ok
- search_trains, search_hotels
+  ○    0   end  turn 0 4a6b9758 12:04:00   Lovely. Where do you start from, and on …
+▌=○    1   tool turn 1 fc628baa 12:04:02   search_trains, search_hotels               +2s
+  ○    2   end         aeb5c015 12:04:04   The 09:40 costs 60.50 and Hotel Bellecou…  +2s
+  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel failed          +24s
+  ○    4   tool        6798430f 12:04:32   book_hotel ok                              +4s
+ turn 1 · tool iteration
 `)
 }
 
@@ -143,14 +144,14 @@ func TestPane_brokenLineage(t *testing.T) {
 		{ID: "cccc", SessionID: "s", ParentID: "cccc", Index: 2, Event: 9},
 	}
 	check(t, picture(t, pane(t, headers, 60, 8), 60, 8), `
-  ◌ 0  turn 0  turn end  aaaa
+  ◌ 0 end    turn 0
   ╳ the parent cannot be followed
-  ◌ 1  turn 0  turn end  bbbb      damaged  evicted
+  ◌ 1 end    turn 0 !⊘
   ╳ the parent cannot be followed
-▌ ◉ 2  turn 0  event 9   cccc
+▌ ◉ 2 event9 turn 0
 
 
- ◉ the framework resumes here
+ turn 0 · ◉ the framework resumes here · event 9 · cccc
 `)
 }
 
@@ -173,7 +174,9 @@ func TestPane_moves(t *testing.T) {
 		{keymap.MoveUp, 16}, {keymap.Top, 0}, {keymap.MoveDown, 1}, {keymap.NextBranch, 5},
 		{keymap.StepForward, 8}, {keymap.StepBack, 5}, {keymap.Child, 6}, {keymap.StepForward, 7},
 		{keymap.StepForward, 7}, {keymap.Parent, 6}, {keymap.Parent, 5},
-		{keymap.MoveDown, 6}, {keymap.MoveUp, 5}, {keymap.NextBranch, 12}, {keymap.PrevBranch, 5},
+		{keymap.MoveDown, 6}, {keymap.MoveUp, 5}, {keymap.NextBranch, 7}, {keymap.NextBranch, 12}, {keymap.NextBranch, 14},
+		{keymap.NextBranch, 17}, {keymap.NextBranch, 17}, {keymap.PrevBranch, 14}, {keymap.MoveUp, 13}, {keymap.PrevBranch, 12},
+		{keymap.StepBack, 11}, {keymap.PrevBranch, 7}, {keymap.PrevBranch, 5}, {keymap.PrevBranch, 5},
 		{keymap.GoHead, 17}, {keymap.PageUp, 8}, {keymap.HalfDown, 13}, {keymap.Bottom, 17},
 	} {
 		if !p.Do(step.do) {
@@ -195,7 +198,7 @@ func TestPane_folds(t *testing.T) {
 	if p.Selected() != 5 {
 		t.Errorf("cursor at %d, want the branch point", p.Selected())
 	}
-	if got := picture(t, p, 80, 30); !strings.Contains(got, "▸ 2 hidden") || strings.Contains(got, "8adc") {
+	if got := picture(t, p, 80, 30); !strings.Contains(got, "▸2 hidden") || strings.Contains(got, "8adc") {
 		t.Errorf("the branch is not folded:\n%s", got)
 	}
 	p.Select(7)
@@ -268,6 +271,8 @@ func TestFind_looksAtWhatRowsShow(t *testing.T) {
 	}{
 		{"OPERA", []model.Node{7}},
 		{"#6", []model.Node{6, 8}},
+		{"13", []model.Node{17}},
+		{"420.50", []model.Node{7}},
 		{"aeb5", []model.Node{2}},
 		{"invocation", []model.Node{17}},
 		{"error", []model.Node{3}},
@@ -310,6 +315,129 @@ func TestPane_matchesGoRound(t *testing.T) {
 	}
 	if p.SetMatches(Matches{}) {
 		t.Error("nothing is a match")
+	}
+}
+
+// titleWidth returns how many cells the titles of a pane get: that of the narrowest.
+func titleWidth(t *testing.T, headers []model.Header, w int) int {
+	t.Helper()
+	for i := range headers {
+		headers[i].Title = strings.Repeat("T", 300)
+	}
+	p := pane(t, headers, w, 40)
+	narrowest := w
+	for line := range strings.Lines(picture(t, p, w, 39)) {
+		if n := strings.Count(line, "T"); n > 0 {
+			narrowest = min(narrowest, n+1) // and the ellipsis
+		}
+	}
+	return narrowest
+}
+
+// The title comes first: 28 cells in the pane of a screen of 100 columns and more, 20
+// in that of 60, whatever else there is to tell.
+func TestPane_titlesGetTheirCells(t *testing.T) {
+	deep := make([]model.Header, 64) // six lanes
+	for i := range deep {
+		deep[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 100 + i, TurnIndex: i / 4, Visit: int64(i + 1), ParentVisit: int64(i &^ (i & -i)),
+			CreatedAt: time.Unix(int64(i), 0), Event: model.SnapshotEventNamed, EventName: "an event of another framework", Marks: model.MarkError}
+	}
+	for _, tc := range []struct {
+		name    string
+		headers []model.Header
+		w, want int
+	}{
+		{"demo, 100 columns", trip(t), 54, 28},
+		{"demo, 60 columns", trip(t), 58, 28},
+		{"demo, 140 columns", trip(t), 68, 35},
+		{"demo, 200 columns", trip(t), 98, 46},
+		{"steps", turns(), 54, 28},
+		{"deep, 100 columns", deep, 54, 28},
+		{"deep, 60 columns", deep, 58, 28},
+		{"deep, 120 columns", deep, 60, 28},
+	} {
+		if got := titleWidth(t, tc.headers, tc.w); got < tc.want {
+			t.Errorf("%s: a title has %d cells, want %d:\n%s", tc.name, got, tc.want, picture(t, pane(t, tc.headers, tc.w, 30), tc.w, 30))
+		}
+	}
+}
+
+// The columns that a row can do without leave one by one.
+func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
+	for _, tc := range []struct {
+		w    int
+		want string
+	}{
+		{90, "  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel failed          +24s"},
+		{78, "  ○    3   tool turn 2 38521b1b ✗ book_train ok, book_hotel failed       +24s"},
+		{70, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel failed        +24s"},
+		{60, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel fa… +24s"},
+		{55, "  ○    3   tool ✗ book_train ok, book_hotel fail… +24s"},
+		{40, "  ○    3   tool ✗ book_train ok, book_h…"},
+		{24, "  ○    3   tool ✗ book_…"},
+	} {
+		lines := strings.Split(picture(t, pane(t, trip(t), tc.w, 30), tc.w, 30), "\n")
+		if got := strings.TrimRight(lines[3], " "); got != strings.TrimRight(tc.want, " ") {
+			t.Errorf("%d cells: %q, want %q", tc.w, got, tc.want)
+		}
+	}
+}
+
+// What most rows have is said once; the rows that differ from the rest are marked.
+func TestPane_usualMarksAreSaidOnce(t *testing.T) {
+	some := func(n int) []model.Header {
+		headers := trip(t)
+		for i := range n {
+			headers[i].Marks |= model.MarkInferred
+		}
+		return headers
+	}
+	few := pane(t, some(2), 54, 30)
+	if got := picture(t, few, 54, 30); strings.Count(got, "~ ") != 2 || strings.Contains(few.Position(), "inferred") {
+		t.Errorf("two of them, foot %q:\n%s", few.Position(), got)
+	}
+	most := pane(t, some(17), 54, 30)
+	if got := picture(t, most, 54, 30); strings.Contains(got, "~ ") || most.Position() != "parents inferred · 20 of 20" {
+		t.Errorf("most of them, foot %q:\n%s", most.Position(), got)
+	}
+}
+
+func TestPane_marksFaultySnapshots(t *testing.T) {
+	headers := trip(t)
+	p := pane(t, headers, 54, 30)
+	p.Fault(map[string]struct{}{headers[2].ID: {}, "another": {}})
+	lines := strings.Split(picture(t, p, 54, 30), "\n")
+	if want := "  ○    2   end  ! The 09:40"; !strings.HasPrefix(lines[2], want) || strings.Contains(lines[1], "!") {
+		t.Errorf("%q, want %q…", lines[2], want)
+	}
+	p.Select(2)
+	if got := picture(t, p, 54, 30); !strings.Contains(got, " turn 1 · ! damaged · The") {
+		t.Errorf("the line at the bottom:\n%s", got)
+	}
+	p.Fault(nil)
+	if got := picture(t, p, 54, 30); strings.Contains(got, "!") && strings.Contains(got, "damaged") {
+		t.Errorf("the fault stays:\n%s", got)
+	}
+}
+
+func TestPane_goesFromErrorToError(t *testing.T) {
+	headers := trip(t)
+	headers[11].Marks |= model.MarkError
+	p := pane(t, headers, 80, 12)
+	for _, want := range []model.Node{3, 11, 3} { // from the head it begins again
+		at := p.NextFailed()
+		if p.Selected() != want || at != 1 && want == 3 || at != 2 && want == 11 {
+			t.Errorf("error %d at %d, want it at %d", at, p.Selected(), want)
+		}
+	}
+	none := pane(t, turns()[:1], 80, 12)
+	if none.Failed() != 0 || none.NextFailed() != 0 || none.Selected() != 0 {
+		t.Error("there is an error")
+	}
+	steps := pane(t, turns(), 60, 12)
+	steps.NextFailed()
+	if steps.Selected() != 2 || !strings.Contains(picture(t, steps, 60, 12), "▌ │ ·") {
+		t.Errorf("an error in a step that is closed: at %d", steps.Selected())
 	}
 }
 
@@ -360,42 +488,42 @@ func turns() []model.Header {
 func TestPane_stepsAreClosedUntilAskedFor(t *testing.T) {
 	p := pane(t, turns(), 60, 8)
 	check(t, picture(t, p, 60, 8), `
-  ○   0  turn 0  turn end        aaaa   12:00
+  ○   0   end
   ├─╮   another branch was chosen
-  │ ◌ 1  turn 1  turn end        bbbb     +3s  ▸ 2 steps
-  ○   2  turn 2  turn end        cccc     +4s
-▌ ◉   3  turn …  turn end        dddd     +2s  ▸ 1 step
+  │ ◌ 1   end    ▸2                                     +3s
+  ○   2   end                                           +4s
+▌ ◉   3   end    ▸1                                     +2s
 
 
- ◉ the framework resumes here
+ turn … · ◉ the framework resumes here · turn end · dddd
 `)
 	for _, do := range []keymap.Action{keymap.Unfold, keymap.StepBack} {
 		p.Do(do)
 	}
 	check(t, picture(t, p, 60, 8), `
-  ○   0  turn 0  turn end        aaaa   12:00
+  ○   0   end
   ├─╮   another branch was chosen
-  │ ◌ 1  turn 1  turn end        bbbb     +3s  ▸ 2 steps
-  ○   2  turn 2  turn end        cccc     +4s
-▌ ·      turn 3  tool iteration  s3s3     +1s  tool pay → ok
-  ◉   3  turn …  turn end        dddd     +1s
+  │ ◌ 1   end    ▸2                                     +3s
+  ○   2   end                                           +4s
+▌ ·    :1 tool   tool pay → ok                          +1s
+  ◉   3   end                                           +1s
 
- a step of #3, from its trace · tool pay → ok
+ turn 3 · a step of #3, from its trace · tool iteration
 `)
 	p.Select(p.t.EndOf(1))
 	p.Do(keymap.Unfold)
 	p.Resize(60, 10)
 	check(t, picture(t, p, 60, 10), `
-  ○   0  turn 0  turn end        aaaa   12:00
+  ○   0   end
   ├─╮   another branch was chosen
-  │ ·    turn 1  tool iteration  s1s1     +1s  tool look → …
-  │ ·    turn 1  tool iteration  s2s2     +1s  error  tool …
-▌ │ ◌ 1  turn 1  turn end        bbbb     +1s
-  ○   2  turn 2  turn end        cccc     +4s
-  ·      turn 3  tool iteration  s3s3     +1s  tool pay → ok
-  ◉   3  turn …  turn end        dddd     +1s
+  │ ·  :1 tool   tool look → ok                         +1s
+  │ ·  :2 tool ✗ tool book → error                      +1s
+▌ │ ◌ 1   end                                           +1s
+  ○   2   end                                           +4s
+  ·    :1 tool   tool pay → ok                          +1s
+  ◉   3   end                                           +1s
 
- ◌ #1 another branch was chosen
+ turn 1 · ◌ #1 another branch was chosen · turn end
 `)
 }
 
@@ -436,7 +564,7 @@ func TestPane_keysAndSteps(t *testing.T) {
 	if found, err = Find(t.Context(), p.c, "#3"); err != nil || found.Len() != 1 {
 		t.Errorf("#3: %d matches, %v", found.Len(), err)
 	}
-	if got := p.Status(); got != "4 snapshots · 1 orphaned" {
+	if got := p.Status(); got != "4 snapshots · 1 off the path" {
 		t.Errorf("status %q", got)
 	}
 }
@@ -458,27 +586,27 @@ func TestPane_stepsComeInLater(t *testing.T) {
 	p.Mark(2)
 	p.Renew(Prepare(turns()[:5]), Matches{})
 	check(t, picture(t, p, 60, 8), `
-▌ ○   0  turn 0  turn end        aaaa   12:00  ▸ 3 hidden
- =◉   2  turn 2  turn end        cccc     +4s
+▌ ○   0   end    ▸3 hidden
+ =◉   2   end                                           +4s
 
 
 
 
 
- ◌ from here: #1 another branch was chosen
+ turn 0 · ◌ from here: #1 another branch was chosen
 `)
 	p.Do(keymap.Unfold)
 	p.Do(keymap.Child)
 	p.Do(keymap.Unfold)
 	p.Renew(Prepare(turns()), Matches{})
 	check(t, picture(t, p, 60, 8), `
-  ○   0  turn 0  turn end        aaaa   12:00
+  ○   0   end
   ├─╮   another branch was chosen
-  │ ·    turn 1  tool iteration  s1s1     +1s  tool look → …
-  │ ·    turn 1  tool iteration  s2s2     +1s  error  tool …
-▌ │ ◌ 1  turn 1  turn end        bbbb     +1s
- =○   2  turn 2  turn end        cccc     +4s
-  ◉   3  turn …  turn end        dddd     +2s  ▸ 1 step
- ◌ #1 another branch was chosen
+  │ ·  :1 tool   tool look → ok                         +1s
+  │ ·  :2 tool ✗ tool book → error                      +1s
+▌ │ ◌ 1   end                                           +1s
+ =○   2   end                                           +4s
+  ◉   3   end    ▸1                                     +2s
+ turn 1 · ◌ #1 another branch was chosen · turn end
 `)
 }
