@@ -44,7 +44,7 @@ func strandsCopy(t *testing.T, fixture, session string) tui.Options {
 // there, and not after a restore, nor does the plan of one say that it goes.
 func TestKeptOnce_messageLog(t *testing.T) {
 	t.Parallel()
-	p := start(t, strandsCopy(t, "python-file", "basic"), 200, 50)
+	p := start(t, strandsCopy(t, "python-file", "basic"), 230, 50)
 	p.Press(keymap.Timeline, keymap.ShowDiff)
 	line := "state, conversation_manager_state, interrupt_state, model_state: "
 	lacks(t, p, "favorite_city", "SlidingWindow")

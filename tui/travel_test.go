@@ -126,7 +126,7 @@ func TestTravel_plays(t *testing.T) {
 	}
 	p.Send(screentest.Key(t, " ")) // from the end it begins anew
 	waitFor(t, p, "▌ ○    0")
-	shows(t, p, "playing")
+	waitFor(t, p, "playing; any key stops")
 	beats("▌ ○    1", "▌ ○    2")
 	p.Key(" ")
 	shows(t, p, "▌ ○    2")

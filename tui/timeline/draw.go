@@ -14,7 +14,7 @@ import (
 // what they leave.
 type columns struct {
 	lanes, index, suffix, event, marks, turn, id, clock, delta int
-	edge int // between the last column and the border
+	edge                                                       int // between the last column and the border
 }
 
 // The cells that a title keeps: least before any column comes in that the row can
