@@ -50,13 +50,8 @@ func TestScreen_tabs(t *testing.T) {
 func TestTabs_compareWithTheMark(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
-<<<<<<< HEAD
-	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.Compare)
-	shows(t, p, "[Diff]", "#13 → #10", "=◉   13")
-=======
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Mark, keymap.PrevBranch, keymap.PrevBranch, keymap.Compare)
-	shows(t, p, "[Diff]", "#13 invocation end → #10 turn end", "=◉   13")
->>>>>>> 8dfc247 (tui: the timeline says what happened)
+	shows(t, p, "[Diff]", "#13 → #10", "=◉   13")
 	p.Press(keymap.Timeline, keymap.StepBack)
 	shows(t, p, "#13 → #9") // the mark stays
 	p.Press(keymap.Timeline, keymap.Compare)

@@ -41,7 +41,7 @@ func TestTravel_tasksTakeFewKeys(t *testing.T) {
 		keys  []string
 		shows []string
 	}{
-		{"the end of the abandoned branch against the head", 2, []string{"{", "D"}, []string{"▌ │ ◌ 12.1", "#13 invocation end → #12"}},
+		{"the end of the abandoned branch against the head", 2, []string{"{", "D"}, []string{"▌ │ ◌ 12.1", "#13 → #12.1"}},
 		{"before the failing call and resume", 6, []string{"E", "K", "r", "y"}, []string{"head #2", "▌ ◉      2", "✓"}},
 		{"what did the tool return at step 7", 4, []string{"/", "7", "enter", "3"}, []string{"book_event", "Box 3. 240.00 EUR."}},
 	} {
@@ -77,15 +77,15 @@ func TestTravel_comparesWithTheHead(t *testing.T) {
 		t.Errorf("at the head: %q", got)
 	}
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.PrevBranch, keymap.CompareHead)
-	shows(t, p, "[Diff]", "#13 invocation end → #12")
+	shows(t, p, "[Diff]", "#13 → #12.1")
 	p.Press(keymap.Timeline, keymap.StepBack) // it goes on comparing with the head
-	shows(t, p, "#13 invocation end → #11")
+	shows(t, p, "#13 → #11.1")
 	p.Press(keymap.Timeline, keymap.CompareHead)
-	shows(t, p, "#10 turn end → #11")
+	shows(t, p, "#10 → #11.1")
 	p.Press(keymap.Timeline, keymap.CompareHead, keymap.Mark, keymap.Compare, keymap.StepBack)
-	shows(t, p, "iteration → #10 turn end") // the mark takes the place of the head
+	shows(t, p, "#11.1 → #10") // the mark takes the place of the head
 	p.Press(keymap.Timeline, keymap.CompareHead, keymap.GoHead)
-	shows(t, p, "→ #13 invocation end") // the head itself is compared with its parent
+	shows(t, p, "#12.2 → #13") // the head itself is compared with its parent
 }
 
 func TestTravel_errors(t *testing.T) {
@@ -224,7 +224,7 @@ func TestZoom_onePaneTakesAll(t *testing.T) {
 		p.Send(click(5, 4)) // on what shows, not on what lies below
 		p.Idle()
 		p.Press(keymap.Diff, keymap.StepBack)
-		shows(t, p, "iteration → #12")
+		shows(t, p, "#11.2 → #12.2")
 		p.Resize(w+20, h+3)
 		lacks(t, p, "Timeline")
 		p.Press(keymap.Diff, keymap.Back)
