@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ import (
 // checkpoint is `hindcast checkpoint`.
 func (a *App) checkpoint() *cobra.Command {
 	return &cobra.Command{
-		Use:   "checkpoint STORE SESSION SNAPSHOT | FILE",
+		Use:   "checkpoint [STORE] [SESSION] SNAPSHOT | FILE",
 		Short: "decode a Strands checkpoint, with the payload that resumes it",
 		Long: `Checkpoint decodes a Strands checkpoint. A checkpoint holds no conversation: with
 a snapshot, it is joined with the session, and says which tools have not run. A
@@ -26,25 +27,35 @@ FILE (- for the standard input) holds what to_dict() gave, or the answer of the
 agent with a "checkpoint" in it; it is refused as the SDK would refuse it.
 
 The last line is the payload that makes the agent go on from there.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return usagef("checkpoint takes STORE SESSION SNAPSHOT, or one FILE")
-			}
-			return argsBetween(1, 3)(cmd, args)
-		},
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
-			c, err := a.checkpointOf(ctx, args)
-			if err != nil {
-				return err
+			if len(args) == 1 && a.isStore(args[0]) {
+				c, err := a.checkpointInFile(args[0])
+				return p.answer(c, err)
 			}
-			if p.json {
-				return p.document(c)
+			err := a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
+				c, err := a.checkpointOf(ctx, args)
+				return p.answer(c, err)
+			})(ctx, p, args)
+			if len(args) == 1 && errors.Is(err, model.ErrNoSnapshot) {
+				return fmt.Errorf("no such file: %s; and %w", args[0], err)
 			}
-			p.checkpoint(c)
-			return nil
+			return err
 		}),
 	}
+}
+
+// answer writes a checkpoint.
+func (p *printer) answer(c *checkpointJSON, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case p.json:
+		return p.document(c)
+	}
+	p.checkpoint(c)
+	return nil
 }
 
 // checkpointJSON is what `checkpoint --json` answers. Session, ID, Index and
@@ -72,10 +83,8 @@ type toolJSON struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
+// checkpointOf returns the checkpoint at a snapshot.
 func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON, error) {
-	if len(args) == 1 {
-		return a.checkpointInFile(args[0])
-	}
 	s, err := a.open(ctx, args[0])
 	if err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func Run(ctx context.Context, a *App, args []string) int {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
@@ -103,7 +103,7 @@ func Run(ctx context.Context, a *App, args []string) int {
 	case errors.Is(err, errDiffer):
 		return exitFailed
 	}
-	a.report(err)
+	a.report(command.CommandPath(), err)
 	if wrong := (*usageError)(nil); errors.As(err, &wrong) {
 		return exitUsage
 	}
@@ -119,20 +119,27 @@ session as a tree of snapshots, what changed between any two of them, and puts
 the session back to the snapshot you pick.
 
 hindcast STORE opens the screen, hindcast STORE SESSION at that session. Without
-STORE it looks in the usual places: it opens the store that is there, offers the
-stores if there are several, and opens a built-in demo if there is none.
+STORE it looks in the usual places, then below the current directory: it opens the
+store that is there, offers the stores if there are several, and opens a built-in
+demo if there is none.
 
-STORE is a path, whose kind is recognised by its shape, or KIND:ADDRESS. A
+STORE is a path, whose kind is recognised by its shape, a URL, or KIND:ADDRESS. A
 directory stands for the one store below it; hindcast doctor DIR says what is
-there.
-SNAPSHOT is an id, the beginning of one, #INDEX, or head.
-A store that is called like a command is opened as ./NAME.`,
+there. A command takes its first word for STORE if that is a path that is there,
+a URL or KIND:ADDRESS, or if there are as many words as can be. Else STORE is that
+of HINDCAST_STORE, else the only one in the usual places or below the current
+directory. A store that is called like a command is opened as ./NAME.
+SESSION is the next word if the store has such a session. Else it is the session
+that changed last.
+SNAPSHOT is #7 or 7 (its index), #6.2 (the second of two with one index), #6:1 (a
+step of its turn), an id or at least 4 characters of one, head or @, or head~2 (two
+snapshots before). A name that fits several snapshots is an error that lists them.`,
 		Example: `  hindcast
   hindcast ~/.strands/sessions
   hindcast trips.db trip-planner
   hindcast log trips.db trip-planner
-  hindcast diff trips.db trip-planner head
-  hindcast restore trips.db trip-planner '#5' --dry-run`,
+  hindcast diff trips.db 4..5
+  hindcast restore trips.db trip-planner 5 --dry-run`,
 		Version:           a.Version,
 		Args:              storeOrCommand,
 		SilenceErrors:     true,

@@ -19,7 +19,7 @@ func (a *App) convert() *cobra.Command {
 	var agreed consent
 	var to, as string
 	cmd := &cobra.Command{
-		Use:   "convert STORE SESSION --to KIND:PATH --as ID",
+		Use:   "convert [STORE] [SESSION] --to KIND:PATH --as ID",
 		Short: "make a session of another kind of store out of one; the original is untouched",
 		Long: `Convert writes a session into a store of another kind, under a name that is free
 there: a message log of Strands into its snapshots, for instance, or any session
@@ -28,9 +28,9 @@ where the other kind can keep them; the plan says what does not. hindcast undo o
 the other store takes the new session away again.`,
 		Example: `  hindcast convert ~/.strands/sessions chat --to strands-snapshots:snapshots --as chat
   hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run`,
-		Args:              argsBetween(2, 2),
+		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
 			if to == "" || as == "" {
 				return usagef("convert needs --to with the other store and --as with the id of the new session")
 			}
@@ -45,7 +45,7 @@ the other store takes the new session away again.`,
 			return a.into(ctx, to, agreed, func(s store.Store) error {
 				return a.takeOver(ctx, p, s, from, args[1], as, to, agreed)
 			})
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH`")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")

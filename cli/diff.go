@@ -23,7 +23,7 @@ import (
 func (a *App) diff() *cobra.Command {
 	var patch, code, stat bool
 	cmd := &cobra.Command{
-		Use:   "diff STORE SESSION A [B] | A..B",
+		Use:   "diff [STORE] [SESSION] A [B] | A..B",
 		Short: "show what changed from A to B, or from its parent to A",
 		Long: `Diff shows what changed: diff A from the snapshot before A to A; diff A B, or
 diff A..B, from A to B, which may be on another branch. Values are compared, not
@@ -36,9 +36,9 @@ Each line names the place by its JSON Pointer. Inside a text that changed,
 
 A key that the store keeps once for the whole session is known only as of now. It
 is not compared: a last line names it, and --json and --patch have no change of it.`,
-		Args:              argsBetween(3, 4),
+		Args:              oneOrTwo.args(),
 		ValidArgsFunction: a.completeSnapshot(2),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(oneOrTwo, func(ctx context.Context, p *printer, args []string) error {
 			if patch && stat {
 				return usagef("--patch and --stat are two answers: give one of them")
 			}
@@ -73,7 +73,7 @@ is not compared: a last line names it, and --json and --patch have no change of 
 				return errDiffer
 			}
 			return err
-		}),
+		})),
 	}
 	cmd.Flags().BoolVar(&code, "exit-code", false, "end with exit code 1 if the states differ, 0 if they do not")
 	cmd.Flags().BoolVar(&stat, "stat", false, "print how much changed below each top-level key")

@@ -16,7 +16,7 @@ import (
 // doctor is `hindcast doctor`.
 func (a *App) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor STORE [SESSION]",
+		Use:   "doctor [STORE] [SESSION]",
 		Short: "list every fault found, with the framework's own verdict",
 		Long: `Doctor says as what a store was recognised, and lists every fault that it finds
 in it and in its sessions, or in SESSION alone, with the verdict that the framework
@@ -33,17 +33,21 @@ says so. With --json a store gives an array of
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
   hindcast doctor ~/.strands/sessions chat`,
-		Args:              argsBetween(1, 2),
+		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
-			if len(args) == 2 {
-				return a.doctorOf(ctx, p, args[0], args[1])
+			address, sessions, err := a.storeOf(ctx, args, len(args) == oneSession.all())
+			if err != nil {
+				return err
 			}
-			_, err := a.Kinds.Identify(ctx, args[0])
-			if errors.Is(err, store.ErrUnrecognised) && isDirectory(args[0]) {
-				return a.survey(ctx, p, args[0])
+			if len(sessions) > 0 {
+				return a.noSession(ctx, address, sessions[0], a.doctorOf(ctx, p, address, sessions[0]))
 			}
-			return a.doctorOf(ctx, p, args[0], "")
+			_, err = a.Kinds.Identify(ctx, address)
+			if errors.Is(err, store.ErrUnrecognised) && isDirectory(address) {
+				return a.survey(ctx, p, address)
+			}
+			return a.doctorOf(ctx, p, address, "")
 		}),
 	}
 }

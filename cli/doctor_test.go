@@ -102,7 +102,7 @@ func TestDoctor_ofOneSession(t *testing.T) {
 	}
 	for _, args := range [][]string{{"doctor", "mem:", "nobody"}, {"doctor", "mem:", "nobody", "--json"}} {
 		code, out, err = start(t, demo.Rows()).run(t, args...)
-		if code != 1 || out != "" || !strings.Contains(err, "no such session") {
+		if code != 1 || out != "" || !strings.Contains(err, "no session") {
 			t.Errorf("exit %d, %q, %q", code, out, err)
 		}
 	}

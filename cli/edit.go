@@ -25,7 +25,7 @@ func (a *App) edit() *cobra.Command {
 	var how editing
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use:   "edit STORE SESSION SNAPSHOT --as ID",
+		Use:   "edit [STORE] [SESSION] SNAPSHOT --as ID",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
 value at a JSON Pointer in it: one message, one tool result. What you save becomes
@@ -37,12 +37,12 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 		Example: `  hindcast edit trips.db trip-planner '#5' --as what-if
   hindcast edit trips.db trip-planner '#5' --at /cart/total --set 99 --as cheaper
   hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if`,
-		Args:              argsBetween(3, 3),
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
 			how.given = cmd.Flags().Changed("set")
 			return a.editAndFork(ctx, p, args, &how, agreed)
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
 	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to what is edited, such as /messages/3; without it the whole state")

@@ -23,6 +23,16 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// wrongError says what is wrong in words of its own, and is the error that it stands
+// for.
+type wrongError struct {
+	text string
+	err  error
+}
+
+func (e *wrongError) Error() string { return e.text }
+func (e *wrongError) Unwrap() error { return e.err }
+
 // advisedError is an error that brings its own advice.
 type advisedError struct {
 	err  error
@@ -72,13 +82,13 @@ func given(args []string) string {
 // report writes an error and what to do about it. Errors carry ids, paths and
 // values out of stores, so they are escaped, and only the first line of one
 // begins as a message of ours does.
-func (a *App) report(err error) {
+func (a *App) report(command string, err error) {
 	first, rest, _ := strings.Cut(err.Error(), "\n")
 	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(first))
 	for line := range strings.Lines(rest) {
 		fmt.Fprintf(a.Err, "  | %s\n", printable.String(strings.TrimSuffix(line, "\n")))
 	}
-	if todo := advice(err); todo != "" {
+	if todo := advice(command, err); todo != "" {
 		fmt.Fprintf(a.Err, "  %s\n", todo)
 	}
 	if edit := (*keptError)(nil); errors.As(err, &edit) {
@@ -86,16 +96,19 @@ func (a *App) report(err error) {
 	}
 }
 
-// advice says what to do about an error, or "".
-func advice(err error) string {
+// advice says what to do about an error of a command, or "".
+func advice(command string, err error) string {
 	var wrong *usageError
 	var nothing *model.NothingToError
 	var advised *advisedError
+	var several *severalError
 	switch {
+	case errors.As(err, &several):
+		return "Name one of them: " + command + " " + printable.String(several.stores[0].At)
 	case errors.As(err, &advised):
 		return printable.String(advised.todo)
 	case errors.As(err, &wrong):
-		return "hindcast COMMAND --help says more."
+		return command + " --help says more."
 	case errors.Is(err, model.ErrNoSession):
 		return "hindcast sessions STORE lists the sessions."
 	case errors.Is(err, model.ErrAmbiguous):
@@ -111,7 +124,7 @@ func advice(err error) string {
 	case errors.Is(err, store.ErrUnrecognised):
 		return "STORE is a path or KIND:ADDRESS. Name the kind if the path is right."
 	case errors.Is(err, fs.ErrNotExist):
-		return "Is the path right? hindcast without STORE opens a demo."
+		return "Is the path right? hindcast demo makes a store to try things on."
 	case errors.Is(err, fs.ErrPermission):
 		return "The file system does not let you read or write this. Nothing was written."
 	case errors.Is(err, context.Canceled):

@@ -16,16 +16,16 @@ import (
 // journal is `hindcast journal`.
 func (a *App) journal() *cobra.Command {
 	return &cobra.Command{
-		Use:   "journal STORE",
+		Use:   "journal [STORE]",
 		Short: "list Hindcast's own writes to a store, the newest first",
 		Long: `Journal lists Hindcast's own writes to a store, the newest first: from which head
 to which, how many files changed and what of them was set aside and is kept, and
 what was undone or broken off. In a store of files the journal and what is kept
 are in the folder .hindcast beside the sessions. --json names each file.`,
 		Example:           "  hindcast journal ~/.strands/sessions",
-		Args:              argsBetween(1, 1),
+		Args:              storeOnly.args(),
 		ValidArgsFunction: completeStore,
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err
@@ -44,7 +44,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 			}
 			p.journal(entries)
 			return nil
-		}),
+		})),
 	}
 }
 

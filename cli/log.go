@@ -53,7 +53,7 @@ func latestSession(ctx context.Context, s store.Store) (string, error) {
 		}
 	}
 	if !found {
-		return "", fmt.Errorf("log: %w: the store is empty", model.ErrNoSession)
+		return "", fmt.Errorf("%w: the store is empty", model.ErrNoSession)
 	}
 	return latest.ID, nil
 }
@@ -64,7 +64,7 @@ func (a *App) log() *cobra.Command {
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
 	cmd := &cobra.Command{
-		Use:   "log STORE [SESSION]",
+		Use:   "log [STORE] [SESSION]",
 		Short: "draw the timeline of a session as a tree",
 		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
 below the snapshot where it left. Without SESSION it is the one that changed
@@ -75,9 +75,9 @@ last.
   ` + g.Dot + `  a step of the turn that ended in the snapshot below it, from a trace
 
 With --json it is one array of headers in the same order.`,
-		Args:              argsBetween(1, 2),
+		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
 			if last < 0 {
 				return usagef("log: -n %d: less than nothing", last)
 			}
@@ -86,12 +86,7 @@ With --json it is one array of headers in the same order.`,
 				return err
 			}
 			defer s.Close()
-			session := ""
-			if len(args) == 2 {
-				session = args[1]
-			} else if session, err = latestSession(ctx, s); err != nil {
-				return err
-			}
+			session := args[1]
 			t, err := timeline(ctx, s, session)
 			if err != nil {
 				return err
@@ -102,7 +97,7 @@ With --json it is one array of headers in the same order.`,
 			}
 			p.log(session, t, from)
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn; 0 for all")
 	return cmd

@@ -20,7 +20,7 @@ import (
 func (a *App) messages() *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{
-		Use:   "messages STORE [SESSION [SNAPSHOT]]",
+		Use:   "messages [STORE] [SESSION] [SNAPSHOT]",
 		Short: "print the conversation in a snapshot as a transcript",
 		Long: `Messages prints the conversation in a snapshot: who speaks, the texts, each tool
 call with its arguments and its result, and a line for media. Without SNAPSHOT it
@@ -28,20 +28,15 @@ is the head, without SESSION the session that changed last.`,
 		Example: `  hindcast messages trips.db trip-planner
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
-		Args:              argsBetween(1, 3),
+		Args:              oneOrHead.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(oneOrHead, func(ctx context.Context, p *printer, args []string) error {
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			session, spec := "", "head"
-			if len(args) > 1 {
-				session = args[1]
-			} else if session, err = latestSession(ctx, s); err != nil {
-				return err
-			}
+			session, spec := args[1], "head"
 			if len(args) > 2 {
 				spec = args[2]
 			}
@@ -72,7 +67,7 @@ is the head, without SESSION the session that changed last.`,
 				p.transcript(&talk)
 			}
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().BoolVar(&markdown, "md", false, "print Markdown")
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +33,11 @@ func (o *opened) note() string {
 
 // open opens the store at an address.
 func (a *App) open(ctx context.Context, address string) (store.Store, error) {
+	if ready, ok := ctx.Value(handedKey{}).(*handed); ok {
+		if s := ready.take(address); s != nil {
+			return s, nil
+		}
+	}
 	found, err := a.find(ctx, address)
 	if err != nil {
 		return nil, err
@@ -46,6 +52,9 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 	if err == nil {
 		return &opened{Identity: *id}, nil
 	}
+	if _, missing := os.Stat(address); errors.Is(missing, fs.ErrNotExist) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrUnrecognised)) {
+		return nil, &wrongError{"no such file: " + address, missing}
+	}
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
@@ -56,15 +65,26 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 	case len(stores) == 1:
 		return &opened{stores[0].Identity, address}, nil
 	case len(stores) > 1:
-		return nil, &advisedError{
-			fmt.Errorf("open %q: it is a directory of %d stores:%s", address, len(stores), lines(stores)),
-			"Name one of them: hindcast " + stores[0].At,
-		}
+		return nil, &severalError{address, stores}
+	}
+	text := fmt.Sprintf("no store in %s", address)
+	if len(passed.list) > 1 || len(passed.list) == 1 && passed.list[0].some[0] != address {
+		text += "; passed over: " + passed.brief()
 	}
 	return nil, &advisedError{
-		fmt.Errorf("%w\nno store is below it; passed over: %s", err, passed.brief()),
+		&wrongError{text, err},
 		"hindcast doctor " + address + " says what was looked at, and why it is no store.",
 	}
+}
+
+// severalError says that a directory stands for no one store.
+type severalError struct {
+	dir    string
+	stores []store.Found
+}
+
+func (e *severalError) Error() string {
+	return fmt.Sprintf("%s is a directory of %d stores:%s", e.dir, len(e.stores), lines(e.stores))
 }
 
 // isDirectory reports whether an address is the path of a directory.
@@ -177,7 +197,13 @@ func (r *reasons) brief() string {
 // screen shows the store that was named, or what is found, or the demo.
 func (a *App) screen(ctx context.Context, args []string) error {
 	if !a.OutTerminal {
-		return errors.New("the screen needs a terminal, and the output is none; the commands do not: see hindcast --help")
+		if len(args) > 0 {
+			several := (*severalError)(nil)
+			if _, err := a.find(ctx, args[0]); errors.As(err, &several) {
+				return err
+			}
+		}
+		return errors.New("the screen needs a terminal, and the output is none; use hindcast log, show or diff instead")
 	}
 	var kept kept
 	defer kept.close()
@@ -190,19 +216,28 @@ func (a *App) screen(ctx context.Context, args []string) error {
 
 // choose gives what the screen opens with. What it opens it keeps.
 func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, error) {
+	if address := a.Getenv(storeVariable); address != "" && (len(args) == 0 || len(args) == 1 && !a.isStore(args[0])) {
+		args = append([]string{address}, args...)
+	}
 	if len(args) > 0 {
 		found, err := a.find(ctx, args[0])
+		if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 {
+			return offered(several.stores, kept, several.dir), nil
+		}
 		if err != nil {
 			return Shown{}, err
 		}
 		s, err := kept.keep(found.Open(ctx))
 		what := Shown{Store: s, Note: found.note()}
 		if err == nil && len(args) > 1 {
-			what.Session, err = args[1], has(ctx, s, args[1])
+			what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], has(ctx, s, args[1]))
 		}
 		return what, err
 	}
-	found := a.Kinds.Look(ctx, a.Around)
+	found, where, err := a.around(ctx)
+	if err != nil {
+		return Shown{}, err
+	}
 	switch len(found) {
 	case 0:
 		what, err := a.Sample(ctx)
@@ -212,13 +247,18 @@ func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, err
 		s, err := kept.keep(found[0].Open(ctx))
 		return Shown{Store: s}, err
 	}
+	return offered(newest(ctx, found), kept, where), nil
+}
+
+// offered shows stores to choose from, and where they were found.
+func offered(stores []store.Found, kept *kept, where string) Shown {
 	return Shown{
-		Stores: newest(ctx, found),
+		Stores: stores,
 		Open: func(ctx context.Context, chosen store.Found) (store.Store, error) {
 			return kept.keep(chosen.Open(ctx))
 		},
-		Note: fmt.Sprintf("found %d stores in the usual places", len(found)),
-	}, nil
+		Note: fmt.Sprintf("found %d stores in %s", len(stores), where),
+	}
 }
 
 // has is an error where a store has no such session.

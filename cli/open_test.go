@@ -117,7 +117,7 @@ func TestScreen_opensTheSession(t *testing.T) {
 		t.Errorf("exit %d, shown %+v, said %s", code, s.shown, said)
 	}
 	s.shown = cli.Shown{}
-	if code, _, said := s.run(t, at, "nobody"); code != 1 || s.shown.Store != nil || !strings.Contains(said, "no such session") {
+	if code, _, said := s.run(t, at, "nobody"); code != 1 || s.shown.Store != nil || !strings.Contains(said, "no session \"nobody\" in") {
 		t.Errorf("exit %d, shown %+v, said %s", code, s.shown, said)
 	}
 	if s.closed != 2 {
@@ -193,17 +193,16 @@ func TestOpen_directories(t *testing.T) {
 	s.put(t, "many/a.mem", "many/broken.mem", "none/x.txt", "none/.git/a.mem", "deep/1/2/a.mem")
 	many := filepath.Join(s.dir, "many")
 	code, out, err := s.run(t, "sessions", many)
-	want := "hindcast: open \"" + many + "\": it is a directory of 2 stores:\n" +
+	want := "hindcast: " + many + " is a directory of 2 stores:\n" +
 		"  | mem  " + many + "/a.mem  2026-05-04 12:08:09\n" +
 		"  | mem  " + many + "/broken.mem  2026-01-02 01:00:00\n" +
-		"  Name one of them: hindcast " + many + "/a.mem\n"
+		"  Name one of them: hindcast sessions " + many + "/a.mem\n"
 	if code != 1 || out != "" || inUTC(err) != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}
 	none := filepath.Join(s.dir, "none")
 	code, out, err = s.run(t, "sessions", none)
-	want = "hindcast: open \"" + none + "\": not a store that Hindcast knows (tried mem)\n" +
-		"  | no store is below it; passed over: no kind knows it (1), a hidden folder, of a name that no kind uses (1)\n" +
+	want = "hindcast: no store in " + none + "; passed over: no kind knows it (1), a hidden folder, of a name that no kind uses (1)\n" +
 		"  hindcast doctor " + none + " says what was looked at, and why it is no store.\n"
 	if code != 1 || out != "" || err != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)

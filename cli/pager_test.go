@@ -84,7 +84,7 @@ func TestPager_leavesTheExitCode(t *testing.T) {
 	if code, _, err := c.run(t, "log", "mem:"); code != 0 || err != "" {
 		t.Errorf("exit %d, %q", code, err)
 	}
-	if code, _, err := c.run(t, "log", "mem:", "nobody"); code != 1 || !strings.Contains(err, "no such session") {
+	if code, _, err := c.run(t, "log", "mem:", "nobody"); code != 1 || !strings.Contains(err, "no session") {
 		t.Errorf("exit %d, %q", code, err)
 	}
 	if code, _, err := c.run(t, "diff", "mem:", "trip-planner", "head", "--exit-code"); code != 1 || err != "" {

@@ -13,20 +13,20 @@ import (
 func (a *App) repair() *cobra.Command {
 	var agreed consent
 	cmd := &cobra.Command{
-		Use:   "repair STORE SESSION",
+		Use:   "repair [STORE] [SESSION]",
 		Short: "mend what keeps the framework from starting a session",
 		Long: `Repair mends what keeps the framework from starting a session, as hindcast doctor
 lists it. Whatever it replaces or takes away is set aside beside the store, and
 hindcast undo puts it back.`,
 		Example: `  hindcast doctor ~/.strands/sessions chat
   hindcast repair ~/.strands/sessions chat --dry-run`,
-		Args:              argsBetween(2, 2),
+		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
 			return a.change(ctx, p, args[0], agreed, model.OpRepair, func(s store.Store) (model.Plan, error) {
 				return s.(store.Repairer).PlanRepair(ctx, args[1])
 			})
-		}),
+		})),
 	}
 	agreed.flags(cmd)
 	return cmd
@@ -37,7 +37,7 @@ func (a *App) purge() *cobra.Command {
 	var agreed consent
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "purge STORE SESSION",
+		Use:   "purge [STORE] [SESSION]",
 		Short: "forget for good what was set aside of a session and was redacted since",
 		Long: `Purge forgets texts that the framework had redacted on purpose and that live on
 in what Hindcast set aside beside the store. With --all it forgets all that was
@@ -46,9 +46,9 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 --anyway answers both questions.`,
 		Example: `  hindcast purge ~/.strands/sessions chat --dry-run
   hindcast purge ~/.strands/sessions chat --all`,
-		Args:              argsBetween(2, 2),
+		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
 			what := store.PurgeRedacted
 			if all {
 				what = store.PurgeAll
@@ -56,7 +56,7 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 			return a.change(ctx, p, args[0], agreed, model.OpPurge, func(s store.Store) (model.Plan, error) {
 				return s.(store.Purger).PlanPurge(ctx, args[1], what)
 			})
-		}),
+		})),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "forget all that was set aside of the session")
 	agreed.flags(cmd)
@@ -68,16 +68,16 @@ func (a *App) run() *cobra.Command {
 	var agreed consent
 	var input string
 	cmd := &cobra.Command{
-		Use:   "run STORE SESSION SNAPSHOT --input TEXT",
+		Use:   "run [STORE] [SESSION] SNAPSHOT --input TEXT",
 		Short: "let a process that is running go on from a snapshot",
 		Long: `Run sends a text to a process that is running, as the next input after a snapshot.
 Its models and tools run, so it asks once more: --yes --anyway answers both
 questions. STORE is the process, by its URL, or a Genkit project in which one runs.
 Hindcast writes nothing itself and keeps no journal of it.`,
 		Example:           `  hindcast run http://127.0.0.1:3100 chat '#4' --input 'try the other train'`,
-		Args:              argsBetween(3, 3),
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
 			if input == "" {
 				return usagef("run needs --input with the text of the next input")
 			}
@@ -88,7 +88,7 @@ Hindcast writes nothing itself and keeps no journal of it.`,
 				}
 				return s.(store.Runner).PlanRun(ctx, ref, input)
 			})
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "the `TEXT` of the next input")
 	agreed.flags(cmd)

@@ -15,11 +15,11 @@ import (
 // sessions is `hindcast sessions`.
 func (a *App) sessions() *cobra.Command {
 	return &cobra.Command{
-		Use:               "sessions STORE",
+		Use:               "sessions [STORE]",
 		Short:             "list the sessions of a store, the last changed first",
-		Args:              argsBetween(1, 1),
+		Args:              storeOnly.args(),
 		ValidArgsFunction: completeStore,
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
 			s, err := a.open(ctx, args[0])
 			if err != nil {
 				return err
@@ -29,7 +29,7 @@ func (a *App) sessions() *cobra.Command {
 				return array(p, sessionsJSON(s.Sessions(ctx)))
 			}
 			return p.sessions(s.Sessions(ctx))
-		}),
+		})),
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *App) show() *cobra.Command {
 	var at string
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
-		Use:   "show STORE SESSION SNAPSHOT",
+		Use:   "show [STORE] [SESSION] SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
 		Long: `Show prints the header and the state of a snapshot, and what else the store knows
 about it. With --json it is the header with these facts as "facts" and the state
@@ -37,9 +37,9 @@ as its last member, spliced in byte for byte as its writer serialised it.
 		Example: `  hindcast show trips.db trip-planner '#5'
   hindcast show trips.db trip-planner head --state | sha256sum
   hindcast show trips.db trip-planner head --at /cart | jq .total`,
-		Args:              argsBetween(3, 3),
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.reading(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
 			part := cmd.Flags().Changed("at")
 			if raw && part {
 				return usagef("--state and --at are two answers: give one of them")
@@ -82,7 +82,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			}
 			p.show(&about)
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().BoolVar(&raw, "state", false, "print the state alone, byte for byte")
 	cmd.Flags().StringVar(&at, "at", "", "print the value at a JSON `POINTER` alone, such as /cart/total")

@@ -21,31 +21,39 @@ import (
 func (a *App) export() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
-		Use:   "export STORE [SESSION]...",
+		Use:   "export [STORE] [SESSION]...",
 		Short: "write sessions as portable JSON lines",
 		Long: `Export writes sessions whole, orphaned snapshots included, as portable JSON
 lines: one object for each snapshot. hindcast import reads them back, and every
 command takes such a file as STORE. Without SESSION it is all of them.`,
 		Example: `  hindcast export trips.db -o trips.jsonl
   hindcast export trips.db trip-planner | hindcast import - copy.db`,
-		Args:              argsBetween(1, 1000),
+		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
 			if p.json && to == "" {
 				return usagef("export: the rows are JSON lines, which is not one document: with --json, name a file with -o")
 			}
-			s, err := a.open(ctx, args[0])
+			address, sessions, err := a.storeOf(ctx, args, false)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(ctx, address)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			done := tally{Store: to}
-			rows := done.watch(store.Rows(ctx, s, args[1:]...))
+			rows := done.watch(store.Rows(ctx, s, sessions...))
 			if to == "" {
-				_, err := a.Encode(a.foreign(p), rows)
-				return err
+				_, err = a.Encode(a.foreign(p), rows)
+			} else {
+				err = a.writeNew(to, rows)
 			}
-			if err := a.writeNew(to, rows); err != nil {
+			if len(sessions) == 1 {
+				err = noSessionIn(ctx, s, address, sessions[0], err)
+			}
+			if err != nil || to == "" {
 				return err
 			}
 			return p.tally("exported", &done)

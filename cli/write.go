@@ -43,7 +43,7 @@ func (c *consent) check() error {
 func (a *App) restore() *cobra.Command {
 	var agreed consent
 	cmd := &cobra.Command{
-		Use:   "restore STORE SESSION SNAPSHOT",
+		Use:   "restore [STORE] [SESSION] SNAPSHOT",
 		Short: "make a snapshot the head of its session again",
 		Long: `Restore makes a snapshot the head of its session again, so that the framework
 resumes from there. What came after it leaves the active path and stays in the
@@ -55,9 +55,9 @@ tool call, the plan says so and restore asks once more; --yes does not answer
 that, --anyway does.`,
 		Example: `  hindcast restore trips.db trip-planner '#5' --dry-run
   hindcast restore ~/.strands/sessions chat '#12' --yes --anyway`,
-		Args:              argsBetween(3, 3),
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
 			return a.change(ctx, p, args[0], agreed, model.OpRestore, func(s store.Store) (model.Plan, error) {
 				ref, err := resolve(ctx, s, args[1], args[2])
 				if err != nil {
@@ -65,7 +65,7 @@ that, --anyway does.`,
 				}
 				return s.(store.Restorer).PlanRestore(ctx, ref)
 			})
-		}),
+		})),
 	}
 	agreed.flags(cmd)
 	return cmd
@@ -76,12 +76,12 @@ func (a *App) fork() *cobra.Command {
 	var agreed consent
 	var as string
 	cmd := &cobra.Command{
-		Use:               "fork STORE SESSION SNAPSHOT --as ID",
+		Use:               "fork [STORE] [SESSION] SNAPSHOT --as ID",
 		Short:             "start a new session from a snapshot; the original is untouched",
 		Example:           `  hindcast fork trips.db trip-planner '#5' --as cheaper`,
-		Args:              argsBetween(3, 3),
+		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
 			if as == "" {
 				return usagef("fork needs --as with the id of the new session")
 			}
@@ -92,7 +92,7 @@ func (a *App) fork() *cobra.Command {
 				}
 				return s.(store.Forker).PlanFork(ctx, ref, as)
 			})
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
 	agreed.flags(cmd)
@@ -114,18 +114,18 @@ since.`, store.Undoer.PlanRedo)
 func (a *App) takeBack(op model.Op, short, long string, plan func(store.Undoer, context.Context) (model.Plan, error)) *cobra.Command {
 	var agreed consent
 	cmd := &cobra.Command{
-		Use:               string(op) + " STORE",
+		Use:               string(op) + " [STORE]",
 		Short:             short,
 		Long:              long,
 		Example:           "  hindcast " + string(op) + " trips.db --dry-run",
-		Args:              argsBetween(1, 1),
+		Args:              storeOnly.args(),
 		ValidArgsFunction: completeStore,
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+		RunE: a.answer(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
 			return a.change(ctx, p, args[0], agreed, op, func(s store.Store) (model.Plan, error) {
 				todo, err := plan(s.(store.Undoer), ctx)
 				return todo, sinceThen(err)
 			})
-		}),
+		})),
 	}
 	agreed.flags(cmd)
 	return cmd

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// What the words behind a command mean.
+//
+//	hindcast show [STORE] [SESSION] SNAPSHOT
+//
+// STORE is the first word where that is a path that exists or begins with /, ./ or
+// ../, a URL, KIND:ADDRESS or - for the standard input, or where there are as many words as can be. Else it is the store of HINDCAST_STORE,
+// else the only one in the usual places, else the only one below the current
+// directory.
+//
+// SESSION is the next word where that is a session of the store, or where more words
+// follow than snapshots can be. Else it is the session that changed last.
+//
+// What is left are snapshots.
+
+// storeVariable names the store that is meant where none is named.
+const storeVariable = "HINDCAST_STORE"
+
+// words says what may stand behind a command: STORE always, and SESSION, and
+// between least and most snapshots.
+type words struct {
+	session     bool
+	least, most int
+}
+
+var (
+	storeOnly  = words{}
+	oneSession = words{session: true}
+	oneOf      = words{session: true, least: 1, most: 1}
+	oneOrTwo   = words{session: true, least: 1, most: 2}
+	oneOrHead  = words{session: true, least: 0, most: 1}
+)
+
+// args asks for as many words as can be meant.
+func (w words) args() cobra.PositionalArgs { return argsBetween(w.least, w.all()) }
+
+// all is the number of words where each is there.
+func (w words) all() int {
+	if w.session {
+		return 2 + w.most
+	}
+	return 1
+}
+
+// placed makes a command get its words whole: STORE, SESSION if it has one, and its
+// snapshots.
+func (a *App) placed(w words, run runner) runner {
+	return func(ctx context.Context, p *printer, args []string) error {
+		ready := new(handed)
+		args, err := a.place(ctx, w, args, ready)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(run(context.WithValue(ctx, handedKey{}, ready), p, args), ready.close())
+		if w.session {
+			err = a.noSession(ctx, args[0], args[1], err)
+		}
+		return err
+	}
+}
+
+// noSession returns an error, if it is that the store at an address has no session of
+// a name, as one that says so and which name is like it.
+func (a *App) noSession(ctx context.Context, address, session string, err error) error {
+	if !errors.Is(err, model.ErrNoSession) {
+		return err
+	}
+	s, failed := a.open(ctx, address)
+	if failed != nil {
+		return err
+	}
+	defer s.Close()
+	return noSessionIn(ctx, s, address, session, err)
+}
+
+// noSessionIn is noSession of a store that is open.
+func noSessionIn(ctx context.Context, s store.Store, address, session string, err error) error {
+	if !errors.Is(err, model.ErrNoSession) {
+		return err
+	}
+	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, address), err}
+	var names []string
+	for info, failed := range s.Sessions(ctx) {
+		if failed != nil {
+			return err
+		}
+		names = append(names, info.ID)
+	}
+	if near := nearest(session, names); near != "" {
+		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
+	}
+	return err
+}
+
+// nearest returns the name that begins with a word or is most like it, "" where none
+// is.
+func nearest(word string, names []string) (near string) {
+	least := max(2, len(word)/4) + 1
+	for _, name := range names {
+		if strings.HasPrefix(name, word) {
+			return name
+		}
+		if far := distance(word, name, least); far < least {
+			near, least = name, far
+		}
+	}
+	return near
+}
+
+// longestName bounds the names that are compared by their characters, in bytes.
+const longestName = 200
+
+// distance counts the characters that must be put in, taken out or changed to make
+// a word of another; most where it is more.
+func distance(a, b string, most int) int {
+	if len(a)-len(b) >= most || len(b)-len(a) >= most || len(a) > longestName {
+		return most
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// handed is the store that was opened to know what the words mean. The command that
+// opens it gets this one: a store may be large, and a pipe is read once.
+type handed struct {
+	address string
+	store   store.Store
+}
+
+type handedKey struct{}
+
+// take returns the store at an address if it is open already, else nil.
+func (h *handed) take(address string) (s store.Store) {
+	if h != nil && h.address == address {
+		s, h.store = h.store, nil
+	}
+	return s
+}
+
+// close closes a store that no command has taken.
+func (h *handed) close() error {
+	if h.store == nil {
+		return nil
+	}
+	return h.store.Close()
+}
+
+// place returns the words of a command whole. A store that it opens is in ready.
+func (a *App) place(ctx context.Context, w words, args []string, ready *handed) ([]string, error) {
+	address, rest, err := a.storeOf(ctx, args, len(args) >= w.all())
+	if err != nil || !w.session {
+		return append([]string{address}, rest...), err
+	}
+	session, specs, err := a.sessionOf(ctx, address, rest, w, ready)
+	if err != nil {
+		return nil, errors.Join(err, ready.close())
+	}
+	if len(specs) < w.least {
+		err := usagef("SNAPSHOT is missing: %q is a session of %s", session, address)
+		return nil, errors.Join(err, ready.close())
+	}
+	return append([]string{address, session}, specs...), nil
+}
+
+// storeOf parts the words into the address of a store and what follows it. whole
+// says that the first word is STORE, whatever it looks like.
+func (a *App) storeOf(ctx context.Context, args []string, whole bool) (address string, rest []string, err error) {
+	if len(args) > 0 && (whole || a.isStore(args[0])) {
+		return args[0], args[1:], nil
+	}
+	address, err = a.unnamed(ctx, args)
+	if errors.Is(err, errNoStore) && len(args) > 0 {
+		return args[0], args[1:], nil // which says why it is no store
+	}
+	return address, args, err
+}
+
+// errNoStore says that no store is named, and none is found.
+var errNoStore = errors.New("STORE is not given, and no store is in the usual places or below this directory")
+
+// isStore reports whether a word is the address of a store, by its shape alone or
+// because there is such a path.
+func (a *App) isStore(word string) bool {
+	if kind, rest, ok := strings.Cut(word, ":"); ok {
+		if _, known := a.Kinds.Named(kind); known || strings.HasPrefix(rest, "//") {
+			return true
+		}
+	}
+	_, err := os.Lstat(word)
+	return err == nil || word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+}
+
+// unnamed returns the address of the store that is meant where the words name none.
+func (a *App) unnamed(ctx context.Context, args []string) (string, error) {
+	if address := a.Getenv(storeVariable); address != "" {
+		return address, nil
+	}
+	found, _, err := a.around(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0].Name + ":" + found[0].At, nil
+	case len(found) > 1:
+		given := ""
+		if len(args) > 0 {
+			given = fmt.Sprintf(" (no such file: %s)", args[0])
+		}
+		return "", &advisedError{
+			fmt.Errorf("STORE is not given%s, and %d stores are found:%s", given, len(found), lines(found)),
+			"Name one of them, or set " + storeVariable + ".",
+		}
+	}
+	return "", &advisedError{
+		errNoStore,
+		"Name one, or set " + storeVariable + ". hindcast demo makes one to try things on.",
+	}
+}
+
+// around returns the stores in the usual places, or if those hold none the stores
+// below the current directory, and where that was.
+func (a *App) around(ctx context.Context) (found []store.Found, where string, err error) {
+	if found = a.Kinds.Look(ctx, a.Around); len(found) > 0 || a.Around.Work == "" {
+		return found, "the usual places", nil
+	}
+	found, _, err = a.below(ctx, a.Around.Work)
+	return found, "this directory", err
+}
+
+// sessionOf parts the words behind a store into a session and snapshots of it.
+func (a *App) sessionOf(ctx context.Context, address string, rest []string, w words, ready *handed) (session string, specs []string, err error) {
+	if len(rest) > w.most {
+		return rest[0], rest[1:], nil
+	}
+	s, err := a.open(ctx, address)
+	if err != nil {
+		return "", nil, err
+	}
+	*ready = handed{address, s}
+	if len(rest) > 0 {
+		err := has(ctx, s, rest[0])
+		if err == nil {
+			return rest[0], rest[1:], nil
+		}
+		if !errors.Is(err, model.ErrNoSession) {
+			return "", nil, err
+		}
+	}
+	session, err = latestSession(ctx, s)
+	return session, rest, err
+}

@@ -1,0 +1,112 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Each shape of a command line means one thing.
+func TestArguments(t *testing.T) {
+	const several = "STORE is not given, and 2 stores are found:"
+	for _, c := range []struct {
+		line  string
+		env   string
+		files string
+		code  int
+		says  string // in the answer, or in the error
+	}{
+		// All words, as ever.
+		{"show a.mem trip-planner 3", "", "a.mem", 0, "#3, turn 2"},
+		{"show mem:x trip-planner 3", "", "", 0, "#3, turn 2"},
+		{"diff a.mem trip-planner 2 3", "", "a.mem", 0, "#2 turn end → #3 tool iteration"},
+		{"messages a.mem", "", "a.mem", 0, "trip-planner #13"},
+		// Without SESSION it is the last changed one.
+		{"show a.mem 3", "", "a.mem", 0, "#3, turn 2"},
+		{"diff a.mem 3", "", "a.mem", 0, "#2 turn end → #3 tool iteration"},
+		{"diff a.mem 2 4", "", "a.mem", 0, "#2 turn end → #4 tool iteration"},
+		{"diff a.mem 2..4", "", "a.mem", 0, "#2 turn end → #4 tool iteration"},
+		{"diff a.mem packing-list 2", "", "a.mem", 0, "#1 turn end → #2 invocation end"},
+		{"messages a.mem packing-list", "", "a.mem", 0, "packing-list #2"},
+		{"messages a.mem 0", "", "a.mem", 0, "trip-planner #0"},
+		{"restore a.mem 3 --dry-run", "", "a.mem", 0, "plan: restore trip-planner to #3"},
+		// Without STORE it is that of HINDCAST_STORE.
+		{"sessions", "b.mem", "", 0, "packing-list"},
+		{"log", "b.mem", "", 0, "trip-planner  18 snapshots"},
+		{"log packing-list", "b.mem", "", 0, "packing-list  3 snapshots"},
+		{"show 3", "b.mem", "", 0, "#3, turn 2"},
+		{"show packing-list 1", "b.mem", "", 0, "#1, turn 0"},
+		{"diff 3", "b.mem", "", 0, "#2 turn end → #3 tool iteration"},
+		{"diff packing-list 0 2", "b.mem", "", 0, "#0 tool iteration → #2 invocation end"},
+		{"checkpoint packing-list head", "b.mem", "", 0, "position  after_model"},
+		{"doctor packing-list", "b.mem", "", 0, "no faults"},
+		{"export packing-list", "b.mem", "", 0, ""},
+		{"undo --dry-run", "b.mem", "", 1, "nothing to undo"},
+		{"show a.mem 3", "broken.mem", "a.mem", 0, "#3, turn 2"}, // a path that is there goes before
+		{"log trip-planer", "b.mem", "", 1, `no session "trip-planer" in b.mem; did you mean "trip-planner"?`},
+		{"show zzzz", "b.mem", "", 1, `snapshot "zzzz"`},
+		{"show trip-planner", "b.mem", "", 2, `SNAPSHOT is missing: "trip-planner" is a session of b.mem`},
+		// Else it is the only one in the usual places, or below the directory.
+		{"log", "", "usual/a.mem other/b.mem", 0, "trip-planner  18 snapshots"},
+		{"log", "", "deep/down/b.mem", 0, "trip-planner  18 snapshots"},
+		{"log", "", "one/a.mem two/b.mem", 1, several + "\n  | mem  "},
+		{"show 3", "", "one/a.mem two/b.mem", 1, "STORE is not given (no such file: 3), and 2 stores are found:"},
+		{"log", "", "", 1, "STORE is not given, and no store is in the usual places"},
+		{"log nowhere.mem", "", "", 1, "no such file: nowhere.mem"},
+		{"log ./nowhere.mem", "b.mem", "", 1, "no such file: ./nowhere.mem"},
+		{"show nowhere.mem trip-planner 3", "b.mem", "", 1, "no such file: nowhere.mem"},
+	} {
+		t.Run(fmt.Sprintf("%s with %s and %s", c.line, c.env, c.files), func(t *testing.T) {
+			s := newShelf(t, "usual/*.mem")
+			s.OutTerminal = false
+			t.Chdir(s.dir)
+			s.put(t, strings.Fields(c.files+" "+c.env)...)
+			s.Getenv = func(name string) string {
+				return map[string]string{"HINDCAST_STORE": c.env}[name]
+			}
+			code, out, err := s.run(t, strings.Fields(c.line)...)
+			if code != c.code || !strings.Contains(out+err, c.says) {
+				t.Errorf("exit %d, %.300q, %q; not %d and %q", code, out, err, c.code, c.says)
+			}
+		})
+	}
+}
+
+// The screen opens what a command would take; several stores are offered.
+func TestScreen_finds(t *testing.T) {
+	for _, c := range []struct {
+		line, env, files string
+		opened, note     string
+		stores           int
+	}{
+		{"", "b.mem", "b.mem usual/a.mem", "[b.mem]", "", 0},
+		{"packing-list", "b.mem", "b.mem", "[b.mem]", "", 0},
+		{"", "", "usual/a.mem b.mem", "[a.mem]", "", 0},
+		{"", "", "deep/b.mem", "[b.mem]", "", 0},
+		{"", "", "one/a.mem two/b.mem", "[a.mem b.mem]", "found 2 stores in this directory", 2},
+		{"many", "", "many/a.mem many/b.mem", "[a.mem b.mem]", "found 2 stores in many", 2},
+		{"", "", "", "[demo]", "the demo", 0},
+	} {
+		s := newShelf(t, "usual/*.mem")
+		t.Chdir(s.dir)
+		s.put(t, strings.Fields(c.files)...)
+		s.Getenv = func(name string) string { return map[string]string{"HINDCAST_STORE": c.env}[name] }
+		code, _, err := s.run(t, strings.Fields(c.line)...)
+		if code != 0 || s.shown.Note != c.note || len(s.shown.Stores) != c.stores || (s.shown.Store == nil) != (c.stores > 0) {
+			t.Errorf("%+v: exit %d, %s, shown %+v", c, code, err, s.shown)
+		}
+		if got := fmt.Sprint(s.opened); c.stores == 0 && got != c.opened {
+			t.Errorf("%+v: opened %s", c, got)
+		}
+		if c.line == "packing-list" && s.shown.Session != "packing-list" {
+			t.Errorf("%+v: session %q", c, s.shown.Session)
+		}
+	}
+	// In a pipe the stores are listed, for there is no screen to choose on.
+	s := newShelf(t)
+	s.OutTerminal = false
+	s.put(t, "a.mem", "b.mem")
+	if code, _, err := s.run(t, s.dir); code != 1 || !strings.Contains(err, "is a directory of 2 stores:\n  | mem  ") {
+		t.Errorf("in a pipe: exit %d, %s", code, err)
+	}
+}
