@@ -87,7 +87,7 @@ const matrixFile = "testdata/interop/matrix.txt"
 // undo gives back the very same bytes; a redo, a restore of what was set aside, a
 // fork and an edited fork go the same way.
 //
-// What came of it is the matrix in testdata/interop/matrix.txt, and in the README.
+// What came of it is the matrix in testdata/interop/matrix.txt, and in the README beside it.
 func TestInterop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
@@ -560,11 +560,11 @@ func setText(state map[string]any, at string) map[string]any {
 	return state
 }
 
-// What the README shows is what the test found.
+// What the page shows is what the test found.
 func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
 	matrix, err := os.ReadFile(matrixFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	frontPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
+	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
 }

@@ -20,24 +20,30 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/tui"
-	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
 
-// What the README shows is made by these tests, and what it claims is run by
-// them. With -update they write what they would otherwise compare.
+// What the pages of prose show is made by these tests, and what they claim is run
+// by them. With -update they write what they would otherwise compare.
 
 // page is a file of prose, by its path below the root.
 type page string
 
 const (
-	frontPage   page = "README.md"
-	commandPage page = "cli/README.md"
+	frontPage    page = "README.md"
+	commandPage  page = "cli/README.md"
+	keyPage      page = "keymap/README.md"
+	storePage    page = "store/README.md"
+	agentPage    page = "agent/README.md"
+	proofPage    page = "testdata/interop/README.md"
+	buildingPage page = "ARCHITECTURE.md"
 )
 
-// pages are those whose console blocks are run.
-var pages = []page{frontPage, commandPage}
+// pages are all of them, and those in consoles show commands.
+var (
+	pages    = []page{frontPage, commandPage, keyPage, storePage, agentPage, proofPage, buildingPage}
+	consoles = []page{frontPage, commandPage, storePage, agentPage}
+)
 
 func (p page) text(t *testing.T) string {
 	t.Helper()
@@ -100,38 +106,73 @@ func shell(t *testing.T, dir, line string) string {
 	return string(out)
 }
 
-// The picture is what stands on a terminal of 100×30 when the demo is opened and
-// the cursor is moved up to where everything was cancelled.
-func TestREADME_screenIsTheProgram(t *testing.T) {
-	what, err := sample(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// longest is how many lines a front page may have: it is read in a minute.
+const longest = 200
+
+func TestREADME_isAFrontPage(t *testing.T) {
+	if n := strings.Count(frontPage.text(t), "\n"); n > longest {
+		t.Errorf("it has %d lines, of at most %d", n, longest)
 	}
-	m, err := tui.New(t.Context(), tui.Options{
-		Store: what.Store, Session: what.Session,
-		Now:    func() time.Time { return time.Date(2026, time.May, 4, 12, 10, 0, 0, time.UTC) },
-		Zone:   time.UTC,
-		Getenv: func(string) string { return "" },
-	})
-	if err != nil {
-		t.Fatal(err)
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+
+// What a page links to or shows is in the repository.
+func TestREADME_linksLeadSomewhere(t *testing.T) {
+	for _, p := range pages {
+		for _, target := range link.FindAllStringSubmatch(p.text(t), -1) {
+			file := filepath.Join(filepath.Dir(filepath.FromSlash(string(p))), filepath.FromSlash(target[1]))
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %v", p, err)
+			}
+		}
 	}
-	p := screentest.Start(t, m, keymap.Default(), 100, 30)
-	p.Press(keymap.Timeline, slices.Repeat([]keymap.Action{keymap.MoveUp}, 5)...)
-	if !regexp.MustCompile(`(?m)▌.*18d2`).MatchString(p.Screen()) {
-		t.Fatalf("the cursor is elsewhere:\n%s", p.Screen())
+}
+
+// twelve are the keys that the front page names: those of the first hour.
+var twelve = []struct {
+	scope   keymap.Scope
+	actions []keymap.Action
+	what    string
+}{
+	{keymap.Timeline, []keymap.Action{keymap.MoveDown, keymap.MoveUp}, "down, up"},
+	{keymap.Session, []keymap.Action{keymap.StepBack, keymap.StepForward}, "a step back, forward in time"},
+	{keymap.Session, []keymap.Action{keymap.PrevBranch, keymap.NextBranch}, "to branches and their tips"},
+	{keymap.Session, []keymap.Action{keymap.GoHead}, "to the head, and follow it"},
+	{keymap.Session, []keymap.Action{keymap.NextTab}, "next tab: Diff, State, Messages, Resume, Info"},
+	{keymap.Session, []keymap.Action{keymap.CompareHead}, "what differs from the head"},
+	{keymap.Session, []keymap.Action{keymap.Mark, keymap.Compare}, "mark, and compare with the mark"},
+	{keymap.Session, []keymap.Action{keymap.NextError}, "to the next error"},
+	{keymap.Session, []keymap.Action{keymap.Search}, "search"},
+	{keymap.Session, []keymap.Action{keymap.Restore}, "put the session back to here"},
+	{keymap.Session, []keymap.Action{keymap.Undo}, "undo the last write"},
+	{keymap.Session, []keymap.Action{keymap.Yank}, "copy: the id, a value, the call that goes on"},
+}
+
+func TestREADME_keysOfTheFirstHour(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| key | what it does |\n|---|---|\n")
+	for _, row := range twelve {
+		for i, a := range row.actions {
+			keys := keymap.Default().Keys(row.scope, a)
+			if len(keys) == 0 {
+				t.Fatalf("no key leads to %s", a)
+			}
+			fmt.Fprintf(&table, "%s`%s`", [...]string{"| ", " "}[min(i, 1)], keymap.Label(keys[:1]))
+		}
+		fmt.Fprintf(&table, " | %s |\n", row.what)
 	}
-	frontPage.holdGenerated(t, "screen", "```text\n"+strings.TrimRight(p.Screen(), "\n")+"\n```\n")
+	frontPage.holdGenerated(t, "keys", table.String())
 }
 
 func TestREADME_keysAreThoseOfTheKeymap(t *testing.T) {
-	frontPage.holdGenerated(t, "keys", keymap.Default().Markdown())
+	keyPage.holdGenerated(t, "keys", keymap.Default().Markdown())
 }
 
 var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
 
 func TestREADME_bindingsCanBeRead(t *testing.T) {
-	block := tomlBlock.FindStringSubmatch(frontPage.text(t))
+	block := tomlBlock.FindStringSubmatch(keyPage.text(t))
 	if block == nil {
 		t.Fatal("no example of bindings")
 	}
@@ -195,7 +236,7 @@ var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 // follows it is what it wrote. In the directory is a store of Strands, in which
 // nobody has written for long.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
-	for _, p := range pages {
+	for _, p := range consoles {
 		t.Run(string(p), func(t *testing.T) { p.runConsoles(t) })
 	}
 }
@@ -368,11 +409,14 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // The agent that the README shows is built as anybody would build it, in a
 // module of its own, and talked to. Put back, it goes on from there.
 func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
-	block := goBlock.FindStringSubmatch(frontPage.text(t))
+	block := goBlock.FindStringSubmatch(agentPage.text(t))
 	if block == nil {
 		t.Fatal("no agent")
 	}
-	dir := t.TempDir()
+	const local = "require hindcast v0.0.0\n\nreplace hindcast => ../hindcast\n"
+	if !strings.Contains(agentPage.text(t), "```\n"+local+"```") {
+		t.Fatalf("it does not say %s", local)
+	}
 	ours, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
@@ -385,9 +429,14 @@ func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beside := t.TempDir()
+	dir := filepath.Join(beside, "chat")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(ours, filepath.Join(beside, "hindcast"))); err != nil {
+		t.Fatal(err)
+	}
 	for name, content := range map[string]string{
 		"main.go": block[1],
-		"go.mod":  strings.Replace(string(mod), "module hindcast", "module chat\n\nrequire hindcast v0.0.0\n\nreplace hindcast => "+strconv.Quote(ours), 1),
+		"go.mod":  strings.Replace(string(mod), "module hindcast", "module chat\n\n"+local, 1),
 		"go.sum":  string(sums),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -459,6 +508,27 @@ func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
 	}
 }
 
+var positions = regexp.MustCompile(`(?m)^  \S.*?  +(\d+) `)
+
+// The number of positions is that of the matrix.
+func TestREADME_positionsAreThoseOfTheMatrix(t *testing.T) {
+	matrix, err := os.ReadFile(matrixFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for _, row := range positions.FindAllSubmatch(matrix, -1) {
+		n, err := strconv.Atoi(string(row[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if said := fmt.Sprintf("at each of %d positions", sum); !strings.Contains(frontPage.text(t), said) {
+		t.Errorf("it does not say %q", said)
+	}
+}
+
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 // The two commands for a fresh machine. That the first one opens a screen is
@@ -492,7 +562,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"reflection":        server.URL,
 	}
 	documented := map[string][]string{}
-	for _, row := range storeRow.FindAllStringSubmatch(frontPage.text(t), -1) {
+	for _, row := range storeRow.FindAllStringSubmatch(storePage.text(t), -1) {
 		documented[row[1]] = row[2:]
 	}
 	for _, kind := range app().Kinds {

@@ -65,7 +65,7 @@ func in(path string, rooms ...string) bool {
 
 // directions says what each room may import, its tests apart. The first row
 // whose room fits decides. Whatever is not named here is not allowed, so a new
-// dependency is a decision that somebody takes here and explains in the README.
+// dependency is a decision that somebody takes here and explains in ARCHITECTURE.md.
 var directions = []struct {
 	room string
 	may  []string
@@ -236,7 +236,7 @@ func TestRooms_allSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// The README's table of dependencies names every module that a package of ours
+// The table of dependencies in ARCHITECTURE.md names every module that a package of ours
 // imports, tests included, and none besides.
 func TestRooms_everyDependencyHasAReason(t *testing.T) {
 	mod, err := os.ReadFile("go.mod")
@@ -262,11 +262,11 @@ func TestRooms_everyDependencyHasAReason(t *testing.T) {
 		}
 	}
 	var explained []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([^` ]+\\.[^` ]+/[^` ]+)` \\| \\S.*\\|$").FindAllStringSubmatch(frontPage.text(t), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^` ]+\\.[^` ]+/[^` ]+)` \\| \\S.*\\|$").FindAllStringSubmatch(buildingPage.text(t), -1) {
 		explained = append(explained, m[1])
 	}
 	slices.Sort(explained)
 	if want := slices.Sorted(maps.Keys(direct)); !slices.Equal(want, explained) {
-		t.Errorf("the packages import\n %s\nthe README explains\n %s", strings.Join(want, "\n "), strings.Join(explained, "\n "))
+		t.Errorf("the packages import\n %s\nthe table explains\n %s", strings.Join(want, "\n "), strings.Join(explained, "\n "))
 	}
 }

@@ -69,10 +69,10 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 	}
 }
 
-// The README names the places that are looked at.
+// The page of stores names the places that are looked at.
 func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
-	_, rest, _ := strings.Cut(frontPage.text(t), "Without an argument Hindcast looks")
-	sentence, _, _ := strings.Cut(rest, "The one store that is there")
+	_, rest, _ := strings.Cut(storePage.text(t), "Without an argument Hindcast looks")
+	sentence, _, _ := strings.Cut(rest, "; then below")
 	var named, real []string
 	for i, word := range strings.Split(sentence, "`") {
 		if i%2 == 1 {
