@@ -58,8 +58,9 @@ func character[T string | []byte](text T, i int) (n, cells, drawn int) {
 	}
 	c, drawn := ansi.FirstGraphemeCluster(text[i:], ansi.GraphemeWidth)
 	if len(c) > clusterBytes {
-		_, size := utf8.DecodeRuneInString(string(text[i : i+utf8.UTFMax]))
-		c, drawn = ansi.FirstGraphemeCluster(text[i:i+size], ansi.GraphemeWidth)
+		// A part of it that does not depend on where the row is cut behind it.
+		part, _ := beginning(c, clusterBytes)
+		c, drawn = ansi.FirstGraphemeCluster(part, ansi.GraphemeWidth)
 	}
 	if len(c) <= utf8.UTFMax && utf8.RuneCountInString(string(c)) == 1 {
 		return len(c), drawn, drawn
