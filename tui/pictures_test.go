@@ -7,50 +7,97 @@ import (
 	"github.com/muesli/termenv"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/store/demo"
+	"hindcast/store/memory"
 	"hindcast/tui/screentest"
 	"hindcast/tui/screentest/picture"
 	"hindcast/tui/theme"
 )
 
-// scene is one screen twice, in both themes: what is pressed is pressed in both.
-type scene struct{ dark, light *screentest.Program }
+// trips is the demo as a store of its own: the pictures show what a person sees who
+// opens it by its name.
+type trips struct{ *memory.Store }
 
-// newScene opens the demo's session with branches on a terminal of w×h cells.
-func newScene(t *testing.T, w, h int) *scene {
+func (trips) Address() string { return "trips.db" }
+
+// scene is one screen twice, in both themes: what is pressed is pressed in both.
+type scene struct {
+	t           *testing.T
+	dark, light *screentest.Program
+	frames      []picture.Frame
+}
+
+// newScene opens a session of the demo on a terminal of w×h cells.
+func newScene(t *testing.T, session string, w, h int) *scene {
 	t.Helper()
 	open := func(p theme.Palette) *screentest.Program {
-		o := options(demoStore(t))
-		o.Session, o.Theme = demo.Trip, styles(p, termenv.TrueColor)
+		o := options(trips{demoStore(t)})
+		o.Session, o.Theme = session, styles(p, termenv.TrueColor)
 		return start(t, o, w, h)
 	}
-	return &scene{open(theme.Dark), open(theme.Light)}
+	return &scene{t: t, dark: open(theme.Dark), light: open(theme.Light)}
 }
 
-func (s *scene) press(scope keymap.Scope, actions ...keymap.Action) {
+// press presses keys, and takes no picture.
+func (s *scene) press(scope keymap.Scope, actions ...keymap.Action) *scene {
+	s.t.Helper()
 	s.dark.Press(scope, actions...)
 	s.light.Press(scope, actions...)
+	return s
 }
 
-// frame returns what shows now, for a while.
-func (s *scene) frame(d time.Duration) picture.Frame {
-	return picture.Frame{Dark: s.dark.Picture(), Light: s.light.Picture(), For: d}
+// stay takes a picture of what shows now, for a while. The screen must have some
+// texts, so that a scene does not lose its point in silence.
+func (s *scene) stay(d time.Duration, texts ...string) *scene {
+	s.t.Helper()
+	shows(s.t, s.dark, texts...)
+	s.frames = append(s.frames, picture.Frame{Dark: s.dark.Picture(), Light: s.light.Picture(), For: d})
+	return s
 }
 
-// The pictures are drawn from the screen that the tests see, so they cannot lie.
+// golden holds the pictures that were taken to the file of that name.
+func (s *scene) golden(name string) {
+	s.t.Helper()
+	screentest.GoldenPicture(s.t, name, "hindcast trips.db", s.frames...)
+}
+
+// The pictures of the front page are drawn from the screen that the tests see, so
+// they cannot lie. Each shows one thing; the first is a short scene.
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	const title = "hindcast trips.db"
-	s := newScene(t, 100, 28)
-	s.press(keymap.Timeline, keymap.ShowDiff)
-	screentest.GoldenPicture(t, "changed", title, s.frame(0))
-	s.press(keymap.Timeline, keymap.Restore)
-	screentest.GoldenPicture(t, "restore", title, s.frame(0))
-	s.press(keymap.Confirm, keymap.Back)
-	var frames []picture.Frame
-	for range 4 {
-		s.press(keymap.Timeline, keymap.MoveUp)
-		frames = append(frames, s.frame(1200*time.Millisecond))
-	}
-	screentest.GoldenPicture(t, "travel", title, frames...)
+	const w, h = 100, 28
+	const glance, read = 1500 * time.Millisecond, 3500 * time.Millisecond
+	abandoned := []keymap.Action{keymap.PrevBranch} // from the head: the tip of the last branch
+
+	t.Run("scene", func(t *testing.T) {
+		s := newScene(t, demo.Trip, w, h)
+		s.stay(glance, "head #13").press(keymap.Session, abandoned...).stay(read, "left by a restore to #10")
+		s.press(keymap.Session, keymap.CompareHead).stay(read, "#13")
+		s.press(keymap.Session, keymap.Parent, keymap.Parent).stay(glance)
+		s.press(keymap.Session, keymap.Restore).stay(read, "restore trip-planner to #10")
+		s.press(keymap.Confirm, keymap.Yes).stay(read, "at #10")
+		s.press(keymap.Session, keymap.Undo).stay(glance, "undo")
+		s.press(keymap.Confirm, keymap.Yes).stay(read, "undone")
+		s.golden("scene")
+	})
+	t.Run("thrown-away", func(t *testing.T) {
+		s := newScene(t, demo.Trip, w, h)
+		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.Parent)
+		s.stay(0, "cancel_all", "left by a restore to #10").golden("thrown-away")
+	})
+	t.Run("changed", func(t *testing.T) {
+		s := newScene(t, demo.Trip, w, h)
+		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.CompareHead)
+		s.stay(0, "total").golden("changed")
+	})
+	t.Run("restore", func(t *testing.T) {
+		s := newScene(t, demo.Trip, w, h)
+		s.press(keymap.Session, keymap.NextError, keymap.Parent, keymap.Restore)
+		s.stay(0, string(model.OpRestore)+" trip-planner to #2").golden("restore")
+	})
+	t.Run("resume", func(t *testing.T) {
+		s := newScene(t, demo.Packing, w, h)
+		s.press(keymap.Session, keymap.ShowResume).stay(0, "NOT RUN").golden("resume")
+	})
 }
