@@ -15,10 +15,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hindcast/store/files"
+	_ "hindcast/tui/screentest" // brings the flag -update along
 )
 
-// updating says that the scripts and the README are to be rewritten. The flag
-// belongs to the package of golden files that screentest brings along.
+// updating reports whether the scripts and the pages of prose are to be rewritten.
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 // The commands that scripts and the README run are this test binary itself,
