@@ -294,7 +294,7 @@ func TestScreen_timelines(t *testing.T) {
 			s, err := strands.Open(t.Context(), filepath.Join(data, "strands", "python-multiagent"))
 			return steady(t, s, err)
 		}},
-		{"genkit", "", func(t *testing.T) tui.Options {
+		{"genkit", "toggler/sess-aba", func(t *testing.T) tui.Options {
 			s, err := genkit.Open(t.Context(), filepath.Join(data, "genkit", "go-1.13.1"))
 			return steady(t, s, err)
 		}},

@@ -132,14 +132,14 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		number = tokens.Match
 	}
 	p.name(r, text, number, n)
+	before := p.before(n)
 	r.Fill(text, 1)
 	r.Column(event, h.EventWord(), c.event)
 	r.Fill(text, 1)
 	if c.turn > 0 {
-		var buf [32]byte
 		used := 0
-		if p.opensTurn(n) {
-			used = r.PutBytes(clock, appendTurn(buf[:0], h, g.Ellipsis))
+		if p.opensTurn(n, before) {
+			used = r.PutBytes(clock, appendTurn(p.scratch[:0], h, g.Ellipsis))
 		}
 		r.Fill(text, c.turn+1-used)
 	}
@@ -152,10 +152,9 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	}
 	p.remarks(r, tokens, n)
 	room := r.Room()
-	var buf [32]byte
 	var delta []byte
 	if c.delta > 0 {
-		delta = p.appendDelta(buf[:0], n)
+		delta = p.appendDelta(p.scratch[:0], n, before)
 		room -= 1 + max(deltaWidth, len(delta)) + c.edge
 	}
 	if n == p.cursor {
@@ -177,8 +176,7 @@ func fits(title string, room int) bool {
 // name draws the name of a visit without its sign, the index right-aligned. Of a
 // step it draws the number of the step: the index is that of its snapshot.
 func (p *Pane) name(r *cell.Row, text, number theme.Style, n model.Node) {
-	var buf [48]byte
-	index, suffix := nameOf(p.t, n, buf[:0])
+	index, suffix := nameOf(p.t, n, p.scratch[:0])
 	c := &p.columns
 	r.Fill(text, c.index-len(index))
 	r.PutBytes(number, index)
@@ -199,10 +197,10 @@ func nameOf(t *model.Timeline, n model.Node, buf []byte) (index, suffix []byte) 
 	return name, nil
 }
 
-// opensTurn reports whether a row is the first of its turn on its line.
-func (p *Pane) opensTurn(n model.Node) bool {
-	parent := p.before(n)
-	return parent == model.NoNode || p.t.Header(parent).TurnIndex != p.t.Header(n).TurnIndex
+// opensTurn reports whether a row is the first of its turn on its line; before is the
+// row before it.
+func (p *Pane) opensTurn(n, before model.Node) bool {
+	return before == model.NoNode || p.t.Header(before).TurnIndex != p.t.Header(n).TurnIndex
 }
 
 // appendTurn writes the turn of a snapshot, which may be counted only later.
@@ -239,9 +237,8 @@ func (p *Pane) note(r *cell.Row, kind model.RowKind, i int) {
 
 // clock draws the time of day at which a snapshot was taken.
 func (p *Pane) clock(r *cell.Row, st theme.Style, at time.Time) {
-	var buf [16]byte
 	if !at.IsZero() {
-		r.PutBytes(st, at.In(p.zone).AppendFormat(buf[:0], time.TimeOnly))
+		r.PutBytes(st, at.In(p.zone).AppendFormat(p.scratch[:0], time.TimeOnly))
 		r.Fill(st, 1)
 		return
 	}
@@ -250,13 +247,12 @@ func (p *Pane) clock(r *cell.Row, st theme.Style, at time.Time) {
 
 // appendDelta writes how long after the one before it that shows a snapshot was
 // taken; nothing for the first one.
-func (p *Pane) appendDelta(dst []byte, n model.Node) []byte {
+func (p *Pane) appendDelta(dst []byte, n, before model.Node) []byte {
 	at := p.t.Header(n).CreatedAt
-	parent := p.before(n)
-	if parent == model.NoNode || at.IsZero() || p.t.Header(parent).CreatedAt.IsZero() {
+	if before == model.NoNode || at.IsZero() || p.t.Header(before).CreatedAt.IsZero() {
 		return dst
 	}
-	return appendDuration(dst, at.Sub(p.t.Header(parent).CreatedAt))
+	return appendDuration(dst, at.Sub(p.t.Header(before).CreatedAt))
 }
 
 // appendDuration writes a duration in its largest unit: "+40s". It takes at most five
@@ -293,15 +289,9 @@ func (p *Pane) hour(t time.Time) string { return t.In(p.zone).Format("15:04") }
 // remarks draws the signs of a snapshot's marks, and how much a fold hides: of the
 // steps above the row, and of the branches below it.
 func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
-	has, drawn := p.marksOf(n), 0
-	for mark := range has.Each() {
-		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
-			st := tokens.Badge
-			if mark&(model.MarkDamaged|model.MarkError) != 0 {
-				st = tokens.Error
-			}
-			drawn += r.Put(st, sign)
-		}
+	drawn := 0
+	if has := p.marksOf(n); has != 0 {
+		drawn = p.signs(r, tokens, has)
 	}
 	if p.columns.marks > 0 {
 		r.Fill(tokens.Text, max(p.columns.marks-drawn, 0)+1)
@@ -314,13 +304,29 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	}
 }
 
+// signs draws the signs of marks and returns how many cells they take.
+func (p *Pane) signs(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn int) {
+	for mark := range has.Each() {
+		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
+			st := tokens.Badge
+			if mark&(model.MarkDamaged|model.MarkError) != 0 {
+				st = tokens.Error
+			}
+			drawn += r.Put(st, sign)
+		}
+	}
+	return drawn
+}
+
 // marksOf returns the marks of a snapshot that its row shows: without what most
 // rows have, and damaged too where the store has a fault with its id.
 func (p *Pane) marksOf(n model.Node) model.Marks {
 	h := p.t.Header(n)
 	has := h.Marks &^ p.c.usual()
-	if _, faulty := p.faulty[h.ID]; faulty {
-		has |= model.MarkDamaged
+	if len(p.faulty) > 0 {
+		if _, faulty := p.faulty[h.ID]; faulty {
+			has |= model.MarkDamaged
+		}
 	}
 	return has
 }
@@ -341,8 +347,7 @@ func (p *Pane) explain(r *cell.Row) {
 	n, g := p.cursor, &p.styles.Glyphs
 	h := p.t.Header(n)
 	r.Fill(p.styles.Text, 1)
-	var buf [64]byte
-	r.PutBytes(p.styles.Muted, appendTurn(buf[:0], h, g.Ellipsis))
+	r.PutBytes(p.styles.Muted, appendTurn(p.scratch[:0], h, g.Ellipsis))
 	dot := func() { r.Put(p.styles.Muted, " "+g.Dot+" ") }
 	switch {
 	case step(h):

@@ -31,7 +31,7 @@ type Content struct {
 	indexWidth, suffixWidth, turnWidth, eventWidth int
 	signs                                          int  // cells that marks take on a row, 0 where no row has one
 	timed                                          bool // a snapshot has a time
-	turns                                          bool // most turns are longer than a row
+	turns                                          bool // there are several turns, most of them longer than a row
 	room                                           int  // for how many more snapshots
 
 	opened, inferred int  // turns that were opened, and headers with an inferred parent
@@ -101,7 +101,7 @@ func (c *Content) measure(from model.Node) {
 			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
 		}
 	}
-	c.turns = 2*c.opened <= t.Len()
+	c.turns = c.opened > 1 && 2*c.opened <= t.Len()
 	c.signs = 0
 	if c.marked || c.inferred > 0 && c.usual() == 0 {
 		c.signs = 1
@@ -140,6 +140,7 @@ type Pane struct {
 	focus   *theme.Tokens // the look of the cursor's row
 	columns columns
 	whole   bool                // the cursor's row shows all of its title
+	scratch [64]byte            // for what a row is made of
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 

@@ -144,14 +144,14 @@ func TestPane_brokenLineage(t *testing.T) {
 		{ID: "cccc", SessionID: "s", ParentID: "cccc", Index: 2, Event: 9},
 	}
 	check(t, picture(t, pane(t, headers, 60, 8), 60, 8), `
-  ◌ 0 end    turn 0
+  ◌ 0 end    aaaa
   ╳ the parent cannot be followed
-  ◌ 1 end    turn 0 !⊘
+  ◌ 1 end    bbbb     !⊘
   ╳ the parent cannot be followed
-▌ ◉ 2 event9 turn 0
+▌ ◉ 2 event9 cccc
 
 
- turn 0 · ◉ the framework resumes here · event 9 · cccc
+ turn 0 · ◉ the framework resumes here · event 9
 `)
 }
 
