@@ -244,6 +244,9 @@ func (o *opened) draw(t *testing.T, out *strings.Builder) {
 		line := model.NewTimeline(o.headers[info.ID])
 		n := snapshotsIn(line)
 		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d orphaned", printable.String(info.ID), n, line.Orphans())
+		if info.Title != "" {
+			fmt.Fprintf(out, ", begins with %q", info.Title)
+		}
 		if steps := line.Len() - n; steps > 0 {
 			fmt.Fprintf(out, ", %d steps", steps)
 		}
@@ -349,6 +352,9 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 			h := line.Header(head)
 			if where, known := want.heads[info.ID]; known && where != h.ID && where != fmt.Sprintf("#%d", h.Index) {
 				t.Errorf("the head of %s is #%d, %s; its framework resumes from %s", info.ID, h.Index, h.ID, where)
+			}
+			if info.Size <= 0 {
+				t.Errorf("of %s the size is not known", info.ID)
 			}
 			if info.Snapshots != have[info.ID] || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
 				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d orphaned, head #%d %s", info, info.ID, have[info.ID], line.Orphans(), h.Index, h.ID)

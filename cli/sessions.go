@@ -45,24 +45,29 @@ func sessionsJSON(seq iter.Seq2[model.SessionInfo, error]) iter.Seq2[sessionJSON
 
 func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 	var t table
-	t.row("SESSION", "SNAPSHOTS", "ORPHANED", "HEAD", "CHANGED", "")
+	t.row("SESSION", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
 	for info, err := range seq {
 		if err != nil {
 			return err
 		}
-		head, note := "none", ""
+		head := "none"
 		if info.Head != "" {
 			head = fmt.Sprintf("#%d %s", info.HeadIndex, shortID(info.Head))
 		}
-		if info.Faults > 0 {
-			note = count(info.Faults, "fault")
+		size, faults := "", ""
+		if info.Size > 0 {
+			size = string(model.AppendSize(nil, info.Size))
 		}
-		t.row(printable.String(info.ID), strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned), head, moment(info.UpdatedAt), note)
+		if info.Faults > 0 {
+			faults = "! " + strconv.Itoa(info.Faults)
+		}
+		t.row(printable.String(info.ID), strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned), head, moment(info.UpdatedAt), size, faults, printable.String(info.Title))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no sessions")
 		return nil
 	}
+	t.dropEmpty()
 	t.write(p)
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -69,6 +70,19 @@ func count(n int, noun string) string {
 type table struct{ rows [][]string }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// dropEmpty drops the columns in which no row but the first, the headings, has
+// something besides zero.
+func (t *table) dropEmpty() {
+	for i := len(t.rows[0]) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.rows[1:], func(row []string) bool { return row[i] != "" && row[i] != "0" }) {
+			continue
+		}
+		for k := range t.rows {
+			t.rows[k] = slices.Delete(t.rows[k], i, i+1)
+		}
+	}
+}
 
 // write writes the rows with two spaces between columns and none at the end of
 // a line.

@@ -34,7 +34,7 @@ func TestColumns_standBelowEachOtherOnATerminal(t *testing.T) {
 		args []string
 		next string // what begins the column behind the wide ones
 	}{
-		{"sessions", []string{"sessions", "mem:"}, " 0         #"},
+		{"sessions", []string{"sessions", "mem:"}, " #"},
 		{"log", []string{"log", "mem:", "all"}, "  1970-"},
 	} {
 		s := start(t, each(named()))

@@ -41,6 +41,7 @@ const (
 	NextChange
 	PrevChange
 	SideBySide
+	Sort
 	NextMessage
 	PrevMessage
 	MoreContext
@@ -158,6 +159,7 @@ var actionTable = [actions]struct {
 	NextChange:   {"next-change", "next change", looking, nil},
 	PrevChange:   {"previous-change", "previous change", looking, nil},
 	SideBySide:   {"side-by-side", "side by side", looking, nil},
+	Sort:         {"sort", "sort rows", looking, nil},
 	NextMessage:  {"next-message", "next message", looking, nil},
 	PrevMessage:  {"previous-message", "previous message", looking, nil},
 	MoreContext:  {"more-context", "more context", looking, nil},
@@ -299,6 +301,7 @@ var bindings = []struct {
 
 	{Picker, Open, []string{"enter", "l", "right"}},
 	{Picker, Search, []string{"/"}},
+	{Picker, Sort, []string{"s"}},
 	{Picker, Reload, []string{"f5"}},
 	{Picker, Details, []string{"!"}},
 	{Picker, Undo, []string{"u"}},

@@ -64,6 +64,12 @@ type SessionInfo struct {
 	// Faults counts what is wrong with the session; FaultsNotCounted where a list
 	// of sessions would have to read all of them to know.
 	Faults int
+	// Title is what the user said first, or the task of an orchestrator, on one
+	// line and cut: by it people tell sessions apart whose ids say nothing. It is
+	// untrusted; "" where the store would have to read too much to know.
+	Title string
+	// Size is how many bytes of the store are the session's; 0 if it is not known.
+	Size int64
 }
 
 // FaultsNotCounted is the Faults of a session that was not examined.

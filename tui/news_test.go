@@ -269,7 +269,7 @@ func TestNews_listOfSessions(t *testing.T) {
 	p.Press(keymap.Picker, keymap.MoveDown)
 	shows(t, p, "▌ packing-list")
 	newWriter(t, s, demo.Trip).write(t, 2)
-	waitFor(t, p, "#15")
+	waitFor(t, p, "  20  ")
 	newWriter(t, s, "another").write(t, 1)
 	waitFor(t, p, "another")
 	p.Idle()

@@ -1,71 +1,345 @@
 package conversation
 
 import (
-	"bytes"
+	"iter"
 	"strings"
+	"unicode/utf8"
 
 	"hindcast/model/jsontape"
 )
 
+// A title says in one line what a snapshot adds to the one before it. The column of
+// the event says who did it, so that a title begins with what was done:
+//
+//	the user spoke         Weather in Paris?
+//	the model answered     Paris is 18C with light rain.
+//	the model called       Let me look. (calls get_weather, add)
+//	tools ran              get_weather ok, add: no numbers were given
+//	a turn failed          weather in Paris: the model is overloaded
+//
+// How much a snapshot adds depends on its store; see [Span].
+
 const (
 	// MaxTitle bounds a title in bytes, give or take a name.
 	MaxTitle = 120
-	// tailMessages is how many of the last messages a title needs: those that
-	// called the tools whose results came last.
-	tailMessages = 8
-	maxTail      = 1 << 20 // bytes of those messages
+	// maxPart bounds the words of a title that says something else besides.
+	maxPart = 60
+	// callMessages is how many of the last messages tell which tools ran: those
+	// that called the tools whose results came last.
+	callMessages = 8
+	// turnMessages is how far back the words of the user are looked for.
+	turnMessages = 64
+	maxTail      = 1 << 20 // bytes of messages that are decoded at once
 )
 
-// Title gives one line on what a state ends with, from its last message:
-// "user: Weather in Paris?", "assistant → get_weather, add", or
-// "tool get_weather → ok"; and whether a tool failed there. It is "" for a state
-// without messages in one of the usual places, and for a last message of more
-// than a megabyte. The line is untrusted.
+// Span says how much of a conversation a snapshot adds to the one before it.
+type Span uint8
+
+// The spans.
+const (
+	// LastMessage: one message, as in a log of messages.
+	LastMessage Span = iota
+	// LastStep: what follows the last tool results, as with snapshots at the end of each
+	// tool iteration. Of an answer without tools it is what the user asked.
+	LastStep
+	// LastTurn: what follows the last words of the user.
+	LastTurn
+)
+
+// Title returns one line on what a state adds to the one before it, and reports
+// whether a tool failed in its last message. It is "" for a state without messages
+// in one of the usual places, and for a last message of more than a megabyte. The
+// line is untrusted.
 //
 // A store asks for it at every capture, so it does not read the state: it skips
 // to the last messages, at some gigabytes a second, and decodes only those.
-func Title(state []byte) (title string, failed bool) {
-	tail := lastMessages(state)
-	if tail == nil {
+func Title(state []byte, adds Span) (title string, failed bool) {
+	var t Tail
+	for list := range lists(state) {
+		if t.addList(list) {
+			return t.Title(adds)
+		}
+	}
+	return "", false
+}
+
+// lists returns what may be the messages of a state, each from its bracket on.
+func lists(state []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, place := range usualPlaces {
+			at, ok := 0, true
+			for _, key := range place {
+				if at, ok = valueOf(state, at, key); !ok {
+					break
+				}
+			}
+			at, c := space(state, at)
+			if ok && c == '[' && !yield(state[at:]) {
+				return
+			}
+		}
+	}
+}
+
+// Tail keeps the last messages of a list, for a title, while the list is walked
+// over. It holds on to their bytes. The zero value has none.
+type Tail struct {
+	last [turnMessages][]byte
+	n    int
+}
+
+// Add adds the next message of the list, as it stands in the text.
+func (t *Tail) Add(message []byte) {
+	t.last[t.n%turnMessages] = message
+	t.n++
+}
+
+// addList adds the messages of a list, and reports whether the text is one of any.
+func (t *Tail) addList(list []byte) bool {
+	*t = Tail{}
+	for m, err := range jsontape.Members(list) {
+		if err != nil {
+			*t = Tail{}
+			return false
+		}
+		t.Add(m.Value)
+	}
+	return t.n > 0
+}
+
+// len returns how many messages are kept.
+func (t *Tail) len() int { return min(t.n, turnMessages) }
+
+// at returns the message that stands so many before the last.
+func (t *Tail) at(before int) []byte { return t.last[(t.n-1-before)%turnMessages] }
+
+// Title returns the title of a state that ends with these messages, as the function
+// of that name does.
+func (t *Tail) Title(adds Span) (title string, failed bool) {
+	c := t.Decode()
+	if c == nil {
 		return "", false
 	}
-	tape, _, err := jsontape.ParseTolerant(tail)
+	m := c.Len() - 1
+	tools := c.has(m, ToolCall) || c.has(m, ToolResult)
+	if c.unnamed(m) {
+		c = t.decode(callMessages)
+		m = c.Len() - 1
+	}
+	title, failed = c.title(m)
+	if adds == LastTurn || adds == LastStep && !tools {
+		if asked := t.asked(adds); asked != "" {
+			return asked, failed
+		}
+	}
+	return title, failed
+}
+
+// Last returns the last message as it stands in the text, nil if there is none.
+func (t *Tail) Last() []byte {
+	if t.n == 0 {
+		return nil
+	}
+	return t.at(0)
+}
+
+// Decode returns the last message alone, nil if there is none that can be read.
+func (t *Tail) Decode() *Conversation { return t.decode(1) }
+
+// decode returns up to n of the last messages, as many as are not too large.
+func (t *Tail) decode(n int) *Conversation {
+	size, list := 0, []byte(nil)
+	for n = min(n, t.len()); n > 0; n-- {
+		size = 0
+		for before := range n {
+			size += len(t.at(before)) + 1
+		}
+		if size <= maxTail {
+			break
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	list = append(make([]byte, 0, size+2), '[')
+	for before := n - 1; before >= 0; before-- {
+		list = append(append(list, t.at(before)...), ',')
+	}
+	list[len(list)-1] = ']'
+	tape, _, err := jsontape.ParseTolerant(list)
 	if err != nil {
-		return "", false
+		return nil
 	}
 	c := Decode(tape)
 	if c.Len() == 0 {
-		return "", false
+		return nil
 	}
-	return c.title(c.Len() - 1)
+	return c
 }
 
+// asked returns the last words of the user, "" if there are none in the span.
+func (t *Tail) asked(adds Span) string {
+	for before := range t.len() {
+		words, answers := userWords(t.at(before))
+		if words != "" || answers && adds == LastStep {
+			return words
+		}
+	}
+	return ""
+}
+
+// userWords returns the beginning of what the user says in a message, "" for the
+// message of another, and reports whether it has results of tools.
+func userWords(message []byte) (words string, answers bool) {
+	switch role := jsontape.FindMember(message, `"role"`); {
+	case string(role) == `"tool"`:
+		return "", true
+	case role != nil && string(role) != `"user"`:
+		return "", false
+	}
+	one := Tail{n: 1}
+	one.last[0] = message
+	c := one.Decode()
+	if c == nil || c.messages[0].Role != User {
+		return "", false
+	}
+	return c.words(0, MaxTitle), c.has(0, ToolResult)
+}
+
+// openingMessages is among how many of the first messages the user's are looked for.
+const openingMessages = 16
+
+// Opening returns the first words of the user in a state, by which people know a
+// session; "" if they are not in one of the first messages. The state may be cut off
+// behind them. It may be the list of messages itself. The line is untrusted.
+func Opening(state []byte) string {
+	for list := range lists(state) {
+		seen := 0
+		for m, err := range jsontape.Members(list) {
+			if err != nil || seen == openingMessages {
+				break
+			}
+			seen++
+			if words, _ := userWords(m.Value); words != "" {
+				return words
+			}
+		}
+	}
+	return ""
+}
+
+// unnamed reports whether a result of message m does not name its tool.
+func (c *Conversation) unnamed(m int) bool {
+	for _, b := range c.Blocks(m) {
+		if b.Kind == ToolResult && b.Name < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// title returns what message m says by itself.
 func (c *Conversation) title(m int) (title string, failed bool) {
 	var calls, results []string
 	blocks := c.Blocks(m)
 	for i := range blocks {
-		b := &blocks[i]
-		switch b.Kind {
+		switch b := &blocks[i]; b.Kind {
 		case ToolCall:
-			calls = append(calls, c.ToolName(b))
+			calls = append(calls, OneLine(c.ToolName(b)))
 		case ToolResult:
 			failed = failed || b.Status == Failed
-			result := c.ToolName(b)
-			if status := b.Status.String(); status != "" {
-				result += " → " + status
-			}
-			results = append(results, result)
+			results = append(results, Outcome(OneLine(c.ToolName(b)), b.Status.String(), c.failure(b)))
 		}
 	}
-	role := c.RoleText(m)
 	switch {
 	case len(calls) > 0:
-		return role + " → " + List(calls, OneLine), false
+		return Calls(c.words(m, maxPart), List(calls, itself)), false
 	case len(results) > 0:
-		return "tool " + List(results, OneLine), failed
+		return List(results, itself), failed
 	}
-	said := c.AppendSummary([]byte(role+": "), m, MaxTitle, "→")
-	return OneLine(string(said)), false
+	return c.words(m, MaxTitle), false
+}
+
+func itself(text string) string { return text }
+
+// words returns the beginning of what message m says besides tool calls and results,
+// on one line of up to limit bytes.
+func (c *Conversation) words(m, limit int) string {
+	var line []byte
+	blocks := c.Blocks(m)
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Kind == ToolCall || b.Kind == ToolResult || b.Kind == CachePoint || b.Kind == Reasoning && len(blocks) > 1 {
+			continue
+		}
+		if len(line) >= limit {
+			line = append(line, "…"...)
+			break
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		line = c.appendBrief(line, b, limit-len(line), "")
+	}
+	return OneLine(string(line))
+}
+
+// failure returns the beginning of the first text of a tool that failed, "" for one
+// that did not.
+func (c *Conversation) failure(b *Block) string {
+	if b.Status != Failed {
+		return ""
+	}
+	for part := range c.Parts(b) {
+		if part.Kind != Text {
+			continue
+		}
+		if said := OneLine(string(c.appendBrief(nil, &part, maxPart, ""))); said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
+// Calls returns the title of a message of the model that calls tools: what it says,
+// cut, and the names of the tools.
+func Calls(words, names string) string {
+	if words == "" {
+		return "calls " + names
+	}
+	return Cut(words, maxPart) + " (calls " + names + ")"
+}
+
+// Outcome returns how a title names a tool that ran: "add ok", or "add: no numbers"
+// where failure says why it failed. status may be "".
+func Outcome(tool, status, failure string) string {
+	switch {
+	case failure != "":
+		return tool + ": " + Cut(failure, maxPart)
+	case status != "":
+		return tool + " " + status
+	}
+	return tool
+}
+
+// FailedTurn returns the title of a turn that failed: what the user asked, and why it
+// failed. Either may be "".
+func FailedTurn(asked, failure string) string {
+	if asked == "" || failure == "" {
+		return Cut(asked+failure, MaxTitle)
+	}
+	return Cut(Cut(asked, maxPart)+": "+failure, MaxTitle)
+}
+
+// Cut returns a text of at most limit bytes, with an ellipsis where it was longer.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
 }
 
 // List joins what text says of each item, as far as a title has room.
@@ -86,26 +360,6 @@ func List[T any](items []T, text func(T) string) string {
 
 // OneLine puts single spaces where there is white space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// lastMessages gives a list of the last messages of a state that is valid JSON,
-// as a document of its own; nil if it has none.
-func lastMessages(state []byte) []byte {
-	for _, place := range usualPlaces {
-		at, ok := 0, true
-		for _, key := range place {
-			if at, ok = valueOf(state, at, key); !ok {
-				break
-			}
-		}
-		if !ok {
-			continue
-		}
-		if tail := lastElements(state, at); tail != nil {
-			return tail
-		}
-	}
-	return nil
-}
 
 // space gives the first byte from off that is no white space, 0 at the end.
 func space(data []byte, off int) (at int, c byte) {
@@ -150,28 +404,4 @@ func valueOf(data []byte, off int, key string) (at int, ok bool) {
 			return 0, false
 		}
 	}
-}
-
-// lastElements gives a list of the last elements of the array at off, nil if
-// there is none or the last is too large.
-func lastElements(data []byte, off int) []byte {
-	if _, c := space(data, off); c != '[' {
-		return nil
-	}
-	var starts [tailMessages]int
-	n, end := 0, 0
-	for m, err := range jsontape.Members(data[off:]) {
-		if err != nil {
-			return nil
-		}
-		starts[n%tailMessages] = off + m.Offset
-		end = off + m.Offset + len(m.Value)
-		n++
-	}
-	for k := min(n, tailMessages); k > 0; k-- {
-		if start := starts[(n-k)%tailMessages]; end-start <= maxTail {
-			return bytes.Join([][]byte{{'['}, data[start:end], {']'}}, nil)
-		}
-	}
-	return nil
 }

@@ -21,6 +21,8 @@ type Session struct {
 	HeadIndex int       `json:"headIndex"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	Faults    int       `json:"faults,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	Size      int64     `json:"size,omitempty"`
 }
 
 // Cursor is how far a session has been read: a store.Cursor, to which it

@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ var (
 	_ store.Repairer  = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
 	_ store.Runner    = (*Store)(nil)
+	_ store.Deriver   = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.
@@ -138,6 +140,11 @@ func (s *Store) Lacks(op model.Op) string {
 	return ""
 }
 
+// DerivedIDs implements store.Deriver.
+func (s *Store) DerivedIDs() string {
+	return "Genkit named the row"
+}
+
 // Sessions implements store.Store: the newest change comes first. Each row that
 // is new or has changed is read. The faults are those that the rows tell without
 // their states; Faults looks at these, too.
@@ -225,11 +232,16 @@ func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 		}
 	}
 	for _, r := range one.rows {
+		info.Title = cmp.Or(info.Title, r.opening)
+		info.Size += r.written
 		for _, at := range []time.Time{r.created.at, r.updated.at} {
 			if at.After(info.UpdatedAt) {
 				info.UpdatedAt = at
 			}
 		}
+	}
+	for _, r := range one.rows { // one that lost its first rows has what is left
+		info.Title = cmp.Or(info.Title, r.title)
 	}
 	info.Faults = len(one.faults(now).All())
 	return info

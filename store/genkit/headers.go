@@ -41,24 +41,12 @@ func (r *row) header(now time.Time) model.Header {
 	return h
 }
 
-// headline says what happened: the error, or the last message of the state.
+// headline says what the turn was about: what the user asked, and why it failed.
 func (r *row) headline() string {
 	if r.errored && r.errMessage != "" {
-		return cut(conversation.OneLine("error: " + r.errMessage))
+		return conversation.FailedTurn(r.title, conversation.OneLine(r.errMessage))
 	}
 	return r.title
-}
-
-// cut bounds a title.
-func cut(line string) string {
-	if len(line) <= conversation.MaxTitle {
-		return line
-	}
-	at := conversation.MaxTitle
-	for at > 0 && line[at]&0xc0 == 0x80 { // in the middle of a character
-		at--
-	}
-	return line[:at] + "…"
 }
 
 func (r *row) marks() (marks model.Marks) {

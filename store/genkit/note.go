@@ -12,7 +12,7 @@ import (
 
 // noteKind names the notes for a files.Shelf, where they outlive the program.
 // Its number grows with every change of what is noted or of how a row is judged.
-const noteKind = kind + " 2"
+const noteKind = kind + " 3"
 
 const (
 	noteErrored = 1 << iota
@@ -39,7 +39,7 @@ func (r *row) appendNote(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, r.size)
 	dst = binary.AppendVarint(dst, r.messages)
 	for _, text := range []string{r.snapshotID, r.parentID, r.sessionID, r.stateSession, r.status, r.finishReason,
-		r.created.text, r.updated.text, r.heartbeat.text, r.errStatus, r.errMessage, r.title} {
+		r.created.text, r.updated.text, r.heartbeat.text, r.errStatus, r.errMessage, r.title, r.opening} {
 		dst = files.AppendText(dst, text)
 	}
 	for _, f := range r.flaws {
@@ -65,7 +65,7 @@ func parseNote(id string, note []byte) (row, error) {
 	}
 	r.size, r.messages = n.Varint(), n.Varint()
 	for _, text := range []*string{&r.snapshotID, &r.parentID, &r.sessionID, &r.stateSession, &r.status, &r.finishReason,
-		&r.created.text, &r.updated.text, &r.heartbeat.text, &r.errStatus, &r.errMessage, &r.title} {
+		&r.created.text, &r.updated.text, &r.heartbeat.text, &r.errStatus, &r.errMessage, &r.title, &r.opening} {
 		*text = string(n.Text())
 	}
 	for _, m := range []*moment{&r.created, &r.updated, &r.heartbeat} {

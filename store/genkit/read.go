@@ -161,6 +161,7 @@ func (r *reader) read(id string, buf []byte) (reading, []byte) {
 	}
 	if note, ok := r.memory.Recall(key, stamp); ok {
 		if known, err := parseNote(id, note); err == nil {
+			known.written = stamp.Size
 			return reading{row: known}, buf
 		}
 	}
@@ -179,6 +180,7 @@ func (r *reader) read(id string, buf []byte) (reading, []byte) {
 	if !ok || decoded.snapshotID != id {
 		return reading{stray: &stray{name: name, claims: decoded.snapshotID, flaws: decoded.flaws}}, buf
 	}
+	decoded.written = stamp.Size
 	r.memory.Note(key, stamp, decoded.appendNote(nil))
 	return reading{row: decoded}, buf
 }

@@ -58,7 +58,7 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 	write(t, changed, goRow("00000007-0003-4000-8000-000000000000", "", "sess-0007", at(0), `"status": "failed", "error": {"message": "new"}`))
 	list := storetest.Headers(t, s, "sess-0007")
 	expect("a session with a new row", 1)
-	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "error: new" }) {
+	if !slices.ContainsFunc(list, func(h model.Header) bool { return h.Title == "new" }) {
 		t.Error("what changed is not seen")
 	}
 	if err := os.Remove(changed); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hindcast/model"
 	"hindcast/store/files"
 	"hindcast/store/genkit/traces"
 )
@@ -43,7 +44,7 @@ func TestStore_remembersTraces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(h.Title, "tool ") {
+			if h.Marks.Has(model.MarkTraced) {
 				n++
 			}
 		}

@@ -77,7 +77,7 @@ func TestDecodeRow_membersThatAreThereTwice(t *testing.T) {
 		{`"state": {` + said + `}, "state": {}, "status": "completed"`, "", ""},
 		{`"state": {` + said + `}, "state": null, "status": "completed"`, "", ""},
 		{`"state": {` + said + `, "messages": null}, "status": "completed"`, "", "other"},
-		{`"error": {"message": "no"}, "error": null, "state": {` + said + `}`, "user: the first", "other"},
+		{`"error": {"message": "no"}, "error": null, "state": {` + said + `}`, "the first", "other"},
 	} {
 		r, ok := decodeRow("a", []byte(goRow("a", "", "s", "2026-11-20T10:00:00Z", c.more)))
 		if !ok || r.headline() != c.title || r.stateSession != c.session || r.errored || c.title == "" && r.messages != 0 || !r.hasState && r.size != 0 {

@@ -27,10 +27,13 @@ type row struct {
 	// errored says that there is an error; its status may be empty.
 	errored               bool
 	errStatus, errMessage string
-	title                 string
+	// title is that of the turn; opening is what the user said first, known of a
+	// row that has no parent.
+	title, opening        string
 	toolFailed, toolWaits bool
 	hasState              bool
 	size                  int64 // of the state as it is written
+	written               int64 // bytes of the file
 	messages              int64
 	style                 style
 	// broken rows no SDK can parse; misshapen ones have a member of the wrong
@@ -105,6 +108,7 @@ type rowDecoder struct {
 	row  row
 	seen [16]string // keys so far; rows have ten
 	n    int
+	list []byte // from where the messages begin; nil where there are none
 }
 
 var bom = []byte("\ufeff")
@@ -302,29 +306,20 @@ func (d *rowDecoder) state(at int) (end int, err error) {
 	return end, nil
 }
 
-const (
-	// tailMessages is how many of the last messages are looked into: those that
-	// called the tools whose results came last.
-	tailMessages = 8
-	// maxTail bounds these messages, in bytes; the last one may have maxLast.
-	maxTail = 64 << 10
-	maxLast = 1 << 20
-)
-
 // noMessages forgets what messages said.
 func (d *rowDecoder) noMessages() {
 	r := &d.row
-	r.messages, r.title, r.toolFailed, r.toolWaits = 0, "", false, false
+	r.messages, r.title, r.toolFailed, r.toolWaits, d.list = 0, "", false, false, nil
 }
 
 // messages walks over the list of messages and reads the last ones.
 func (d *rowDecoder) messages(at int) (end int, err error) {
 	r := &d.row
-	var starts [tailMessages]int
-	last := 0
+	var tail conversation.Tail
+	start := at
 	end, err = walk(d.data, at, func(_ []byte, at int) (end int, err error) {
 		if end, err = jsontape.Skip(d.data, at); err == nil {
-			starts[r.messages%tailMessages], last = at, end
+			tail.Add(d.data[at:end])
 			r.messages++
 		}
 		return end, err
@@ -332,39 +327,22 @@ func (d *rowDecoder) messages(at int) (end int, err error) {
 	if r.messages == 0 {
 		return end, err
 	}
-	// The others only name the tools of which the last one has results.
-	if alone := d.data[starts[(r.messages-1)%tailMessages]:last]; len(alone) <= maxLast && !bytes.Contains(alone, []byte("tool")) {
-		if d.read(alone); r.title != "" {
-			return end, err
-		}
-	}
-	for k := min(r.messages, tailMessages); k > 0; k-- {
-		start := starts[(r.messages-k)%tailMessages]
-		if last-start <= maxTail || k == 1 && last-start <= maxLast {
-			d.read(d.data[start:last])
-			break
+	d.list = d.data[start:]
+	r.title, r.toolFailed = tail.Title(conversation.LastTurn)
+	if bytes.Contains(tail.Last(), []byte("toolRequest")) {
+		if c := tail.Decode(); c != nil {
+			r.toolWaits = c.Position() == conversation.AfterModel
 		}
 	}
 	return end, err
 }
 
-// read tells what happened last from the last messages.
-func (d *rowDecoder) read(tail []byte) {
-	state := make([]byte, 0, len(tail)+16)
-	state = append(append(append(state, `{"messages":[`...), tail...), `]}`...)
-	r := &d.row
-	r.title, r.toolFailed = conversation.Title(state)
-	if !bytes.Contains(tail, []byte("toolRequest")) {
-		return
-	}
-	if tape, _, err := jsontape.ParseTolerant(state); err == nil {
-		r.toolWaits = conversation.Decode(tape).Position() == conversation.AfterModel
-	}
-}
-
 // judge looks at a row that was read to its end.
 func (d *rowDecoder) judge() {
 	r := &d.row
+	if r.parentID == "" && d.list != nil {
+		r.opening = conversation.Opening(d.list)
+	}
 	switch {
 	case d.hasFlaw("/createdAt"):
 	case r.created.text == "":

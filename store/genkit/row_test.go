@@ -54,7 +54,7 @@ func TestDecodeRow_takesKeysInAnyOrder(t *testing.T) {
 		if i == 0 {
 			first = r
 		}
-		if !ok || !reflect.DeepEqual(r, first) || r.title != "user: hi" || r.errMessage != "no" || r.messages != 1 || len(r.flaws) != 0 {
+		if !ok || !reflect.DeepEqual(r, first) || r.title != "hi" || r.errMessage != "no" || r.messages != 1 || len(r.flaws) != 0 {
 			t.Errorf("%v gives %+v", turned, r)
 		}
 	}
@@ -67,10 +67,10 @@ func TestDecodeRow_titles(t *testing.T) {
 		marks           model.Marks
 	}{
 		{`[]`, "", 0},
-		{`[{"role":"model","content":[{"text":"a\nb"}]}]`, "model: a b", 0},
-		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"},"metadata":{"interrupt":true}}]}]`, "model → pay", model.MarkInterrupted},
-		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"}}]},{"role":"tool","content":[{"toolResponse":{"name":"pay","ref":"1","output":1}}]}]`, "tool pay", 0},
-		{`[` + long + `{"role":"user","content":[{"text":"last"}]}]`, "user: last", 0},
+		{`[{"role":"model","content":[{"text":"a\nb"}]}]`, "a b", 0},
+		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"},"metadata":{"interrupt":true}}]}]`, "calls pay", model.MarkInterrupted},
+		{`[{"role":"model","content":[{"toolRequest":{"name":"pay","ref":"1"}}]},{"role":"tool","content":[{"toolResponse":{"name":"pay","ref":"1","output":1}}]}]`, "pay", 0},
+		{`[` + long + `{"role":"user","content":[{"text":"last"}]}]`, "last", 0},
 		{`[{"role":"user","content":[{"text":"` + strings.Repeat("y", 2<<20) + `"}]}]`, "", 0},
 		{`"none"`, "", 0},
 		{`[7]`, "", 0},
@@ -82,11 +82,11 @@ func TestDecodeRow_titles(t *testing.T) {
 	}
 }
 
-// The error of a row is its title, cut in no character.
+// The error of a row is behind what the user asked, cut in no character.
 func TestHeadline_ofAnError(t *testing.T) {
-	r := row{errored: true, errMessage: "no\n" + strings.Repeat("é", 200), title: "user: hi"}
+	r := row{errored: true, errMessage: "no\n" + strings.Repeat("é", 200), title: "hi"}
 	got := r.headline()
-	if !strings.HasPrefix(got, "error: no é") || !strings.HasSuffix(got, "é…") || len(got) > 130 {
+	if !strings.HasPrefix(got, "hi: no é") || !strings.HasSuffix(got, "é…") || len(got) > 130 {
 		t.Errorf("the title is %q", got)
 	}
 }

@@ -321,7 +321,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 					t.Errorf("there is no %s in\n%s", want, got)
 				}
 			}
-			if plan.Op != model.OpEdit || headOf(t, s, id).Title != "user: what if" {
+			if plan.Op != model.OpEdit || headOf(t, s, id).Title != "what if" {
 				t.Errorf("the plan is %+v, the head %+v", plan, headOf(t, s, id))
 			}
 			undo(t, s)

@@ -247,8 +247,9 @@ func (s *Store) sessions(ctx context.Context) ([]model.SessionInfo, error) {
 }
 
 func (s *Store) sessionInfo(id string) model.SessionInfo {
-	headers := s.index.sessions[id].headers
-	info := model.SessionInfo{ID: id, Kind: kind, Faults: model.FaultsNotCounted}
+	ss := s.index.sessions[id]
+	headers := ss.headers
+	info := model.SessionInfo{ID: id, Kind: kind, Faults: model.FaultsNotCounted, Title: ss.title, Size: ss.size}
 	for i := range headers {
 		h := &headers[i]
 		if h.Marks.Has(model.MarkTraced) {

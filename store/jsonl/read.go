@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 )
 
@@ -179,6 +180,9 @@ type session struct {
 	named   bool
 	head    int
 	settled int // headers among which the head was looked for
+	// title is what the user said first, size how many bytes its lines have.
+	title string
+	size  int64
 }
 
 type record struct {
@@ -210,7 +214,7 @@ func (x *index) read(ctx context.Context, name string, r io.Reader) error {
 		if err == nil {
 			var l line
 			if l, err = parseLine(text); err == nil {
-				err = x.add(l, in.start)
+				err = x.add(l, in.start, text)
 			}
 		} else if !errors.Is(err, ErrLineTooLong) {
 			return err
@@ -266,12 +270,14 @@ func (x *index) settleHeads() {
 	}
 }
 
-// add takes a line in that starts at some byte of the file.
-func (x *index) add(l line, start int64) error {
+// add takes in a line, whose text starts at some byte of the file.
+func (x *index) add(l line, start int64, text []byte) error {
 	at := l.state
 	at.start, at.end = at.start+start, at.end+start
 	if l.session != nil {
-		x.session(*l.session).record = &record{turn: l.header.TurnIndex, state: at}
+		ss := x.session(*l.session)
+		ss.record = &record{turn: l.header.TurnIndex, state: at}
+		ss.size += int64(len(text))
 		return nil
 	}
 	h := l.header
@@ -282,6 +288,10 @@ func (x *index) add(l line, start int64) error {
 		}
 	}
 	ss := x.session(h.SessionID)
+	ss.size += int64(len(text))
+	if len(ss.headers) == 0 && !at.coded {
+		ss.title = conversation.Opening(text[l.state.start:l.state.end])
+	}
 	if ss.states[h.ID].end == 0 {
 		ss.states[h.ID] = at
 	}

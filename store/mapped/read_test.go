@@ -368,13 +368,13 @@ func TestRead_timesAreReadAsTheyAreWritten(t *testing.T) {
 func TestRead_titlesAndEvents(t *testing.T) {
 	const text = `{"s":{"messages":[{"role":"user","content":"hello"}]},"t":"first\nsecond","e":"toolIterationEnd","n":2}`
 	for m, want := range map[string]string{
-		"state=s":                        "user: hello|imported",
+		"state=s":                        "hello|imported",
 		"state=s,title=t":                "first|imported",
 		"state=s,title='it is',event=e":  "it is|tool iteration",
-		"state=s,title=missing,event=n":  "user: hello|invocation end",
-		"state=s,event=missing":          "user: hello|imported",
-		"state=s,event='turnEnd'":        "user: hello|turn end",
-		"state=s,event='a \"new\" \\\\'": `user: hello|a "new" \`,
+		"state=s,title=missing,event=n":  "hello|invocation end",
+		"state=s,event=missing":          "hello|imported",
+		"state=s,event='turnEnd'":        "hello|turn end",
+		"state=s,event='a \"new\" \\\\'": `hello|a "new" \`,
 	} {
 		h := mustRead(t, parse(t, m), text)[0].Header
 		if got := h.Title + "|" + h.EventText(); got != want {

@@ -135,7 +135,7 @@ func (r *reader) state(found *row) error {
 	h := &found.header
 	h.Size = found.size
 	var failed bool
-	if h.Title, failed = conversation.Title(state); failed {
+	if h.Title, failed = conversation.Title(state, conversation.LastMessage); failed {
 		h.Marks |= model.MarkError
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 )
 
@@ -147,6 +148,12 @@ func (s *Store) infos() []model.SessionInfo {
 			if h.Orphaned {
 				info.Orphaned++
 			}
+			if info.Snapshots == 1 {
+				info.Title = conversation.Opening(ss.states[h.ID])
+			}
+		}
+		for _, state := range ss.states {
+			info.Size += int64(len(state))
 		}
 		if ss.visits.Head >= 0 {
 			h := &ss.visits.Headers[ss.visits.Head]

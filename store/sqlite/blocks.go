@@ -43,6 +43,9 @@ const (
 	streamsEach  = 8    // how many numbers a session takes
 )
 
+// sessionPlaces is how many places the streams of a session take.
+const sessionPlaces = streamsEach * parts.MaxOffset
+
 // owner is where new parts go: to a session's streams.
 type owner struct {
 	session int64

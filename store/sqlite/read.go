@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 )
 
@@ -59,28 +60,75 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 
 func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		infos = infos[:0]
-		rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0)
-			FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head`)
+		all, err := list(ctx, t)
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			info := model.SessionInfo{Kind: kind, Faults: model.FaultsNotCounted}
-			var updated any
-			if err := rows.Scan(&info.ID, &info.Snapshots, &info.Orphaned, &updated, &info.Head, &info.HeadIndex); err != nil {
+		infos = infos[:0]
+		for i := range all {
+			one := &all[i]
+			if one.Title, err = s.opening(ctx, t, one); err != nil {
 				return err
 			}
-			if info.UpdatedAt, err = decodeTime(updated); err != nil {
-				return err
-			}
-			infos = append(infos, info)
+			infos = append(infos, one.SessionInfo)
 		}
-		return rows.Err()
+		return nil
 	})
 	slices.SortFunc(infos, store.NewestFirst)
 	return infos, err
+}
+
+// listed is a session of the list, whose title is still to be read: from the state
+// that it begins with, known by its key and its hash.
+type listed struct {
+	model.SessionInfo
+	first sql.Null[int64]
+	sum   []byte
+}
+
+// list gives the sessions without their titles.
+func list(ctx context.Context, t *tx) (all []listed, err error) {
+	size := "0"
+	if !t.old {
+		size = fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
+	}
+	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), `+size+`, f.state, f.sha256
+		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
+		LEFT JOIN states f ON f.state = (SELECT state FROM visits WHERE session = s.session ORDER BY visit LIMIT 1)`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		one := listed{SessionInfo: model.SessionInfo{Kind: kind, Faults: model.FaultsNotCounted}}
+		var updated any
+		if err := rows.Scan(&one.ID, &one.Snapshots, &one.Orphaned, &updated, &one.Head, &one.HeadIndex, &one.Size, &one.first, &one.sum); err != nil {
+			return nil, err
+		}
+		if one.UpdatedAt, err = decodeTime(updated); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// opening gives what the user said first in a session, "" where its first state
+// cannot be read: the list is there without it. Each state is read once.
+func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error) {
+	if !one.first.Valid {
+		return "", nil
+	}
+	if known, ok := s.openings.Load(string(one.sum)); ok {
+		return known.(string), nil
+	}
+	state, err := s.states.peek(ctx, t, one.first.V)
+	if err != nil {
+		return "", ctx.Err()
+	}
+	title := conversation.Opening(state)
+	s.openings.Store(string(one.sum), title)
+	return title, nil
 }
 
 // Headers implements store.Store. All of them are of one moment, unless the

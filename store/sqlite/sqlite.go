@@ -101,6 +101,8 @@ type Store struct {
 
 	now    func() time.Time
 	states states
+	// openings has what the user said first in a state, by the hash of the state.
+	openings sync.Map
 
 	// writing lets one write at a time in, and a context give up waiting.
 	writing chan struct{}

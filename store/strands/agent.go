@@ -42,6 +42,7 @@ type agentFile struct {
 	// interrupts are the ids by which they are answered.
 	interrupts []string
 	updated    time.Time
+	written    int64 // bytes of the file
 }
 
 // agentMember is a key of a state, and where agent.json has it.
@@ -83,6 +84,7 @@ func parseAgent(name string, data []byte, faults *store.FaultList) agentFile {
 }
 
 func (r *agentReader) take(d files.Document) {
+	r.written = int64(len(d.Data))
 	switch {
 	case errors.Is(d.Err, fs.ErrNotExist):
 		r.missing = true

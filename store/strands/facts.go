@@ -186,9 +186,9 @@ func brief(t *jsontape.Tape, n jsontape.Node) string {
 		return ""
 	case jsontape.String:
 		text := string(t.AppendText(nil, n, maxFact+1))
-		return cut(conversation.OneLine(text), maxFact)
+		return conversation.Cut(conversation.OneLine(text), maxFact)
 	}
-	return cut(string(jsontape.AppendCompact(nil, t.Raw(n))), maxFact)
+	return conversation.Cut(string(jsontape.AppendCompact(nil, t.Raw(n))), maxFact)
 }
 
 // managerName gives the class of the conversation manager.

@@ -17,6 +17,8 @@ import (
 type folders struct {
 	place
 	root *os.Root // the store
+	// written counts the bytes of the files besides those of messages.
+	written int64
 	// faults are what the names, agent.json and session.json tell.
 	faults store.FaultList
 }
@@ -26,6 +28,7 @@ type folders struct {
 func (f *folders) checkSession() {
 	name := path.Join(f.session, "session.json")
 	d := files.ReadDocument(files.From(f.root), name, nil)
+	f.written += int64(len(d.Data))
 	fault := model.Fault{Code: FaultSessionFile, File: name}
 	switch {
 	case errors.Is(d.Err, fs.ErrNotExist):

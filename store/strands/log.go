@@ -115,6 +115,7 @@ func (s *Store) openLog(p place) *messageLog {
 		return l
 	}
 	l.agent = readAgent(s.root, p.path("agent.json"), &l.faults)
+	l.written += l.agent.written
 	l.leftovers(p.path())
 	l.list(s)
 	l.window()
@@ -249,7 +250,10 @@ func (l *messageLog) through(i int) bool { return i >= l.start || i == len(l.fil
 type take func(d *decoder, f messageFile, m *message)
 
 // whole reads a file.
-func (l *messageLog) whole(d *decoder, f messageFile, m *message) { d.read(l.folder, f, m) }
+func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
+	d.read(l.folder, f, m)
+	m.written = d.stamp.Size
+}
 
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
@@ -258,6 +262,7 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 	if l.memory.Knows(name) {
 		if stamp, err := l.folder.Stat(f.name); err == nil {
 			if note, ok := l.memory.Recall(name, stamp); ok && m.recall(f.name, note) {
+				m.written = stamp.Size
 				return
 			}
 		}
@@ -266,6 +271,7 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 		d.note = m.appendNote(d.note[:0])
 		l.memory.Note(name, d.stamp, bytes.Clone(d.note))
 	}
+	m.written = d.stamp.Size
 }
 
 // body gives the message in a file, for one that was recalled.

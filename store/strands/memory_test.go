@@ -127,7 +127,7 @@ func TestHeaders_areReadAgainWhereFilesChanged(t *testing.T) {
 	mustWrite(t, message(50), `{"message":{"role":"user","content":[{"text":"gone"}]},"message_id":50,"redact_message":{"role":"user","content":[{"text":"gone"}]}}`)
 	settle(t, message(50))
 	check("one was redacted", append(again, "message_50.json")...)
-	if h := storetest.Headers(t, s, "h")[50]; !h.Marks.Has(model.MarkRedacted) || h.Title != "user: gone" {
+	if h := storetest.Headers(t, s, "h")[50]; !h.Marks.Has(model.MarkRedacted) || h.Title != "gone" {
 		t.Errorf("it is %+v", h)
 	}
 

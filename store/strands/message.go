@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 )
@@ -44,6 +45,7 @@ type message struct {
 	said     string // its title; "" for tool results, see title
 	errored  bool   // a tool result has the status "error"
 	location string // JSON Pointer of the effective message in the file
+	written  int64  // bytes of the file
 }
 
 // call is a tool call of a message.
@@ -57,7 +59,9 @@ type call struct {
 // result is a tool result of a message.
 type result struct {
 	id, status string
-	block      int
+	// failure is the beginning of what it says where the status is "error".
+	failure string
+	block   int
 }
 
 // decoder takes message files in, one after the other, in the same memory.
@@ -290,8 +294,23 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 		return
 	}
 	r := result{id: identity(t, id), status: shortText(t, t.Find(res, "status"), maxName), block: block}
-	m.errored = m.errored || r.status == "error"
+	if r.status == "error" {
+		m.errored, r.failure = true, failureOf(t, t.Find(res, "content"))
+	}
 	m.results = append(m.results, r)
+}
+
+// failureOf gives the beginning of the first text in the content of a result.
+func failureOf(t *jsontape.Tape, content jsontape.Node) string {
+	if t.Kind(content) != jsontape.Array {
+		return ""
+	}
+	for b := t.First(content); b >= 0; b = t.Next(b) {
+		if text := conversation.OneLine(shortText(t, t.Find(b, "text"), maxText)); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // odd notes a block that no SDK is known to write.

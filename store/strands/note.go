@@ -17,7 +17,7 @@ import (
 
 // noteKind names the notes for a files.Shelf. Its number grows with every change
 // of what is noted or of how a file is judged.
-const noteKind = kind + " 1"
+const noteKind = kind + " 2"
 
 // Bits of a note.
 const (
@@ -69,7 +69,7 @@ func (m *message) appendNote(dst []byte) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(m.results)))
 	for _, r := range m.results {
-		dst = files.AppendText(files.AppendText(dst, r.id), r.status)
+		dst = files.AppendText(files.AppendText(files.AppendText(dst, r.id), r.status), r.failure)
 		dst = binary.AppendUvarint(dst, uint64(r.block))
 	}
 	for _, list := range [][]flaw{m.flaws, m.notes} {
@@ -116,7 +116,7 @@ func (m *message) recall(name string, text []byte) bool {
 		m.calls = append(m.calls, call{id: string(n.Text()), rawID: string(n.Text()), name: string(n.Text()), block: n.Count()})
 	}
 	for range n.Items() {
-		m.results = append(m.results, result{id: string(n.Text()), status: string(n.Text()), block: n.Count()})
+		m.results = append(m.results, result{id: string(n.Text()), status: string(n.Text()), failure: string(n.Text()), block: n.Count()})
 	}
 	for _, list := range []*[]flaw{&m.flaws, &m.notes} {
 		for range n.Items() {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // number is an integer of any size, as int() of Python reads it from a file
@@ -112,16 +111,4 @@ func (n number) String() string {
 		return "-" + n.digits
 	}
 	return n.digits
-}
-
-// cut gives at most limit bytes of text, never a part of a character, and
-// "…" for what is left out.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "…"
 }

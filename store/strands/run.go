@@ -38,6 +38,7 @@ func (s *Store) openRun(p place) *orchestrator {
 	o.leftovers(dir)
 	name := p.recordPath()
 	d := files.ReadDocument(files.From(s.root), name, nil)
+	o.written += int64(len(d.Data))
 	if d.Err != nil {
 		o.unreadable(name, &d)
 		return o
@@ -116,7 +117,10 @@ func (o *orchestrator) find(id string) (*multiagent.Run, int, error) {
 
 // info gives what a list of sessions shows.
 func (o *orchestrator) info() model.SessionInfo {
-	info := model.SessionInfo{ID: o.id, Kind: kind, UpdatedAt: o.updated, Faults: len(o.faults.All())}
+	info := model.SessionInfo{ID: o.id, Kind: kind, UpdatedAt: o.updated, Faults: len(o.faults.All()), Size: o.written}
+	if o.run != nil {
+		info.Title = o.run.Summary().Task
+	}
 	for _, h := range o.headers() {
 		info.Snapshots++
 		if h.Orphaned {

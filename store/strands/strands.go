@@ -332,8 +332,13 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	l := s.openLog(p)
 	defer l.close()
 	in := newInspector(l)
+	info.Size = l.written
 	err := l.walk(ctx, func(s *step) error {
 		info.Head, info.HeadIndex = s.header.ID, s.i
+		info.Size += s.msg.written
+		if info.Title == "" && s.msg.asks() {
+			info.Title = s.msg.said
+		}
 		in.see(s)
 		return nil
 	})

@@ -12,14 +12,21 @@ const (
 	maxName = 40  // bytes of a role, a status or the name of a tool
 )
 
-// title gives one line on what happened: "user: Weather in Paris?",
-// "assistant → get_weather, add", "tool get_weather → error". asked are the
-// tool calls of the message before, which the results may answer.
+// title gives one line on what happened, in the words of package conversation:
+// "Weather in Paris?", "calls get_weather, add", "get_weather: no such city". asked
+// are the tool calls of the message before, which the results may answer.
 func (m *message) title(asked []call) string {
 	if m.said == "" && len(m.results) > 0 {
-		return "tool " + conversation.List(m.results, func(r result) string { return toolName(asked, r.id) + " → " + status(r.status) })
+		return conversation.List(m.results, func(r result) string {
+			return conversation.Outcome(toolName(asked, r.id), status(r.status), r.failure)
+		})
 	}
 	return m.said
+}
+
+// asks reports whether the user says something in the message besides tool results.
+func (m *message) asks() bool {
+	return m.whole && m.role == "user" && len(m.results) == 0 && len(m.calls) == 0
 }
 
 // say gives the title of a message that does not depend on another; "" for tool
@@ -27,15 +34,14 @@ func (m *message) title(asked []call) string {
 func (d *decoder) say(m *message) string {
 	switch {
 	case len(m.flaws) > 0 && !m.whole:
-		return cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
+		return conversation.Cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
 	case len(m.calls) > 0:
-		return m.role + " → " + conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
+		d.line = appendOneLine(d.line[:0], d.text, conversation.MaxTitle)
+		return conversation.Calls(string(d.line), conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) }))
 	case len(m.results) > 0:
 		return ""
 	}
-	d.line = append(append(d.line[:0], m.role...), ": "...)
-	before := len(d.line)
-	if d.line = appendOneLine(d.line, d.text, conversation.MaxTitle); len(d.line) == before {
+	if d.line = appendOneLine(d.line[:0], d.text, conversation.MaxTitle); len(d.line) == 0 {
 		d.line = append(d.line, d.label...)
 	}
 	return string(cutBytes(d.line, conversation.MaxTitle))
@@ -90,7 +96,7 @@ func toolName(asked []call, id string) string {
 
 func nameOf(name, id string) string {
 	if name == "" {
-		return cut(conversation.OneLine(id), maxName)
+		return conversation.Cut(conversation.OneLine(id), maxName)
 	}
 	return conversation.OneLine(name)
 }

@@ -50,6 +50,8 @@ type capture struct {
 	Position    string `json:"position,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Interrupted bool   `json:"interrupted,omitempty"`
+	// Opening is what the user said first.
+	Opening string `json:"opening,omitempty"`
 	// AppData and Stash are shown as facts.
 	AppData string `json:"appData,omitempty"`
 	Stash   string `json:"stash,omitempty"`
@@ -95,16 +97,14 @@ const (
 const (
 	// maxText bounds a text out of a file that is kept, in bytes.
 	maxText = 200
-	// tailMessages is how many of the last messages a title needs.
-	tailMessages = 8
 )
 
 // reader takes one file apart by skipping over what is not needed.
 type reader struct {
 	capture
 	list messages
-	tail [][]byte // the last messages
-	held []byte   // the message that is held back until its tools have run, nil for none
+	tail conversation.Tail
+	held []byte // the message that is held back until its tools have run, nil for none
 }
 
 // readCapture reads a file. It never fails: what is wrong is its Problem.
@@ -121,7 +121,7 @@ func readCapture(data []byte) (capture, messages) {
 // tidy makes the texts such as a note keeps: what is not UTF-8 in them becomes
 // U+FFFD, as it does in JavaScript.
 func (c *capture) tidy() {
-	for _, text := range []*string{&c.Scope, &c.Schema, &c.Problem, &c.Manager, &c.Title, &c.AppData, &c.Stash} {
+	for _, text := range []*string{&c.Scope, &c.Schema, &c.Problem, &c.Manager, &c.Title, &c.Opening, &c.AppData, &c.Stash} {
 		*text = strings.ToValidUTF8(*text, "\ufffd")
 	}
 }
@@ -235,11 +235,9 @@ func (r *reader) messages(list []byte) error {
 			return err
 		}
 		r.message(m.Value)
-		if len(r.tail) == tailMessages {
-			r.tail = append(r.tail[:0], r.tail[1:]...)
-		}
-		r.tail = append(r.tail, m.Value)
+		r.tail.Add(m.Value)
 	}
+	r.Opening = conversation.Opening(list)
 	return nil
 }
 
@@ -350,7 +348,7 @@ func (r *reader) finish() {
 	if r.held != nil {
 		r.message(r.held)
 		r.list.shapes[len(r.list.shapes)-1] |= fromAssistant
-		r.tail = append(r.tail, r.held)
+		r.tail.Add(r.held)
 	}
 	last := shape(0)
 	if len(r.list.shapes) > 0 {
@@ -360,7 +358,7 @@ func (r *reader) finish() {
 	case r.Problem != "":
 		r.Event, r.Title = eventDamaged, r.Problem
 		return
-	case len(r.tail) == 0:
+	case r.tail.Last() == nil:
 		r.Event = eventEmpty
 	case last&(fromAssistant|asks) == fromAssistant|asks:
 		r.Event, r.Position = eventModel, model.PositionAfterModel
@@ -373,8 +371,11 @@ func (r *reader) finish() {
 	default:
 		r.Event = eventMessage
 	}
-	list := append([]byte{'['}, bytes.Join(r.tail, []byte{','})...)
-	r.Title, _ = conversation.Title(append(list, ']'))
+	adds := conversation.LastMessage
+	if r.Event == eventTurn {
+		adds = conversation.LastTurn
+	}
+	r.Title, _ = r.tail.Title(adds)
 }
 
 // text gives up to limit bytes of a string; "" for anything else.

@@ -53,6 +53,8 @@ type item struct {
 	turns int
 	// failed says that a tool failed since the parent.
 	failed bool
+	// written is how many bytes the file has.
+	written int64
 }
 
 // isLatest reports whether it is snapshot_latest.json.

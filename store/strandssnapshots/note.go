@@ -10,7 +10,7 @@ import (
 
 // noteKind names the notes for a files.Shelf. Its number grows with every change
 // to what is noted, and of what is a fault: their number is noted, see tally.go.
-const noteKind = kind + " 3"
+const noteKind = kind + " 4"
 
 // A note is what is kept of a file: one line of JSON, the prints of messages,
 // eight bytes each, and their shapes.

@@ -92,6 +92,7 @@ func (s *Store) look(p *place, o *opened, f *slot, buf []byte) []byte {
 		f.item.capture = unread(f.item.err)
 		return buf
 	}
+	f.item.written = f.at.Size
 	if text, ok := s.memory.Recall(p.file(f.item.name), f.at); ok {
 		f.noted = text
 		return buf

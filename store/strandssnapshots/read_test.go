@@ -39,7 +39,7 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, middle, bytes.Replace(data, []byte(`"a2"`), []byte(`"redacted"`), 1))
+	rewrite(t, middle, bytes.Replace(data, []byte(`"q2"`), []byte(`"redacted"`), 1))
 	rewrite(t, filepath.Join(kept, latestFile), data)
 	rewrite(t, filepath.Join(kept, historyDir, "snapshot_01a1fba8-d443-741d-8109-474902f2392e.json"), data)
 	s.reads.Store(0)
@@ -47,7 +47,7 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	if got := s.reads.Load(); got != 3 {
 		t.Errorf("%d files were read, and 3 have changed", got)
 	}
-	if len(rows) != 6 || rows[2].Title != "assistant: redacted" || rows[3].ParentID != rows[2].ID || !rows[5].Head || rows[5].EventText() != eventAgain {
+	if len(rows) != 6 || rows[2].Title != "redacted" || rows[3].ParentID != rows[2].ID || !rows[5].Head || rows[5].EventText() != eventAgain {
 		t.Errorf("the rows are\n%s", picture(rows))
 	}
 	// All are as if they were read anew.

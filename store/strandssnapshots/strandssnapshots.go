@@ -173,7 +173,7 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 // of a context that has ended, or fs.ErrNotExist.
 func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
-	headers, err := s.timeline(ctx, p)
+	headers, err := s.timeline(ctx, p, &info)
 	for i := range headers {
 		info.Snapshots++
 		if headers[i].Orphaned {
@@ -196,7 +196,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 		p, err := s.locate(session)
 		var headers []model.Header
 		if err == nil {
-			headers, err = s.timeline(ctx, p)
+			headers, err = s.timeline(ctx, p, &model.SessionInfo{})
 		}
 		for i := range headers {
 			if !yield(headers[i], nil) {
@@ -209,15 +209,26 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// timeline gives the headers of a place.
-func (s *Store) timeline(ctx context.Context, p place) ([]model.Header, error) {
+// timeline gives the headers of a place, and puts into info the title and the size
+// that its files tell on the way.
+func (s *Store) timeline(ctx context.Context, p place, info *model.SessionInfo) ([]model.Header, error) {
 	if p.scope == scopeMultiAgent {
 		records, err := s.records(ctx, &p)
+		for i := range records {
+			info.Size += int64(len(records[i].doc.Data))
+			if info.Title == "" && records[i].run != nil {
+				info.Title = records[i].run.Summary().Task
+			}
+		}
 		return runHeaders(&p, records, s.entriesOf(ctx, &p)), err
 	}
 	h, err := s.history(ctx, p)
 	if err != nil {
 		return nil, err
+	}
+	for i := range h.items {
+		info.Size += h.items[i].written
+		info.Title = cmp.Or(info.Title, h.items[i].Opening)
 	}
 	return h.headers(), nil
 }

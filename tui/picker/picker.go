@@ -22,9 +22,15 @@ type Pane[T any] struct {
 	now    func() time.Time
 	look   look[T]
 
-	all    []T
+	given  []T
+	all    []T      // the same, sorted
 	folded []string // the lower-case texts of all, which the filter looks at
-	shown  []int    // positions in all
+	// names and widths are the cells that the names and the columns need.
+	names  int
+	widths []int
+	titles int   // cells that the titles need; 0 where no row has one
+	order  int   // in look.orders
+	shown  []int // positions in all
 	filter string
 	words  []string
 	window cell.Window
@@ -43,16 +49,36 @@ type look[T any] struct {
 	filtered func(row *T) string
 	// fitted shortens a name to a number of cells; nil to cut its end.
 	fitted func(name string, cells int, ellipsis string) string
-	// columns stand right of the name, the most important first: a narrow pane
-	// leaves out the last ones.
+	// words is the heading of the titles, and said the title of a row: it takes the
+	// room that is left. It is nil in a list whose rows have none.
+	words string
+	said  func(row *T) string
+	// columns stand on the right, in order.
 	columns []column[T]
+	// orders are the ways to sort the rows, that in which they come first.
+	orders []order[T]
 }
 
-// column is one of the facts about a row.
+// column is one of the facts about a row. It is left out where no row has it.
 type column[T any] struct {
-	name  string
+	name string
+	// rank says which columns a narrow pane keeps: those with the lowest.
+	rank int
+	// width is the most that a text takes; a column is no wider than its texts.
 	width int
+	// known reports whether a row has it, in a column whose texts change as time
+	// goes on: that has its width always. It is nil for others.
+	known func(row *T) bool
 	text  func(p *Pane[T], row *T) string
+	// style is that of the text; nil for that of the row.
+	style func(tokens *theme.Tokens) theme.Style
+}
+
+// order is one way to sort the rows; less is nil for the order in which they are
+// given.
+type order[T any] struct {
+	words string
+	less  func(a, b *T) int
 }
 
 // head is the row of column titles.
@@ -67,11 +93,54 @@ func (p *Pane[T]) Resize(w, h int) {
 // Set shows other rows; the selection stays on the row that it is on.
 func (p *Pane[T]) Set(rows []T) {
 	selected := p.Name()
-	p.all = slices.Clone(rows)
-	p.folded = nil
+	p.given = slices.Clone(rows)
+	p.sort()
+	p.measure()
+	p.refilter(selected)
+}
+
+// sort puts the rows in order.
+func (p *Pane[T]) sort() {
+	p.all = append(p.all[:0], p.given...)
+	if less := p.look.orders[p.order].less; less != nil {
+		slices.SortStableFunc(p.all, func(a, b T) int { return less(&a, &b) })
+	}
+	p.folded = p.folded[:0]
 	for i := range p.all {
 		p.folded = append(p.folded, strings.ToLower(p.look.filtered(&p.all[i])))
 	}
+}
+
+// measure finds how much room names and columns need, so that a frame looks at the
+// rows in sight alone.
+func (p *Pane[T]) measure() {
+	p.names, p.titles = cell.Width(p.look.title), 0
+	p.widths = make([]int, len(p.look.columns))
+	for i := range p.all {
+		row := &p.all[i]
+		p.names = max(p.names, cell.Width(p.look.name(row)))
+		if p.look.said != nil && p.look.said(row) != "" {
+			p.titles = max(p.titles, saidWidth, cell.Width(p.look.said(row)))
+		}
+		for k := range p.look.columns {
+			c := &p.look.columns[k]
+			switch {
+			case c.known == nil:
+				if text := c.text(p, row); text != "" {
+					p.widths[k] = min(max(p.widths[k], cell.Width(c.name), cell.Width(text)), c.width)
+				}
+			case c.known(row):
+				p.widths[k] = c.width
+			}
+		}
+	}
+}
+
+// resort sorts the rows in the next of the orders.
+func (p *Pane[T]) resort() {
+	selected := p.Name()
+	p.order = (p.order + 1) % len(p.look.orders)
+	p.sort()
 	p.refilter(selected)
 }
 
@@ -146,19 +215,29 @@ func (p *Pane[T]) Select(name string) {
 // Len gives the number of rows, filtered out or not.
 func (p *Pane[T]) Len() int { return len(p.all) }
 
-// Status says how many rows there are.
+// Status says how many rows there are, and how they are sorted if not as at first.
 func (p *Pane[T]) Status() string {
+	count := fmt.Sprintf("%d %ss", len(p.all), p.look.noun)
 	switch {
 	case p.filter != "":
-		return fmt.Sprintf("%d of %d %ss", len(p.shown), len(p.all), p.look.noun)
+		count = fmt.Sprintf("%d of %d %ss", len(p.shown), len(p.all), p.look.noun)
 	case len(p.all) == 1:
-		return "1 " + p.look.noun
+		count = "1 " + p.look.noun
 	}
-	return fmt.Sprintf("%d %ss", len(p.all), p.look.noun)
+	if p.order == 0 {
+		return count
+	}
+	return count + ", " + p.look.orders[p.order].words
 }
 
 // Do carries out an action; it reports whether it knew it.
-func (p *Pane[T]) Do(a keymap.Action) bool { return p.window.Do(a) }
+func (p *Pane[T]) Do(a keymap.Action) bool {
+	if a == keymap.Sort {
+		p.resort()
+		return true
+	}
+	return p.window.Do(a)
+}
 
 // Click selects what is on row y; it reports whether there is something.
 func (p *Pane[T]) Click(_, y int) bool {
@@ -173,8 +252,14 @@ func (p *Pane[T]) Click(_, y int) bool {
 // Wheel scrolls by n rows.
 func (p *Pane[T]) Wheel(n int) { p.window.Scroll(n) }
 
-// nameWidth is what a name has at the least.
-const nameWidth = 16
+const (
+	// nameWidth is what a name has at the least beside titles, aloneWidth without,
+	// and saidWidth what a title has.
+	nameWidth, aloneWidth, saidWidth = 14, 24, 20
+	// gap is between columns; margin keeps the cursor on the left and the last
+	// column off the border.
+	gap, marginLeft, marginRight = 2, 2, 1
+)
 
 // AppendRow appends row y: exactly as many cells as the pane is wide.
 func (p *Pane[T]) AppendRow(dst []byte, y int) []byte {
@@ -195,39 +280,79 @@ func (p *Pane[T]) AppendRow(dst []byte, y int) []byte {
 	default:
 		return r.End(tokens.Text)
 	}
-	columns, right := p.columns()
+	l := p.layout()
 	cursor := " "
 	if of != nil && row == p.window.Cursor {
 		cursor = p.styles.Glyphs.Cursor
 	}
 	r.Put(tokens.Focus, cursor)
 	r.Fill(tokens.Text, 1)
-	if of == nil {
-		r.Column(tokens.Muted, p.look.title, r.Room()-right)
-	} else {
-		r.Column(tokens.Strong, p.fitted(p.look.name(of), r.Room()-right), r.Room()-right)
-	}
-	for _, c := range columns {
-		text, style := c.name, tokens.Muted
-		if of != nil {
-			text, style = c.text(p, of), tokens.Text
+	name, said, strong, text := p.look.title, p.look.words, tokens.Muted, tokens.Muted
+	if of != nil {
+		name, said, strong, text = p.fitted(p.look.name(of), l.name), "", tokens.Strong, tokens.Text
+		if l.said > 0 {
+			said = p.look.said(of)
 		}
-		r.Fill(tokens.Text, 2)
-		r.ColumnRight(style, text, c.width)
+	}
+	r.Column(strong, name, l.name)
+	if l.said > 0 {
+		r.Fill(tokens.Text, gap)
+		r.Column(text, said, l.said)
+	}
+	for k := range p.look.columns {
+		if !l.shown[k] {
+			continue
+		}
+		c := &p.look.columns[k]
+		r.Fill(tokens.Text, gap)
+		switch {
+		case of == nil:
+			r.ColumnRight(tokens.Muted, c.name, p.widths[k])
+		case c.style != nil:
+			r.ColumnRight(c.style(tokens), c.text(p, of), p.widths[k])
+		default:
+			r.ColumnRight(tokens.Text, c.text(p, of), p.widths[k])
+		}
 	}
 	return r.End(tokens.Text)
 }
 
-// columns gives the columns that there is room for, and how many cells they take.
-func (p *Pane[T]) columns() (columns []column[T], right int) {
-	for _, c := range p.look.columns {
-		if nameWidth+2+right+c.width+2 > p.w {
-			break
-		}
-		right += c.width + 2
-		columns = append(columns, c)
+// layout is how many cells the parts of a row have.
+type layout struct {
+	name, said int
+	shown      []bool // of the columns
+}
+
+// layout shares the cells out: names and titles have theirs at the least, then come
+// the columns by their rank, and what is left is for the titles, or else the names.
+func (p *Pane[T]) layout() layout {
+	l := layout{name: min(p.names, aloneWidth), shown: make([]bool, len(p.look.columns))}
+	room := p.w - marginLeft - marginRight - l.name
+	if p.titles > 0 && p.w >= marginLeft+nameWidth+gap+saidWidth+marginRight {
+		l.name, l.said = min(p.names, nameWidth), saidWidth
+		room = p.w - marginLeft - marginRight - l.name - gap - l.said
 	}
-	return columns, right
+	ranked := make([]int, len(p.look.columns))
+	for k := range ranked {
+		ranked[k] = k
+	}
+	slices.SortFunc(ranked, func(a, b int) int { return p.look.columns[a].rank - p.look.columns[b].rank })
+	for _, k := range ranked {
+		if p.widths[k] == 0 || gap+p.widths[k] > room {
+			continue
+		}
+		l.shown[k] = true
+		room -= gap + p.widths[k]
+	}
+	if l.said == 0 {
+		l.name = max(0, l.name+room)
+		return l
+	}
+	// A longer name gets what the titles do not need, and a third of the rest at least.
+	more := min(p.names-l.name, max(room/3, room-(p.titles-l.said)))
+	l.name += more
+	l.said += room - more
+	return l
 }
 
 func (p *Pane[T]) fitted(name string, cells int) string {

@@ -19,9 +19,10 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func sessions() []model.SessionInfo {
 	return []model.SessionInfo{
-		{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: "aa", HeadIndex: 9, UpdatedAt: noon.Add(-90 * time.Second)},
-		{ID: "Support/billing", Snapshots: 100000, Head: "bb", HeadIndex: 99999, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2},
-		{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: "cc", UpdatedAt: noon.Add(time.Minute)},
+		{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: "aa", HeadIndex: 9, UpdatedAt: noon.Add(-90 * time.Second), Title: "Two nights in Lyon in May, please. I can spend 300 euros.", Size: 38_211},
+		{ID: "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", Snapshots: 3, UpdatedAt: noon.Add(-3 * time.Hour), Title: "make a plan", Size: 812},
+		{ID: "Support/billing", Snapshots: 100000, Head: "bb", HeadIndex: 99999, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2, Size: 2_400_000_000},
+		{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: "cc", UpdatedAt: noon.Add(time.Minute), Title: "\x1b[31m\u202e", Faults: model.FaultsNotCounted},
 		{ID: "empty"},
 	}
 }
@@ -45,8 +46,8 @@ func screen[T any](p *Pane[T], h int) string {
 // looksAsDrawn compares lists of several widths with their pictures.
 func looksAsDrawn[T any](t *testing.T, open func(w, h int) *Pane[T]) {
 	t.Helper()
-	for _, w := range []int{20, 58, 98} {
-		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(open(w, 7), 7))) })
+	for _, w := range []int{20, 58, 98, 198} {
+		t.Run(fmt.Sprint(w), func(t *testing.T) { golden.RequireEqual(t, []byte(screen(open(w, 8), 8))) })
 	}
 }
 
@@ -75,16 +76,59 @@ func TestPane_filters(t *testing.T) {
 	for _, c := range []struct {
 		filter, want, status string
 	}{
-		{"", "trip-planner", "4 sessions"},
-		{"SUP bill", "Support/billing", "1 of 4 sessions"},
-		{"e", "trip-planner", "2 of 4 sessions"},
-		{"nothing like it", "", "0 of 4 sessions"},
+		{"", "x\x1b[2J\u202ey\n", "5 sessions"},
+		{"SUP bill", "Support/billing", "1 of 5 sessions"},
+		{"e", "trip-planner", "3 of 5 sessions"},
+		{"nothing like it", "", "0 of 5 sessions"},
 	} {
 		p := open(80, 10)
 		p.Filter(c.filter)
 		got, _ := p.Selected()
 		if got.ID != c.want || p.Status() != c.status {
 			t.Errorf("filter %q selects %q and says %q; want %q and %q", c.filter, got.ID, p.Status(), c.want, c.status)
+		}
+	}
+}
+
+func TestPane_sorts(t *testing.T) {
+	p := open(98, 10)
+	p.Select("Support/billing")
+	for _, c := range []struct{ status, first, last string }{
+		{"by name", "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", "x\x1b[2J\u202ey\n"},
+		{"most snapshots first", "Support/billing", "empty"},
+		{"largest first", "Support/billing", "empty"},
+		{"most faults first", "Support/billing", "x\x1b[2J\u202ey\n"},
+		{"last changed first", "x\x1b[2J\u202ey\n", "empty"},
+	} {
+		if !p.Do(keymap.Sort) || p.Name() != "Support/billing" || p.Status() != strings.TrimSuffix("5 sessions, "+c.status, ", last changed first") {
+			t.Errorf("%q is selected, and the list says %q; want %q", p.Name(), p.Status(), c.status)
+		}
+		if first, last := p.all[p.shown[0]].ID, p.all[p.shown[4]].ID; first != c.first || last != c.last {
+			t.Errorf("%s: %q is first and %q last, want %q and %q", c.status, first, last, c.first, c.last)
+		}
+	}
+}
+
+func TestPane_filtersByTitle(t *testing.T) {
+	p := open(80, 10)
+	p.Filter("lyon MAY")
+	if p.Name() != "trip-planner" {
+		t.Errorf("%q is selected", p.Name())
+	}
+}
+
+// At every width from that of a small terminal on a title has 20 cells, and the last
+// column stays off the border.
+func TestPane_titlesHaveRoom(t *testing.T) {
+	for w := 56; w < 200; w++ {
+		p := open(w, 10)
+		if got := p.layout().said; got < saidWidth {
+			t.Errorf("at width %d titles have %d cells", w, got)
+		}
+		for y := range 6 {
+			if line := string(p.AppendRow(nil, y)); !strings.HasSuffix(line, " ") {
+				t.Errorf("at width %d row %d reaches the border: %q", w, y, line)
+			}
 		}
 	}
 }
@@ -109,13 +153,13 @@ func TestPane_moves(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{func() { p.Do(keymap.MoveDown) }, "Support/billing"},
+		{func() { p.Do(keymap.MoveDown) }, "trip-planner"},
 		{func() { p.Do(keymap.Bottom) }, "empty"},
 		{func() { p.Do(keymap.MoveDown) }, "empty"},
-		{func() { p.Do(keymap.PageUp) }, "trip-planner"},
-		{func() { p.Click(3, 2) }, "Support/billing"},
-		{func() { p.Click(3, 9) }, "Support/billing"},
-		{func() { p.Do(keymap.Top) }, "trip-planner"},
+		{func() { p.Do(keymap.PageUp) }, "x\x1b[2J\u202ey\n"},
+		{func() { p.Click(3, 2) }, "trip-planner"},
+		{func() { p.Click(3, 9) }, "trip-planner"},
+		{func() { p.Do(keymap.Top) }, "x\x1b[2J\u202ey\n"},
 	} {
 		c.do()
 		if got, _ := p.Selected(); got.ID != c.want {

@@ -1,6 +1,7 @@
 package picker
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -31,13 +32,25 @@ func NewStores(styles *theme.Styles, now func() time.Time) *Stores {
 		filtered: func(s *Store) string { return s.Kind + " " + s.Path },
 		fitted:   fittedPath,
 		columns:  storeColumns,
+		orders:   storeOrders,
 	}}
 }
 
 var storeColumns = []column[Store]{
-	{"kind", 17, func(_ *Stores, s *Store) string { return s.Kind }},
-	{"changed", 12, func(p *Stores, s *Store) string { return when.Ago(p.now(), s.Changed) }},
-	{"sessions", 8, func(_ *Stores, s *Store) string { return known(s.Sessions) }},
+	{name: "kind", rank: 1, width: 17, text: func(_ *Stores, s *Store) string { return s.Kind }},
+	{name: "sessions", rank: 3, width: 8, text: func(_ *Stores, s *Store) string { return known(s.Sessions) }},
+	{name: "age", rank: 2, width: 9,
+		known: func(s *Store) bool { return !s.Changed.IsZero() },
+		text: func(p *Stores, s *Store) string {
+			return strings.TrimSuffix(when.Ago(p.now(), s.Changed), " ago")
+		}},
+}
+
+var storeOrders = []order[Store]{
+	{"as they were found", nil},
+	{"last changed first", func(a, b *Store) int { return b.Changed.Compare(a.Changed) }},
+	{"by path", func(a, b *Store) int { return strings.Compare(a.Path, b.Path) }},
+	{"most sessions first", func(a, b *Store) int { return cmp.Compare(b.Sessions, a.Sessions) }},
 }
 
 func known(n int) string {

@@ -39,9 +39,11 @@ func (t *Turn) Headers(end *model.Header) []model.Header {
 	return headers
 }
 
-// title gives one line on a step: "tool get_weather → ok, add → error".
+// title gives one line on a step: "get_weather ok, add: no numbers".
 func (s *Step) title() string {
-	return "tool " + conversation.List(s.Tools, func(r Run) string { return conversation.OneLine(r.Name) + " → " + r.outcome() })
+	return conversation.List(s.Tools, func(r Run) string {
+		return conversation.Outcome(conversation.OneLine(r.Name), r.outcome(), conversation.OneLine(r.Error))
+	})
 }
 
 func (r *Run) outcome() string {

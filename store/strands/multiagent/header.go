@@ -75,7 +75,8 @@ func (s *step) marks() (m model.Marks) {
 // one before: in a Swarm, where one node runs at a time.
 func (r *Run) follows(i int) bool { return r.summary.Kind == Swarm }
 
-// title gives one line: "researcher → completed: Paris has 2 million people".
+// title gives one line, the node first: "researcher: Paris has 2 million people",
+// "writer failed: the model is overloaded". That a node completed is not said.
 func (r *Run) title(s *step) string {
 	switch {
 	case s.start:
@@ -86,22 +87,20 @@ func (r *Run) title(s *step) string {
 	case s.damaged && s.node == "":
 		return "cannot be read"
 	}
-	line := shorten(s.node, maxName) + " → "
+	line := shorten(s.node, maxName)
 	switch {
 	case s.replaced:
-		return line + "the result was replaced by a later run"
+		return line + ": the result was replaced by a later run"
 	case s.damaged:
-		return line + "the result cannot be read"
+		return line + ": the result cannot be read"
 	}
-	how := s.outcome.String()
-	if how == "" {
-		how = "ran"
+	if how := s.outcome.String(); how != "" && s.outcome != outcomeCompleted {
+		line += " " + how
 	}
-	line += how
 	if s.said != "" {
 		line += ": " + s.said
 	} else if s.result < 0 && s.outcome != outcomeInterrupted {
-		line += "; no result is stored"
+		line += ": no result is stored"
 	}
 	return shorten(line, conversation.MaxTitle)
 }
@@ -109,12 +108,12 @@ func (r *Run) title(s *step) string {
 // afterwards says what runs next, at the end of the head's title.
 func (r *Run) afterwards() string {
 	if r.workOut {
-		return " · next: for the graph to work out"
+		return "; next: for the graph to work out"
 	}
 	if len(r.summary.Next) == 0 {
 		return ""
 	}
-	return " · next: " + conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
+	return "; next: " + conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
 }
 
 // position gives where an agent stopped that was told to stop at checkpoints.

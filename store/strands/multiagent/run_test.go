@@ -317,7 +317,7 @@ func TestDecode_deeplyNestedResults(t *testing.T) {
 	inner := `{"result":{"type":"agent_result","message":{"role":"assistant","content":[{"text":"deep down"}]}},"status":"completed"}`
 	text := strings.Repeat(`{"status":"completed","result":{"type":"multiagent_result","status":"completed","results":{"a":`, depth) + inner + strings.Repeat(`}}}`, depth)
 	r := decode(t, []byte(`{"type":"graph","execution_order":["n"],"completed_nodes":["n"],"next_nodes_to_execute":["m"],"status":"executing","node_results":{"n":`+text+`}}`))
-	if h := r.Headers()[0]; h.Title != "n → completed: deep down · next: m" {
+	if h := r.Headers()[0]; h.Title != "n: deep down; next: m" {
 		t.Errorf("title %q", h.Title)
 	}
 	for _, f := range r.Facts(0) {

@@ -93,15 +93,8 @@ func (r *Run) sayMessages(before string, n jsontape.Node, after string) string {
 		return ""
 	}
 	list := append(append([]byte(before), r.tape.Raw(n)...), after...)
-	tape, _, err := jsontape.ParseTolerant(list)
-	if err != nil {
-		return ""
-	}
-	c := conversation.Decode(tape)
-	if c.Len() == 0 {
-		return ""
-	}
-	return shorten(string(c.AppendSummary(nil, c.Len()-1, 2*conversation.MaxTitle, "→")), conversation.MaxTitle)
+	title, _ := conversation.Title(list, conversation.LastMessage)
+	return shorten(title, conversation.MaxTitle)
 }
 
 // sayInterrupts gives one line on what is asked.
