@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/mattn/go-isatty"
 
 	agentdemo "hindcast/agent/demo"
@@ -64,8 +65,19 @@ func app() *cli.App {
 		InTerminal:   isatty.IsTerminal(os.Stdin.Fd()),
 		OutTerminal:  isatty.IsTerminal(os.Stdout.Fd()),
 		Pager:        cli.Pager(os.LookupEnv),
+		Columns:      columns,
 		Getenv:       os.Getenv,
 	}
+}
+
+// columns returns the width of the terminal on the standard output, 0 if that is not
+// known.
+func columns() int {
+	width, _, err := term.GetSize(os.Stdout.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // screen shows a store, with the user's own keys.

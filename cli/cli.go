@@ -11,6 +11,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -54,6 +55,9 @@ type App struct {
 	// InTerminal says that somebody can answer a question on In, OutTerminal
 	// that Out is shown on a terminal as it is written.
 	InTerminal, OutTerminal bool
+	// Columns returns how wide the terminal on Out is, in cells; 0 if that is not
+	// known. Lines are cut to it on a terminal; elsewhere nothing is cut.
+	Columns func() int
 	// Pager is the command that long output goes through on a terminal, "" for
 	// none. See the function [Pager].
 	Pager string
@@ -164,7 +168,7 @@ snapshots before). A name that fits several snapshots is an error that lists the
 		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.messages(), a.checkpoint(), a.doctor()}},
 		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
 		{"Move", []*cobra.Command{a.export(), a.importing(), a.convert()}},
-		{"Other", []*cobra.Command{a.demo(), a.schema()}},
+		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -175,6 +179,23 @@ snapshots before). A name that fits several snapshots is an error that lists the
 	root.SetHelpCommandGroupID("Other")
 	root.SetCompletionCommandGroupID("Other")
 	return root
+}
+
+// version is `hindcast version`.
+func (a *App) version() *cobra.Command {
+	return &cobra.Command{
+		Use:               "version",
+		Short:             "print the version of the program",
+		Args:              argsBetween(0, 0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: a.answer(func(_ context.Context, p *printer, _ []string) error {
+			if p.json {
+				return p.document(map[string]string{"version": a.Version})
+			}
+			fmt.Fprintf(p, "hindcast %s\n", a.Version)
+			return nil
+		}),
+	}
 }
 
 func asJSON(cmd *cobra.Command) bool {
@@ -188,6 +209,8 @@ type printer struct {
 	json   bool
 	paint  paint
 	glyphs look.Glyphs
+	// width is that to which lines are cut, 0 for none.
+	width int
 }
 
 // answer makes the RunE of a command that writes an answer: run gets a
@@ -208,8 +231,16 @@ func (a *App) reading(run runner) func(*cobra.Command, []string) error {
 // runner is a command: it writes its answer to p.
 type runner = func(ctx context.Context, p *printer, args []string) error
 
+// width returns the width to which lines are cut, 0 for none.
+func (a *App) width() int {
+	if !a.OutTerminal || a.Columns == nil {
+		return 0
+	}
+	return a.Columns()
+}
+
 func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run runner) error {
-	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode}
+	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode, a.width()}
 	if !p.json { // a document has no shapes, so it looks at no theme
 		asked, err := look.Read("", a.Getenv)
 		if err != nil {

@@ -31,23 +31,42 @@ func completeStore(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 
 // completeSessions completes a store and any number of its sessions.
 func (a *App) completeSessions(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
+	address, _, ok := a.named(args)
+	if !ok {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return a.sessionWords(cmd.Context(), args[0], word), cobra.ShellCompDirectiveNoFileComp
+	return a.sessionWords(cmd.Context(), address, word), cobra.ShellCompDirectiveNoFileComp
+}
+
+// named returns the store that words name, or else HINDCAST_STORE, and what follows
+// it. Completion looks for no other store: a shell waits for it.
+func (a *App) named(args []string) (address string, rest []string, ok bool) {
+	if len(args) > 0 && a.isStore(args[0]) {
+		return args[0], args[1:], true
+	}
+	address = a.Getenv(storeVariable)
+	return address, args, address != ""
 }
 
 // completeSnapshot completes a store, one of its sessions and as many of the
-// session's snapshots.
+// session's snapshots. Where no session is named they are those of the session that
+// changed last.
 func (a *App) completeSnapshot(snapshots int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		address, rest, ok := a.named(args)
 		switch {
-		case len(args) == 0:
+		case !ok && len(args) == 0:
 			return nil, cobra.ShellCompDirectiveDefault
-		case len(args) == 1:
-			return a.sessionWords(cmd.Context(), args[0], word), cobra.ShellCompDirectiveNoFileComp
-		case len(args) < 2+snapshots:
-			return a.snapshotWords(cmd.Context(), args[0], args[1], word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		case !ok:
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case len(rest) == 0:
+			words, directive := a.sessionWords(cmd.Context(), address, word), cobra.ShellCompDirectiveNoFileComp
+			if len(args) == 0 { // it may be a store, too
+				directive = cobra.ShellCompDirectiveDefault
+			}
+			return words, directive
+		case len(rest) < 1+snapshots:
+			return a.snapshotWords(cmd.Context(), address, rest[0], word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -73,8 +92,9 @@ func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 	return words
 }
 
-// snapshotWords gives head, then the snapshots, newest first: by index where
-// the word begins with #, else by id.
+// snapshotWords returns head, then the names of the snapshots, newest first, each
+// with its title. The # is left out, which begins a comment in a shell, unless the
+// word begins with it.
 func (a *App) snapshotWords(ctx context.Context, address, session, word string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -95,18 +115,14 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 	if strings.HasPrefix("head", word) {
 		words = append(words, "head\tfrom where the framework resumes")
 	}
-	seen := map[string]bool{}
 	for n := model.Node(t.Len() - 1); n >= 0 && len(words) < completionsMost; n-- {
-		h := t.Header(n)
-		name := h.ID
-		if strings.HasPrefix(word, "#") {
-			name = fmt.Sprintf("#%d", h.Index)
+		h, name := t.Header(n), t.Name(n)
+		if !strings.HasPrefix(word, "#") {
+			name = name[1:]
 		}
-		if seen[name] || !strings.HasPrefix(name, word) || !plain(name) {
-			continue
+		if strings.HasPrefix(name, word) {
+			words = append(words, name+"\t"+strings.TrimSpace(clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis)+"  "+clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
 		}
-		seen[name] = true
-		words = append(words, fmt.Sprintf("%s\t#%d turn %s, %s %s", name, h.Index, turnText(h, asked.Glyphs.Ellipsis), clip(h.EventText(), maxEvent, asked.Glyphs.Ellipsis), clip(h.Title, maxTitle, asked.Glyphs.Ellipsis)))
 	}
 	return words
 }

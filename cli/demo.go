@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -47,7 +48,7 @@ type Lived struct {
 
 // demo is `hindcast demo`.
 func (a *App) demo() *cobra.Command {
-	var isLive bool
+	var isLive, force bool
 	var live Live
 	cmd := &cobra.Command{
 		Use:   "demo [DIR]",
@@ -59,7 +60,8 @@ records its session in ` + liveFile + ` in DIR. Follow it with hindcast DIR in a
 second terminal, and put it back to an earlier snapshot, while it works or later;
 --resume then goes on from there, another way. Ctrl-C ends it and keeps what it did.
 
-A file that is there is never replaced.`,
+DIR is made if it is not there. A file that is there is not replaced, unless --force
+says so; hindcast undo takes back what you did to a demo.`,
 		Example: `  hindcast demo
   hindcast demo --live .
   hindcast demo --live . --resume`,
@@ -75,14 +77,23 @@ A file that is there is never replaced.`,
 			switch {
 			case isLive && live.Beat < 0:
 				return usagef("--pace %v: nothing takes less than no time", live.Beat)
+			case isLive && force:
+				return usagef("--force makes the still demo anew; a live one goes on with --resume")
 			case isLive:
+				if err := os.MkdirAll(dir, 0o777); err != nil {
+					return fmt.Errorf("demo: %w", err)
+				}
 				return a.live(ctx, p, dir, live)
 			case live.Resume:
 				return usagef("--resume goes on with a live demo: give --live, too")
 			}
-			return a.still(ctx, p, dir)
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return fmt.Errorf("demo: %w", err)
+			}
+			return a.still(ctx, p, dir, force)
 		}),
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace the demo store that is there")
 	cmd.Flags().BoolVar(&isLive, "live", false, "let an agent work, and record it in "+liveFile)
 	cmd.Flags().BoolVar(&live.Resume, "resume", false, "go on with the live demo that is there")
 	cmd.Flags().DurationVar(&live.Beat, "pace", time.Second, "the unit of the agent's pauses; 0 for none")
@@ -90,10 +101,19 @@ A file that is there is never replaced.`,
 }
 
 // still writes the demo store.
-func (a *App) still(ctx context.Context, p *printer, dir string) error {
+func (a *App) still(ctx context.Context, p *printer, dir string, force bool) error {
 	path := filepath.Join(dir, demoFile)
 	done := tally{Store: path}
-	if _, err := a.make(ctx, path, done.watch(a.Demo())); err != nil {
+	if force {
+		for _, part := range []string{"-wal", "-shm", ""} { // SQLite keeps up to three files
+			if err := os.Remove(path + part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("demo: %w", err)
+			}
+		}
+	}
+	if _, err := a.make(ctx, path, done.watch(a.Demo())); errors.Is(err, fs.ErrExist) {
+		return &advisedError{&wrongError{path + " exists", err}, "hindcast demo --force, or another DIR."}
+	} else if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if p.json {

@@ -214,15 +214,15 @@ func (p *printer) changes(title string, r *diff.Result) {
 		}
 		switch e.Op {
 		case diff.Added:
-			fmt.Fprintln(p, p.paint.in(green, "+ "+path+"  "+p.brief(r.New(e))))
+			fmt.Fprintln(p, p.paint.in(green, p.fitted("+ "+path+"  "+p.brief(r.New(e), len(path)+4), 0)))
 		case diff.Removed:
-			fmt.Fprintln(p, p.paint.in(red, "- "+path+"  "+p.brief(r.Old(e))))
+			fmt.Fprintln(p, p.paint.in(red, p.fitted("- "+path+"  "+p.brief(r.Old(e), len(path)+4), 0)))
 		case diff.Moved:
-			fmt.Fprintf(p, "> %s  from %s  %s\n", path, printable.String(r.OldPath(e)), p.brief(r.New(e)))
+			fmt.Fprintln(p, p.fitted("> "+path+"  from "+printable.String(r.OldPath(e))+"  "+p.brief(r.New(e), len(path)+4), 0))
 		case diff.Respelled:
-			fmt.Fprintf(p, "  %s  %s, spelled %s\n", path, p.brief(r.Old(e)), p.brief(r.New(e)))
+			fmt.Fprintln(p, p.fitted("  "+path+"  "+p.brief(r.Old(e), len(path)+4)+", spelled "+p.brief(r.New(e), len(path)+4), 0))
 		default:
-			fmt.Fprintln(p, p.paint.in(yellow, "~ "+path+"  "+p.replaced(r.Old(e), r.New(e))))
+			fmt.Fprintln(p, p.paint.in(yellow, p.fitted("~ "+path+"  "+p.replaced(r.Old(e), r.New(e), len(path)+4), 0)))
 		}
 	}
 	if r.Duplicates {
@@ -238,50 +238,60 @@ func (p *printer) leftOut(gaps model.Gaps) {
 }
 
 const (
-	// briefRunes is how much of a value a line shows, aroundRunes how much of a
-	// text beside what changed in it.
-	briefRunes  = 120
+	// aroundRunes is how much of a text a terminal shows beside what changed in it,
+	// and sizeCells the room for the size of a value that is cut.
 	aroundRunes = 24
+	sizeCells   = 10
 	// compactBytes bounds the values that are compacted before they are cut.
 	compactBytes = 64 << 10
+	// briefBytes is how long two texts are together at most that are shown whole.
+	briefBytes = 120
 )
 
-// brief gives a JSON value on one line, cut where it is long.
-func (p *printer) brief(value []byte) string {
+// brief returns a JSON value on one line; on a terminal it is cut, with its size, to
+// the room behind some bytes of the line.
+func (p *printer) brief(value []byte, behind int) string {
 	var compact bytes.Buffer
-	if len(value) <= compactBytes && json.Compact(&compact, value) == nil {
+	if (p.width == 0 || len(value) <= compactBytes) && json.Compact(&compact, value) == nil {
 		value = compact.Bytes()
 	}
-	return cut(value, p.glyphs.Ellipsis)
+	return p.cut(value, behind)
 }
 
-// cut gives a text on one line, with an ellipsis and its size where it is cut.
-func cut[T ~string | ~[]byte](text T, ellipsis string) string {
-	line, whole := beginning(text, briefRunes)
+// cut returns a text on one line, as brief does.
+func (p *printer) cut(text []byte, behind int) string {
+	if p.width == 0 {
+		return printable.String(string(text))
+	}
+	line, whole := beginning(text, max(p.width-behind-sizeCells, leastFit))
 	if !whole {
-		line += ellipsis + " " + string(conversation.AppendSize(nil, int64(len(text))))
+		line += p.glyphs.Ellipsis + " " + string(conversation.AppendSize(nil, int64(len(text))))
 	}
 	return line
 }
 
 // replaced shows how one value became another: in long texts, the words that
-// changed and a little around them.
-func (p *printer) replaced(old, new []byte) string {
+// changed, and on a terminal only a little around them.
+func (p *printer) replaced(old, new []byte, behind int) string {
+	pair := func() string {
+		half := (p.width - behind) / 2
+		return p.brief(old, p.width-half) + " " + p.glyphs.Arrow + " " + p.brief(new, p.width-half)
+	}
 	var before, after string
-	if len(old)+len(new) < briefRunes || json.Unmarshal(old, &before) != nil || json.Unmarshal(new, &after) != nil {
-		return p.brief(old) + " " + p.glyphs.Arrow + " " + p.brief(new)
+	if len(old)+len(new) < briefBytes || json.Unmarshal(old, &before) != nil || json.Unmarshal(new, &after) != nil {
+		return pair()
 	}
 	d := diff.Text(before, after, 0)
 	if d.Bytes {
-		return p.brief(old) + " " + p.glyphs.Arrow + " " + p.brief(new)
+		return pair()
 	}
 	var line strings.Builder
 	for i, span := range d.Spans {
 		switch span.Op {
 		case diff.Deleted:
-			line.WriteString("[-" + cut(span.Text, p.glyphs.Ellipsis) + "-]")
+			line.WriteString("[-" + p.cut([]byte(span.Text), behind) + "-]")
 		case diff.Inserted:
-			line.WriteString("{+" + cut(span.Text, p.glyphs.Ellipsis) + "+}")
+			line.WriteString("{+" + p.cut([]byte(span.Text), behind) + "+}")
 		default:
 			line.WriteString(p.around(span.Text, i, len(d.Spans)))
 		}
@@ -289,11 +299,11 @@ func (p *printer) replaced(old, new []byte) string {
 	return line.String()
 }
 
-// around gives of a text that stayed, the i-th of n spans, what stands beside
-// the spans before and after it.
+// around returns of a text that stayed, the i-th of n spans, what stands beside
+// the spans before and after it; all of it where nothing is cut.
 func (p *printer) around(text string, i, n int) string {
 	runes := []rune(printable.String(text))
-	if len(runes) <= 2*aroundRunes {
+	if p.width == 0 || len(runes) <= 2*aroundRunes {
 		return string(runes)
 	}
 	before, after := "", ""

@@ -139,14 +139,18 @@ const maxLanes = 16
 func (p *printer) log(session string, t *model.Timeline, from int) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
-		head = fmt.Sprintf("head #%d", t.Header(h).Index)
+		head = "head " + t.Name(h)
 	}
 	fmt.Fprintf(p, "%s  %s, %d orphaned, %s\n", p.paint.in(bold, printable.String(session)), count(t.Snapshots(), "snapshot"), t.Orphans(), head)
 	if t.Len() == 0 {
 		return
 	}
 	if from > 0 {
-		fmt.Fprintf(p, "%s above are left out\n", count(nodesBefore(t, from), "snapshot"))
+		fmt.Fprintf(p, "%s above are left out", count(nodesBefore(t, from), "snapshot"))
+		if h := t.Head(); h != model.NoNode && t.RowOf(h) < from {
+			fmt.Fprintf(p, ", and the head %s with them", t.Name(h))
+		}
+		p.WriteByte('\n')
 	}
 	cols := p.columns(t, from)
 	var gutter []byte
@@ -166,7 +170,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 			sgr = faint
 		}
 		h := t.Header(r.Node)
-		parts := []string{p.paint.in(sgr, string(gutter)+p.line(cols, h))}
+		parts := []string{p.paint.in(sgr, string(gutter)+p.line(cols, t, r.Node))}
 		if remarks := remarks(h); remarks != "" {
 			style := yellow
 			if h.Marks&(model.MarkError|model.MarkDamaged) != 0 {
@@ -174,7 +178,8 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 			}
 			parts = append(parts, p.paint.in(style, remarks))
 		}
-		if title := clip(p.glyphs.Sentence(h.Title), maxTitle, p.glyphs.Ellipsis); title != "" {
+		used := displaywidth.String(string(gutter)+p.line(cols, t, r.Node)) + 2 + displaywidth.String(remarks(h)) + 1
+		if title := p.fitted(p.clip(p.glyphs.Sentence(h.Title), maxTitle), used); title != "" {
 			parts = append(parts, p.paint.in(sgr, title))
 		}
 		parts[0] += " " // between the columns are two spaces
@@ -195,7 +200,7 @@ func nodesBefore(t *model.Timeline, row int) int {
 }
 
 // logColumns are the widths of the columns behind the drawing, in cells.
-type logColumns struct{ index, turn, event, id int }
+type logColumns struct{ name, turn, event, id int }
 
 // An event may have any name, and a title any length.
 const (
@@ -211,7 +216,7 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 			continue
 		}
 		h := t.Header(r.Node)
-		c.index = max(c.index, len(strconv.Itoa(h.Index)))
+		c.name = max(c.name, len(t.Name(r.Node)))
 		c.turn = max(c.turn, displaywidth.String(p.turn(h)))
 		c.event = max(c.event, displaywidth.String(p.event(h)))
 		c.id = max(c.id, displaywidth.String(shortID(h.ID)))
@@ -219,12 +224,9 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 	return c
 }
 
-func (p *printer) line(c logColumns, h *model.Header) string {
-	index := "#" + strconv.Itoa(h.Index)
-	if isStep(h) {
-		index = "" // it has that of its snapshot, which the index means
-	}
-	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s", c.index+1, index, padded(p.turn(h), c.turn),
+func (p *printer) line(c logColumns, t *model.Timeline, n model.Node) string {
+	h := t.Header(n)
+	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s", c.name, t.Name(n), padded(p.turn(h), c.turn),
 		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt))
 }
 
@@ -239,12 +241,12 @@ func turnText(h *model.Header, unknown string) string {
 }
 
 func (p *printer) event(h *model.Header) string {
-	return clip(h.EventText(), maxEvent, p.glyphs.Ellipsis)
+	return p.clip(h.EventText(), maxEvent)
 }
 
 // title returns the header's title behind its marks.
 func (p *printer) title(h *model.Header) string {
-	return strings.TrimLeft(remarks(h)+" "+clip(p.glyphs.Sentence(h.Title), maxTitle, p.glyphs.Ellipsis), " ")
+	return strings.TrimLeft(remarks(h)+" "+p.clip(p.glyphs.Sentence(h.Title), maxTitle), " ")
 }
 
 // remarks returns the marks of a snapshot, each in brackets; "" for none. That a
@@ -260,24 +262,24 @@ func remarks(h *model.Header) string {
 // reasons writes why snapshots are off the active path, a line for each reason.
 func (p *printer) reasons(t *model.Timeline, from int) {
 	var order []model.Reason
-	indexes := map[model.Reason][]int{}
+	names := map[model.Reason][]string{}
 	for row := from; row < t.Rows(); row++ {
 		r := t.Row(row)
 		if !isSnapshot(t, row) || t.OnPath(r.Node) {
 			continue
 		}
 		reason := t.Reason(r.Node)
-		if indexes[reason] == nil {
+		if names[reason] == nil {
 			order = append(order, reason)
 		}
-		indexes[reason] = append(indexes[reason], t.Header(r.Node).Index)
+		names[reason] = append(names[reason], t.Name(r.Node))
 	}
 	for _, reason := range order {
-		list := indexes[reason]
-		names := "#" + strconv.Itoa(list[0])
+		list := names[reason]
+		which := list[0]
 		if len(list) > 1 {
-			names += fmt.Sprintf(" to #%d, %d snapshots", list[len(list)-1], len(list))
+			which += fmt.Sprintf(" to %s, %d snapshots", list[len(list)-1], len(list))
 		}
-		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, names, reason.Text(moment))
+		fmt.Fprintf(p, "%s %s: %s\n", p.glyphs.Orphaned, which, reason.Text(moment))
 	}
 }

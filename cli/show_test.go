@@ -66,21 +66,21 @@ func TestLog_drawsTheStepsOfATurn(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"log mem: s", `
 s  4 snapshots, 1 orphaned, head #3
-○    #0  turn 0  turn end        a         2026-11-21 12:00:01
+○      #0  turn 0  turn end        a         2026-11-21 12:00:01
 ├─╮
-│ ·      turn 1  tool iteration  s1        2026-11-21 12:00:02  tool look → ok
-│ ·      turn 1  tool iteration  s2        2026-11-21 12:00:03  [error] tool book → error
-│ ◌  #1  turn 1  turn end        b         2026-11-21 12:00:04  [error]
-○    #2  turn 1  turn end        c         2026-11-21 12:00:05
-·        turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
-◉    #3  turn …  turn end        d         2026-11-21 12:00:07
+│ ·  #1:1  turn 1  tool iteration  s1        2026-11-21 12:00:02  tool look → ok
+│ ·  #1:2  turn 1  tool iteration  s2        2026-11-21 12:00:03  [error] tool book → error
+│ ◌    #1  turn 1  turn end        b         2026-11-21 12:00:04  [error]
+○      #2  turn 1  turn end        c         2026-11-21 12:00:05
+·    #3:1  turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
+◉      #3  turn …  turn end        d         2026-11-21 12:00:07
 ◌ #1: left by a restore to #0
 `},
 		{"log mem: s -n 1", `
 s  4 snapshots, 1 orphaned, head #3
 3 snapshots above are left out
-·        turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
-◉    #3  turn …  turn end        d         2026-11-21 12:00:07
+·    #3:1  turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
+◉      #3  turn …  turn end        d         2026-11-21 12:00:07
 `},
 	} {
 		code, out, err := c.run(t, strings.Fields(test.args)...)

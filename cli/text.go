@@ -52,6 +52,27 @@ func clip(text string, most int, ellipsis string) string {
 	return head
 }
 
+// clip returns the first runes of a text on one line, safe to print. It is cut on a
+// terminal only.
+func (p *printer) clip(text string, most int) string {
+	if p.width == 0 {
+		return printable.String(text)
+	}
+	return clip(text, most, p.glyphs.Ellipsis)
+}
+
+// fitted returns a line that is safe to print, cut to what is left of the terminal's
+// width behind some cells. There is always room for leastFit.
+func (p *printer) fitted(line string, behind int) string {
+	if p.width == 0 {
+		return line
+	}
+	return displaywidth.TruncateString(line, max(p.width-behind, leastFit), p.glyphs.Ellipsis)
+}
+
+// leastFit is how many cells a line has in any case behind what precedes it.
+const leastFit = 16
+
 // padded fills a text that is safe to print up to a number of cells.
 func padded(text string, cells int) string {
 	return text + strings.Repeat(" ", max(cells-displaywidth.String(text), 0))

@@ -1,0 +1,58 @@
+package cli_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// On a terminal lines are cut to its width; in a pipe nothing is cut.
+func TestFit(t *testing.T) {
+	long := strings.Repeat("ab界", 200)
+	other := strings.Repeat("ab界", 100) + "X" + strings.Repeat("ab界", 100)
+	c := start(t, each([]store.Row{
+		{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Title: long}, State: []byte(`{"text":"` + long + `","gone":"` + long + `"}`)},
+		{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, Title: long}, State: []byte(`{"text":"` + other + `","new":["` + long + `"]}`)},
+	}))
+	for _, args := range [][]string{{"log", "mem:", "s"}, {"diff", "mem:", "s", "1"}} {
+		c.OutTerminal, c.Columns = false, func() int { return 60 }
+		_, out, _ := c.run(t, args...)
+		if !strings.Contains(out, long) || strings.Contains(out, "…") {
+			t.Errorf("%q in a pipe is cut: %s", args, out)
+		}
+		for _, width := range []int{60, 100, 200} {
+			c.OutTerminal, c.Columns = true, func() int { return width }
+			_, out, err := c.run(t, args...)
+			widest := 0
+			for line := range strings.Lines(colours.ReplaceAllString(out, "")) {
+				widest = max(widest, displaywidth.String(strings.TrimSuffix(line, "\n")))
+			}
+			if widest > width || widest < width-12 || !strings.Contains(out, "…") {
+				t.Errorf("%q in %d cells is %d wide: %s%s", args, width, widest, out, err)
+			}
+		}
+	}
+}
+
+// A log of the last snapshots says that the head is not among them.
+func TestLog_saysThatTheHeadIsLeftOut(t *testing.T) {
+	for args, want := range map[string]string{"3": "are left out, and the head #0 with them\n", "0": "head #0\n○"} {
+		s := start(t, each([]store.Row{
+			{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Head: true}, State: []byte(`{}`)},
+			{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, Orphaned: true}, State: []byte(`{"n":1}`)},
+			{Header: model.Header{ID: "c", SessionID: "s", Visit: 3, ParentVisit: 2, Index: 2, Orphaned: true}, State: []byte(`{"n":2}`)},
+			{Header: model.Header{ID: "d", SessionID: "s", Visit: 4, ParentVisit: 3, Index: 3, Orphaned: true}, State: []byte(`{"n":3}`)},
+		}))
+		_, out, err := s.run(t, "log", "mem:", "s", "-n", args)
+		if !strings.Contains(out, strings.ReplaceAll(want, "○", "◉")) {
+			t.Errorf("-n %s: %s%s", args, out, err)
+		}
+	}
+}
