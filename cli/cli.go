@@ -176,6 +176,21 @@ snapshots before). A name that fits several snapshots is an error that lists the
 		}
 		root.AddCommand(g.commands...)
 	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Short, c.Long = "say more about a command", "Help says more about a command, as hindcast COMMAND --help does."
+		case "completion":
+			c.Short = "print a script that completes words in a shell"
+			c.Long = "Completion prints a script for a shell, which completes commands, flags, and the\nsessions and snapshots of a store. hindcast completion SHELL --help says where to put it."
+			c.GroupID = "Other"
+			for _, shell := range c.Commands() {
+				shell.Short = "print the script for " + shell.Name()
+			}
+		}
+	}
 	root.SetHelpCommandGroupID("Other")
 	root.SetCompletionCommandGroupID("Other")
 	return root
