@@ -168,10 +168,6 @@ func TestREADME_keysOfTheFirstHour(t *testing.T) {
 	frontPage.holdGenerated(t, "keys", table.String())
 }
 
-func TestREADME_keysAreThoseOfTheKeymap(t *testing.T) {
-	keyPage.holdGenerated(t, "keys", keymap.Default().Markdown())
-}
-
 var tomlBlock = regexp.MustCompile("(?s)```toml\n(.*?)```")
 
 func TestREADME_bindingsCanBeRead(t *testing.T) {

@@ -173,7 +173,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 		parts := []string{p.paint.in(sgr, string(gutter)+p.line(cols, t, r.Node))}
 		if remarks := remarks(h); remarks != "" {
 			style := yellow
-			if h.Marks&(model.MarkError|model.MarkDamaged) != 0 {
+			if h.Marks.Grave() {
 				style = red
 			}
 			parts = append(parts, p.paint.in(style, remarks))

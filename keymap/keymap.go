@@ -219,6 +219,7 @@ var together = []struct {
 	{[]Action{ShowDiff, ShowState, ShowMessages, ShowResume, ShowInfo}, "the tabs"},
 	{[]Action{Fold, Unfold}, "fold, unfold"},
 	{[]Action{FoldAll, UnfoldAll}, "all folds"},
+	{[]Action{SplitLess, SplitMore}, "move the border"},
 	{[]Action{PrevChange, NextChange}, "changes"},
 	{[]Action{PrevMessage, NextMessage}, "messages"},
 	{[]Action{MoreContext, LessContext}, "context"},
@@ -270,7 +271,7 @@ func (m *Map) Help(s Scope) []Section {
 	return out
 }
 
-// Markdown gives the table of all keys for the README.
+// Markdown gives the table of all keys for the README beside it.
 func (m *Map) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| Key | Action | Where |\n|---|---|---|\n")

@@ -316,7 +316,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestMarkdown_readmeIsFresh(t *testing.T) {
-	const path, begin, end = "../README.md", "<!-- keys:begin -->\n", "<!-- keys:end -->"
+	const path, begin, end = "README.md", "<!-- keys:begin -->\n", "<!-- keys:end -->"
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -88,6 +88,9 @@ const (
 	MarkTraced
 )
 
+// Grave reports whether one of the marks says that something is wrong.
+func (s Marks) Grave() bool { return s&(MarkDamaged|MarkError) != 0 }
+
 // Has reports whether all marks of m are set.
 func (s Marks) Has(m Marks) bool { return s&m == m }
 

@@ -271,6 +271,7 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 // elsewhere are folders that hold much and no stores, by their names.
 var elsewhere = map[string]string{
 	"node_modules": "packages of others", "site-packages": "packages of others", "vendor": "packages of others",
+	"testdata":    "what tests read",
 	"__pycache__": "a cache", "cache": "a cache", "Cache": "a cache", "caches": "a cache", "Caches": "a cache",
 }
 

@@ -165,8 +165,8 @@ func TestSurvey_tellsOfEveryPlace(t *testing.T) {
 			`log ".keep-7" log.json`,
 			`- ".logs" ` + noKind, `db ".logs/a.db" a file`,
 		}},
-		{"packages and caches", []string{"node_modules/a.db", "vendor/a.db", "__pycache__/a.db", "cache/a.db"}, []string{
-			`- "." ` + noKind, `- "__pycache__" a cache`, `- "cache" a cache`, `- "node_modules" packages of others`, `- "vendor" packages of others`,
+		{"packages and caches", []string{"node_modules/a.db", "vendor/a.db", "__pycache__/a.db", "cache/a.db", "testdata/a.db"}, []string{
+			`- "." ` + noKind, `- "__pycache__" a cache`, `- "cache" a cache`, `- "node_modules" packages of others`, `- "testdata" what tests read`, `- "vendor" packages of others`,
 		}},
 		{"temporary files", []string{"a.db.tmp", ".a.db_tmp_1f"}, []string{
 			`- "." ` + noKind, `- ".a.db_tmp_1f" a temporary file`, `- "a.db.tmp" a temporary file`,

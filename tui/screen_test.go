@@ -98,7 +98,7 @@ func TestScreen_helpIsSearched(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.Help)
-	shows(t, p, "Signs", "off the path", "! ", "there is no message")
+	shows(t, p, "Signs", "off the path", "! ✗", "damaged, error", "M ", "no snapshot is marked")
 	p.Press(keymap.Manual, keymap.Search)
 	p.Type("Fork") // letters are text here, whatever they mean elsewhere
 	p.Golden()

@@ -12,8 +12,9 @@ const tourRows = 2
 // tourHints are the keys that the tour names, the most useful first.
 var tourHints = []hint{
 	{[]keymap.Action{keymap.Parent, keymap.Child}, "walk"},
-	{[]keymap.Action{keymap.Restore}, "put the agent back here"},
+	{[]keymap.Action{keymap.Restore}, "put the agent back"},
 	{[]keymap.Action{keymap.HideTour}, "hides"},
+	{[]keymap.Action{keymap.CompareHead}, "against head"},
 	{[]keymap.Action{keymap.Help}, "all keys"},
 }
 

@@ -1,12 +1,14 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/field"
 	"hindcast/tui/sheet"
@@ -44,6 +46,10 @@ type entry struct {
 	heading   bool
 }
 
+// passing are the actions on what comes and goes on the screen: where it is not there,
+// the help does not speak of them.
+var passing = []keymap.Action{keymap.HideTour, keymap.Details}
+
 // NewHelp makes the help of a scope. now decides which actions are disabled.
 func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now keymap.Context) *Help {
 	d := &Help{box: box{styles: styles, title: "Keys: " + scope.Where(), text: sheet.New(styles)}, keys: keys}
@@ -53,6 +59,9 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 		for _, line := range section.Lines {
 			e := entry{label: line.Keys, labelPick: sheet.Key, text: line.Help}
 			if reason := line.Actions[0].Disabled(now); reason != "" {
+				if slices.Contains(passing, line.Actions[0]) {
+					continue
+				}
 				e.labelPick, e.pick = sheet.KeyOff, sheet.KeyOff
 				e.text += " " + styles.Glyphs.Bad
 				off = tell(off, line.Keys, reason)
@@ -79,24 +88,38 @@ func tell(off []entry, keys, reason string) []entry {
 	return append(off, entry{label: keys, labelPick: sheet.KeyOff, text: reason})
 }
 
-// signs are the lines that say what the signs and the colours mean.
+// signs are the lines that say what the signs mean.
 func signs(styles *theme.Styles) []entry {
 	g := &styles.Glyphs
-	return []entry{
+	lines := []entry{
 		{text: "Signs", heading: true},
 		{label: g.Head, labelPick: sheet.Head, text: "head: goes on here"},
 		{label: g.Active, labelPick: sheet.Active, text: "on the path"},
 		{label: g.Orphaned, labelPick: sheet.Orphaned, text: "off the path"},
 		{label: g.Closed + "2", labelPick: sheet.Text, text: "folded, 2 rows"},
-		{label: g.Cursor, labelPick: sheet.Text, text: "cursor"},
 		{label: g.Mark, labelPick: sheet.Warn, text: "marked to compare"},
-		{label: g.Added + " " + g.Removed, labelPick: sheet.Text, text: "added, removed"},
-		{label: g.Changed, labelPick: sheet.Warn, text: "changed"},
-		{label: "green", labelPick: sheet.Good, text: "head, added, done"},
-		{label: "red", labelPick: sheet.Error, text: "wrong, removed"},
-		{label: "yellow", labelPick: sheet.Warn, text: "read this first"},
-		{label: "grey", labelPick: sheet.Muted, text: "off the path"},
+		{label: g.Added + " " + g.Removed + " " + g.Changed, labelPick: sheet.Text, text: "added, removed, changed"},
 	}
+	badge := func(t *theme.Tokens) theme.Style { return t.Badge }
+	grave, other := entry{labelPick: sheet.Error}, entry{labelPick: badge}
+	for mark := range (^model.Marks(0)).Each() {
+		if sign := g.Sign(mark); sign != "" {
+			e := &other
+			if mark.Grave() {
+				e = &grave
+			}
+			e.label, e.text = joined(e.label, " ", sign), joined(e.text, ", ", mark.Word())
+		}
+	}
+	return append(lines, grave, other)
+}
+
+// joined returns a list with one more word in it.
+func joined(list, separator, word string) string {
+	if list == "" {
+		return word
+	}
+	return list + separator + word
 }
 
 // Scope gives the scope of the dialog's keys.

@@ -309,7 +309,7 @@ func (p *Pane) signs(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn 
 	for mark := range has.Each() {
 		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
 			st := tokens.Badge
-			if mark&(model.MarkDamaged|model.MarkError) != 0 {
+			if mark.Grave() {
 				st = tokens.Error
 			}
 			drawn += r.Put(st, sign)
