@@ -595,3 +595,19 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		t.Errorf("%s is in the table but not in the program", name)
 	}
 }
+
+// In a clone there is no store but those that tests read, so that the first
+// command opens the demo.
+func TestREADME_aCloneHasNoStoreOfItsOwn(t *testing.T) {
+	ours, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found struct{ Stores []struct{ Path string } }
+	if err := json.Unmarshal([]byte(shell(t, t.TempDir(), "hindcast doctor "+strconv.Quote(ours)+" --json 2>/dev/null")), &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range found.Stores {
+		t.Errorf("%s is taken for a store of the user", s.Path)
+	}
+}
