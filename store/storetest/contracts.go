@@ -506,4 +506,9 @@ func titles(b *bench) {
 			b.Errorf("session %q says %q, want %q", session, got, want)
 		}
 	}
+	for info, err := range b.Sessions(b.Context()) {
+		if b.ok(err); info.Title != "Rain?" || info.ID == "s" && info.Size <= 0 { // a fork may share all it has
+			b.Errorf("the list says of session %q that it begins with %q and has %d bytes", info.ID, info.Title, info.Size)
+		}
+	}
 }
