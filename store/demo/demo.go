@@ -195,6 +195,13 @@ func (s *story) snapshot(event model.SnapshotEvent, position, title string) {
 		ParentVisit: int64(s.head),
 		Size:        int64(len(data)),
 	}
+	if title == "" {
+		made, err := store.Header(store.Snapshot(h, data))
+		if err != nil {
+			panic(err) // the clock of the story has no odd times
+		}
+		h.Title = made.Title
+	}
 	if s.head > 0 {
 		parent := &s.rows[s.head-1].Header
 		h.ParentID, h.Index = parent.ID, parent.Index+1
@@ -214,11 +221,10 @@ func (s *story) snapshot(event model.SnapshotEvent, position, title string) {
 }
 
 // toolsDone is the end of a tool iteration.
-func (s *story) toolsDone(title string) {
-	s.snapshot(model.SnapshotEventToolIterationEnd, "after_tools", title)
-}
+func (s *story) toolsDone() { s.snapshot(model.SnapshotEventToolIterationEnd, "after_tools", "") }
 
-// turnEnd gives control back to the user.
+// turnEnd gives control back to the user. A turn that changed the state and no
+// message has a title of its own.
 func (s *story) turnEnd(title string) {
 	s.snapshot(model.SnapshotEventTurnEnd, "", title)
 	s.turn++
@@ -258,7 +264,7 @@ func tripPlanner() []store.Row {
 
 	s.user("Two nights in Lyon in May, please. I can spend 300 euros.")
 	s.assistant("Lovely. Where do you start from, and on which days?")
-	s.turnEnd("Lovely. Where do you start from, and on which days?")
+	s.turnEnd("")
 
 	s.user("From Paris, 9 to 11 May.")
 	s.state.Trip.From, s.state.Trip.Dates = "Paris", "2026-05-09/2026-05-11"
@@ -269,10 +275,10 @@ func tripPlanner() []store.Row {
 	s.results(
 		ok("07:58 for 85.00 EUR; 09:40 for 60.50 EUR"),
 		ok("Hotel Bellecour 55.00 EUR a night; Hotel des Terreaux 60.00 EUR a night", photo))
-	s.toolsDone("search_trains, search_hotels")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("The 09:40 costs 60.50 and Hotel Bellecour 110.00 for two nights: 170.50 in all. Shall I book?")
-	s.turnEnd("The 09:40 costs 60.50 and Hotel Bellecour 110.00")
+	s.turnEnd("")
 
 	s.after(21 * time.Second)
 	s.user("Yes, book both.")
@@ -282,16 +288,16 @@ func tripPlanner() []store.Row {
 	s.after(3 * time.Second)
 	s.results(ok("Seat 42, coach 7. 60.50 EUR."), failure("Hotel Bellecour: no room left for these nights."))
 	s.buy("train 09:40 Paris-Lyon", 60.5)
-	s.toolsDone("book_train ok, book_hotel failed")
+	s.toolsDone()
 	s.calls("That room is gone. Trying the other hotel.",
 		call{"book_hotel", `{"hotel":"Hotel des Terreaux","nights":2}`})
 	s.after(4 * time.Second)
 	s.results(ok("Room 12, two nights. 120.00 EUR."))
 	s.buy("Hotel des Terreaux, 2 nights", 120)
-	s.toolsDone("book_hotel ok")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("Done: the 09:40, and Hotel des Terreaux instead of Bellecour. 180.50 in all.")
-	s.turnEnd("Done: the 09:40, and Hotel des Terreaux")
+	s.turnEnd("")
 	booked := s.head
 
 	s.after(35 * time.Second)
@@ -300,10 +306,10 @@ func tripPlanner() []store.Row {
 	s.after(3 * time.Second)
 	s.results(ok("Box 3. 240.00 EUR."))
 	s.buy("Opera de Lyon, box", 240)
-	s.toolsDone("book_event ok")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("You have a box at the opera! The trip is now 420.50.")
-	s.turnEnd("You have a box at the opera! The trip is now 420.50.")
+	s.turnEnd("")
 
 	s.after(50 * time.Second) // 420.50 is over the budget of 300: back to the bookings
 	s.restore(booked)
@@ -315,15 +321,15 @@ func tripPlanner() []store.Row {
 		call{"weather", `{"city":"Lyon","day":"2026-05-09"}`})
 	s.after(2 * time.Second)
 	s.results(ok("Jazz at the Hot Club 25.00 EUR; puppet theatre 14.00 EUR"), ok("18 degrees, rain from 21:00"))
-	s.toolsDone("search_events, weather")
+	s.toolsDone()
 	s.calls("Rain later, so inside: the jazz.", call{"book_event", `{"event":"Hot Club","seats":1}`})
 	s.after(3 * time.Second)
 	s.results(ok("One seat. 25.00 EUR."))
 	s.buy("Hot Club, jazz", 25)
-	s.toolsDone("book_event ok")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("Jazz at the Hot Club, dry and under a roof. 205.50 in all.")
-	s.turnEnd("Jazz at the Hot Club, dry and under a roof.")
+	s.turnEnd("")
 
 	// Two turns that add no message: the same state comes back under its old id.
 	s.after(15 * time.Second)
@@ -341,10 +347,10 @@ func tripPlanner() []store.Row {
 	s.results(ok("3 bookings cancelled."))
 	s.state.Cart.Items = []item{}
 	s.currency("EUR", 1)
-	s.toolsDone("cancel_all ok")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("Everything is cancelled. Where would you like to go?")
-	s.turnEnd("Everything is cancelled. Where would you like to go?")
+	s.turnEnd("")
 
 	s.after(25 * time.Second) // nobody asked for that: back to the jazz
 	s.restore(jazz)
@@ -357,10 +363,10 @@ func tripPlanner() []store.Row {
 	s.state.Cart.Items = slices.Clone(s.state.Cart.Items)
 	s.state.Cart.Items[0] = item{"train 10:40 Paris-Lyon", 65}
 	s.currency("EUR", 1)
-	s.toolsDone("change_train ok")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("You leave at 10:40; all else stays. 210.00 in all, 90.00 under your budget.")
-	s.turnEnd("You leave at 10:40; all else stays.")
+	s.turnEnd("")
 	s.turn-- // the end of an invocation repeats the last turn
 	s.after(time.Second)
 	s.state.Status = "booked"
@@ -378,10 +384,10 @@ func packingList() []store.Row {
 	s.calls("It depends on the weather.", call{"weather", `{"city":"Lyon","day":"2026-05-09"}`})
 	s.after(2 * time.Second)
 	s.results(ok("18 degrees, rain from 21:00"))
-	s.toolsDone("weather")
+	s.toolsDone()
 	s.after(2 * time.Second)
 	s.assistant("A light jacket and an umbrella.")
-	s.turnEnd("A light jacket and an umbrella.")
+	s.turnEnd("")
 	s.after(30 * time.Second)
 	s.user("I own no umbrella. Buy one, and put it on my list.")
 	s.calls("Both at once.",

@@ -68,16 +68,16 @@ func check(t *testing.T, got, want string) {
 
 func TestPane_drawsTheTree(t *testing.T) {
 	check(t, picture(t, pane(t, trip(t), 60, 22), 60, 22), `
-  ○    0   end  turn 0   Lovely. Where do you start f…
-  ○    1   tool turn 1   search_trains, search_hotels   +2s
+  ○    0   end  turn 0   Two nights in Lyon in May, p…
+  ○    1   tool turn 1   search_trains ok, search_hot…  +2s
   ○    2   end           The 09:40 costs 60.50 and Ho…  +2s
-  ○    3   tool turn 2 ✗ book_train ok, book_hotel fa… +24s
+  ○    3   tool turn 2 ✗ book_train ok, book_hotel: H… +24s
   ○    4   tool          book_hotel ok                  +4s
   ○    5   end           Done: the 09:40, and Hotel d…  +2s
   ├─╮   left by a restore to #5 at 12:06
   │ ◌  6.1 tool turn 3   book_event ok                 +38s
   │ ◌  7.1 end           You have a box at the opera!…  +2s
-  ○    6.2 tool turn 3   search_events, weather         +2m
+  ○    6.2 tool turn 3   search_events ok, weather ok   +2m
   ○    7.2 tool          book_event ok                  +3s
   ○    8   end           Jazz at the Hot Club, dry an…  +2s
   ○    9   end  turn 4   cart shown in USD             +15s
@@ -109,10 +109,11 @@ func TestPane_explainsTheRow(t *testing.T) {
 		node model.Node
 		want string
 	}{
-		{5, " turn 2 · ◌ from here: #6.1 left by a restore to #5 at 12:06 · turn end"},
+		{5, " turn 2 · ◌ from here: #6.1 left by a restore to #5 at 12:06 · Done: the 09:40,…"},
 		{7, " turn 3 · ◌ #7.1 left by a restore to #5 at 12:06 · You have a box at the opera…"},
-		{3, " turn 2 · ✗ error · tool iteration"},
-		{0, " turn 0 · Lovely. Where do you start from, and on which days?"},
+		{3, " turn 2 · ✗ error · book_train ok, book_hotel: Hotel Bellecour: no room left fo…"},
+		{4, " turn 2 · tool iteration"},
+		{0, " turn 0 · Two nights in Lyon in May, please. I can spend 300 euros."},
 	} {
 		p.Select(tc.node)
 		lines := strings.Split(picture(t, p, 80, 5), "\n")
@@ -128,10 +129,10 @@ func TestPane_wideRoomShowsMore(t *testing.T) {
 	p.Select(1)
 	p.Blur()
 	check(t, picture(t, p, 90, 6), `
-  ○    0   end  turn 0 4a6b9758 12:04:00   Lovely. Where do you start from, and on …
-▌=○    1   tool turn 1 fc628baa 12:04:02   search_trains, search_hotels               +2s
+  ○    0   end  turn 0 4a6b9758 12:04:00   Two nights in Lyon in May, please. I can…
+▌=○    1   tool turn 1 fc628baa 12:04:02   search_trains ok, search_hotels ok         +2s
   ○    2   end         aeb5c015 12:04:04   The 09:40 costs 60.50 and Hotel Bellecou…  +2s
-  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel failed          +24s
+  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belleco… +24s
   ○    4   tool        6798430f 12:04:32   book_hotel ok                              +4s
  turn 1 · tool iteration
 `)
@@ -368,11 +369,11 @@ func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
 		w    int
 		want string
 	}{
-		{90, "  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel failed          +24s"},
-		{78, "  ○    3   tool turn 2 38521b1b ✗ book_train ok, book_hotel failed       +24s"},
-		{70, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel failed        +24s"},
-		{60, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel fa… +24s"},
-		{55, "  ○    3   tool ✗ book_train ok, book_hotel fail… +24s"},
+		{90, "  ○    3   tool turn 2 38521b1b 12:04:28 ✗ book_train ok, book_hotel: Hotel Belleco… +24s"},
+		{78, "  ○    3   tool turn 2 38521b1b ✗ book_train ok, book_hotel: Hotel Bell… +24s"},
+		{70, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel: Hotel Belle… +24s"},
+		{60, "  ○    3   tool turn 2 ✗ book_train ok, book_hotel: H… +24s"},
+		{55, "  ○    3   tool ✗ book_train ok, book_hotel: Hot… +24s"},
 		{40, "  ○    3   tool ✗ book_train ok, book_h…"},
 		{24, "  ○    3   tool ✗ book_…"},
 	} {
