@@ -44,7 +44,7 @@ type choice struct {
 // draft is what is being edited.
 type draft struct {
 	ref     model.Ref
-	index   int // of the snapshot
+	name    string // of the snapshot
 	whole   []byte
 	pointer string
 	dir     string // the private folder of the file
@@ -58,7 +58,7 @@ func (m *Model) chooseEdit() tea.Cmd {
 	if c := m.selected(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
 	}
-	return m.start(planning, fmt.Sprintf("reading #%d", s.header.Index), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(planning, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		st, err := states.get(ctx, s.ref)
 		if err != nil {
 			return readToEditMsg{gen: gen, err: err}
@@ -67,7 +67,7 @@ func (m *Model) chooseEdit() tea.Cmd {
 		if err != nil {
 			return readToEditMsg{gen: gen, err: err}
 		}
-		d := draft{ref: s.ref, index: s.header.Index, whole: st.data}
+		d := draft{ref: s.ref, name: s.name, whole: st.data}
 		return readToEditMsg{gen: gen, draft: d, choices: choices(conv, at, selected)}
 	})
 }
@@ -188,7 +188,7 @@ func (m *Model) readToEdit(msg readToEditMsg) tea.Cmd {
 	for _, c := range msg.choices {
 		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(c) }})
 	}
-	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, fmt.Sprintf("Edit #%d and fork from that", msg.draft.index), "edit", items))
+	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+msg.draft.name+" and fork from that", "edit", items))
 	return nil
 }
 
@@ -327,8 +327,8 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 		return nil // keymap.Edit is disabled
 	}
 	ref, whole := m.draft.ref, m.draft.whole
-	what := fmt.Sprintf("#%d", m.draft.index)
-	m.ask(fmt.Sprintf("Fork from an edited #%d", m.draft.index), "new session", m.newName("-edit"), func(as string) tea.Cmd {
+	what := m.draft.name
+	m.ask("Fork from an edited "+m.draft.name, "new session", m.newName("-edit"), func(as string) tea.Cmd {
 		return m.planWrite(write{
 			op:     model.OpEdit,
 			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },

@@ -128,6 +128,7 @@ type preparedMsg struct {
 
 // foundMsg: a search for a text has ended.
 type foundMsg struct {
+	lent    uint64 // what lend returned, where the timeline was read
 	gen     uint64
 	at      searched
 	text    string
@@ -137,6 +138,7 @@ type foundMsg struct {
 
 // plannedMsg: what a write will do was worked out.
 type plannedMsg struct {
+	lent     uint64 // what lend returned
 	gen      uint64
 	proposal proposal
 	err      error

@@ -49,7 +49,7 @@ type news struct {
 	changes <-chan struct{}    // of the store; nil unless it is watched
 	rest    time.Duration      // the last one, 0 in calm times
 	held    tea.Msg            // the fact that a turn is held at, or nil
-	lent    int                // searches that read the timeline, which must not grow under them
+	lent    int                // commands that read the timeline, which must not grow under them
 	cursor  *store.Cursor      // how far the timeline reaches, nil if that is not known
 	seen    int                // snapshots that there were when the person was at the head
 	dragged uint64             // generation of what a tab prepares because the head moved
@@ -144,6 +144,21 @@ func (m *Model) rest(took time.Duration) tea.Cmd {
 // there was some before.
 func (m *Model) busier() {
 	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
+}
+
+// lend says that a command reads the timeline from now on. It returns what returned
+// takes: a number of the watch, never 0.
+func (m *Model) lend() uint64 {
+	m.news.lent++
+	return m.news.watch + 1
+}
+
+// returned says that a command reads the timeline no longer. One that was lent nothing,
+// or the timeline of another store, changes nothing.
+func (m *Model) returned(lent uint64) {
+	if lent == m.news.watch+1 {
+		m.news.lent--
+	}
 }
 
 // occupied reports whether something goes on that turns wait for.
@@ -337,7 +352,7 @@ func (m *Model) renew(msg grewMsg) {
 		m.rename(before.subjectKey, after.subjectKey)
 	}
 	if t := m.timeline.Timeline(); movedBack(old, t) {
-		m.say(fmt.Sprintf("head moved to #%d: restored elsewhere", t.Header(t.Head()).Index))
+		m.say("head moved to " + t.Name(t.Head()) + ": restored elsewhere")
 	}
 }
 

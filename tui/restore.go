@@ -48,11 +48,14 @@ type proposal struct {
 
 // planWrite has a plan worked out.
 func (m *Model) planWrite(w write) tea.Cmd {
-	states := m.states
+	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lend()
 	return m.start(planning, "planning the "+string(w.op), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		p, err := w.plan(ctx)
 		if err != nil {
-			return plannedMsg{gen, proposal{write: w}, err}
+			return plannedMsg{lent, gen, proposal{write: w}, err}
+		}
+		if p.Session == session {
+			tree.NamePlan(&p)
 		}
 		var changed dialog.Change
 		if w.change != nil {
@@ -60,7 +63,7 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		} else {
 			changed = stateChange(ctx, states, &p)
 		}
-		return plannedMsg{gen, proposal{write: w, made: p, changed: changed}, nil}
+		return plannedMsg{lent, gen, proposal{write: w, made: p, changed: changed}, nil}
 	})
 }
 
@@ -97,6 +100,7 @@ func (m *Model) planRepair(session string) tea.Cmd {
 
 // planned shows the plan and asks.
 func (m *Model) planned(msg plannedMsg) tea.Cmd {
+	m.returned(msg.lent)
 	if !m.finish(planning, msg.gen) {
 		return nil
 	}
@@ -119,13 +123,11 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		m.failed("cannot "+string(msg.proposal.op), msg.err)
 		return nil
 	case msg.proposal.made.Idle():
-		m.say(fmt.Sprintf("nothing to write: %s is at #%d already", msg.proposal.made.Session, msg.proposal.made.TargetIndex))
+		made := &msg.proposal.made
+		m.say(fmt.Sprintf("nothing to write: %s is at %s already", made.Session, model.PlanItem{Name: made.TargetName, Index: made.TargetIndex}))
 		return nil
 	}
 	p := msg.proposal
-	if p.made.Session == m.session {
-		m.timeline.Timeline().NamePlan(&p.made)
-	}
 	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed), p)
 }
 
@@ -365,7 +367,7 @@ func (m *Model) askFork() {
 		return // keymap.Fork is disabled
 	}
 	s := m.subject()
-	m.ask(fmt.Sprintf("Fork from #%d", s.header.Index), "new session", m.newName("-fork"), func(as string) tea.Cmd {
+	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), func(as string) tea.Cmd {
 		return m.planWrite(write{op: model.OpFork, plan: func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) }})
 	})
 }
@@ -378,7 +380,7 @@ func (m *Model) askRun() {
 		return // keymap.Run is disabled
 	}
 	s := m.subject()
-	m.ask(fmt.Sprintf("Run from #%d: models and tools will run", s.header.Index), "input", "", func(input string) tea.Cmd {
+	m.ask("Run from "+s.name+": models and tools will run", "input", "", func(input string) tea.Cmd {
 		return m.planWrite(write{op: model.OpRun, plan: func(ctx context.Context) (model.Plan, error) { return runner.PlanRun(ctx, s.ref, input) }})
 	})
 }

@@ -86,12 +86,13 @@ func (m *Model) find(text string) tea.Cmd {
 		look = func(ctx context.Context) (any, error) { return t.find(ctx, content, text) }
 	}
 	at := m.searching()
+	var lent uint64
 	if at.focus == onTimeline {
-		m.news.lent++
+		lent = m.lend()
 	}
 	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		matches, err := look(ctx)
-		return foundMsg{gen, at, text, matches, err}
+		return foundMsg{lent, gen, at, text, matches, err}
 	})
 }
 
@@ -113,9 +114,7 @@ func (m *Model) searching() searched {
 
 // found goes to the first match.
 func (m *Model) found(msg foundMsg) tea.Cmd {
-	if msg.at.focus == onTimeline {
-		m.news.lent--
-	}
+	m.returned(msg.lent)
 	if !m.finish(finding, msg.gen) || msg.at != m.searching() {
 		return nil
 	}
