@@ -64,7 +64,14 @@ type writable struct {
 func copied(t *testing.T, d onDisk) *writable {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(filepath.Join("..", "testdata", d.from))); err != nil {
+	aged(t, d.from, to)
+	return &writable{d, t, filepath.Join(to, d.at)}
+}
+
+// aged copies a folder of testdata. All in it has one time, which is long ago.
+func aged(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("..", "testdata", from))); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Date(2025, time.June, 1, 12, 0, 0, 0, time.UTC)
@@ -77,7 +84,6 @@ func copied(t *testing.T, d onDisk) *writable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &writable{d, t, filepath.Join(to, d.at)}
 }
 
 // store opens the store anew.
