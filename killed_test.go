@@ -157,6 +157,18 @@ func (k *killing) tree(t *testing.T) map[string]string {
 	return files
 }
 
+// pick returns a visit of a snapshot that there was in the beginning, and its name.
+func (k *killing) pick(t *testing.T, s store.Store) (model.Ref, string) {
+	t.Helper()
+	tree := model.NewTimeline(storetest.Headers(t, s, k.session))
+	for {
+		n := model.Node(k.random.IntN(tree.Len()))
+		if h := tree.Header(n); slices.Contains(k.known, h.ID) {
+			return h.Ref(), tree.Name(n)
+		}
+	}
+}
+
 // write lets the program write something, and kills it.
 func (k *killing) write(t *testing.T) {
 	t.Helper()
@@ -166,14 +178,15 @@ func (k *killing) write(t *testing.T) {
 	var err error
 	switch n := k.random.IntN(10); {
 	case n < 5:
-		id := k.known[k.random.IntN(len(k.known))]
-		plan, err = s.(store.Restorer).PlanRestore(t.Context(), model.Ref{Session: k.session, ID: id})
-		args = []string{"restore", k.dir, k.session, id}
+		ref, name := k.pick(t, s)
+		plan, err = s.(store.Restorer).PlanRestore(t.Context(), ref)
+		args = []string{"restore", k.dir, k.session, name}
 	case n < 6:
 		k.forks++
-		as, id := fmt.Sprintf("fork-%d", k.forks), k.known[k.random.IntN(len(k.known))]
-		plan, err = s.(store.Forker).PlanFork(t.Context(), model.Ref{Session: k.session, ID: id}, as)
-		args = []string{"fork", k.dir, k.session, id, "--as", as}
+		as := fmt.Sprintf("fork-%d", k.forks)
+		ref, name := k.pick(t, s)
+		plan, err = s.(store.Forker).PlanFork(t.Context(), ref, as)
+		args = []string{"fork", k.dir, k.session, name, "--as", as}
 	case n < 8:
 		plan, err = s.(store.Undoer).PlanUndo(t.Context())
 		args = []string{"undo", k.dir}
