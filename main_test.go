@@ -72,7 +72,7 @@ func program(tb testing.TB) string {
 func quietly(home string) []string {
 	return []string{
 		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "HINDCAST_CACHE=" + filepath.Join(home, ".cache"), "TZ=UTC", "LC_ALL=C.UTF-8",
-		"NO_COLOR=", "HINDCAST_THEME=", "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0",
+		"NO_COLOR=", "HINDCAST_THEME=", "HINDCAST_PAGER=", "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0",
 	}
 }
 

@@ -56,3 +56,22 @@ func TestLog_saysThatTheHeadIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// So are the rows of a table: what a session begins with is cut, no other column.
+func TestFit_ofATable(t *testing.T) {
+	asked := strings.Repeat("word ", 30) + "end"
+	c := start(t, each([]store.Row{{
+		Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Head: true},
+		State:  []byte(`{"messages":[{"role":"user","content":[{"text":"` + asked + `"}]}]}`),
+	}}))
+	c.OutTerminal, c.Columns = true, func() int { return 100 }
+	_, out, err := c.run(t, "sessions", "mem:")
+	for line := range strings.Lines(colours.ReplaceAllString(out, "")) {
+		if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("a line of %d cells: %s%s", n, line, err)
+		}
+	}
+	if !strings.Contains(out, "word word") || !strings.Contains(out, "…") {
+		t.Errorf("%s%s", out, err)
+	}
+}

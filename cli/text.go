@@ -106,7 +106,7 @@ func (t *table) dropEmpty() {
 }
 
 // write writes the rows with two spaces between columns and none at the end of
-// a line.
+// a line. On a terminal the last column takes what is left of its width.
 func (t *table) write(p *printer) {
 	var widths []int
 	for _, row := range t.rows {
@@ -119,8 +119,13 @@ func (t *table) write(p *printer) {
 	}
 	for _, row := range t.rows {
 		var line strings.Builder
+		behind := 0
 		for i, cell := range row {
+			if i == len(row)-1 {
+				cell = p.fitted(cell, behind)
+			}
 			line.WriteString(padded(cell, widths[i]) + "  ")
+			behind += widths[i] + 2
 		}
 		p.WriteString(strings.TrimRight(line.String(), " "))
 		p.WriteByte('\n')

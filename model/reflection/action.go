@@ -125,7 +125,7 @@ const (
 	infoSchema = `{"type":"object","required":["id"],"properties":{` +
 		`"id":{"type":"string"},"kind":{"type":"string"},"snapshots":{"type":"integer"},"orphaned":{"type":"integer"},` +
 		`"head":{"type":"string"},"headIndex":{"type":"integer"},"updatedAt":{"type":"string","format":"date-time"},` +
-		`"faults":{"type":"integer"}}}`
+		`"faults":{"type":"integer"},"title":{"type":"string"},"size":{"type":"integer"}}}`
 	cursorSchema = `{"type":"object","properties":{"visit":{"type":"integer"},"rewrites":{"type":"integer"}}}`
 	growthSchema = `{"type":"object","required":["cursor"],"properties":{` +
 		`"headers":{"type":"array","items":` + snapshotSchema + `},"rewritten":{"type":"boolean"},"cursor":` + cursorSchema + `}}`

@@ -20,9 +20,39 @@ type Session struct {
 	Head      string    `json:"head"`
 	HeadIndex int       `json:"headIndex"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
-	Faults    int       `json:"faults,omitempty"`
+	Faults    int       `json:"-"`
 	Title     string    `json:"title,omitempty"`
 	Size      int64     `json:"size,omitempty"`
+}
+
+// counted is a session whose faults are there only where they were counted.
+type counted struct {
+	*uncounted
+	Faults *int `json:"faults,omitempty"`
+}
+
+type uncounted Session
+
+// MarshalJSON writes the session, its faults only where they were counted.
+func (s Session) MarshalJSON() ([]byte, error) {
+	out := counted{uncounted: (*uncounted)(&s)}
+	if s.Faults != model.FaultsNotCounted {
+		out.Faults = &s.Faults
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Session) UnmarshalJSON(data []byte) error {
+	in := counted{uncounted: (*uncounted)(s)}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	s.Faults = model.FaultsNotCounted
+	if in.Faults != nil {
+		s.Faults = *in.Faults
+	}
+	return nil
 }
 
 // Cursor is how far a session has been read: a store.Cursor, to which it
