@@ -65,7 +65,7 @@ func in(path string, rooms ...string) bool {
 
 // directions says what each room may import, its tests apart. The first row
 // whose room fits decides. Whatever is not named here is not allowed, so a new
-// dependency is a decision that somebody takes here and explains in ARCHITECTURE.md.
+// dependency is a decision that is taken here and explained in ARCHITECTURE.md.
 var directions = []struct {
 	room string
 	may  []string

@@ -277,7 +277,7 @@ func (a *answers) moves(t *testing.T) {
 	long := time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)
 	err := os.CopyFS(session, os.DirFS(filepath.Join("..", "testdata", "strands", "python-file", "session_basic")))
 	err = errors.Join(err, filepath.WalkDir(session, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(path, long, long)) // nobody has written for long
+		return errors.Join(err, os.Chtimes(path, long, long)) // not written to for long
 	}))
 	for name, text := range map[string]string{
 		filepath.Join(damaged, "damaged.jsonl"): `{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`,

@@ -271,7 +271,7 @@ func (m *Map) Help(s Scope) []Section {
 	return out
 }
 
-// Markdown gives the table of all keys for the README beside it.
+// Markdown returns the table of all keys for the README beside it.
 func (m *Map) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| Key | Action | Where |\n|---|---|---|\n")

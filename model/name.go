@@ -43,7 +43,7 @@ func (t *Timeline) rises(n Node) bool {
 	return true
 }
 
-// giveName gives n, the newest node, its name. Its parent is known by now unless
+// giveName names n, the newest node. Its parent is known by now unless
 // it is recorded later.
 func (t *Timeline) giveName(n Node) {
 	if t.rises(n) {

@@ -52,7 +52,7 @@ func (o *oracle) names() []string {
 	return names
 }
 
-// recorded gives the parent of a header if it is recorded before it, else -1.
+// recorded returns the parent of a header if it is recorded before it, else -1.
 func (o *oracle) recorded(i int) int {
 	if p := o.findParent(i); p != NoNode && int(p) < i {
 		return int(p)

@@ -378,7 +378,7 @@ func nameOr(name string, index int) string {
 	return name
 }
 
-// NamePlan gives the visits of a plan their names. The timeline is that of the
+// NamePlan names the visits of a plan. The timeline is that of the
 // plan's session before the plan is carried out. A visit that it does not have
 // stays without a name.
 func (t *Timeline) NamePlan(p *Plan) {

@@ -124,7 +124,7 @@ func first(texts []string) string {
 	return texts[0]
 }
 
-// copyOut gives a text to tmux where the screen is in it, else to the terminal's
+// copyOut sends a text to tmux where the screen is in it, else to the terminal's
 // clipboard. It is only ever called for a key that says so.
 func (o *Options) copyOut(ctx context.Context, what, text string) copiedMsg {
 	msg := copiedMsg{what: what, text: text}

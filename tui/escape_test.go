@@ -43,7 +43,7 @@ var own = regexp.MustCompile(`^\x1b(\[[0-9;]*m|\[[0-9;]*[ABCDGHX]|\[[0-2]?[JK]|\
 // anchored is a character with what places the next one.
 var anchored = regexp.MustCompile(`(?:\x1b\[(\d+)G)?\x1b\[(\d+)X([^\x1b]*[^\x00-\x7f][^\x1b]*)\x1b\[(\d+)G`)
 
-// unanchored gives a view without what places characters by their columns. Columns
+// unanchored returns a view without what places characters by their columns. Columns
 // that are wrong stay, and so do such sequences elsewhere.
 func unanchored(view string) string {
 	lines := strings.Split(view, "\n")

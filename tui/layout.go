@@ -46,7 +46,7 @@ func (l *layout) wide() bool { return l.w >= wideWidth }
 // It is kept while the program runs, whatever size the screen gets.
 type shares struct {
 	// side and stacked are what the timeline gets of the width and of the height, in
-	// thousandths; 0 where nobody has moved the border.
+	// thousandths; 0 before the border was moved.
 	side, stacked int
 	// zoomed says that the box with the keys takes all.
 	zoomed bool
@@ -96,7 +96,7 @@ func (l *layout) strip(rows int) {
 	}
 }
 
-// border gives the width of the timeline beside the tabs for a share of the screen,
+// border returns the width of the timeline beside the tabs for a share of the screen,
 // or for 0 the one that it has by itself.
 func (l *layout) border(share int) int {
 	switch {
@@ -115,7 +115,7 @@ func within(size, all, least int) int {
 	return max(least, min(size, all-least))
 }
 
-// moved gives the shares after the border was put to a cell of the screen: its
+// moved returns the shares after the border was put to a cell of the screen: its
 // column where the boxes stand side by side, else its row in the body.
 func (l *layout) moved(s shares, x, y int) shares {
 	// Rounded up, so that arrange comes to the same cell.

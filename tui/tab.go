@@ -133,7 +133,7 @@ func noted[C any](t *tab, note func(C, int) string) *tab {
 	return t
 }
 
-// resizeTab gives a tab its size: its own pane has what the note below it leaves.
+// resizeTab sizes a tab: its own pane has what the note below it leaves.
 func (m *Model) resizeTab(t *tab) {
 	in := m.layout.tab.inside()
 	t.below, t.belowH = nil, 0

@@ -131,7 +131,7 @@ func TestTravel_plays(t *testing.T) {
 	p.Key(" ")
 	shows(t, p, "▌ ○    2")
 	lacks(t, p, "playing")
-	clock.fire(beat) // nobody waits for it
+	clock.fire(beat) // no command waits for it
 	p.Send(screentest.Key(t, " "))
 	beats("▌ ○    3")
 	p.Key("j") // a key stops it, and does what it does

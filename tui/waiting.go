@@ -42,7 +42,7 @@ type waiting struct {
 	pane   // nil where nothing showed
 	styles *theme.Styles
 	w      int
-	// text says what is read, "" as long as nobody need know.
+	// text says what is read, "" while that need not be shown.
 	text string
 }
 

@@ -26,7 +26,7 @@ type heldStore struct {
 
 func (s *heldStore) Count(context.Context, string) (int, error) { return s.total, nil }
 
-// patient gives options with a clock on which patience and the spinner wait.
+// patient returns options with a clock on which patience and the spinner wait.
 func patient(s *heldStore, choice theme.Choice) (tui.Options, *held) {
 	clock := &held{}
 	o := options(s)

@@ -86,7 +86,7 @@ type listed struct {
 	sum   []byte
 }
 
-// list gives the sessions without their titles.
+// list returns the sessions without their titles.
 func list(ctx context.Context, t *tx) (all []listed, err error) {
 	size := "0"
 	if !t.old {
@@ -113,7 +113,7 @@ func list(ctx context.Context, t *tx) (all []listed, err error) {
 	return all, rows.Err()
 }
 
-// opening gives what the user said first in a session, "" where its first state
+// opening returns what the user said first in a session, "" where its first state
 // cannot be read: the list is there without it. Each state is read once.
 func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error) {
 	if !one.first.Valid {

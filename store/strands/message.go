@@ -300,7 +300,7 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 	m.results = append(m.results, r)
 }
 
-// failureOf gives the beginning of the first text in the content of a result.
+// failureOf returns the beginning of the first text in the content of a result.
 func failureOf(t *jsontape.Tape, content jsontape.Node) string {
 	if t.Kind(content) != jsontape.Array {
 		return ""

@@ -12,7 +12,7 @@ const (
 	maxName = 40  // bytes of a role, a status or the name of a tool
 )
 
-// title gives one line on what happened, in the words of package conversation:
+// title returns one line on what happened, in the words of package conversation:
 // "Weather in Paris?", "calls get_weather, add", "get_weather: no such city". asked
 // are the tool calls of the message before, which the results may answer.
 func (m *message) title(asked []call) string {

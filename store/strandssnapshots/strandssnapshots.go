@@ -209,7 +209,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// timeline gives the headers of a place, and puts into info the title and the size
+// timeline returns the headers of a place, and puts into info the title and the size
 // that its files tell on the way.
 func (s *Store) timeline(ctx context.Context, p place, info *model.SessionInfo) ([]model.Header, error) {
 	if p.scope == scopeMultiAgent {

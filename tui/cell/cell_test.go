@@ -199,7 +199,7 @@ func TestSteady_allGlyphs(t *testing.T) {
 	}
 }
 
-// What is steady is counted alike by whoever counts.
+// Every terminal counts what is steady alike.
 func TestSteady_isCountedAlike(t *testing.T) {
 	for r := rune(0xa0); r <= unicode.MaxRune; r++ {
 		if !steady(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) {

@@ -23,7 +23,7 @@ import (
 //
 // A character gets the cells that its letters take when they are counted one by
 // one. Where Unicode counts fewer, spaces behind it make up for the difference, so
-// that a row is as wide as it was counted to be whoever counts it. [Anchor] then
+// that a row is as wide as counted on either terminal. [Anchor] then
 // places what follows such a character by the column.
 
 const (

@@ -113,7 +113,7 @@ func textLines(d diff.TextDiff) *textDiff {
 // longestInline bounds the bytes of each piece of a difference in one line.
 const longestInline = 200
 
-// inline gives the spans around the first difference: the end of what is the
+// inline returns the spans around the first difference: the end of what is the
 // same before it, and what follows up to the end of a line that is the same.
 func inline(spans []diff.TextSpan) (out []diff.TextSpan) {
 	for i, span := range spans {

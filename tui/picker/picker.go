@@ -172,7 +172,7 @@ func (p *Pane[T]) matches(i int) bool {
 	return true
 }
 
-// Named gives the row of a name, whether the filter shows it or not; false if there
+// Named returns the row of a name, whether the filter shows it or not; false if there
 // is none.
 func (p *Pane[T]) Named(name string) (T, bool) {
 	for i := range p.all {

@@ -62,7 +62,7 @@ var sessionOrders = []order[model.SessionInfo]{
 	{"most faults first", func(a, b *model.SessionInfo) int { return cmp.Compare(b.Faults, a.Faults) }},
 }
 
-// some gives a number, "" for none.
+// some returns a number, "" for none.
 func some(n int) string {
 	if n <= 0 {
 		return ""

@@ -39,7 +39,7 @@ func (t *Turn) Headers(end *model.Header) []model.Header {
 	return headers
 }
 
-// title gives one line on a step: "get_weather ok, add: no numbers".
+// title returns one line on a step: "get_weather ok, add: no numbers".
 func (s *Step) title() string {
 	return conversation.List(s.Tools, func(r Run) string {
 		return conversation.Outcome(conversation.OneLine(r.Name), r.outcome(), conversation.OneLine(r.Error))

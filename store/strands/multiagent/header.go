@@ -75,7 +75,7 @@ func (s *step) marks() (m model.Marks) {
 // one before: in a Swarm, where one node runs at a time.
 func (r *Run) follows(i int) bool { return r.summary.Kind == Swarm }
 
-// title gives one line, the node first: "researcher: Paris has 2 million people",
+// title returns one line, the node first: "researcher: Paris has 2 million people",
 // "writer failed: the model is overloaded". That a node completed is not said.
 func (r *Run) title(s *step) string {
 	switch {
