@@ -77,6 +77,8 @@ func headersJSON(t *model.Timeline, from int) iter.Seq2[headerJSON, error] {
 type sessionJSON struct {
 	ID        string     `json:"id"`
 	Kind      string     `json:"kind"`
+	Title     string     `json:"title,omitempty"`
+	Size      int64      `json:"size,omitempty"`
 	Snapshots int        `json:"snapshots"`
 	Orphaned  int        `json:"orphaned"`
 	Head      string     `json:"head,omitempty"`
@@ -86,7 +88,7 @@ type sessionJSON struct {
 }
 
 func sessionOf(info model.SessionInfo) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head, UpdatedAt: writable(info.UpdatedAt)}
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Size: info.Size, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head, UpdatedAt: writable(info.UpdatedAt)}
 	if info.Head != "" {
 		out.HeadIndex = &info.HeadIndex
 	}

@@ -149,8 +149,6 @@ var unmet = []string{
 	"preview preview[].first[].reason.target",
 	"preview preview[].first[].reason.targetIndex",
 	"preview preview[].first[].reason.text",
-	"sessions [].size",
-	"sessions [].title",
 	"show runDurationMs",
 	"show runTokens",
 	"show runTokens.cacheRead",

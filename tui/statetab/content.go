@@ -265,7 +265,7 @@ func (c *Content) Whole() bool { return c.whole }
 // Err returns why the text could not be read to its end; nil if it could.
 func (c *Content) Err() error { return c.err }
 
-// Unknown returns a line that names the keys of which the value at the snapshot is
+// Unknown returns a line that names the keys whose value at the snapshot is
 // not known, the first most of them; "" for none. It is untrusted.
 func (c *Content) Unknown(most int) string {
 	return c.gaps.Of(func(key string) bool { return c.tape.Find(0, key) != jsontape.None }, most)
