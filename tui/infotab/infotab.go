@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -278,8 +277,8 @@ func (c *Content) faults(faults []model.Fault, repair string) {
 
 func bytes(n int64) string { return string(conversation.AppendSize(nil, n)) }
 
-// Pane is the tab. Make it with New.
-type Pane struct{ sheet *sheet.Sheet }
+// Pane is the tab: a sheet to read. Make it with New.
+type Pane struct{ *sheet.Sheet }
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
@@ -290,26 +289,11 @@ func (p *Pane) Title() string { return "Info" }
 // Set shows another snapshot; nil shows nothing.
 func (p *Pane) Set(c *Content) {
 	if c == nil {
-		p.sheet.Set(nil)
+		p.Sheet.Set(nil)
 		return
 	}
-	p.sheet.Set(c.paragraphs)
+	p.Sheet.Set(c.paragraphs)
 }
-
-// Resize says how many cells the tab has.
-func (p *Pane) Resize(w, h int) { p.sheet.Resize(w, h) }
-
-// Do carries out an action; it reports whether it knew it.
-func (p *Pane) Do(a keymap.Action) bool { return p.sheet.Do(a) }
-
-// AppendRow appends row y: exactly as many cells as the tab is wide.
-func (p *Pane) AppendRow(dst []byte, y int) []byte { return p.sheet.AppendRow(dst, y) }
-
-// Status says which rows show, where there are more.
-func (p *Pane) Status() string { return p.sheet.Status() }
 
 // Click does nothing: there is nothing to choose.
 func (p *Pane) Click(_, _ int) {}
-
-// Wheel scrolls by n rows.
-func (p *Pane) Wheel(n int) { p.sheet.Wheel(n) }
