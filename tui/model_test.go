@@ -26,6 +26,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store/demo"
+	"hindcast/store/memory"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -631,23 +632,47 @@ func TestRun_restoresTheTerminal(t *testing.T) {
 	restored(t, written)
 }
 
+// namer is a store that is asked for a name in an update.
+type namer struct {
+	*memory.Store
+	asked func()
+}
+
+func (n namer) NewName(string, string) string {
+	n.asked()
+	return ""
+}
+
 func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = "boom \x1b]52;c;aGk=\x07"
-	for name, plant := range map[string]func(*scripted, *tui.Options){
-		"in a command": func(s *scripted, _ *tui.Options) {
+	pressFork := func(keyboard io.Writer, screen *syncBuffer) {
+		screen.waitFor("head #13")
+		io.WriteString(keyboard, "f")
+	}
+	for name, plant := range map[string]func(*scripted, *tui.Options) (typing func(io.Writer, *syncBuffer)){
+		"in a command": func(s *scripted, _ *tui.Options) func(io.Writer, *syncBuffer) {
 			s.sessions = func(context.Context) iter.Seq2[model.SessionInfo, error] { panic(evil) }
+			return nil
 		},
-		"in a view": func(_ *scripted, o *tui.Options) {
+		"in an update": func(s *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
+			o.Store, o.Session = namer{s.Store, func() { panic(evil) }}, demo.Trip
+			return pressFork
+		},
+		"in a view": func(_ *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
 			o.Now = func() time.Time { panic(evil) }
+			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &scripted{Store: demoStore(t)}
 			o := options(s)
-			plant(s, &o)
-			written, err := run(t, o, func(io.Writer, *syncBuffer) {})
+			typing := plant(s, &o)
+			if typing == nil {
+				typing = func(io.Writer, *syncBuffer) {}
+			}
+			written, err := run(t, o, typing)
 			var panicked *tui.PanicError
 			if !errors.As(err, &panicked) || fmt.Sprint(panicked.Value) != evil || !strings.Contains(panicked.Stack, "model_test.go") {
 				t.Errorf("error %v", err)

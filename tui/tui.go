@@ -167,15 +167,21 @@ type unwrapped struct {
 	off atomic.Bool
 }
 
+// What Bubble Tea writes to begin and to end with the full screen.
+var (
+	enterFull = ansi.SetMode(ansi.ModeAltScreenSaveCursor)
+	leaveFull = ansi.ResetMode(ansi.ModeAltScreenSaveCursor)
+)
+
 // Write implements io.Writer. Bubble Tea writes each of the two sequences by itself.
 func (u *unwrapped) Write(p []byte) (int, error) {
 	switch string(p) {
-	case ansi.SetAltScreenSaveCursorMode:
+	case enterFull:
 		u.off.Store(true)
 		if _, err := io.WriteString(u.Writer, ansi.ResetModeAutoWrap); err != nil {
 			return 0, err
 		}
-	case ansi.ResetAltScreenSaveCursorMode:
+	case leaveFull:
 		if err := u.wrap(); err != nil {
 			return 0, err
 		}

@@ -12,9 +12,10 @@ import (
 
 // Update implements tea.Model. A panic ends the screen in good order; Run
 // gives it as an error.
-func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if value := recover(); value != nil {
+			next = m // Bubble Tea asks it for one more view
 			m.crash, cmd = newPanicError(value), tea.Quit
 		}
 	}()
