@@ -70,7 +70,8 @@ func TestDepth_noticesWhatIsRemoved(t *testing.T) {
 			if err := os.Rename(user, filepath.Join(w.base, "user")); err != nil {
 				t.Fatal(err)
 			}
-			notices(t, w, "a folder moved away", org)
+			// The system tells of the two ends of a move one after the other.
+			notices(t, w, "a folder moved", org, w.base)
 			wantBelow(t, w, ".", "org", "user")
 			replace(t, filepath.Join(w.base, "user", "a.json"), "{}")
 			notices(t, w, "a file under the new name", filepath.Join(w.base, "user"))

@@ -183,22 +183,24 @@ func TestFile_thatIsALink(t *testing.T) {
 	told(t, changes, "an append behind a link")
 }
 
-// notices lets w notice what happened, until it has noticed it in a folder. It
-// is as run does it, but that nothing noticed before can be mistaken for it.
-func notices(t *testing.T, w *watcher, what, folder string) {
+// notices lets w notice what happened, until it has noticed it in each of some
+// folders. It is as run does it, but that nothing noticed before can be mistaken for it.
+func notices(t *testing.T, w *watcher, what string, folders ...string) {
 	t.Helper()
 	if w.watches == 0 {
 		w.look()
-		if !slices.ContainsFunc(w.found, func(p *place) bool { return p.path == folder }) {
-			t.Fatalf("%s: a round finds nothing in %s", what, folder)
+		for _, folder := range folders {
+			if !slices.ContainsFunc(w.found, func(p *place) bool { return p.path == folder }) {
+				t.Fatalf("%s: a round finds nothing in %s", what, folder)
+			}
 		}
 		w.renewChanged()
 		return
 	}
-	for heard := false; !heard; {
+	for missing := slices.Clone(folders); len(missing) > 0; {
 		told(t, w.heard.sign, what)
 		w.heard.mu.Lock()
-		heard = w.heard.paths[folder]
+		missing = slices.DeleteFunc(missing, func(folder string) bool { return w.heard.paths[folder] })
 		w.heard.mu.Unlock()
 		w.renewChanged()
 	}
