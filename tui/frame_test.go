@@ -93,6 +93,9 @@ func TestFrame_holdsWhateverTerminalsCount(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ w, h int }{{60, 18}, {61, 19}, {100, 30}, {101, 31}} {
 		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			if testing.Short() && size.w != 60 {
+				t.Skip("one size is enough beside the race detector")
+			}
 			t.Parallel()
 			o := options(doubtfulStore(t))
 			p := start(t, o, size.w, size.h)

@@ -211,6 +211,13 @@ func (w *watcher) renewChanged() {
 	for path := range paths {
 		w.found = append(w.found, w.places[path])
 	}
+	// What is gone is forgotten first: the system watches a folder that was moved under
+	// one number, and to end the watch of its old name later would end that of the new.
+	for _, p := range w.found {
+		if p != nil && w.places[p.path] == p && !sameFile(p.info, w.stat(p.path)) {
+			w.empty(p)
+		}
+	}
 	for _, p := range w.found {
 		if p != nil && w.places[p.path] == p {
 			w.renew(p)
