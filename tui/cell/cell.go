@@ -76,8 +76,10 @@ func (r *Row) Repeat(st theme.Style, glyph string, n int) {
 		return
 	}
 	r.dst = append(r.dst, st.Start...)
-	for range n {
-		r.dst = append(r.dst, glyph...)
+	start, end := len(r.dst), len(r.dst)+n*len(glyph)
+	r.dst = append(r.dst, glyph...)
+	for len(r.dst) < end { // what is there, once more
+		r.dst = append(r.dst, r.dst[start:min(len(r.dst), start+end-len(r.dst))]...)
 	}
 	r.dst = append(r.dst, st.Reset...)
 	r.room -= n
@@ -95,12 +97,16 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	if w <= 0 || len(text) == 0 {
 		return 0
 	}
-	if n := plainPrefix(text, w); n == len(text) {
+	if end, cells, cut, ok := evenBeginning(text, w, r.glyphs.Plain()); ok {
 		r.dst = append(r.dst, st.Start...)
-		r.dst = append(r.dst, text...)
+		r.dst = append(r.dst, text[:end]...)
+		if cut {
+			r.dst = append(r.dst, r.glyphs.Ellipsis...)
+			cells++
+		}
 		r.dst = append(r.dst, st.Reset...)
-		r.room -= n
-		return n
+		r.room -= cells
+		return cells
 	}
 	r.dst = append(r.dst, st.Start...)
 	start := len(r.dst)
@@ -125,6 +131,39 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	r.dst = append(r.dst, st.Reset...)
 	r.room -= used
 	return used
+}
+
+// evenBeginning does for most texts what [put] does with more work for all: it
+// returns how many bytes and cells of a text show in w cells, and whether an ellipsis
+// follows. It is ok if the text is even, see [even], as far as it was looked at; for
+// a plain screen that is ASCII.
+func evenBeginning[T ~string | ~[]byte](text T, w int, plain bool) (end, cells int, cut, ok bool) {
+	last := 0 // where the last character begins
+	for end < len(text) {
+		size := 1
+		if c := text[end]; c < ' ' || c > '~' {
+			r, n := rune(0), 0
+			if c >= utf8.RuneSelf && !plain {
+				r, n = decode(text[end:])
+			}
+			if !even(r) {
+				return 0, 0, false, false
+			}
+			size = n
+		}
+		if cells == w {
+			return last, cells - 1, true, true
+		}
+		last = end
+		end += size
+		cells++
+	}
+	return end, cells, false, true
+}
+
+func decode[T ~string | ~[]byte](text T) (rune, int) {
+	var buf [utf8.UTFMax]byte
+	return utf8.DecodeRune(buf[:copy(buf[:], text)])
 }
 
 // plainPrefix gives how many bytes at the start of text are visible ASCII,

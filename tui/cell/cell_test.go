@@ -228,3 +228,12 @@ func TestPrintable_joinsWhatUnicodeJoins(t *testing.T) {
 		}
 	}
 }
+
+// What is drawn as it stands is what printable leaves alone, one cell wide.
+func TestEven_isPrintedAsItIs(t *testing.T) {
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if even(r) && (printable.String(string(r)) != string(r) || ansi.StringWidth(string(r)) != 1) {
+			t.Errorf("%U is printed as %q in %d cells", r, printable.String(string(r)), ansi.StringWidth(string(r)))
+		}
+	}
+}

@@ -117,6 +117,16 @@ func steadyLine(line []byte) bool {
 	return true
 }
 
+// even reports whether a rune that is not ASCII is printed as it is and takes one
+// cell on every terminal, unless a doubtful one follows.
+func even(r rune) bool {
+	switch r {
+	case 0x378, 0x379, 0x380, 0x381, 0x382, 0x383, 0x38b, 0x38d, 0x3a2: // no letters yet
+		return false
+	}
+	return r > 0x7f && r < 0x2600 && steady(r)
+}
+
 // steady reports whether every terminal draws a rune in as many cells as UAX #29
 // says, unless a doubtful one follows: the shapes that Hindcast draws with and the
 // scripts that terminals have agreed on for decades. Emoji, marks and scripts whose
