@@ -20,7 +20,7 @@ type ear struct {
 	done chan struct{}
 
 	mu    sync.Mutex
-	paths map[string]bool
+	paths map[string]bool // true of a folder that went away itself
 	lost  bool
 }
 
@@ -72,7 +72,8 @@ func (e *ear) hear(event fsnotify.Event) {
 		return
 	}
 	e.mu.Lock()
-	e.paths[filepath.Dir(event.Name)] = true
+	dir := filepath.Dir(event.Name)
+	e.paths[dir] = e.paths[dir]
 	if event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
 		e.paths[event.Name] = true
 	}
@@ -91,8 +92,8 @@ func (e *ear) tell() {
 	}
 }
 
-// take gives the paths at which something happened since the last call, and
-// whether others were lost.
+// take returns the paths at which something happened since the last call, each with
+// whether what was there went away, and whether others were lost.
 func (e *ear) take() (paths map[string]bool, lost bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -143,7 +143,7 @@ type watcher struct {
 	heard   *ear
 	// started says that what was there at first is followed.
 	started bool
-	// found are places that a round found changed.
+	// found are places that a round found changed, or that the system told of.
 	found []*place
 	// round are the places that are left of a sweep over all of them.
 	round []*place
@@ -166,6 +166,7 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 			sign = w.look()
 		case <-settled:
 			settled = nil
+			w.hear()
 			w.renewChanged()
 			select {
 			case out <- struct{}{}:
@@ -202,24 +203,32 @@ func (w *watcher) look() bool {
 	return len(w.found) > 0
 }
 
-// renewChanged renews the places in which something changed.
-func (w *watcher) renewChanged() {
-	paths, lost := w.heard.take()
+// hear adds the places of which the system said something to those found changed,
+// and forgets what was known of those that went away, even where something has their
+// name again: the system watches a folder and not a name. That comes before anything
+// is renewed, because a folder that was moved is watched under one number, and to end
+// the watch of its old name later would end that of its new one.
+func (w *watcher) hear() {
+	heard, lost := w.heard.take()
 	if lost {
 		w.renewAll(w.places[w.base])
 	}
-	for path := range paths {
-		w.found = append(w.found, w.places[path])
-	}
-	// What is gone is forgotten first: the system watches a folder that was moved under
-	// one number, and to end the watch of its old name later would end that of the new.
-	for _, p := range w.found {
-		if p != nil && w.places[p.path] == p && !sameFile(p.info, w.stat(p.path)) {
+	for path, gone := range heard {
+		p := w.places[path]
+		if p == nil {
+			continue // it was dropped with the one that it was in, or never followed
+		}
+		if gone {
 			w.empty(p)
 		}
+		w.found = append(w.found, p)
 	}
+}
+
+// renewChanged renews the places that were found changed.
+func (w *watcher) renewChanged() {
 	for _, p := range w.found {
-		if p != nil && w.places[p.path] == p {
+		if w.places[p.path] == p {
 			w.renew(p)
 			w.touch(p)
 		}
