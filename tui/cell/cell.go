@@ -110,12 +110,26 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	}
 	r.dst = append(r.dst, st.Start...)
 	start := len(r.dst)
-	head, whole := beginning(text, (w+1)*cellBytes)
-	r.dst = printable.Append(r.dst, head)
-	if r.glyphs.Plain() {
-		r.dst = append(r.dst[:start], r.glyphs.Sentence(string(r.dst[start:]))...)
+	var (
+		whole            bool
+		end, used, spare int
+	)
+	// Most characters are short: what is behind the end by more than one and its
+	// escapes can change nothing.
+	const behind = 2 * clusterBytes
+	most := (w + 1) * cellBytes
+	for n := min((w+1)*utf8.UTFMax+behind, most); ; n = most {
+		var head T
+		head, whole = beginning(text, n)
+		r.dst = printable.Append(r.dst[:start], head)
+		if r.glyphs.Plain() {
+			r.dst = append(r.dst[:start], r.glyphs.Sentence(string(r.dst[start:]))...)
+		}
+		end, used, spare = fit(r.dst[start:], w)
+		if whole || n == most || start+end+behind <= len(r.dst) {
+			break
+		}
 	}
-	end, used, spare := fit(r.dst[start:], w)
 	cut := start+end < len(r.dst) || !whole
 	if cut {
 		end, used, spare = fit(r.dst[start:], w-1)

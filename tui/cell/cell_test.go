@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
 
 	"hindcast/model/printable"
 	"hindcast/tui/screentest"
@@ -236,4 +237,31 @@ func TestEven_isPrintedAsItIs(t *testing.T) {
 			t.Errorf("%U is printed as %q in %d cells", r, printable.String(string(r)), ansi.StringWidth(string(r)))
 		}
 	}
+}
+
+// What is drawn of a beginning is what would be drawn of the whole text.
+func TestRow_looksNoFurtherThanItMust(t *testing.T) {
+	pieces := []string{
+		"a", "word ", "é", "日本", "👍🏽", "👩‍👩‍👧", "❤️", "ทำ", "e\u0301\u0302\u0303", "\u200d", "\x1b[31m", "→", "1\ufe0f\u20e3",
+		strings.Repeat("ᄀ", 30), strings.Repeat("\u0301", 9), "👩\u200d", "\ufe0f",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 60).Draw(t, "pieces"), "")
+		w := rapid.IntRange(1, 40).Draw(t, "cells")
+		row := Begin(nil, &theme.Unicode, w)
+		used := row.Put(red, text)
+
+		whole := printable.Append(nil, text)
+		end, cells, _ := fit(whole, w)
+		ellipsis := ""
+		if end < len(whole) {
+			end, cells, _ = fit(whole, w-1)
+			ellipsis = theme.Unicode.Ellipsis
+			cells++
+		}
+		want := red.Start + string(spaced(whole[:end:end], 0)) + ellipsis + red.Reset
+		if got := string(row.dst); got != want || used != cells {
+			t.Errorf("%q in %d cells is %q, %d cells, and not %q, %d cells", text, w, got, used, want, cells)
+		}
+	})
 }
