@@ -178,8 +178,12 @@ func TestWaiting_progressHasABar(t *testing.T) {
 				}
 				o, clock := patient(s, theme.Choice{Palette: theme.Dark, Profile: termenv.Ascii, Glyphs: glyphs})
 				p := startBusy(t, o, w, h)
-				impatient(p, clock, "18 of 40")
 				waitFor(t, p, "booked")
+				p.WaitFor("18 of 40", func(screen string) bool {
+					clock.fire(200 * time.Millisecond)
+					clock.fire(100 * time.Millisecond) // the count may come behind the first frame
+					return strings.Contains(screen, "18 of 40")
+				})
 				p.Golden()
 				shows(t, p, "[ ] step")
 			})
