@@ -54,7 +54,7 @@ func (p *Pane) fit() columns {
 	c.lanes = max(min(lanes, 2), min(lanes, (title-delta-least)/2))
 	title -= 2 * c.lanes
 	if p.c.timed {
-		take(&c.delta, deltaWidth, least-8)
+		take(&c.delta, deltaWidth, least)
 	}
 	if p.c.turns {
 		take(&c.turn, len("turn ")+p.c.turnWidth, least)
@@ -70,7 +70,7 @@ func (p *Pane) fit() columns {
 }
 
 const (
-	deltaWidth = len("+24s") // a longer one takes cells of its title
+	deltaWidth = len("+24s")
 	idWidth    = 8
 )
 
@@ -155,7 +155,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	var delta []byte
 	if c.delta > 0 {
 		delta = p.appendDelta(p.scratch[:0], n, before)
-		room -= 1 + max(deltaWidth, len(delta)) + c.edge
+		room -= 1 + deltaWidth + c.edge
 	}
 	if n == p.cursor {
 		p.whole = fits(h.Title, room)
@@ -255,32 +255,30 @@ func (p *Pane) appendDelta(dst []byte, n, before model.Node) []byte {
 	return appendDuration(dst, at.Sub(p.t.Header(before).CreatedAt))
 }
 
-// appendDuration writes a duration in its largest unit: "+40s". It takes at most five
-// cells up to some years.
+// appendDuration writes a duration in the first of its units of which it has two
+// digits at most: "+40s", in four cells up to 99 years.
 func appendDuration(dst []byte, d time.Duration) []byte {
 	sign := byte('+')
 	if d < 0 {
 		sign, d = '-', -d
 	}
-	dst = append(dst, sign)
-	if tenth := d / (100 * time.Millisecond); tenth > 0 && tenth < 10 {
-		return append(dst, '.', '0'+byte(tenth), 's')
+	switch tenth := d / (100 * time.Millisecond); {
+	case tenth == 0 && d > 0:
+		return append(dst, "<.1s"...)
+	case tenth > 0 && tenth < 10:
+		return append(dst, sign, '.', '0'+byte(tenth), 's')
 	}
+	dst = append(dst, sign)
+	const day = 24 * time.Hour
 	for _, unit := range []struct {
-		from, size time.Duration
-		name       string
-	}{
-		{72 * time.Hour, 24 * time.Hour, "d"},
-		{2 * time.Hour, time.Hour, "h"},
-		{100 * time.Second, time.Minute, "m"},
-		{time.Second, time.Second, "s"},
-		{0, time.Millisecond, "ms"},
-	} {
-		if d >= unit.from {
-			return append(strconv.AppendInt(dst, int64(d.Round(unit.size)/unit.size), 10), unit.name...)
+		size time.Duration
+		name byte
+	}{{time.Second, 's'}, {time.Minute, 'm'}, {time.Hour, 'h'}, {day, 'd'}, {7 * day, 'w'}} {
+		if n := int64(d.Round(unit.size) / unit.size); n < 100 {
+			return append(strconv.AppendInt(dst, n, 10), unit.name)
 		}
 	}
-	return dst
+	return append(strconv.AppendInt(dst, int64(d/(365*day)), 10), 'y')
 }
 
 // hour writes a time of day.

@@ -343,6 +343,12 @@ func TestPane_titlesGetTheirCells(t *testing.T) {
 		deep[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 100 + i, TurnIndex: i / 4, Visit: int64(i + 1), ParentVisit: int64(i &^ (i & -i)),
 			CreatedAt: time.Unix(int64(i), 0), Event: model.SnapshotEventNamed, EventName: "an event of another framework", Marks: model.MarkError}
 	}
+	many := make([]model.Header, 1200) // of four digits, with a branch from each tenth
+	for i := range many {
+		many[i] = model.Header{ID: fmt.Sprintf("%064x", i), SessionID: "s", Index: 1000 + i - i%10/9, TurnIndex: i, Visit: int64(i + 1), ParentVisit: int64(max(i-i%10/9-1, 0)) + 1,
+			CreatedAt: time.Unix(int64(i)*110, 0), Event: model.SnapshotEventNamed, EventName: "an event of another framework", Marks: model.MarkError}
+	}
+	many[0].ParentVisit = 0
 	for _, tc := range []struct {
 		name    string
 		headers []model.Header
@@ -354,6 +360,7 @@ func TestPane_titlesGetTheirCells(t *testing.T) {
 		{"demo, 200 columns", trip(t), 98, 46},
 		{"steps", turns(), 54, 28},
 		{"deep, 100 columns", deep, 54, 28},
+		{"many, 100 columns", many, 54, 28},
 		{"deep, 60 columns", deep, 58, 28},
 		{"deep, 120 columns", deep, 60, 28},
 	} {
@@ -610,4 +617,23 @@ func TestPane_stepsComeInLater(t *testing.T) {
   ◉   3   end    ▸1                                     +2s
  turn 1 · ◌ #1 another branch was chosen · turn end
 `)
+}
+
+// How long after the row before takes four cells at most, whatever it was.
+func TestDuration_takesFourCells(t *testing.T) {
+	const day = 24 * time.Hour
+	for d, want := range map[time.Duration]string{
+		0: "+0s", time.Millisecond: "<.1s", -time.Microsecond: "<.1s", 999 * time.Millisecond: "+.9s", time.Second: "+1s",
+		82 * time.Second: "+82s", 99*time.Second + 700*time.Millisecond: "+2m", 6 * time.Minute: "+6m", -6 * time.Minute: "-6m",
+		99*time.Minute + 40*time.Second: "+2h", 99*time.Hour + 40*time.Minute: "+4d", 100 * day: "+14w", 3 * 365 * day: "+3y", 1<<63 - 1: "+292y",
+	} {
+		if got := string(appendDuration(nil, d)); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+	for d := time.Duration(1); d < 99*365*day; d += d/13 + 1 {
+		if got := string(appendDuration(nil, d)); len(got) > deltaWidth {
+			t.Fatalf("%v is %q", d, got)
+		}
+	}
 }
