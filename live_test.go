@@ -83,7 +83,7 @@ func TestLiveDemo_isFollowedAndInterrupted(t *testing.T) {
 		t.Errorf("interrupted, it ends with %d\n%s%s", code, said, errs)
 	}
 	got := w.hindcast("log . release-1.4")
-	if !strings.Contains(got, "#3  turn 1") || !strings.Contains(got, "0 orphaned") {
+	if !strings.Contains(got, "#3  turn 1") || !strings.Contains(got, "0 off the path") {
 		t.Errorf("this was kept:\n%s", got)
 	}
 	again := work(t, w.cmd.Args[3], "--resume", "--pace", "0")

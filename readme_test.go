@@ -450,14 +450,14 @@ func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
 	if out := shell(t, dir, "printf 'hello\nand again\n' | ./chat"); out != "that was message 1\nthat was message 3\n" {
 		t.Errorf("it answers %q", out)
 	}
-	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "2 snapshots, 0 orphaned, head #1") {
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "2 snapshots, 0 off the path, head #1") {
 		t.Errorf("recorded was\n%s", out)
 	}
 	shell(t, dir, "hindcast restore chat.db first '#0' --yes")
 	if out := shell(t, dir, "printf 'something else\n' | ./chat"); out != "that was message 3\n" {
 		t.Errorf("put back, it answers %q", out)
 	}
-	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "3 snapshots, 1 orphaned, head #1") || !strings.Contains(out, "left by a restore to #0") {
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "3 snapshots, 1 off the path, head #1") || !strings.Contains(out, "left by a restore to #0") {
 		t.Errorf("then this is recorded\n%s", out)
 	}
 	out := shell(t, dir, "hindcast show chat.db first head")
@@ -502,7 +502,7 @@ func TestREADME_agentIsRecordedAndResumed(t *testing.T) {
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || readErr != nil || !strings.Contains(string(told), `session "first" has moved on: its head is #0 `) {
 		t.Errorf("it ends with %v and says %q, %v", err, told, readErr)
 	}
-	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "4 snapshots, 3 orphaned, head #0") {
+	if out := shell(t, dir, "hindcast log chat.db first"); !strings.Contains(out, "4 snapshots, 3 off the path, head #0") {
 		t.Errorf("after that this is recorded\n%s", out)
 	}
 }

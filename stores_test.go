@@ -243,7 +243,7 @@ func (o *opened) draw(t *testing.T, out *strings.Builder) {
 	for _, info := range o.sessions {
 		line := model.NewTimeline(o.headers[info.ID])
 		n := snapshotsIn(line)
-		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d orphaned", printable.String(info.ID), n, line.Orphans())
+		fmt.Fprintf(out, "\n--- %s: %d snapshots, %d off the path", printable.String(info.ID), n, line.Orphans())
 		if info.Title != "" {
 			fmt.Fprintf(out, ", begins with %q", info.Title)
 		}
@@ -357,7 +357,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 				t.Errorf("of %s the size is not known", info.ID)
 			}
 			if info.Snapshots != have[info.ID] || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
-				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d orphaned, head #%d %s", info, info.ID, have[info.ID], line.Orphans(), h.Index, h.ID)
+				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d off the path, head #%d %s", info, info.ID, have[info.ID], line.Orphans(), h.Index, h.ID)
 			}
 			if n := decoded(t, stateOf(t, o.store, h)).Len(); n == 0 != want.silent[info.ID] {
 				t.Errorf("the head of %s has %d messages", info.ID, n)

@@ -120,7 +120,7 @@ func (a *App) still(ctx context.Context, p *printer, dir string, force bool) err
 		return p.document(done)
 	}
 	fmt.Fprintf(p, "%s: %s of %s\nhindcast %s opens it\n", printable.String(path),
-		count(done.Snapshots, "snapshot"), count(done.Sessions, "session"), printable.String(path))
+		model.Count(done.Snapshots, "snapshot"), model.Count(done.Sessions, "session"), printable.String(path))
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 	if done.Head != "" {
 		where = fmt.Sprintf("at #%d %s", done.HeadIndex, shortID(done.Head))
 	}
-	fmt.Fprintf(p, "%s: %s, %s is %s\n", word, count(done.Captured, "snapshot"), printable.String(done.Session), where)
+	fmt.Fprintf(p, "%s: %s, %s is %s\n", word, model.Count(done.Captured, "snapshot"), printable.String(done.Session), where)
 	if done.Stopped {
 		fmt.Fprintf(p, "%s goes on\n", printable.String(again))
 	} else {

@@ -232,7 +232,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 			ill++
 			name = printable.String(c.of)
 		}
-		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), count(len(c.faults), "fault"))
+		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), model.Count(len(c.faults), "fault"))
 		for i := range c.faults {
 			p.fault(&c.faults[i], framework)
 		}
@@ -244,7 +244,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 	case faults == 0:
 		p.WriteString("no faults\n")
 	case len(list) > 1:
-		fmt.Fprintf(p, "\n%s, in %d of %s\n", count(faults, "fault"), ill, count(len(list)-1, "session"))
+		fmt.Fprintf(p, "\n%s, in %d of %s\n", model.Count(faults, "fault"), ill, model.Count(len(list)-1, "session"))
 	}
 }
 

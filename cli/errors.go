@@ -76,7 +76,7 @@ func given(args []string) string {
 	if len(args) == 0 {
 		return "no argument is given"
 	}
-	return count(len(args), "argument") + " given: " + strings.Join(args, ", ")
+	return model.Count(len(args), "argument") + " given: " + strings.Join(args, ", ")
 }
 
 // report writes an error and what to do about it. Errors carry ids, paths and

@@ -98,7 +98,7 @@ func filesText(list []model.PlanFile) string {
 			replaced++
 		}
 	}
-	text := count(len(list), "file")
+	text := model.Count(len(list), "file")
 	if aside > 0 {
 		text += fmt.Sprintf(", %d set aside (%s)", aside, model.AppendSize(nil, size))
 	}

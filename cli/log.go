@@ -141,12 +141,12 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
 	}
-	fmt.Fprintf(p, "%s  %s, %d orphaned, %s\n", p.paint.in(bold, printable.String(session)), count(t.Snapshots(), "snapshot"), t.Orphans(), head)
+	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, printable.String(session)), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
 	if t.Len() == 0 {
 		return
 	}
 	if from > 0 {
-		fmt.Fprintf(p, "%s above are left out", count(nodesBefore(t, from), "snapshot"))
+		fmt.Fprintf(p, "%s above are left out", model.Count(nodesBefore(t, from), "snapshot"))
 		if h := t.Head(); h != model.NoNode && t.RowOf(h) < from {
 			fmt.Fprintf(p, ", and the head %s with them", t.Name(h))
 		}

@@ -225,7 +225,7 @@ func (part *partJSON) ended() string {
 
 // transcript writes a conversation for people, each part behind an indent.
 func (p *printer) transcript(talk *transcriptJSON) {
-	fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s %s  %s", printable.String(talk.SessionID), talk.Name, count(len(talk.Messages), "message"))))
+	fmt.Fprintf(p, "%s\n", p.paint.in(bold, fmt.Sprintf("%s %s  %s", printable.String(talk.SessionID), talk.Name, model.Count(len(talk.Messages), "message"))))
 	for i := range talk.Messages {
 		m := &talk.Messages[i]
 		if len(m.Parts) == 0 {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -189,7 +190,7 @@ func (r *reasons) brief() string {
 		words = append(words, fmt.Sprintf("%s (%d)", why, of.count))
 	}
 	if more := len(list) - mostNamed; more > 0 {
-		words = append(words, fmt.Sprintf("and for %s", count(more, "other reason")))
+		words = append(words, fmt.Sprintf("and for %s", model.Count(more, "other reason")))
 	}
 	return strings.Join(words, ", ")
 }

@@ -50,7 +50,7 @@ func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
 			Preview []*preview `json:"preview"`
 		}{t, true, list})
 	}
-	fmt.Fprintf(p, "would import %s of %s to %s\n", count(t.Snapshots, "snapshot"), count(t.Sessions, "session"), printable.String(t.Store))
+	fmt.Fprintf(p, "would import %s of %s to %s\n", model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"), printable.String(t.Store))
 	var sessions table
 	sessions.row("SESSION", "SNAPSHOTS", "ORPHANED", "FAULTS", "HEAD")
 	for _, v := range list {
@@ -63,7 +63,7 @@ func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
 	sessions.write(p)
 	for i, v := range list {
 		if i == firstSessions {
-			fmt.Fprintf(p, "and %s more\n", count(len(list)-i, "session"))
+			fmt.Fprintf(p, "and %s more\n", model.Count(len(list)-i, "session"))
 			break
 		}
 		p.first(v)
@@ -110,7 +110,7 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 func (p *printer) first(v *preview) {
 	what := "all rows"
 	if len(v.First) < len(v.headers) {
-		what = "the first " + count(len(v.First), "row")
+		what = "the first " + model.Count(len(v.First), "row")
 	}
 	fmt.Fprintf(p, "\n%s of %s\n", what, printable.String(v.Session))
 	var rows table

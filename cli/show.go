@@ -180,7 +180,7 @@ func (p *printer) show(d *portrait) {
 	case d.onPath:
 		field("path", "active")
 	default:
-		field("path", "orphaned: "+h.Reason.Text(moment))
+		field("path", "off the path: "+h.Reason.Text(moment))
 	}
 	if isStep(h) {
 		field("step", "put together from a trace: the store has no such snapshot")

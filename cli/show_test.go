@@ -65,7 +65,7 @@ func TestLog_drawsTheStepsOfATurn(t *testing.T) {
 	c := start(t, turns())
 	for _, test := range []struct{ args, want string }{
 		{"log mem: s", `
-s  4 snapshots, 1 orphaned, head #3
+s  4 snapshots, 1 off the path, head #3
 ○      #0  turn 0  turn end        a         2026-11-21 12:00:01
 ├─╮
 │ ·  #1:1  turn 1  tool iteration  s1        2026-11-21 12:00:02  tool look → ok
@@ -77,7 +77,7 @@ s  4 snapshots, 1 orphaned, head #3
 ◌ #1: left by a restore to #0
 `},
 		{"log mem: s -n 1", `
-s  4 snapshots, 1 orphaned, head #3
+s  4 snapshots, 1 off the path, head #3
 3 snapshots above are left out
 ·    #3:1  turn 2  tool iteration  s3        2026-11-21 12:00:06  tool pay → ok
 ◉      #3  turn …  turn end        d         2026-11-21 12:00:07

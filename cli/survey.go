@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -112,9 +113,9 @@ func isAre(n int, noun string) string {
 	case 0:
 		return "is none"
 	case 1:
-		return "is " + count(n, noun)
+		return "is " + model.Count(n, noun)
 	}
-	return "are " + count(n, noun)
+	return "are " + model.Count(n, noun)
 }
 
 // patterns gives the names of the files that a survey looks into.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -76,14 +75,6 @@ const leastFit = 16
 // padded fills a text that is safe to print up to a number of cells.
 func padded(text string, cells int) string {
 	return text + strings.Repeat(" ", max(cells-displaywidth.String(text), 0))
-}
-
-// count gives a number of things in words: "1 fault", "2 faults".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // table is rows of cells in columns that are as wide as their widest cell. The

@@ -256,7 +256,7 @@ func (p *printer) tally(done string, t *tally) error {
 	if p.json {
 		return p.document(t)
 	}
-	fmt.Fprintf(p, "%s %s of %s", done, count(t.Snapshots, "snapshot"), count(t.Sessions, "session"))
+	fmt.Fprintf(p, "%s %s of %s", done, model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"))
 	if t.New != nil {
 		fmt.Fprintf(p, ", %d new,", *t.New)
 	}

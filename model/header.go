@@ -125,4 +125,7 @@ type Reason struct {
 	// rewind went back; TargetID is "" if there was none.
 	TargetID    string
 	TargetIndex int
+	// TargetName is the name of that visit in its timeline. [Timeline.Reason] fills it
+	// in; it is not stored.
+	TargetName string
 }

@@ -82,9 +82,10 @@ type drawing struct {
 	span []int32 // rows of the subtree; not kept up on the active path
 	// left is the node from which a node's lineage was first passed over, or
 	// ^root where it has no such node; without meaning on the active path.
-	left                   []Node
-	prevBranch, nextBranch []Node
-	lanes                  int
+	left []Node
+	// nextBranch is the branch point that steps forward lead to next.
+	nextBranch []Node
+	lanes      int
 	// end is the row of the last branch that leaves the head. From there on
 	// lane 0 has ended.
 	end int32
@@ -102,7 +103,7 @@ func (d *drawing) reset(n, room int) {
 	d.row, d.lane = make([]int32, n, room), make([]int8, n, room)
 	d.keep, d.left = make([]Node, n, room), make([]Node, n, room)
 	d.size, d.span = make([]int32, n, room), make([]int32, n, room)
-	d.prevBranch, d.nextBranch = make([]Node, n, room), make([]Node, n, room)
+	d.nextBranch = make([]Node, n, room)
 	d.end = noEnd
 	for i := range n {
 		d.keep[i] = NoNode
@@ -117,26 +118,15 @@ func (d *drawing) add() {
 	d.left = append(d.left, NoNode)
 	d.size = append(d.size, 0)
 	d.span = append(d.span, 0)
-	d.prevBranch = append(d.prevBranch, NoNode)
 	d.nextBranch = append(d.nextBranch, NoNode)
 }
 
 // drawNewHead draws n below everything else: the head, in lane 0, after the
 // head that was.
 func (t *Timeline) drawNewHead(n Node) {
-	p := t.parent[n]
 	t.row[n] = int32(len(t.rows))
 	t.rows = append(t.rows, makeRow(RowNode, n))
-	t.prevBranch[n] = t.lastBranchPoint(p)
 	t.end = noEnd
-}
-
-// lastBranchPoint gives p if it is a branch point, else the one before it.
-func (t *Timeline) lastBranchPoint(p Node) Node {
-	if t.BranchPoint(p) {
-		return p
-	}
-	return t.prevBranch[p]
 }
 
 // layOut draws everything below from, a node on the active path, or all of it
@@ -313,7 +303,7 @@ func (l *layout) placeRoots() {
 			t.rows[at] = makeRow(RowGap, r)
 			at++
 		}
-		t.left[r], t.prevBranch[r] = ^r, NoNode
+		t.left[r] = ^r
 		t.put(r, at, 0)
 		at += t.span[r]
 	}
@@ -325,9 +315,9 @@ func (l *layout) placeChildren(n Node) {
 	if t.first[n] == NoNode {
 		return
 	}
-	at, keep, before := t.row[n]+1, t.keep[n], t.lastBranchPoint(n)
+	at, keep := t.row[n]+1, t.keep[n]
 	for c := t.first[n]; c != NoNode; c = t.next[c] {
-		t.prevBranch[c], t.left[c] = before, n
+		t.left[c] = n
 		if c == t.last[n] && t.flags[n]&flagPath == 0 {
 			t.left[c] = t.left[n]
 		}

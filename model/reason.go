@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -46,14 +45,14 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "left by a restore"
 		switch {
 		case r.TargetID != "":
-			text += fmt.Sprintf(" to #%d", r.TargetIndex)
+			text += " to " + nameOr(r.TargetName, r.TargetIndex)
 		default:
 			text += " to the start"
 		}
 	case ReasonRewind:
 		text = "cut off by a rewind"
 		if r.TargetID != "" {
-			text += fmt.Sprintf(" to #%d", r.TargetIndex)
+			text += " to " + nameOr(r.TargetName, r.TargetIndex)
 		}
 	case ReasonSecondLeaf:
 		text = "another branch was chosen"

@@ -12,8 +12,8 @@ import (
 //	head @ HEAD   the head
 //	#7  7         the snapshot with index 7
 //	#6.2  #6:1    the name of a visit, see name.go; here too the # may be left out
-//	3f2a91c0      an id, or at least leastOfID characters of one: the first ones, or
-//	              the last ones of an id of which [ShortID] returns those
+//	3f2a91c0      an id, or at least leastOfID characters from its beginning; or from
+//	              its end, where [ShortID] shortens such ids to their end
 //	X~2           two snapshots before X, towards the root; X~ is X~1
 //
 // An id in full needs no least length. Case counts in ids; hexadecimal digits are

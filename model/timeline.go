@@ -348,9 +348,6 @@ func (t *Timeline) BranchPoint(n Node) bool {
 // Next, or NoNode.
 func (t *Timeline) NextBranchPoint(n Node) Node { return t.nextBranch[n] }
 
-// PrevBranchPoint gives the last branch point before n, or NoNode.
-func (t *Timeline) PrevBranchPoint(n Node) Node { return t.prevBranch[n] }
-
 // Reason says why n is off the active path: what its header says, else what
 // the tree tells. The Kind is then never ReasonUnknown. On the path it is the
 // zero Reason.
@@ -363,14 +360,17 @@ func (t *Timeline) Reason(n Node) Reason {
 	if t.OnPath(n) {
 		return Reason{}
 	}
-	h := &t.headers[n]
+	h, left := &t.headers[n], t.left[n]
 	if h.Reason != nil && h.Reason.Kind != ReasonUnknown {
-		return *h.Reason
+		r := *h.Reason
+		if left >= 0 && r.TargetID == t.headers[left].ID {
+			r.TargetName = t.Name(left)
+		}
+		return r
 	}
 	if end := t.EndOf(n); end != n && end != NoNode {
 		return t.Reason(end)
 	}
-	left := t.left[n]
 	if left < 0 {
 		switch t.flags[^left].edge() {
 		case edgeMissing, edgeForeign:
@@ -384,7 +384,7 @@ func (t *Timeline) Reason(n Node) Reason {
 		return Reason{Kind: ReasonRestore}
 	case h.Orphaned:
 		to := &t.headers[left]
-		return Reason{Kind: ReasonRestore, TargetID: to.ID, TargetIndex: to.Index}
+		return Reason{Kind: ReasonRestore, TargetID: to.ID, TargetIndex: to.Index, TargetName: t.Name(left)}
 	case t.first[n] == NoNode && h.Marks.Has(MarkError):
 		return Reason{Kind: ReasonFailedLeaf}
 	case t.pointed && (t.row[n] > t.row[t.head] || t.compare(n, t.head) > 0):

@@ -143,8 +143,10 @@ func BenchmarkWindow(b *testing.B) {
 		tl := NewTimeline(benchHeaders(n))
 		folds := NewFolds(tl)
 		folds.FoldAll()
-		for node := tl.Head(); node != NoNode && folds.Rows() < tl.Rows()/2; node = tl.PrevBranchPoint(node) {
-			folds.Unfold(node)
+		for node := tl.Head(); node != NoNode && folds.Rows() < tl.Rows()/2; node = tl.Parent(node) {
+			if tl.BranchPoint(node) {
+				folds.Unfold(node)
+			}
 		}
 		rng := rand.New(rand.NewPCG(6, 6))
 		var dst []byte

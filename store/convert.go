@@ -45,9 +45,9 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = plan.Target, plan.TargetID, plan.TargetIndex
 		onward(&plan, as, h)
 	}
-	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them orphaned", as, from.Kind(), from.Address(), count(tree.Snapshots(), "snapshot"), tree.Orphans())
+	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())
 	if steps := tree.Len() - tree.Snapshots(); steps > 0 {
-		words += ", and " + count(steps, "step")
+		words += ", and " + model.Count(steps, "step")
 	}
 	plan.Writes = append(plan.Writes, words, "journal: one entry")
 	return plan, nil

@@ -78,7 +78,7 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 	path, _ := lineage.path(target)
 	plan := v.plan(op, target)
 	plan.NewSession = as
-	last, visits, which := v.Headers[target], count(len(path), "visit"), ""
+	last, visits, which := v.Headers[target], model.Count(len(path), "visit"), ""
 	if edited != "" {
 		if edited == last.ID {
 			return model.Plan{}, ErrNotEdited
@@ -116,7 +116,7 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 		plan := v.plan(model.OpUndo, -1)
 		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
-		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, count(len(v.Headers), "visit")))
+		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, model.Count(len(v.Headers), "visit")))
 		if e.Op == model.OpConvert {
 			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
 		}
@@ -267,13 +267,6 @@ func SamePlan(a, b model.Plan) bool {
 // they do not count.
 func sameVisit(a, b model.PlanItem) bool {
 	return a.ID == b.ID && a.Index == b.Index && a.Visit == b.Visit
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func holders(sessions []string) string {

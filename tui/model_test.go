@@ -484,7 +484,7 @@ func TestModel_copiesTheCallOfAnySnapshot(t *testing.T) {
 	p.Press(keymap.Menu, keymap.YankCall)
 	shows(t, p, "✓ the resume call was sent")
 	p.Press(keymap.Timeline, keymap.ShowResume, keymap.StepForward)
-	shows(t, p, "Go on from here, after r restore")
+	shows(t, p, "Go on from here, after a restore")
 	p.Press(keymap.Timeline, keymap.Yank)
 	shows(t, p, "copy resume call  StreamBidi(ctx, agent.WithSessionID[State](")
 	p.Press(keymap.Menu, keymap.YankCall)

@@ -175,7 +175,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 		Faults: s.faults, Now: f.now(), Zone: f.zone,
 	}
 	if _, ok := f.store.(store.Repairer); ok {
-		facts.Repair = "R plans to mend what can be mended"
+		facts.Repair = "a repair mends what can be mended"
 	}
 	if d, ok := f.store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()

@@ -109,7 +109,7 @@ func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error)
 		}
 		if visits != counted || orphaned != countedOrphaned {
 			faults = append(faults, model.Fault{Code: FaultCount, File: id,
-				Meaning: fmt.Sprintf("the session is said to have %d snapshots, %d of them orphaned; it has %d and %d", visits, orphaned, counted, countedOrphaned),
+				Meaning: fmt.Sprintf("the session is said to have %d snapshots, %d of them off the path; it has %d and %d", visits, orphaned, counted, countedOrphaned),
 				Verdict: "the list of sessions is wrong; nothing else reads the counts"})
 		}
 		if !headed {

@@ -163,7 +163,7 @@ func convert(b *bench) {
 	before := from.dump()
 	plan, err := c.PlanConvert(b.Context(), from.Store, "s", "f")
 	b.ok(err)
-	if plan.Op != model.OpConvert || plan.Session != "s" || plan.NewSession != "f" || !strings.Contains(plan.Writes[0], "6 snapshots, 2 of them orphaned") {
+	if plan.Op != model.OpConvert || plan.Session != "s" || plan.NewSession != "f" || !strings.Contains(plan.Writes[0], "6 snapshots, 2 of them off the path") {
 		b.Errorf("the plan is %+v", plan)
 	}
 	b.same(b.dump(), dumps[0])

@@ -282,11 +282,11 @@ func importSteps(b *bench) {
 				b.Errorf("the head is %s", info.Head)
 			}
 			if info.Snapshots != snapshots[info.ID] || info.Orphaned != orphaned[info.ID] {
-				b.Errorf("%s %s has %d snapshots, %d orphaned; want %d and %d", when, info.ID, info.Snapshots, info.Orphaned, snapshots[info.ID], orphaned[info.ID])
+				b.Errorf("%s %s has %d snapshots, %d off the path; want %d and %d", when, info.ID, info.Snapshots, info.Orphaned, snapshots[info.ID], orphaned[info.ID])
 			}
 			t := model.NewTimeline(b.headers(info.ID))
 			if info.Snapshots != t.Snapshots() || info.Orphaned != t.Orphans() {
-				b.Errorf("%s the timeline of %s has %d snapshots, %d orphaned", when, info.ID, t.Snapshots(), t.Orphans())
+				b.Errorf("%s the timeline of %s has %d snapshots, %d off the path", when, info.ID, t.Snapshots(), t.Orphans())
 			}
 		}
 		faults, err := b.Faults(b.Context(), "")

@@ -57,10 +57,10 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 	}
 	add("session", becomes(p), nil)
 	if n := len(p.Orphans); n > 0 {
-		add("leaves", fmt.Sprintf("%s, kept as a branch: %s", counted(n, "snapshot", "snapshots"), reach(p.Orphans)), sheet.Orphaned)
+		add("leaves", fmt.Sprintf("%s, kept as a branch: %s", model.Count(n, "snapshot"), reach(p.Orphans)), sheet.Orphaned)
 	}
 	if n := len(p.Reactivates); n > 0 {
-		add("returns", fmt.Sprintf("%s: %s", counted(n, "snapshot", "snapshots"), reach(p.Reactivates)), sheet.Active)
+		add("returns", fmt.Sprintf("%s: %s", model.Count(n, "snapshot"), reach(p.Reactivates)), sheet.Active)
 	}
 	add("state", strings.Join(change.Brief, " · "), nil)
 	then := p.Loads
@@ -159,7 +159,7 @@ func files(list []model.PlanFile) string {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[does], done[does]))
 	}
 	n := len(list) - counts[model.FileMade]
-	return fmt.Sprintf("%s (%s)", counted(n, "file", "files"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s (%s)", model.Count(n, "file"), strings.Join(parts, ", "))
 }
 
 // mostRuns bounds the runs of snapshots that a plan in short names.
@@ -183,9 +183,6 @@ func head(p *model.Plan) model.PlanItem { return model.PlanItem{Index: p.HeadInd
 func target(p *model.Plan) model.PlanItem {
 	return model.PlanItem{Index: p.TargetIndex, Name: p.TargetName}
 }
-
-// counted is a number with its noun.
-func counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural(n, one, many)) }
 
 // plural chooses the word that a number asks for.
 func plural(n int, one, many string) string {

@@ -13,8 +13,8 @@ import (
 
 	"hindcast/diff"
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/tui/theme"
-	"hindcast/tui/value"
 	"hindcast/tui/walk"
 )
 
@@ -236,12 +236,12 @@ func (p *Pane) Status() string {
 	if !ok {
 		return ""
 	}
-	text := value.Number(len(p.c.changes), "change")
+	text := model.Count(len(p.c.changes), "change")
 	if number := p.c.number(at.entry); number > 0 {
 		text = "change " + strconv.Itoa(number) + " of " + strconv.Itoa(len(p.c.changes))
 	}
 	if p.asked && p.split && p.w < splitFrom {
-		text += " " + p.styles.Glyphs.Dot + " side by side needs " + value.Number(splitFrom-p.w, "more column")
+		text += " " + p.styles.Glyphs.Dot + " side by side needs " + model.Count(splitFrom-p.w, "more column")
 	}
 	return text
 }

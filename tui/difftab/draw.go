@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hindcast/diff"
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
@@ -339,7 +340,7 @@ func (p *Pane) textRows(d *textDiff, w int) []textRow {
 }
 
 func skippedRow(n int) textRow {
-	return textRow{op: diff.Same, note: value.Number(n, "unchanged line")}
+	return textRow{op: diff.Same, note: model.Count(n, "unchanged line")}
 }
 
 // unified adds a run of lines one below the other.

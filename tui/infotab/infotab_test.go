@@ -32,7 +32,7 @@ func facts(t testing.TB) Facts {
 			CreatedAt: noon.Add(-time.Hour), Index: 4, TurnIndex: 2, Visit: 5, Marks: model.MarkError,
 		},
 		Kind: "sqlite", Address: "trips.db", Tape: tape, Now: noon,
-		Repair: "R plans to mend what can be mended",
+		Repair: "a repair mends what can be mended",
 		Faults: []model.Fault{{Code: "missing-parent", File: "visits", Path: "visit 3", Meaning: "the parent is not in the store", Verdict: "loads"}},
 	}
 }

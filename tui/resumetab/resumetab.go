@@ -80,7 +80,7 @@ func (c *Content) goOn(here Here) {
 		c.heading("Go on from here: a restore is needed first, and is refused")
 		c.text(here.Refused.Error(), sheet.Warn)
 	default:
-		c.heading("Go on from here, after r restore")
+		c.heading("Go on from here, after a restore")
 		c.text("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
 	}
 	for _, way := range here.Planned {

@@ -94,7 +94,7 @@ func TestPane_saysWhatACallNeedsFirst(t *testing.T) {
 		want, call string
 	}{
 		{"head", Here{Head: true, Planned: planned}, " Go on from here\n", planned[0].Call},
-		{"elsewhere", Here{Planned: planned}, " Go on from here, after r restore\n", planned[0].Call},
+		{"elsewhere", Here{Planned: planned}, " Go on from here, after a restore\n", planned[0].Call},
 		{"nothing planned", Here{Head: true}, " agent(None)\n", "agent(None)"},
 		{"refused", Here{Refused: errors.New("a writer is at work")}, " a writer is at work\n", "agent(None)"},
 	} {

@@ -2,6 +2,7 @@ package statetab
 
 import (
 	"hindcast/diff"
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
@@ -139,7 +140,7 @@ func (p *Pane) drawRemoved(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, i
 	r.Put(tokens.Removed, p.styles.Glyphs.Removed)
 	r.Fill(tokens.Text, min(2*(p.c.tape.Depth(n)+1), p.w/2)+2)
 	if i == mostRemoved-1 && len(all) > mostRemoved {
-		r.Put(tokens.Muted, p.styles.Glyphs.Sentence("… and ")+value.Number(len(all)-i, "more value"))
+		r.Put(tokens.Muted, p.styles.Glyphs.Sentence("… and ")+model.Count(len(all)-i, "more value"))
 		return
 	}
 	value.Key(r, tokens.Muted, p.c.base, all[i])

@@ -521,7 +521,7 @@ func (p *Pane) Title() string { return "Timeline" }
 
 // Status says how much there is, and what of it is off the path.
 func (p *Pane) Status() string {
-	text := count(p.t.Snapshots(), "snapshot")
+	text := model.Count(p.t.Snapshots(), "snapshot")
 	if p.c.More {
 		text = "the last " + text
 	}
@@ -529,11 +529,4 @@ func (p *Pane) Status() string {
 		text += " " + p.styles.Glyphs.Dot + " " + strconv.Itoa(n) + " off the path"
 	}
 	return text
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

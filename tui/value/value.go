@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
@@ -204,19 +205,11 @@ func Count(t *jsontape.Tape, n jsontape.Node) string {
 
 // CountOf is Count with a word for the children of its own: "3 messages".
 func CountOf(t *jsontape.Tape, n jsontape.Node, noun string) string {
-	text := Number(t.Count(n), noun)
+	text := model.Count(t.Count(n), noun)
 	if t.Unfinished(n) {
 		text += " so far"
 	}
 	return text
-}
-
-// Number says how many things there are: "1 change", "3 changes".
-func Number(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }
 
 // Message draws a message in one row: who speaks, and the beginning of what the
