@@ -72,8 +72,9 @@ func (e *ear) hear(event fsnotify.Event) {
 		return
 	}
 	e.mu.Lock()
-	dir := filepath.Dir(event.Name)
-	e.paths[dir] = e.paths[dir]
+	if dir := filepath.Dir(event.Name); !e.paths[dir] {
+		e.paths[dir] = false
+	}
 	if event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
 		e.paths[event.Name] = true
 	}
