@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -303,4 +304,53 @@ func BenchmarkTerminal_firstPaint(b *testing.B) {
 		term.kill(b)
 	}
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/paint")
+}
+
+// Autowrap is off while the screen is up and on wherever else something may write:
+// in the editor, where the program is suspended, and behind it.
+func TestTerminal_wrapsWhereOthersWrite(t *testing.T) {
+	dir := demoStore(t)
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho THE EDITOR\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	term := on(t, 100, 30, dir, []string{"VISUAL=" + editor}, "hindcast-demo.db", "trip-planner")
+	press := func(key string) {
+		t.Helper()
+		if _, err := term.tty.WriteString(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	up := func(times int) func(string) bool {
+		return func(screen string) bool {
+			return strings.Count(term.written(), "\x1b[?1049h") == times && strings.Contains(screen, "head #13")
+		}
+	}
+	times := func(seq string, n int) func(string) bool {
+		return func(string) bool { return strings.Count(term.written(), seq) == n }
+	}
+	term.until(t, "session", up(1))
+	press("e")
+	term.until(t, "question what to edit", func(screen string) bool { return strings.Contains(screen, "edit whole state") })
+	press("s")
+	term.until(t, "word that the editor failed", func(screen string) bool { return strings.Contains(screen, "cannot be used") })
+	press("d")
+	term.until(t, "session after the editor", up(2))
+	press("\x1a")
+	term.until(t, "suspended program", times("\x1b[?1049l", 2))
+	// A signal that comes before the program waits for it is lost.
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !up(3)(term.shown()); <-again.C {
+		if err := term.cmd.Process.Signal(syscall.SIGCONT); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the program does not go on: %v\n%s", err, term.shown())
+		}
+	}
+	press("\x03")
+	term.end(t)
+	got := regexp.MustCompile(`\x1b\[\?(7|1049)[hl]|THE EDITOR`).FindAllString(term.written(), -1)
+	const enter, leave = "\x1b[?7l \x1b[?1049h ", "\x1b[?7h \x1b[?1049l "
+	if want := enter + leave + "THE EDITOR " + enter + leave + enter + leave; strings.Join(got, " ")+" " != want {
+		t.Errorf("the terminal was told\n%q, not\n%q", got, strings.Fields(want))
+	}
 }
