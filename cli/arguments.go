@@ -107,6 +107,25 @@ func noSessionIn(ctx context.Context, s store.Store, address, session string, er
 	return err
 }
 
+// visit returns the visit that spec means. An error about a spec that means none names
+// the nearest one that means one.
+func visit(t *model.Timeline, spec string) (model.Node, error) {
+	n, err := t.Resolve(spec)
+	if !errors.Is(err, model.ErrNoSnapshot) || len(spec) < len("head") || spec[0] == '#' {
+		return n, err
+	}
+	const compared = 10_000 // the newest ones
+	names := []string{"head"}
+	for i := t.Len() - 1; i >= max(t.Len()-compared, 0); i-- {
+		id := t.Header(model.Node(i)).ID
+		names = append(names, id[:min(len(spec), len(id))])
+	}
+	if near := nearest(spec, names); near != "" {
+		return n, &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
+	}
+	return n, err
+}
+
 // nearest returns the name that begins with a word or is most like it, "" where none
 // is.
 func nearest(word string, names []string) (near string) {

@@ -94,7 +94,7 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 	if err != nil {
 		return nil, err
 	}
-	n, err := t.Resolve(args[2])
+	n, err := visit(t, args[2])
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 	}
 	var nodes []model.Node
 	for _, spec := range specs {
-		n, err := t.Resolve(spec)
+		n, err := visit(t, spec)
 		if err != nil {
 			return sides{}, err
 		}

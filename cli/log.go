@@ -33,7 +33,7 @@ func resolve(ctx context.Context, s store.Store, session, spec string) (model.Re
 	if err != nil {
 		return model.Ref{}, err
 	}
-	n, err := t.Resolve(spec)
+	n, err := visit(t, spec)
 	if err != nil {
 		return model.Ref{}, err
 	}

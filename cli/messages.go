@@ -44,7 +44,7 @@ is the head, without SESSION the session that changed last.`,
 			if err != nil {
 				return err
 			}
-			n, err := t.Resolve(spec)
+			n, err := visit(t, spec)
 			if err != nil {
 				return err
 			}

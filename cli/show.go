@@ -53,7 +53,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			if err != nil {
 				return err
 			}
-			n, err := t.Resolve(args[2])
+			n, err := visit(t, args[2])
 			if err != nil {
 				return err
 			}

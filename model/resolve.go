@@ -44,12 +44,23 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 		return t.head, nil
 	}
 	digits, sharp := strings.CutPrefix(spec, "#")
-	if name, ok := parseName(digits); ok {
-		if found := t.named(name); sharp || len(found.nodes) > 0 {
-			return t.only(spec, found, "no snapshot has it")
+	name, isName := parseName(digits)
+	if isName {
+		if found := t.named(name); len(found.nodes) > 0 {
+			return t.only(spec, found)
+		}
+		if sharp {
+			return NoNode, noSnapshot(spec, t.instead(name))
 		}
 	}
-	return t.only(spec, t.withID(spec), tooShort(spec))
+	found := t.withID(spec)
+	switch short := tooShort(spec) && len(found.nodes) == 0; {
+	case short && isName:
+		return NoNode, noSnapshot(spec, t.instead(name))
+	case short:
+		return NoNode, noSnapshot(spec, fmt.Sprintf("no index, and too short for the beginning of an id (at least %d characters)", leastOfID))
+	}
+	return t.only(spec, found)
 }
 
 // cutSteps parts X~2 into X and 2.
@@ -69,7 +80,7 @@ func cutSteps(spec string) (base string, steps int, ok bool) {
 // itself is meant first.
 func (t *Timeline) resolveBefore(spec, base string, steps int) (Node, error) {
 	if found := t.fitting(func(id string) bool { return id == spec }); len(found.nodes) > 0 {
-		return t.only(spec, found, "")
+		return t.only(spec, found)
 	}
 	n, err := t.Resolve(base)
 	if err != nil {
@@ -86,10 +97,10 @@ func (t *Timeline) resolveBefore(spec, base string, steps int) (Node, error) {
 }
 
 // only returns the one node that was found.
-func (t *Timeline) only(spec string, found candidates, none string) (Node, error) {
+func (t *Timeline) only(spec string, found candidates) (Node, error) {
 	switch len(found.nodes) {
 	case 0:
-		return NoNode, noSnapshot(spec, none)
+		return NoNode, noSnapshot(spec, "")
 	case 1:
 		return found.nodes[0], nil
 	}
@@ -102,6 +113,25 @@ func (t *Timeline) only(spec string, found candidates, none string) (Node, error
 	return NoNode, ambiguous
 }
 
+// instead says which visits there are instead of one whose name none has.
+func (t *Timeline) instead(name visitName) string {
+	if len(t.headers) == 0 {
+		return "the session is empty"
+	}
+	if others := t.named(visitName{index: name.index}); len(others.nodes) > 0 {
+		first, last := t.Name(others.nodes[0]), t.Name(others.nodes[len(others.nodes)-1])
+		if first == last {
+			return "there is only " + first
+		}
+		return "there are " + first + " to " + last
+	}
+	least, most := t.headers[0].Index, t.headers[0].Index
+	for i := range t.headers {
+		least, most = min(least, t.headers[i].Index), max(most, t.headers[i].Index)
+	}
+	return fmt.Sprintf("the snapshots are #%d to #%d", least, most)
+}
+
 // noSnapshot returns ErrNoSnapshot about a spec. why may be "".
 func noSnapshot(spec, why string) error {
 	if why != "" {
@@ -110,14 +140,8 @@ func noSnapshot(spec, why string) error {
 	return fmt.Errorf("snapshot %.80q: %w", spec, ErrNoSnapshot)
 }
 
-// tooShort says why a spec that no id begins with means none, where its length is
-// why.
-func tooShort(spec string) string {
-	if utf8.RuneCountInString(spec) >= leastOfID {
-		return ""
-	}
-	return fmt.Sprintf("no index, and too short for the beginning of an id (at least %d characters)", leastOfID)
-}
+// tooShort reports whether no id is meant by a beginning of this length.
+func tooShort(spec string) bool { return utf8.RuneCountInString(spec) < leastOfID }
 
 // visitName is the name of a visit in its parts; 0 stands for a part that is not
 // there.
@@ -160,7 +184,7 @@ func (t *Timeline) named(name visitName) (found candidates) {
 // withID returns the visits of an id, or of the ids that a part fits.
 func (t *Timeline) withID(spec string) candidates {
 	found := t.fitting(func(id string) bool { return id == spec })
-	if len(found.nodes) > 0 || utf8.RuneCountInString(spec) < leastOfID {
+	if len(found.nodes) > 0 || tooShort(spec) {
 		return found
 	}
 	found = t.fitting(func(id string) bool { return strings.HasPrefix(id, spec) })

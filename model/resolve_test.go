@@ -123,8 +123,11 @@ func TestTimeline_ResolveSaysWhy(t *testing.T) {
 	})
 	for spec, want := range map[string]string{
 		"570a":   "\"570a\" fits 2 snapshots:\n#0  570aa5b5  tool iteration  book^[[2J ok\n#2.1  570aa5b5  turn end  again",
-		"57":     "snapshot \"57\": no such snapshot: no index, and too short for the beginning of an id (at least 4 characters)",
-		"#3":     "snapshot \"#3\": no such snapshot: no snapshot has it",
+		"57":     "snapshot \"57\": no such snapshot: the snapshots are #0 to #2",
+		"x7":     "snapshot \"x7\": no such snapshot: no index, and too short for the beginning of an id (at least 4 characters)",
+		"#2.9":   "snapshot \"#2.9\": no such snapshot: there are #2.1 to #2.2",
+		"#1.2":   "snapshot \"#1.2\": no such snapshot: there is only #1",
+		"#3":     "snapshot \"#3\": no such snapshot: the snapshots are #0 to #2",
 		"cd~3":   "snapshot \"cd~3\": no such snapshot: the path begins at #0, 2 before cd",
 		"#2.2~9": "snapshot \"#2.2~9\": no such snapshot: the path begins at #0, 2 before #2.2",
 	} {
