@@ -202,7 +202,7 @@ func TestOpen_directories(t *testing.T) {
 	}
 	none := filepath.Join(s.dir, "none")
 	code, out, err = s.run(t, "sessions", none)
-	want = "hindcast: no store in " + none + "; passed over: no kind knows it (1), a hidden folder, of a name that no kind uses (1)\n" +
+	want = "hindcast: no store in " + none + "; passed over: no kind knows it (1), version control (1)\n" +
 		"  hindcast doctor " + none + " says what was looked at, and why it is no store.\n"
 	if code != 1 || out != "" || err != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)

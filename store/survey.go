@@ -52,7 +52,7 @@ type Finding struct {
 // It reads no more than the kinds need to recognise a store, and nothing of a
 // file whose name is none of a store. A store is not entered: what is in it is
 // its own, but for what other kinds claim directly in it, or in a hidden folder
-// in it where kinds keep stores. Symbolic links are not followed, and it goes so
+// in it. Symbolic links are not followed, and it goes so
 // far and no further; where it stops is told. It writes nothing.
 func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
 	return ks.survey(ctx, dir, usual)
@@ -67,7 +67,7 @@ func (ks Kinds) survey(ctx context.Context, dir string, most bounds) iter.Seq2[F
 		}
 		defer root.Close() // it was only read
 		told := 0
-		s := survey{most: most, kinds: ks, dir: dir, root: root, hidden: ks.hiddenPlaces(), tell: func(f Finding) bool {
+		s := survey{most: most, kinds: ks, dir: dir, root: root, tell: func(f Finding) bool {
 			if told++; told > most.told {
 				yield(Finding{Path: dir, Why: fmt.Sprintf("more than %d places are told of: the survey ends here; name a folder in it", most.told)}, nil)
 				return false
@@ -106,13 +106,12 @@ func openFolder(dir string) (*os.Root, error) {
 // survey is one walk. Its queue holds the folders that were met, nearest first;
 // each is below root.
 type survey struct {
-	most   bounds
-	kinds  Kinds
-	dir    string
-	root   *os.Root
-	hidden []string // patterns of hidden names that are entered
-	queue  []folder
-	tell   func(Finding) bool
+	most  bounds
+	kinds Kinds
+	dir   string
+	root  *os.Root
+	queue []folder
+	tell  func(Finding) bool
 }
 
 // folder is one that the walk goes into.
@@ -249,7 +248,7 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 	case mode&fs.ModeSymlink != 0:
 		why = "a symbolic link, which is not followed"
 	case mode.IsDir():
-		why = s.spared(e.Name())
+		why = spared(e.Name())
 		if why == "" && in.depth == s.most.depth {
 			why = fmt.Sprintf("more than %d folders deep", s.most.depth)
 		}
@@ -268,41 +267,28 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 	return why == "" || in.owners != nil || s.passOver(s.at(name), why)
 }
 
-// elsewhere are folders that hold much and no stores, by their names.
-var elsewhere = map[string]string{
-	"node_modules": "packages of others", "site-packages": "packages of others", "vendor": "packages of others",
-	"testdata":    "what tests read",
-	"__pycache__": "a cache", "cache": "a cache", "Cache": "a cache", "caches": "a cache", "Caches": "a cache",
+// elsewhere are the folders that hold much and no stores, by patterns of their
+// names. Every other folder is looked into, a hidden one too.
+var elsewhere = []struct{ why, names string }{
+	{"packages of others", "node_modules site-packages vendor .venv .virtualenvs .tox .nox .eggs .npm .yarn .pnpm-store .bun .deno .cargo .rustup .gem .bundle .m2 .gradle .nuget .pyenv .nvm .rbenv .asdf .conda"},
+	{"what tests read", "testdata"},
+	{"a cache", "__pycache__ cache Cache caches Caches .cache .*_cache .parcel-cache .turbo .next .nuxt .svelte-kit .angular .ipynb_checkpoints .terraform"},
+	{"version control", ".git .hg .svn .jj .bzr"},
+	{"the settings of a program", ".idea .vscode .ssh .gnupg .docker .kube .mozilla"},
+	{"what was thrown away", ".Trash*"},
+	{"what Hindcast keeps", ".hindcast .hindcast-*"},
 }
 
 // spared says why a folder of a name is not entered, "" if it is.
-func (s *survey) spared(name string) string {
-	if !strings.HasPrefix(name, ".") {
-		return elsewhere[name]
-	}
-	if slices.ContainsFunc(s.hidden, func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
-		return ""
-	}
-	return "a hidden folder, of a name that no kind uses"
-}
-
-// hiddenPlaces gives the patterns of the hidden names that are on the way to the
-// places where the kinds keep stores.
-func (ks Kinds) hiddenPlaces() []string {
-	var patterns []string
-	for _, k := range ks {
-		if k.Places == nil {
-			continue
-		}
-		for _, place := range k.Places(Surroundings{Home: "home", Temp: "temp", Work: "work"}) {
-			for element := range strings.SplitSeq(filepath.ToSlash(place), "/") {
-				if strings.HasPrefix(element, ".") {
-					patterns = append(patterns, element)
-				}
+func spared(name string) string {
+	for _, row := range elsewhere {
+		for pattern := range strings.FieldsSeq(row.names) {
+			if ok, err := path.Match(pattern, name); ok && err == nil {
+				return row.why
 			}
 		}
 	}
-	return patterns
+	return ""
 }
 
 // ofFile gives the kinds of which a file of a name may be a store.

@@ -132,11 +132,7 @@ func same(t *testing.T, got, want []string) {
 const noKind = "no kind knows it"
 
 func TestSurvey_tellsOfEveryPlace(t *testing.T) {
-	places := holding("log", "log.json")
-	places.Places = func(at store.Surroundings) []string {
-		return []string{filepath.Join(at.Home, ".logs", "sessions"), filepath.Join(at.Work, ".keep*")}
-	}
-	kinds := store.Kinds{places, filed("db", ".db"), filed("lines", ".jsonl"), holding("other", "other.json")}
+	kinds := store.Kinds{holding("log", "log.json"), filed("db", ".db"), filed("lines", ".jsonl"), holding("other", "other.json")}
 	for _, c := range []struct {
 		name  string
 		names []string
@@ -157,13 +153,23 @@ func TestSurvey_tellsOfEveryPlace(t *testing.T) {
 		{"but for what is directly in it", []string{"s/log.json", "s/a.db", "s/bad.db", "s/.logs/sessions/other.json", "s/.logs/log.json", "s/in/b.db", "s/of/other.json"}, []string{
 			`- "." ` + noKind, `log "s" log.json`, `db "s/a.db" a file`, `other "s/of" other.json`, `other "s/.logs/sessions" other.json`,
 		}},
-		{"hidden folders", []string{".git/a.db", ".logs/a.db", ".keep-7/log.json", ".keep/b.db", ".cache/c.db"}, []string{
+		{"hidden folders", []string{".sessions/log.json", ".agent/sessions/log.json", ".logs/a.db"}, []string{
 			`- "." ` + noKind,
-			`- ".cache" a hidden folder, of a name that no kind uses`,
-			`- ".git" a hidden folder, of a name that no kind uses`,
-			`- ".keep" ` + noKind, `db ".keep/b.db" a file`,
-			`log ".keep-7" log.json`,
+			`- ".agent" ` + noKind,
 			`- ".logs" ` + noKind, `db ".logs/a.db" a file`,
+			`log ".sessions" log.json`,
+			`log ".agent/sessions" log.json`,
+		}},
+		{"hidden junk", []string{".git/a.db", ".venv/a.db", ".cache/a.db", ".ruff_cache/a.db", ".hindcast/a.db", ".hindcast-17/a.db", ".Trash-1000/a.db", ".idea/a.db"}, []string{
+			`- "." ` + noKind,
+			`- ".Trash-1000" what was thrown away`,
+			`- ".cache" a cache`,
+			`- ".git" version control`,
+			`- ".hindcast" what Hindcast keeps`,
+			`- ".hindcast-17" what Hindcast keeps`,
+			`- ".idea" the settings of a program`,
+			`- ".ruff_cache" a cache`,
+			`- ".venv" packages of others`,
 		}},
 		{"packages and caches", []string{"node_modules/a.db", "vendor/a.db", "__pycache__/a.db", "cache/a.db", "testdata/a.db"}, []string{
 			`- "." ` + noKind, `- "__pycache__" a cache`, `- "cache" a cache`, `- "node_modules" packages of others`, `- "testdata" what tests read`, `- "vendor" packages of others`,
