@@ -201,11 +201,12 @@ func (p *printer) show(d *portrait) {
 	if line := d.gaps.Of(hasKey(state), len(d.gaps.Keys)); line != "" {
 		fmt.Fprintln(p, p.paint.in(faint, padded("keys", width)+" "+printable.String(line)))
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, state, "", "  "); err != nil {
+	text := state
+	if jsontape.Valid(state) {
+		text = bytes.TrimSuffix(splice.Pretty(state), []byte("\n"))
+	} else {
+		_, err := jsontape.Parse(state)
 		fmt.Fprintf(p, "\nthe state is not JSON: %s\n", printable.String(err.Error()))
-		pretty.Reset()
-		pretty.Write(state)
 	}
-	fmt.Fprintf(p, "\n%s\n", printable.AppendText(nil, pretty.Bytes()))
+	fmt.Fprintf(p, "\n%s\n", printable.AppendText(nil, text))
 }

@@ -168,3 +168,17 @@ tokens        2 in
 		t.Errorf("no facts: %s", out)
 	}
 }
+
+// The white space in front of what is nested deep does not grow with the square of
+// its depth, and no value is lost.
+func TestShow_indentationIsBounded(t *testing.T) {
+	deep := `{"a":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + "}"
+	c := start(t, each([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(deep)}}))
+	code, out, err := c.run(t, "show", "mem:", "s", "head")
+	if code != 0 || len(out) > 200*len(deep) {
+		t.Fatalf("exit %d, %d bytes for a state of %d: %.200s", code, len(out), len(deep), err)
+	}
+	if _, state, _ := strings.Cut(out, "\n\n"); strings.Join(strings.Fields(state), "") != deep {
+		t.Errorf("the state is not the same without its white space: %.200s", state)
+	}
+}

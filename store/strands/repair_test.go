@@ -284,6 +284,21 @@ func wants(t *testing.T, text string, parts ...string) {
 	}
 }
 
+// A message that is nested a million deep takes no time that grows with the square
+// of its depth.
+func TestReadable_ofDeepNestingTakesLinearTime(t *testing.T) {
+	const depth = 1_000_000
+	start := time.Now()
+	for _, text := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat("[", 2*depth), strings.Repeat(`{"a":`, depth) + "1"} {
+		if _, _, ok := readable([]byte(text)); ok {
+			t.Errorf("%.20q… is read, and is nested deeper than is parsed", text)
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("three messages take %v", took)
+	}
+}
+
 // A message that was cut off keeps what can be read of it, wherever that was: texts
 // to the last letter, and no tool call whose arguments have no end.
 func TestRepair_ofAMessageCutAnywhere(t *testing.T) {

@@ -156,7 +156,8 @@ func mendSurrogates(t *jsontape.Tape) []byte {
 //
 // The text is read once, with a stack of the open brackets. Whenever a value has
 // ended, or a bracket was opened, that is a place at which everything could be
-// closed; a string that is a value is kept as far as it goes.
+// closed; a string that is a value is kept as far as it goes. The stack changes at
+// such places only, so that it holds at the end what is open at the last of them.
 func readable(text []byte) (whole []byte, cut int, ok bool) {
 	for tail := max(0, len(text)-utf8.UTFMax); tail < len(text); tail++ { // a part of a character
 		if utf8.RuneStart(text[tail]) && !utf8.FullRune(text[tail:]) {
@@ -165,8 +166,8 @@ func readable(text []byte) (whole []byte, cut int, ok bool) {
 	}
 	text = bytes.TrimRight(plainText(text), "\r\n\x00") // what is left of a block of the disk
 	var out, stack []byte
-	safe, depth := 0, []byte(nil) // where everything could be closed, and what is open there
-	mark := func() { safe, depth = len(out), append(depth[:0], stack...) }
+	safe := 0 // where everything could be closed
+	mark := func() { safe = len(out) }
 	key := false // a key comes next
 	after := false
 loop:
@@ -232,8 +233,8 @@ loop:
 		}
 	}
 	out = out[:safe]
-	slices.Reverse(depth)
-	whole = append(out, depth...)
+	slices.Reverse(stack)
+	whole = append(out, stack...)
 	if _, err := files.Parse(whole); err != nil || safe == 0 {
 		return nil, 0, false
 	}
