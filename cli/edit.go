@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 
@@ -175,6 +176,9 @@ func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]b
 	for {
 		ended := a.runEditor(editor, d.path)
 		text, err := os.ReadFile(d.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, errors.New("edit: the editor removed the file with the edit, so no session is made")
+		}
 		d.edited = err != nil || !bytes.Equal(text, before)
 		if err = errors.Join(ended, err, ctx.Err()); err != nil {
 			return nil, d, fmt.Errorf("edit: %w", err)

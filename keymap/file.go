@@ -3,11 +3,13 @@ package keymap
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -58,18 +60,35 @@ func Load(path string) (*Map, error) {
 	if path == "" {
 		return Default(), nil
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return Default(), nil
-	}
-	if err == nil && info.Size() > maxFile {
+	case err != nil:
+		return nil, fmt.Errorf("keymap: read %s: %w", path, err)
+	case len(data) > maxFile:
 		return nil, &FileError{path, 1, fmt.Sprintf("the file is larger than %d bytes", maxFile)}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("keymap: read %s: %w", path, err)
-	}
 	return Parse(path, string(data))
+}
+
+// errNotRegular: a pipe or a device may have no end, or never begin.
+var errNotRegular = errors.New("it is not a regular file; write the bindings into one, or take it away")
+
+// read returns up to one byte more of a regular file than a file may have. It does
+// not wait for the writer of a pipe.
+func read(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 // Parse is Load on the text of a file; file names it in errors.

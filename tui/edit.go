@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -283,6 +284,9 @@ func (r *editorRun) SetStdout(out io.Writer) {
 // SetStderr implements tea.ExecCommand.
 func (r *editorRun) SetStderr(out io.Writer) { r.Stderr = out }
 
+// errRemoved: nothing is left of an edit.
+var errRemoved = errors.New("the editor removed the file with the edit")
+
 // edited reads what the editor left.
 func (m *Model) edited(msg editedMsg) tea.Cmd {
 	m.dirty = true
@@ -290,13 +294,15 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 	if m.draft == nil {
 		return mouse
 	}
-	if msg.err != nil {
-		m.spurn(fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", msg.err))
-		return mouse
-	}
 	d := *m.draft
 	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		text, err := os.ReadFile(d.file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return draftReadMsg{gen: gen, err: errRemoved}
+		case msg.err != nil:
+			err = fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", msg.err)
+		}
 		if err != nil {
 			return draftReadMsg{gen: gen, err: err}
 		}
@@ -314,6 +320,9 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 	switch {
 	case errors.Is(msg.err, splice.ErrUnchanged):
 		m.say("nothing was changed: the edit says the same")
+		return m.dropDraft()
+	case errors.Is(msg.err, errRemoved):
+		m.say("nothing was changed: " + msg.err.Error())
 		return m.dropDraft()
 	case errors.As(msg.err, &value):
 		m.spurn(fmt.Errorf("this is not JSON: %w", value))

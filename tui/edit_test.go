@@ -223,6 +223,8 @@ func TestEdit_discardedLeftAndGivenUp(t *testing.T) {
 		"left":               {breaks, "cannot be used", keymap.Broken, []keymap.Action{keymap.Back}, "the edit is kept in ", "{"},
 		"without a name":     {works, "Fork from an", keymap.Input, []keymap.Action{keymap.Back}, "the edit is kept in ", `"lost"`},
 		"nothing changed":    {":", "nothing was changed", keymap.Timeline, nil, "nothing was changed: the edit says the same", ""},
+		"removed":            {`rm "$1"`, "nothing was changed", keymap.Timeline, nil, "the editor removed the file", ""},
+		"removed, and fails": {`rm "$1"; exit 3`, "nothing was changed", keymap.Timeline, nil, "the editor removed the file", ""},
 		"the editor fails":   {"exit 3", "cannot be used", keymap.Broken, []keymap.Action{keymap.Discard}, "the edit was discarded", ""},
 		"the editor is none": {"/no/such/editor", "cannot be used", keymap.Broken, []keymap.Action{keymap.Discard}, "the edit was discarded", ""},
 	} {

@@ -9,6 +9,9 @@ import (
 // SetLimit sets how many bytes of an answer are taken.
 func (s *Store) SetLimit(n int64) { s.limit = n }
 
+// SetPatience sets how long a whole answer may take.
+func (s *Store) SetPatience(d time.Duration) { s.patience = d }
+
 // SetInterval sets how often Watch asks.
 func (s *Store) SetInterval(d time.Duration) { s.interval = d }
 

@@ -33,11 +33,12 @@ const (
 // answer: about what it takes in memory, however short it was said.
 const leastListed = 256
 
-// How long a server may take to be reached, and to begin its answer. How long
-// the rest may take is up to the context.
+// How long a server may take to be reached, to begin its answer, and to come to
+// the end of it. The context can end each earlier.
 const (
 	dialTimeout   = 5 * time.Second
 	answerTimeout = 30 * time.Second
+	wholeTimeout  = 5 * time.Minute
 )
 
 // base is a server's address.
@@ -132,6 +133,8 @@ func (s *Store) do(ctx context.Context, method, path string, body []byte, read f
 	if s.closed.Load() {
 		return errClosed
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, fmt.Errorf("%w within %v", ErrTooSlow, s.patience))
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(path).String(), bytes.NewReader(body))
 	if err != nil {
 		return err

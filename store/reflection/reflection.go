@@ -38,6 +38,8 @@ var (
 	ErrNoGrowth = errors.New("the process cannot tell what is new in a session; read it again")
 	// ErrTooLong: an answer is longer than is taken.
 	ErrTooLong = errors.New("the answer is too long")
+	// ErrTooSlow: an answer is not at its end when it should be.
+	ErrTooSlow = errors.New("the answer does not come to its end")
 )
 
 // Store is the session stores of a process. It writes nothing itself, and is safe
@@ -50,9 +52,10 @@ type Store struct {
 	client  *http.Client
 	base    base
 	agents  map[string]*agent
-	// limit is how many bytes of one answer are taken, interval how often Watch
-	// asks.
+	// limit is how many bytes of one answer are taken, patience how long it may
+	// take, and interval how often Watch asks.
 	limit    int64
+	patience time.Duration
 	interval time.Duration
 	closed   atomic.Bool
 }
@@ -104,7 +107,7 @@ func open(ctx context.Context, address string) (*Store, error) {
 }
 
 func connect(ctx context.Context, address string, at base, client *http.Client) (s *Store, err error) {
-	s = &Store{address: address, client: client, base: at, limit: maxAnswer, interval: pollInterval}
+	s = &Store{address: address, client: client, base: at, limit: maxAnswer, patience: wholeTimeout, interval: pollInterval}
 	if s.agents, err = s.discover(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

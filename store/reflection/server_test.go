@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	serve "hindcast/agent/reflection"
 	"hindcast/model"
@@ -623,4 +624,27 @@ func FuzzStore(f *testing.F) {
 			t.Errorf("the state %q", state)
 		}
 	})
+}
+
+// An answer that goes on for ever a byte at a time is given up, though each byte
+// comes in time.
+func TestStore_boundsHowLongItWaits(t *testing.T) {
+	s := open(t, script(t, func(w http.ResponseWriter, r *http.Request) {
+		for _, err := io.WriteString(w, `{"result":`); err == nil; _, err = io.WriteString(w, " ") {
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}))
+	s.SetPatience(50 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for name, ask := range questions(ctx, s, "s", "x") {
+		if err := ask(); !errors.Is(err, reflection.ErrTooSlow) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
