@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -160,6 +161,21 @@ snapshots before). A name that fits several snapshots is an error that lists the
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
+	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30")
+	kinds := a.Kinds
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		sdk, err := cmd.Flags().GetString("sdk")
+		if err != nil || sdk == "" {
+			a.Kinds = kinds
+			return err
+		}
+		name, version, ok := strings.Cut(sdk, "@")
+		if !ok {
+			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.30", sdk)
+		}
+		a.Kinds = kinds.Assuming(name, version)
+		return nil
+	}
 	root.SuggestionsMinimumDistance = 2
 	for _, g := range []struct {
 		title    string

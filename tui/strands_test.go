@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hindcast/keymap"
+	"hindcast/store"
 	"hindcast/store/strands"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
@@ -46,6 +47,25 @@ func TestStrands_realSessions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The header says which version of the SDK the screen is for, where one was named.
+func TestStrands_saysForWhichVersion(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		o := strandsStore(t)
+		v, ok := o.Store.(store.Versioned)
+		if !ok {
+			t.Fatal("the store knows no versions")
+		}
+		if err := v.Assume("strands-python", "1.14.0"); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, o, w, h)
+		shows(t, p, "strands-python 1.14")
+		openBasic(p)
+		shows(t, p, "strands-python 1.14", "basic")
+	})
 }
 
 // openBasic opens a session by a filter and goes to #7.

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
 )
@@ -105,6 +106,10 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		r.Put(s.Badge, "DEMO")
 	} else {
 		r.Put(s.Muted, m.storeName())
+	}
+	if v, ok := m.o.Store.(store.Versioned); ok && v.Assumed() != "" {
+		r.Fill(s.Text, 1)
+		r.Put(s.Badge, v.Assumed())
 	}
 	if m.place != inSession {
 		return r.End(s.Text)

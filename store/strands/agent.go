@@ -43,6 +43,8 @@ type agentFile struct {
 	interrupts []string
 	updated    time.Time
 	written    int64 // bytes of the file
+	// since is the first version that can have written the file.
+	since release
 }
 
 // agentMember is a key of a state, and where agent.json has it.
@@ -58,6 +60,23 @@ var agentMembers = []agentMember{
 	{"conversation_manager_state", []string{"conversation_manager_state"}},
 	{"interrupt_state", []string{"_internal_state", "interrupt_state"}},
 	{"model_state", []string{"_internal_state", "model_state"}},
+}
+
+// writerOf returns the first version that can have written an agent.json, from the
+// keys that it has.
+func writerOf(t *jsontape.Tape) release {
+	for _, sign := range []struct {
+		rule rule
+		path []string
+	}{
+		{keepsModelState, []string{"_internal_state", "model_state"}},
+		{keepsInterrupts, []string{"_internal_state"}},
+	} {
+		if t.Lookup(sign.path...) >= 0 {
+			return since[sign.rule]
+		}
+	}
+	return release{1, 0}
 }
 
 // agentReader reads one agent.json and gathers what is wrong with it.
@@ -101,7 +120,7 @@ func (r *agentReader) take(d files.Document) {
 		undecoded = stateBytes(d.Tape)
 	}
 	for _, f := range undecoded {
-		r.fault(f.code, f.path, f.meaning, f.verdict+" (older SDKs, up to 1.46, do not decode the file)")
+		r.fault(f.code, f.path, f.meaning, f.verdict+decodesAgent.earlier("the file is not decoded"))
 	}
 	for _, f := range oddities(&d, "but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError") {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
@@ -133,6 +152,7 @@ func (r *agentReader) read() {
 		}
 	}
 	r.updated = timeOf(t, t.Find(0, "updated_at"))
+	r.since = writerOf(t)
 	if manager := t.Find(0, "conversation_manager_state"); manager >= 0 {
 		r.readManager(manager)
 	}
@@ -185,7 +205,7 @@ func (r *agentReader) checkpoint(n jsontape.Node) {
 		if err != nil {
 			meaning = err.Error()
 		}
-		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException; ValueError in older SDKs)")
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException)"+raisesCheckpoint.earlier("ValueError"))
 	case err != nil:
 		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), loads+"resuming from it is a TypeError")
 	}
@@ -330,7 +350,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		if t.Kind(context) == jsontape.Array {
 			exception = "TypeError"
 		}
-		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+" (older SDKs, 1.40, do not look at it)")
+		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+readsPending.earlier("it is not looked at"))
 	}
 	if active := t.Find(n, "activated"); active >= 0 {
 		r.interrupted = truthy(t, active)
@@ -358,7 +378,8 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 // pending looks at what PendingToolExecution of the SDK is made of.
 func (r *agentReader) pending(n jsontape.Node) {
 	t := r.tape
-	const path, exception = interruptPath + "/pending_tool_execution", "SessionException: Failed to restore pending tool execution state (older SDKs, 1.40, do not look at it)"
+	const path = interruptPath + "/pending_tool_execution"
+	exception := "SessionException: Failed to restore pending tool execution state" + readsPending.earlier("it is not looked at")
 	if t.Kind(n) != jsontape.Object {
 		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refuses+exception)
 		return

@@ -196,7 +196,7 @@ func (l *messageLog) parts(ctx context.Context, i int) (list []part, err error) 
 	for k, position := range positions {
 		held[k] = l.files[position]
 	}
-	w := window{again: l.body, emit: func(json []byte) {
+	w := window{sdk: l.sdk(), again: l.body, emit: func(json []byte) {
 		if len(json) > 1 { // no comma
 			list = append(list, part{file: -1, body: bytes.Clone(json)})
 		}

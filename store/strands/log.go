@@ -94,6 +94,16 @@ type messageLog struct {
 	folder folder // of the messages; nil where there is none
 	dir    string // its name with a slash, for the memory
 	memory *files.Memory
+	// running is the version that is said to run, nil for none.
+	running *release
+}
+
+// sdk returns the versions in question.
+func (l *messageLog) sdk() span {
+	if l.running != nil {
+		return span{from: *l.running, only: true}
+	}
+	return span{from: l.agent.since}
 }
 
 // folder is a folder of messages: a [files.Folder].
@@ -106,7 +116,7 @@ type folder interface {
 
 // openLog lists the log of an agent; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {
-	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory}
+	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory, running: s.running.Load()}
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)

@@ -46,7 +46,7 @@ func fatal(f *model.Fault) bool {
 	}
 	for _, words := range []string{
 		"would overwrite", "writing the next message fails", "starts a new agent without the messages", "loads; no message",
-		"cannot write agent.json again", "most providers refuse", "the next time that messages are removed it is a TypeError", "older SDKs, 1.40, keep",
+		"cannot write agent.json again", "most providers refuse", "the next time that messages are removed it is a TypeError",
 	} {
 		if strings.Contains(f.Verdict, words) {
 			return true
@@ -282,7 +282,7 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 
 // log gives the log as it will be.
 func (m *mender) log() *messageLog {
-	l := &messageLog{folders: folders{place: m.now.place, root: m.now.root}, files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir}
+	l := &messageLog{folders: folders{place: m.now.place, root: m.now.root}, files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir, running: m.now.running}
 	l.folder = &keptFolder{folder: m.now.folder, journal: m.s.journal, made: m.made}
 	if m.agent == nil {
 		l.agent.missing = true

@@ -138,7 +138,7 @@ func effectiveNode(t *jsontape.Tape) jsontape.Node {
 }
 
 // content gives a message other blocks.
-func (r *round) content(name, words string, makes func(results map[string][]byte, others [][]byte) []byte) {
+func (r *round) content(name, words string, makes func(results map[string][]byte, others, all [][]byte) []byte) {
 	d := r.document(name)
 	if d.Err != nil {
 		return

@@ -21,6 +21,9 @@ import (
 // agent([]) does what agent(None) does, but for tool calls: it writes an error for
 // each of them, and the model answers that. While an interrupt waits, nothing but an
 // answer to it is taken.
+//
+// Older versions do otherwise, see versions.go. A call that does harm in a version in
+// question is never the first that is offered, and one that only does harm is not.
 
 // twoInARow warns of what the SDK itself writes, too, and not every provider takes.
 const twoInARow = "two messages of the user follow each other, which not every provider takes"
@@ -30,7 +33,29 @@ func (c *course) resume(plan *model.Plan) {
 	l, m := c.log, &c.head
 	plan.Loads = c.loads()
 	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
-	again := func(then string) { add("agent(None)", then+"; so does agent([])") }
+	sdk := l.sdk()
+	text := func(then string) { add(`agent("…")`, then) }
+	// textless is a call without a text, which older versions take for a message.
+	textless := func(call, then string) {
+		switch {
+		case sdk.always(takesNoText):
+			add(call, then)
+		case !sdk.only:
+			add(call, then+"; "+takesNoText.before()+" it damages the session: it stores a message without content, over which no agent starts from "+since[answersCalls].String()+" on")
+		}
+	}
+	again := func(then string) { textless("agent(None)", then+"; so does agent([])") }
+	// ways are offered with the text last where that is the lesser way, but first where
+	// the others may do harm.
+	ways := func(textless func(), withText string) {
+		if sdk.always(takesNoText) {
+			textless()
+			text(withText)
+		} else {
+			text(withText)
+			textless()
+		}
+	}
 	tools := conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
 	switch {
 	case l.agent.interrupted:
@@ -38,24 +63,29 @@ func (c *course) resume(plan *model.Plan) {
 			add(`agent([{"interruptResponse": {"interruptId": `+pyText(id)+`, "response": "…"}}])`, "answers the interrupt, and the tool calls that waited go on; anything else is a TypeError")
 		}
 	case m.role == "assistant" && len(m.calls) > 0:
-		add("agent(None)", "runs "+tools+" without asking the model first; then the model answers the results")
-		add("agent([])", fmt.Sprintf("runs nothing: writes the error %q for each of the calls, and the model answers that", wasInterrupted))
-		add(`agent("…")`, fmt.Sprintf("runs nothing: writes the error %q for each of the calls, then your text; %s", wasInterrupted, twoInARow))
-		plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
+		const (
+			writes = "runs nothing: writes the error \"" + wasInterrupted + "\" for each of the calls, "
+			bare   = "runs nothing: the model is sent the calls without results, which most providers refuse"
+		)
+		ways(func() {
+			textless("agent(None)", sdk.verdict(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
+			textless("agent([])", sdk.verdict(answersCalls, writes+"and the model answers that", sdk.verdict(runsCalls, "runs "+tools, bare)))
+		}, sdk.verdict(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
+		if sdk.shown(runsCalls) {
+			plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
+		}
 	case m.role == "assistant":
-		add(`agent("…")`, "the model answers your text")
+		text("the model answers your text")
 		again("asks the model to go on with the answer that is there (a prefill), which many providers refuse")
 		if c.midway {
 			plan.Asks = append(plan.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
 		}
 	case len(m.results) > 0:
-		again("the model answers the tool results")
-		add(`agent("…")`, "the model answers the tool results and your text; "+twoInARow)
+		ways(func() { again("the model answers the tool results") }, "the model answers the tool results and your text; "+twoInARow)
 	case m.role == "user":
-		again("the model answers the last message once more")
-		add(`agent("…")`, "the model answers it and your text; "+twoInARow)
+		ways(func() { again("the model answers the last message once more") }, "the model answers it and your text; "+twoInARow)
 	default:
-		add(`agent("…")`, fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
+		text(fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
 	}
 }
 

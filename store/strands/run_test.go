@@ -106,7 +106,7 @@ func TestRun_thatCannotBeRead(t *testing.T) {
 		"empty":     {"", FaultRunFile, refuses + "SessionException: Invalid JSON"},
 		"an array":  {"[]", multiagent.FaultShape, refuses + "TypeError or AttributeError"},
 		"with mark": {"\ufeff" + string(record(t, "swarm_done", "s1")), FaultEncoding, refuses + "SessionException: Unexpected UTF-8 BOM"},
-		"a link":    {"-> ../elsewhere.json", FaultSymlink, refuses + "SessionException: Refusing to read symlink (older SDKs, before 1.48, follow it)"},
+		"a link":    {"-> ../elsewhere.json", FaultSymlink, refuses + "SessionException: Refusing to read symlink (before 1.48: it is followed)"},
 		"missing":   {"(absent)", FaultRunFile, "starts from the beginning, and writes the file"},
 	} {
 		dir := t.TempDir()

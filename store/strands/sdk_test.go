@@ -12,11 +12,13 @@ import (
 	"testing"
 )
 
-// What the newest SDK that was asked loads is what the states say. The oldest
-// is the seed's: where it does otherwise, a fault has to say so.
+// The SDKs that were asked. What the newest loads is what the states say; where another
+// that may have written agent.json does otherwise, a fault has to say so.
+var askedSDKs = []string{"1.0.0", "1.5.0", "1.14.0", "1.19.0", "1.30.0", "1.40.0", "1.54.0", newestSDK}
+
 const (
 	newestSDK = "1.62.0"
-	oldestSDK = "1.40.0"
+	oldestSDK = "1.40.0" // the one before of which repairs were asked
 )
 
 // effective gives the message of a file in the plainest way.
@@ -62,8 +64,11 @@ func mustGlob(t *testing.T, pattern string) []string {
 }
 
 func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
-	s := open(t, fixtures)
-	for _, version := range []string{newestSDK, oldestSDK} {
+	for _, version := range askedSDKs {
+		s := open(t, fixtures)
+		if err := s.Assume("strands-python", version); err != nil {
+			t.Fatal(err)
+		}
 		for place, positions := range sdk(t, version).Positions {
 			t.Run(version+"/"+place, func(t *testing.T) {
 				session, agent, _ := strings.Cut(place, "/")
@@ -95,10 +100,12 @@ func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
 }
 
 func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
-	newest, oldest := sdk(t, newestSDK), sdk(t, oldestSDK)
+	newest := sdk(t, newestSDK)
 	all := hazards(t)
-	if len(all) != len(newest.Hazards) || len(all) != len(oldest.Hazards) {
-		t.Fatalf("%d hazards, and the SDKs were asked about %d and %d", len(all), len(newest.Hazards), len(oldest.Hazards))
+	for _, version := range askedSDKs {
+		if asked := sdk(t, version); len(all) != len(asked.Hazards) {
+			t.Fatalf("%d hazards, and SDK %s was asked about %d", len(all), version, len(asked.Hazards))
+		}
 	}
 	for name, files := range all {
 		t.Run(name, func(t *testing.T) {
@@ -139,12 +146,80 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 			if got, loaded := canonical(tape, tape.Find(0, "state")), canonical(wantTape, 0); got != loaded {
 				t.Errorf("the agent's state is %s, the SDK loads %s", got, loaded)
 			}
-			older := oldest.Hazards[name]
-			if name != "manager-empty" && (older.Refuses != "" || !equalMessages(t, older, want)) && !strings.Contains(verdicts, "older SDKs") {
-				t.Errorf("SDK %s does otherwise (%s%s), and no verdict says so:\n%s", oldestSDK, older.Refuses, bytes.Join(rawMessages(older), []byte("\n")), verdicts)
-			}
 		})
 	}
+}
+
+// What an older SDK does with what is wrong is what is shown when it is said to run,
+// and told of otherwise.
+func TestStore_agreesWithOlderSDKsOnWhatIsWrong(t *testing.T) {
+	newest := sdk(t, newestSDK)
+	for _, version := range askedSDKs {
+		asked := sdk(t, version)
+		if version == newestSDK {
+			continue
+		}
+		for name, files := range hazards(t) {
+			t.Run(version+"/"+name, func(t *testing.T) {
+				s, want := openFiles(t, files), asked.Hazards[name]
+				if name == "manager-empty" || name == "missing-agent" || want.Refuses != "" && newest.Hazards[name].Refuses != "" {
+					return // as in the newest
+				}
+				verdicts, refused := "", false
+				for _, f := range storetest.Faults(t, s, "h") {
+					verdicts += f.Code + ": " + f.Verdict + "\n"
+					refused = refused || strings.HasPrefix(f.Verdict, refuses)
+				}
+				if same := want.Refuses == newest.Hazards[name].Refuses && equalMessages(t, want, newest.Hazards[name]); !same && mayHaveWritten(t, s, version) && !tells(verdicts, version) {
+					t.Errorf("it does otherwise (%s%s), and no verdict says so:\n%s", want.Refuses, bytes.Join(rawMessages(want), []byte("\n")), verdicts)
+				}
+				if want.Refuses != "" || refused {
+					return
+				}
+				if err := s.Assume("strands-python", version); err != nil {
+					t.Fatal(err)
+				}
+				list := storetest.Headers(t, s, "h")
+				if got, loaded := canonicalMessages(t, state(t, s, list[len(list)-1])), plainMessages(t, want.Messages); !slices.Equal(got, loaded) {
+					t.Errorf("the state has\n %s\nthe SDK loads\n %s", strings.Join(got, "\n "), strings.Join(loaded, "\n "))
+				}
+				for _, f := range storetest.Faults(t, s, "h") {
+					pairing := slices.Contains([]string{FaultOrphanResult, FaultLeadingResult, FaultMissingResult, FaultPartialResult, FaultStaleResult}, f.Code)
+					if _, _, both := strings.Cut(f.Verdict, "(before "); both && pairing {
+						t.Errorf("the version is known, and the verdict says %q", f.Verdict)
+					}
+				}
+			})
+		}
+	}
+}
+
+// mayHaveWritten reports whether a version of the SDK may have written agent.json.
+func mayHaveWritten(t *testing.T, s *Store, text string) bool {
+	t.Helper()
+	p, err := s.locate("h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := s.openLog(p)
+	defer l.close()
+	v, ok := parseVersion(text)
+	return ok && v.compare(l.sdk().from) >= 0
+}
+
+// tells reports whether verdicts tell of what was before a version that is later.
+func tells(verdicts, text string) bool {
+	v, _ := parseVersion(text)
+	for _, part := range strings.Split(verdicts, "before ")[1:] {
+		number := strings.FieldsFunc(part, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+		if len(number) == 0 {
+			continue
+		}
+		if told, ok := parseVersion(strings.Trim(number[0], ".")); ok && v.compare(told) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // checkNext compares which file the next message goes to.

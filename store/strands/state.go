@@ -108,7 +108,7 @@ func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]
 		files[k] = l.files[position]
 	}
 	state := []byte(stateOpen)
-	w := window{emit: func(json []byte) { state = append(state, json...) }}
+	w := window{sdk: l.sdk(), emit: func(json []byte) { state = append(state, json...) }}
 	summary := l.through(i)
 	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
 		if positions[k] == i && m.id != id {

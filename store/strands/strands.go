@@ -71,6 +71,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -185,6 +186,8 @@ type Store struct {
 	openFolder func(root *os.Root, dir string) (folder, error)
 	// memory has what was made of the message files.
 	memory *files.Memory
+	// running is the version of the SDK that is said to run.
+	running atomic.Pointer[release]
 
 	mu      sync.Mutex
 	indexes []*index // the last used first
@@ -205,6 +208,7 @@ var (
 	_ store.Editor    = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
 	_ store.Purger    = (*Store)(nil)
+	_ store.Versioned = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An

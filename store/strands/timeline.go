@@ -84,6 +84,7 @@ type walker struct {
 func (l *messageLog) walker() *walker {
 	w := &walker{log: l}
 	w.full.again, w.live.again = l.body, l.body
+	w.full.sdk, w.live.sdk = l.sdk(), l.sdk()
 	return w
 }
 
@@ -112,7 +113,7 @@ func (w *walker) step(i int, m *message) *step {
 	w.event(h, m)
 	h.Title = m.title(w.asked)
 	h.Marks = m.marks() | l.marks(i)
-	if len(s.fixes) > 0 {
+	if slices.ContainsFunc(s.fixes, func(f fix) bool { return !f.kept }) {
 		h.Marks |= model.MarkRepaired
 	}
 	h.Head = i == len(l.files)-1

@@ -10,25 +10,28 @@ import (
 // window puts messages together to what the SDK holds in memory, in the way of
 // RepositorySessionManager._fix_broken_tool_use.
 //
-// The rules are those of strands-agents 1.62.0, whose two passes over the whole
-// list come down to looking at neighbours:
+// The rules are those of the newest version in question, see versions.go. The newest
+// of all goes over the whole list twice, which comes down to looking at neighbours:
 //
 //  1. Tool results in a user message are taken out when the message before it,
 //     as it was stored, asks for no tool. A message that has nothing else goes.
+//     (Before dropsOrphans a first message with results goes whole, and others stay;
+//     before dropsLeading all stay.)
 //  2. Of what is left, let a message that asks for tools be followed by another.
 //     If the results in that are not for exactly these calls, they are replaced
 //     by one for each call, in the calls' order: the result that is there (the
 //     last, if there are several), or an error. Where it has no results at all
 //     but something else, a message with the errors is put in before it.
+//     (Before ordersResults an error is put behind the rest, or without any results in
+//     a message before; what is too much stays. Before answersCalls nothing is done.)
 //
 // The last message is left alone: what happens to its calls is decided when the
-// agent is called. Older SDKs do less: up to 1.52 rule 1 holds only for the
-// first message of the list, of which nothing is kept; 1.40 (the seed) adds
-// what is missing behind the rest and leaves what is too much.
+// agent is called.
 //
 // Of a message that is not whole, nothing is concluded: the SDK would not have
 // come this far.
 type window struct {
+	sdk span
 	// emit takes the pieces of the array, without the brackets.
 	emit func(json []byte)
 	// again gives the body of a message that was recalled without one.
@@ -54,6 +57,8 @@ type fix struct {
 	// file and path say where it is.
 	file, path       string
 	meaning, verdict string
+	// kept says that the version in question repairs nothing.
+	kept bool
 }
 
 // wasInterrupted is what the SDK puts in the place of a result that is missing.
@@ -70,24 +75,32 @@ func (w *window) add(m *message) (fixes []fix) {
 	}
 	body, size, results := m.body, m.size, m.results
 	if m.role == "user" && len(results) > 0 && !answers {
-		fixes = append(fixes, w.orphan(m))
-		if m.others == 0 {
+		f := w.orphan(m)
+		fixes = append(fixes, f)
+		switch {
+		case f.kept:
+		case m.others == 0 || !w.sdk.shown(dropsOrphans):
 			return fixes
+		default:
+			body, results = withContent(w.body(m), keepOthers), nil
+			size = len(body)
 		}
-		body, results = withContent(w.body(m), keepOthers), nil
-		size = len(body)
 	}
-	missing, stale := mismatch(w.calls, results)
-	switch {
-	case len(missing)+len(stale) == 0:
-	case len(results) == 0 && m.others > 0:
-		fixes = append(fixes, w.mismatched(m, missing, stale))
-		put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
-		w.write(put, len(put))
-	default:
-		fixes = append(fixes, w.mismatched(m, missing, stale))
-		body = withContent(w.body(m), rebuild(w.calls))
-		size = len(body)
+	if missing, stale := mismatch(w.calls, results); len(missing)+len(stale) > 0 {
+		f := w.mismatched(m, missing, stale)
+		fixes = append(fixes, f)
+		switch {
+		case f.kept:
+		case len(results) == 0 && (m.others > 0 || !w.sdk.shown(ordersResults)):
+			put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
+			w.write(put, len(put))
+		case !w.sdk.shown(ordersResults):
+			body = withContent(w.body(m), behind(missing))
+			size = len(body)
+		default:
+			body = withContent(w.body(m), rebuild(w.calls))
+			size = len(body)
+		}
 	}
 	w.write(body, size)
 	w.file, w.location, w.calls = m.name, m.location, append(w.calls[:0], m.calls...)
@@ -143,15 +156,25 @@ func mismatch(calls []call, results []result) (missing []call, stale []result) {
 	return missing, stale
 }
 
+// behind returns a function that puts an error for each call behind a content.
+func behind(missing []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
+	return func(_ map[string][]byte, _, all [][]byte) []byte {
+		for _, c := range missing {
+			all = append(all, appendError(nil, c))
+		}
+		return joined(nil, all)
+	}
+}
+
 // keepOthers gives the blocks of a content that are no tool results.
-func keepOthers(_ map[string][]byte, others [][]byte) []byte {
+func keepOthers(_ map[string][]byte, others, _ [][]byte) []byte {
 	return joined(nil, others)
 }
 
 // rebuild gives a function that makes the content of a message which answers
 // exactly these calls.
-func rebuild(calls []call) func(map[string][]byte, [][]byte) []byte {
-	return func(results map[string][]byte, others [][]byte) []byte {
+func rebuild(calls []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
+	return func(results map[string][]byte, others, _ [][]byte) []byte {
 		var blocks [][]byte
 		for _, c := range calls {
 			block, ok := results[c.id]
@@ -175,17 +198,18 @@ func joined(dst []byte, blocks [][]byte) []byte {
 }
 
 // withContent gives a message with another content: what makes has of the tool
-// results by id, the last of each, and the other blocks. All else stays byte
-// for byte.
-func withContent(body []byte, makes func(results map[string][]byte, others [][]byte) []byte) []byte {
+// results by id, the last of each, of the other blocks, and of all of them. All else
+// stays byte for byte.
+func withContent(body []byte, makes func(results map[string][]byte, others, all [][]byte) []byte) []byte {
 	t, err := files.Parse(body)
 	if err != nil {
 		return body // it was parsed before
 	}
 	content := t.Find(0, "content")
 	results := make(map[string][]byte)
-	var others [][]byte
+	var others, all [][]byte
 	for b := t.First(content); b >= 0; b = t.Next(b) {
+		all = append(all, t.Raw(b))
 		res := t.Find(b, "toolResult")
 		if res < 0 {
 			others = append(others, t.Raw(b))
@@ -195,7 +219,7 @@ func withContent(body []byte, makes func(results map[string][]byte, others [][]b
 	}
 	start, end := t.Span(content)
 	out := append([]byte(nil), body[:start]...)
-	out = append(append(append(out, '['), makes(results, others)...), ']')
+	out = append(append(append(out, '['), makes(results, others, all)...), ']')
 	return append(out, body[end:]...)
 }
 
@@ -222,16 +246,20 @@ func appendErrors(dst []byte, calls []call) []byte {
 func (w *window) orphan(m *message) fix {
 	f := fix{code: FaultOrphanResult, file: m.name, path: m.path(m.results[0].block) + "/toolResult",
 		meaning: fmt.Sprintf("the result of %.60q follows a message that asks for no tool", m.results[0].id)}
+	const kept = loads + "the result is kept, and most providers refuse it"
 	first := w.n == 0
-	switch {
-	case first && m.others == 0:
-		f.verdict = repaired + "the message is dropped"
-	case first:
-		f.verdict = repaired + "the result is dropped, its message stays (older SDKs, up to 1.52, drop the message)"
-	case m.others == 0:
-		f.verdict = repaired + "the message is dropped (older SDKs, up to 1.52, keep it, and most providers refuse it)"
-	default:
-		f.verdict = repaired + "the result is dropped, its message stays (older SDKs, up to 1.52, keep both, and most providers refuse them)"
+	now, before := repaired+"the message is dropped", kept
+	if m.others > 0 {
+		now = repaired + "the result is dropped, its message stays"
+	}
+	if first {
+		before = w.sdk.verdict(dropsLeading, repaired+"the message is dropped", kept)
+		f.kept = !w.sdk.shown(dropsLeading)
+	} else {
+		f.kept = !w.sdk.shown(dropsOrphans)
+	}
+	if f.verdict = before; !first || m.others > 0 {
+		f.verdict = w.sdk.verdict(dropsOrphans, now, before)
 	}
 	if first {
 		f.code = FaultLeadingResult
@@ -242,26 +270,36 @@ func (w *window) orphan(m *message) fix {
 
 // mismatched words that rule 2 applies between the message before and m.
 func (w *window) mismatched(m *message, missing []call, stale []result) fix {
+	const (
+		put   = repaired + "the error \"" + wasInterrupted + "\" "
+		stays = ", and the results of other calls stay, which most providers refuse"
+	)
 	if len(missing) == 0 {
 		return fix{code: FaultStaleResult, file: m.name, path: m.path(stale[0].block) + "/toolResult",
 			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
-			verdict: repaired + "the result is dropped (older SDKs, 1.40, keep it)"}
+			verdict: w.sdk.verdict(ordersResults, repaired+"the result is dropped", loads+"the result is kept, and most providers refuse it"),
+			kept:    !w.sdk.shown(ordersResults)}
 	}
 	f := fix{code: FaultMissingResult, file: w.file, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
-		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id), kept: !w.sdk.shown(answersCalls)}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
 	}
-	errors := "the error \"" + wasInterrupted + "\" takes the place of what is missing"
+	now, before := put+"takes the place of what is missing", put+"comes behind the rest"
 	switch {
 	case len(m.results) == 0 && m.others > 0:
-		f.verdict = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
+		now = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
+		before = now
 	case len(stale) > 0:
-		f.verdict = repaired + errors + ", and the results of other calls are dropped (older SDKs, 1.40, keep them)"
+		now += ", and the results of other calls are dropped"
+		before += stays
 	case len(m.results) == 0:
-		f.verdict = repaired + errors + ", in the empty message that follows (older SDKs, 1.40, put in another)"
-	default:
-		f.verdict = repaired + errors + " (older SDKs, 1.40, put it last)"
+		now += ", in the empty message that follows"
+		before = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
+	}
+	f.verdict = w.sdk.verdict(answersCalls, before, loads+"nothing is put in, and most providers refuse the call")
+	if now != before {
+		f.verdict = w.sdk.verdict(ordersResults, now, f.verdict)
 	}
 	if len(m.results) > len(stale) {
 		f.code = FaultPartialResult

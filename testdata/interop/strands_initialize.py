@@ -146,7 +146,8 @@ def positions(source, session, agent):
 
 def made_up(message):
     """Gives a message that no file has. What the SDK puts in gets another tracking_id on every start."""
-    if any("toolResult" in block for block in message["content"]):
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list) and any(isinstance(block, dict) and "toolResult" in block for block in content):
         message.pop("tracking_id", None)
     return message
 
