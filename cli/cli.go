@@ -271,6 +271,9 @@ func (a *App) width() int {
 }
 
 func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run runner) error {
+	if asJSON(cmd) {
+		out = a.harmless(out)
+	}
 	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode, a.width()}
 	if !p.json { // a document has no shapes, so it looks at no theme
 		asked, err := look.Read("", a.Getenv)
@@ -283,11 +286,11 @@ func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run run
 	return errors.Join(err, p.Flush())
 }
 
-// foreign is where a command writes JSON that is not its own, such as a state:
-// byte for byte, but never so that a terminal would obey it.
-func (a *App) foreign(p *printer) io.Writer {
+// harmless is where JSON is written: byte for byte, but never so that a terminal
+// would obey it or hide a part of it.
+func (a *App) harmless(out io.Writer) io.Writer {
 	if a.OutTerminal {
-		return &asciiControls{w: p}
+		return &asciiControls{w: out}
 	}
-	return p
+	return out
 }

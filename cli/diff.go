@@ -57,7 +57,7 @@ is not compared: a last line names it, and --json and --patch have no change of 
 			}
 			switch {
 			case patch:
-				err = patchTo(a.foreign(p), result)
+				err = patchTo(a.harmless(p), result)
 			case p.json && stat:
 				err = p.document(statOf(result))
 			case p.json:

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"unicode"
 	"unicode/utf8"
+
+	"hindcast/model/printable"
 )
 
 // document writes one value as a JSON document on one line.
@@ -68,7 +70,7 @@ func encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), obeyed), nil
 }
 
 // withMember puts a member behind the members of a non-empty JSON object. The
@@ -79,11 +81,15 @@ func withMember(object []byte, name string, value []byte) []byte {
 	return append(out, '}')
 }
 
-// appendEscaped appends JSON text with the characters that a terminal could
-// obey, or that a reader cannot see, as \u escapes. In valid JSON they stand
-// within strings only, where the escape means the same; but for the carriage
-// return, which stands between values only, where a space means the same.
-func appendEscaped(dst, text []byte) []byte {
+// obeyed reports whether a terminal could obey a character, or is told by it how to
+// order the others.
+func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// appendEscaped appends JSON text with some characters as \u escapes: those that
+// are to be hidden and are no white space. In valid JSON they stand within strings
+// only, where the escape means the same; but for the carriage return, which stands
+// between values only, where a space means the same.
+func appendEscaped(dst, text []byte, hide func(rune) bool) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		switch {
@@ -91,7 +97,7 @@ func appendEscaped(dst, text []byte) []byte {
 			dst = append(dst, `\ufffd`...)
 		case r == '\r':
 			dst = append(dst, ' ')
-		case r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+		case r == '\n' || r == '\t' || !hide(r):
 			dst = append(dst, text[:n]...)
 		case r > 0xffff:
 			r -= 0x10000
@@ -105,10 +111,13 @@ func appendEscaped(dst, text []byte) []byte {
 }
 
 // asciiControls is what JSON goes through on its way to a terminal: states are
-// untrusted, and even a state's own bytes must not steer the screen.
+// untrusted, and even a state's own bytes must not steer the screen. What a reader
+// cannot see is escaped, too, and so are the marks that would paint over the rows
+// around.
 type asciiControls struct {
-	w    io.Writer
-	rest []byte // the beginning of a character whose end has not come yet
+	w     io.Writer
+	rest  []byte // the beginning of a character whose end has not come yet
+	sight printable.Sight
 }
 
 func (a *asciiControls) Write(data []byte) (int, error) {
@@ -123,7 +132,7 @@ func (a *asciiControls) Write(data []byte) (int, error) {
 		}
 	}
 	a.rest = bytes.Clone(text[end:])
-	if _, err := a.w.Write(appendEscaped(nil, text[:end])); err != nil {
+	if _, err := a.w.Write(appendEscaped(nil, text[:end], func(r rune) bool { return !a.sight.Sees(r) })); err != nil {
 		return 0, err
 	}
 	return len(data), nil

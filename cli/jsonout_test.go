@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/spf13/cobra"
 )
 
 // hostile are texts that a terminal would obey or a reader would not see.
@@ -47,8 +51,12 @@ func TestSplice_keepsTheBytes(t *testing.T) {
 
 // However the text is cut into writes, a character is never cut.
 func TestASCIIControls_doesNotDependOnTheCuts(t *testing.T) {
-	text := []byte("{\"a\":\"é\u202e\U000e0041 \u009b \xff \x1b\"}\n")
-	want := appendEscaped(nil, text)
+	text := []byte("{\"a\":\"é\u202e\U000e0041 \u009b \xff \x1b e" + strings.Repeat("\u0301", 9) + "\"}\n")
+	var whole bytes.Buffer
+	if _, err := (&asciiControls{w: &whole}).Write(text); err != nil {
+		t.Fatal(err)
+	}
+	want := whole.Bytes()
 	for size := 1; size <= len(text); size++ {
 		var got bytes.Buffer
 		w := &asciiControls{w: &got}
@@ -61,6 +69,47 @@ func TestASCIIControls_doesNotDependOnTheCuts(t *testing.T) {
 		}
 		if got.String() != string(want) {
 			t.Errorf("writes of %d bytes: %q, want %q", size, &got, want)
+		}
+	}
+}
+
+// On a terminal no character is hidden and none is piled up, in a document as in a
+// state's own bytes, and the value is the same. In a pipe the text is as it was.
+func TestJSON_hidesNothingOnATerminal(t *testing.T) {
+	const unseen = "\u115f\u1160\u3164\uffa0\u17b4\u034f\u2065\u180b\ufe00\ufe0e\U000e0100\ufffe\U0001fffe\u2800"
+	storm := "z" + strings.Repeat("\u0301", 300)
+	value := "né 한 日本 กำ 🙂" + unseen + storm
+	for name, run := range map[string]func(*App, *printer) error{
+		"a document": func(a *App, p *printer) error { return p.document(map[string]string{"a": value}) },
+		"a list":     func(a *App, p *printer) error { return array(p, each([]string{value})) },
+		"a state": func(a *App, p *printer) error {
+			_, err := a.harmless(p).Write([]byte(`{"a":"` + value + `"}`))
+			return err
+		},
+	} {
+		for _, terminal := range []bool{true, false} {
+			var out bytes.Buffer
+			a := &App{OutTerminal: terminal, Getenv: func(string) string { return "" }}
+			cmd := &cobra.Command{}
+			cmd.Flags().Bool("json", true, "")
+			cmd.SetContext(t.Context())
+			err := a.answerTo(&out, cmd, nil, func(_ context.Context, p *printer, _ []string) error { return run(a, p) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if terminal == strings.ContainsAny(out.String(), unseen) {
+				t.Errorf("%s, on a terminal %v: %+q", name, terminal, out.String())
+			}
+			if piled := strings.Count(out.String(), "\u0301"); terminal == (piled > 4) {
+				t.Errorf("%s, on a terminal %v: %d marks on a letter", name, terminal, piled)
+			}
+			if !strings.Contains(out.String(), "né 한 日本 กำ 🙂") {
+				t.Errorf("%s: what can be read is not: %s", name, out.String())
+			}
+			var back any
+			if err := json.Unmarshal(out.Bytes(), &back); err != nil || !strings.Contains(fmt.Sprint(back), value) {
+				t.Errorf("%s, on a terminal %v: the value is another: %v, %v", name, terminal, back, err)
+			}
 		}
 	}
 }

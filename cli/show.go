@@ -63,7 +63,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 				return err
 			}
 			if raw || part {
-				return stateTo(a.foreign(p), state, raw, at)
+				return stateTo(a.harmless(p), state, raw, at)
 			}
 			about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
 			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
@@ -78,7 +78,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 				about.ids = d.DerivedIDs()
 			}
 			if p.json {
-				return showJSON(a.foreign(p), &about)
+				return showJSON(p, &about)
 			}
 			p.show(&about)
 			return nil

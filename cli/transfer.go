@@ -46,7 +46,7 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 			done := tally{Store: to}
 			rows := done.watch(store.Rows(ctx, s, sessions...))
 			if to == "" {
-				_, err = a.Encode(a.foreign(p), rows)
+				_, err = a.Encode(a.harmless(p), rows)
 			} else {
 				err = a.writeNew(to, rows)
 			}

@@ -164,6 +164,21 @@ func visible(r rune) bool {
 		r != '\u2800'
 }
 
+// Sight tells which runes of a text a terminal shows, for a writer that spells the
+// others in its own way. Its zero value is the beginning of a text.
+type Sight struct{ marks int }
+
+// Sees reports whether the next rune of the text puts something on the screen, and is
+// not one more mark than a character keeps.
+func (s *Sight) Sees(r rune) bool {
+	if !sitsOnBase(r) {
+		s.marks = 0
+		return visible(r)
+	}
+	s.marks++
+	return visible(r) && s.marks <= maxMarks
+}
+
 // sitsOnBase reports whether a rune is drawn on the one before it: a
 // combining mark or one of the letters that count as marks where
 // text is cut into characters (vowels of Thai and Lao, halfwidth voicing marks).
