@@ -107,12 +107,12 @@ func sample(ctx context.Context) (cli.Shown, error) {
 }
 
 // decodeMapped gives the rows that a map finds in any JSON.
-func decodeMapped(ctx context.Context, words string, in io.Reader, paths []string) (iter.Seq2[store.Row, error], error) {
+func decodeMapped(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
 	m, err := mapped.ParseMap(words)
 	if err != nil {
 		return nil, err
 	}
-	return mapped.Read(ctx, mapped.From(in, paths...), m), nil
+	return mapped.Read(ctx, mapped.From(in, paths...), m, skipped), nil
 }
 
 // live lets the agent of the live demo work in a store.

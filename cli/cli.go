@@ -36,7 +36,7 @@ type App struct {
 	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
 	// DecodeMapped gives the rows that a map, in words, finds in files and
 	// folders of any JSON, of which "-" is in. The error is about the map.
-	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string) (iter.Seq2[store.Row, error], error)
+	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error)
 	// Demo gives the rows of the built-in demo, Sample what the screen shows
 	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]

@@ -50,7 +50,7 @@ func (p *printer) preview(rows iter.Seq2[store.Row, error], t *tally) error {
 			Preview []*preview `json:"preview"`
 		}{t, true, list})
 	}
-	fmt.Fprintf(p, "would import %s of %s to %s\n", model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"), printable.String(t.Store))
+	fmt.Fprintf(p, "would import %s of %s to %s%s\n", model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"), printable.String(t.Store), t.leftOut())
 	var sessions table
 	sessions.row("SESSION", "SNAPSHOTS", "ORPHANED", "FAULTS", "HEAD")
 	for _, v := range list {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +22,7 @@ import (
 	"hindcast/store/demo"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
+	"hindcast/store/mapped"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands"
 	"hindcast/store/strandssnapshots"
@@ -269,6 +272,10 @@ func (a *answers) moves(t *testing.T) {
 	c := start(t, demo.Rows())
 	c.Create = func(ctx context.Context, path string) (store.Store, error) { return sqlite.Create(ctx, path) }
 	c.Kinds = realKinds()
+	c.DecodeMapped = func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(int)) (iter.Seq2[store.Row, error], error) {
+		m, err := mapped.ParseMap(words)
+		return mapped.Read(ctx, mapped.From(in, paths...), m, skipped), err
+	}
 	store, rows, moved := filepath.Join(dir, "hindcast-demo.db"), filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "moved.jsonl")
 	files, damaged := filepath.Join(t.TempDir(), "sessions"), t.TempDir()
 	session := filepath.Join(files, "session_basic")
@@ -296,6 +303,8 @@ func (a *answers) moves(t *testing.T) {
 		{"preview", []string{"import", rows, store, "--dry-run"}},
 		{"tally", []string{"import", rows, store}},
 		{"tally", []string{"import", moved, store}},
+		{"preview", []string{"import", moved, store, "--map", "where=id==m1,session='mapped'", "--dry-run"}},
+		{"tally", []string{"import", moved, store, "--map", "where=id==m1,session='mapped'"}},
 		{"receipt", []string{"restore", store, "trip-planner", "#5", "--yes"}},
 		{"journal", []string{"journal", store}},
 		{"plan", []string{"restore", store, "trip-planner", "#7.1", "--dry-run"}},

@@ -99,12 +99,14 @@ either. The map says where in a row its parts are, as KEY=PATH with commas:
             each, the name of the folder
   index     its number; without it the position in the session
   turn, event, title, orphaned, head
-  rows      all rows of a document that holds many: $.checkpoints[*]
+  rows      all rows of a document that holds many: $.checkpoints[*]; a document
+            that is an array is its rows
+  where     the rows that are taken: type==message or type!=ping
 
 A PATH is a JSONPath (a.b[0]['x, y'], from the document with $ in front), a
-JSON Pointer (/a/b/0), or for session, event and title a text in quotes. Rows
-that are listed newest first are turned around. --dry-run shows what a map
-finds and writes nothing.`,
+JSON Pointer (/a/b/0), or for session, event and title a text in quotes.
+a|fromjson.b enters the JSON that a text holds. Rows that are listed newest
+first are turned around. --dry-run shows what a map finds and writes nothing.`,
 		Example: `  hindcast import trips.jsonl trips.db
   hindcast import --map id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id dump.jsonl graph.db
   hindcast import --map 'rows=$.checkpoints[*],id=id,state=values' --dry-run dump.json graph.db
@@ -113,11 +115,11 @@ finds and writes nothing.`,
 		Args: argsBetween(2, 100_000),
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
 			from, to := args[:len(args)-1], args[len(args)-1]
-			rows, err := a.incoming(ctx, from, maps)
+			done := tally{Store: to}
+			rows, err := a.incoming(ctx, from, maps, func(n int) { done.Skipped = n })
 			if err != nil {
 				return err
 			}
-			done := tally{Store: to}
 			if dry {
 				return p.preview(done.watch(rows), &done)
 			}
@@ -135,10 +137,11 @@ finds and writes nothing.`,
 }
 
 // incoming gives the rows of an import: by a map, where there is one, of any
-// JSON, and else of one portable file.
-func (a *App) incoming(ctx context.Context, from, maps []string) (iter.Seq2[store.Row, error], error) {
+// JSON, and else of one portable file. skipped is told how many rows the map leaves
+// out.
+func (a *App) incoming(ctx context.Context, from, maps []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
 	if len(maps) > 0 {
-		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), a.In, from)
+		rows, err := a.DecodeMapped(ctx, strings.Join(maps, ","), a.In, from, skipped)
 		if err != nil {
 			return nil, usagef("import: %w", err)
 		}
@@ -232,6 +235,8 @@ type tally struct {
 	Snapshots int    `json:"snapshots"`
 	// New is how many of them the store did not have; only for an import.
 	New *int `json:"new,omitempty"`
+	// Skipped is how many rows the where of a map left out.
+	Skipped int `json:"skipped,omitempty"`
 }
 
 func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
@@ -260,6 +265,14 @@ func (p *printer) tally(done string, t *tally) error {
 	if t.New != nil {
 		fmt.Fprintf(p, ", %d new,", *t.New)
 	}
-	fmt.Fprintf(p, " to %s\n", printable.String(t.Store))
+	fmt.Fprintf(p, " to %s%s\n", printable.String(t.Store), t.leftOut())
 	return nil
+}
+
+// leftOut says how many rows were skipped, "" for none.
+func (t *tally) leftOut() string {
+	if t.Skipped == 0 {
+		return ""
+	}
+	return "; " + model.Count(t.Skipped, "row") + " of another kind skipped"
 }

@@ -30,7 +30,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		for _, err := range mapped.Read(b.Context(), mapped.From(nil, path), m) {
+		for _, err := range mapped.Read(b.Context(), mapped.From(nil, path), m, nil) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -61,7 +61,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, name := range []string{"in.json", "in.jsonl"} {
 			var rows []store.Row
-			for row, err := range mapped.Read(t.Context(), []mapped.Source{{Path: name, In: strings.NewReader(text)}}, m) {
+			for row, err := range mapped.Read(t.Context(), []mapped.Source{{Path: name, In: strings.NewReader(text)}}, m, nil) {
 				if err != nil && len(rows) > 0 {
 					t.Fatalf("%v, after %d rows", err, len(rows))
 				}

@@ -4,15 +4,56 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"hindcast/model/jsontape"
 )
 
 // Map says where rows are in a document, and where in a row what a snapshot
 // consists of is. Its zero value takes every document as the state of one row.
 // It never changes after it was made.
 type Map struct {
-	// rows leads to the rows; nil for a document that is one row.
-	rows    *query
+	// rows leads to the rows; nil for a document that is one row, or an array of
+	// rows.
+	rows *query
+	// where says which rows are taken; nil for all.
+	where   *condition
 	columns map[string]column
+	// whole says that a column begins at the document, so that without rows an
+	// array is one row.
+	whole bool
+}
+
+// condition compares a value of a row with one that the map names.
+type condition struct {
+	query query
+	not   bool
+	text  string
+	// quoted says that only a text is meant, and not a number or a name of JSON.
+	quoted bool
+}
+
+func (c *condition) String() string {
+	if c.not {
+		return c.query.text + "!=" + c.text
+	}
+	return c.query.text + "==" + c.text
+}
+
+// takes reports whether a row is one that is wanted.
+func (c *condition) takes(t *jsontape.Tape, row jsontape.Node) (bool, error) {
+	v, err := c.query.find(t, 0, row)
+	if err != nil {
+		return false, err
+	}
+	same := false
+	switch v.kind() {
+	case jsontape.Invalid:
+	case jsontape.String:
+		same = v.tape.Text(v.node) == c.text
+	default:
+		same = !c.quoted && string(v.tape.Raw(v.node)) == c.text
+	}
+	return same != c.not, nil
 }
 
 // column is where a value comes from: a path, or a text that is the same for
@@ -37,6 +78,7 @@ const (
 	columnTitle    = "title"
 	columnOrphaned = "orphaned"
 	columnHead     = "head"
+	columnWhere    = "where"
 )
 
 // keys are the columns in the order in which they are explained, each with an
@@ -54,6 +96,7 @@ var keys = []struct{ name, example string }{
 	{columnOrphaned, "orphaned=deleted"},
 	{columnHead, "head=current"},
 	{columnRows, "rows=$.checkpoints[*]"},
+	{columnWhere, "where=type==message"},
 }
 
 // literals are the columns that may be a text in quotes.
@@ -80,6 +123,7 @@ func (e *MapError) Error() string {
 //	@.a.b[-1]          the same from the row; without rows, both are one
 //	a.b[0]             @ may be left out
 //	/a/b/0             a JSON Pointer (RFC 6901) from the row; it has no commas
+//	a.b|fromjson.c     a path into the JSON that a text holds; not in a JSON Pointer
 //	'text'             no path, but this very text: session, event and title
 //
 // A path leads to one value, but for that of rows, which leads to all rows of a
@@ -99,7 +143,11 @@ func (e *MapError) Error() string {
 //	title     a text: what the last message of the state says
 //	orphaned  true or false: false
 //	head      true or false: true for the last row that is nobody's parent
-//	rows      all rows of the document: the document
+//	rows      all rows of the document: the elements of a file that is one array, but
+//	          the document where a path begins at it with $, and of any other file
+//	where     PATH==VALUE or PATH!=VALUE: the rows that are taken, the others are
+//	          counted and passed over; VALUE is a text, in quotes or not, a number,
+//	          true or false
 //
 // A map of nothing takes every document as a state. The error is a [MapError].
 func ParseMap(text string) (Map, error) {
@@ -135,7 +183,7 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 		return "", &problem{start, "KEY=PATH was expected, and KEY is one of " + names() + "; a comma in a path stands in brackets and quotes: ['a,b']"}
 	}
 	s.at++
-	if _, twice := m.columns[key]; twice || key == columnRows && m.rows != nil {
+	if _, twice := m.columns[key]; twice || key == columnRows && m.rows != nil || key == columnWhere && m.where != nil {
 		return key, &problem{start, key + " is there twice"}
 	}
 	s.blanks()
@@ -160,12 +208,22 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 	if key == columnRows {
 		return key, m.setRows(c.query, at)
 	}
+	if key == columnWhere {
+		only, wrong := s.condition()
+		if wrong != nil {
+			return key, wrong
+		}
+		only.query, m.where = c.query, &only
+	}
+	m.whole = m.whole || c.query.document
 	for _, step := range c.query.steps {
 		if step.kind == stepAll {
 			return key, &problem{at, "the path leads to many values; only that of rows may"}
 		}
 	}
-	m.columns[key] = c
+	if key != columnWhere {
+		m.columns[key] = c
+	}
 	return key, nil
 }
 
@@ -175,7 +233,10 @@ func (m *Map) setRows(p query, at int) *problem {
 	for _, step := range p.steps {
 		spreads = spreads || step.kind == stepAll
 	}
+	_, inside := split(p.steps)
 	switch {
+	case inside != nil:
+		return &problem{at, "rows are not in a text; |fromjson stands in the paths of their parts"}
 	case p.text[0] == '/': // the array itself
 		p.steps = append(p.steps, step{kind: stepAll})
 	case !spreads:

@@ -1,9 +1,11 @@
 package mapped
 
 import (
+	"fmt"
 	"strconv"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/files"
 )
 
 // query leads from a value to others inside it.
@@ -33,18 +35,59 @@ const (
 	stepToken
 	// stepAll goes to every member or element.
 	stepAll
+	// stepText enters the JSON that a text holds.
+	stepText
 )
 
-// find gives the value that a query without stepAll leads to, or None.
-func (p *query) find(t *jsontape.Tape, document, row jsontape.Node) jsontape.Node {
-	n := row
+// value is a place in a JSON text.
+type value struct {
+	tape *jsontape.Tape
+	node jsontape.Node
+}
+
+func (v value) kind() jsontape.Kind { return v.tape.Kind(v.node) }
+
+// find returns the value that a query without stepAll leads to, its node None where
+// there is none. The error is about a text that is to be entered.
+func (p *query) find(t *jsontape.Tape, document, row jsontape.Node) (value, error) {
+	v := value{t, row}
 	if p.document {
-		n = document
+		v.node = document
 	}
-	for i := 0; i < len(p.steps) && n != jsontape.None; i++ {
-		n = p.steps[i].from(t, n)
+	return v.follow(p.steps)
+}
+
+// follow returns the value that steps lead to from another.
+func (v value) follow(steps []step) (value, error) {
+	for i := 0; i < len(steps) && v.node != jsontape.None; i++ {
+		if steps[i].kind != stepText {
+			v.node = steps[i].from(v.tape, v.node)
+			continue
+		}
+		switch k := v.kind(); k {
+		case jsontape.Null:
+			return value{v.tape, jsontape.None}, nil
+		case jsontape.String:
+		default:
+			return v, fmt.Errorf("|fromjson enters a text, and it is %s", article(k))
+		}
+		inside, err := files.Parse([]byte(v.tape.Text(v.node)))
+		if err != nil {
+			return v, fmt.Errorf("|fromjson: the text is not JSON: %w", err)
+		}
+		v = value{inside, 0}
 	}
-	return n
+	return v, nil
+}
+
+// split parts steps at the first text that they enter.
+func split(steps []step) (outside, inside []step) {
+	for i := range steps {
+		if steps[i].kind == stepText {
+			return steps[:i], steps[i:]
+		}
+	}
+	return steps, nil
 }
 
 // from gives the value that one step leads to, or None.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
@@ -27,18 +28,21 @@ import (
 // seconds up to 10^11, milliseconds to 10^14, microseconds to 10^17, then
 // nanoseconds.
 //
+// Rows that the map's where does not take are passed over; skipped, unless it is nil,
+// is told how many that were before the first row is given.
+//
 // It ends with an error at the first row that cannot be imported, before it has
 // given any: a [RowError], or that of a file. What Python's json takes is taken,
 // but for a state, which has to be JSON. Nothing is written, but a stream is
 // copied into a temporary file until the end.
-func Read(ctx context.Context, sources []Source, m Map) iter.Seq2[store.Row, error] {
+func Read(ctx context.Context, sources []Source, m Map, skipped func(rows int)) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		list, done, err := gather(sources)
 		if err != nil {
 			yield(store.Row{}, err)
 			return
 		}
-		if err := read(ctx, list, m, yield); err != nil {
+		if err := read(ctx, list, m, skipped, yield); err != nil {
 			yield(store.Row{}, errors.Join(err, done()))
 			return
 		}
@@ -46,12 +50,22 @@ func Read(ctx context.Context, sources []Source, m Map) iter.Seq2[store.Row, err
 	}
 }
 
-func read(ctx context.Context, list []file, m Map, yield func(store.Row, error) bool) error {
+func read(ctx context.Context, list []file, m Map, skipped func(rows int), yield func(store.Row, error) bool) error {
 	f := finder{m: m, sessions: map[string]*session{}}
 	for i := range list {
 		if err := f.file(ctx, &list[i]); err != nil {
 			return err
 		}
+	}
+	if len(f.order) == 0 && f.skipped > 0 {
+		name := list[0].name
+		if len(list) > 1 {
+			name += " and the others"
+		}
+		return &RowError{File: name, Column: columnWhere, Err: fmt.Errorf("%s takes none of %s", m.where, model.Count(f.skipped, "row"))}
+	}
+	if skipped != nil {
+		skipped(f.skipped)
 	}
 	var r stateReader
 	defer r.close()
@@ -77,6 +91,8 @@ type finder struct {
 	m        Map
 	sessions map[string]*session
 	order    []*session
+	// skipped counts the rows that where does not take.
+	skipped int
 }
 
 // file finds the rows of one file.
@@ -100,6 +116,9 @@ func (f *finder) file(ctx context.Context, in *file) error {
 	return nil
 }
 
+// elements leads to all that is in an array.
+var elements = query{text: "$[*]", document: true, steps: []step{{kind: stepAll}}}
+
 // document finds the rows of one document.
 func (f *finder) document(in *file, d document) error {
 	fail := func(place, column string, err error) error {
@@ -109,14 +128,27 @@ func (f *finder) document(in *file, d document) error {
 	if err != nil {
 		return fail("", "", err)
 	}
-	rows := []jsontape.Node{0}
-	if f.m.rows != nil {
+	rows, spread := []jsontape.Node{0}, f.m.rows
+	if spread == nil && !f.m.whole && d.line == 0 && tape.Kind(0) == jsontape.Array {
+		spread = &elements
+	}
+	if spread != nil {
 		var ok bool
-		if rows, ok = f.m.rows.all(tape); !ok {
-			return fail("", columnRows, errors.New(f.m.rows.text+" leads to no array and to no object; the document "+members(tape, 0)))
+		if rows, ok = spread.all(tape); !ok {
+			return fail("", columnRows, errors.New(spread.text+" leads to no array and to no object; the document "+members(tape, 0)))
 		}
 	}
 	for _, at := range rows {
+		if f.m.where != nil {
+			taken, err := f.m.where.takes(tape, at)
+			if err != nil {
+				return fail(tape.Pointer(at), columnWhere, err)
+			}
+			if !taken {
+				f.skipped++
+				continue
+			}
+		}
 		r := reader{m: f.m, tape: tape, at: at}
 		found, err := r.row()
 		if err != nil {
@@ -124,7 +156,7 @@ func (f *finder) document(in *file, d document) error {
 		}
 		found.file, found.line = in, d.line
 		found.start += d.start
-		if err := f.add(found, f.m.rows != nil || d.line > 0); err != nil {
+		if err := f.add(found, spread != nil || d.line > 0); err != nil {
 			return fail(tape.Pointer(at), err.column, err.error)
 		}
 	}
@@ -193,12 +225,32 @@ func (r *stateReader) read(found *row) ([]byte, error) {
 		r.file, r.in = found.file, in
 	}
 	state := make([]byte, found.size)
-	if _, err := r.in.ReadAt(state, found.start); err != nil && err != io.EOF {
+	_, err := r.in.ReadAt(state, found.start)
+	if err != nil && err != io.EOF {
 		return nil, fail(err)
-	} else if err != nil || store.CheckState(state) != nil || sha256.Sum256(jsontape.AppendCompact(nil, state)) != found.sum {
+	}
+	if err == nil && found.inside != nil {
+		if state, err = within(state, found.inside); err != nil {
+			return nil, fail(errChanged)
+		}
+	}
+	if err != nil || store.CheckState(state) != nil || sha256.Sum256(jsontape.AppendCompact(nil, state)) != found.sum {
 		return nil, fail(errChanged)
 	}
 	return state, nil
+}
+
+// within returns what steps lead to from a text.
+func within(text []byte, steps []step) ([]byte, error) {
+	tape, err := files.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	v, err := value{tape, 0}.follow(steps)
+	if err != nil || v.node == jsontape.None {
+		return nil, errors.Join(err, errChanged)
+	}
+	return v.tape.Raw(v.node), nil
 }
 
 func (r *stateReader) close() {

@@ -33,7 +33,7 @@ func in(text string) []mapped.Source {
 func read(t *testing.T, m mapped.Map, sources []mapped.Source) ([]store.Row, error) {
 	t.Helper()
 	var rows []store.Row
-	for row, err := range mapped.Read(t.Context(), sources, m) {
+	for row, err := range mapped.Read(t.Context(), sources, m, nil) {
 		if err != nil {
 			return rows, err
 		}
@@ -290,7 +290,13 @@ func TestRead_saysWhichRowIsWrong(t *testing.T) {
 		{"no state, by an id that is new", "state=s,id=t", "{\"s\":1,\"t\":1}\n{\"t\":2}", "in: line 2: state: s leads to nothing; the row has t"},
 		{"no id", "id=a.b", "{\"a\":{\"b\":1}}\n{\"a\":{\"b\":null}}", "in: line 2: id: a.b leads to nothing; the row has a"},
 		{"an empty id", "id=a", "{\"a\":\"\"}", "in: id: a leads to nothing; the row has a"},
-		{"no object", "id=a", "[1]", "in: id: a leads to nothing; the row is an array"},
+		{"no object", "id=a", "[1]", "in: /0: id: a leads to nothing; the row is a number"},
+		{"an array in lines", "id=a", "[1]\n[2]", "in: line 1: id: a leads to nothing; the row is an array"},
+		{"a text that is no JSON", "state=s|fromjson", `{"s":"{"}`, "in: state: |fromjson: the text is not JSON: "},
+		{"a text that is none", "state=s|fromjson", `{"s":{}}`, "in: state: |fromjson enters a text, and it is an object"},
+		{"a text that holds less", "id=s|fromjson.x", `{"s":"{}"}`, "in: id: s|fromjson.x leads to nothing; the row has s"},
+		{"where in no text", "where=s|fromjson==1", `{"s":1}`, "in: where: |fromjson enters a text, and it is a number"},
+		{"where takes none", "where=type==message", "{\"type\":1}\n{}", "in: where: type==message takes none of 2 rows"},
 		{"no session", "session=a", "{}", "in: session: a leads to nothing; the row is an object of nothing"},
 		{"$ is the document", "rows=$[*],id=$.a", `[{"a":1}]`, "in: /0: id: $.a leads to nothing; the document is an array; $ is the document here, and @ the row"},
 		{"no rows", "rows=$.a.b[*]", `{"a":{"c":1}}`, "in: rows: $.a.b[*] leads to no array and to no object; the document has a"},
@@ -461,7 +467,7 @@ func TestRead_aFileThatChangesMeanwhileIsAnError(t *testing.T) {
 		dir := folder(t, map[string]string{"1.json": `{"x":0}`, "2.json": `{"x":1}`})
 		var err error
 		n := 0
-		for row, wrong := range mapped.Read(t.Context(), []mapped.Source{{Path: dir}}, mapped.Map{}) {
+		for row, wrong := range mapped.Read(t.Context(), []mapped.Source{{Path: dir}}, mapped.Map{}, nil) {
 			if err = wrong; err != nil {
 				break
 			}
@@ -482,7 +488,7 @@ func TestRead_stopsWhenItIsTold(t *testing.T) {
 	defer cancel()
 	n := 0
 	var err error
-	for _, wrong := range mapped.Read(ctx, in("1\n2\n3"), mapped.Map{}) {
+	for _, wrong := range mapped.Read(ctx, in("1\n2\n3"), mapped.Map{}, nil) {
 		if err = wrong; err == nil {
 			n++
 		}
@@ -491,7 +497,7 @@ func TestRead_stopsWhenItIsTold(t *testing.T) {
 	if n != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d rows, %v", n, err)
 	}
-	for range mapped.Read(t.Context(), in("1\n2\n3"), mapped.Map{}) {
+	for range mapped.Read(t.Context(), in("1\n2\n3"), mapped.Map{}, nil) {
 		break
 	}
 }
@@ -522,7 +528,7 @@ func TestRead_memoryIsBounded(t *testing.T) {
 	}
 	var stats runtime.MemStats
 	n := 0
-	for row, err := range mapped.Read(t.Context(), mapped.From(nil, path), parse(t, "id=i,state=s")) {
+	for row, err := range mapped.Read(t.Context(), mapped.From(nil, path), parse(t, "id=i,state=s"), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -536,5 +542,89 @@ func TestRead_memoryIsBounded(t *testing.T) {
 	}
 	if n != rows {
 		t.Errorf("%d rows, want %d", n, rows)
+	}
+}
+
+// A document that is an array is its rows, unless a path begins at the document.
+func TestRead_ofAnArray(t *testing.T) {
+	const text = "[{\"id\":\"a\",\"s\":1},\n {\"id\":\"b\",\"s\":[2]}]"
+	with := mustRead(t, parse(t, "rows=$[*],id=id,state=s"), text)
+	hold(t, lines(mustRead(t, parse(t, "id=id,state=s"), text)), lines(with))
+	hold(t, lines(with), "in #0 a< 1\nin #1 b<a head inferred [2]\n")
+	hold(t, lines(mustRead(t, parse(t, "id=$[0].id,state=$"), text)), "in #0 a< head "+text+"\n")
+	hold(t, lines(mustRead(t, parse(t, "id=/0"), "[\"a\"]\n[\"b\"]")), "in #0 a< [\"a\"]\nin #1 b<a head inferred [\"b\"]\n")
+}
+
+// Rows of another kind are passed over and counted, whatever is wrong with them.
+func TestRead_where(t *testing.T) {
+	const text = `{"type":"message","id":1,"s":1}
+{"type":"ping"}
+{"type":"message","id":2,"s":2,"n":3}
+{"other":true}
+`
+	for where, want := range map[string]struct {
+		rows    string
+		skipped int
+	}{
+		"where=type==message":         {"1 2", 2},
+		"where=type=='message'":       {"1 2", 2},
+		"where = type == \"message\"": {"1 2", 2},
+		"where=n==3":                  {"2", 3},
+		"where=/id!=":                 {},
+		"where=n!=3,where=id==1":      {},
+	} {
+		m, err := mapped.ParseMap("id=id,state=s," + where)
+		if want.rows == "" {
+			if err == nil {
+				t.Errorf("%s is taken", where)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		skipped, ids := -1, ""
+		for row, err := range mapped.Read(t.Context(), in(text), m, func(n int) { skipped = n }) {
+			if err != nil {
+				t.Fatalf("%s: %v", where, err)
+			}
+			if skipped < 0 {
+				t.Errorf("%s: a row is given before it is told how many are skipped", where)
+			}
+			ids += " " + row.Header.ID
+		}
+		if ids[1:] != want.rows || skipped != want.skipped {
+			t.Errorf("%s: rows%s, %d skipped", where, ids, skipped)
+		}
+	}
+	if m := parse(t, "id=id,state=s,where=type!=ping"); len(mustRead(t, m, `{"type":"ping"}`+"\n"+`{"id":1,"s":1}`)) != 1 {
+		t.Error("a row without the value is not another than it")
+	}
+}
+
+// JSON that is in a text is entered, in every column and as often as is asked.
+func TestRead_fromJSON(t *testing.T) {
+	inner := `{ "at": 1.50, "values": {"n":1,"é":"\u00e9"}, "deep": "{\"k\":\"v\"}" }`
+	quoted, err := json.Marshal(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `{"c":` + string(quoted) + `,"s":"x"}`
+	for m, want := range map[string]string{
+		"state=c|fromjson":                                                   inner,
+		"state=c|fromjson.values":                                            `{"n":1,"é":"\u00e9"}`,
+		"state=c | fromjson['deep'] | fromjson .k":                           `"v"`,
+		"state=c|fromjson.at,id=c|fromjson.deep|fromjson.k,session=s":        `1.50`,
+		"state=s,title=c|fromjson.deep|fromjson.k,where=c|fromjson.at==1.50": `"x"`,
+	} {
+		rows := mustRead(t, parse(t, m), text)
+		if len(rows) != 1 || string(rows[0].State) != want || rows[0].Header.Size != int64(len(want)) {
+			t.Errorf("%s: %s", m, rows[0].State)
+		}
+	}
+	for _, m := range []string{"state=c|tojson", "state=c|", "state=c|fromjson|", "rows=$.c|fromjson[*]"} {
+		if _, err := mapped.ParseMap(m); err == nil {
+			t.Errorf("%s is taken", m)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func TestRead_ofAnExportIsTheImportOfIt(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		k, err := byMap.Import(t.Context(), mapped.Read(t.Context(), []mapped.Source{{Path: "x.jsonl", In: &export}}, m))
+		k, err := byMap.Import(t.Context(), mapped.Read(t.Context(), []mapped.Source{{Path: "x.jsonl", In: &export}}, m, nil))
 		if err != nil || k != n {
 			r.Fatalf("%d rows, %v; want %d", k, err, n)
 		}

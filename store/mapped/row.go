@@ -32,15 +32,17 @@ type row struct {
 	stateless error
 	// sum is the hash of the state without the spaces.
 	sum [sha256.Size]byte
-	// The state is in the file, from start on, size bytes long.
+	// The state is in the file, from start on, size bytes long, or inside the text
+	// that stands there, where the steps lead.
 	file        *file
 	line        int
 	start, size int64
+	inside      []step
 }
 
 // leanOn gives a row without a state that of an earlier one of its id.
 func (r *row) leanOn(first *row) {
-	r.sum, r.file, r.line, r.start, r.size = first.sum, first.file, first.line, first.start, first.size
+	r.sum, r.file, r.line, r.start, r.size, r.inside = first.sum, first.file, first.line, first.start, first.size, first.inside
 	r.header.Size, r.header.Marks = first.header.Size, first.header.Marks&model.MarkError
 	r.header.Title = cmp.Or(r.header.Title, first.header.Title)
 }
@@ -95,45 +97,58 @@ func (r *reader) row() (found row, err error) {
 		}
 	}
 	r.column = columnTime
-	if n := r.find(); n != jsontape.None {
-		if h.CreatedAt, err = readTime(r.tape, n); err != nil {
-			return row{}, err
-		}
+	v, err := r.find()
+	if err == nil && v.node != jsontape.None {
+		h.CreatedAt, err = readTime(v.tape, v.node)
+	}
+	if err != nil {
+		return row{}, err
 	}
 	return found, nil
 }
 
-// find gives the value of the column, None where there is none or it is null.
-func (r *reader) find() jsontape.Node {
+// find returns the value of the column, its node None where there is none or it is
+// null.
+func (r *reader) find() (value, error) {
+	none := value{r.tape, jsontape.None}
 	c, ok := r.m.columns[r.column]
 	if !ok || c.literal {
-		return jsontape.None
+		return none, nil
 	}
-	n := c.query.find(r.tape, 0, r.at)
-	if r.tape.Kind(n) == jsontape.Null {
-		return jsontape.None
+	v, err := c.query.find(r.tape, 0, r.at)
+	if err != nil || v.kind() == jsontape.Null {
+		return none, err
 	}
-	return n
+	return v, nil
 }
 
 func (r *reader) state(found *row) error {
 	r.column = columnState
-	n := r.at
+	at, v := value{r.tape, r.at}, value{r.tape, r.at} // what stands in the file, and the state
 	if c, ok := r.m.columns[columnState]; ok {
-		if n = c.query.find(r.tape, 0, r.at); n == jsontape.None {
+		var err error
+		outer := c.query
+		outer.steps, found.inside = split(outer.steps)
+		if at, err = outer.find(r.tape, 0, r.at); err != nil {
+			return err
+		}
+		if v, err = at.follow(found.inside); err != nil {
+			return err
+		}
+		if v.node == jsontape.None {
 			found.stateless = r.nothing()
 			return nil
 		}
 	}
-	state := r.tape.Raw(n)
-	start, end := r.tape.Span(n)
+	state := v.tape.Raw(v.node)
+	start, end := at.tape.Span(at.node)
 	found.start, found.size = int64(start), int64(end-start)
 	if err := store.CheckState(state); err != nil {
-		return r.notJSON(n, err)
+		return notJSON(v, err)
 	}
 	found.sum = sha256.Sum256(jsontape.AppendCompact(nil, state))
 	h := &found.header
-	h.Size = found.size
+	h.Size = int64(len(state))
 	var failed bool
 	if h.Title, failed = conversation.Title(state, conversation.LastMessage); failed {
 		h.Marks |= model.MarkError
@@ -143,10 +158,10 @@ func (r *reader) state(found *row) error {
 
 // notJSON says where a state that was read is no JSON: it is one of the numbers
 // that JSON does not have.
-func (r *reader) notJSON(n jsontape.Node, err error) error {
-	for c := n; c < r.tape.End(n); c++ {
-		if !r.tape.Standard(c) {
-			return fmt.Errorf("%w: %s is %s, which JSON does not have, and a store keeps JSON only", err, place(r.tape, c), r.tape.Raw(c))
+func notJSON(v value, err error) error {
+	for c := v.node; c < v.tape.End(v.node); c++ {
+		if !v.tape.Standard(c) {
+			return fmt.Errorf("%w: %s is %s, which JSON does not have, and a store keeps JSON only", err, place(v.tape, c), v.tape.Raw(c))
 		}
 	}
 	return err
@@ -207,12 +222,17 @@ func (r *reader) position(found *row) (err error) {
 	}
 	r.column = columnEvent
 	event, err := json.Marshal(cmp.Or(r.m.columns[columnEvent].text, imported))
-	if n := r.find(); n != jsontape.None {
-		event = r.tape.Raw(n)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		h.Event, h.EventName, err = model.ParseEvent(event)
+	v, err := r.find()
+	if err != nil {
+		return err
 	}
+	if v.node != jsontape.None {
+		event = v.tape.Raw(v.node)
+	}
+	h.Event, h.EventName, err = model.ParseEvent(event)
 	return err
 }
 
@@ -221,11 +241,10 @@ func (r *reader) flags(found *row) (err error) {
 	r.column = columnTitle
 	if c := r.m.columns[columnTitle]; c.literal {
 		h.Title = c.text
-	} else if n := r.find(); n != jsontape.None {
-		if h.Title, err = r.name(); err != nil {
-			return err
-		}
-		h.Title = firstLine(h.Title)
+	} else if title, err := r.name(); err != nil {
+		return err
+	} else if title != "" {
+		h.Title = firstLine(title)
 	}
 	r.column = columnOrphaned
 	if h.Orphaned, err = r.truth(); err != nil {
@@ -244,38 +263,47 @@ func firstLine(text string) string {
 // name gives the text of the column, or its number as it is written; "" where
 // there is none.
 func (r *reader) name() (string, error) {
-	switch n := r.find(); r.tape.Kind(n) {
+	v, err := r.find()
+	if err != nil {
+		return "", err
+	}
+	switch k := v.kind(); k {
 	case jsontape.Invalid:
 		return "", nil
 	case jsontape.String:
-		return r.tape.Text(n), nil
+		return v.tape.Text(v.node), nil
 	case jsontape.Number:
-		return string(r.tape.Raw(n)), nil
+		return string(v.tape.Raw(v.node)), nil
 	default:
-		return "", fmt.Errorf("a text or a number was expected, and it is %s", article(r.tape.Kind(n)))
+		return "", fmt.Errorf("a text or a number was expected, and it is %s", article(k))
 	}
 }
 
 func (r *reader) number() (n int, found bool, err error) {
-	at := r.find()
-	if at == jsontape.None {
-		return 0, false, nil
+	v, err := r.find()
+	if err != nil || v.node == jsontape.None {
+		return 0, false, err
 	}
-	f, err := strconv.ParseFloat(string(r.tape.Raw(at)), 64)
-	if r.tape.Kind(at) != jsontape.Number || err != nil || f != math.Trunc(f) || math.Abs(f) > maxIndex {
-		return 0, false, fmt.Errorf("a whole number was expected, and it is %.40s", r.tape.Raw(at))
+	text := v.tape.Raw(v.node)
+	f, err := strconv.ParseFloat(string(text), 64)
+	if v.kind() != jsontape.Number || err != nil || f != math.Trunc(f) || math.Abs(f) > maxIndex {
+		return 0, false, fmt.Errorf("a whole number was expected, and it is %.40s", text)
 	}
 	return int(f), true, nil
 }
 
 func (r *reader) truth() (bool, error) {
-	switch n := r.find(); r.tape.Kind(n) {
+	v, err := r.find()
+	if err != nil {
+		return false, err
+	}
+	switch k := v.kind(); k {
 	case jsontape.Invalid, jsontape.False:
 		return false, nil
 	case jsontape.True:
 		return true, nil
 	default:
-		return false, fmt.Errorf("true or false was expected, and it is %s", article(r.tape.Kind(n)))
+		return false, fmt.Errorf("true or false was expected, and it is %s", article(k))
 	}
 }
 

@@ -124,11 +124,44 @@ func (s *scanner) jsonPath() (query, *problem) {
 			if wrong := s.bracket(&p); wrong != nil {
 				return p, wrong
 			}
+		case s.take('|'):
+			s.blanks()
+			if at := s.at; s.word() != fromJSON {
+				return p, &problem{at, "behind | stands fromjson, which enters the JSON that a text holds"}
+			}
+			p.steps = append(p.steps, step{kind: stepText})
 		default:
 			s.at = before
 			return p, nil
 		}
 	}
+}
+
+// fromJSON enters the JSON that a text holds.
+const fromJSON = "fromjson"
+
+// condition reads what stands behind the path of where: == or !=, and a text or
+// another value that has no parts.
+func (s *scanner) condition() (c condition, wrong *problem) {
+	s.blanks()
+	at := s.at
+	if c.not = s.take('!'); !s.take('=') || !c.not && !s.take('=') {
+		return c, &problem{at, "== or != and a value were expected"}
+	}
+	s.blanks()
+	at = s.at
+	if first := s.peek(); first == '\'' || first == '"' {
+		c.quoted = true
+		c.text, wrong = s.quoted()
+		return c, wrong
+	}
+	for s.more() && s.peek() != ',' {
+		s.at++
+	}
+	if c.text = strings.TrimSpace(s.text[at:s.at]); c.text == "" {
+		return c, &problem{at, "there is no value; an empty text is written ''"}
+	}
+	return c, nil
 }
 
 // name reads a name without quotes: letters, digits and _, no digit first.
