@@ -12,8 +12,8 @@ import (
 //	head @ HEAD   the head
 //	#7  7         the snapshot with index 7
 //	#6.2  #6:1    the name of a visit, see name.go; here too the # may be left out
-//	3f2a91c0      an id, or at least leastOfID characters from its beginning; or from
-//	              its end, where [ShortID] shortens such ids to their end
+//	3f2a91c0      an id, or at least leastOfID characters from its beginning; or of the
+//	              part to which [ShortID] shortens ids that begin alike
 //	X~2           two snapshots before X, towards the root; X~ is X~1
 //
 // An id in full needs no least length. Case counts in ids; hexadecimal digits are
@@ -188,22 +188,17 @@ func (t *Timeline) withID(spec string) candidates {
 		return found
 	}
 	found = t.fitting(func(id string) bool { return strings.HasPrefix(id, spec) })
-	if len(found.nodes) > 0 || !isHex(spec) {
-		return found
+	if len(found.nodes) == 0 && isHex(spec) {
+		found = t.fitting(func(id string) bool { return hasPrefixFold(id, spec) })
 	}
-	found = t.fitting(func(id string) bool { return hasPrefixFold(id, spec) })
-	if len(found.nodes) > 0 {
-		return found
+	if len(found.nodes) == 0 {
+		found = t.fitting(func(id string) bool { return isDiffering(id, spec) })
 	}
-	return t.fitting(func(id string) bool { return hasTimeOrderedSuffixFold(id, spec) })
+	return found
 }
 
 func hasPrefixFold(id, prefix string) bool {
 	return len(id) >= len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
-}
-
-func hasTimeOrderedSuffixFold(id, suffix string) bool {
-	return len(id) >= len(suffix) && timeOrdered(id) && strings.EqualFold(id[len(id)-len(suffix):], suffix)
 }
 
 func isHex(s string) bool {

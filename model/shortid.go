@@ -1,18 +1,24 @@
 package model
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// ShortID gives n bytes of an id by which people tell the snapshots of a
-// session apart: the first ones, as git does. A UUID of version 7 begins with the
-// time (RFC 9562, section 5.7), so that those of one minute begin alike; of such
-// an id it is the last n characters, which are random. [Timeline.Resolve] finds
-// both. An id that is not longer is given whole, and no character is cut.
+// ShortID returns at most n bytes of an id by which people tell the snapshots of a
+// session apart: the first ones, as git does. Ids that begin with the time begin
+// alike where they were made within a minute; of these it is the part in which they
+// differ. [Timeline.Resolve] finds both. An id that is not longer is returned whole,
+// and no character is cut.
 func ShortID(id string, n int) string {
-	switch {
-	case len(id) <= n:
+	if len(id) <= n {
 		return id
-	case timeOrdered(id):
-		return id[len(id)-n:]
+	}
+	if part, fromEnd := differing(id); part != "" {
+		if fromEnd {
+			return part[len(part)-n:]
+		}
+		return part[:min(n, len(part))]
 	}
 	for n > 0 && !utf8.RuneStart(id[n]) {
 		n--
@@ -20,16 +26,56 @@ func ShortID(id string, n int) string {
 	return id[:n]
 }
 
-// timeOrdered reports whether an id is a UUID of version 7 in its usual form.
-func timeOrdered(id string) bool {
-	if len(id) != len("01a1fbae-0000-7000-8000-000000000000") || id[14] != '7' {
+// differing returns the part in which ids differ that begin with the time, and
+// whether its end differs more than its beginning; "" for any other id.
+//
+//	UUID, version 7   random at its end (RFC 9562, section 5.7)
+//	UUID, version 6   the low bits of the time; the end may name the machine (5.6)
+//	ULID              random at its end
+func differing(id string) (part string, fromEnd bool) {
+	switch version := uuidVersion(id); {
+	case version == '7', isULID(id):
+		return id, true
+	case version == '6':
+		return id[len("01a1fbae-"):], false
+	}
+	return "", false
+}
+
+// isDiffering reports whether spec is what ShortID might return of an id that begins
+// with the time.
+func isDiffering(id, spec string) bool {
+	part, fromEnd := differing(id)
+	if len(part) < len(spec) {
 		return false
+	}
+	if fromEnd {
+		return strings.EqualFold(part[len(part)-len(spec):], spec)
+	}
+	return strings.EqualFold(part[:len(spec)], spec)
+}
+
+// uuidVersion returns the digit that is the version of a UUID in its usual form, 0
+// for any other text.
+func uuidVersion(id string) byte {
+	if len(id) != len("01a1fbae-0000-7000-8000-000000000000") {
+		return 0
 	}
 	for i, c := range []byte(id) {
 		hyphen := i == 8 || i == 13 || i == 18 || i == 23
 		if hyphen != (c == '-') || !hyphen && !isHex(id[i:i+1]) {
-			return false
+			return 0
 		}
 	}
-	return true
+	return id[14]
+}
+
+// isULID reports whether an id is a ULID: 26 digits of Crockford's base 32, of which
+// the first is no more than 7.
+func isULID(id string) bool {
+	if len(id) != len("01ARZ3NDEKTSV4RRFFQ69G5FAV") || id[0] > '7' {
+		return false
+	}
+	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	return strings.Trim(id, digits) == "" || strings.Trim(id, strings.ToLower(digits)) == ""
 }

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"hindcast/model"
@@ -19,6 +20,12 @@ func TestShortID(t *testing.T) {
 		{"01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2g", "01a1fbae"}, // no hexadecimal digit
 		{"01a1fbae0d1f4-7cb2-a4a5-9f3f3d6a1b2c", "01a1fbae"}, // no hyphen in its place
 		{"01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2c0", "01a1fbae"},
+		{"1f0b2c4d-5e6f-6a7b-8c9d-0242ac120002", "5e6f-6a7"}, // version 6: the low bits of the time, and not the machine
+		{"1f0b2c4d-5e6f-1a7b-8c9d-0242ac120002", "1f0b2c4d"}, // version 1: the low bits come first
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "Q69G5FAV"},           // a ULID
+		{"01arz3ndektsv4rrffq69g5fav", "q69g5fav"},
+		{"81ARZ3NDEKTSV4RRFFQ69G5FAV", "81ARZ3ND"}, // no ULID: too late
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAU", "01ARZ3ND"}, // no digit of a ULID
 	} {
 		if got := model.ShortID(c.id, 8); got != c.want {
 			t.Errorf("ShortID(%q) is %q, want %q", c.id, got, c.want)
@@ -52,5 +59,31 @@ func TestResolve_findsTheEndOfATimeOrderedID(t *testing.T) {
 	}
 	if _, err := tl.Resolve("760264"); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("the end of an id that has no time in it: %v", err)
+	}
+}
+
+// Ids that were made within a moment are told apart, and what tells them apart finds
+// each of them.
+func TestResolve_findsWhatIDsThatBeginAlikeAreShortenedTo(t *testing.T) {
+	for _, ids := range [][]string{
+		{"1f0b2c4d-5e6f-6a7b-8c9d-0242ac120002", "1f0b2c4d-5e6f-6c01-8c9d-0242ac120002", "1f0b2c4d-5e70-6a7b-8c9d-0242ac120002"},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAW", "01ARZ3NDEKTSV4RRFFQ69G5FB0"},
+		{"01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2c", "01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2d", "01a1fbae-d1f5-7cb2-a4a5-9f3f00001b2c"},
+	} {
+		var headers []model.Header
+		for i, id := range ids {
+			headers = append(headers, model.Header{ID: id, Index: i})
+		}
+		tl := model.NewTimeline(headers)
+		for i, id := range ids {
+			for _, n := range []int{8, 12, 30} {
+				short := model.ShortID(id, n)
+				for _, spec := range []string{short, strings.ToLower(short), strings.ToUpper(short)} {
+					if at, err := tl.Resolve(spec); err != nil || tl.Header(at).Index != i {
+						t.Errorf("%s of %s: node %d, %v", spec, id, at, err)
+					}
+				}
+			}
+		}
 	}
 }

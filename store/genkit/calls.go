@@ -10,7 +10,7 @@ import (
 // of aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
 // "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
 func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) {
-	what := fmt.Sprintf("row %.8s", head.id)
+	what := "row " + model.ShortID(head.id, 8)
 	if head.id != t.row.id {
 		what += fmt.Sprintf(", which has the state of #%d,", plan.TargetIndex)
 	} else {

@@ -143,7 +143,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 	plan := t.plan(model.OpRepair)
 	plan.Hazards = append([]string{sick.why}, plan.Hazards...)
 	for _, r := range sick.aside {
-		plan.Writes = append(plan.Writes, fmt.Sprintf("row %.8s is set aside, because it is not JSON", r.id))
+		plan.Writes = append(plan.Writes, fmt.Sprintf("row %s is set aside, because it is not JSON", model.ShortID(r.id, 8)))
 	}
 	return s.planMove(plan, t, sick.how, steps)
 }
@@ -154,7 +154,7 @@ func (s *Store) planAside(one *session, sick *ailment, steps []step) (model.Plan
 	plan := model.Plan{Op: model.OpRepair, Session: one.id, Target: model.Ref{Session: one.id},
 		Writes: []string{}, Hazards: []string{sick.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}}
 	for _, r := range sick.aside {
-		plan.Writes = append(plan.Writes, fmt.Sprintf("row %.8s is set aside: its work has left no state", r.id))
+		plan.Writes = append(plan.Writes, fmt.Sprintf("row %s is set aside: its work has left no state", model.ShortID(r.id, 8)))
 	}
 	if one.pointer != nil {
 		steps = append(steps, step{})
@@ -199,7 +199,7 @@ func (s *session) ailment(now time.Time) (a ailment) {
 	case found.row == nil && good != nil:
 		a.why, a.to = name+" finds no row that it resumes, and begins the session anew", good
 		if found.leaf != nil {
-			a.why = fmt.Sprintf("%s finds row %.8s, cannot resume it, and begins the session anew", name, found.leaf.id)
+			a.why = fmt.Sprintf("%s finds row %s, cannot resume it, and begins the session anew", name, model.ShortID(found.leaf.id, 8))
 		}
 	case found.row == nil:
 		return ailment{} // there is nothing to lose
@@ -209,13 +209,13 @@ func (s *session) ailment(now time.Time) (a ailment) {
 		a.why, a.to = "the lineage of the head runs in a circle: with maxPersistedChainLength the next save never ends", found.row
 	case s.layout == layoutPython && s.passedOver(found, now) != nil:
 		a.to = s.passedOver(found, now)
-		a.why = fmt.Sprintf("%s passes over row %.8s, the newest, because its model does not take it", name, a.to.id)
+		a.why = fmt.Sprintf("%s passes over row %s, the newest, because its model does not take it", name, model.ShortID(a.to.id, 8))
 	case s.isPointerUseless():
 		a.why, a.to, a.how = "the pointer of the session leads to no row of it: each start goes through all rows", scanned.row, byPointer
 	case s.layout == layoutJS && s.pointer == nil && len(s.blocking) > 0:
 		a.why, a.to, a.how = fmt.Sprintf("the session has no pointer, and every search fails at %.60q, which is not JSON", s.blocking[0]), scanned.row, byPointer
 	case len(a.aside) > 0:
-		a.why, a.to, a.how = fmt.Sprintf("row %.8s is not JSON: without a good pointer every search in the folder fails at it", a.aside[0].id), found.row, byPointer
+		a.why, a.to, a.how = fmt.Sprintf("row %s is not JSON: without a good pointer every search in the folder fails at it", model.ShortID(a.aside[0].id, 8)), found.row, byPointer
 	}
 	// What is copied must not be among what goes.
 	if a.to != nil && slices.Contains(a.aside, a.to) {
@@ -245,7 +245,7 @@ func (s *session) blocked(r *row, now time.Time) ailment {
 	if r.status != statusAborted && !r.isStale(now) {
 		return ailment{why: s.refuses(r, now), wait: true}
 	}
-	a := ailment{why: fmt.Sprintf("Genkit Go refuses the session: row %.8s is where it stands, and %s", r.id, s.refuses(r, now)), to: s.goodAbove(r, now)}
+	a := ailment{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refuses(r, now)), to: s.goodAbove(r, now)}
 	if a.to == nil {
 		a.to = s.newestGood(now)
 	}

@@ -245,7 +245,7 @@ func (s *session) refuses(r *row, now time.Time) string {
 // insteadOf names the nearest row above one that a session can go on from.
 func (s *session) insteadOf(r *row, now time.Time) string {
 	if good := s.goodAbove(r, now); good != nil {
-		return fmt.Sprintf("; take #%d %.8s, the nearest row above it", s.position(good), good.id)
+		return fmt.Sprintf("; take #%d %s, the nearest row above it", s.position(good), model.ShortID(good.id, 8))
 	}
 	return "; there is no row above it that will do"
 }
@@ -301,7 +301,7 @@ func (s *session) isLive(v *vault, now time.Time) (asks []string) {
 	for _, r := range s.rows {
 		if r.status == statusPending || r.status == statusAborting {
 			if !r.heartbeat.at.IsZero() && !r.isStale(now) {
-				asks = append(asks, fmt.Sprintf("detached work is running in the session (row %.8s): what it writes when it ends may become the head", r.id))
+				asks = append(asks, fmt.Sprintf("detached work is running in the session (row %s): what it writes when it ends may become the head", model.ShortID(r.id, 8)))
 			}
 		}
 		at := r.created.at
@@ -336,7 +336,7 @@ func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
 		return nil, &model.UnsupportedError{Op: plan.Op, Reason: noneAfter}
 	}
 	if ahead != nil {
-		text := fmt.Sprintf("row %.8s is dated %s, ahead of the clock here: the new row is dated just after it", ahead.id, ahead.created.text)
+		text := fmt.Sprintf("row %s is dated %s, ahead of the clock here: the new row is dated just after it", model.ShortID(ahead.id, 8), ahead.created.text)
 		if one.layout == layoutGo {
 			text += ", and until that time has come Go takes it for newer than each turn that follows"
 		}

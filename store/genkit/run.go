@@ -129,7 +129,7 @@ func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receip
 	}
 	// JavaScript names the row that the failed turn began at.
 	if err != nil && out.Snapshot != "" && out.Snapshot != t.Snapshot {
-		err = fmt.Errorf("%w (its row is %.8s)", err, out.Snapshot)
+		err = fmt.Errorf("%w (its row is %s)", err, model.ShortID(out.Snapshot, 8))
 	}
 	return receipt, err
 }

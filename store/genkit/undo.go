@@ -235,8 +235,8 @@ func (s *Store) wentOn(one *session, o *offer, op model.Op) error {
 		if op == model.OpUndo && isRow && c.Before.None() {
 			for _, r := range one.rows {
 				if r.parentID == id {
-					return fmt.Errorf("row %.8s, which write %d made, has #%d as its child: restore the session to the row that is wanted instead; %w",
-						id, o.entry.ID, one.position(r), errWentOn)
+					return fmt.Errorf("row %s, which write %d made, has #%d as its child: restore the session to the row that is wanted instead; %w",
+						model.ShortID(id, 8), o.entry.ID, one.position(r), errWentOn)
 				}
 			}
 		}

@@ -194,9 +194,9 @@ func (m *mark) fact() string {
 	text := "Hindcast, by a " + string(m.op)
 	switch {
 	case m.op == model.OpFork || m.op == model.OpEdit:
-		text = fmt.Sprintf("Hindcast, by a fork from #%d %.8s", m.toIndex, m.to)
+		text = fmt.Sprintf("Hindcast, by a fork from #%d %s", m.toIndex, model.ShortID(m.to, 8))
 	case m.to != "":
-		text += fmt.Sprintf(" to #%d %.8s", m.toIndex, m.to)
+		text += fmt.Sprintf(" to #%d %s", m.toIndex, model.ShortID(m.to, 8))
 	}
 	return fmt.Sprintf("%s at %s, entry %d of its journal", text, m.at.UTC().Format(time.RFC3339), m.entry)
 }
