@@ -97,8 +97,8 @@ const (
 	FileMade FileChange = "make"
 	// FileWritten: a file that is not there yet.
 	FileWritten FileChange = "write"
-	// FileLinked: a file that is not there yet, with the content of another.
-	FileLinked FileChange = "link"
+	// FileCopied: a file that is not there yet, with the content of another.
+	FileCopied FileChange = "copy"
 	// FileReplaced: another content takes the place of the one that is kept.
 	FileReplaced FileChange = "replace"
 	// FileSetAside: the file leaves its place and is kept beside the store.

@@ -4,7 +4,7 @@
 // loses in a power failure what was not synced; see package disktest.
 //
 // What is durable: the bytes that Create and Append were given, once they are
-// done; that a name stands for a file, or no longer does, after Sync of the
+// done; those that Copy copied after Flush; that a name stands for a file, or no longer does, after Sync of the
 // folder. Until then both may or may not survive, each by itself and in any order;
 // only what Rename, Place or Exchange moves is never in neither place.
 //
@@ -61,8 +61,13 @@ type Disk interface {
 	// Append adds the bytes to the end of a file, in one write, and makes them
 	// durable. After an error some of them may be there, also as others.
 	Append(name string, data []byte) error
-	// Link gives a file a second name; fs.ErrExist if that is taken.
-	Link(old, new string) error
+	// Copy makes a file with the bytes and the time of another and the mode, whatever
+	// the umask is; fs.ErrExist if the name is taken. The two share nothing that a write into one of
+	// them changes in the other. The bytes are durable after Flush. When it fails, what
+	// was made of the file is removed again as far as that works.
+	Copy(old, new string, mode fs.FileMode) error
+	// Flush makes the bytes of many files durable, as Sync does for each of them.
+	Flush(names []string) error
 	// Rename gives a file another name, in place of what has that name.
 	Rename(old, new string) error
 	// Place gives a file or a folder another name; fs.ErrExist if that is taken.

@@ -17,3 +17,7 @@ func renameNew(from int, old string, to int, new string) error { return errors.E
 func exchange(from int, old string, to int, new string) error { return errors.ErrUnsupported }
 
 func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }
+
+func syncAll(int) error { return errors.ErrUnsupported }
+
+func reflink(from, to int) error { return errors.ErrUnsupported }

@@ -29,3 +29,7 @@ func syncFile(file int) error {
 	}
 	return err
 }
+
+func syncAll(int) error { return errors.ErrUnsupported }
+
+func reflink(from, to int) error { return errors.ErrUnsupported }

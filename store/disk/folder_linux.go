@@ -43,3 +43,9 @@ func exchange(from int, old string, to int, new string) error {
 }
 
 func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }
+
+// syncAll makes all durable that is on the file system of a folder.
+func syncAll(folder int) error { return Uninterrupted(func() error { return unix.Syncfs(folder) }) }
+
+// reflink has a file share the blocks of another until one of them is written to.
+func reflink(from, to int) error { return unix.IoctlFileClone(to, from) }

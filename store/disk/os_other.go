@@ -138,8 +138,24 @@ func (d *OS) Load(name string, buf []byte) (data []byte, info fs.FileInfo, err e
 }
 
 // Create implements Disk.
-func (d *OS) Create(name string, data []byte, mode fs.FileMode) (err error) {
-	defer func() { err = pathError("create", name, err) }()
+func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
+	return pathError("create", name, d.make(name, data, mode, (*os.File).Sync))
+}
+
+// Copy implements Disk.
+func (d *OS) Copy(old, new string, mode fs.FileMode) error {
+	data, info, err := d.Load(old, nil)
+	if err == nil {
+		err = d.make(new, data, mode, func(*os.File) error { return nil })
+	}
+	if err == nil {
+		err = d.root.Chtimes(new, info.ModTime(), info.ModTime())
+	}
+	return linkError("copy", old, new, err)
+}
+
+// make makes a file with the bytes; one that cannot be finished is removed again.
+func (d *OS) make(name string, data []byte, mode fs.FileMode, finish func(*os.File) error) error {
 	if err := d.check(name); err != nil {
 		return err
 	}
@@ -149,7 +165,7 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) (err error) {
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Sync()
+		err = finish(f)
 	}
 	if failed := f.Close(); err == nil {
 		err = failed
@@ -191,15 +207,6 @@ func (d *OS) both(old, new string) error {
 		return err
 	}
 	return d.check(new)
-}
-
-// Link implements Disk.
-func (d *OS) Link(old, new string) error {
-	err := d.both(old, new)
-	if err == nil {
-		err = d.root.Link(old, new)
-	}
-	return linkError("link", old, new, err)
 }
 
 // Rename implements Disk.
@@ -263,6 +270,16 @@ func (d *OS) Sync(name string) (err error) {
 		err = failed
 	}
 	return err
+}
+
+// Flush implements Disk.
+func (d *OS) Flush(names []string) error {
+	for _, name := range names {
+		if err := d.Sync(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Lock implements Disk.

@@ -72,13 +72,21 @@ func TestDisk(t *testing.T) {
 		if folder.Mode() != fs.ModeDir|0o750 {
 			t.Error(folder.Mode())
 		}
-		must(t, d.Link("a/b/one", "a/two"))
-		refuse(t, d.Link("a/b/one", "a/two"), fs.ErrExist, "a/two")
-		data, linked, err := d.Load("a/two", make([]byte, 3, 100))
+		must(t, d.Copy("a/b/one", "a/two", 0o604))
+		refuse(t, d.Copy("a/b/one", "a/two", 0o600), fs.ErrExist, "a/two")
+		data, copied, err := d.Load("a/two", make([]byte, 3, 100))
 		must(t, err)
-		if !d.SameFile(info, linked) || d.SameFile(info, folder) || string(data) != "first, then" {
-			t.Error("not the same file")
+		if d.SameFile(info, copied) || d.SameFile(info, folder) || string(data) != "first, then" ||
+			copied.Mode() != 0o604 || !copied.ModTime().Equal(info.ModTime()) {
+			t.Error("not a copy of the file", copied.Mode(), copied.ModTime(), info.ModTime())
 		}
+		must(t, d.Flush([]string{"a/two", "a/b/one"}))
+		must(t, d.Append("a/two", []byte(", too")))
+		if got := read(t, d, "a/b/one"); got != "first, then" {
+			t.Errorf("%q after a write into its copy", got)
+		}
+		must(t, d.Remove("a/two"))
+		must(t, d.Copy("a/b/one", "a/two", 0o600))
 		must(t, d.Create("three", []byte("third"), 0o400))
 		refuse(t, d.Place("three", "a/two"), fs.ErrExist, "a/two")
 		if err := d.Exchange("three", "a/two"); !errors.Is(err, errors.ErrUnsupported) {
@@ -104,7 +112,7 @@ func TestDisk(t *testing.T) {
 		must(t, d.Remove("a/b"))
 		must(t, d.Remove("a/two"))
 		for what, err := range map[string]error{
-			"remove": d.Remove("a/two"), "rename": d.Rename("a/two", "x"), "place": d.Place("a/two", "x"), "link": d.Link("a/two", "x"),
+			"remove": d.Remove("a/two"), "rename": d.Rename("a/two", "x"), "place": d.Place("a/two", "x"), "copy": d.Copy("a/two", "x", 0o600),
 			"exchange": d.Exchange("a/two", "a"), "append": d.Append("a/two", nil), "sync": d.Sync("a/two"), "create": d.Create("a/two/x", nil, 0o600),
 		} {
 			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errors.ErrUnsupported) {
@@ -129,7 +137,7 @@ func TestDisk_names(t *testing.T) {
 			for what, err := range map[string]error{
 				"lstat": failed, "read": unread, "names": unlisted, "lock": unlocked,
 				"create": d.Create(name, nil, 0o600), "append": d.Append(name, nil), "mkdir": d.Mkdir(name, 0o700), "remove": d.Remove(name), "sync": d.Sync(name),
-				"link": d.Link("file", name), "link from": d.Link(name, "new"), "rename": d.Rename("file", name), "place": d.Place("file", name),
+				"copy": d.Copy("file", name, 0o600), "copy from": d.Copy(name, "new", 0o600), "rename": d.Rename("file", name), "place": d.Place("file", name),
 			} {
 				if err == nil {
 					t.Errorf("%s %q", what, name)
@@ -194,7 +202,7 @@ func TestOS_links(t *testing.T) {
 			"lstat": looked, "read": got, "names": listed, "lock": locked,
 			"create": d.Create(way+"/new", nil, 0o600), "append": d.Append(name, []byte("x")), "mkdir": d.Mkdir(way+"/dir", 0o700),
 			"remove": d.Remove(name), "sync": d.Sync(name), "rename": d.Rename(name, "x"), "rename to": d.Rename("real/file", way+"/x"),
-			"place": d.Place("real/file", way+"/x"), "link": d.Link(name, "x"), "link to": d.Link("real/file", way+"/x"), "exchange": d.Exchange("real/file", name),
+			"place": d.Place("real/file", way+"/x"), "copy": d.Copy(name, "x", 0o600), "copy to": d.Copy("real/file", way+"/x", 0o600), "exchange": d.Exchange("real/file", name),
 		} {
 			if !errors.Is(err, disk.ErrSymlink) {
 				t.Errorf("%s through %s: %v", what, way, err)

@@ -209,7 +209,46 @@ func (d *OS) Load(name string, buf []byte) (data []byte, _ fs.FileInfo, err erro
 
 // Create implements Disk.
 func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
-	return pathError("create", name, d.in(name, func(dir int, base string) error {
+	return pathError("create", name, d.make(name, mode, func(_ int, _ string, file int) error {
+		err := write(file, data)
+		if err == nil {
+			err = syncFile(file)
+		}
+		return err
+	}))
+}
+
+// Copy implements Disk.
+func (d *OS) Copy(old, new string, mode fs.FileMode) error {
+	return linkError("copy", old, new, d.root(old, func(root int) error {
+		from, err := openFile(root, old)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(from) // it was only read
+		var found unix.Stat_t
+		if err := Uninterrupted(func() error { return unix.Fstat(from, &found) }); err != nil {
+			return err
+		}
+		return d.make(new, mode, func(dir int, base string, file int) error {
+			if reflink(from, file) != nil {
+				data, err := ReadDescriptor(from, nil, &found)
+				if err == nil {
+					err = write(file, data)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			times := []unix.Timespec{found.Mtim, found.Mtim}
+			return Uninterrupted(func() error { return unix.UtimesNanoAt(dir, base, times, unix.AT_SYMLINK_NOFOLLOW) })
+		})
+	}))
+}
+
+// make makes a file and fills it; what cannot be filled is removed again.
+func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string, file int) error) error {
+	return d.in(name, func(dir int, base string) error {
 		var file int
 		err := Uninterrupted(func() (err error) {
 			how := unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -219,12 +258,8 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 		if err != nil {
 			return err
 		}
-		err = write(file, data)
-		if err == nil {
-			err = Uninterrupted(func() error { return unix.Fchmod(file, uint32(mode.Perm())) })
-		}
-		if err == nil {
-			err = syncFile(file)
+		if err = Uninterrupted(func() error { return unix.Fchmod(file, uint32(mode.Perm())) }); err == nil {
+			err = fill(dir, base, file)
 		}
 		if failed := unix.Close(file); err == nil {
 			err = failed
@@ -233,7 +268,7 @@ func (d *OS) Create(name string, data []byte, mode fs.FileMode) error {
 			return errors.Join(err, unix.Unlinkat(dir, base, 0))
 		}
 		return nil
-	}))
+	})
 }
 
 func write(file int, data []byte) error {
@@ -296,13 +331,6 @@ func (d *OS) two(op, old, new string, call func(from int, old string, to int, ne
 			return Uninterrupted(func() error { return call(from, oldBase, to, newBase) })
 		})
 	}))
-}
-
-// Link implements Disk.
-func (d *OS) Link(old, new string) error {
-	return d.two("link", old, new, func(from int, old string, to int, new string) error {
-		return unix.Linkat(from, old, to, new, 0)
-	})
 }
 
 // Rename implements Disk.
@@ -382,6 +410,24 @@ func (d *OS) Sync(name string) error {
 		return err
 	}))
 }
+
+// Flush implements Disk.
+func (d *OS) Flush(names []string) error {
+	if len(names) > many {
+		if err := d.root(names[0], syncAll); !unsupported(err) {
+			return pathError("sync", ".", err)
+		}
+	}
+	for _, name := range names {
+		if err := d.Sync(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// many is how many files are cheaper synced with all else that is on the file system.
+const many = 32
 
 // Lock implements Disk. The file is looked at again when the lock is taken: of one
 // that was removed meanwhile, the next would make another and lock that.

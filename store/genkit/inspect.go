@@ -319,16 +319,18 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 // faults tells of a write of Hindcast's own that could not be finished, and of a
 // journal that cannot be read.
 func (v *vault) faults(ctx context.Context, faults *store.FaultList) {
+	tell := func(err error, meaning string) {
+		if err != nil && ctx.Err() == nil {
+			faults.Add(model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile), Meaning: meaning + files.Cause(err).Error(),
+				Verdict: "Genkit: does not look at it; the files are as they are"})
+		}
+	}
 	err := v.Broken()
 	if err == nil {
 		_, err = v.Entries(ctx)
 	}
-	if err == nil || ctx.Err() != nil {
-		return
-	}
-	faults.Add(model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile),
-		Meaning: "a write of Hindcast's own was broken off, and cannot be finished: " + files.Cause(err).Error(),
-		Verdict: "Genkit: does not look at it; the files are as they are"})
+	tell(err, "a write of Hindcast's own was broken off, and cannot be finished: ")
+	tell(v.Check(ctx), "")
 }
 
 // traceFaults tells of traces that could not be joined.

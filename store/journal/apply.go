@@ -18,7 +18,8 @@ import (
 // without an entry.
 //
 // After an error nothing is changed, or all of it was taken back, but for an
-// UnfinishedError. The errors are ErrNoCarry, a ConflictError, a PurgedError,
+// UnfinishedError and a LeftError. The errors are ErrNoCarry, a ConflictError, a
+// PurgedError, a KeptError,
 // disk.ErrLocked, that of verify, and those of the file system. A ctx that ends
 // stops it until the first file changes, and not after.
 func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(context.Context) error) (model.Receipt, error) {
@@ -78,6 +79,9 @@ func (j *Journal) apply(ctx context.Context, e *intent, d *Draft, verify func(co
 		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
 			return explain(err, "the journal knows what is left to do")
 		}
+		if left := (*LeftError)(nil); errors.As(err, &left) {
+			return explain(err, "the journal lists what it changed")
+		}
 		return explain(err, "everything was taken back")
 	}
 	return nil
@@ -130,6 +134,9 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	if err := w.keepAll(d); err != nil {
 		return nil, err
 	}
+	if err := w.stage(w.Changes, w.bringing(), d); err != nil {
+		return nil, err
+	}
 	// The names of the journal and its folders may be new, or another's who was
 	// killed before he synced them.
 	for _, dir := range []string{keptName, Folder, "."} {
@@ -157,22 +164,39 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	return w, nil
 }
 
-// keepAll puts all contents that the changes need into kept/.
+// keepAll puts all new contents into kept/, and checks that what is replaced and set
+// aside can be put there later.
 func (w *write) keepAll(d *Draft) error {
-	first := map[Version]bool{}
-	var needed []int
-	for i, c := range w.Changes {
-		if c.After.file() && !first[c.After] {
-			first[c.After] = true
-			needed = append(needed, i)
+	var old, fresh []Version
+	leaving, coming := map[Version]bool{}, map[Version]bool{}
+	for _, c := range w.Changes {
+		if c.Before.file() && c.Does != model.FileForgotten && !leaving[c.Before] {
+			leaving[c.Before] = true
+			old = append(old, c.Before)
+		}
+		if _, given := d.content(c.After); given && !coming[c.After] {
+			coming[c.After] = true
+			fresh = append(fresh, c.After)
 		}
 	}
-	err := parallel(len(needed), func(i int, buf *[]byte) error {
+	there := make([]bool, len(old))
+	err := parallel(len(old), func(i int, buf *[]byte) (err error) {
+		there[i], err = w.isKept(old[i], buf)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, v := range old {
+		w.have[v] = there[i]
+	}
+	err = parallel(len(fresh), func(i int, buf *[]byte) error {
 		one := *w // the names of what it makes are its own
 		one.fresh = i * 2
-		return one.keep(w.Changes[needed[i]], d, buf)
+		data, _ := d.content(fresh[i])
+		return one.keepNew(data, fresh[i], buf)
 	})
-	w.fresh = 2 * len(needed)
+	w.fresh = 2 * len(fresh)
 	return err
 }
 

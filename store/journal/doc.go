@@ -36,10 +36,15 @@
 // neither was written by somebody else; then nothing is touched any more, and the
 // entry says so ([model.JournalEntry].Broken).
 //
-// A content that nobody changed is as durable as its writer made it: it is moved or
-// linked, and not synced. Where a file system has no hard links, contents are
-// copied and synced instead; where it cannot exchange files, the file is compared
-// just before it is renamed over.
+// What is set aside is moved, and as durable as its writer made it. What comes back,
+// and what a fork takes along, is a copy with the time of the original: no file of the
+// store shares its bytes with a kept one or with another, because an editor may write
+// in place. The copies are made and synced before the intent is. Files that a fork
+// copies are not kept: if that is broken off, it is taken back. Where a file system
+// cannot exchange files, the file is compared just before it is renamed over.
+//
+// A kept file that is not what its name says, [Journal.Check] tells of; nothing is
+// written that needs it ([KeptError]).
 //
 // The package may not know any kind of store, nor what is in a file.
 package journal

@@ -95,15 +95,14 @@ func (d *Draft) SetAside(name string) {
 	d.add(Change{Path: name, Does: model.FileSetAside})
 }
 
-// Link makes a file with the content of another file of the store, which it
-// shares with it as long as nobody writes into one of them in place.
-func (d *Draft) Link(name, from string) {
+// Copy makes a file with the content of another file of the store.
+func (d *Draft) Copy(name, from string) {
 	after, before := d.before(from), d.before(name)
 	if !after.file() {
-		d.fail(fmt.Errorf("link %s: %w", from, fs.ErrNotExist))
+		d.fail(fmt.Errorf("copy %s: %w", from, fs.ErrNotExist))
 	}
 	d.sources[after.base()] = from
-	d.add(Change{name, model.FileLinked, before, after})
+	d.add(Change{name, model.FileCopied, before, after})
 }
 
 // PutBack gives a path a content that is kept.
@@ -148,6 +147,24 @@ func (d *Draft) Expect(name string) {
 		g.names = names
 	}
 	d.guards = append(d.guards, g)
+}
+
+// content gives a new content; a nil draft has none.
+func (d *Draft) content(v Version) (data []byte, ok bool) {
+	if d == nil || !v.file() {
+		return nil, false
+	}
+	data, ok = d.contents[v.base()]
+	return data, ok
+}
+
+// source gives a file of the store that has a content; a nil draft has none.
+func (d *Draft) source(v Version) (name string, ok bool) {
+	if d == nil {
+		return "", false
+	}
+	name, ok = d.sources[v.base()]
+	return name, ok
 }
 
 func (d *Draft) fail(err error) {

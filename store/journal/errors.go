@@ -53,6 +53,16 @@ func (e *PurgedError) Error() string {
 // Is makes errors.Is(err, fs.ErrNotExist) hold.
 func (e *PurgedError) Is(target error) bool { return target == fs.ErrNotExist }
 
+// KeptError says that kept files are not what their names say: the drive damaged them,
+// or somebody wrote into them or took one for another. What needs them is not written.
+type KeptError struct {
+	Names []string // below the store
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("%s: not what its name, the SHA-256 of its content, says: put the true file back from a copy of the store, or move this one away; what needs it can then not be taken back", listed(e.Names))
+}
+
 // UnfinishedError says that a write was broken off and could be neither finished nor
 // taken back. Its intent is in the journal: [Journal.Recover] ends it, or the next
 // write.
@@ -66,6 +76,22 @@ func (e *UnfinishedError) Error() string {
 }
 
 func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// LeftError says that a write was broken off, and that some of it stays as it is: it
+// could not be taken back, because what that needs is lost. The entry says so.
+type LeftError struct {
+	Entry int64
+	Err   error
+}
+
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("write %d was broken off, and not all of it could be taken back: %v", e.Entry, e.Err)
+}
+
+func (e *LeftError) Unwrap() error { return e.Err }
+
+// errCopy: a write that copies files was broken off. They are not kept until then.
+var errCopy = errors.New("it was broken off before all files were copied")
 
 // unread is what became of a write when the journal could not be read.
 const unread = "what was written is not known"
@@ -105,15 +131,4 @@ func remedy(err error) string {
 		return "this file system cannot do what a safe write needs: copy the store to another"
 	}
 	return ""
-}
-
-// errLinkless: there is no hard link to be had, so that a copy has to do.
-var errLinkless = errors.New("no hard links")
-
-// linkless reports whether an error of Link says that there are no links to be had,
-// whatever the reason: the file system has none, it is another one, the file
-// has all that it can have, or it belongs to somebody else.
-func linkless(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) ||
-		errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EMLINK)
 }

@@ -46,10 +46,6 @@ type Options struct {
 	// Ignore reports whether a name in a folder is not the kind's, such as that of
 	// a file that is being written. Nil ignores none.
 	Ignore func(name string) bool
-	// InPlace says that the framework writes into files in place, and does not put
-	// new ones in their stead. Then no file of the store shares its bytes with what is
-	// kept: contents are copied, and undoing does not bring the same inode back.
-	InPlace bool
 	// Now gives the time for the journal; nil is time.Now.
 	Now func() time.Time
 }

@@ -16,7 +16,7 @@ func someChanges() []Change {
 	folder := Version{Folder: true, Mode: 0o750}
 	return []Change{
 		{"t", model.FileMade, Version{}, folder},
-		{"t/x", model.FileLinked, Version{}, file("x", 0o600)},
+		{"t/x", model.FileCopied, Version{}, file("x", 0o600)},
 		{"s/m/message_10000.json", model.FileSetAside, file("0", 0o644), Version{}},
 		{"s/m/message_9999.json", model.FileSetAside, file("", 0), Version{}},
 		{"s/m/message_9999.json.x", model.FileSetAside, file("1", 0o777), Version{}},

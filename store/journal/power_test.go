@@ -86,11 +86,11 @@ func TestApply_powerFailure(t *testing.T) {
 	}
 	var states atomic.Int64
 	t.Run("kinds", func(t *testing.T) {
-		for _, kind := range []string{"links", "no links", "no exchange"} {
+		for _, kind := range []string{"exchange", "no exchange"} {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				start := story()
-				start.NoLinks, start.NoExchange = kind == "no links", kind == "no exchange"
+				start.NoExchange = kind == "no exchange"
 				states.Add(int64(powerFailures(t, start, draws, func(chapter string, err error) { t.Fatalf("%s: %v", chapter, err) })))
 			})
 		}

@@ -68,14 +68,18 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	var lines []string
-	for i, line := range e.Lines {
-		if i == 5 {
-			lines = append(lines, "…")
-			break
-		}
+	for _, line := range e.Lines {
 		lines = append(lines, strconv.Itoa(line))
 	}
-	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, strings.Join(lines, ", "))
+	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, listed(lines))
+}
+
+// listed joins the first few of what may be thousands.
+func listed(list []string) string {
+	if len(list) > 5 {
+		list = append(slices.Clone(list[:5]), "…")
+	}
+	return strings.Join(list, ", ")
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -104,6 +108,9 @@ func encode(r record) ([]byte, error) {
 	return fmt.Appendf(nil, "\n%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
 }
 
+// linked is what journals said of copies when those were hard links.
+const linked model.FileChange = "link"
+
 func decode(line []byte) (r record, ok bool) {
 	if len(line) < 10 || len(line) > maxLine+9 || line[8] != ' ' {
 		return r, false
@@ -123,6 +130,13 @@ func decode(line []byte) (r record, ok bool) {
 			return r, false
 		}
 		r.Packed = nil
+	}
+	if r.Entry != nil {
+		for i := range r.Changes {
+			if r.Changes[i].Does == linked {
+				r.Changes[i].Does = model.FileCopied
+			}
+		}
 	}
 	return r, r.sound()
 }

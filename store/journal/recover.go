@@ -13,7 +13,10 @@ import (
 //
 // Where a file is neither as it was nor as it is to be, nothing is touched, and the
 // entry says from then on why it is broken off. Where only a guard does not hold, it
-// is taken back. The error is a ConflictError both times, once.
+// is taken back. The error is a ConflictError both times, once. What copies files that
+// are not kept is taken back, too, and that is no error. Where a content is needed that
+// is lost, it is taken back as far as that goes; the error is a PurgedError or a
+// KeptError, once, in a LeftError if something stays as it is.
 func (j *Journal) Recover(ctx context.Context) error {
 	h, err := j.history()
 	if err != nil {
@@ -60,11 +63,7 @@ func (j *Journal) recover(h *history) error {
 		all = 0 // it had not begun
 	}
 	if w.taking {
-		err := w.takeBack(all, errors.New(w.why))
-		if unfinished := (*UnfinishedError)(nil); errors.As(err, &unfinished) {
-			return err
-		}
-		return nil
+		return w.quietly(all, errors.New(w.why))
 	}
 	err := w.lookAll()
 	if err == nil {
@@ -80,16 +79,13 @@ func (j *Journal) recover(h *history) error {
 	case err != nil:
 		return &UnfinishedError{w.ID, err}
 	}
-	for i, c := range w.Changes {
-		if !c.After.file() || w.seen[i].Version == c.After {
-			continue
-		}
-		if err := w.keep(c, nil, nil); err != nil {
-			if gone := (*PurgedError)(nil); errors.As(err, &gone) {
-				return w.takeBack(all, err)
-			}
-			return &UnfinishedError{w.ID, err}
-		}
+	switch err := w.stage(w.Changes, w.bringing(), nil); {
+	case errors.Is(err, errCopy):
+		return w.quietly(all, err)
+	case lost(err):
+		return w.takeBack(all, err)
+	case err != nil:
+		return &UnfinishedError{w.ID, err}
 	}
 	if err := w.guarded(); err != nil {
 		if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
@@ -98,6 +94,23 @@ func (j *Journal) recover(h *history) error {
 		return &UnfinishedError{w.ID, err}
 	}
 	return w.carryOut(context.Background(), nil)
+}
+
+// quietly takes back what was begun and is no error: it is one if that fails.
+func (w *write) quietly(n int, why error) error {
+	err := w.takeBack(n, why)
+	unfinished, left := (*UnfinishedError)(nil), (*LeftError)(nil)
+	if errors.As(err, &unfinished) || errors.As(err, &left) {
+		return err
+	}
+	return nil
+}
+
+// lost reports whether an error says that a content is no longer kept, or not as it
+// was: what needs it will never be done.
+func lost(err error) bool {
+	gone, damaged := (*PurgedError)(nil), (*KeptError)(nil)
+	return errors.As(err, &gone) || errors.As(err, &damaged)
 }
 
 // rescueAll puts back what the changes moved away although it was somebody else's.

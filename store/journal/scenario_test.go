@@ -19,7 +19,6 @@ import (
 type step struct {
 	name string
 	plan func(context.Context, *journal.Journal) (model.Plan, error)
-	o    journal.Options
 }
 
 // life is what happens to the store of story, one after the other: every kind of
@@ -58,7 +57,7 @@ var life = []step{
 		d.Expect("s/m")
 		d.Put("t/session.json", []byte("session t"))
 		for i := range 3 {
-			d.Link(fmt.Sprintf("t/m/%d", i), fmt.Sprintf("s/m/%d", i))
+			d.Copy(fmt.Sprintf("t/m/%d", i), fmt.Sprintf("s/m/%d", i))
 		}
 		return d.Plan(model.Plan{Op: model.OpFork, Session: "s", NewSession: "t"})
 	}},
@@ -132,14 +131,11 @@ func newChapter(s step, before, after *disktest.Memory) chapter {
 }
 
 // chapters lives the life undisturbed.
-func chapters(t testing.TB, start *disktest.Memory, o ...journal.Options) []chapter {
+func chapters(t testing.TB, start *disktest.Memory) []chapter {
 	t.Helper()
 	var list []chapter
 	at := start
 	for _, s := range life {
-		if len(o) > 0 {
-			s.o = o[0]
-		}
 		next := at.Clone()
 		err := s.apply(context.Background(), next, nil)
 		if err != nil {
@@ -154,7 +150,7 @@ func chapters(t testing.TB, start *disktest.Memory, o ...journal.Options) []chap
 
 // apply plans and carries out a step.
 func (s step) apply(ctx context.Context, d disk.Disk, verify func(context.Context) error) error {
-	j := journal.New(d, s.o)
+	j := journal.New(d, journal.Options{})
 	plan, err := s.plan(ctx, j)
 	if err != nil {
 		return err
@@ -239,10 +235,10 @@ func difference(now, before, after map[string]string) string {
 }
 
 func TestLife(t *testing.T) {
-	for _, kind := range []string{"links", "no links", "no exchange"} {
+	for _, kind := range []string{"exchange", "no exchange"} {
 		t.Run(kind, func(t *testing.T) {
 			start := story()
-			start.NoLinks, start.NoExchange = kind == "no links", kind == "no exchange"
+			start.NoExchange = kind == "no exchange"
 			list := chapters(t, start)
 			for _, c := range list {
 				if done, err := c.check(c.after.Clone()); !done || err != nil {

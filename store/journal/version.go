@@ -1,12 +1,15 @@
 package journal
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"hindcast/store/disk"
@@ -134,16 +137,56 @@ func (j *Journal) still(name string, seen look) (bool, error) {
 	return now == seen.Version, err
 }
 
-// Read gives a content that is kept. The error is fs.ErrNotExist if it was purged,
-// and says so if it is no longer the same.
+// Read gives a content that is kept. The error is fs.ErrNotExist if it was purged, and
+// a KeptError if it is no longer the same.
 func (j *Journal) Read(v Version) ([]byte, error) {
-	data, info, err := j.disk.Load(v.kept(), nil)
+	data, err := j.disk.Read(v.kept())
+	if err == nil && versionOf(data, v.Mode) != v {
+		err = &KeptError{Names: []string{v.kept()}}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	// The mode is in the name; a file that shares the content may have got another.
-	if versionOf(data, v.Mode) != v {
-		return nil, fmt.Errorf("journal: %s was changed: it has %d bytes of mode %03o", v.kept(), len(data), info.Mode().Perm())
-	}
 	return data, nil
+}
+
+// Check reads all that is kept. The error is a KeptError where that is not what its
+// names say, and nil where nothing is kept. A name that no journal gives is passed over.
+func (j *Journal) Check(ctx context.Context) error {
+	names, err := j.disk.Names(keptName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	damaged := make([]bool, len(names))
+	err = parallel(len(names), func(i int, buf *[]byte) error {
+		sum, _, _ := strings.Cut(names[i], "-")
+		if v := (Version{SHA256: sum}); sum == "" || !v.sound() {
+			return ctx.Err()
+		}
+		found, err := j.look(path.Join(keptName, names[i]), buf)
+		switch {
+		case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
+			err = nil
+		case err == nil && found.None():
+			return ctx.Err() // somebody purged it just now
+		}
+		damaged[i] = found.SHA256 != sum
+		return cmp.Or(err, ctx.Err())
+	})
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	bad := &KeptError{}
+	for i, name := range names {
+		if damaged[i] {
+			bad.Names = append(bad.Names, path.Join(keptName, name))
+		}
+	}
+	if len(bad.Names) == 0 {
+		return nil
+	}
+	return bad
 }

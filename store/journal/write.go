@@ -22,12 +22,16 @@ type write struct {
 	seen []look
 	// torn says that the journal may end in a torn record.
 	torn bool
+	// have are the contents that kept/ was seen to have.
+	have map[Version]bool
 	// fresh counts the files that were made in out/.
 	fresh int
+	// staged are the copies in out/ of what the changes bring, see stage; "" for none.
+	staged []string
 }
 
 func (j *Journal) newWrite(e *intent, torn bool) *write {
-	w := &write{j: j, intent: e, torn: torn, changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes))}
+	w := &write{j: j, intent: e, torn: torn, changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes)), staged: make([]string, len(e.Changes)), have: map[Version]bool{}}
 	for _, c := range e.Changes {
 		if c.Does != model.FileForgotten {
 			w.changing[c.Path] = true
@@ -205,59 +209,12 @@ func (w *write) discard(name string) error {
 	return nil
 }
 
-// keep makes sure that kept/ has a content, out of one of the sources of a draft if
-// it is not there yet.
-func (w *write) keep(c Change, d *Draft, buf *[]byte) error {
-	v := c.After
+// keepNew makes sure that kept/ has a new content.
+func (w *write) keepNew(data []byte, v Version, buf *[]byte) error {
 	there, err := w.isKept(v, buf)
 	if err != nil || there {
 		return err
 	}
-	if d != nil {
-		if data, ok := d.contents[v.base()]; ok {
-			return w.keepNew(data, v)
-		}
-		if from, ok := d.sources[v.base()]; ok {
-			return w.keepLink(from, v)
-		}
-	}
-	return w.purged(c.Path, v)
-}
-
-// isKept reports whether kept/ has a content. What is there under its name and is
-// not it, because somebody wrote into a file that shares it, goes under its own
-// name; a content whose permissions were changed is copied.
-func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
-	found, err := w.j.look(v.kept(), buf)
-	if err != nil || found.None() || found.Version == v {
-		return err == nil && found.Version == v, err
-	}
-	if found.Folder {
-		return false, fmt.Errorf("%s: it is a folder", v.kept())
-	}
-	if err := w.put(v.kept(), found.Version); err != nil || found.SHA256 != v.SHA256 {
-		return false, err
-	}
-	data, err := w.j.disk.Read(found.kept())
-	if err == nil {
-		err = w.keepNew(data, v)
-	}
-	return err == nil, err
-}
-
-// link gives a file a second name. The error is errLinkless where a copy has to do.
-func (w *write) link(old, new string) error {
-	if w.j.o.InPlace {
-		return errLinkless
-	}
-	err := w.j.disk.Link(old, new)
-	if linkless(err) {
-		err = errLinkless
-	}
-	return err
-}
-
-func (w *write) keepNew(data []byte, v Version) error {
 	name, err := w.create(data, v.Mode)
 	if err == nil {
 		err = w.j.disk.Place(name, v.kept())
@@ -265,34 +222,89 @@ func (w *write) keepNew(data []byte, v Version) error {
 	return err
 }
 
-// keepLink keeps a content of another file: what is linked is looked at after, so
-// that a file is noticed which took its place before.
-func (w *write) keepLink(from string, v Version) error {
-	err := w.link(from, v.kept())
-	if errors.Is(err, errLinkless) {
-		data, info, failed := w.j.disk.Load(from, nil)
-		if failed != nil {
-			return failed
-		}
-		if versionOf(data, info.Mode()) != v {
-			return &ConflictError{Path: from, Found: "was changed"}
-		}
-		return w.keepNew(data, v)
+// isKept reports whether kept/ has a content. Its mode is in its name: the file itself
+// may have got another. The error is a KeptError where something else has the name.
+func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
+	if w.have[v] {
+		return true, nil
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return &ConflictError{Path: from, Found: "was removed"}
+	found, err := w.j.look(v.kept(), buf)
+	switch {
+	case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
+	case err != nil || found.None():
+		return false, err
+	case found.SHA256 == v.SHA256:
+		return true, nil
+	}
+	return false, &KeptError{Names: []string{v.kept()}}
+}
+
+// stage makes a copy in out/ of what each of some changes brings, durable, which then
+// takes its place in one step: nothing in the store ever shares its bytes with what is
+// kept. A content that is not kept is that of a file of the draft, which may be nil.
+// After an error nothing is staged.
+func (w *write) stage(changes []Change, which []int, d *Draft) error {
+	staged := make([]string, len(which))
+	err := parallel(len(which), func(n int, buf *[]byte) (err error) {
+		staged[n], err = w.copyOf(changes[which[n]], which[n], d, buf)
+		return err
+	})
+	if err == nil {
+		err = w.j.disk.Flush(staged)
 	}
 	if err != nil {
 		return err
 	}
-	now, err := w.j.Version(v.kept())
-	if err == nil && now == v {
-		return nil
+	for n, i := range which {
+		w.staged[i] = staged[n]
 	}
-	if err == nil || errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular) {
-		err = &ConflictError{Path: from, Found: "was changed"}
+	return nil
+}
+
+// bringing gives the changes that bring a content which their path does not have.
+func (w *write) bringing() (which []int) {
+	for i, c := range w.Changes {
+		if c.After.file() && w.seen[i].Version != c.After {
+			which = append(which, i)
+		}
 	}
-	return errors.Join(err, w.j.disk.Remove(v.kept()))
+	return which
+}
+
+// copyOf copies the content that the i-th change brings, and looks at what it copied.
+func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
+	name := fmt.Sprintf("%s/%s%d.of.%d", outName, newPrefix, w.ID, i)
+	if err := w.discard(name); err != nil {
+		return "", err
+	}
+	from := c.After.kept()
+	err := w.j.disk.Copy(from, name, c.After.Mode)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if source, ok := d.source(c.After); ok && missing {
+		from = source
+		err = w.j.disk.Copy(from, name, c.After.Mode)
+		missing = false
+	}
+	switch {
+	case missing && c.Does == model.FileCopied && d == nil:
+		return "", errCopy
+	case missing:
+		return "", w.purged(c.Path, c.After)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &ConflictError{Path: from, Found: "was removed"}
+	case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
+	case err != nil:
+		return "", err
+	default:
+		copied, err := w.j.look(name, buf)
+		if err != nil || copied.Version == c.After {
+			return name, err
+		}
+	}
+	if from == c.After.kept() {
+		return "", &KeptError{Names: []string{from}}
+	}
+	return "", &ConflictError{Path: from, Found: "was changed"}
 }
 
 func (w *write) purged(name string, v Version) error {
@@ -316,7 +328,8 @@ func (h *history) forgotBy(v Version) int64 {
 }
 
 // put moves a file that nobody needs where it is under the name of its content in
-// kept/, unless that is there.
+// kept/, unless that is there. The error is that of isKept where something else has
+// the name.
 func (w *write) put(name string, v Version) error {
 	err := w.j.disk.Place(name, v.kept())
 	if !errors.Is(err, fs.ErrExist) {
@@ -350,7 +363,7 @@ func (w *write) change(i int, c Change, seen look) error {
 	case c.After.None():
 		return w.setAside(i, c, seen)
 	case c.Before.None():
-		return w.appear(c)
+		return w.appear(i, c)
 	}
 	return w.replace(i, c, seen)
 }
@@ -404,17 +417,9 @@ func (w *write) setAside(i int, c Change, seen look) error {
 	return nil
 }
 
-// appear gives a free path a kept content.
-func (w *write) appear(c Change) error {
-	err := w.link(c.After.kept(), c.Path)
-	if errors.Is(err, errLinkless) {
-		var name string
-		if name, err = w.copyOf(c.After); err == nil {
-			if err = w.j.disk.Place(name, c.Path); err != nil {
-				err = errors.Join(err, w.discard(name))
-			}
-		}
-	}
+// appear gives a free path the content that was staged for it.
+func (w *write) appear(i int, c Change) error {
+	err := w.j.disk.Place(w.staged[i], c.Path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return &ConflictError{Path: c.Path, Found: "appeared"}
@@ -426,32 +431,16 @@ func (w *write) appear(c Change) error {
 	return err
 }
 
-// copyOf makes a copy of a kept content in out/.
-func (w *write) copyOf(v Version) (string, error) {
-	data, err := w.j.Read(v)
-	if err != nil {
-		return "", err
-	}
-	return w.create(data, v.Mode)
-}
-
 // replace exchanges a file with its successor, and looks at what came out.
 func (w *write) replace(i int, c Change, seen look) error {
 	staged := w.out(i)
 	if err := w.clear(staged); err != nil {
 		return err
 	}
-	err := w.link(c.After.kept(), staged)
-	if errors.Is(err, errLinkless) {
-		var name string
-		if name, err = w.copyOf(c.After); err == nil {
-			err = w.j.disk.Rename(name, staged)
-		}
-	}
-	if err != nil {
+	if err := w.j.disk.Rename(w.staged[i], staged); err != nil {
 		return err
 	}
-	err = w.j.disk.Exchange(staged, c.Path)
+	err := w.j.disk.Exchange(staged, c.Path)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return w.renameOver(staged, c, seen)
@@ -473,9 +462,12 @@ func (w *write) replace(i int, c Change, seen look) error {
 // renameOver replaces a file where files cannot be exchanged: it is kept first, and
 // compared just before.
 func (w *write) renameOver(staged string, c Change, seen look) error {
-	there, err := w.isKept(c.Before, nil)
-	if err == nil && !there {
-		err = w.keepLink(c.Path, c.Before)
+	data, _, err := w.j.disk.Load(c.Path, nil)
+	if err == nil && versionOf(data, c.Before.Mode) != c.Before {
+		err = &ConflictError{Path: c.Path, Found: "was changed"}
+	}
+	if err == nil {
+		err = w.keepNew(data, c.Before, nil)
 	}
 	if err == nil {
 		err = w.j.disk.Sync(keptName)
@@ -538,8 +530,8 @@ func (w *write) rescue(i int) error {
 				if theirs {
 					err = w.j.disk.Place(name, c.Path)
 				}
-				if errors.Is(err, fs.ErrExist) {
-					err = nil // they wrote once more; sweep keeps this one
+				if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+					err = nil // they wrote once more, or its folder went after it; it is kept
 				}
 				return err
 			}
@@ -591,8 +583,9 @@ func (w *write) sweep() error {
 		return err
 	}
 	for _, name := range names {
-		if err := w.clear(path.Join(outName, name)); err != nil {
-			return err
+		err := w.clear(path.Join(outName, name))
+		if damaged := (*KeptError)(nil); err != nil && !errors.As(err, &damaged) {
+			return err // what has the name of a damaged content stays where it is
 		}
 	}
 	return nil
@@ -621,11 +614,12 @@ func (w *write) sync() error {
 
 // takeBack takes back the first n changes, the last of which may be done in part or
 // not at all. What somebody else wrote meanwhile stays. why is the error for which
-// it is done; it becomes part of an UnfinishedError if that fails.
+// it is done; it becomes part of an UnfinishedError if that fails, and of a LeftError
+// if it fails because a content is lost.
 func (w *write) takeBack(n int, why error) error {
 	var err error // the first of maybe thousands
 	try := func(next error) {
-		if err == nil {
+		if err == nil || next != nil && lost(err) && !lost(next) {
 			err = next
 		}
 	}
@@ -637,12 +631,19 @@ func (w *write) takeBack(n int, why error) error {
 		try(w.rescue(n - 1))
 	}
 	try(w.sweep())
-	for i, c := range slices.Backward(w.Changes[:n]) {
-		try(w.changeBack(i, c))
+	w.staged = make([]string, len(w.Changes))
+	back, which := w.toTakeBack(n)
+	_ = w.stage(back, which, nil) // what fails is tried again when its turn comes
+	for i := range slices.Backward(back) {
+		try(w.changeBack(i, back[i]))
 	}
 	try(w.sync())
 	if err == nil {
 		err = w.append(record{Back: w.ID, Why: why.Error()})
+	}
+	if lost(err) { // and is so tomorrow
+		why = &LeftError{w.ID, errors.Join(why, err)}
+		err = w.append(record{Off: w.ID, Why: why.Error()})
 	}
 	if err != nil {
 		return &UnfinishedError{w.ID, errors.Join(why, err)}
@@ -650,35 +651,55 @@ func (w *write) takeBack(n int, why error) error {
 	return why
 }
 
-// changeBack takes one change back, if it is done.
-func (w *write) changeBack(i int, c Change) error {
-	now, err := w.j.look(c.Path, nil)
+// toTakeBack gives what takes the first n changes back, and which of that brings a
+// content again.
+func (w *write) toTakeBack(n int) (back []Change, which []int) {
+	back = make([]Change, n)
+	for i, c := range w.Changes[:n] {
+		back[i] = reverse(c)
+	}
+	done := make([]bool, n)
+	_ = parallel(n, func(i int, buf *[]byte) error { // what cannot be read shows later
+		now, err := w.j.look(back[i].Path, buf)
+		done[i] = err == nil && now.same(back[i].Before) && !now.same(back[i].After)
+		return nil
+	})
+	for i := range back {
+		if done[i] && back[i].After.file() {
+			which = append(which, i)
+		}
+	}
+	return back, which
+}
+
+// changeBack makes a change that takes the i-th one back, if that is done.
+func (w *write) changeBack(i int, back Change) error {
+	now, err := w.j.look(back.Path, nil)
 	switch {
 	case errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular):
 		return nil // theirs
 	case err != nil:
 		return err
-	case now.same(c.Before) || !now.same(c.After):
+	case now.same(back.After) || !now.same(back.Before):
 		return nil
 	}
-	if c.Before.file() {
-		there, err := w.isKept(c.Before, nil)
-		if err == nil && !there {
-			err = w.purged(c.Path, c.Before)
+	if back.After.file() && w.staged[i] == "" {
+		if w.staged[i], err = w.copyOf(back, i, nil, nil); err == nil {
+			err = w.j.disk.Sync(w.staged[i])
 		}
 		if err != nil {
 			return err
 		}
 	}
-	err = w.change(i, reverse(c), now)
+	err = w.change(i, back, now)
 	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
 		// Theirs, and newer than ours.
-		back := *w
+		theirs := *w
 		undo := *w.intent
 		undo.Changes = slices.Clone(w.Changes)
-		undo.Changes[i] = reverse(c)
-		back.intent = &undo
-		err = back.rescue(i)
+		undo.Changes[i] = back
+		theirs.intent = &undo
+		err = theirs.rescue(i)
 	}
 	return err
 }

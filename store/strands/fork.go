@@ -89,7 +89,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	}
 	to := sessionPrefix + as
 	draft := s.journal.Draft()
-	link := func(name string) { draft.Link(path.Join(to, within(l.session, name)), s.onDesk(name)) }
+	copied := func(name string) { draft.Copy(path.Join(to, within(l.session, name)), s.onDesk(name)) }
 	for _, f := range c.log.files {
 		name := l.path("messages", f.name)
 		switch data, made := c.folder.made[f.name]; {
@@ -98,7 +98,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 		case c.folder.kept[f.name] != (journal.Version{}):
 			draft.PutBack(path.Join(to, within(l.session, name)), c.folder.kept[f.name])
 		default:
-			link(name)
+			copied(name)
 		}
 	}
 	agent := l.path("agent.json")
@@ -106,7 +106,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	case c.version != (journal.Version{}):
 		draft.PutBack(path.Join(to, within(l.session, agent)), c.version)
 	case c.unchanged:
-		link(agent)
+		copied(agent)
 	default:
 		draft.Put(path.Join(to, within(l.session, agent)), c.agent)
 	}
@@ -116,7 +116,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	}
 	for _, o := range others {
 		for _, name := range o.files {
-			link(name)
+			copied(name)
 		}
 		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session))
 	}

@@ -25,17 +25,17 @@ func fork(t testing.TB, s *Store, ref model.Ref, as string) model.Plan {
 	return plan
 }
 
-func sameFile(t testing.TB, a, b string) bool {
+func sameBytes(t testing.TB, a, b string) bool {
 	t.Helper()
-	first, err := os.Stat(a)
+	first, err := os.ReadFile(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := os.Stat(b)
+	second, err := os.ReadFile(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return os.SameFile(first, second)
+	return bytes.Equal(first, second)
 }
 
 func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
@@ -57,10 +57,9 @@ func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
 				t.Errorf("%s #%d: %d snapshots", session, i, len(now))
 			}
 			for _, f := range plan.Files {
-				// Contents that two sessions share are kept as one file.
-				if !strings.HasPrefix(session, "b") && f.Does == model.FileLinked && strings.Contains(f.Path, "/messages/") &&
-					!sameFile(t, filepath.Join(dir, f.Path), filepath.Join(dir, "session_"+strings.SplitN(session, "/", 2)[0], strings.SplitN(f.Path, "/", 2)[1])) {
-					t.Errorf("%s is no link", f.Path)
+				if f.Does == model.FileCopied && strings.Contains(f.Path, "/messages/") &&
+					!sameBytes(t, filepath.Join(dir, f.Path), filepath.Join(dir, "session_"+strings.SplitN(session, "/", 2)[0], strings.SplitN(f.Path, "/", 2)[1])) {
+					t.Errorf("%s is no copy", f.Path)
 				}
 			}
 			data, err := os.ReadFile(filepath.Join(dir, "session_a fork", "session.json"))
@@ -199,7 +198,7 @@ func TestEdit_putsWhatChangedWhereItCameFrom(t *testing.T) {
 	if got := state(t, s, now[8]); canonical(tape(t, got), tape(t, got).Find(0, "messages")) != canonical(tape(t, changed), tape(t, changed).Find(0, "messages")) {
 		t.Errorf("%s", got)
 	}
-	// Not a byte beside it is another, and the other files are links.
+	// Not a byte beside it is another, and the other files are copies.
 	old, err := os.ReadFile(filepath.Join(agentDir(dir, "basic", "default"), "messages", "message_8.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -210,8 +209,8 @@ func TestEdit_putsWhatChangedWhereItCameFrom(t *testing.T) {
 	}
 	for i := range 8 {
 		name := filepath.Join("messages", fmt.Sprintf("message_%d.json", i))
-		if !sameFile(t, filepath.Join(agent, name), filepath.Join(agentDir(dir, "basic", "default"), name)) {
-			t.Errorf("%s is no link", name)
+		if !sameBytes(t, filepath.Join(agent, name), filepath.Join(agentDir(dir, "basic", "default"), name)) {
+			t.Errorf("%s is no copy", name)
 		}
 	}
 }

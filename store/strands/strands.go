@@ -423,6 +423,9 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		if s.broken != nil {
 			list = append(list, s.journalFault(s.broken))
 		}
+		if err := s.on.Check(ctx); err != nil && ctx.Err() == nil {
+			list = append(list, s.journalFault(err))
+		}
 	}
 	p, err := s.locate(session)
 	switch {

@@ -21,7 +21,7 @@ import (
 // store itself it tells which folders are not listed, and why.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {
-		return s.unlisted()
+		return s.unlisted(ctx)
 	}
 	p, err := s.locate(session)
 	var found []model.Fault
@@ -169,15 +169,13 @@ func (h *history) dialect() dialect {
 }
 
 // unlisted finds the folders that look like a session and are not listed.
-func (s *Store) unlisted() ([]model.Fault, error) {
+func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 	dirs, err := s.sessionDirs()
 	if err != nil {
 		return nil, fmt.Errorf("%s: check %q: %w", kind, s.dir, files.Cause(err))
 	}
 	var faults store.FaultList
-	if f, ok := s.writer.fault(); ok {
-		faults.Add(f)
-	}
+	s.writer.faults(ctx, &faults)
 	for _, d := range dirs {
 		places, err := s.placesIn(d)
 		if err != nil {

@@ -55,7 +55,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	m.hazards(said)
 	if it := &m.h.items[m.target]; said == "" && it.kept == nil {
 		m.history(&to)
-		m.draft.Link(s.writer.name(&to, latestFile), s.writer.file(&p, it.name))
+		m.draft.Copy(s.writer.name(&to, latestFile), s.writer.file(&p, it.name))
 	} else {
 		m.history(&to)
 		m.draft.Put(s.writer.name(&to, latestFile), content)
@@ -112,7 +112,7 @@ func (m *move) history(to *place) {
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		if on[i] && !it.isLatest() && it.kept == nil && it.Problem == "" {
-			m.draft.Link(w.file(to, it.name), w.file(&m.place, it.name))
+			m.draft.Copy(w.file(to, it.name), w.file(&m.place, it.name))
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (m *move) stash(to *place) error {
 		return err
 	}
 	for _, name := range names {
-		m.draft.Link(path.Join(at(to.sessionDir.id), name), path.Join(from, name))
+		m.draft.Copy(path.Join(at(to.sessionDir.id), name), path.Join(from, name))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/disk"
 	"hindcast/store/journal"
 	"hindcast/store/writing"
@@ -96,9 +97,24 @@ func (w *desk) fault() (f model.Fault, ok bool) {
 	if w.unfinished == nil {
 		return f, false
 	}
-	return model.Fault{Code: FaultJournal, File: writing.JournalFile,
-		Meaning: "a write of Hindcast's own was broken off and could not be finished: " + w.unfinished.Error(),
-		Verdict: loads + "no SDK looks at the journal"}, true
+	return journalFault("a write of Hindcast's own was broken off and could not be finished: " + w.unfinished.Error()), true
+}
+
+func journalFault(meaning string) model.Fault {
+	return model.Fault{Code: FaultJournal, File: writing.JournalFile, Meaning: meaning, Verdict: loads + "no SDK looks at the journal"}
+}
+
+// faults tells of all that is wrong with the journal and with what is kept.
+func (w *desk) faults(ctx context.Context, faults *store.FaultList) {
+	if f, ok := w.fault(); ok {
+		faults.Add(f)
+	}
+	_, unread := w.Entries(ctx)
+	for _, err := range []error{unread, w.Check(ctx)} {
+		if err != nil && ctx.Err() == nil {
+			faults.Add(journalFault(err.Error()))
+		}
+	}
 }
 
 // Apply implements store.Applier. The errors are those of journal.Journal.Apply:

@@ -139,6 +139,19 @@ func (d *Desk) Broken() error {
 	return d.broken
 }
 
+// Check tells of what is kept and is not what its name says, with the errors of
+// journal.Journal.Check. It reads all that is kept.
+func (d *Desk) Check(ctx context.Context) error {
+	if !d.Begun() {
+		return ctx.Err()
+	}
+	j, err := d.Journal()
+	if err != nil {
+		return fmt.Errorf("open the journal: %w", err)
+	}
+	return j.Check(ctx)
+}
+
 // Entries gives what was written, the oldest first; nothing where that is nothing. What
 // can be read of a damaged journal comes with a journal.DamagedError.
 func (d *Desk) Entries(ctx context.Context) ([]journal.Entry, error) {

@@ -120,7 +120,7 @@ func becomes(p *model.Plan) string {
 
 // done names each change of files as something that was done to them.
 var done = map[model.FileChange]string{
-	model.FileMade: "folder made", model.FileWritten: "written", model.FileLinked: "linked", model.FileReplaced: "replaced",
+	model.FileMade: "folder made", model.FileWritten: "written", model.FileCopied: "copied", model.FileReplaced: "replaced",
 	model.FileSetAside: "set aside", model.FilePutBack: "put back", model.FileForgotten: "deleted",
 }
 

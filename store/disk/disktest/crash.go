@@ -23,7 +23,7 @@ import (
 func (m *Memory) Crash(rng *rand.Rand) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	after := &Memory{NoLinks: m.NoLinks, NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
+	after := &Memory{NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
 	found := map[*name]int{} // how many pending events of it are
 	choose(m.root, rng, found)
 	copies := map[*node]*node{}
@@ -35,7 +35,7 @@ func (m *Memory) Crash(rng *rand.Rand) *Memory {
 func (m *Memory) Clone() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	same := &Memory{NoLinks: m.NoLinks, NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
+	same := &Memory{NoExchange: m.NoExchange, Lies: m.Lies, locks: map[string]bool{}, clock: m.clock}
 	same.root = m.root.clone(map[*node]*node{})
 	return same
 }

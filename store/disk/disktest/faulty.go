@@ -118,12 +118,31 @@ func (f *Faulty) Append(name string, data []byte) error {
 	return f.ask("append sync", name)
 }
 
-// Link implements disk.Disk.
-func (f *Faulty) Link(old, new string) error {
-	if err := f.ask("link", old); err != nil {
+// Copy implements disk.Disk. What is torn stays when the process ends there.
+func (f *Faulty) Copy(old, new string, mode fs.FileMode) error {
+	if err := f.ask("copy", old); err != nil {
 		return err
 	}
-	return f.Disk.Link(old, new)
+	if data, err := f.Disk.Read(old); err == nil && len(data) > 1 {
+		if err := f.Disk.Create(new, data[:len(data)/2], mode|0o200); err != nil {
+			return err
+		}
+		err := f.ask("copy torn", old)
+		if failed := f.Disk.Remove(new); err != nil || failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return f.Disk.Copy(old, new, mode)
+}
+
+// Flush implements disk.Disk.
+func (f *Faulty) Flush(names []string) error {
+	for _, name := range names {
+		if err := f.Sync(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rename implements disk.Disk.

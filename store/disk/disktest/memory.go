@@ -18,8 +18,8 @@ import (
 // Memory is a Disk in memory that knows what of it is durable, see [Memory.Crash].
 // Use NewMemory. It is safe for concurrent use, but for its fields and Crash.
 type Memory struct {
-	// NoLinks and NoExchange make it one of the file systems that lack them.
-	NoLinks, NoExchange bool
+	// NoExchange makes it one of the file systems that cannot exchange files.
+	NoExchange bool
 	// Lies makes it one of the drives that say that all is durable and do nothing.
 	Lies bool
 	// Step is called before every change of what is on the disk, and within Create
@@ -289,26 +289,31 @@ func (m *Memory) Append(name string, data []byte) error {
 	return nil
 }
 
-// Link implements disk.Disk.
-func (m *Memory) Link(old, new string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.step()
-	n, err := m.find(old)
-	if err == nil && (m.NoLinks || n.names != nil) {
-		err = syscall.EPERM
-	}
-	var s *name
+// Copy implements disk.Disk.
+func (m *Memory) Copy(old, new string, mode fs.FileMode) error {
+	data, info, err := m.Load(old, nil)
 	if err == nil {
-		s, err = m.slot(new)
-	}
-	if err == nil && s.now != nil {
-		err = fs.ErrExist
+		err = m.create(new, data, mode, false)
 	}
 	if err != nil {
-		return &os.LinkError{Op: "link", Old: old, New: new, Err: err}
+		return err
 	}
-	s.become(n)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.find(new)
+	if err == nil {
+		n.time = info.(look).at
+	}
+	return err
+}
+
+// Flush implements disk.Disk.
+func (m *Memory) Flush(names []string) error {
+	for _, name := range names {
+		if err := m.Sync(name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
