@@ -312,6 +312,9 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 	s.traceFaults(ctx, &faults)
 	for _, v := range s.known() {
 		v.faults(ctx, &faults)
+		if err := v.Check(ctx); err != nil && ctx.Err() == nil {
+			faults.Add(v.fault("", err))
+		}
 	}
 	return faults.All(), err
 }
@@ -319,18 +322,19 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 // faults tells of a write of Hindcast's own that could not be finished, and of a
 // journal that cannot be read.
 func (v *vault) faults(ctx context.Context, faults *store.FaultList) {
-	tell := func(err error, meaning string) {
-		if err != nil && ctx.Err() == nil {
-			faults.Add(model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile), Meaning: meaning + files.Cause(err).Error(),
-				Verdict: "Genkit: does not look at it; the files are as they are"})
-		}
-	}
 	err := v.Broken()
 	if err == nil {
 		_, err = v.Entries(ctx)
 	}
-	tell(err, "a write of Hindcast's own was broken off, and cannot be finished: ")
-	tell(v.Check(ctx), "")
+	if err != nil && ctx.Err() == nil {
+		faults.Add(v.fault("a write of Hindcast's own was broken off, and cannot be finished: ", err))
+	}
+}
+
+func (v *vault) fault(meaning string, err error) model.Fault {
+	return model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile),
+		Meaning: meaning + files.Cause(err).Error(),
+		Verdict: "Genkit: does not look at it; the files are as they are"}
 }
 
 // traceFaults tells of traces that could not be joined.

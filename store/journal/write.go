@@ -241,7 +241,8 @@ func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
 
 // stage makes a copy in out/ of what each of some changes brings, durable, which then
 // takes its place in one step: nothing in the store ever shares its bytes with what is
-// kept. A content that is not kept is that of a file of the draft, which may be nil.
+// kept. The content of a file that the draft copies comes from there; the draft may be
+// nil.
 // After an error nothing is staged.
 func (w *write) stage(changes []Change, which []int, d *Draft) error {
 	staged := make([]string, len(which))
@@ -277,21 +278,18 @@ func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 	if err := w.discard(name); err != nil {
 		return "", err
 	}
-	from := c.After.kept()
-	err := w.j.disk.Copy(from, name, c.After.Mode)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if source, ok := d.source(c.After); ok && missing {
-		from = source
-		err = w.j.disk.Copy(from, name, c.After.Mode)
-		missing = false
+	from, live := d.source(c.After)
+	if !live {
+		from = c.After.kept()
 	}
-	switch {
+	err := w.j.disk.Copy(from, name, c.After.Mode)
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && live:
+		return "", &ConflictError{Path: from, Found: "was removed"}
 	case missing && c.Does == model.FileCopied && d == nil:
 		return "", errCopy
 	case missing:
 		return "", w.purged(c.Path, c.After)
-	case errors.Is(err, fs.ErrNotExist):
-		return "", &ConflictError{Path: from, Found: "was removed"}
 	case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
 	case err != nil:
 		return "", err
@@ -301,10 +299,10 @@ func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 			return name, err
 		}
 	}
-	if from == c.After.kept() {
-		return "", &KeptError{Names: []string{from}}
+	if live {
+		return "", &ConflictError{Path: from, Found: "was changed"}
 	}
-	return "", &ConflictError{Path: from, Found: "was changed"}
+	return "", &KeptError{Names: []string{from}}
 }
 
 func (w *write) purged(name string, v Version) error {

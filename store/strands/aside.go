@@ -61,9 +61,9 @@ type version struct{ name, sum string }
 // branches works out what is aside. Where nothing was ever written it costs one
 // look.
 func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
-	entries, err := d.entries(ctx)
-	if damaged := (*journal.DamagedError)(nil); len(entries) == 0 || err != nil && !errors.As(err, &damaged) {
-		return &branches{}, err
+	entries, _ := d.entries(ctx) // what is wrong with it the doctor tells: the log can be read
+	if len(entries) == 0 {
+		return &branches{}, ctx.Err()
 	}
 	folder := d.onDesk(l.path("messages"))
 	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json")))}

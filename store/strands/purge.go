@@ -202,8 +202,10 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, in *inspector) er
 		in.list.Add(s.journalFault(s.broken))
 	}
 	list, err := s.keptRedacted(ctx, l)
-	if damaged := (*journal.DamagedError)(nil); errors.As(err, &damaged) {
-		in.list.Add(s.journalFault(err))
+	if _, unread := s.entries(ctx); unread != nil && ctx.Err() == nil {
+		if s.broken == nil {
+			in.list.Add(s.journalFault(unread))
+		}
 		return nil
 	}
 	for _, c := range list {

@@ -44,9 +44,9 @@ func (p place) recordPath() string {
 // asideRuns gives the versions of a record that are kept, the oldest first. What
 // cannot be read is left out.
 func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
-	entries, err := s.entries(ctx)
-	if err != nil {
-		return nil, err
+	entries, _ := s.entries(ctx) // what is wrong with it the doctor tells
+	if len(entries) == 0 {
+		return nil, ctx.Err()
 	}
 	file := s.onDesk(p.recordPath())
 	var list []asideRun
