@@ -228,6 +228,8 @@ func (r *agentReader) readManager(n jsontape.Node) {
 		return
 	}
 	if t.Count(n) == 0 {
+		r.fault(FaultBidi, managerPath, "the conversation manager has no state, which is what a BidiAgent writes",
+			loads+"that is, a BidiAgent loads it; an Agent refuses to start: ValueError: Invalid conversation manager state")
 		return
 	}
 	name := t.Find(n, "__name__")

@@ -16,6 +16,8 @@ const (
 	// FaultManager *: the conversation manager is of a class that is not the
 	// SDK's.
 	FaultManager = "conversation-manager"
+	// FaultBidi: the session is one of a BidiAgent, over which no Agent starts.
+	FaultBidi = "bidi-agent"
 	// FaultSummary *: the summary is no message, or stands for messages that
 	// are loaded, too.
 	FaultSummary = "summary"

@@ -63,6 +63,7 @@ var repairs = map[string]string{
 	FaultAgentFile:       "what can be read of agent.json stays, and what it lacks is added",
 	FaultRemovedCount:    "the count becomes 0, and all messages are loaded",
 	FaultManager:         "the conversation manager becomes one of the SDK's",
+	FaultBidi:            "not fatal: it is how a BidiAgent writes it",
 	FaultSummary:         "the summary gets its role, or goes and all messages are loaded",
 	FaultPinnedHead:      "not fatal: the two sorts of SDK load other messages, and neither loses one",
 	FaultState:           "not fatal: only a program that uses the state stumbles over it",

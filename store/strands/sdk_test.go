@@ -121,6 +121,9 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 			}
 			if name == "manager-empty" {
 				// It is right for a BidiAgent, which the SDK was not asked about.
+				if !strings.Contains(verdicts, "an Agent refuses to start: "+strings.TrimSuffix(want.Refuses, ".")) {
+					t.Errorf("the SDK: %q, the faults: %q", want.Refuses, verdicts)
+				}
 				want = newest.Hazards["healthy"]
 				want.State = json.RawMessage("{}")
 			}
