@@ -230,7 +230,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 		name := "the store itself"
 		if c.of != "" {
 			ill++
-			name = printable.String(c.of)
+			name = p.named(printable.String(c.of), max(p.width/3, leastFit))
 		}
 		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), model.Count(len(c.faults), "fault"))
 		for i := range c.faults {

@@ -75,3 +75,32 @@ func TestFit_ofATable(t *testing.T) {
 		t.Errorf("%s%s", out, err)
 	}
 }
+
+// A name of 200 characters takes no other column its place on a terminal, and its end
+// tells it from one that begins alike. In a pipe it is whole.
+func TestFit_ofALongName(t *testing.T) {
+	first, second := "customer-"+strings.Repeat("x", 186)+"-0001", "customer-"+strings.Repeat("x", 186)+"-0002"
+	c := start(t, each([]store.Row{
+		{Header: model.Header{ID: "a", SessionID: first, Visit: 1, Head: true}, State: []byte(`{"messages":[{"role":"user","content":[{"text":"hello"}]}]}`)},
+		{Header: model.Header{ID: "b", SessionID: second, ParentID: "gone", Visit: 1, Head: true}, State: []byte(`{}`)},
+	}))
+	for _, args := range [][]string{{"sessions", "mem:"}, {"log", "mem:", second}, {"doctor", "mem:"}} {
+		c.OutTerminal, c.Columns = false, nil
+		if _, out, err := c.run(t, args...); !strings.Contains(out, second) {
+			t.Errorf("%q in a pipe: %s%s", args[0], out, err)
+		}
+		for _, width := range []int{60, 100} {
+			c.OutTerminal, c.Columns = true, func() int { return width }
+			_, out, err := c.run(t, args...)
+			plain := colours.ReplaceAllString(out, "")
+			for line := range strings.Lines(plain) {
+				if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width && (args[0] == "log" || args[0] == "sessions" && width == 100) {
+					t.Errorf("%q has a line of %d cells at %d: %s%s", args, n, width, line, err)
+				}
+			}
+			if !strings.Contains(plain, "-0002") || strings.Contains(plain, strings.Repeat("x", 100)) && args[0] != "doctor" || !strings.Contains(plain, "customer-x") {
+				t.Errorf("%q at %d: %s%s", args[0], width, plain, err)
+			}
+		}
+	}
+}

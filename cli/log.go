@@ -141,7 +141,7 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
 	}
-	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, printable.String(session)), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
+	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, p.named(printable.String(session), max(p.width/3, leastFit))), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
 	if t.Len() == 0 {
 		return
 	}

@@ -69,6 +69,22 @@ func (p *printer) fitted(line string, behind int) string {
 	return displaywidth.TruncateString(line, max(p.width-behind, leastFit), p.glyphs.Ellipsis)
 }
 
+// named returns a name that is safe to print. On a terminal it has a number of cells
+// at most: a longer one loses its middle, as names may begin alike.
+func (p *printer) named(name string, most int) string {
+	if p.width == 0 || displaywidth.String(name) <= most {
+		return name
+	}
+	end := ""
+	for i := range name { // the longest end that has a third of the cells
+		if displaywidth.String(name[i:]) <= most/3 {
+			end = name[i:]
+			break
+		}
+	}
+	return displaywidth.TruncateString(name, most-displaywidth.String(end), p.glyphs.Ellipsis) + end
+}
+
 // leastFit is how many cells a line has in any case behind what precedes it.
 const leastFit = 16
 
@@ -97,7 +113,8 @@ func (t *table) dropEmpty() {
 }
 
 // write writes the rows with two spaces between columns and none at the end of
-// a line. On a terminal the last column takes what is left of its width.
+// a line. On a terminal the last column takes what is left of its width; where that
+// is too little, the widest of the others, which has names, is cut.
 func (t *table) write(p *printer) {
 	var widths []int
 	for _, row := range t.rows {
@@ -108,12 +125,27 @@ func (t *table) write(p *printer) {
 			widths[i] = max(widths[i], displaywidth.String(cell))
 		}
 	}
+	if last := len(widths) - 1; p.width > 0 && last > 0 {
+		over := min(widths[last], leastFit) - p.width
+		widest := 0
+		for i, width := range widths[:last] {
+			over += width + 2
+			if width > widths[widest] {
+				widest = i
+			}
+		}
+		if over > 0 {
+			widths[widest] = max(widths[widest]-over, min(widths[widest], leastFit))
+		}
+	}
 	for _, row := range t.rows {
 		var line strings.Builder
 		behind := 0
 		for i, cell := range row {
 			if i == len(row)-1 {
 				cell = p.fitted(cell, behind)
+			} else {
+				cell = p.named(cell, widths[i])
 			}
 			line.WriteString(padded(cell, widths[i]) + "  ")
 			behind += widths[i] + 2

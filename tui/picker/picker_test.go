@@ -170,3 +170,29 @@ func TestPane_moves(t *testing.T) {
 		t.Error("an action that means nothing here counts as carried out")
 	}
 }
+
+// Ids of 200 characters that begin alike leave the columns where they are, and are told
+// apart.
+func TestSessions_longIDs(t *testing.T) {
+	for _, w := range []int{58, 98, 198} {
+		p := open(w, 8)
+		short := screen(p, 1)
+		var rows []model.SessionInfo
+		for i, info := range sessions() {
+			info.ID = "customer-" + strings.Repeat("x", 186) + fmt.Sprintf("-%04d", i)
+			rows = append(rows, info)
+		}
+		p.Set(rows)
+		text := screen(p, 8)
+		for _, column := range strings.Fields(short)[1:] {
+			if !strings.Contains(text, column) {
+				t.Errorf("%d: the column %q is gone:\n%s", w, column, text)
+			}
+		}
+		for i := range rows {
+			if !strings.Contains(text, fmt.Sprintf("%04d", i)[1:]) {
+				t.Errorf("%d: session %d is not told from the others:\n%s", w, i, text)
+			}
+		}
+	}
+}

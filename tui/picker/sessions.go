@@ -70,8 +70,9 @@ func some(n int) string {
 	return strconv.Itoa(n)
 }
 
-// fittedID shortens the id of a session that is too long. Of one with several
-// agents the agent stays, if it is short enough: it comes last.
+// fittedID shortens the id of a session that is too long. Ids may begin alike, so
+// the end stays: of a session with several agents the agent, if it is short enough,
+// and of any other a third.
 func fittedID(id string, cells int, ellipsis string) string {
 	if cell.Width(id) <= cells {
 		return id
@@ -79,6 +80,13 @@ func fittedID(id string, cells int, ellipsis string) string {
 	end := ellipsis
 	if at := strings.LastIndexByte(id, '/'); at >= 0 && cell.Width(id[at:])+cell.Width(ellipsis) <= cells/2 {
 		end += id[at:]
+	} else {
+		for i := range id {
+			if cell.Width(id[i:]) <= cells/3 {
+				end += id[i:]
+				break
+			}
+		}
 	}
 	fits := 0
 	for i := range id {
