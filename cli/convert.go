@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/scratch"
 )
 
 // convert is `hindcast convert`.
@@ -87,12 +88,12 @@ func (a *App) into(ctx context.Context, address string, agreed consent, do func(
 	if agreed.dryRun {
 		beside = ""
 	}
-	dir, made := os.MkdirTemp(beside, ".hindcast-")
+	dir, made := scratch.Make(beside)
 	if made != nil {
 		return fmt.Errorf("make %q: %w", path, made)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fresh := filepath.Join(dir, filepath.Base(path))
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	fresh := filepath.Join(dir.Path, filepath.Base(path))
 	s, made = a.Create(ctx, fresh)
 	if made != nil {
 		return made

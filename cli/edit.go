@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +20,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/model/splice"
 	"hindcast/store"
+	"hindcast/store/scratch"
 )
 
 // edit is `hindcast edit`.
@@ -125,6 +128,7 @@ func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([
 // draft is the file in which somebody edits. A nil one is none.
 type draft struct {
 	path string
+	in   *scratch.Folder
 	// edited says that there is something in it that would be lost.
 	edited bool
 }
@@ -136,11 +140,16 @@ func (d *draft) end(told io.Writer, err error, dry bool) error {
 	case d == nil:
 		return err
 	case !d.edited, err == nil && !dry:
-		return errors.Join(err, os.Remove(d.path))
-	case err != nil:
-		return &keptError{err, d.path}
+		return errors.Join(err, d.in.Remove())
 	}
-	fmt.Fprintln(told, keptAt(d.path))
+	kept := filepath.Join(filepath.Dir(d.in.Path), filepath.Base(d.path))
+	if failed := os.Rename(d.path, kept); failed != nil {
+		return errors.Join(err, failed, d.in.Remove())
+	}
+	if err = errors.Join(err, d.in.Remove()); err != nil {
+		return &keptError{err, kept}
+	}
+	fmt.Fprintln(told, keptAt(kept))
 	return nil
 }
 
@@ -163,21 +172,21 @@ func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]b
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.CreateTemp("", "hindcast-*.json") // for the user alone
+	dir, err := scratch.Make("") // for the user alone
 	if err != nil {
 		return nil, nil, fmt.Errorf("edit: %w", err)
 	}
-	d := &draft{path: f.Name()}
+	d := &draft{in: dir}
 	before := splice.Pretty(value)
-	_, err = f.Write(before)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if d.path, err = dir.Write(strings.TrimPrefix(filepath.Base(dir.Path), ".")+".json", before); err != nil {
 		return nil, d, fmt.Errorf("edit: %w", err)
 	}
 	for {
-		ended := a.runEditor(editor, d.path)
+		ended := a.runEditor(editor, d)
 		text, err := os.ReadFile(d.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, errors.New("edit: the editor removed the file with the edit, so no session is made")
+			d.edited = false
+			return nil, d, errors.New("edit: the editor removed the file with the edit, so no session is made")
 		}
 		d.edited = err != nil || !bytes.Equal(text, before)
 		if err = errors.Join(ended, err, ctx.Err()); err != nil {
@@ -212,8 +221,9 @@ func (a *App) again(ctx context.Context, wrong error) bool {
 
 // runEditor lets the person's editor change a file. An interrupt is the editor's
 // own business, so it does not end with the command.
-func (a *App) runEditor(editor, path string) error {
-	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, path)
+func (a *App) runEditor(editor string, d *draft) error {
+	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, d.path)
+	d.in.Inherit(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
 	if !a.OutTerminal {
 		cmd.Stdout = a.Err // Out is for the answer

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/scratch"
 )
 
 // export is `hindcast export`.
@@ -63,18 +66,20 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 	return cmd
 }
 
-// writeNew writes rows to a file that is not there yet; one that cannot be
-// finished is taken away again.
+// writeNew writes rows to a file that is not there yet.
 func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
+	err := beside(path, func(draft string) error {
+		f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = a.Encode(f, rows)
+		return errors.Join(err, f.Sync(), f.Close())
+	})
+	if file := (*fs.PathError)(nil); errors.As(err, &file) {
+		err = fmt.Errorf("export: %w", err)
 	}
-	_, err = a.Encode(f, rows)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
+	return err
 }
 
 // importing is `hindcast import`.
@@ -185,25 +190,38 @@ func (a *App) fill(ctx context.Context, path string, rows iter.Seq2[store.Row, e
 	return added, errors.Join(err, s.Close())
 }
 
-// make makes a native store out of rows. It is filled in a directory of its
-// own beside the path and then takes its name, so that there is never half a
-// store at the path, and never one that replaces another.
+// make makes a native store out of rows, beside its path.
 func (a *App) make(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (added int, err error) {
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".hindcast-")
+	err = beside(path, func(draft string) error {
+		s, err := a.Create(ctx, draft)
+		if err != nil {
+			return err
+		}
+		added, err = take(ctx, s, rows)
+		return errors.Join(err, s.Close())
+	})
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	draft := filepath.Join(dir, "store.db")
-	s, err := a.Create(ctx, draft)
+	return added, nil
+}
+
+// beside has a file filled in a folder of its own beside its path; then it takes its
+// name. So there is never half a file at the path, and never one that replaces another.
+func beside(path string, fill func(draft string) error) (err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, error(&fs.PathError{Op: "make", Path: path, Err: syscall.EEXIST}))
+	}
+	dir, err := scratch.Make(filepath.Dir(path))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	added, err = take(ctx, s, rows)
-	if err = errors.Join(err, s.Close()); err != nil {
-		return 0, err
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	draft := filepath.Join(dir.Path, filepath.Base(path))
+	if err := fill(draft); err != nil {
+		return err
 	}
-	return added, christen(draft, path)
+	return christen(draft, path)
 }
 
 // christen gives a file its name, unless something has that name already. Not

@@ -297,3 +297,16 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	}
 	return f.Close, nil
 }
+
+// Hold opens a file, which is made if it is missing, and locks it until it is closed or
+// the process ends. The errors are those of [Disk].Lock.
+func Hold(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}

@@ -467,3 +467,26 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	// open too, until it executes its program.
 	return func() error { return errors.Join(unix.Flock(file, unix.LOCK_UN), unix.Close(file)) }, nil
 }
+
+// Hold opens a file, which is made if it is missing, and locks it until it is closed by
+// all that have it, or they end. The errors are those of [Disk].Lock.
+func Hold(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err == nil {
+		err = Uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	}
+	if err == unix.EWOULDBLOCK {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, pathError("lock", name, errors.Join(err, file.Close()))
+	}
+	return file, nil
+}
