@@ -83,7 +83,12 @@ func (a *answer) first() ([]any, error) {
 }
 
 // strandsAgent has the rules of one agent of Strands.
-type strandsAgent struct{ typeScript bool }
+type strandsAgent struct {
+	typeScript bool
+	// bareWithout and bareWithText say that the model is sent tool calls at the end as
+	// they are where the call has no text, and where it has one.
+	bareWithout, bareWithText bool
+}
 
 // stances of a conversation.
 const (
@@ -239,7 +244,9 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 	after := seen[len(before):]
 	runs := p.tools
 	switch {
-	case len(p.tools) > 0 && (says != "" || how.Call == "agent([])" && !p.held): // the SDK says that they were interrupted
+	case len(p.tools) > 0 && !p.held && (says == "" && s.bareWithout || says != "" && s.bareWithText):
+		runs = nil
+	case len(p.tools) > 0 && (says != "" || how.Call == "agent([])" && !p.held && !s.bareWithText): // the SDK says that they were interrupted
 		runs = nil
 		if err := checkResults(p, after, "error"); err != nil {
 			return err

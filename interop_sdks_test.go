@@ -73,9 +73,7 @@ func drivers(t *testing.T, sdks string, names ...string) map[string]*driver {
 		node = "node" // new enough, or else there would be that one
 	}
 	start := map[string]func() *driver{
-		"python": func() *driver {
-			return startDriver(t, sdks, filepath.Join(sdks, "python", "venv", "bin", "python"), filepath.Join(at, "python", "driver.py"))
-		},
+		"python": func() *driver { return pythonDriver(t, sdks, "") },
 		"typescript": func() *driver {
 			return startDriver(t, filepath.Join(sdks, "typescript"), node, filepath.Join(at, "typescript", "driver.mjs"))
 		},
@@ -97,6 +95,25 @@ func drivers(t *testing.T, sdks string, names ...string) map[string]*driver {
 		}
 	}
 	return started
+}
+
+// pythonDriver starts the driver of an older version of the SDK for Python; "" is the
+// newest.
+func pythonDriver(t *testing.T, sdks, version string) *driver {
+	t.Helper()
+	driver, err := filepath.Abs(filepath.Join("testdata", "interop", "python", "driver.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := []string{filepath.Join(sdks, "python", "venv", "bin", "python"), driver}
+	if version != "" {
+		older := filepath.Join(sdks, "python-older", version)
+		if _, err := os.Stat(older); err != nil {
+			t.Fatalf("testdata/interop/install puts it there: %v", err)
+		}
+		python = append([]string{"env", "PYTHONPATH=" + older}, python...)
+	}
+	return startDriver(t, sdks, python[0], python[1:]...)
 }
 
 // driver is a program that drives one SDK. It does one thing at a time; several may

@@ -32,6 +32,29 @@ type kit struct {
 	// the session was written is still in it, so that the model is sent the very same
 	// when the session goes on from there without another text.
 	live []string
+	// version is that of an older SDK, which Hindcast is told; "" for the newest.
+	version string
+}
+
+// olderPython are the kits of the versions of the SDK for Python that do otherwise than
+// the newest: when they start, or when they are called.
+func olderPython() (list []kit) {
+	for _, v := range []struct {
+		version     string
+		run, answer bool // what agent(None) and agent("…") do with tool calls at the end
+		scenarios   []string
+	}{
+		{"1.0.0", false, false, older},
+		{"1.5.0", false, false, older},
+		{"1.14.0", true, false, older},
+		{"1.19.0", true, true, older},
+		{"1.30.0", true, true, append(older, "interrupt")},
+		{"1.54.0", true, true, append(older, "interrupt")},
+	} {
+		list = append(list, kit{title: "message log", driver: "python", version: v.version, store: "log", scenarios: v.scenarios,
+			rules: always(strandsAgent{bareWithout: !v.run, bareWithText: !v.answer}), live: unchanged})
+	}
+	return list
 }
 
 func always(r rules) func(string) rules { return func(string) rules { return r } }
@@ -57,6 +80,7 @@ var (
 	summaries     = []string{"summarizing"} // Python alone has them
 	together      = []string{"agents"}
 	unchanged     = []string{"turns", "tool", "parallel", "failing", "interrupt", "state", "planner", "worker"}
+	older         = []string{"turns", "tool", "failing", "sliding", "redaction"}
 	orchestras    = []string{"graph-line", "graph-diamond", "graph-failed", "graph-interrupted", "swarm", "swarm-failed"}
 	orders        = []string{"turns", "order", "branch", "failed", "flaky", "interrupt"}
 )
@@ -92,20 +116,24 @@ func TestInterop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
 	}
-	driven := drivers(t, sdks(t))
+	at := sdks(t)
+	driven := drivers(t, at)
 	hindcast := program(t)
 	var came matrix
 	var titles []string
 	t.Run("at", func(t *testing.T) {
-		for _, k := range kits {
-			d := driven[k.driver]
+		for _, k := range slices.Concat(kits, olderPython()) {
+			d, name := driven[k.driver], k.driver
+			if k.version != "" {
+				d, name = pythonDriver(t, at, k.version), name+"-"+k.version
+			}
 			title := d.sdk + ": " + k.title
 			titles = append(titles, title)
 			for _, scenario := range k.scenarios {
-				t.Run(fmt.Sprintf("%s/%s/%s", k.driver, strings.ReplaceAll(k.title, " ", "_"), scenario), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%s", name, strings.ReplaceAll(k.title, " ", "_"), scenario), func(t *testing.T) {
 					t.Parallel()
 					r := rehearsal{
-						driver: d, store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
+						driver: d, version: k.version, store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
 						note:  func(p *position, operation, outcome string) { came.note(title, p.stands, operation, outcome) },
 						visit: func(p *position) { came.visit(title, p.stands) },
 					}
@@ -134,6 +162,7 @@ func TestInterop(t *testing.T) {
 // rehearsal goes through a scenario.
 type rehearsal struct {
 	*driver
+	version         string // Hindcast is told; "" for none
 	store, scenario string
 	converted, cuts bool
 	rules           rules
@@ -223,10 +252,18 @@ func (r *rehearsal) takenOver(t *testing.T) answer {
 	return wrote
 }
 
+// told returns the words of a command with the version of the SDK, where there is one.
+func (r *rehearsal) told(args []string) []string {
+	if r.version == "" {
+		return args
+	}
+	return append(slices.Clip(args), "--sdk", "strands-python@"+r.version)
+}
+
 // run runs Hindcast, as it is shipped.
 func (r *rehearsal) run(t *testing.T, args ...string) (out []byte, failed string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), r.hindcast, args...)
+	cmd := exec.CommandContext(t.Context(), r.hindcast, r.told(args)...)
 	cmd.Env = append(os.Environ(), quietly(r.home)...)
 	cmd.Env = append(cmd.Env, "HINDCAST_CACHE=off")
 	var errs bytes.Buffer
@@ -248,7 +285,7 @@ func (r *rehearsal) look(t *testing.T, args ...string) (out []byte, failed strin
 	var said, errs bytes.Buffer
 	a := app()
 	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(""), &said, &errs, false, false
-	if cli.Run(t.Context(), a, args) != 0 {
+	if cli.Run(t.Context(), a, r.told(args)) != 0 {
 		return said.Bytes(), strings.TrimSpace(errs.String())
 	}
 	return said.Bytes(), ""

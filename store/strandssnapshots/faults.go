@@ -34,7 +34,8 @@ const (
 	FaultBlock = "unknown-block"
 	// FaultMissingResult: a tool call has no result, and other messages follow.
 	FaultMissingResult = "missing-tool-result"
-	// FaultUnanswered: the last message calls tools that have no result yet.
+	// FaultUnanswered: the last message calls tools that have no result, and the SDK for
+	// TypeScript sends it as it is. That for Python runs the tools.
 	FaultUnanswered = "unanswered-tool-call"
 	// FaultPartialResult: some tool calls of a message have a result.
 	FaultPartialResult = "partial-tool-result"

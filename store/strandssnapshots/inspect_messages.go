@@ -36,11 +36,10 @@ func (in *inspector) checkMessages(list jsontape.Node) {
 	for n := t.First(list); n >= 0; n = t.Next(n) {
 		before = in.checkMessage(n, before)
 	}
-	if last := before; last.node >= 0 && len(last.calls) > 0 && !in.item.Interrupted {
+	// Of Python that is where a turn stands before its tools run: a call goes on there.
+	if last := before; last.node >= 0 && len(last.calls) > 0 && !in.item.Interrupted && in.item.Dialect == typeScript {
 		in.sayOnce(FaultUnanswered, last.calls[0].node, last.calls[0].id,
-			fmt.Sprintf("the last message calls a tool, %.60q, and there is no result", last.calls[0].id), verdict{
-				loads + "on a prompt the error \"Tool was interrupted.\" takes the place of the result; without one the tool runs again",
-				refusedLater})
+			fmt.Sprintf("the last message calls a tool, %.60q, and there is no result", last.calls[0].id), both(refusedLater))
 	}
 }
 

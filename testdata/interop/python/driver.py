@@ -33,12 +33,16 @@ from pathlib import Path
 
 from strands import Agent, tool
 from strands.agent.conversation_manager import NullConversationManager, SlidingWindowConversationManager, SummarizingConversationManager
-from strands.hooks import BeforeNodeCallEvent, BeforeToolCallEvent, HookProvider
 from strands.models.model import Model
-from strands.multiagent import GraphBuilder, Swarm
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 from strands.types.session import encode_bytes_values
+
+try:
+    from strands.hooks import BeforeNodeCallEvent, BeforeToolCallEvent, HookProvider
+    from strands.multiagent import GraphBuilder, Swarm
+except ImportError:
+    HookProvider = object  # a version that has not all of them; its scenarios ask for none
 
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
@@ -155,14 +159,19 @@ class Tools:
             ran.append("delete")
             return f"deleted {path}"
 
-        @tool(context=True)
-        def remember(key: str, value: str, tool_context) -> str:
-            """Keeps something in the state of the agent."""
-            ran.append("remember")
-            tool_context.agent.state.set(key, value)
-            return "kept"
+        self.all = [add, weather, shot, boom, delete]
+        try:
 
-        self.all = [add, weather, shot, boom, delete, remember]
+            @tool(context=True)
+            def remember(key: str, value: str, tool_context) -> str:
+                """Keeps something in the state of the agent."""
+                ran.append("remember")
+                tool_context.agent.state.set(key, value)
+                return "kept"
+
+            self.all.append(remember)
+        except TypeError:
+            pass  # a version whose tools are not told of their agent
 
 
 class Gate(HookProvider):
