@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 )
@@ -383,9 +384,40 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, &at.faults)
 			at.agentVersion = v
 		}
+	} else {
+		s.seenThrough(b, at, k)
 	}
 	at.window()
 	return at, common
+}
+
+// seenThrough gives a log of a branch the window of the snapshot behind it of which
+// agent.json is kept: it was in the log when that was the head. Of a log that ends
+// before what the window then left out, the whole was seen.
+func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
+	if len(b.agents) == 0 {
+		return
+	}
+	var d decoder
+	var m message
+	for next := slices.Clone(b.children[k]); len(next) > 0; {
+		k, next = next[0], append(next[1:], b.children[next[0]]...)
+		b.read(s, &d, k, &m)
+		v, ok := b.agents[idText(m.id)]
+		if !ok {
+			continue
+		}
+		data, err := s.journal.Read(v)
+		if err != nil {
+			return // it was purged, and the whole log is shown
+		}
+		a := parseAgent(at.path("agent.json"), data, new(store.FaultList))
+		if a.pinned+a.removed < len(at.files) && (a.removed > 0 || a.summary == nil) {
+			at.behind = data
+			at.agent = agentFile{removed: a.removed, pinned: a.pinned, summary: a.summary, manager: a.manager, since: a.since}
+		}
+		return
+	}
 }
 
 // snapshot is where a snapshot was found: in a log that ends with it or goes on
@@ -467,8 +499,8 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 		n.w.full.again = func(string) []byte { return b.body(s, n.k) }
 		h := n.w.aside(n.i, &m)
 		h.Reason = b.list[n.k].reason
-		if _, ok := b.agents[h.ID]; ok {
-			h.Size = 0 // its agent.json is kept, and in its state
+		if len(b.agents) > 0 {
+			h.Size = 0 // what agent.json held and left out then is a part of its state
 		}
 		if err := visit(&h); err != nil {
 			return err

@@ -81,6 +81,9 @@ type messageLog struct {
 	// for the one that lies beside the messages.
 	agentData    []byte
 	agentVersion journal.Version
+	// behind is the agent.json of a snapshot behind the end of this log, which is a part
+	// of that branch; nil for none. Its window is what this one was seen through.
+	behind []byte
 
 	files []messageFile
 	// start is the first file behind the window's gap: what is loaded are the

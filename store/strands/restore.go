@@ -220,14 +220,25 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 		}
 		return fmt.Errorf("read %s: %w", name, d.Err)
 	}
-	m := move{n: len(c.log.files), common: c.common, same: same, pending: l.agent.waitsFor(&c.head)}
+	data, of, common := d.Data, &l.agent, c.common
+	if behind := c.snapshot.log.behind; behind != nil {
+		was := parseAgent(name, behind, new(store.FaultList))
+		data, of, common = behind, &was, len(c.log.files)
+		c.hazard("agent.json goes back to what it was when a snapshot behind this one was the head, with the agent's state and the window of then")
+	}
+	m := move{n: len(c.log.files), common: common, same: same, pending: of.waitsFor(&c.head)}
 	agent(&m, s.now())
-	moved, err := m.apply(d.Data, &l.agent)
+	moved, err := m.apply(data, of)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	c.agent, c.lowered, c.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
 	c.hazards = append(c.hazards, moved.hazards...)
+	if c.snapshot.log.behind != nil {
+		became := parseAgent(name, c.agent, new(store.FaultList))
+		c.lowered = became.start(len(c.log.files)) < l.start
+		return nil
+	}
 	if state := d.Tape.Find(0, "state"); !same && state >= 0 && d.Tape.Count(state) > 0 {
 		c.hazard("the agent's state has no history: it stays as it is now")
 	}
