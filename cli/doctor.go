@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,8 +72,8 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 			p.checkups(list, found.Framework)
 		}
 	}
-	if err == nil && len(faults) > 0 {
-		return errFaults
+	if err == nil {
+		err = harm(faults)
 	}
 	return err
 }
@@ -100,7 +101,7 @@ func examine(ctx context.Context, id *store.Identity, session, address string) (
 // remedies adds to a checkup the commands that mend its faults. That a plan cannot
 // be made is no reason to fail.
 func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
-	if len(c.faults) == 0 {
+	if len(model.Harmful(c.faults)) == 0 {
 		return
 	}
 	command := func(op model.Op) string {
@@ -141,6 +142,14 @@ func faultsOf(list []checkup) []remedied {
 		}
 	}
 	return faults
+}
+
+// harm returns errFaults where one of the faults is more than a note.
+func harm(list []remedied) error {
+	if slices.ContainsFunc(list, func(f remedied) bool { return !f.Note }) {
+		return errFaults
+	}
+	return nil
 }
 
 // FaultSession is the fault of a session that could not be looked at.
@@ -226,13 +235,23 @@ func (p *printer) checkups(list []checkup, framework string) {
 		if len(c.faults) == 0 {
 			continue
 		}
-		faults += len(c.faults)
+		harmful := len(model.Harmful(c.faults))
+		faults += harmful
 		name := "the store itself"
 		if c.of != "" {
-			ill++
+			if harmful > 0 {
+				ill++
+			}
 			name = p.named(printable.String(c.of), max(p.width/3, leastFit))
 		}
-		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), model.Count(len(c.faults), "fault"))
+		var counts []string
+		if harmful > 0 {
+			counts = append(counts, model.Count(harmful, "fault"))
+		}
+		if notes := len(c.faults) - harmful; notes > 0 {
+			counts = append(counts, model.Count(notes, "note"))
+		}
+		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), strings.Join(counts, ", "))
 		for i := range c.faults {
 			p.fault(&c.faults[i], framework)
 		}
@@ -251,6 +270,10 @@ func (p *printer) checkups(list []checkup, framework string) {
 // fault writes one fault: its code, where it is, what it means, and what the
 // framework makes of it.
 func (p *printer) fault(f *model.Fault, framework string) {
+	if f.Note {
+		fmt.Fprintf(p, "  note %s\n", strings.TrimPrefix(printable.String(f.File)+": "+printable.String(f.Meaning), ": "))
+		return
+	}
 	fmt.Fprintf(p, "  %s\n", p.paint.in(yellow, printable.String(f.Code)))
 	if f.File != "" {
 		where := printable.String(f.File)

@@ -162,6 +162,7 @@ var unmet = []string{
 	"show timeToFirstByteMs",
 	"show tokens.cacheWrite",
 	"survey faults[].next",
+	"survey faults[].note",
 }
 
 // Real output of every command is as the schemas say, and what they say is met.
@@ -285,7 +286,8 @@ func (a *answers) moves(t *testing.T) {
 		return errors.Join(err, os.Chtimes(path, long, long)) // not written to for long
 	}))
 	for name, text := range map[string]string{
-		filepath.Join(damaged, "damaged.jsonl"): `{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`,
+		filepath.Join(files, "session_basic.bak"): "left by an editor",
+		filepath.Join(damaged, "damaged.jsonl"):   `{"id":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","parentId":"no","sessionId":"s","index":1,"turnIndex":0,"event":0,"state":{}}`,
 		moved: `{"id":"m0","sessionId":"moved","index":0,"turnIndex":0,"event":0,"state":{"list":[{"name":"first","of":[1,2,3]},{"name":"second","of":[4,5,6]},{"name":"third","of":[7,8,9]}]}}
 {"id":"m1","parentId":"m0","sessionId":"moved","index":1,"turnIndex":1,"event":0,"state":{"list":[{"name":"third","of":[7,8,9]},{"name":"first","of":[1,2,3]},{"name":"second","of":[4,5,6]}]}}`,
 	} {
@@ -316,6 +318,7 @@ func (a *answers) moves(t *testing.T) {
 		{"plan", []string{"undo", store, "--dry-run"}},
 		{"receipt", []string{"restore", files, "basic", "#0", "--yes", "--anyway"}},
 		{"journal", []string{"journal", files}},
+		{"doctor", []string{"doctor", files}},
 		{"survey", []string{"doctor", dir}},
 		{"survey", []string{"doctor", damaged}},
 	} {

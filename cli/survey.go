@@ -71,8 +71,8 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 			p.checkups(list, only.Framework)
 		}
 	}
-	if failed == nil && len(all.Faults) > 0 {
-		return errFaults
+	if failed == nil {
+		failed = harm(all.Faults)
 	}
 	return failed
 }

@@ -13,4 +13,18 @@ type Fault struct {
 	Meaning string `json:"meaning"`
 	// Verdict says what the framework itself does about it.
 	Verdict string `json:"verdict,omitempty"`
+	// Note says that it harms nothing: another program left a file, and the framework
+	// passes it over.
+	Note bool `json:"note,omitempty"`
+}
+
+// Harmful returns the faults of a list that are more than notes.
+func Harmful(list []Fault) []Fault {
+	harmful := make([]Fault, 0, len(list))
+	for _, f := range list {
+		if !f.Note {
+			harmful = append(harmful, f)
+		}
+	}
+	return harmful
 }

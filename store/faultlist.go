@@ -14,32 +14,42 @@ const mostFaults = 20
 // empty. It is not safe for concurrent use.
 type FaultList struct {
 	list  []model.Fault
-	count map[string]int
+	count map[sort]int
+}
+
+// sort is what faults are counted by: notes take no fault its place.
+type sort struct {
+	code string
+	note bool
 }
 
 // Add notes a fault.
 func (l *FaultList) Add(f model.Fault) {
 	if l.count == nil {
-		l.count = make(map[string]int)
+		l.count = make(map[sort]int)
 	}
-	if l.count[f.Code]++; l.count[f.Code] <= mostFaults {
+	of := sort{f.Code, f.Note}
+	if l.count[of]++; l.count[of] <= mostFaults {
 		l.list = append(l.list, f)
 	}
 }
 
 // Has reports whether a fault of a code was noted.
-func (l *FaultList) Has(code string) bool { return l.count[code] > 0 }
+func (l *FaultList) Has(code string) bool {
+	return l.count[sort{code, false}]+l.count[sort{code, true}] > 0
+}
 
 // All gives the faults in the order in which they were noted; of each code at
 // most 20, and at the end one that counts the others. The list is the caller's.
 func (l *FaultList) All() []model.Fault {
 	list := slices.Clone(l.list)
-	told := make(map[string]bool)
+	told := make(map[sort]bool)
 	for _, f := range l.list {
-		more := l.count[f.Code] - mostFaults
-		if more > 0 && !told[f.Code] {
-			told[f.Code] = true
-			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict})
+		of := sort{f.Code, f.Note}
+		more := l.count[of] - mostFaults
+		if more > 0 && !told[of] {
+			told[of] = true
+			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict, Note: f.Note})
 		}
 	}
 	return list

@@ -281,6 +281,7 @@ func (m *Model) findFaults(what string) tea.Cmd {
 	session := m.session
 	return m.start(checking, what, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		faults, err := doctor.Faults(ctx, session)
+		faults = model.Harmful(faults)
 		// The file or row of a snapshot is called by its id.
 		ids := make(map[string]struct{}, len(faults))
 		for i := range faults {

@@ -243,7 +243,7 @@ func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 	for _, r := range one.rows { // one that lost its first rows has what is left
 		info.Title = cmp.Or(info.Title, r.title)
 	}
-	info.Faults = len(one.faults(now).All())
+	info.Faults = len(model.Harmful(one.faults(now).All()))
 	return info
 }
 

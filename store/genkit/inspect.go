@@ -367,7 +367,11 @@ func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultLis
 	}
 	l := g.layout()
 	add := func(code, name, at, meaning string) {
-		faults.Add(model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning, Verdict: l.verdictOf(code)})
+		f := model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning, Verdict: l.verdictOf(code)}
+		if code == FaultStray {
+			f = files.Stray(f)
+		}
+		faults.Add(f)
 	}
 	for _, one := range g.strays {
 		switch {

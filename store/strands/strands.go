@@ -136,7 +136,7 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		return "", false, err
 	}
 	defer f.Close()
-	missing := ""
+	missing, lost := "", ""
 	for looked := 0; looked < mostLooked; {
 		names, err := f.Readdirnames(256) // entries in an os.Root are each looked at
 		for _, name := range names {
@@ -146,10 +146,23 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 			if info, err := root.Lstat(filepath.Join(name, "session.json")); err == nil && !info.IsDir() {
 				return sessionPrefix + "…/session.json", true, nil
 			}
+			if to := linkedOut(root, dir, name); to != "" {
+				missing = fmt.Sprintf("there is a %s…, which is a link to a session outside the folder: hindcast strands:%s opens that", sessionPrefix, filepath.Dir(to))
+				continue
+			}
 			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
+			if lost == "" && hasAgent(root, name) {
+				lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
+			}
 		}
-		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			return missing, false, ctx.Err()
+		if ctx.Err() != nil {
+			return "", false, ctx.Err()
+		}
+		if errors.Is(err, io.EOF) && lost != "" {
+			return lost, true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return missing, false, nil
 		}
 		if err != nil {
 			return "", false, err
@@ -157,6 +170,41 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		looked += len(names)
 	}
 	return missing, false, nil
+}
+
+// linkedOut returns the folder of the session to which a link in a store leads out of
+// it; "" for anything else.
+func linkedOut(root *os.Root, dir, name string) string {
+	if info, err := root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 || files.IsFolder(root, name) {
+		return ""
+	}
+	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if err != nil {
+		return ""
+	}
+	out, err := os.OpenRoot(to)
+	if err != nil {
+		return ""
+	}
+	defer out.Close()
+	if !isSession(out, ".") {
+		return ""
+	}
+	return to
+}
+
+// hasAgent reports whether a folder that is named as a session's holds an agent: it
+// is one that lost its session.json, and can be mended.
+func hasAgent(root *os.Root, session string) bool {
+	f, err := root.Open(filepath.Join(session, "agents"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(256)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), agentPrefix) && e.IsDir()
+	})
 }
 
 // isSingle reports whether a folder is itself that of one session, and what
@@ -349,7 +397,7 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	err = cmp.Or(err, s.keptFaults(ctx, l, in))
 	info.Orphaned = len(s.asides(ctx, l).list)
 	info.Snapshots = len(l.files) + info.Orphaned
-	info.Faults = len(in.faults())
+	info.Faults = len(model.Harmful(in.faults()))
 	return info, err
 }
 
@@ -471,8 +519,13 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 			continue
 		case folder:
 			f.Code, f.Meaning, f.Verdict = FaultSessionFile, "the folder has neither session.json nor agents", refuses+"SessionException: the session already exists"
+		case linkedOut(s.root, s.dir, e.Name()) != "":
+			to := linkedOut(s.root, s.dir, e.Name())
+			f.Code, f.Meaning, f.Verdict, f.Note = FaultSymlink, fmt.Sprintf("a link to the session %s outside the store, which is not listed here: hindcast strands:%s opens it", to, filepath.Dir(to)), loads+"the SDK follows links to folders", true
 		case e.Type()&fs.ModeSymlink != 0:
-			f.Code, f.Meaning, f.Verdict = FaultSymlink, "a link that leads out of the store, or nowhere; it is not followed", loads+"the SDK follows links to folders"
+			f.Code, f.Meaning, f.Verdict = FaultSymlink, "a link that leads to no session; it is not followed", loads+"the SDK follows links to folders"
+		case files.Foreign(e.Name()) != "":
+			f.Meaning, f.Verdict, f.Note = files.Foreign(e.Name()), loads+"the file is ignored", true
 		default:
 			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", refuses+"it is no folder"
 		}

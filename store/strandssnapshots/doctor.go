@@ -202,7 +202,7 @@ func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.Contains(scopes, name) {
-			faults.Add(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: loads + "it is not looked at"})
+			faults.Add(files.Stray(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: loads + "it is not looked at"}))
 		}
 	}
 }

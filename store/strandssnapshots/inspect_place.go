@@ -60,7 +60,7 @@ func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) 
 		case name == "manifest.json":
 			c.add(model.Fault{Code: FaultManifest, File: file, Meaning: "no SDK is known to write a manifest", Verdict: loads + "no SDK reads it"})
 		default:
-			c.add(model.Fault{Code: FaultStray, File: file, Meaning: "the file is no snapshot", Verdict: loads + "the file is ignored"})
+			c.add(files.Stray(model.Fault{Code: FaultStray, File: file, Meaning: "the file is no snapshot", Verdict: loads + "the file is ignored"}))
 		}
 	}
 }

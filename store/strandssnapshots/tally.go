@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"hindcast/model"
 	"hindcast/store/files"
 )
 
@@ -36,10 +37,11 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 		}
 	}
 	found, err := s.check(ctx, p, quickBytes)
+	n := len(model.Harmful(found))
 	if ok && err == nil {
-		s.memory.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(len(found))))
+		s.memory.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
 	}
-	return len(found)
+	return n
 }
 
 // tally looks at the files of a place. It is of no use later where one was just
