@@ -29,7 +29,7 @@ func TestDoctor_notesWhatOtherProgramsLeave(t *testing.T) {
 		}
 		return code, model.Harmful(faults), notes
 	}
-	for name, of := range map[string]string{"strands-snapshots": "strands/python-snapshot", "genkit": "genkit/go-1.13.1"} {
+	for name, of := range map[string]string{"strands": "strands/python-file", "strands-snapshots": "strands/python-snapshot", "genkit": "genkit/go-1.13.1"} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", of))); err != nil {
 			t.Fatal(err)

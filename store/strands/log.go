@@ -224,7 +224,7 @@ func (l *messageLog) stray(name string) {
 		l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
 			Verdict: refuses + "ValueError: invalid literal for int()"})
 	default:
-		l.fault(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"})
+		l.fault(files.Stray(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"}))
 	}
 }
 
