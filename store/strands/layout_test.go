@@ -264,7 +264,7 @@ func TestFaults_ofTheStoreTellWhatIsNotListed(t *testing.T) {
 	mustWrite(t, filepath.Join(dir, "other", "notes.txt"), "")
 	got := pictureFaults(storetest.Faults(t, open(t, dir), ""))
 	want := "! session-file  session_bare \n    the folder has neither session.json nor agents\n    refuses to start: SessionException: the session already exists\n" +
-		"! stray-file  session_file \n    it is named as a session is, and is no folder\n    refuses to start: it is no folder\n"
+		"! stray-file  session_file \n    it is named as a session is, and is no folder\n    loads; the SDK looks at it only for a session of that name, which it cannot start\n"
 	if got != want {
 		t.Errorf("%s", got)
 	}

@@ -527,7 +527,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		case files.Foreign(e.Name()) != "":
 			f.Meaning, f.Verdict, f.Note = files.Foreign(e.Name()), loads+"the file is ignored", true
 		default:
-			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", refuses+"it is no folder"
+			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", loads+"the SDK looks at it only for a session of that name, which it cannot start"
 		}
 		faults.Add(f)
 	}
