@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -19,6 +18,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/splice"
 	"hindcast/store"
+	"hindcast/store/scratch"
 	"hindcast/tui/dialog"
 )
 
@@ -48,7 +48,7 @@ type draft struct {
 	name    string // of the snapshot
 	whole   []byte
 	pointer string
-	dir     string // the private folder of the file
+	dir     *scratch.Folder // the private folder of the file
 	file    string
 }
 
@@ -210,13 +210,11 @@ func (d *draft) write(temp, name string) error {
 	if err != nil {
 		return err
 	}
-	if d.dir, err = os.MkdirTemp(temp, "hindcast-"); err != nil {
+	if d.dir, err = scratch.Make(temp); err != nil {
 		return fmt.Errorf("make a folder for the edit: %w", err)
 	}
-	d.file = filepath.Join(d.dir, name+".json")
-	if err := os.WriteFile(d.file, splice.Pretty(value), 0o600); err != nil {
-		os.RemoveAll(d.dir)
-		return fmt.Errorf("write the file for the editor: %w", err)
+	if d.file, err = d.dir.Write(name+".json", splice.Pretty(value)); err != nil {
+		return fmt.Errorf("write the file for the editor: %w", errors.Join(err, d.dir.Remove()))
 	}
 	return nil
 }
@@ -246,6 +244,7 @@ func (m *Model) runEditor() tea.Cmd {
 		editor = "vi"
 	}
 	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", m.draft.file)
+	m.draft.dir.Inherit(command)
 	if in, ok := m.keyboard().(*keyboard); ok {
 		command.Stdin = in.File // an editor wants the terminal itself
 	}
@@ -385,13 +384,13 @@ func (m *Model) keepDraft() {
 
 // dropDraft removes the file of the edit.
 func (m *Model) dropDraft() tea.Cmd {
-	if m.draft == nil || m.draft.dir == "" {
+	if m.draft == nil || m.draft.dir == nil {
 		return nil
 	}
 	dir := m.draft.dir
 	m.draft = nil
 	return run(func() tea.Msg {
-		os.RemoveAll(dir) // what stays is in a folder that nobody else can read
+		_ = dir.Remove() // what stays is in a folder that nobody else can read
 		return nil
 	})
 }

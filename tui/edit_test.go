@@ -106,7 +106,7 @@ func script(t *testing.T, text string) string {
 // left gives the files below a folder.
 func left(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

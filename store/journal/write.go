@@ -275,14 +275,16 @@ func (w *write) bringing() (which []int) {
 // copyOf copies the content that the i-th change brings, and looks at what it copied.
 func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 	name := fmt.Sprintf("%s/%s%d.of.%d", outName, newPrefix, w.ID, i)
-	if err := w.discard(name); err != nil {
-		return "", err
-	}
 	from, live := d.source(c.After)
 	if !live {
 		from = c.After.kept()
 	}
 	err := w.j.disk.Copy(from, name, c.After.Mode)
+	if errors.Is(err, fs.ErrExist) { // it failed before
+		if err = w.discard(name); err == nil {
+			err = w.j.disk.Copy(from, name, c.After.Mode)
+		}
+	}
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case missing && live:
 		return "", &ConflictError{Path: from, Found: "was removed"}
