@@ -7,7 +7,7 @@
 //	                                  [Folder.Write]
 //	                  …               what is being made
 //
-// A folder without a lock is nobody's known, and stays.
+// A folder without a lock stays: it may be another program's.
 package scratch
 
 import (
@@ -98,7 +98,7 @@ func (f *Folder) release() error {
 }
 
 // sweep removes what processes left in a folder that were killed. What cannot be
-// removed stays: it is in nobody's way.
+// removed stays, and does no harm.
 func sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && len(entries) == 0 {
