@@ -142,3 +142,38 @@ func thenOf(ways []model.Resume, call string) string {
 	}
 	return ways[alike].Then
 }
+
+// Where versions in question load other numbers of messages, the plan says all of them,
+// and each is what the SDK of that version holds.
+func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
+	for _, tc := range []struct{ hazard, want string }{
+		{"orphan-result", ", of which a start makes 5 messages (before 1.55: 6);"},
+		{"gap-orphan", ", of which a start makes 4 messages (before 1.55: 5);"},
+		{"empty-after-call", ", of which a start makes 6 messages (before 1.47: 7);"},
+		{"missing-result", ", of which a start makes 6 messages;"},
+		{"healthy", "#0 to #5, 6 messages;"},
+	} {
+		s := openFiles(t, hazards(t)[tc.hazard])
+		list := storetest.Headers(t, s, "h")
+		plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan.Loads, tc.want) {
+			t.Errorf("%s: the plan says %q, not %q", tc.hazard, plan.Loads, tc.want)
+		}
+		for _, version := range []string{"1.40.0", "1.54.0", newestSDK} {
+			held := len(sdk(t, version).Hazards[tc.hazard].Messages)
+			if err := s.Assume(sdkName, version); err != nil {
+				t.Fatal(err)
+			}
+			plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(plan.Loads, fmt.Sprintf("%d messages", held)) || strings.Contains(plan.Loads, "before 1.") {
+				t.Errorf("%s: SDK %s holds %d messages, the plan says %q", tc.hazard, version, held, plan.Loads)
+			}
+		}
+	}
+}

@@ -53,6 +53,8 @@ type course struct {
 	asks     []string
 	// midway says that the model had said more before the turn was over.
 	midway bool
+	// holds says how many messages a start holds where it drops or puts in some.
+	holds string
 }
 
 // PlanRestore implements store.Restorer. The errors are model.ErrNoSession,
@@ -272,14 +274,17 @@ func (c *course) sound(ctx context.Context, op model.Op, strays []string) error 
 		l.stray(name)
 	}
 	in := newInspector(l)
-	loaded := int64(0)
+	loaded, mended := int64(0), false
 	err := l.walk(ctx, func(s *step) error {
 		if !l.evicted(s.i) {
 			in.see(s)
 		}
-		loaded = s.header.Size
+		loaded, mended = s.header.Size, mended || len(s.fixes) > 0
 		return nil
 	})
+	if err == nil && mended {
+		c.holds, err = l.startHolds(ctx)
+	}
 	if err != nil {
 		return err
 	}

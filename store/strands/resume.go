@@ -2,6 +2,7 @@ package strands
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -108,5 +109,38 @@ func (c *course) loads() string {
 	if l.agent.summary != nil {
 		text += " behind the summary"
 	}
-	return text + fmt.Sprintf("; the next message becomes %s", c.next())
+	return text + fmt.Sprintf("%s; the next message becomes %s", c.holds, c.next())
+}
+
+// startHolds says how many messages a start holds once it has dropped some or put some in,
+// and how many in the versions in question that do that otherwise.
+func (l *messageLog) startHolds(ctx context.Context) (string, error) {
+	sdk := l.sdk()
+	type start struct {
+		before string
+		*walker
+	}
+	starts := []start{{"", l.walker()}}
+	for _, r := range []rule{dropsOrphans, ordersResults, dropsLeading, answersCalls} {
+		if !sdk.only && !sdk.always(r) {
+			older := l.walker()
+			older.live.sdk = span{from: since[r].previous(), only: true}
+			starts = append(starts, start{r.before(), older})
+		}
+	}
+	err := l.read(ctx, l.files, l.known, func(i int, m *message) error {
+		for _, s := range starts {
+			s.step(i, m)
+		}
+		return nil
+	})
+	held := starts[0].live.n
+	text := fmt.Sprintf(", of which a start makes %s", messages(held))
+	for _, s := range starts[1:] {
+		if s.live.n != held {
+			held = s.live.n
+			text += fmt.Sprintf(" (%s: %d)", s.before, held)
+		}
+	}
+	return text, err
 }

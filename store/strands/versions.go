@@ -83,6 +83,9 @@ func (v release) compare(o release) int {
 
 func (v release) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
+// previous returns the version before, of those that have the same major number.
+func (v release) previous() release { return release{v.major, v.minor - 1} }
+
 // parseVersion reads "1.30" or "1.30.2".
 func parseVersion(text string) (v release, ok bool) {
 	parts := strings.Split(text, ".")
