@@ -74,7 +74,7 @@ func (f folder) write(t *testing.T, dir string) {
 	}
 }
 
-// modeOf gives the mode of a file: that of a kept one is in its name.
+// modeOf returns the mode of a file: that of a kept one is in its name.
 func modeOf(name string) fs.FileMode {
 	_, octal, _ := strings.Cut(filepath.Base(name), "-")
 	mode, err := strconv.ParseUint(octal, 8, 9)
@@ -84,7 +84,7 @@ func modeOf(name string) fs.FileMode {
 	return fs.FileMode(mode) | 0o600
 }
 
-// contents gives the digests of what the sessions hold and of what is kept, but for the
+// contents returns the digests of what the sessions hold and of what is kept, but for the
 // kept files that are not what their names say, if all is false.
 func (f folder) contents(all bool) map[[sha256.Size]byte]string {
 	sums := map[[sha256.Size]byte]string{}
@@ -102,7 +102,7 @@ func (f folder) contents(all bool) map[[sha256.Size]byte]string {
 	return sums
 }
 
-// memoryDir gives a folder for small files that come and go, in memory where that is
+// memoryDir returns a folder for small files that come and go, in memory where that is
 // to be had: a sync then costs nothing.
 func memoryDir(t *testing.T) string {
 	t.Helper()
@@ -140,7 +140,7 @@ func bounded(t *testing.T, args ...string) (code int, told string) {
 	return code, told
 }
 
-// lived gives a store after some writes, once finished and once as if the last of them
+// lived returns a store after some writes, once finished and once as if the last of them
 // had been killed before the journal said that it was done.
 func lived(t *testing.T, path, part, session string, writes [][]string) (finished, killed folder) {
 	t.Helper()
@@ -427,7 +427,7 @@ func TestWrites_apart(t *testing.T) {
 					}
 					made++
 					path := filepath.Join(dir, filepath.FromSlash(name))
-					inPlace(t, path, []byte("somebody edits this"))
+					inPlace(t, path, []byte("an edit in place"))
 					for other, now := range readFolder(t, dir) {
 						if other != name && !bytes.Equal(now, is[other]) {
 							t.Errorf("%q: a write into %s changes %s", args, name, other)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKilled_leavesNothingBehind kills the program while it makes a store or a file, or
-// while somebody edits. The next run takes away what it left.
+// amid an edit. The next run takes away what it left.
 func TestKilled_leavesNothingBehind(t *testing.T) {
 	hindcast := program(t)
 	home, temp := t.TempDir(), t.TempDir()
@@ -111,13 +111,13 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 		}
 		edit("cat")
 		if left := drafts(t, temp); len(left) != 0 {
-			t.Errorf("%q is left of an edit that nobody changed", left)
+			t.Errorf("%q is left of an edit without a change", left)
 		}
 		edit(`change() { sed -i s/180.5/55/ "$1"; kill -9 $PPID; }; change`)
 		edit("cat")
 		left := drafts(t, temp)
 		if len(left) != 1 {
-			t.Fatalf("of what somebody changed %q is left", left)
+			t.Fatalf("of an edit with a change %q is left", left)
 		}
 		found, err := filepath.Glob(filepath.Join(temp, left[0], "*.json"))
 		if err != nil || len(found) != 1 {
@@ -166,7 +166,7 @@ func TestKilled_sparesTheLiving(t *testing.T) {
 	}
 }
 
-// drafts gives the folders in which something is being made.
+// drafts returns the folders in which something is being made.
 func drafts(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

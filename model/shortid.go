@@ -70,8 +70,8 @@ func uuidVersion(id string) byte {
 	return id[14]
 }
 
-// isULID reports whether an id is a ULID: 26 digits of Crockford's base 32, of which
-// the first is no more than 7.
+// isULID reports whether an id is a ULID: 26 digits of Crockford's base 32, the
+// first no more than 7.
 func isULID(id string) bool {
 	if len(id) != len("01ARZ3NDEKTSV4RRFFQ69G5FAV") || id[0] > '7' {
 		return false

@@ -223,7 +223,7 @@ func (s *story) snapshot(event model.SnapshotEvent, position, title string) {
 // toolsDone is the end of a tool iteration.
 func (s *story) toolsDone() { s.snapshot(model.SnapshotEventToolIterationEnd, "after_tools", "") }
 
-// turnEnd gives control back to the user. A turn that changed the state and no
+// turnEnd ends the turn. A turn that changed the state and no
 // message has a title of its own.
 func (s *story) turnEnd(title string) {
 	s.snapshot(model.SnapshotEventTurnEnd, "", title)

@@ -281,7 +281,7 @@ func (a *agentFile) removedText() string {
 	if a.removed == math.MaxInt32 { // see clamp
 		return "more messages than anybody has"
 	}
-	return messages(a.removed)
+	return model.Count(a.removed, "message")
 }
 
 // clamp gives the number as an int that is no larger than any number of files.

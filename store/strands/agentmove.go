@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 )
@@ -85,9 +86,9 @@ func (out *movedAgent) window(p *jsontape.Patch, c move, a *agentFile) {
 	}
 	switch {
 	case a.summary != nil:
-		out.hazard("the summary stands for messages that are not all before this one: it is taken out, and the context holds the whole log again, %s", messages(c.n))
+		out.hazard("the summary stands for messages that are not all before this one: it is taken out, and the context holds the whole log again, %s", model.Count(c.n, "message"))
 	default:
-		out.hazard("%s was to leave out %s: that goes back to none, the context holds the whole log again, %s, and it takes out what is too much after the next answer", a.managerName(), a.removedText(), messages(c.n))
+		out.hazard("%s was to leave out %s: that goes back to none, the context holds the whole log again, %s, and it takes out what is too much after the next answer", a.managerName(), a.removedText(), model.Count(c.n, "message"))
 	}
 	if !ownManagers[a.manager] {
 		out.hazard("%s is a conversation manager that only the program knows: what else it keeps stays as it is", a.managerName())

@@ -391,9 +391,9 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 	return at, common
 }
 
-// seenThrough gives a log of a branch the window of the snapshot behind it of which
-// agent.json is kept: it was in the log when that was the head. Of a log that ends
-// before what the window then left out, the whole was seen.
+// seenThrough sets the window of a log of a branch to that of the nearest snapshot
+// behind it whose agent.json is kept: both were in one log when that was the head. Of a
+// log that ends before what the window then left out, the whole was seen.
 func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 	if len(b.agents) == 0 {
 		return

@@ -156,7 +156,7 @@ func (f *factList) agent(a *agentFile) {
 			text += ", " + a.removedText() + " taken out"
 		}
 		if a.pinned > 0 {
-			text += ", " + messages(a.pinned) + " held at the head"
+			text += ", " + model.Count(a.pinned, "message") + " held at the head"
 		}
 		if a.summary != nil {
 			text += ", with a summary"

@@ -84,16 +84,9 @@ func (l *messageLog) checkManager() {
 	}
 	if l.agent.pinned > 0 {
 		l.faults.Add(model.Fault{Code: FaultPinnedHead, File: l.path("agent.json"), Path: managerPath + "/pinned_head_count",
-			Meaning: fmt.Sprintf("%s at the head stay in the context", messages(l.agent.pinned)),
-			Verdict: loads + fmt.Sprintf("SDKs that do not know the count (1.62 and before) leave out %s at the head instead", messages(min(max(0, l.agent.removed), n)))})
+			Meaning: fmt.Sprintf("%s at the head stay in the context", model.Count(l.agent.pinned, "message")),
+			Verdict: loads + fmt.Sprintf("SDKs that do not know the count (1.62 and before) leave out %s at the head instead", model.Count(min(max(0, l.agent.removed), n), "message"))})
 	}
-}
-
-func messages(n int) string {
-	if n == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", n)
 }
 
 // writesNext says which file the next message goes to.

@@ -100,7 +100,7 @@ func (c *course) loads() string {
 	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
 	switch {
 	case l.agent.pinned > 0:
-		text += fmt.Sprintf("%s at the head and #%d to #%d", messages(l.agent.pinned), first, n-1)
+		text += fmt.Sprintf("%s at the head and #%d to #%d", model.Count(l.agent.pinned, "message"), first, n-1)
 	case n-first == 1:
 		text += fmt.Sprintf("#%d", n-1)
 	default:
@@ -130,12 +130,12 @@ func (l *messageLog) startHolds(ctx context.Context) (string, error) {
 	}
 	err := l.read(ctx, l.files, l.known, func(i int, m *message) error {
 		for _, s := range starts {
-			s.step(i, m)
+			s.load(i, m)
 		}
 		return nil
 	})
 	held := starts[0].live.n
-	text := fmt.Sprintf(", of which a start makes %s", messages(held))
+	text := fmt.Sprintf(", of which a start makes %s", model.Count(held, "message"))
 	for _, s := range starts[1:] {
 		if s.live.n != held {
 			held = s.live.n
