@@ -13,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // agentFile is what agent.json says, as SessionAgent.from_dict of the SDK and
@@ -44,7 +45,7 @@ type agentFile struct {
 	updated    time.Time
 	written    int64 // bytes of the file
 	// since is the first version that can have written the file.
-	since release
+	since sdk.Version
 }
 
 // agentMember is a key of a state, and where agent.json has it.
@@ -64,19 +65,19 @@ var agentMembers = []agentMember{
 
 // writerOf returns the first version that can have written an agent.json, from the
 // keys that it has.
-func writerOf(t *jsontape.Tape) release {
+func writerOf(t *jsontape.Tape) sdk.Version {
 	for _, sign := range []struct {
-		rule rule
+		rule sdk.Rule
 		path []string
 	}{
 		{keepsModelState, []string{"_internal_state", "model_state"}},
 		{keepsInterrupts, []string{"_internal_state"}},
 	} {
 		if t.Lookup(sign.path...) >= 0 {
-			return since[sign.rule]
+			return sign.rule.Since()
 		}
 	}
-	return release{1, 0}
+	return sdk.First
 }
 
 // agentReader reads one agent.json and gathers what is wrong with it.
@@ -120,7 +121,7 @@ func (r *agentReader) take(d files.Document) {
 		undecoded = stateBytes(d.Tape)
 	}
 	for _, f := range undecoded {
-		r.fault(f.code, f.path, f.meaning, f.verdict+decodesAgent.earlier("the file is not decoded"))
+		r.fault(f.code, f.path, f.meaning, f.verdict+decodesAgent.Earlier("the file is not decoded"))
 	}
 	for _, f := range oddities(&d, "but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError") {
 		r.fault(f.code, f.path, f.meaning, f.verdict)
@@ -205,7 +206,7 @@ func (r *agentReader) checkpoint(n jsontape.Node) {
 		if err != nil {
 			meaning = err.Error()
 		}
-		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException)"+raisesCheckpoint.earlier("ValueError"))
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException)"+raisesCheckpoint.Earlier("ValueError"))
 	case err != nil:
 		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), loads+"resuming from it is a TypeError")
 	}
@@ -352,7 +353,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		if t.Kind(context) == jsontape.Array {
 			exception = "TypeError"
 		}
-		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+readsPending.earlier("it is not looked at"))
+		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+readsPending.Earlier("it is not looked at"))
 	}
 	if active := t.Find(n, "activated"); active >= 0 {
 		r.interrupted = truthy(t, active)
@@ -381,7 +382,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 func (r *agentReader) pending(n jsontape.Node) {
 	t := r.tape
 	const path = interruptPath + "/pending_tool_execution"
-	exception := "SessionException: Failed to restore pending tool execution state" + readsPending.earlier("it is not looked at")
+	exception := "SessionException: Failed to restore pending tool execution state" + readsPending.Earlier("it is not looked at")
 	if t.Kind(n) != jsontape.Object {
 		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refuses+exception)
 		return

@@ -80,7 +80,7 @@ func TestResume_agreesWithEveryVersion(t *testing.T) {
 			t.Run(asked.SDK+"/"+tail, func(t *testing.T) {
 				s := logWithTail(t, tail)
 				unsure := resumeAtHead(t, s)
-				if err := s.Assume(sdkName, asked.SDK); err != nil {
+				if err := s.Assume(pythonSDK, asked.SDK); err != nil {
 					t.Fatal(err)
 				}
 				sure := resumeAtHead(t, s)
@@ -163,8 +163,8 @@ func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 			t.Errorf("%s: the plan says %q, not %q", tc.hazard, plan.Loads, tc.want)
 		}
 		for _, version := range []string{"1.40.0", "1.54.0", newestSDK} {
-			held := len(sdk(t, version).Hazards[tc.hazard].Messages)
-			if err := s.Assume(sdkName, version); err != nil {
+			held := len(answersOf(t, version).Hazards[tc.hazard].Messages)
+			if err := s.Assume(pythonSDK, version); err != nil {
 				t.Fatal(err)
 			}
 			plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())

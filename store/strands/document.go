@@ -169,7 +169,7 @@ func readVerdict(d *files.Document) string {
 	case errors.As(d.Err, &syntax):
 		return refuses + "SessionException: Invalid JSON"
 	case errors.Is(d.Err, files.ErrSymlink):
-		return refuses + "SessionException: Refusing to read symlink" + refusesLinks.earlier("it is followed")
+		return refuses + "SessionException: Refusing to read symlink" + refusesLinks.Earlier("it is followed")
 	case errors.Is(d.Err, files.ErrTooLarge):
 		return loads + "only Hindcast does not read files of this size"
 	case errors.Is(d.Err, fs.ErrNotExist):

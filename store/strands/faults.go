@@ -1,5 +1,7 @@
 package strands
 
+import "hindcast/store/sdk"
+
 // Codes of the faults. Those marked * keep the SDK from starting on the
 // session, if what is wrong is in a part that it loads.
 const (
@@ -96,9 +98,9 @@ const (
 
 // Verdicts begin with one of these, or say in their own words what happens.
 const (
-	loads    = "loads; "
-	repaired = "loads; repaired in memory, the files stay as they are: "
-	refuses  = "refuses to start: "
+	loads    = sdk.Loads
+	repaired = sdk.Repaired
+	refuses  = sdk.Refuses
 	unread   = "loads; the file is before the window and is not read"
 )
 

@@ -148,7 +148,7 @@ type answer struct {
 	Overwrites bool
 }
 
-func sdk(t testing.TB, version string) answers {
+func answersOf(t testing.TB, version string) answers {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testdata, "initialize-"+version+".json"))
 	if err != nil {

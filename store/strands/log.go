@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/sdk"
 )
 
 // messageFile is one file of a log, known by its name alone.
@@ -98,15 +99,15 @@ type messageLog struct {
 	dir    string // its name with a slash, for the memory
 	memory *files.Memory
 	// running is the version that is said to run, nil for none.
-	running *release
+	running *sdk.Version
 }
 
 // sdk returns the versions in question.
-func (l *messageLog) sdk() span {
+func (l *messageLog) sdk() sdk.Span {
 	if l.running != nil {
-		return span{from: *l.running, only: true}
+		return sdk.Only(*l.running)
 	}
-	return span{from: l.agent.since}
+	return sdk.From(l.agent.since)
 }
 
 // folder is a folder of messages: a [files.Folder].
@@ -119,7 +120,7 @@ type folder interface {
 
 // openLog lists the log of an agent; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {
-	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory, running: s.running.Load()}
+	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory, running: s.running.Of(pythonSDK)}
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)

@@ -198,7 +198,7 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 	}
 	role, content := t.Find(n, "role"), t.Find(n, "content")
 	if role < 0 {
-		m.misshapen(m.location, "the message has no role", "KeyError: 'role'"+dropsOrphans.earlier("only of a first message"))
+		m.misshapen(m.location, "the message has no role", "KeyError: 'role'"+dropsOrphans.Earlier("only of a first message"))
 		return
 	}
 	m.whole = true

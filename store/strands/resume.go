@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/sdk"
 )
 
 // How the SDK goes on from a log depends on its last message (seen with 1.62.0):
@@ -34,22 +35,22 @@ func (c *course) resume(plan *model.Plan) {
 	l, m := c.log, &c.head
 	plan.Loads = c.loads()
 	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
-	sdk := l.sdk()
+	versions := l.sdk()
 	text := func(then string) { add(`agent("…")`, then) }
 	// textless is a call without a text, which older versions take for a message.
 	textless := func(call, then string) {
 		switch {
-		case sdk.always(takesNoText):
+		case versions.Always(takesNoText):
 			add(call, then)
-		case !sdk.only:
-			add(call, then+"; "+takesNoText.before()+" it damages the session: it stores a message without content, over which no agent starts from "+since[answersCalls].String()+" on")
+		case versions.Differ(takesNoText):
+			add(call, then+"; "+takesNoText.Before()+" it damages the session: it stores a message without content, over which no agent starts from "+answersCalls.Since().String()+" on")
 		}
 	}
 	again := func(then string) { textless("agent(None)", then+"; so does agent([])") }
 	// ways are offered with the text last where that is the lesser way, but first where
 	// the others may do harm.
 	ways := func(textless func(), withText string) {
-		if sdk.always(takesNoText) {
+		if versions.Always(takesNoText) {
 			textless()
 			text(withText)
 		} else {
@@ -69,10 +70,10 @@ func (c *course) resume(plan *model.Plan) {
 			bare   = "runs nothing: the model is sent the calls without results, which most providers refuse"
 		)
 		ways(func() {
-			textless("agent(None)", sdk.verdict(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
-			textless("agent([])", sdk.verdict(answersCalls, writes+"and the model answers that", sdk.verdict(runsCalls, "runs "+tools, bare)))
-		}, sdk.verdict(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
-		if sdk.shown(runsCalls) {
+			textless("agent(None)", versions.Verdict(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
+			textless("agent([])", versions.Verdict(answersCalls, writes+"and the model answers that", versions.Verdict(runsCalls, "runs "+tools, bare)))
+		}, versions.Verdict(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
+		if versions.Shown(runsCalls) {
 			plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 		}
 	case m.role == "assistant":
@@ -115,17 +116,17 @@ func (c *course) loads() string {
 // startHolds says how many messages a start holds once it has dropped some or put some in,
 // and how many in the versions in question that do that otherwise.
 func (l *messageLog) startHolds(ctx context.Context) (string, error) {
-	sdk := l.sdk()
+	versions := l.sdk()
 	type start struct {
 		before string
 		*walker
 	}
 	starts := []start{{"", l.walker()}}
-	for _, r := range []rule{dropsOrphans, ordersResults, dropsLeading, answersCalls} {
-		if !sdk.only && !sdk.always(r) {
+	for _, r := range []sdk.Rule{dropsOrphans, ordersResults, dropsLeading, answersCalls} {
+		if versions.Differ(r) {
 			older := l.walker()
-			older.live.sdk = span{from: since[r].previous(), only: true}
-			starts = append(starts, start{r.before(), older})
+			older.live.sdk = sdk.LastBefore(r)
+			starts = append(starts, start{r.Before(), older})
 		}
 	}
 	err := l.read(ctx, l.files, l.known, func(i int, m *message) error {

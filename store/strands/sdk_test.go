@@ -3,6 +3,7 @@ package strands
 import (
 	"bytes"
 	"encoding/json"
+	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
 		if err := s.Assume("strands-python", version); err != nil {
 			t.Fatal(err)
 		}
-		for place, positions := range sdk(t, version).Positions {
+		for place, positions := range answersOf(t, version).Positions {
 			t.Run(version+"/"+place, func(t *testing.T) {
 				session, agent, _ := strings.Cut(place, "/")
 				id := session
@@ -100,10 +101,10 @@ func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
 }
 
 func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
-	newest := sdk(t, newestSDK)
+	newest := answersOf(t, newestSDK)
 	all := hazards(t)
 	for _, version := range askedSDKs {
-		if asked := sdk(t, version); len(all) != len(asked.Hazards) {
+		if asked := answersOf(t, version); len(all) != len(asked.Hazards) {
 			t.Fatalf("%d hazards, and SDK %s was asked about %d", len(all), version, len(asked.Hazards))
 		}
 	}
@@ -156,9 +157,9 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 // What an older SDK does with what is wrong is what is shown when it is said to run,
 // and told of otherwise.
 func TestStore_agreesWithOlderSDKsOnWhatIsWrong(t *testing.T) {
-	newest := sdk(t, newestSDK)
+	newest := answersOf(t, newestSDK)
 	for _, version := range askedSDKs {
-		asked := sdk(t, version)
+		asked := answersOf(t, version)
 		if version == newestSDK {
 			continue
 		}
@@ -206,19 +207,19 @@ func mayHaveWritten(t *testing.T, s *Store, text string) bool {
 	}
 	l := s.openLog(p)
 	defer l.close()
-	v, ok := parseVersion(text)
-	return ok && v.compare(l.sdk().from) >= 0
+	v, ok := sdk.Parse(text)
+	return ok && l.sdk().Has(v)
 }
 
 // tells reports whether verdicts tell of what was before a version that is later.
 func tells(verdicts, text string) bool {
-	v, _ := parseVersion(text)
+	v, _ := sdk.Parse(text)
 	for _, part := range strings.Split(verdicts, "before ")[1:] {
 		number := strings.FieldsFunc(part, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 		if len(number) == 0 {
 			continue
 		}
-		if told, ok := parseVersion(strings.Trim(number[0], ".")); ok && v.compare(told) < 0 {
+		if told, ok := sdk.Parse(strings.Trim(number[0], ".")); ok && v.Compare(told) < 0 {
 			return true
 		}
 	}

@@ -71,12 +71,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 const kind = "strands"
@@ -235,7 +235,7 @@ type Store struct {
 	// memory has what was made of the message files.
 	memory *files.Memory
 	// running is the version of the SDK that is said to run.
-	running atomic.Pointer[release]
+	running sdk.Running
 
 	mu      sync.Mutex
 	indexes []*index // the last used first

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // window puts messages together to what the SDK holds in memory, in the way of
@@ -31,7 +32,7 @@ import (
 // Of a message that is not whole, nothing is concluded: the SDK would not have
 // come this far.
 type window struct {
-	sdk span
+	sdk sdk.Span
 	// emit takes the pieces of the array, without the brackets.
 	emit func(json []byte)
 	// again gives the body of a message that was recalled without one.
@@ -79,7 +80,7 @@ func (w *window) add(m *message) (fixes []fix) {
 		fixes = append(fixes, f)
 		switch {
 		case f.kept:
-		case m.others == 0 || !w.sdk.shown(dropsOrphans):
+		case m.others == 0 || !w.sdk.Shown(dropsOrphans):
 			return fixes
 		default:
 			body, results = withContent(w.body(m), keepOthers), nil
@@ -91,10 +92,10 @@ func (w *window) add(m *message) (fixes []fix) {
 		fixes = append(fixes, f)
 		switch {
 		case f.kept:
-		case len(results) == 0 && (m.others > 0 || !w.sdk.shown(ordersResults)):
+		case len(results) == 0 && (m.others > 0 || !w.sdk.Shown(ordersResults)):
 			put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
 			w.write(put, len(put))
-		case !w.sdk.shown(ordersResults):
+		case !w.sdk.Shown(ordersResults):
 			body = withContent(w.body(m), behind(missing))
 			size = len(body)
 		default:
@@ -253,13 +254,13 @@ func (w *window) orphan(m *message) fix {
 		now = repaired + "the result is dropped, its message stays"
 	}
 	if first {
-		before = w.sdk.verdict(dropsLeading, repaired+"the message is dropped", kept)
-		f.kept = !w.sdk.shown(dropsLeading)
+		before = w.sdk.Verdict(dropsLeading, repaired+"the message is dropped", kept)
+		f.kept = !w.sdk.Shown(dropsLeading)
 	} else {
-		f.kept = !w.sdk.shown(dropsOrphans)
+		f.kept = !w.sdk.Shown(dropsOrphans)
 	}
 	if f.verdict = before; !first || m.others > 0 {
-		f.verdict = w.sdk.verdict(dropsOrphans, now, before)
+		f.verdict = w.sdk.Verdict(dropsOrphans, now, before)
 	}
 	if first {
 		f.code = FaultLeadingResult
@@ -277,11 +278,11 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 	if len(missing) == 0 {
 		return fix{code: FaultStaleResult, file: m.name, path: m.path(stale[0].block) + "/toolResult",
 			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
-			verdict: w.sdk.verdict(ordersResults, repaired+"the result is dropped", loads+"the result is kept, and most providers refuse it"),
-			kept:    !w.sdk.shown(ordersResults)}
+			verdict: w.sdk.Verdict(ordersResults, repaired+"the result is dropped", loads+"the result is kept, and most providers refuse it"),
+			kept:    !w.sdk.Shown(ordersResults)}
 	}
 	f := fix{code: FaultMissingResult, file: w.file, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
-		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id), kept: !w.sdk.shown(answersCalls)}
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id), kept: !w.sdk.Shown(answersCalls)}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
 	}
@@ -297,9 +298,9 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 		now += ", in the empty message that follows"
 		before = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
 	}
-	f.verdict = w.sdk.verdict(answersCalls, before, loads+"nothing is put in, and most providers refuse the call")
+	f.verdict = w.sdk.Verdict(answersCalls, before, loads+"nothing is put in, and most providers refuse the call")
 	if now != before {
-		f.verdict = w.sdk.verdict(ordersResults, now, f.verdict)
+		f.verdict = w.sdk.Verdict(ordersResults, now, f.verdict)
 	}
 	if len(m.results) > len(stale) {
 		f.code = FaultPartialResult

@@ -1,0 +1,168 @@
+// Package sdk has versions of the SDKs that read a store, and what depends on them.
+//
+// The SDKs do not do the same in all their versions. What differs is a [Rule], which
+// holds since one version; each kind of store keeps a table of them. A store says from
+// what is in it which versions may have written it: that is a [Span]. Whatever depends
+// on a version asks the span, so that nothing else compares versions.
+package sdk
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"hindcast/store"
+)
+
+// Version is a version of an SDK without its patches.
+type Version struct{ Major, Minor int }
+
+// First is the first version that is known of.
+var First = Version{1, 0}
+
+// Parse reads "1.30" or "1.30.2".
+func Parse(text string) (v Version, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) < 2 || len(parts) > 3 {
+		return v, false
+	}
+	for i, to := range []*int{&v.Major, &v.Minor, new(int)}[:len(parts)] {
+		n, err := strconv.ParseUint(parts[i], 10, 16)
+		if err != nil {
+			return Version{}, false
+		}
+		*to = int(n)
+	}
+	return v, true
+}
+
+// Compare returns a negative number if v is before o, 0 if they are one version.
+func (v Version) Compare(o Version) int {
+	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor))
+}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Rule is something that an SDK does since a version.
+type Rule struct{ since Version }
+
+// Since returns a rule that holds from a version on.
+func Since(major, minor int) Rule { return Rule{Version{major, minor}} }
+
+// Since returns the first version with the rule.
+func (r Rule) Since() Version { return r.since }
+
+// Before says in words up to where the rule does not hold.
+func (r Rule) Before() string { return "before " + r.since.String() }
+
+// Earlier says in brackets what was before the rule, whatever versions are in question.
+func (r Rule) Earlier(text string) string { return " (" + r.Before() + ": " + text + ")" }
+
+// Span is the versions in question: one that is said to run, or all from one on. What
+// is shown is what the newest of them does.
+type Span struct {
+	from Version
+	// only says that from is the one.
+	only bool
+}
+
+// From returns the versions from one on.
+func From(v Version) Span { return Span{from: v} }
+
+// Only returns one version.
+func Only(v Version) Span { return Span{from: v, only: true} }
+
+// LastBefore returns the newest version without a rule; no major number begins with one.
+func LastBefore(r Rule) Span { return Only(Version{r.since.Major, r.since.Minor - 1}) }
+
+// Has reports whether a version is in question.
+func (s Span) Has(v Version) bool {
+	if s.only {
+		return v == s.from
+	}
+	return v.Compare(s.from) >= 0
+}
+
+// Always reports whether all versions in question follow a rule.
+func (s Span) Always(r Rule) bool { return s.from.Compare(r.since) >= 0 }
+
+// Shown reports whether the newest version in question follows a rule.
+func (s Span) Shown(r Rule) bool { return !s.only || s.Always(r) }
+
+// Differ reports whether some versions in question follow a rule and others do not.
+func (s Span) Differ(r Rule) bool { return !s.only && !s.Always(r) }
+
+// Beginnings of the words that say what an SDK does with something.
+const (
+	Loads    = "loads; "
+	Repaired = Loads + "repaired in memory, the files stay as they are: "
+	Refuses  = "refuses to start: "
+)
+
+// Verdict returns what is said of something that depends on a rule: what the newest
+// version in question does, and in brackets what those do before the rule.
+func (s Span) Verdict(r Rule, now, before string) string {
+	switch {
+	case s.Always(r):
+		return now
+	case s.only:
+		return before
+	}
+	for _, beginning := range []string{Repaired, Loads} {
+		if strings.HasPrefix(now, beginning) {
+			before = strings.TrimPrefix(before, beginning) // it is said once
+		}
+	}
+	return now + r.Earlier(before)
+}
+
+// Running is the versions that are said to run, at most one of each SDK. The zero value
+// has none. It is safe for concurrent use.
+type Running struct {
+	versions atomic.Pointer[map[string]Version]
+}
+
+// Assume takes a version of one of the SDKs that open a kind of store. The error is
+// [store.ErrUnknownSDK].
+func (r *Running) Assume(kind string, sdks []string, name, version string) error {
+	v, ok := Parse(version)
+	if !slices.Contains(sdks, name) || !ok || v.Compare(First) < 0 {
+		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@1.30, of 1.0 or later", kind, name, version, store.ErrUnknownSDK, strings.Join(sdks, " or "))
+	}
+	for {
+		old := r.versions.Load()
+		made := map[string]Version{name: v}
+		if old != nil {
+			made = maps.Clone(*old)
+			made[name] = v
+		}
+		if r.versions.CompareAndSwap(old, &made) {
+			return nil
+		}
+	}
+}
+
+// Assumed returns what was assumed in words, "strands-python 1.30"; "" for nothing.
+func (r *Running) Assumed() string {
+	var words []string
+	if versions := r.versions.Load(); versions != nil {
+		for _, name := range slices.Sorted(maps.Keys(*versions)) {
+			words = append(words, name+" "+(*versions)[name].String())
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// Of returns the version of an SDK that is said to run, nil for none.
+func (r *Running) Of(name string) *Version {
+	if versions := r.versions.Load(); versions != nil {
+		if v, ok := (*versions)[name]; ok {
+			return &v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package sdk_test
+
+import (
+	"errors"
+	"testing"
+
+	"hindcast/store"
+	"hindcast/store/sdk"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.0": "1.0", "1.30.2": "1.30", "10.4": "10.4",
+		"": "", "1": "", "1.": "", "1.2.3.4": "", "1.-2": "", "+1.2": "", "v1.2": "", "1.70000": "",
+	} {
+		v, ok := sdk.Parse(text)
+		if ok != (want != "") || ok && v.String() != want {
+			t.Errorf("%q: %v %t, want %q", text, v, ok, want)
+		}
+	}
+}
+
+// What is shown is what the newest version in question does, and what the others do
+// stands behind it.
+func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
+	rule := sdk.Since(1, 15)
+	now, before := sdk.Repaired+"put in", sdk.Loads+"nothing is put in"
+	for name, c := range map[string]struct {
+		span                  sdk.Span
+		always, shown, differ bool
+		verdict               string
+	}{
+		"all":            {sdk.From(sdk.First), false, true, true, now + " (before 1.15: nothing is put in)"},
+		"the later":      {sdk.From(sdk.Version{Major: 1, Minor: 15}), true, true, false, now},
+		"a later one":    {sdk.Only(sdk.Version{Major: 2, Minor: 0}), true, true, false, now},
+		"the one before": {sdk.LastBefore(rule), false, false, false, before},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.span.Always(rule) != c.always || c.span.Shown(rule) != c.shown || c.span.Differ(rule) != c.differ {
+				t.Errorf("always %t, shown %t, differ %t", c.span.Always(rule), c.span.Shown(rule), c.span.Differ(rule))
+			}
+			if got := c.span.Verdict(rule, now, before); got != c.verdict {
+				t.Errorf("the verdict is %q, want %q", got, c.verdict)
+			}
+		})
+	}
+}
+
+func TestRunning_takesOneVersionOfEachSDK(t *testing.T) {
+	var r sdk.Running
+	if r.Assumed() != "" || r.Of("a") != nil {
+		t.Errorf("nothing was said, and it runs %q", r.Assumed())
+	}
+	for _, wrong := range [][2]string{{"c", "1.2"}, {"a", "0.9"}, {"a", "new"}} {
+		if err := r.Assume("kind", []string{"a", "b"}, wrong[0], wrong[1]); !errors.Is(err, store.ErrUnknownSDK) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	for _, said := range [][2]string{{"b", "1.2"}, {"a", "1.30.1"}, {"b", "1.3"}} {
+		if err := r.Assume("kind", []string{"a", "b"}, said[0], said[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := r.Assumed(); got != "a 1.30, b 1.3" || *r.Of("b") != (sdk.Version{Major: 1, Minor: 3}) {
+		t.Errorf("it runs %q", got)
+	}
+}
