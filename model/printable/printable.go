@@ -230,10 +230,11 @@ func (p part) dressed() part {
 // isTone reports whether a rune is a skin tone.
 func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
-// emojiAt reports whether there is an emoji at s[i:].
+// emojiAt reports whether there is an emoji at s[i:]. Unicode reserves some that it
+// has not assigned yet; they are none.
 func emojiAt[T ~string | ~[]byte](s T, i int) bool {
 	r, _ := decode(s, i)
-	return unicode.Is(emoji, r)
+	return unicode.Is(emoji, r) && visible(r)
 }
 
 // enclosedAt reports whether U+20E3, which makes a key of a digit, is at s[i:].
