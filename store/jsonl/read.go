@@ -176,7 +176,7 @@ type session struct {
 	states map[string]span
 	record *record
 	// named says that a line named a head. Where none did, head is the position
-	// of the last active snapshot, or -1.
+	// of the last active snapshot; else it is -1.
 	named   bool
 	head    int
 	settled int // headers among which the head was looked for
@@ -301,6 +301,7 @@ func (x *index) add(l line, start int64, text []byte) error {
 	if h.Head && !ss.named {
 		if ss.named = true; ss.head >= 0 {
 			ss.headers[ss.head].Head = false
+			ss.head = -1
 		}
 	}
 	ss.headers = append(ss.headers, h)

@@ -340,37 +340,6 @@ func TestRepair_ofAMessageCutAnywhere(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, a repair ends in a session that is sound, or in an error.
-func FuzzRepair(f *testing.F) {
-	f.Add([]byte(`{"message":{"role":"user","content":[{"text":"hi`), []byte(`{"agent_id":"default","state":{"n":1`))
-	f.Add([]byte(`{"role":"user","content":null}`), []byte(`[]`))
-	f.Add([]byte("\xef\xbb\xbf{}x"), []byte(`{"conversation_manager_state":{"removed_message_count":7},"_internal_state":{"interrupt_state":{"activated":true,"interrupts":{"a":{"x":1},"b":3},"pending_tool_execution":{}}}}`))
-	f.Add([]byte(`{"message":{"role":"user","content":[{"toolResult":{}},7,{"toolUse":{"toolUseId":3}}]},"message_id":"x"}`), []byte(`{"state":[],"conversation_manager_state":{"summary_message":{"role":1}}}`))
-	f.Fuzz(func(t *testing.T, message, agent []byte) {
-		s, dir := broken(t, map[string]string{"messages/message_3.json": string(message), "agent.json": string(agent)})
-		before := tree(t, dir)
-		plan, err := s.PlanRepair(t.Context(), "h")
-		var nothing *model.NothingToError
-		var unsupported *model.UnsupportedError
-		if errors.As(err, &nothing) || errors.As(err, &unsupported) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		applied(t, s, plan)
-		if left := fatalOnes(storetest.Faults(t, s, "h")); len(left) > 0 {
-			t.Errorf("what is left: %v", left)
-		}
-		undo, err := s.PlanUndo(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		applied(t, s, undo)
-		sameTree(t, dir, before)
-	})
-}
-
 // What is whole of an agent.json that was cut off stays.
 func TestRepair_ofAnAgentCutOff(t *testing.T) {
 	whole := string(hazards(t)["healthy"]["agent.json"])

@@ -8,63 +8,158 @@ import (
 	"reflect"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store/lineage"
 	"hindcast/store/storetest"
 )
 
 // seeds gives all files of the fixtures and the hazards.
-func seeds(f *testing.F) {
-	f.Helper()
+func seeds(tb testing.TB, add func(data []byte)) {
+	tb.Helper()
 	for _, name := range written {
 		err := filepath.WalkDir(fixture(name), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			f.Add(data)
+			add(data)
 			return err
 		})
 		if err != nil {
-			f.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	for _, h := range hazards(f) {
+	for _, h := range hazards(tb) {
 		for _, content := range h {
-			f.Add(content)
+			add(content)
 		}
 	}
 }
 
-// FuzzFile puts any bytes into the place of a snapshot: all there is to it is
-// asked, and holds together.
+// around is a store with the snapshot that files are put behind.
+type around struct {
+	*Store
+	agent, graph place
+	healthy      item
+	before       messages
+}
+
+func newAround(tb testing.TB) *around {
+	tb.Helper()
+	dir := tb.TempDir()
+	mustWrite(tb, filepath.Join(snapshotsOf(dir, "a"), latestFile), "{}")
+	mustWrite(tb, filepath.Join(dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots", latestFile), "{}")
+	id := "01950000-0000-7000-8000-000000000001"
+	content := hazards(tb)["py-healthy"]["latest"]
+	mustWrite(tb, filepath.Join(snapshotsOf(dir, "a"), historyDir, "snapshot_"+id+".json"), string(content))
+	a := &around{Store: open(tb, dir)}
+	for session, p := range map[string]*place{"a": &a.agent, "g": &a.graph} {
+		var err error
+		if *p, err = a.locate(session); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	a.healthy = item{id: id, name: "snapshot_" + id + ".json", written: int64(len(content))}
+	a.healthy.capture, a.before = readCapture(content)
+	return a
+}
+
+// history puts a file into the place of snapshot_latest.json, in memory.
+func (a *around) history(data []byte) *history {
+	h := &history{place: a.agent, latest: -1, same: -1}
+	line := newLine(h)
+	line.add(a.healthy, &a.before)
+	latest := item{id: latestID, name: latestFile, written: int64(len(data))}
+	var m messages
+	latest.capture, m = readCapture(data)
+	line.add(latest, &m)
+	h.compare()
+	return h
+}
+
+// FuzzFile puts any bytes into the place of a snapshot of an agent and of an
+// orchestrator, in memory: all there is to it is asked, and holds together.
+// TestFile_anyOnTheDisk takes the same way over the disk.
 func FuzzFile(f *testing.F) {
-	seeds(f)
-	dir := f.TempDir()
-	files := map[string]string{
-		"a": filepath.Join(snapshotsOf(dir, "a"), latestFile),
-		"g": filepath.Join(dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots", latestFile),
-	}
-	for _, file := range files {
-		mustWrite(f, file, "{}")
-	}
-	mustWrite(f, filepath.Join(snapshotsOf(dir, "a"), historyDir, "snapshot_01950000-0000-7000-8000-000000000001.json"),
-		string(hazards(f)["py-healthy"]["latest"]))
-	s := open(f, dir)
+	seeds(f, func(data []byte) { f.Add(data) })
+	a := newAround(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<15 {
+			return
+		}
+		h, doc := a.history(data), parsed(data)
+		for i, header := range h.headers() {
+			if n := len(h.around(i)) + len(h.items[i].facts(&h.place)); n == 0 {
+				t.Errorf("nothing is known of %+v", header)
+			}
+			if header.ID != latestID {
+				continue
+			}
+			state, err := payload(data)
+			if err == nil && header.Size != int64(len(state)) {
+				t.Errorf("%+v has a state of %d bytes", header, len(state))
+			}
+			if err == nil && !bytes.Contains(data, state) {
+				t.Errorf("the state is not in the file: %s", state)
+			}
+		}
+		fatal, others := faultsOf(a.root, &a.agent, &doc, h.dialect())
+		for _, list := range [][]model.Fault{fatal, others} {
+			worded(t, list)
+		}
+		c := checkup{place: &a.agent, root: a.root, said: make(map[string]bool), dialect: h.dialect()}
+		c.history(h)
+		worded(t, c.list.All())
+
+		r := record{item: item{id: latestID, name: latestFile, capture: doc.capture}, doc: doc.Document}
+		if doc.Err == nil {
+			r.run = r.decode(&a.graph)
+			worded(t, r.run.Faults())
+			for i, header := range r.headers(&a.graph) {
+				if state := r.run.State(i); header.Size != int64(len(state)) {
+					t.Errorf("%+v has a state of %d bytes", header, len(state))
+				}
+				r.run.Facts(i)
+			}
+		}
+		c = checkup{place: &a.graph, root: a.root, said: make(map[string]bool), dialect: r.Dialect}
+		c.file(&r.item, &r.doc)
+		worded(t, c.list.All())
+	})
+}
+
+// worded says that each fault has all its words.
+func worded(t *testing.T, list []model.Fault) {
+	t.Helper()
+	for _, f := range list {
+		if f.Code == "" || f.File == "" || f.Meaning == "" || f.Verdict == "" {
+			t.Errorf("half a fault: %+v", f)
+		}
+	}
+}
+
+// What FuzzFile begins with is put on the disk, and read through the store.
+func TestFile_anyOnTheDisk(t *testing.T) {
+	a := newAround(t)
+	files := map[string]string{
+		"a": filepath.Join(a.dir, filepath.FromSlash(a.agent.path(latestFile))),
+		"g": filepath.Join(a.dir, filepath.FromSlash(a.graph.path(latestFile))),
+	}
+	seeds(t, func(data []byte) {
 		for session, file := range files {
 			if err := os.WriteFile(file, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			storetest.Faults(t, s, session)
-			for _, h := range storetest.Headers(t, s, session) {
-				state, err := s.State(t.Context(), h.Ref())
+			worded(t, storetest.Faults(t, a.Store, session))
+			for _, h := range storetest.Headers(t, a.Store, session) {
+				state, err := a.State(t.Context(), h.Ref())
 				if err == nil && session == "a" && h.Size != int64(len(state)) {
 					t.Errorf("%+v has a state of %d bytes", h, len(state))
 				}
 				if err == nil && !bytes.Contains(data, state) && session == "a" && h.ID == latestID {
 					t.Errorf("the state is not in the file: %s", state)
 				}
-				if _, err := s.Facts(t.Context(), h.Ref()); err != nil && session == "a" {
+				if _, err := a.Facts(t.Context(), h.Ref()); err != nil && session == "a" {
 					t.Error(err)
 				}
 			}
@@ -74,7 +169,7 @@ func FuzzFile(f *testing.F) {
 
 // FuzzCapture reads any bytes, and the note of what was read gives the same.
 func FuzzCapture(f *testing.F) {
-	seeds(f)
+	seeds(f, func(data []byte) { f.Add(data) })
 	before := &messages{[]lineage.Print{lineage.OfID("00000000-0000-4000-8000-000000000000")}, []shape{fromUser}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, m := readCapture(data)
