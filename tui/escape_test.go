@@ -48,6 +48,9 @@ var anchored = regexp.MustCompile(`(?:\x1b\[(\d+)G)?\x1b\[(\d+)X([^\x1b]*[^\x00-
 func unanchored(view string) string {
 	lines := strings.Split(view, "\n")
 	for i, line := range lines {
+		if !strings.Contains(line, "\x1b") {
+			continue
+		}
 		var b strings.Builder
 		column := 1
 		for {
@@ -88,6 +91,10 @@ func unanchored(view string) string {
 // text that shows nor an own sequence, or "".
 func foreign(raw string) string {
 	for i := 0; i < len(raw); {
+		if raw[i] >= ' ' && raw[i] <= '~' {
+			i++
+			continue
+		}
 		if raw[i] == '\x1b' {
 			seq := own.FindString(raw[i:])
 			if seq == "" {
@@ -97,6 +104,10 @@ func foreign(raw string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(raw[i:])
+		if r >= 0x2500 && r <= 0x257f { // lines, of which a frame is full
+			i += size
+			continue
+		}
 		if r == utf8.RuneError && size == 1 || r != '\n' && r != '\r' && !unicode.IsPrint(r) ||
 			unicode.In(r, unicode.Cf, unicode.Co, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			return raw[i : i+size]

@@ -11,9 +11,26 @@ import (
 	"hindcast/tui/theme"
 )
 
+// clustering is a terminal that counts as UAX #29 does. To make one takes a hundred
+// times as long as to reset it.
+type clustering struct{ *vt.Emulator }
+
+func newClustering(tb testing.TB) clustering {
+	c := clustering{vt.NewEmulator(1, 1)}
+	tb.Cleanup(func() { c.Close() })
+	return c
+}
+
+// reset makes it an empty one of w×h cells.
+func (c clustering) reset(w, h int) error {
+	c.Resize(w, h)
+	_, err := c.WriteString("\x1bc\x1b[2J")
+	return err
+}
+
 // ends are the rightmost cells of a row of w cells between two borders, on a
 // terminal that counts rune by rune and on one that counts as UAX #29 does.
-func ends(t *testing.T, text string, w int) (counting, clusters string) {
+func ends(t *testing.T, byCluster clustering, text string, w int) (counting, clusters string) {
 	t.Helper()
 	line := []byte(theme.Unicode.Vertical)
 	row := cell.Begin(line, &theme.Unicode, w)
@@ -22,8 +39,9 @@ func ends(t *testing.T, text string, w int) (counting, clusters string) {
 	line = cell.Anchor(line, 0)
 
 	byRune := screentest.NewCounting(w+2, 2)
-	byCluster := vt.NewEmulator(w+2, 2)
-	defer byCluster.Close()
+	if err := byCluster.reset(w+2, 2); err != nil {
+		t.Fatal(err)
+	}
 	for _, data := range []string{"\x1b[?7l", string(line)} {
 		if _, err := byRune.Write([]byte(data)); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -52,11 +70,12 @@ func FuzzRow_onEveryTerminal(f *testing.F) {
 		f.Add(text, uint8(7))
 		f.Add(text, uint8(30))
 	}
+	terminal := newClustering(f)
 	f.Fuzz(func(t *testing.T, text string, w uint8) {
 		if w == 0 || w > 120 {
 			return
 		}
-		counting, clusters := ends(t, text, int(w))
+		counting, clusters := ends(t, terminal, text, int(w))
 		if counting != theme.Unicode.Vertical || clusters != theme.Unicode.Vertical {
 			t.Errorf("%q in %d cells: the border is %q where runes count and %q where clusters do", text, w, counting, clusters)
 		}
