@@ -123,7 +123,7 @@ var directions = []struct {
 		"both kinds of Strands store hold orchestrators, whatever file they are in"},
 	{"hindcast/store/strands", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/sdk", "hindcast/store/strands/multiagent", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/strandssnapshots", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/lineage", "hindcast/store/strands/multiagent", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
+	{"hindcast/store/strandssnapshots", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/lineage", "hindcast/store/sdk", "hindcast/store/strands/multiagent", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/runtimes", []string{"hindcast/model/..."},
 		"what runs is asked without knowing any store"},

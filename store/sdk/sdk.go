@@ -131,7 +131,7 @@ type Running struct {
 func (r *Running) Assume(kind string, sdks []string, name, version string) error {
 	v, ok := Parse(version)
 	if !slices.Contains(sdks, name) || !ok || v.Compare(First) < 0 {
-		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@1.30, of 1.0 or later", kind, name, version, store.ErrUnknownSDK, strings.Join(sdks, " or "))
+		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@VERSION, of 1.0 or later", kind, name, version, store.ErrUnknownSDK, strings.Join(sdks, "@VERSION or "))
 	}
 	for {
 		old := r.versions.Load()

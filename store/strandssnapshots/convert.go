@@ -210,10 +210,10 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 	}
 	draft.Put(w.name(to, latestFile), content)
 	d := parsed(content)
-	if fatal, _ := faultsOf(s.root, to, &d, python); len(fatal) > 0 {
+	if fatal, _ := s.faultsOf(to, &d, python); len(fatal) > 0 {
 		return model.Plan{}, &RefusedError{to.file(latestFile), fatal}
 	}
-	st := d.stand()
+	st := to.standing(&d, to.versions(&s.running, d.Dialect, d.Tape))
 	plan := model.Plan{
 		Op: model.OpConvert, Session: c.session, NewSession: to.id,
 		Target: model.Ref{Session: to.id, ID: head}, TargetID: head, TargetIndex: max(0, count-1),

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // Faults implements store.Doctor: what the SDKs do not start on, what they load
@@ -41,7 +42,7 @@ const quickBytes = 32 << 20
 // check looks for what is wrong in a place, in as many bytes of files as most
 // says: the newest files first, and at least the first of them.
 func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
-	c := checkup{place: p, root: s.root, said: make(map[string]bool)}
+	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool)}
 	o, err := s.open(p)
 	if err != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Verdict: refuses + "it cannot be read"})
@@ -116,7 +117,8 @@ func (s *Store) checkRecords(ctx context.Context, c *checkup) error {
 // checkup gathers what is wrong with one place.
 type checkup struct {
 	*place
-	root *os.Root
+	root    *os.Root
+	running *sdk.Running
 	// dialect is the one of the SDK that starts here, as far as that is known.
 	dialect dialect
 	list    store.FaultList

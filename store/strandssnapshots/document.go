@@ -3,12 +3,12 @@ package strandssnapshots
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // document is the file of one snapshot, read to become what an SDK starts from.
@@ -49,13 +49,13 @@ func (e *RefusedError) Error() string {
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
 func (m *move) judged(d *document) (fatal, others []model.Fault) {
-	return faultsOf(m.s.root, &m.place, d, m.h.dialect())
+	return m.s.faultsOf(&m.place, d, m.h.dialect())
 }
 
 // faultsOf is judged in any place; other is the SDK that starts there where the
 // document does not tell.
-func faultsOf(root *os.Root, p *place, d *document, other dialect) (fatal, others []model.Fault) {
-	c := checkup{place: p, root: root, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
+func (s *Store) faultsOf(p *place, d *document, other dialect) (fatal, others []model.Fault) {
+	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
 		if strings.Contains(f.Verdict, refuses) {
@@ -84,6 +84,15 @@ func (m *move) sound(it *item) (document, error) {
 	return d, nil
 }
 
+// versions returns those that are in question for the snapshot that is aimed at; for a
+// document where there is none.
+func (m *move) versions(d *document) sdk.Span {
+	if m.doc.Tape != nil {
+		d = &m.doc
+	}
+	return m.place.versions(&m.s.running, d.Dialect, d.Tape)
+}
+
 // contentOf reads the file of an item.
 func (s *Store) contentOf(p *place, it *item) ([]byte, error) {
 	o, err := s.open(p)
@@ -98,11 +107,12 @@ func (s *Store) contentOf(p *place, it *item) ([]byte, error) {
 // those of the document but where the SDK for TypeScript would send tool calls
 // without their results: that SDK keeps the message that asks for them out of the
 // list until the tools have run, and holds it with the state of the interrupts.
-// So does this, and says so in words.
-func (d *document) resumable() (data []byte, said string) {
+// So does this, and says so in words; but not where a version in question would drop
+// the message with that state.
+func (d *document) resumable(in sdk.Span) (data []byte, said string) {
 	t := d.Tape
-	at := d.stand()
-	if d.Dialect != typeScript || at.stance != atCalls {
+	at := d.stand(in)
+	if d.Dialect != typeScript || at.stance != atCalls || !in.Always(keepsInterrupts) {
 		return d.Data, ""
 	}
 	messages, p := t.Find(d.data, "messages"), jsontape.NewPatch(t)

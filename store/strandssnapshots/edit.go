@@ -58,7 +58,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 	if err != nil {
 		return model.Plan{}, err
 	}
-	content, said := edited.resumable()
+	content, said := edited.resumable(m.versions(&edited))
 	m.hazards(said)
 	m.history(&to)
 	m.draft.Put(s.writer.name(&to, latestFile), content)

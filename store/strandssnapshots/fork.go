@@ -51,7 +51,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	if err != nil {
 		return model.Plan{}, err
 	}
-	content, said := m.doc.resumable()
+	content, said := m.doc.resumable(m.versions(&m.doc))
 	m.hazards(said)
 	if it := &m.h.items[m.target]; said == "" && it.kept == nil {
 		m.history(&to)

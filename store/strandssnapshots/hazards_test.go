@@ -134,7 +134,7 @@ type answer struct {
 	Legacy          *answer
 }
 
-func sdk(t testing.TB, name string) map[string]answer {
+func answersOf(t testing.TB, name string) map[string]answer {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testdata, "snapshots-"+name+".json"))
 	if err != nil {
@@ -192,8 +192,8 @@ func judge(t *testing.T, name string, found []model.Fault, a answer) {
 // What the verdicts say is what the SDKs do.
 func TestFaults_sayWhatTheSDKsDo(t *testing.T) {
 	s, names := hazardStore(t)
-	answers := sdk(t, "python-1.62.0")
-	maps.Copy(answers, sdk(t, "typescript-1.19.0"))
+	answers := answersOf(t, "python-1.62.0")
+	maps.Copy(answers, answersOf(t, "typescript-1.19.0"))
 	legacyDir := t.TempDir()
 	for name, a := range answers {
 		if a.Legacy != nil {

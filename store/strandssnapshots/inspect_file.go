@@ -1,6 +1,7 @@
 package strandssnapshots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // maxPythonDepth is how deep a file may be nested for the SDK for Python to load
@@ -26,6 +28,8 @@ type inspector struct {
 	item *item
 	doc  *files.Document
 	t    *jsontape.Tape
+	// sdk are the versions in question.
+	sdk sdk.Span
 }
 
 // file looks at one file, which was read whole.
@@ -35,6 +39,7 @@ func (c *checkup) file(it *item, doc *files.Document) {
 		in.unreadable()
 		return
 	}
+	in.sdk = c.versions(c.running, cmp.Or(it.Dialect, c.dialect), doc.Tape)
 	in.encoding()
 	if in.t.Kind(0) != jsontape.Object {
 		in.fault(FaultFile, 0, "the file holds no object", in.notAnObject())
@@ -162,7 +167,8 @@ func (in *inspector) envelope() {
 		v := verdict{"TypeError: it is not iterable", "TypeError: Cannot use 'in' operator"}
 		switch in.t.Kind(data) {
 		case jsontape.Array:
-			v = verdict{"AttributeError: 'list' object has no attribute 'get'", loads + "nothing is taken from a list: it starts anew"}
+			const anew = loads + "nothing is taken from a list: it starts anew"
+			v = verdict{in.sdk.Verdict(readsStash, "AttributeError: 'list' object has no attribute 'get'", anew), anew}
 		case jsontape.String:
 			v.python = "AttributeError: 'str' object has no attribute 'get'"
 		}
@@ -307,6 +313,13 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 // checkInterrupts looks at the interrupt state.
 func (in *inspector) checkInterrupts(n jsontape.Node) {
 	t := in.t
+	if in.item.Dialect == typeScript && !in.sdk.Shown(keepsInterrupts) {
+		waits := t.Find(n, "pendingToolExecution") >= 0 || t.Kind(t.Find(n, "activated")) == jsontape.True
+		if waits && in.item.isLatest() {
+			in.fault(FaultInterrupt, n, "tool calls wait for an answer, or to run", both(loads+"without them: "+keepsInterrupts.Before()+" there are no interrupts"))
+		}
+		return
+	}
 	switch t.Kind(n) {
 	case jsontape.Invalid:
 		return

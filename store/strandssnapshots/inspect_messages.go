@@ -142,7 +142,9 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 	}
 	blocks := pythonBlocks
 	if in.item.Dialect == typeScript {
-		blocks = typeScriptBlocks
+		if blocks = typeScriptBlocks; !in.sdk.Shown(takesAudio) {
+			blocks = slices.DeleteFunc(slices.Clone(blocks), func(key string) bool { return key == "audio" })
+		}
 	}
 	if !in.hasAny(b, blocks) {
 		in.sayOnce(FaultBlock, b, raw, "no SDK of this dialect is known to write a block of this shape", verdict{sent, "Error: Unknown ContentBlockData type"})

@@ -89,7 +89,7 @@ func (c *checkup) snapshotNames(h *history) {
 			continue
 		}
 		v := verdict{
-			python:     loads + "newer SDKs do not list it (1.52 does), and restoring it is a ValueError: not a valid snapshot id",
+			python:     loads + "restoring it is a ValueError: not a valid snapshot id; " + c.versions(c.running, python, nil).Verdict(listsIDs, "it is not listed", "it is listed"),
 			typeScript: loads + "it is listed by its name, and can be restored",
 		}
 		if !identifier.MatchString(it.id) {

@@ -109,7 +109,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 		}
 		m.target, m.doc = i, d
 		m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = good.id, good.id, m.h.index(i)
-		content, said := d.resumable()
+		content, said := d.resumable(m.versions(&d))
 		m.hazards(said)
 		m.leave(i)
 		m.draft.Put(name, content)
@@ -270,7 +270,7 @@ func (m *move) mendHistory() error {
 // beyond says why nothing is mended: because there is nothing, or because no file
 // is at fault.
 func (m *move) beyond() error {
-	c := checkup{place: &m.place, root: m.s.root, said: make(map[string]bool), dialect: m.h.dialect()}
+	c := checkup{place: &m.place, root: m.s.root, running: &m.s.running, said: make(map[string]bool), dialect: m.h.dialect()}
 	c.identifiers()
 	for _, f := range c.list.All() {
 		if strings.HasPrefix(f.Verdict, refuses) {

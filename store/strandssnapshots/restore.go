@@ -45,7 +45,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if err := m.aim(ref.ID); err != nil {
 		return model.Plan{}, err
 	}
-	target, said := m.doc.resumable()
+	target, said := m.doc.resumable(m.versions(&m.doc))
 	m.hazards(said)
 	if said == "" {
 		m.twin()
@@ -265,7 +265,7 @@ func (m *move) hazards(list ...string) {
 // under a session's name.
 func (m *move) tell(content []byte, session string) {
 	d := parsed(content)
-	at := d.stand()
+	at := m.place.standing(&d, m.versions(&d))
 	m.plan.Loads = at.loads(&m.place, session)
 	m.plan.Resume = at.resume()
 	m.plan.Asks = append(m.plan.Asks, at.asks()...)

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/sdk"
 )
 
 // stance is where a conversation stands, which decides what an SDK does when it
@@ -39,18 +40,36 @@ type standing struct {
 	// tools are the names of the tools that are to run, waiting the ids of the
 	// interrupts that nobody answered.
 	tools, waiting []string
+	// sdk are the versions in question.
+	sdk sdk.Span
+	// newer says that what waits is stored where newer SDKs for Python look for it alone;
+	// lost that something waits, and is not loaded; hidden that the session is not found.
+	newer, lost, hidden bool
 }
 
-// stand reads where a snapshot stands.
-func (d *document) stand() standing {
+// standing reads where a snapshot of a place stands for some versions of the SDK.
+func (p *place) standing(d *document, in sdk.Span) standing {
+	if d.Dialect == typeScript && p.unified && !in.Shown(storesUnified) {
+		return standing{dialect: d.Dialect, sdk: in, hidden: true}
+	}
+	return d.stand(in)
+}
+
+// stand reads where a snapshot stands for some versions of the SDK.
+func (d *document) stand(in sdk.Span) standing {
 	t := d.Tape
-	s := standing{dialect: d.Dialect}
+	s := standing{dialect: d.Dialect, sdk: in}
 	last, n := d.lastMessage()
 	s.messages = n
 	s.byTail(t, last)
 	state := d.interrupts()
 	pending := d.pending()
 	activated := t.Kind(t.Find(state, "activated")) == jsontape.True
+	if d.Dialect == typeScript && !in.Shown(keepsInterrupts) {
+		s.lost = activated || pending >= 0
+		return s
+	}
+	s.newer = d.Dialect == python && t.Find(state, "pending_tool_execution") >= 0
 	if pending >= 0 && (activated || d.Dialect == typeScript) {
 		s.stance, s.tools = atPending, toolsOf(t, pending)
 	}
@@ -147,7 +166,7 @@ func waitingOf(t *jsontape.Tape, interrupts jsontape.Node) (ids []string) {
 }
 
 // resume gives the calls that go on from there, the best first, as they were seen
-// to work with Python 1.62.0 and TypeScript 1.19.0.
+// to work; see versions.go.
 func (s *standing) resume() []model.Resume {
 	text, none := `agent("…")`, `agent(None)`
 	if s.dialect == typeScript {
@@ -162,7 +181,11 @@ func (s *standing) resume() []model.Resume {
 		return []model.Resume{{Call: none, Then: "the model answers the last message again"}, {Call: text, Then: twice}}
 	case atResults:
 		return []model.Resume{{Call: none, Then: "the model answers the tool results"}, {Call: text, Then: twice}}
-	case atCalls: // of Python alone: see convert
+	case atCalls:
+		if s.dialect == typeScript { // of versions before there were interrupts: see resumable
+			const bare = "the model is sent the tool calls without results, which most providers refuse"
+			return []model.Resume{{Call: text, Then: bare + ", then your text"}, {Call: none, Then: bare}}
+		}
 		return []model.Resume{
 			{Call: none, Then: "the tools run, without the model: " + tools + "; then the model answers"},
 			{Call: text, Then: `each tool call gets the error "Tool was interrupted.", then your text is sent`},
@@ -170,7 +193,7 @@ func (s *standing) resume() []model.Resume {
 	case atPending:
 		const then = "the tools run, without the model, as far as they have no result yet: "
 		if s.dialect == python {
-			return []model.Resume{{Call: "agent([])", Then: then + tools + "; then the model answers"}}
+			return []model.Resume{{Call: "agent([])", Then: s.pendingThen(then + tools + "; then the model answers")}}
 		}
 		return []model.Resume{
 			{Call: none, Then: then + tools + "; then the model answers"},
@@ -203,13 +226,33 @@ func (s *standing) answers() []model.Resume {
 	if len(s.tools) > 0 {
 		then += ": " + naming(s.tools)
 	}
-	return []model.Resume{{Call: call, Then: then + "; any other input is a TypeError"}}
+	return []model.Resume{{Call: call, Then: s.pendingThen(then) + "; any other input is a TypeError"}}
+}
+
+// pendingThen says what comes of what waits: it is done, unless it is stored where
+// older SDKs for Python do not look.
+func (s *standing) pendingThen(done string) string {
+	if !s.newer {
+		return done
+	}
+	return s.sdk.Verdict(readsPending, done,
+		s.sdk.Verdict(runsUnread, "the tools of the last message run, also those that have a result: "+naming(s.tools), "KeyError: 'tool_use_message'"))
 }
 
 // asks gives the reasons to ask once more before a session is put there.
 func (s *standing) asks() []string {
-	switch s.stance {
-	case atCalls, atPending:
+	switch {
+	case s.hidden:
+		return []string{"Strands for TypeScript " + storesUnified.Before() + " has no unified storage, in which the session lies, and does not find it"}
+	case s.lost:
+		return []string{"Strands for TypeScript " + keepsInterrupts.Before() + " has no interrupts: the tool calls that wait in the snapshot are not loaded, and gone with the next save"}
+	case s.stance == atCalls && s.dialect == typeScript:
+		ask := "the last message asks for tools and there are no results: Strands for TypeScript sends it as it is, which most providers refuse"
+		if s.sdk.Differ(keepsInterrupts) {
+			ask += "; from " + keepsInterrupts.Since().String() + " on they can be made to run: say the version, as --sdk " + sdkNames[typeScript] + "@" + keepsInterrupts.Since().String()
+		}
+		return []string{ask}
+	case s.stance == atCalls, s.stance == atPending:
 		return []string{fmt.Sprintf("to go on from there runs %s, maybe for the second time: what they did outside of the session is not taken back", naming(s.tools))}
 	}
 	return nil
@@ -220,6 +263,9 @@ func (s *standing) loads(p *place, session string) string {
 	manager := fmt.Sprintf("SnapshotSessionManager(%q)", session)
 	if s.dialect == typeScript {
 		manager = fmt.Sprintf("new SessionManager({ sessionId: %q })", session)
+	}
+	if s.hidden {
+		return fmt.Sprintf("%s with agent %q finds nothing, and begins anew", manager, p.agent)
 	}
 	what := fmt.Sprintf("%d messages", s.messages)
 	if s.messages == 1 {

@@ -74,6 +74,9 @@ func (r *rewind) rewound(ctx context.Context, from *record, n int) (multiagent.R
 		return from.run.Rewind(n, r.older(ctx, from))
 	}
 	made := from.run.AsItIs()
+	if in := r.place.versions(&r.s.running, from.Dialect, from.doc.Tape); from.Dialect == typeScript && !in.Shown(answersNodes) {
+		made = from.run.Unanswered()
+	}
 	if ended := from.run.Ended(); ended != "" {
 		made.Hazards, made.Asks = nil, []string{ended}
 	}

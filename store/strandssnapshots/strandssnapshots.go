@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 	"hindcast/store/strands/multiagent"
 )
 
@@ -49,6 +50,8 @@ type Store struct {
 	// checks counts those that were read whole for their faults.
 	checks atomic.Int64
 	writer desk
+	// running is the versions of the SDKs that are said to run.
+	running sdk.Running
 }
 
 var (
@@ -66,6 +69,7 @@ var (
 	_ store.Repairer  = (*Store)(nil)
 	_ store.Purger    = (*Store)(nil)
 	_ store.Undoer    = (*Store)(nil)
+	_ store.Versioned = (*Store)(nil)
 )
 
 // Open opens the folder around session/, a folder of sessions, or the folder of

@@ -86,7 +86,7 @@ func (s *Store) complete(ctx context.Context, plan *model.Plan, e *journal.Entry
 	case p.scope == scopeMultiAgent:
 		plan.Loads = fmt.Sprintf("orchestrator %q of session %q goes on from its record as it then is", p.agent, p.sessionDir.id)
 	case d.Err == nil:
-		at := d.stand()
+		at := p.standing(&d, p.versions(&s.running, d.Dialect, d.Tape))
 		plan.Loads, plan.Resume, plan.Asks = at.loads(&p, p.sessionDir.id), at.resume(), append(plan.Asks, at.asks()...)
 	default:
 		plan.Loads = latestFile + " is then what it was, which no SDK can load: " + d.Problem

@@ -27,3 +27,30 @@ func TestAsItIs_answersWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// The oldest SDKs for TypeScript take no answers: a prompt runs what waits of a Graph,
+// and a Swarm from the beginning.
+func TestUnanswered_saysWhatTheOldestTypeScriptDoes(t *testing.T) {
+	found := verdicts(t, "multiagent-typescript-1.0.0.json")
+	waiting := 0
+	for _, h := range hazards(t, "typescript") {
+		r := decode(t, h.build(t, "typescript-multiagent-life", "data"))
+		if len(r.Summary().Waiting) == 0 {
+			continue
+		}
+		waiting++
+		sdk, w := found[h.Name], r.Unanswered()
+		if len(sdk.Answer.Ran) > 0 && sdk.Answer.Status == "COMPLETED" {
+			t.Errorf("%s: the SDK takes the answer: %+v", h.Name, sdk.Answer)
+		}
+		if len(w.Resume) != 1 || strings.Contains(w.Resume[0].Call, "interruptResponse") || len(w.Asks) == 0 {
+			t.Fatalf("%s: %+v", h.Name, w)
+		}
+		if begins := sdk.Ran[0] == "researcher"; begins != strings.Contains(w.Resume[0].Then, "first node") || !begins && !strings.Contains(w.Resume[0].Then, sdk.Ran[0]) {
+			t.Errorf("%s: %q ran, and the call %s", h.Name, sdk.Ran, w.Resume[0].Then)
+		}
+	}
+	if waiting != 3 {
+		t.Errorf("%d records wait for an answer", waiting)
+	}
+}

@@ -137,6 +137,22 @@ func (r *Run) AsItIs() Rewound {
 	return w
 }
 
+// Unanswered is AsItIs for an SDK that takes no answers, as the oldest for TypeScript.
+func (r *Run) Unanswered() Rewound {
+	w := r.AsItIs()
+	if len(r.summary.Waiting) == 0 {
+		return w
+	}
+	then := "runs " + list(r.summary.Waiting) + ", without an answer"
+	if r.summary.Kind == Swarm {
+		then = "begins at the first node again; the results so far are kept"
+	}
+	w.Loads = "the record is loaded, and no answer is taken: a start " + then
+	w.Resume = []model.Resume{{Call: r.summary.Kind.String() + `.invoke("…")`, Then: then}}
+	w.Asks = append(w.Asks, "what waits for an answer goes on without one, or begins anew")
+	return w
+}
+
 // answers gives the input that answers the interrupts that wait.
 func (r *Run) answers() string {
 	format := `{"interruptResponse": {"interruptId": %s, "response": …}}`
