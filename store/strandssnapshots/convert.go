@@ -210,7 +210,7 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 	}
 	draft.Put(w.name(to, latestFile), content)
 	d := parsed(content)
-	if fatal, _ := s.faultsOf(to, &d, python); len(fatal) > 0 {
+	if fatal, _ := faultsOf(s.root, &s.running, to, &d, python); len(fatal) > 0 {
 		return model.Plan{}, &RefusedError{to.file(latestFile), fatal}
 	}
 	st := to.standing(&d, to.versions(&s.running, d.Dialect, d.Tape))

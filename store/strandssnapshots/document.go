@@ -3,6 +3,7 @@ package strandssnapshots
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"hindcast/model"
@@ -49,13 +50,13 @@ func (e *RefusedError) Error() string {
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
 func (m *move) judged(d *document) (fatal, others []model.Fault) {
-	return m.s.faultsOf(&m.place, d, m.h.dialect())
+	return faultsOf(m.s.root, &m.s.running, &m.place, d, m.h.dialect())
 }
 
 // faultsOf is judged in any place; other is the SDK that starts there where the
 // document does not tell.
-func (s *Store) faultsOf(p *place, d *document, other dialect) (fatal, others []model.Fault) {
-	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
+func faultsOf(root *os.Root, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
+	c := checkup{place: p, root: root, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
 		if strings.Contains(f.Verdict, refuses) {
