@@ -157,8 +157,11 @@ func (r *Running) Assumed() string {
 	return strings.Join(words, ", ")
 }
 
-// Of returns the version of an SDK that is said to run, nil for none.
+// Of returns the version of an SDK that is said to run, nil for none; a nil r has none.
 func (r *Running) Of(name string) *Version {
+	if r == nil {
+		return nil
+	}
 	if versions := r.versions.Load(); versions != nil {
 		if v, ok := (*versions)[name]; ok {
 			return &v

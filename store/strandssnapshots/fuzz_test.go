@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/lineage"
-	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )
 
@@ -104,11 +103,11 @@ func FuzzFile(f *testing.F) {
 				t.Errorf("the state is not in the file: %s", state)
 			}
 		}
-		fatal, others := faultsOf(a.root, &sdk.Running{}, &a.agent, &doc, h.dialect())
+		fatal, others := faultsOf(a.root, nil, &a.agent, &doc, h.dialect())
 		for _, list := range [][]model.Fault{fatal, others} {
 			worded(t, list)
 		}
-		c := checkup{place: &a.agent, root: a.root, running: &sdk.Running{}, said: make(map[string]bool), dialect: h.dialect()}
+		c := checkup{place: &a.agent, root: a.root, said: make(map[string]bool), dialect: h.dialect()}
 		c.history(h)
 		worded(t, c.list.All())
 
