@@ -114,6 +114,12 @@ const (
 	ReasonRewind
 	// ReasonCycle: its lineage runs in a circle, so that no path reaches it.
 	ReasonCycle
+	// ReasonRepair: a repair replaced it.
+	ReasonRepair
+	// ReasonUndo: the write that made it was undone.
+	ReasonUndo
+	// ReasonOverwritten: a program that is not Hindcast wrote over it.
+	ReasonOverwritten
 )
 
 // Reason says why snapshots are off the active path.

@@ -164,6 +164,9 @@ func TestReason_inWords(t *testing.T) {
 		"cut off by a rewind to #7":                      {Kind: ReasonRewind, TargetID: "a", TargetIndex: 7},
 		"cut off by a rewind at 12:05":                   {Kind: ReasonRewind, At: at},
 		"its lineage runs in a circle":                   {Kind: ReasonCycle},
+		"replaced by a repair at 12:05":                  {Kind: ReasonRepair, At: at},
+		"made by a write that was undone":                {Kind: ReasonUndo},
+		"an agent wrote over it":                         {Kind: ReasonOverwritten},
 		"nothing tells why":                              {Kind: 99},
 	} {
 		if got := reason.Text(clock); got != want {

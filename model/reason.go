@@ -14,6 +14,9 @@ var reasonNames = [...]string{
 	ReasonPointer:      "pointer",
 	ReasonRewind:       "rewind",
 	ReasonCycle:        "cycle",
+	ReasonRepair:       "repair",
+	ReasonUndo:         "undo",
+	ReasonOverwritten:  "overwritten",
 }
 
 // String gives the kind's JSON name.
@@ -64,6 +67,12 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "the framework's pointer names another snapshot"
 	case ReasonCycle:
 		text = "its lineage runs in a circle"
+	case ReasonRepair:
+		text = "replaced by a repair"
+	case ReasonUndo:
+		text = "made by a write that was undone"
+	case ReasonOverwritten:
+		text = "an agent wrote over it"
 	default:
 		text = "nothing tells why"
 	}

@@ -28,7 +28,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 	switch carry := plan.Carry.(type) {
 	case *Draft:
 		d = carry
-		e.Changes, e.NewSession = carry.changes, plan.NewSession
+		e.Changes, e.NewSession, e.Was = carry.changes, plan.NewSession, carry.was
 		for _, g := range carry.guards {
 			e.Guards = append(e.Guards, g.Guard)
 		}
@@ -149,7 +149,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	}
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
-		r.Changes = e.Changes
+		r.Changes, r.Was = e.Changes, e.Was
 	}
 	if err := w.append(r); err != nil {
 		// It may be there nevertheless.

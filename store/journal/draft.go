@@ -31,6 +31,7 @@ type Draft struct {
 	unread []int
 	// modes are those for new files by folder, made those of new folders.
 	modes, made map[string]fs.FileMode
+	was         string
 	err         error
 }
 
@@ -148,6 +149,10 @@ func (d *Draft) Expect(name string) {
 	}
 	d.guards = append(d.guards, g)
 }
+
+// Was puts down what the store was before the write, in the kind's own words: an agent
+// writes between two writes, and the journal does not see that. Text is UTF-8.
+func (d *Draft) Was(text string) { d.was = text }
 
 // content gives a new content; a nil draft has none.
 func (d *Draft) content(v Version) (data []byte, ok bool) {

@@ -39,6 +39,9 @@ type Entry struct {
 	// Changes are in the order in which they were made.
 	Changes []Change `json:"changes,omitempty"`
 	Guards  []Guard  `json:"guards,omitempty"`
+	// Was is what the kind put down of its store as it was before the write, see
+	// [Draft.Was].
+	Was string `json:"was,omitempty"`
 }
 
 // Options are what a kind says about its journal.

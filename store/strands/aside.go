@@ -3,11 +3,13 @@ package strands
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -20,16 +22,20 @@ import (
 // A restore takes the messages behind its target out of the folder, and the
 // journal keeps them. They are the branch that was left. Which branches there are,
 // and where each of them left the path, is worked out from the journal and the
-// names in the folder alone:
+// folder alone:
 //
-// First backwards. The log as it is now, cut after the head that a write led to, is
-// the log after that write, because the SDK only ever appends. With the changes of
-// the write taken back it is the log before it. There the message before the first
-// one that the write set aside is the one at which the branch left. What was before
-// the earlier writes follows in the same way.
+// Aside is every content of a message that the journal names and keeps, and that does
+// not lie in the folder under its name now: what a restore or a repair took out or
+// replaced, what a write made that was undone, and what an agent wrote over after it
+// had come back. Such an agent holds a view from before a restore, and numbers its
+// messages from there. What it writes over and the journal never named, Hindcast never
+// had: that is gone, as it is without Hindcast. A fork names what it copies, and keeps
+// nothing of that.
 //
-// Then forwards. What a write set aside is aside, and what a later one put back no
-// longer is. Writes that are undone just now count for nothing.
+// Where it left is told backwards. An entry says which messages the log had before
+// it; they are those of the log behind it, with the changes taken back. There the
+// message before one that the write set aside is the one that it follows. What was
+// before the earlier writes follows in the same way.
 
 // kept is a message that was set aside.
 type kept struct {
@@ -40,6 +46,8 @@ type kept struct {
 	// else -1: it then follows the file after of the log, or nothing if that is "".
 	parent int
 	after  string
+	// id is that of its snapshot, once it is known, see identify.
+	id [sha256.Size]byte
 }
 
 // branches are the messages of a log that are aside, parents before children.
@@ -53,35 +61,36 @@ type branches struct {
 	// agents has the agent.json that there was when a snapshot was the head, by the
 	// id of that, as far as it is kept.
 	agents map[string]journal.Version
+	// named has the messages of one name, lying the id of the one that lies there.
+	named map[string][]int
+	lying map[string][sha256.Size]byte
 }
 
 // version tells one content of a message file from another; "" for sum is what
 // lies in the folder.
 type version struct{ name, sum string }
 
-// branches works out what is aside. Where nothing was ever written it costs one
-// look.
-func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
-	entries, _ := d.entries(ctx) // what is wrong with it the doctor tells: the log can be read
-	if len(entries) == 0 {
-		return &branches{}, ctx.Err()
-	}
-	folder := d.onDesk(l.path("messages"))
-	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json")))}
-	before := predecessors(entries, folder, l.files)
-	type aside struct {
-		file    messageFile
-		version journal.Version
-		reason  *model.Reason
-		order   int
-	}
-	list := map[version]aside{}
-	forgotten := map[version]bool{}
+// told is what the journal tells of a content of a message.
+type told struct {
+	file    messageFile
+	version journal.Version
+	// reason is why it left; nil if it came, or came back.
+	reason *model.Reason
+	// order counts the times that one came or left.
+	order int
+	// sure says that it was kept.
+	sure bool
+}
+
+// toldOf collects the contents of messages that a journal names, those not counted that
+// it forgot, and which it forgot.
+func toldOf(entries []journal.Entry, folder string) (list map[version]told, forgotten map[version]bool) {
+	list, forgotten = map[version]told{}, map[version]bool{}
 	order := 0
 	for i := range entries {
 		e := &entries[i]
-		if e.Undone {
-			continue
+		if e.Undone && e.NewSession != "" {
+			continue // it took everything along that was in it
 		}
 		for _, c := range e.Changes {
 			if c.Does == model.FileForgotten {
@@ -93,21 +102,48 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 				}
 			}
 		}
-		reason := reasonOf(e)
+		left, came := reasonOf(e), (*model.Reason)(nil)
 		for _, c := range messageChanges(e, folder) {
-			if e.Broken != "" && !d.leftBehind(c.Change) {
-				continue
-			}
-			if !c.Before.None() {
-				list[version{c.file.name, c.Before.SHA256}] = aside{c.file, c.Before, reason, order}
-				delete(forgotten, version{c.file.name, c.Before.SHA256})
+			tell := func(v journal.Version, reason *model.Reason) {
+				if v.None() {
+					return
+				}
+				key := version{c.file.name, v.SHA256}
+				before, known := list[key]
+				if known && reason == nil && e.Broken != "" {
+					return // it may not have come
+				}
+				list[key] = told{c.file, v, reason, order, before.sure || e.Broken == "" && c.Does != model.FileCopied}
+				delete(forgotten, key)
 				order++
 			}
-			if !c.After.None() {
-				delete(list, version{c.file.name, c.After.SHA256})
+			if e.Undone {
+				tell(c.After, &model.Reason{Kind: model.ReasonUndo})
+				tell(c.Before, came)
+			} else {
+				tell(c.Before, left)
+				tell(c.After, came)
 			}
 		}
 	}
+	return list, forgotten
+}
+
+// branches works out what is aside. Where nothing was ever written it costs one
+// look.
+func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
+	entries, _ := d.entries(ctx) // what is wrong with it the doctor tells: the log can be read
+	if len(entries) == 0 {
+		return &branches{}, ctx.Err()
+	}
+	folder := d.onDesk(l.path("messages"))
+	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json"))),
+		named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
+	list, forgotten := toldOf(entries, folder)
+	if err := l.lying(ctx, d, list, b.lying); err != nil {
+		return nil, err
+	}
+	before := predecessors(entries, folder, l.files)
 	names := make([]version, 0, len(list))
 	for v := range list {
 		names = append(names, v)
@@ -119,23 +155,79 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 		for forgotten[at] {
 			at = before[at]
 		}
-		if _, known := list[at]; !known {
-			at.sum = "" // it lies in the folder, or was put back there
+		for _, aside := list[at]; !aside && at.name != "" && l.position(at.name) < 0; _, aside = list[at] {
+			at = before[at] // it was taken away, and is not kept
+		}
+		if _, aside := list[at]; !aside {
+			at.sum = "" // it lies in the folder
 		}
 		below[at] = append(below[at], v)
 	}
 	b.lay(l, below, func(v version, parent int, after string) {
 		a := list[v]
-		b.list = append(b.list, kept{a.file, a.version, a.reason, parent, after})
+		b.named[v.name] = append(b.named[v.name], len(b.list))
+		b.list = append(b.list, kept{file: a.file, version: a.version, reason: a.reason, parent: parent, after: after})
 	})
 	return b, nil
 }
 
-// leftBehind reports whether a change of a write that was broken off was made, as far
-// as its file tells.
-func (d *desk) leftBehind(c journal.Change) bool {
-	now, err := d.journal.Version(c.Path)
-	return err == nil && now != c.Before
+// lying takes out of what the journal tells of what lies in the folder, and what is not
+// kept; and it notes the ids of the messages that have the names of others. What was
+// redacted in its place is no branch: the SDK was to forget it, and a purge does.
+func (l *messageLog) lying(ctx context.Context, d *desk, list map[version]told, ids map[string][sha256.Size]byte) error {
+	versions := map[string][]version{}
+	for v := range list {
+		versions[v.name] = append(versions[v.name], v)
+	}
+	var there []messageFile
+	for _, f := range l.files {
+		if versions[f.name] != nil {
+			there = append(there, f)
+		}
+	}
+	err := l.read(ctx, there, l.known, func(_ int, m *message) error {
+		sum := hex.EncodeToString(m.sum[:])
+		unread := m.sum == [sha256.Size]byte{}
+		for _, v := range versions[m.name] {
+			t := list[v]
+			if v.sum == sum || t.reason == nil && (unread || m.redacted && d.createdAt(t, m.created)) {
+				delete(list, v)
+				continue
+			}
+			ids[m.name] = m.id
+			if t.reason == nil {
+				t.reason = &model.Reason{Kind: model.ReasonOverwritten}
+				list[v] = t
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for v, t := range list {
+		if t.reason == nil {
+			t.reason = &model.Reason{}
+			list[v] = t
+		}
+		if t.sure {
+			continue
+		}
+		if _, err := d.journal.Read(t.version); errors.Is(err, fs.ErrNotExist) {
+			delete(list, v)
+		}
+	}
+	return ctx.Err()
+}
+
+// createdAt reports whether a message that is kept was created at a time.
+func (d *desk) createdAt(t told, at time.Time) bool {
+	data, err := d.journal.Read(t.version)
+	if err != nil || at.IsZero() {
+		return false
+	}
+	tape, err := files.Parse(data)
+	return err == nil && originOf(tape).created.Equal(at)
 }
 
 // lay puts what is aside in order: each behind the one that it follows.
@@ -182,8 +274,11 @@ func (b *branches) lay(l *messageLog, below map[version][]version, add func(v ve
 // reasonOf words why what an entry set aside left the path.
 func reasonOf(e *journal.Entry) *model.Reason {
 	r := &model.Reason{At: e.At.UTC()}
-	if e.Op == model.OpRestore {
+	switch e.Op {
+	case model.OpRestore:
 		r.Kind, r.TargetID, r.TargetIndex = model.ReasonRestore, e.To, e.ToIndex
+	case model.OpRepair:
+		r.Kind = model.ReasonRepair
 	}
 	return r
 }
@@ -216,8 +311,8 @@ type element struct {
 	version
 }
 
-// predecessors gives for each version that an entry replaced or set aside the one
-// before it in the log of that time.
+// predecessors gives for each version that an entry wrote, replaced or set aside the
+// one before it in the log of that time: of the first entry that names it.
 func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
 	before := map[version]version{}
 	log := make([]element, len(now))
@@ -227,36 +322,48 @@ func predecessors(entries []journal.Entry, folder string, now []messageFile) map
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]
 		changes := messageChanges(e, folder)
-		if e.Undone || len(changes) == 0 {
+		if len(changes) == 0 {
 			continue
 		}
-		if n := e.ToIndex + 1; e.Op == model.OpRestore && e.To != "" && n < len(log) {
-			log = log[:n]
-		}
-		// What is in front of the first change stays where it is.
-		first, _ := slices.BinarySearchFunc(log, changes[0].file, func(e element, f messageFile) int { return e.file.compare(f) })
 		changed := make(map[string]bool, len(changes))
-		tail := make([]element, 0, len(changes))
 		for _, c := range changes {
 			changed[c.file.name] = true
-			if !c.Before.None() {
-				tail = append(tail, element{c.file, version{c.file.name, c.Before.SHA256}})
-			}
 		}
+		// What is in front of the first change stays where it is.
+		was := namesFrom(e.Was)
+		first, _ := slices.BinarySearchFunc(log, changes[0].file, func(e element, f messageFile) int { return e.file.compare(f) })
+		if !was.hasAll(log[:first]) {
+			log, first = slices.Clone(log), 0
+		}
+		stays := log[first:first:first]
 		for _, e := range log[first:] {
-			if !changed[e.name] {
-				tail = append(tail, e)
+			if !changed[e.name] && was.has(e.file) {
+				stays = append(stays, e)
 			}
 		}
-		slices.SortStableFunc(tail, func(a, b element) int { return a.file.compare(b.file) })
-		log = append(log[:first:first], tail...)
-		for k := first; k < len(log); k++ {
-			if changed[log[k].name] && k > 0 {
-				before[log[k].version] = log[k-1].version
-			} else if changed[log[k].name] {
-				before[log[k].version] = version{}
+		// with is the log with one side of the changes.
+		with := func(side func(c *messageChange) journal.Version) []element {
+			tail := slices.Clone(stays)
+			for k := range changes {
+				if v := side(&changes[k]); !v.None() {
+					tail = append(tail, element{changes[k].file, version{changes[k].file.name, v.SHA256}})
+				}
 			}
+			slices.SortStableFunc(tail, func(a, b element) int { return a.file.compare(b.file) })
+			whole := append(log[:first:first], tail...)
+			for k := first; k < len(whole); k++ {
+				switch {
+				case !changed[whole[k].name]:
+				case k > 0:
+					before[whole[k].version] = whole[k-1].version
+				default:
+					before[whole[k].version] = version{}
+				}
+			}
+			return whole
 		}
+		with(func(c *messageChange) journal.Version { return c.After })
+		log = with(func(c *messageChange) journal.Version { return c.Before })
 	}
 	return before
 }
@@ -328,6 +435,33 @@ func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	}
 }
 
+// identify gives the messages of a name their ids. Where two have one id, as a message
+// has that a repair did not change, the second has the SHA-256 of its file instead.
+func (b *branches) identify(s *Store, name string) {
+	taken := map[[sha256.Size]byte]bool{}
+	if id, lies := b.lying[name]; lies {
+		taken[id] = true
+	}
+	var d decoder
+	var m message
+	for _, k := range b.named[name] {
+		b.read(s, &d, k, &m)
+		if taken[m.id] {
+			_, _ = hex.Decode(m.id[:], []byte(b.list[k].version.SHA256)) // a record that is sound has one
+		}
+		taken[m.id] = true
+		b.list[k].id = m.id
+	}
+}
+
+// id returns the id of the snapshot after message k.
+func (b *branches) id(s *Store, k int) [sha256.Size]byte {
+	if b.list[k].id == ([sha256.Size]byte{}) {
+		b.identify(s, b.list[k].file.name)
+	}
+	return b.list[k].id
+}
+
 // folder gives one that holds message k alone.
 func (b *branches) folder(s *Store, k int) folder {
 	return &keptFolder{journal: s.journal, kept: map[string]journal.Version{b.list[k].file.name: b.list[k].version}}
@@ -343,13 +477,11 @@ func (b *branches) body(s *Store, k int) []byte {
 
 // find gives the message of an id, or -1.
 func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (int, error) {
-	var d decoder
-	var m message
 	for k := range b.list {
 		if err := ctx.Err(); err != nil {
 			return -1, err
 		}
-		if b.read(s, &d, k, &m); m.id == id {
+		if b.id(s, k) == id {
 			return k, nil
 		}
 	}
@@ -425,6 +557,8 @@ func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 type snapshot struct {
 	log *messageLog
 	i   int
+	// message is the id that the message has by itself.
+	message [sha256.Size]byte
 	// aside is its position among what is aside, -1 if it lies in the folder.
 	aside int
 	// common is how many messages of the log lie in the folder.
@@ -437,7 +571,7 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	id := parseID(text)
 	i, err := s.position(ctx, l, id)
 	if err == nil || !errors.Is(err, model.ErrNoSnapshot) {
-		return snapshot{log: l, i: i, aside: -1, common: i + 1}, err
+		return snapshot{log: l, i: i, message: id, aside: -1, common: i + 1}, err
 	}
 	b, err := l.branches(ctx, s.desk)
 	if err != nil {
@@ -448,7 +582,10 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 		return snapshot{}, err
 	}
 	at, common := s.branchLog(l, b, k, text)
-	return snapshot{log: at, i: len(at.files) - 1, aside: k, common: common, branches: b}, nil
+	var d decoder
+	var m message
+	b.read(s, &d, k, &m)
+	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, branches: b}, nil
 }
 
 // asides gives what is aside of a log; nothing if the journal cannot be read, which
@@ -496,6 +633,7 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 			return err
 		}
 		b.read(s, &d, n.k, &m)
+		m.id = b.id(s, n.k)
 		n.w.full.again = func(string) []byte { return b.body(s, n.k) }
 		h := n.w.aside(n.i, &m)
 		h.Reason = b.list[n.k].reason

@@ -56,7 +56,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 		return model.Plan{}, err
 	}
 	e := editing{course: c}
-	if err := e.take(ctx, state, parseID(ref.ID)); err != nil {
+	if err := e.take(ctx, state, c.message); err != nil {
 		return model.Plan{}, err
 	}
 	before, err := c.mended(ctx)

@@ -46,6 +46,8 @@ type message struct {
 	errored  bool   // a tool result has the status "error"
 	location string // JSON Pointer of the effective message in the file
 	written  int64  // bytes of the file
+	// sum is the SHA-256 of the file; zeros if it could not be read.
+	sum [sha256.Size]byte
 }
 
 // call is a tool call of a message.
@@ -74,12 +76,16 @@ type decoder struct {
 	line      []byte // of the title
 	note      []byte
 	stamp     files.Stamp // of the file
+	sum       [sha256.Size]byte
 }
 
 // reader gives the files of a folder, and the stamp of the last one.
 func (d *decoder) reader(in folder) files.Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
 		data, d.stamp, err = in.ReadStamped(name, buf)
+		if d.sum = [sha256.Size]byte{}; err == nil {
+			d.sum = sha256.Sum256(data)
+		}
 		return data, err
 	}
 }
@@ -117,7 +123,7 @@ func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	end := len(d.arena)
 	m.body, m.size = d.arena[start:end:end], end-start
 	d.arena = append(d.arena, ']')
-	m.id = sha256.Sum256(d.arena[from:])
+	m.id, m.sum = sha256.Sum256(d.arena[from:]), d.sum
 	m.said = d.say(m)
 	return doc.Err == nil
 }

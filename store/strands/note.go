@@ -8,8 +8,8 @@ import (
 // What is remembered of a message file.
 //
 // A note has what the headers and the faults are made of, and not the message
-// itself: its id and its length, its place in the turn, its tool calls and
-// results, its title, and what is wrong with it. It takes about 130 bytes, a
+// itself: its id, the hash of its file and its length, its place in the turn, its tool calls and
+// results, its title, and what is wrong with it. It takes about 160 bytes, a
 // tenth of the file. States are read when they are asked for.
 //
 // Notes may have been kept by another process, and so are read with care; what is
@@ -17,7 +17,7 @@ import (
 
 // noteKind names the notes for a files.Shelf. Its number grows with every change
 // of what is noted or of how a file is judged.
-const noteKind = kind + " 2"
+const noteKind = kind + " 3"
 
 // Bits of a note.
 const (
@@ -41,7 +41,7 @@ func (m *message) appendNote(dst []byte) []byte {
 			bits |= 1 << i
 		}
 	}
-	dst = append(dst, m.id[:]...)
+	dst = append(append(dst, m.id[:]...), m.sum[:]...)
 	dst = binary.AppendUvarint(dst, bits)
 	dst = binary.AppendUvarint(dst, uint64(m.size))
 	if m.hasID {
@@ -87,6 +87,7 @@ func (m *message) recall(name string, text []byte) bool {
 	n := files.ReadNote(text)
 	*m = message{name: name, calls: m.calls[:0], results: m.results[:0]}
 	copy(m.id[:], n.Bytes(len(m.id)))
+	copy(m.sum[:], n.Bytes(len(m.sum)))
 	bits := n.Uvarint()
 	m.whole, m.hasID, m.redacted = bits&noteWhole != 0, bits&noteHasID != 0, bits&noteRedacted != 0
 	m.pinned, m.errored = bits&notePinned != 0, bits&noteErrored != 0

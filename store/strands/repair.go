@@ -347,6 +347,7 @@ func (m *mender) plan(ctx context.Context) (model.Plan, error) {
 		plan.Asks = append(plan.Asks, ask)
 	}
 	draft := s.journal.Draft()
+	draft.Was(namesOf(l.files))
 	messages := s.onDesk(l.path("messages"))
 	if m.folder {
 		draft.MakeFolder(messages)

@@ -113,6 +113,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 		plan.Asks = append(plan.Asks, ask)
 	}
 	draft := s.journal.Draft()
+	draft.Was(namesOf(l.files))
 	c.write(draft, s.desk)
 	draft.Expect(s.onDesk(l.path("messages")))
 	if target := c.log.files[len(c.log.files)-1].name; c.folder.kept[target] == (journal.Version{}) {

@@ -39,7 +39,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.log.state(ctx, at.i, parseID(ref.ID))
+	return at.log.state(ctx, at.i, at.message)
 }
 
 // position gives the position of a snapshot in a log, from an index if one has

@@ -102,6 +102,12 @@ type runningAgent struct {
 	next    int64
 	clock   time.Time
 	written bool
+	// held says that it goes on from what it holds although a restore may have come
+	// between: it may write over messages, and tells over first.
+	held bool
+	over func(name string)
+	// agent is agent.json as it holds it.
+	agent []byte
 }
 
 // startAgent starts one on what lies in the folder of an agent.
@@ -111,7 +117,11 @@ func startAgent(t testing.TB, dir string, clock time.Time) *runningAgent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &runningAgent{t: t, dir: dir, next: s.next, clock: clock}
+	agent, err := os.ReadFile(filepath.Join(dir, "agent.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runningAgent{t: t, dir: dir, next: s.next, clock: clock, agent: agent}
 }
 
 // replace writes a file as _write_file of the SDK does.
@@ -137,8 +147,10 @@ func (a *runningAgent) append(role string, content ...any) string {
 	}
 	a.clock = a.clock.Add(time.Second)
 	name := fmt.Sprintf("message_%d.json", a.next)
-	if _, err := os.Lstat(filepath.Join(a.dir, "messages", name)); err == nil {
+	if _, err := os.Lstat(filepath.Join(a.dir, "messages", name)); err == nil && !a.held {
 		a.t.Fatalf("the SDK writes over %s", name)
+	} else if err == nil && a.over != nil {
+		a.over(name)
 	}
 	a.replace("messages/"+name, indented(a.t, object{
 		"message":    object{"role": role, "content": content, "tracking_id": fmt.Sprintf("t-%d", a.clock.UnixNano())},
@@ -148,12 +160,16 @@ func (a *runningAgent) append(role string, content ...any) string {
 	return name
 }
 
-// sync writes agent.json, with another state unless that is nil.
+// sync writes agent.json, with another state unless that is nil. One that holds its own
+// writes that.
 func (a *runningAgent) sync(state any) {
 	a.t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.dir, "agent.json"))
 	if err != nil {
 		a.t.Fatal(err)
+	}
+	if a.held {
+		data = a.agent
 	}
 	tape, err := files.Parse(data)
 	if err != nil {
@@ -165,7 +181,8 @@ func (a *runningAgent) sync(state any) {
 		p.Put(0, "state", indented(a.t, state))
 	}
 	p.Put(0, "updated_at", jsontape.AppendQuoted(nil, pythonTime(a.clock)))
-	a.replace("agent.json", p.Bytes())
+	a.agent = p.Bytes()
+	a.replace("agent.json", a.agent)
 }
 
 // redact takes the text out of a message, as redact_latest_message does.
