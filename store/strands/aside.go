@@ -118,7 +118,9 @@ func toldOf(entries []journal.Entry, folder string) (list map[version]told, forg
 				order++
 			}
 			if e.Undone {
-				tell(c.After, &model.Reason{Kind: model.ReasonUndo})
+				if _, known := list[version{c.file.name, c.After.SHA256}]; !known { // else it is as it was before
+					tell(c.After, &model.Reason{Kind: model.ReasonUndo})
+				}
 				tell(c.Before, came)
 			} else {
 				tell(c.Before, left)

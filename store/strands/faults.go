@@ -77,6 +77,8 @@ const (
 	FaultBlock = "unknown-block"
 	// FaultRedacted: what was redacted is still there to be read.
 	FaultRedacted = "redacted-original"
+	// FaultOverwritten: an agent wrote over a message that Hindcast had put back.
+	FaultOverwritten = "written-over"
 	// FaultJournal: Hindcast's own journal beside the sessions cannot be used.
 	FaultJournal = "journal"
 	// FaultPinned: a pinned message is among those that were removed.

@@ -195,9 +195,9 @@ func originOf(t *jsontape.Tape) (o origin) {
 	return o
 }
 
-// keptFaults tells what of a log is kept that is to be gone, and why there is no
-// journal.
-func (s *Store) keptFaults(ctx context.Context, l *messageLog, in *inspector) error {
+// keptFaults tells what of a log is kept that is to be gone, what an agent wrote over
+// after it had come back, and why there is no journal.
+func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *inspector) error {
 	if s.broken != nil {
 		in.list.Add(s.journalFault(s.broken))
 	}
@@ -207,6 +207,13 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, in *inspector) er
 			in.list.Add(s.journalFault(unread))
 		}
 		return nil
+	}
+	for _, a := range b.list {
+		if a.reason.Kind == model.ReasonOverwritten {
+			in.list.Add(model.Fault{Code: FaultOverwritten, File: l.path("messages", a.file.name), Note: true,
+				Meaning: "an agent with a view from before a restore or an undo wrote over the message; the one that had come back is on a branch",
+				Verdict: loads + "it loads the message that lies there"})
+		}
 	}
 	for _, c := range list {
 		in.add(c.file.name, flaw{FaultRedacted, "", "the message was redacted, and Hindcast keeps what was there before; hindcast purge forgets it", loads + "the SDK does not look there"})

@@ -53,6 +53,11 @@ func TestBranches_ofWhatAnOldAgentWroteOver(t *testing.T) {
 	}
 	comesBack(t, s, agent, first[11].ID, "message_11.json", old)
 	comesBack(t, s, agent, second.ID, "message_10.json", read(t, keptOf(t, s, "ten again")))
+	if faults := storetest.Faults(t, s, "h"); !slices.ContainsFunc(faults, func(f model.Fault) bool {
+		return f.Code == FaultOverwritten && strings.HasSuffix(f.File, "message_11.json") && f.Note
+	}) {
+		t.Errorf("the doctor says %+v", faults)
+	}
 	if _, err := s.PlanUndo(t.Context()); err == nil || !strings.Contains(err.Error(), "restore the set-aside branch instead") {
 		t.Errorf("%v", err)
 	}
@@ -126,5 +131,85 @@ func TestBranches_leaveWhereTheyLeftBesideAGap(t *testing.T) {
 	}
 	if six := list[8]; six.Title != "six, into the gap" || six.ParentID != list[3].ID {
 		t.Errorf("%s follows %s, and not #3", six.Title, six.ParentID)
+	}
+}
+
+// What a repair replaced or took out of a log is a branch: each message can be looked
+// at, and put back where the SDK would start on that.
+func TestRepair_whatItReplacedIsABranch(t *testing.T) {
+	branches, back := 0, 0
+	for name, session := range hazards(t) {
+		t.Run(name, func(t *testing.T) {
+			s, dir := session.store(t)
+			before := tree(t, dir)
+			plan, err := s.PlanRepair(t.Context(), "h")
+			if err != nil {
+				return
+			}
+			applied(t, s, plan)
+			left := map[string]model.Header{} // by the file
+			ids := map[string]bool{}
+			for _, h := range storetest.Headers(t, s, "h") {
+				if ids[h.ID] {
+					t.Errorf("two snapshots are called %s", h.ID)
+				}
+				ids[h.ID] = true
+				facts, err := s.Facts(t.Context(), h.Ref())
+				if err != nil {
+					t.Fatal(err)
+				}
+				state(t, s, h)
+				if h.Reason != nil && h.Reason.Kind == model.ReasonRepair {
+					left[facts[0].Value] = h
+				}
+			}
+			for _, f := range plan.Files {
+				file := strings.TrimPrefix(f.Path, "session_h/")
+				if _, isMessage := fileOf(filepath.Base(file)); !isMessage || f.Does == model.FileWritten {
+					continue
+				}
+				h, ok := left[f.Path]
+				if !ok {
+					t.Errorf("what the repair replaced of %s is on no branch", file)
+					continue
+				}
+				branches++
+				restored, err := s.PlanRestore(t.Context(), h.Ref())
+				if err != nil {
+					refusedFor(t, err)
+					continue
+				}
+				back++
+				apply(t, s, restored, nil)
+				if got, want := read(t, filepath.Join(dir, f.Path)), before[filepath.Join(dir, f.Path)]; got != want {
+					t.Errorf("%s came back as %s, and was %s", file, got, want)
+				}
+				undo(t, s)
+			}
+		})
+	}
+	t.Logf("%d branches, %d of which can be put back", branches, back)
+}
+
+// A run that holds a record from before an undo writes over the one that came back: the
+// nodes that only that had are a branch.
+func TestRewind_whatAnOldRunWroteOverIsABranch(t *testing.T) {
+	dir := oldStore(t, orchestrators)
+	s := open(t, dir)
+	list := storetest.Headers(t, s, "graph_done")
+	file := filepath.Join(dir, "session_graph_done", "multi_agents", "multi_agent_g1", "multi_agent.json")
+	was := read(t, file)
+	rewound(t, s, list[1])
+	held := read(t, file)
+	undo(t, s)
+	write(t, file, held+" ")
+	_, head, aside := runHeadersOf(t, s, "graph_done")
+	if head.ID != list[1].ID || len(aside) != 2 || aside[0].ID != list[2].ID || aside[1].ID != list[3].ID || aside[0].Reason.Kind != model.ReasonOverwritten {
+		t.Fatalf("the head is %v, aside %v", head, aside)
+	}
+	rest(t, dir)
+	rewound(t, s, aside[1])
+	if got := read(t, file); got != was {
+		t.Errorf("it came back as %s, and was %s", got, was)
 	}
 }

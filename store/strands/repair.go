@@ -92,6 +92,7 @@ var repairs = map[string]string{
 	FaultRole:            "not fatal: the message is sent to the model as it is",
 	FaultBlock:           "not fatal: the block is sent to the model as it is",
 	FaultRedacted:        "not fatal: see purge",
+	FaultOverwritten:     "not fatal: what was there before is a branch",
 	FaultPinned:          "not fatal: the message is not loaded",
 
 	FaultMissingResult:   "not fatal: every SDK mends it in memory",

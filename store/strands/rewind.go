@@ -29,7 +29,7 @@ type asideRun struct {
 	run     *multiagent.Run
 	version journal.Version
 	reason  *model.Reason
-	// shown says that it is aside: that no later write put it back.
+	// shown says that it is aside: that it is not what lies there.
 	shown bool
 }
 
@@ -41,7 +41,8 @@ func (p place) recordPath() string {
 	return path.Join(p.session, "multi_agents", p.orchestrator, "multi_agent.json")
 }
 
-// asideRuns gives the versions of a record that are kept, the oldest first. What
+// asideRuns gives the versions of a record that are kept, the oldest first: those that
+// were set aside, and those that came back and a run from before wrote over. What
 // cannot be read is left out.
 func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 	entries, _ := s.entries(ctx) // what is wrong with it the doctor tells
@@ -49,19 +50,29 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 		return nil, ctx.Err()
 	}
 	file := s.onDesk(p.recordPath())
+	lies, err := s.journal.Version(file)
+	if err != nil {
+		lies = journal.Version{} // the record cannot be read, which Faults tells
+	}
 	var list []asideRun
+	tell := func(v journal.Version, reason *model.Reason) {
+		if v.SHA256 == "" {
+			return
+		}
+		list = slices.DeleteFunc(list, func(a asideRun) bool { return a.version.SHA256 == v.SHA256 })
+		list = append(list, asideRun{version: v, reason: reason, shown: v.SHA256 != lies.SHA256})
+	}
 	for i := range entries {
 		e := &entries[i]
 		for _, c := range e.Changes {
-			if e.Undone || c.Path != file || c.Before == c.After {
-				continue
-			}
-			for k := range list {
-				list[k].shown = list[k].shown && list[k].version.SHA256 != c.After.SHA256
-			}
-			if !c.Before.None() && !c.Before.Folder {
-				list = slices.DeleteFunc(list, func(a asideRun) bool { return a.version.SHA256 == c.Before.SHA256 })
-				list = append(list, asideRun{version: c.Before, reason: reasonOf(e), shown: true})
+			switch {
+			case c.Path != file || c.Before == c.After || c.Does == model.FileCopied || e.Undone && e.NewSession != "":
+			case e.Undone:
+				tell(c.After, &model.Reason{Kind: model.ReasonUndo})
+				tell(c.Before, &model.Reason{Kind: model.ReasonOverwritten})
+			default:
+				tell(c.After, &model.Reason{Kind: model.ReasonOverwritten})
+				tell(c.Before, reasonOf(e))
 			}
 		}
 	}

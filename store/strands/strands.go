@@ -394,8 +394,9 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		in.see(s)
 		return nil
 	})
-	err = cmp.Or(err, s.keptFaults(ctx, l, in))
-	info.Orphaned = len(s.asides(ctx, l).list)
+	b := s.asides(ctx, l)
+	err = cmp.Or(err, s.keptFaults(ctx, l, b, in))
+	info.Orphaned = len(b.list)
 	info.Snapshots = len(l.files) + info.Orphaned
 	info.Faults = len(model.Harmful(in.faults()))
 	return info, err
@@ -491,7 +492,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		in.see(s)
 		return nil
 	})
-	err = cmp.Or(err, s.keptFaults(ctx, l, in))
+	err = cmp.Or(err, s.keptFaults(ctx, l, s.asides(ctx, l), in))
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
