@@ -191,6 +191,7 @@ func refusal(answer *http.Response, body io.Reader) error {
 func described(ctx context.Context, answer *http.Response, err error) error {
 	var syntax *json.SyntaxError
 	var network net.Error
+	var date *time.ParseError
 	switch {
 	case err == nil:
 		return nil
@@ -200,6 +201,8 @@ func described(ctx context.Context, answer *http.Response, err error) error {
 		return fmt.Errorf("the answer was cut off: %w", err)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("the answer (%.80q) is not the JSON of a reflection API: %w", answer.Header.Get("Content-Type"), err)
+	case errors.As(err, &date): // package time quotes what it could not read, but for DEL
+		return errors.New(printable.String(err.Error()))
 	}
 	return err
 }
