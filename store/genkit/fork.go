@@ -3,13 +3,13 @@ package genkit
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"hindcast/model"
+	"hindcast/model/splice"
 	"hindcast/store"
 )
 
@@ -49,11 +49,9 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 	if err := checkState(state); err != nil {
 		return model.Plan{}, err
 	}
-	var laid bytes.Buffer
-	if err := json.Indent(&laid, bytes.TrimSpace(state), "  ", "  "); err != nil {
-		return model.Plan{}, err
-	}
-	return s.planFork(ctx, model.OpEdit, ref, as, laid.Bytes())
+	laid := bytes.TrimSpace(splice.Pretty(bytes.TrimSpace(state)))
+	laid = bytes.ReplaceAll(laid, []byte("\n"), []byte("\n  ")) // it stands one level deep in its row
+	return s.planFork(ctx, model.OpEdit, ref, as, laid)
 }
 
 // errNoName: a new session was given no name that the SDKs take.

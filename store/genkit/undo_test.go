@@ -338,6 +338,22 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 	}
 }
 
+// The white space of a state that is nested deeply does not fill the disk.
+func TestEdit_boundsTheIndent(t *testing.T) {
+	const depth = 9_000
+	s := open(t, copyOfStore(t, "go-1.13.1"))
+	edited := `{"custom":{"deep":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `},"messages":[],"sessionId":"any"}`
+	plan, err := s.PlanEdit(t.Context(), firstOf(t, s, sessMain), "deep", []byte(edited))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range plan.Files {
+		if f.Size > 4<<20 {
+			t.Errorf("%s would have %d bytes, for a state of %d", f.Path, f.Size, len(edited))
+		}
+	}
+}
+
 func TestEdit_refusesByThePlace(t *testing.T) {
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	for state, at := range map[string]string{
