@@ -209,7 +209,7 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 		return fmt.Errorf("%s", a.Error)
 	}
 	loaded := p.messages
-	if s.typeScript && len(p.tools) > 0 {
+	if s.typeScript && !s.bareWithout && len(p.tools) > 0 {
 		loaded = loaded[:len(loaded)-1]
 	}
 	if err := same("what is loaded", a.Loaded, loaded); err != nil {
@@ -231,7 +231,7 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 	before := sent(p.messages)
 	says := how.prompt()
 	user := map[string]any{"role": "user", "content": []any{map[string]any{"text": says}}}
-	if s.typeScript && says != "" && len(p.tools) > 0 { // the message that is held back comes behind the text
+	if s.typeScript && !s.bareWithText && says != "" && len(p.tools) > 0 { // the message that is held back comes behind the text
 		before = slices.Insert(before, len(before)-1, any(user))
 		says = ""
 	}
@@ -431,8 +431,9 @@ func (r strandsRun) check(p *position, how resume, a *answer) error {
 	return nil
 }
 
-// genkitAgent has the rules of an agent of Genkit.
-type genkitAgent struct{ javaScript bool }
+// genkitAgent has the rules of an agent of Genkit; answered says that answers are given in
+// the place of the tools that wait.
+type genkitAgent struct{ answered bool }
 
 func (g genkitAgent) position(state map[string]any) position {
 	p := position{state: state, messages: member[[]any](state, "messages"), stands: atStart}
@@ -481,7 +482,7 @@ func (g genkitAgent) check(p *position, how resume, a *answer) error {
 		return same("what the model was sent", seen, want)
 	}
 	runs := p.tools
-	if g.javaScript { // somebody answers in their place
+	if g.answered {
 		runs = nil
 	}
 	if !slices.Equal(a.Tools, runs) && len(a.Tools)+len(runs) > 0 {

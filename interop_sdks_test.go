@@ -23,6 +23,8 @@ var sdkParts = map[string]string{
 	"typescript": "typescript/package-lock.json",
 	"genkit":     "genkit/go.sum",
 	"genkit-js":  "genkit-js/package-lock.json",
+
+	"genkit-python": "genkit-python/requirements.txt",
 }
 
 // sdks gives the folder in which the real SDKs are. Where they are not, the test is
@@ -68,17 +70,15 @@ func drivers(t *testing.T, sdks string, names ...string) map[string]*driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := filepath.Join(sdks, "node", "node_modules", "node", "bin", "node")
-	if _, err := os.Stat(node); err != nil {
-		node = "node" // new enough, or else there would be that one
-	}
+	node := nodeOf(sdks)
 	start := map[string]func() *driver{
-		"python": func() *driver { return pythonDriver(t, sdks, "") },
-		"typescript": func() *driver {
-			return startDriver(t, filepath.Join(sdks, "typescript"), node, filepath.Join(at, "typescript", "driver.mjs"))
-		},
+		"python":     func() *driver { return pythonDriver(t, sdks, "") },
+		"typescript": func() *driver { return typeScriptDriver(t, sdks, "") },
 		"genkit-js": func() *driver {
 			return startDriver(t, filepath.Join(sdks, "genkit-js"), node, filepath.Join(at, "genkit-js", "driver.mjs"))
+		},
+		"genkit-python": func() *driver {
+			return startDriver(t, sdks, filepath.Join(sdks, "genkit-python", "venv", "bin", "python"), filepath.Join(at, "genkit-python", "driver.py"))
 		},
 		"genkit": func() *driver {
 			barista := filepath.Join(t.TempDir(), "driver")
@@ -95,6 +95,37 @@ func drivers(t *testing.T, sdks string, names ...string) map[string]*driver {
 		}
 	}
 	return started
+}
+
+// nodeOf returns the Node that is installed with the SDKs, or else that of the machine,
+// which is then new enough.
+func nodeOf(sdks string) string {
+	node := filepath.Join(sdks, "node", "node_modules", "node", "bin", "node")
+	if _, err := os.Stat(node); err != nil {
+		return "node"
+	}
+	return node
+}
+
+// olderDrivers start the driver of an older version of an SDK.
+var olderDrivers = map[string]func(t *testing.T, sdks, version string) *driver{"python": pythonDriver, "typescript": typeScriptDriver}
+
+// typeScriptDriver starts the driver of an older version of the SDK for TypeScript; "" is
+// the newest.
+func typeScriptDriver(t *testing.T, sdks, version string) *driver {
+	t.Helper()
+	driver, err := filepath.Abs(filepath.Join("testdata", "interop", "typescript", "driver.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := filepath.Join(sdks, "typescript")
+	if version != "" {
+		packages = filepath.Join(sdks, "typescript-older", version)
+		if _, err := os.Stat(packages); err != nil {
+			t.Fatalf("testdata/interop/install puts it there: %v", err)
+		}
+	}
+	return startDriver(t, packages, nodeOf(sdks), driver)
 }
 
 // pythonDriver starts the driver of an older version of the SDK for Python; "" is the

@@ -36,9 +36,9 @@ type kit struct {
 	version string
 }
 
-// olderPython are the kits of the versions of the SDK for Python that do otherwise than
-// the newest: when they start, or when they are called.
-func olderPython() (list []kit) {
+// olderKits are the kits of the versions that do otherwise than the newest: when they
+// start, or when they are called.
+func olderKits() (list []kit) {
 	for _, v := range []struct {
 		version     string
 		run, answer bool // what agent(None) and agent("…") do with tool calls at the end
@@ -54,7 +54,19 @@ func olderPython() (list []kit) {
 		list = append(list, kit{title: "message log", driver: "python", version: v.version, store: "log", scenarios: v.scenarios,
 			rules: always(strandsAgent{bareWithout: !v.run, bareWithText: !v.answer}), live: unchanged})
 	}
-	return list
+	return append(list,
+		kit{title: "snapshots, legacy storage", driver: "typescript", version: "1.0.0", store: "legacy", cuts: true, scenarios: older,
+			rules: always(strandsAgent{typeScript: true, bareWithout: true, bareWithText: true}), live: unchanged},
+		kit{title: "snapshots, legacy storage", driver: "typescript", version: "1.7.0", store: "legacy", cuts: true, scenarios: append(older, "interrupt"),
+			rules: always(strandsAgent{typeScript: true}), live: unchanged})
+}
+
+// says returns the SDK and version that Hindcast is told, "" for the newest.
+func (k *kit) says() string {
+	if k.version == "" {
+		return ""
+	}
+	return "strands-" + k.driver + "@" + k.version
 }
 
 func always(r rules) func(string) rules { return func(string) rules { return r } }
@@ -96,7 +108,8 @@ var kits = []kit{
 	{title: "Graph and Swarm", driver: "typescript", store: "unified", scenarios: orchestras, rules: runs(true)},
 	{title: "Graph and Swarm, legacy storage", driver: "typescript", store: "legacy", scenarios: orchestras, rules: runs(true)},
 	{title: "file store", driver: "genkit", scenarios: orders, rules: always(genkitAgent{})},
-	{title: "file store", driver: "genkit-js", scenarios: orders, rules: always(genkitAgent{javaScript: true})},
+	{title: "file store", driver: "genkit-js", scenarios: orders, rules: always(genkitAgent{answered: true})},
+	{title: "file store", driver: "genkit-python", scenarios: orders, rules: always(genkitAgent{answered: true})},
 }
 
 // stances are the rows of the matrix, in its order.
@@ -122,10 +135,10 @@ func TestInterop(t *testing.T) {
 	var came matrix
 	var titles []string
 	t.Run("at", func(t *testing.T) {
-		for _, k := range slices.Concat(kits, olderPython()) {
+		for _, k := range slices.Concat(kits, olderKits()) {
 			d, name := driven[k.driver], k.driver
 			if k.version != "" {
-				d, name = pythonDriver(t, at, k.version), name+"-"+k.version
+				d, name = olderDrivers[k.driver](t, at, k.version), name+"-"+k.version
 			}
 			title := d.sdk + ": " + k.title
 			titles = append(titles, title)
@@ -133,7 +146,7 @@ func TestInterop(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, strings.ReplaceAll(k.title, " ", "_"), scenario), func(t *testing.T) {
 					t.Parallel()
 					r := rehearsal{
-						driver: d, version: k.version, store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
+						driver: d, version: k.says(), store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
 						note:  func(p *position, operation, outcome string) { came.note(title, p.stands, operation, outcome) },
 						visit: func(p *position) { came.visit(title, p.stands) },
 					}
@@ -162,7 +175,7 @@ func TestInterop(t *testing.T) {
 // rehearsal goes through a scenario.
 type rehearsal struct {
 	*driver
-	version         string // Hindcast is told; "" for none
+	version         string // Hindcast is told, with the name of the SDK; "" for none
 	store, scenario string
 	converted, cuts bool
 	rules           rules
@@ -257,7 +270,7 @@ func (r *rehearsal) told(args []string) []string {
 	if r.version == "" {
 		return args
 	}
-	return append(slices.Clip(args), "--sdk", "strands-python@"+r.version)
+	return append(slices.Clip(args), "--sdk", r.version)
 }
 
 // run runs Hindcast, as it is shipped.

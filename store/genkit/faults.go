@@ -74,8 +74,9 @@ const (
 
 // verdicts are what the SDKs do about a fault, in the order of the layouts. They
 // are those of Go 1.13.1 (localstore/file.go, agent.go), of JavaScript 1.42.0
-// (session-stores.ts, agent.ts), and of Python as of July 2026 (_file_store.py,
-// _snapshot.py); where Go 1.10 to 1.12 differ, the verdict says so.
+// (session-stores.ts, agent.ts), and of Python 0.12.0 (_file_store.py,
+// _snapshot.py); where Go 1.10 to 1.12 and Python 0.9 to 0.10 differ, the verdict
+// says so.
 type verdicts [3]string
 
 // alike is one verdict for all.
@@ -136,7 +137,7 @@ var known = map[string]verdicts{
 		"pending is shown as expired; a resume goes back to the last completed row"},
 	FaultAborting: {"Go 1.13 waits for the worker to record its state; Go 1.10 to 1.12 do not know the status and resume it as an empty session",
 		"not a status that it knows; a resume goes back to the last completed row",
-		"the model forbids it: " + pyUnread},
+		"a resume goes back to the last completed row; until Python 0.10 the model forbids it: " + pyUnread},
 	FaultFailedLeaf: {"since Go 1.13 it is resumed, and the next turn is its child; Go 1.10 to 1.12 refuse",
 		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end",
 		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end"},

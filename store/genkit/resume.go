@@ -31,7 +31,9 @@ import (
 //	            where there is none.
 //	Python      FileSessionStore.get_snapshot: as JavaScript without the pointer, but
 //	            the greatest (createdAt, id), both as text, of the rows that its
-//	            model takes: no unknown key, no unknown status.
+//	            model takes: no unknown key, no unknown status. Until 0.10 it does
+//	            not know "aborting"; since 0.11 it goes back from such a row, which
+//	            leads to the same one unless the session is forked.
 
 // choice is the row that an SDK resumes.
 type choice struct {
@@ -159,7 +161,7 @@ func (r *row) goPassesOver() bool {
 
 // pythonRefuses reports whether Python's model does not take the row.
 func (r *row) pythonRefuses() bool {
-	return r.broken || r.misshapen || r.unknownKeys || r.status == statusAborting || !knownStatus[r.status] ||
+	return r.broken || r.misshapen || r.unknownKeys || !knownStatus[r.status] ||
 		r.finishReason != "" && !knownFinish[r.finishReason] ||
 		slices.ContainsFunc(r.flaws, func(f flaw) bool {
 			return f.code == FaultNotUTF8 || f.code == FaultNoTime && r.created.text == ""

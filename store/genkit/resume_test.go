@@ -116,7 +116,7 @@ func TestResumed_byTheRuleOfEachSDK(t *testing.T) {
 		{"Python: the greater id of the same time", made(layoutPython, nil, completed("a", ""), completed("b", "a"), created(completed("c", "a"), at(1))), "c", "c"},
 		{"Python: goes back", made(layoutPython, nil, completed("a", ""), ended("b", "a", statusAborted)), "a<b", "a<b"},
 		{"Python: an unknown key", made(layoutPython, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.unknownKeys = true })), "a", "a"},
-		{"Python: aborting", made(layoutPython, nil, completed("a", ""), ended("b", "a", statusAborting)), "a", "a"},
+		{"Python: aborting", made(layoutPython, nil, completed("a", ""), ended("b", "a", statusAborting)), "a<b", "a<b"},
 		{"Python: an unknown finish reason", made(layoutPython, nil, completed("a", ""), of(completed("b", "a"), func(r *row) { r.finishReason = "bored" })), "a", "a"},
 	} {
 		text := func(c choice) (text string) {

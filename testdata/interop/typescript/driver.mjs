@@ -23,10 +23,10 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const here = createRequire(path.join(process.cwd(), 'here.js'))
-const load = (name) => import(pathToFileURL(here.resolve(name)))
+const load = async (name) => import(pathToFileURL(here.resolve(name)))
 const { Agent, FileStorage, Graph, Model, SessionManager, SlidingWindowConversationManager, Swarm, BeforeToolCallEvent, tool } =
   await load('@strands-agents/sdk')
-const { LocalFileStorage } = await load('@strands-agents/sdk/storage')
+const { LocalFileStorage } = await load('@strands-agents/sdk/storage').catch(() => ({})) // since 1.10
 const { BeforeNodeCallEvent } = await load('@strands-agents/sdk/multiagent')
 const { z } = await load('zod')
 
