@@ -23,7 +23,7 @@ func TestDoctor_notesWhatOtherProgramsLeave(t *testing.T) {
 			t.Fatalf("%v: %.300s%s", wrong, out, err)
 		}
 		for _, f := range faults {
-			if f.Note {
+			if f.Severity == model.Note {
 				notes = append(notes, f)
 			}
 		}

@@ -29,7 +29,7 @@ only, it is examined too. If there is none, the exit code is 1.
 
 It changes nothing; where hindcast repair or hindcast purge can mend something it
 says so. With --json a store gives an array of
-{fault, file, path, meaning, verdict, next}, and a directory that is no store one object,
+{fault, severity, file, path, meaning, verdict, next}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
@@ -146,7 +146,7 @@ func faultsOf(list []checkup) []remedied {
 
 // harm returns errFaults where one of the faults is more than a note.
 func harm(list []remedied) error {
-	if slices.ContainsFunc(list, func(f remedied) bool { return !f.Note }) {
+	if slices.ContainsFunc(list, func(f remedied) bool { return f.Severity > model.Note }) {
 		return errFaults
 	}
 	return nil
@@ -270,7 +270,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 // fault writes one fault: its code, where it is, what it means, and what the
 // framework makes of it.
 func (p *printer) fault(f *model.Fault, framework string) {
-	if f.Note {
+	if f.Severity == model.Note {
 		fmt.Fprintf(p, "  note %s\n", strings.TrimPrefix(printable.String(f.File)+": "+printable.String(f.Meaning), ": "))
 		return
 	}

@@ -162,7 +162,6 @@ var unmet = []string{
 	"show timeToFirstByteMs",
 	"show tokens.cacheWrite",
 	"survey faults[].next",
-	"survey faults[].note",
 }
 
 // Real output of every command is as the schemas say, and what they say is met.

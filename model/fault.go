@@ -1,10 +1,59 @@
 package model
 
+import (
+	"encoding"
+	"fmt"
+	"slices"
+)
+
+// Severity is how bad a fault is for the framework.
+type Severity int8
+
+// The severities, from the least to the worst.
+const (
+	// Note: another program left a file, and the framework passes it over. It is no
+	// fault of the store.
+	Note Severity = iota - 1
+	// Odd: the framework goes on as if nothing was wrong.
+	Odd
+	// Mended: the framework puts it right in memory when it starts.
+	Mended
+	// Loses: the framework starts, and then writes over something, leaves something
+	// out, or cannot go on.
+	Loses
+	// Stops: the framework does not start.
+	Stops
+)
+
+var severities = []string{"note", "odd", "mended", "loses", "stops"}
+
+func (s Severity) String() string {
+	if s < Note || s > Stops {
+		return fmt.Sprintf("severity %d", int8(s))
+	}
+	return severities[s-Note]
+}
+
+// MarshalText implements encoding.TextMarshaler with one word.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Severity) UnmarshalText(text []byte) error {
+	i := slices.Index(severities, string(text))
+	if i < 0 {
+		return fmt.Errorf("read a severity: %.20q is none of %q", text, severities)
+	}
+	*s = Note + Severity(i)
+	return nil
+}
+
 // Fault is something wrong in a store that does not stop the rest from
 // opening. The JSON names are those of `hindcast doctor --json`.
 type Fault struct {
 	// Code is a short stable name of the kind of fault: "missing-tool-result".
 	Code string `json:"fault"`
+	// Severity is how bad it is.
+	Severity Severity `json:"severity"`
 	// File is the file or row, relative to the store.
 	File string `json:"file"`
 	// Path is the place in it: a JSON Pointer, or "byte 812".
@@ -13,18 +62,20 @@ type Fault struct {
 	Meaning string `json:"meaning"`
 	// Verdict says what the framework itself does about it.
 	Verdict string `json:"verdict,omitempty"`
-	// Note says that it harms nothing: another program left a file, and the framework
-	// passes it over.
-	Note bool `json:"note,omitempty"`
 }
 
 // Harmful returns the faults of a list that are more than notes.
 func Harmful(list []Fault) []Fault {
 	harmful := make([]Fault, 0, len(list))
 	for _, f := range list {
-		if !f.Note {
+		if f.Severity > Note {
 			harmful = append(harmful, f)
 		}
 	}
 	return harmful
 }
+
+var (
+	_ encoding.TextMarshaler   = Odd
+	_ encoding.TextUnmarshaler = new(Severity)
+)

@@ -7,7 +7,7 @@ import (
 	"hindcast/model"
 )
 
-// mostFaults bounds the faults of one code that are listed one by one.
+// mostFaults bounds the faults of one code and severity that are listed one by one.
 const mostFaults = 20
 
 // FaultList gathers the faults of a session for a Doctor. The zero value is
@@ -17,10 +17,10 @@ type FaultList struct {
 	count map[sort]int
 }
 
-// sort is what faults are counted by: notes take no fault its place.
+// sort is what faults are counted by: those that are worse are not hidden by others.
 type sort struct {
-	code string
-	note bool
+	code     string
+	severity model.Severity
 }
 
 // Add notes a fault.
@@ -28,7 +28,7 @@ func (l *FaultList) Add(f model.Fault) {
 	if l.count == nil {
 		l.count = make(map[sort]int)
 	}
-	of := sort{f.Code, f.Note}
+	of := sort{f.Code, f.Severity}
 	if l.count[of]++; l.count[of] <= mostFaults {
 		l.list = append(l.list, f)
 	}
@@ -36,20 +36,20 @@ func (l *FaultList) Add(f model.Fault) {
 
 // Has reports whether a fault of a code was noted.
 func (l *FaultList) Has(code string) bool {
-	return l.count[sort{code, false}]+l.count[sort{code, true}] > 0
+	return slices.ContainsFunc(l.list, func(f model.Fault) bool { return f.Code == code })
 }
 
-// All gives the faults in the order in which they were noted; of each code at
-// most 20, and at the end one that counts the others. The list is the caller's.
+// All gives the faults in the order in which they were noted; of each code and
+// severity at most 20, and at the end one that counts the others. The list is the caller's.
 func (l *FaultList) All() []model.Fault {
 	list := slices.Clone(l.list)
 	told := make(map[sort]bool)
 	for _, f := range l.list {
-		of := sort{f.Code, f.Note}
+		of := sort{f.Code, f.Severity}
 		more := l.count[of] - mostFaults
 		if more > 0 && !told[of] {
 			told[of] = true
-			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict, Note: f.Note})
+			list = append(list, model.Fault{Code: f.Code, Meaning: fmt.Sprintf("the same in %d more places", more), Verdict: f.Verdict, Severity: f.Severity})
 		}
 	}
 	return list

@@ -12,6 +12,8 @@ type SyntaxError struct {
 	Offset int64
 	// Msg says what was wrong there, with foreign bytes quoted.
 	Msg string
+	// Deep says that it is nested deeper than [MaxDepth].
+	Deep bool
 }
 
 // Error gives the byte and the message.

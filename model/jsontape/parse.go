@@ -118,7 +118,7 @@ func (p *parser) run(i int) error {
 		case '{', '[':
 			if v.depth >= MaxDepth {
 				p.drop()
-				return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("nested deeper than %d", MaxDepth)}
+				return &SyntaxError{Offset: int64(i), Msg: fmt.Sprintf("nested deeper than %d", MaxDepth), Deep: true}
 			}
 			v.kind = Array
 			if c == '{' {

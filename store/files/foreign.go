@@ -20,7 +20,7 @@ var foreign = []struct{ what, names string }{
 // it, it says so, and is a note.
 func Stray(f model.Fault) model.Fault {
 	if what := Foreign(path.Base(f.File)); what != "" {
-		f.Meaning, f.Note = what, true
+		f.Meaning, f.Severity = what, model.Note
 	}
 	return f
 }

@@ -59,8 +59,8 @@ func (r Rule) Since() Version { return r.since }
 // Before says in words up to where the rule does not hold.
 func (r Rule) Before() string { return "before " + r.since.String() }
 
-// Earlier says in brackets what was before the rule, whatever versions are in question.
-func (r Rule) Earlier(text string) string { return " (" + r.Before() + ": " + text + ")" }
+// earlier says in brackets what was before the rule.
+func (r Rule) earlier(text string) string { return " (" + r.Before() + ": " + text + ")" }
 
 // Span is the versions in question: one that is said to run, or all from one on. What
 // is shown is what the newest of them does.
@@ -96,28 +96,16 @@ func (s Span) Shown(r Rule) bool { return !s.only || s.Always(r) }
 // Differ reports whether some versions in question follow a rule and others do not.
 func (s Span) Differ(r Rule) bool { return !s.only && !s.Always(r) }
 
-// Beginnings of the words that say what an SDK does with something.
-const (
-	Loads    = "loads; "
-	Repaired = Loads + "repaired in memory, the files stay as they are: "
-	Refuses  = "refuses to start: "
-)
-
-// Verdict returns what is said of something that depends on a rule: what the newest
+// Words returns what is said of something that depends on a rule: what the newest
 // version in question does, and in brackets what those do before the rule.
-func (s Span) Verdict(r Rule, now, before string) string {
+func (s Span) Words(r Rule, now, before string) string {
 	switch {
 	case s.Always(r):
 		return now
 	case s.only:
 		return before
 	}
-	for _, beginning := range []string{Repaired, Loads} {
-		if strings.HasPrefix(now, beginning) {
-			before = strings.TrimPrefix(before, beginning) // it is said once
-		}
-	}
-	return now + r.Earlier(before)
+	return now + r.earlier(before)
 }
 
 // Running is the versions that are said to run, at most one of each SDK. The zero value

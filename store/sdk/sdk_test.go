@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sdk"
 )
@@ -24,23 +25,28 @@ func TestParse(t *testing.T) {
 // stands behind it.
 func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
 	rule := sdk.Since(1, 15)
-	now, before := sdk.Repaired+"put in", sdk.Loads+"nothing is put in"
+	now, before := "repaired in memory, the files stay as they are: put in", "nothing is put in"
+	both := sdk.Repairs("put in").Since(rule, sdk.Loses("nothing is put in"))
 	for name, c := range map[string]struct {
 		span                  sdk.Span
 		always, shown, differ bool
+		severity              model.Severity
 		verdict               string
 	}{
-		"all":            {sdk.From(sdk.First), false, true, true, now + " (before 1.15: nothing is put in)"},
-		"the later":      {sdk.From(sdk.Version{Major: 1, Minor: 15}), true, true, false, now},
-		"a later one":    {sdk.Only(sdk.Version{Major: 2, Minor: 0}), true, true, false, now},
-		"the one before": {sdk.LastBefore(rule), false, false, false, before},
+		"all":            {sdk.From(sdk.First), false, true, true, model.Loses, now + " (before 1.15: nothing is put in)"},
+		"the later":      {sdk.From(sdk.Version{Major: 1, Minor: 15}), true, true, false, model.Mended, now},
+		"a later one":    {sdk.Only(sdk.Version{Major: 2, Minor: 0}), true, true, false, model.Mended, now},
+		"the one before": {sdk.LastBefore(rule), false, false, false, model.Loses, before},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.span.Always(rule) != c.always || c.span.Shown(rule) != c.shown || c.span.Differ(rule) != c.differ {
 				t.Errorf("always %t, shown %t, differ %t", c.span.Always(rule), c.span.Shown(rule), c.span.Differ(rule))
 			}
-			if got := c.span.Verdict(rule, now, before); got != c.verdict {
-				t.Errorf("the verdict is %q, want %q", got, c.verdict)
+			if got := c.span.Words(rule, now, before); got != c.verdict {
+				t.Errorf("the words are %q, want %q", got, c.verdict)
+			}
+			if severity, got := c.span.Judge(both); severity != c.severity || got != "loads; "+c.verdict {
+				t.Errorf("the verdict is %v, %q, want %v, %q", severity, got, c.severity, "loads; "+c.verdict)
 			}
 		})
 	}

@@ -86,19 +86,21 @@ type agentReader struct {
 	file   string
 	tape   *jsontape.Tape
 	faults *store.FaultList
+	// running is the version that is said to run, nil for none.
+	running *sdk.Version
 }
 
 // readAgent reads the agent.json at name. What cannot be read is left out, and
 // told in faults.
-func readAgent(root *os.Root, name string, faults *store.FaultList) agentFile {
-	r := agentReader{file: name, faults: faults}
+func readAgent(root *os.Root, name string, running *sdk.Version, faults *store.FaultList) agentFile {
+	r := agentReader{file: name, running: running, faults: faults}
 	r.take(files.ReadDocument(files.From(root), name, nil))
 	return r.agentFile
 }
 
 // parseAgent reads the bytes of an agent.json.
-func parseAgent(name string, data []byte, faults *store.FaultList) agentFile {
-	r := agentReader{file: name, faults: faults}
+func parseAgent(name string, data []byte, running *sdk.Version, faults *store.FaultList) agentFile {
+	r := agentReader{file: name, running: running, faults: faults}
 	r.take(files.ReadDocument(func(string, []byte) ([]byte, error) { return data, nil }, name, nil))
 	return r.agentFile
 }
@@ -110,39 +112,51 @@ func (r *agentReader) take(d files.Document) {
 		r.missing = true
 		return
 	case d.Err != nil:
-		r.faults.Add(fileFault(FaultAgentFile, r.file, &d))
+		r.flaw(fileFlaw(FaultAgentFile, &d))
 		return
 	}
+	r.since = writerOf(d.Tape)
 	for _, f := range encodingFlaws(&d) {
-		r.fault(f.code, f.path, f.meaning, f.verdict)
+		r.flaw(f)
 	}
 	undecoded := bytesFlaws(&d)
 	if len(undecoded) == 0 {
 		undecoded = stateBytes(d.Tape)
 	}
 	for _, f := range undecoded {
-		r.fault(f.code, f.path, f.meaning, f.verdict+decodesAgent.Earlier("the file is not decoded"))
+		f.verdict = f.verdict.Since(decodesAgent, sdk.Loads("the file is not decoded"))
+		r.flaw(f)
 	}
-	for _, f := range oddities(&d, "but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError") {
-		r.fault(f.code, f.path, f.meaning, f.verdict)
+	for _, f := range oddities(&d, sdk.Loses("but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError")) {
+		r.flaw(f)
 	}
 	if d.Tape.Kind(0) != jsontape.Object {
-		r.fault(FaultAgentFile, "", "the file holds no object", refuses+"AttributeError")
+		r.fault(FaultAgentFile, "", "the file holds no object", sdk.Refuses("AttributeError"))
 		return
 	}
 	r.tape = d.Tape
 	r.read()
 }
 
-func (r *agentReader) fault(code, path, meaning, verdict string) {
-	r.faults.Add(model.Fault{Code: code, File: r.file, Path: path, Meaning: meaning, Verdict: verdict})
+func (r *agentReader) fault(code, path, meaning string, v sdk.Verdict) {
+	r.flaw(flaw{code: code, path: path, meaning: meaning, verdict: v})
+}
+
+func (r *agentReader) flaw(f flaw) { r.faults.Add(f.fault(r.file, r.versions(r.running), stand{})) }
+
+// versions returns those in question.
+func (a *agentFile) versions(running *sdk.Version) sdk.Span {
+	if running != nil {
+		return sdk.Only(*running)
+	}
+	return sdk.From(a.since)
 }
 
 func (r *agentReader) read() {
 	t := r.tape
 	for _, key := range []string{"agent_id", "state", "conversation_manager_state"} {
 		if t.Find(0, key) < 0 {
-			r.fault(FaultAgentFile, "", fmt.Sprintf("there is no %s", key), refuses+fmt.Sprintf("TypeError: missing argument '%s'", key))
+			r.fault(FaultAgentFile, "", fmt.Sprintf("there is no %s", key), sdk.Refuses(fmt.Sprintf("TypeError: missing argument '%s'", key)))
 		}
 	}
 	for _, m := range agentMembers {
@@ -153,7 +167,6 @@ func (r *agentReader) read() {
 		}
 	}
 	r.updated = timeOf(t, t.Find(0, "updated_at"))
-	r.since = writerOf(t)
 	if manager := t.Find(0, "conversation_manager_state"); manager >= 0 {
 		r.readManager(manager)
 	}
@@ -162,14 +175,14 @@ func (r *agentReader) read() {
 	}
 	switch internal := t.Find(0, "_internal_state"); t.Kind(internal) {
 	case jsontape.Null, jsontape.True, jsontape.False, jsontape.Number:
-		r.fault(FaultAgentFile, "/_internal_state", "the internal state is no object", refuses+"TypeError: it is not iterable")
+		r.fault(FaultAgentFile, "/_internal_state", "the internal state is no object", sinceInterrupts("TypeError: it is not iterable"))
 	}
 	if interrupts := t.Lookup("_internal_state", "interrupt_state"); interrupts >= 0 {
 		r.interrupt(interrupts)
 	}
 	if n := t.Lookup("_internal_state", "model_state"); n >= 0 && t.Count(n) > 0 {
 		r.fault(FaultStatefulModel, "/_internal_state/model_state", "the model's provider may keep the conversation itself",
-			loads+"with a model that is stateful, none of the messages; they are what was said all the same")
+			sdk.Loads("with a model that is stateful, none of the messages; they are what was said all the same"))
 	}
 }
 
@@ -178,7 +191,8 @@ func stateBytes(t *jsontape.Tape) []flaw {
 	state := t.Find(0, "state")
 	for n := max(0, state); state >= 0 && n < t.End(state); n++ {
 		if isBytes(t, n) {
-			return []flaw{{FaultBytes, t.Pointer(n), "encoded bytes stand in the agent's state, which takes no bytes", refuses + "ValueError: Value is not JSON serializable"}}
+			return []flaw{{code: FaultBytes, path: t.Pointer(n), meaning: "encoded bytes stand in the agent's state, which takes no bytes",
+				verdict: sdk.Refuses("ValueError: Value is not JSON serializable")}}
 		}
 	}
 	return nil
@@ -188,7 +202,7 @@ func stateBytes(t *jsontape.Tape) []flaw {
 func (r *agentReader) state(n jsontape.Node) {
 	t := r.tape
 	if kind := t.Kind(n); kind != jsontape.Object && truthy(t, n) {
-		r.fault(FaultState, "/state", "the agent's state is no object", loads+"reading or setting a key of it fails")
+		r.fault(FaultState, "/state", "the agent's state is no object", sdk.Loads("reading or setting a key of it fails"))
 	}
 	for k := n; k < t.End(n); k++ {
 		if t.Kind(k) == jsontape.Object && t.Find(k, "position") >= 0 && (t.Find(k, "cycle_index") >= 0 || t.Find(k, "cycleIndex") >= 0) {
@@ -206,9 +220,10 @@ func (r *agentReader) checkpoint(n jsontape.Node) {
 		if err != nil {
 			meaning = err.Error()
 		}
-		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, loads+"resuming from it rejects the checkpoint's schema version (CheckpointException)"+raisesCheckpoint.Earlier("ValueError"))
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, sdk.Loads("resuming from it rejects the checkpoint's schema version: CheckpointException").
+			Since(raisesCheckpoint, sdk.Loads("resuming from it is a ValueError")))
 	case err != nil:
-		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), loads+"resuming from it is a TypeError")
+		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), sdk.Loads("resuming from it is a TypeError"))
 	}
 }
 
@@ -225,27 +240,27 @@ var ownManagers = map[string]bool{"SlidingWindowConversationManager": true, "Sum
 func (r *agentReader) readManager(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, managerPath, "the state of the conversation manager is no object", refuses+"AttributeError")
+		r.fault(FaultAgentFile, managerPath, "the state of the conversation manager is no object", sdk.Refuses("AttributeError"))
 		return
 	}
 	if t.Count(n) == 0 {
 		r.fault(FaultBidi, managerPath, "the conversation manager has no state, which is what a BidiAgent writes",
-			loads+"that is, a BidiAgent loads it; an Agent refuses to start: ValueError: Invalid conversation manager state")
+			sdk.Loads("that is, a BidiAgent loads it; an Agent refuses to start: ValueError: Invalid conversation manager state"))
 		return
 	}
 	name := t.Find(n, "__name__")
 	r.manager = brief(t, name)
 	switch {
 	case name < 0:
-		r.fault(FaultAgentFile, managerPath, "the conversation manager has no __name__", refuses+"ValueError: Invalid conversation manager state")
+		r.fault(FaultAgentFile, managerPath, "the conversation manager has no __name__", sdk.Refuses("ValueError: Invalid conversation manager state"))
 	case !ownManagers[shortText(t, name, maxName)]:
 		r.fault(FaultManager, managerPath+"/__name__", fmt.Sprintf("the conversation manager is %.60s, which is none of the SDK's", t.Raw(name)),
-			refuses+"ValueError: Invalid conversation manager state, unless the program has a conversation manager of that name")
+			sdk.Refuses("ValueError: Invalid conversation manager state, unless the program has a conversation manager of that name"))
 	}
 	if removed := t.Find(n, "removed_message_count"); removed >= 0 {
 		r.removed = r.count(removed, managerPath+"/removed_message_count")
 	} else {
-		r.fault(FaultRemovedCount, managerPath, "there is no removed_message_count", refuses+"KeyError: 'removed_message_count'")
+		r.fault(FaultRemovedCount, managerPath, "there is no removed_message_count", sdk.Refuses("KeyError: 'removed_message_count'"))
 	}
 	if pinned := t.Find(n, "pinned_head_count"); pinned >= 0 {
 		r.pinned = max(0, r.count(pinned, managerPath+"/pinned_head_count"))
@@ -257,7 +272,7 @@ func (r *agentReader) readManager(n jsontape.Node) {
 func (r *agentReader) count(n jsontape.Node, path string) int {
 	t := r.tape
 	if t.Kind(n) == jsontape.Null {
-		r.fault(FaultRemovedCount, path, "the count is null", loads+"as if it was 0; the next time that messages are removed it is a TypeError")
+		r.fault(FaultRemovedCount, path, "the count is null", sdk.Loses("as if it was 0; the next time that messages are removed it is a TypeError"))
 		return 0
 	}
 	if kind := t.Kind(n); kind == jsontape.True || kind == jsontape.False {
@@ -265,7 +280,7 @@ func (r *agentReader) count(n jsontape.Node, path string) int {
 		if kind == jsontape.True {
 			value = 1
 		}
-		r.fault(FaultRemovedCount, path, fmt.Sprintf("the count is %s", t.Raw(n)), loads+fmt.Sprintf("as if it was %d", value))
+		r.fault(FaultRemovedCount, path, fmt.Sprintf("the count is %s", t.Raw(n)), sdk.Loads(fmt.Sprintf("as if it was %d", value)))
 		return value
 	}
 	if t.Kind(n) == jsontape.Number {
@@ -273,7 +288,7 @@ func (r *agentReader) count(n jsontape.Node, path string) int {
 			return value.clamp()
 		}
 	}
-	r.fault(FaultRemovedCount, path, "the count is no integer", refuses+"TypeError: slice indices must be integers")
+	r.fault(FaultRemovedCount, path, "the count is no integer", sdk.Refuses("TypeError: slice indices must be integers"))
 	return 0
 }
 
@@ -307,10 +322,11 @@ func (r *agentReader) summarized(n jsontape.Node) {
 		m := message{location: summaryPath}
 		new(decoder).message(&m, t, n)
 		for _, f := range m.flaws {
-			r.fault(FaultSummary, f.path, f.meaning, f.verdict)
+			f.code, f.verdict, f.looks = FaultSummary, f.judged(stand{first: true, role: m.role}), atFile
+			r.flaw(f)
 		}
 	default:
-		r.fault(FaultAgentFile, summaryPath, "the summary is no message", refuses+"TypeError")
+		r.fault(FaultAgentFile, summaryPath, "the summary is no message", flaw{verdict: sdk.Refuses("TypeError"), looks: atMessage}.judged(stand{first: true}))
 	}
 }
 
@@ -328,6 +344,14 @@ func truthy(t *jsontape.Tape, n jsontape.Node) bool {
 	return t.Kind(n) == jsontape.True
 }
 
+// unlooked is the verdict on what older versions do not know.
+var unlooked = sdk.Loads("it is not looked at")
+
+// sinceInterrupts returns the verdict on an interrupt state that cannot be taken.
+func sinceInterrupts(exception string) sdk.Verdict {
+	return sdk.Refuses(exception).Since(keepsInterrupts, unlooked)
+}
+
 const interruptPath = "/_internal_state/interrupt_state"
 
 // interruptKeys are the fields of Interrupt (interrupt.py of the SDK), which
@@ -339,12 +363,12 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 func (r *agentReader) interrupt(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, interruptPath, "the interrupt state is no object", refuses+"TypeError")
+		r.fault(FaultAgentFile, interruptPath, "the interrupt state is no object", sinceInterrupts("TypeError"))
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
 		if t.Find(n, key) < 0 {
-			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), refuses+fmt.Sprintf("KeyError: '%s'", key))
+			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), sinceInterrupts(fmt.Sprintf("KeyError: '%s'", key)))
 		}
 	}
 	context, interrupts, pending := t.Find(n, "context"), t.Find(n, "interrupts"), t.Find(n, "pending_tool_execution")
@@ -353,7 +377,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		if t.Kind(context) == jsontape.Array {
 			exception = "TypeError"
 		}
-		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", refuses+exception+readsPending.Earlier("it is not looked at"))
+		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", sdk.Refuses(exception).Since(readsPending, unlooked))
 	}
 	if active := t.Find(n, "activated"); active >= 0 {
 		r.interrupted = truthy(t, active)
@@ -363,7 +387,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 	}
 	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
 		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
-			loads+"anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError")
+			sdk.Loses("anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError").Since(keepsInterrupts, unlooked))
 	}
 	held := t.Find(pending, "assistant_message")
 	if pending >= 0 && t.Kind(pending) != jsontape.Null {
@@ -382,20 +406,20 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 func (r *agentReader) pending(n jsontape.Node) {
 	t := r.tape
 	const path = interruptPath + "/pending_tool_execution"
-	exception := "SessionException: Failed to restore pending tool execution state" + readsPending.Earlier("it is not looked at")
+	refused := sdk.Refuses("SessionException: Failed to restore pending tool execution state").Since(readsPending, unlooked)
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refuses+exception)
+		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refused)
 		return
 	}
 	fields := map[string]bool{"assistant_message": true, "completed_tool_results": true}
 	for c := t.First(n); c >= 0; c = t.Next(c) {
 		if key := t.Key(c); !fields[key] {
-			r.fault(FaultAgentFile, t.Pointer(c), fmt.Sprintf("the pending tool execution has the key %.40q", key), refuses+exception)
+			r.fault(FaultAgentFile, t.Pointer(c), fmt.Sprintf("the pending tool execution has the key %.40q", key), refused)
 		}
 	}
 	for _, key := range []string{"assistant_message", "completed_tool_results"} {
 		if t.Find(n, key) < 0 {
-			r.fault(FaultAgentFile, path, fmt.Sprintf("the pending tool execution has no %q", key), refuses+exception)
+			r.fault(FaultAgentFile, path, fmt.Sprintf("the pending tool execution has no %q", key), refused)
 		}
 	}
 }
@@ -404,23 +428,23 @@ func (r *agentReader) pending(n jsontape.Node) {
 func (r *agentReader) checkInterrupts(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", refuses+"AttributeError: it has no attribute 'items'")
+		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", sinceInterrupts("AttributeError: it has no attribute 'items'"))
 		return
 	}
 	for i := t.First(n); i >= 0; i = t.Next(i) {
 		if t.Kind(i) != jsontape.Object {
-			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", refuses+"TypeError: it must be a mapping")
+			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", sinceInterrupts("TypeError: it must be a mapping"))
 			continue
 		}
 		r.waits(i)
 		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
-				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), refuses+"TypeError: unexpected keyword argument")
+				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), sinceInterrupts("TypeError: unexpected keyword argument"))
 			}
 		}
 		for _, key := range []string{"id", "name"} {
 			if t.Find(i, key) < 0 {
-				r.fault(FaultAgentFile, t.Pointer(i), fmt.Sprintf("an interrupt has no %s", key), refuses+fmt.Sprintf("TypeError: missing argument '%s'", key))
+				r.fault(FaultAgentFile, t.Pointer(i), fmt.Sprintf("an interrupt has no %s", key), sinceInterrupts(fmt.Sprintf("TypeError: missing argument '%s'", key)))
 			}
 		}
 	}

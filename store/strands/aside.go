@@ -506,7 +506,7 @@ func (b *branches) chain(k int) (list []int) {
 func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
 	chain := b.chain(k)
 	common = l.position(b.list[chain[0]].after) + 1
-	at = &messageLog{folders: folders{place: l.place, root: l.root}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir, running: l.running}
+	at = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
 	folder := &keptFolder{folder: l.folder, journal: s.journal, kept: make(map[string]journal.Version, len(chain))}
 	for _, c := range chain {
 		at.files = append(at.files, b.list[c].file)
@@ -515,7 +515,7 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 	at.folder = folder
 	if v, ok := b.agents[id]; ok {
 		if data, err := s.journal.Read(v); err == nil {
-			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, &at.faults)
+			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, l.running, &at.faults)
 			at.agentVersion = v
 		}
 	} else {
@@ -545,7 +545,7 @@ func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 		if err != nil {
 			return // it was purged, and the whole log is shown
 		}
-		a := parseAgent(at.path("agent.json"), data, new(store.FaultList))
+		a := parseAgent(at.path("agent.json"), data, at.running, new(store.FaultList))
 		if a.pinned+a.removed < len(at.files) && (a.removed > 0 || a.summary == nil) {
 			at.behind = data
 			at.agent = agentFile{removed: a.removed, pinned: a.pinned, summary: a.summary, manager: a.manager, since: a.since}

@@ -235,7 +235,7 @@ func TestMessage_thatIsNoRegularFile(t *testing.T) {
 	if list := storetest.Headers(t, s, "h"); len(list) != 6 || !strings.Contains(list[3].Title, "not a regular file") {
 		t.Errorf("%s", picture(list))
 	}
-	if found := storetest.Faults(t, s, "h"); len(found) != 1 || found[0].Verdict != refuses+"it cannot be opened" {
+	if found := storetest.Faults(t, s, "h"); len(found) != 1 || found[0].Verdict != "refuses to start: it cannot be opened" {
 		t.Errorf("%+v", found)
 	}
 }

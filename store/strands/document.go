@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 const (
@@ -27,16 +27,16 @@ const (
 func encodingFlaws(d *files.Document) (flaws []flaw) {
 	e := d.Encoding()
 	if e.BOM {
-		flaws = append(flaws, flaw{FaultEncoding, "byte 0", "the file begins with a byte order mark",
-			refuses + "SessionException: Unexpected UTF-8 BOM"})
+		flaws = append(flaws, flaw{code: FaultEncoding, path: "byte 0", meaning: "the file begins with a byte order mark",
+			verdict: sdk.Refuses("SessionException: Unexpected UTF-8 BOM")})
 	}
 	if e.Invalid >= 0 {
-		flaws = append(flaws, flaw{FaultEncoding, fmt.Sprintf("byte %d", e.Invalid), "the file is not UTF-8",
-			refuses + "UnicodeDecodeError"})
+		flaws = append(flaws, flaw{code: FaultEncoding, path: fmt.Sprintf("byte %d", e.Invalid), meaning: "the file is not UTF-8",
+			verdict: sdk.Refuses("UnicodeDecodeError")})
 	}
 	if e.Depth > maxPythonDepth {
-		flaws = append(flaws, flaw{FaultDepth, "", fmt.Sprintf("values are nested %d deep", e.Depth),
-			refuses + "RecursionError, unless Python's recursion limit is raised"})
+		flaws = append(flaws, flaw{code: FaultDepth, meaning: fmt.Sprintf("values are nested %d deep", e.Depth),
+			verdict: sdk.Refuses("RecursionError, unless Python's recursion limit is raised")})
 	}
 	if len(d.Data) > maxPythonDigits {
 		flaws = append(flaws, longIntegers(d.Tape)...)
@@ -52,8 +52,8 @@ func longIntegers(t *jsontape.Tape) []flaw {
 		}
 		digits := bytes.TrimPrefix(t.Raw(n), []byte("-"))
 		if len(digits) > maxPythonDigits && !bytes.ContainsAny(digits, ".eE") {
-			return []flaw{{FaultInteger, t.Pointer(n), fmt.Sprintf("an integer has %d digits", len(digits)),
-				refuses + "ValueError: Exceeds the limit (4300 digits) for integer string conversion"}}
+			return []flaw{{code: FaultInteger, path: t.Pointer(n), meaning: fmt.Sprintf("an integer has %d digits", len(digits)),
+				verdict: sdk.Refuses("ValueError: Exceeds the limit (4300 digits) for integer string conversion")}}
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func bytesFlaws(d *files.Document) []flaw {
 			exception = base64Exception(t.Text(data))
 		}
 		if exception != "" {
-			return []flaw{{FaultBytes, t.Pointer(data), "what stands for bytes is no base64", refuses + exception}}
+			return []flaw{{code: FaultBytes, path: t.Pointer(data), meaning: "what stands for bytes is no base64", verdict: sdk.Refuses(exception)}}
 		}
 	}
 	return nil
@@ -117,9 +117,9 @@ func base64Exception(text string) string {
 }
 
 // oddities gives what Python reads without a word and others would not, or not in
-// the same way: of each sort the first. rewritten says what comes of a half of a
-// surrogate pair when the SDK writes the file again.
-func oddities(d *files.Document, rewritten string) (notes []flaw) {
+// the same way: of each sort the first. halved is the verdict on half of a surrogate
+// pair, which Python cannot write again.
+func oddities(d *files.Document, halved sdk.Verdict) (notes []flaw) {
 	t := d.Tape
 	odd := t.HasShadowed() || bytes.Contains(d.Data, []byte(`\ud`)) || bytes.Contains(d.Data, []byte(`\uD`))
 	for n := jsontape.Node(0); !odd && n < jsontape.Node(t.Len()); n++ {
@@ -140,40 +140,37 @@ func oddities(d *files.Document, rewritten string) (notes []flaw) {
 		seen[w.Kind] = true
 		switch at := t.Pointer(w.Node); w.Kind {
 		case jsontape.DuplicateKey:
-			notes = append(notes, flaw{FaultDuplicateKey, at, "the object has the key twice", loads + "the last one counts, and the other is gone when the SDK writes the file again"})
+			notes = append(notes, flaw{code: FaultDuplicateKey, path: at, meaning: "the object has the key twice",
+				verdict: sdk.Loads("the last one counts, and the other is gone when the SDK writes the file again")})
 		case jsontape.NamedNumber:
-			notes = append(notes, flaw{FaultNumber, at, "the number has no spelling in JSON", loads + "Python reads and writes it, and other programs may refuse the file"})
+			notes = append(notes, flaw{code: FaultNumber, path: at, meaning: "the number has no spelling in JSON",
+				verdict: sdk.Loads("Python reads and writes it, and other programs may refuse the file")})
 		case jsontape.LoneSurrogate:
-			notes = append(notes, flaw{FaultSurrogate, at, "the text has half of a surrogate pair", loads + rewritten})
+			notes = append(notes, flaw{code: FaultSurrogate, path: at, meaning: "the text has half of a surrogate pair", verdict: halved})
 		}
 	}
 	return notes
 }
 
-// fileFault words that a file cannot be read.
-func fileFault(code, name string, d *files.Document) model.Fault {
-	if errors.Is(d.Err, files.ErrSymlink) {
-		code = FaultSymlink
-	}
-	return model.Fault{Code: code, File: name, Path: files.ErrorPath(d.Err), Meaning: "the file cannot be read: " + d.Err.Error(), Verdict: readVerdict(d)}
-}
-
-// readVerdict says what the SDK makes of a file that could not be read.
-func readVerdict(d *files.Document) string {
+// fileFlaw returns the flaw of a file that cannot be read.
+func fileFlaw(code string, d *files.Document) flaw {
+	f := flaw{code: code, path: files.ErrorPath(d.Err), meaning: "the file cannot be read: " + d.Err.Error()}
 	syntax := (*jsontape.SyntaxError)(nil)
 	switch {
 	case errors.As(d.Err, &syntax) && !utf8.Valid(d.Data):
-		return refuses + "UnicodeDecodeError"
-	case errors.As(d.Err, &syntax) && strings.HasPrefix(syntax.Msg, "nested deeper"):
-		return refuses + "RecursionError"
+		f.verdict = sdk.Refuses("UnicodeDecodeError")
+	case errors.As(d.Err, &syntax) && syntax.Deep:
+		f.verdict = sdk.Refuses("RecursionError")
 	case errors.As(d.Err, &syntax):
-		return refuses + "SessionException: Invalid JSON"
+		f.verdict = sdk.Refuses("SessionException: Invalid JSON")
 	case errors.Is(d.Err, files.ErrSymlink):
-		return refuses + "SessionException: Refusing to read symlink" + refusesLinks.Earlier("it is followed")
+		f.code, f.looks, f.verdict = FaultSymlink, atLink, sdk.Refuses("SessionException: Refusing to read symlink")
 	case errors.Is(d.Err, files.ErrTooLarge):
-		return loads + "only Hindcast does not read files of this size"
+		f.verdict = sdk.Loads("only Hindcast does not read files of this size")
 	case errors.Is(d.Err, fs.ErrNotExist):
-		return loads + "the file is gone"
+		f.verdict = sdk.Loads("the file is gone")
+	default:
+		f.verdict = sdk.Refuses("it cannot be opened")
 	}
-	return refuses + "it cannot be opened"
+	return f
 }

@@ -30,9 +30,9 @@ func TestFaults_ofFilesThatAreNoText(t *testing.T) {
 		wide = append(wide, byte(unit), byte(unit>>8))
 	}
 	for name, c := range map[string]struct{ text, verdict string }{
-		"UTF-16":          {string(wide), refuses + "UnicodeDecodeError"},
-		"11,000 brackets": {`{"message":{"role":"assistant","content":[],"x":` + strings.Repeat("[", 11_000) + strings.Repeat("]", 11_000) + `},"message_id":3}`, refuses + "RecursionError"},
-		"zeros":           {strings.Repeat("\x00", 4096), refuses + "SessionException: Invalid JSON"},
+		"UTF-16":          {string(wide), "refuses to start: UnicodeDecodeError"},
+		"11,000 brackets": {`{"message":{"role":"assistant","content":[],"x":` + strings.Repeat("[", 11_000) + strings.Repeat("]", 11_000) + `},"message_id":3}`, "refuses to start: RecursionError"},
+		"zeros":           {strings.Repeat("\x00", 4096), "refuses to start: SessionException: Invalid JSON"},
 	} {
 		s := openFiles(t, hazards(t)["healthy"].with(map[string]string{"messages/message_3.json": c.text}))
 		found := storetest.Faults(t, s, "h")

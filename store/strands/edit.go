@@ -327,32 +327,30 @@ func (e *editing) check(ctx context.Context) error {
 			}
 		}
 		var faults store.FaultList
-		parseAgent("agent.json", e.agent, &faults)
+		parseAgent("agent.json", e.agent, l.running, &faults)
 		for _, f := range faults.All() {
-			if reason, stops := strings.CutPrefix(f.Verdict, refuses); stops && f.Code != FaultManager && (f.Path == path || strings.HasPrefix(f.Path, path+"/")) {
-				return unmapped("/"+key+strings.TrimPrefix(f.Path, path), "%s: %s", f.Meaning, reason)
+			if f.Severity == model.Stops && f.Code != FaultManager && (f.Path == path || strings.HasPrefix(f.Path, path+"/")) {
+				return unmapped("/"+key+strings.TrimPrefix(f.Path, path), "%s: the SDK %s", f.Meaning, f.Verdict)
 			}
 		}
 	}
-	for _, k := range e.changed {
-		if e.parts[k].summary {
-			continue
-		}
-		i := e.parts[k].file
-		err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error {
-			for _, f := range m.flaws {
-				if reason, stops := strings.CutPrefix(f.verdict, refuses); stops {
-					return unmapped(fmt.Sprintf("/messages/%d", k)+strings.TrimPrefix(f.path, m.location), "%s: %s", f.meaning, reason)
-				}
-			}
+	err := l.walk(ctx, func(s *step) error {
+		k := slices.IndexFunc(e.changed, func(k int) bool { return !e.parts[k].summary && e.parts[k].file == s.i })
+		if k < 0 {
 			return nil
-		})
-		if err != nil {
-			return err
 		}
+		for _, f := range s.msg.flaws {
+			if severity, verdict := l.sdk().Judge(f.judged(s.stand)); severity == model.Stops {
+				return unmapped(fmt.Sprintf("/messages/%d", e.changed[k])+strings.TrimPrefix(f.path, s.msg.location), "%s: the SDK %s", f.meaning, verdict)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	l.faults = store.FaultList{}
-	l.agent = parseAgent(l.path("agent.json"), e.agent, &l.faults)
+	l.agent = parseAgent(l.path("agent.json"), e.agent, l.running, &l.faults)
 	l.window()
 	return e.readHead(ctx)
 }
@@ -368,7 +366,7 @@ func (c *course) mended(ctx context.Context) (map[string]model.Fault, error) {
 		return nil
 	})
 	for _, f := range in.faults() {
-		if strings.HasPrefix(f.Verdict, repaired) || f.Code == FaultDuplicateResult {
+		if pairing[f.Code] {
 			list[f.Code+" "+f.File+f.Path] = f
 		}
 	}

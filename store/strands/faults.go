@@ -1,6 +1,9 @@
 package strands
 
-import "hindcast/store/sdk"
+import (
+	"hindcast/model"
+	"hindcast/store/sdk"
+)
 
 // Codes of the faults. Those marked * keep the SDK from starting on the
 // session, if what is wrong is in a part that it loads.
@@ -98,16 +101,27 @@ const (
 	FaultOrphanResult = "orphan-tool-result"
 )
 
-// Verdicts begin with one of these, or say in their own words what happens.
-const (
-	loads    = sdk.Loads
-	repaired = sdk.Repaired
-	refuses  = sdk.Refuses
-	unread   = "loads; the file is before the window and is not read"
+var (
+	// unread is the verdict on what stands in a file that is not read.
+	unread = sdk.Loads("the file is before the window and is not read")
+	// sent is that on what no SDK stumbles over, and what is then sent to a model.
+	sent = sdk.Loses("it is kept, and sent to the model as it is, and most providers refuse it")
 )
 
-// flaw is something wrong with one file. What it means depends on whether the
-// SDK reads the file at all.
+// pairing are the faults of tool calls and results that do not belong together.
+var pairing = map[string]bool{FaultMissingResult: true, FaultPartialResult: true, FaultStaleResult: true,
+	FaultDuplicateResult: true, FaultLeadingResult: true, FaultOrphanResult: true}
+
+// flaw is something wrong with one file.
 type flaw struct {
-	code, path, meaning, verdict string
+	code, path, meaning string
+	verdict             sdk.Verdict
+	// looks is when the SDK stumbles over it, where it is in a message file.
+	looks looks
+}
+
+// fault returns what is told of a flaw in a file, which stands somewhere in what is
+// loaded if it is that of a message.
+func (f flaw) fault(file string, versions sdk.Span, at stand) model.Fault {
+	return versions.Judged(model.Fault{Code: f.code, File: file, Path: f.path, Meaning: f.meaning}, f.judged(at))
 }

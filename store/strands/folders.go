@@ -6,10 +6,10 @@ import (
 	"os"
 	"path"
 
-	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // folders are those of a session that one place is in, and what is wrong with
@@ -17,10 +17,23 @@ import (
 type folders struct {
 	place
 	root *os.Root // the store
+	// running is the version that is said to run, nil for none.
+	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
 	written int64
 	// faults are what the names, agent.json and session.json tell.
 	faults store.FaultList
+}
+
+// folders returns those of a place.
+func (s *Store) folders(p place) folders {
+	return folders{place: p, root: s.root, running: s.running.Of(pythonSDK)}
+}
+
+// flaw notes what is wrong with a file that is no message.
+func (f *folders) flaw(file string, w flaw) {
+	since := agentFile{since: sdk.First}
+	f.faults.Add(w.fault(file, since.versions(f.running), stand{}))
 }
 
 // checkSession reads session.json: the SDK makes a session only from a file
@@ -29,27 +42,26 @@ func (f *folders) checkSession() {
 	name := path.Join(f.session, "session.json")
 	d := files.ReadDocument(files.From(f.root), name, nil)
 	f.written += int64(len(d.Data))
-	fault := model.Fault{Code: FaultSessionFile, File: name}
+	refused := func(meaning, exception string) {
+		f.flaw(name, flaw{code: FaultSessionFile, meaning: meaning, verdict: sdk.Refuses(exception)})
+	}
 	switch {
 	case errors.Is(d.Err, fs.ErrNotExist):
-		fault.Meaning, fault.Verdict = "there is no session.json", refuses+"SessionException: the session already exists"
+		refused("there is no session.json", "SessionException: the session already exists")
 	case d.Err != nil:
-		fault = fileFault(FaultSessionFile, name, &d)
+		f.flaw(name, fileFlaw(FaultSessionFile, &d))
 	case d.Tape.Kind(0) != jsontape.Object:
-		fault.Meaning, fault.Verdict = "the file holds no object", refuses+"AttributeError"
+		refused("the file holds no object", "AttributeError")
 	default:
 		for _, w := range encodingFlaws(&d) {
-			f.faults.Add(model.Fault{Code: w.code, File: name, Path: w.path, Meaning: w.meaning, Verdict: w.verdict})
+			f.flaw(name, w)
 		}
 		f.updated = timeOf(d.Tape, d.Tape.Find(0, "updated_at"))
 		for _, key := range []string{"session_id", "session_type"} {
 			if d.Tape.Find(0, key) < 0 {
-				fault.Meaning, fault.Verdict = "there is no "+key, refuses+"TypeError: missing argument '"+key+"'"
+				refused("there is no "+key, "TypeError: missing argument '"+key+"'")
 			}
 		}
-	}
-	if fault.Meaning != "" {
-		f.faults.Add(fault)
 	}
 	f.leftovers(f.session)
 }
@@ -71,6 +83,6 @@ func (f *folders) leftovers(dir string) {
 // leftover notes a temporary file, unless its writer may still be at work.
 func (f *folders) leftover(name string) {
 	if files.Abandoned(f.root, name) {
-		f.faults.Add(model.Fault{Code: FaultLeftover, File: name, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+		f.flaw(name, flaw{code: FaultLeftover, meaning: "a writer was stopped before it was done", verdict: sdk.Loads("the file is ignored")})
 	}
 }

@@ -31,7 +31,7 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 		}
 		return r.Gaps(), nil
 	}
-	now := readAgent(s.root, p.path("agent.json"), new(store.FaultList))
+	now := readAgent(s.root, p.path("agent.json"), nil, new(store.FaultList))
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {
 		return gaps, nil
@@ -43,7 +43,7 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	}
 	if v, ok := agentsOf(entries, s.onDesk(p.path("agent.json")))[ref.ID]; ok {
 		if data, err := s.journal.Read(v); err == nil {
-			then := parseAgent(p.path("agent.json"), data, new(store.FaultList))
+			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))
 			gaps = gaps.With(then.gaps())
 		}
 	}

@@ -8,14 +8,15 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/sdk"
 )
 
 // checkNames looks at the numbers of the files.
 func (l *messageLog) checkNames() {
 	for i, f := range l.files {
 		if i > 0 && f.compareNumber(l.files[i-1]) == 0 {
-			l.fault(model.Fault{Code: FaultDuplicateNumber, File: f.name, Meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
-				Verdict: loads + "both, one after the other" + l.moved(i)})
+			l.flaw(l.path("messages", f.name), flaw{code: FaultDuplicateNumber, meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
+				verdict: sdk.Loads("both, one after the other" + l.moved(i))})
 			continue
 		}
 		before, small := int64(-1), true
@@ -26,12 +27,11 @@ func (l *messageLog) checkNames() {
 		if !ok || !small || before < -1 || n <= before+1 {
 			continue
 		}
-		fault := model.Fault{Code: FaultGap, File: f.name, Meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)),
-			Verdict: loads + "the gap itself is not noticed"}
+		verdict := sdk.Loads("the gap itself is not noticed")
 		if i < l.start {
-			fault.Verdict = loads + "the window is counted in files, and so has moved by as many"
+			verdict = sdk.Loads("the window is counted in files, and so has moved by as many")
 		}
-		l.fault(fault)
+		l.flaw(l.path("messages", f.name), flaw{code: FaultGap, meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)), verdict: verdict})
 	}
 }
 
@@ -62,15 +62,17 @@ func (l *messageLog) checkWindow() {
 	n := len(l.files)
 	switch {
 	case l.agent.missing:
-		verdict := "starts a new agent"
+		verdict := sdk.Says(model.Odd, "starts a new agent")
 		if n > 0 {
-			verdict += " without the messages; " + l.writesNext(0)
+			next, _ := l.writesNext(0)
+			verdict = sdk.Says(model.Loses, "starts a new agent without the messages; "+next)
 		}
-		l.faults.Add(model.Fault{Code: FaultAgentMissing, File: l.path("agent.json"), Meaning: "there is no agent.json", Verdict: verdict})
+		l.flaw(l.path("agent.json"), flaw{code: FaultAgentMissing, meaning: "there is no agent.json", verdict: verdict})
 	case n > 0 && l.start >= n && l.agent.pinned == 0:
-		l.faults.Add(model.Fault{Code: FaultRemovedCount, File: l.path("agent.json"), Path: managerPath + "/removed_message_count",
-			Meaning: fmt.Sprintf("%s are said to be removed, and there are %d", l.agent.removedText(), n),
-			Verdict: loads + "no message; " + l.writesNext(0) + " (SDKs that keep a pinned_head_count go on behind the last file)"})
+		next, _ := l.writesNext(0)
+		l.flaw(l.path("agent.json"), flaw{code: FaultRemovedCount, path: managerPath + "/removed_message_count",
+			meaning: fmt.Sprintf("%s are said to be removed, and there are %d", l.agent.removedText(), n),
+			verdict: sdk.Loses("no message; " + next + " (SDKs that keep a pinned_head_count go on behind the last file)")})
 	}
 }
 
@@ -79,25 +81,25 @@ func (l *messageLog) checkWindow() {
 func (l *messageLog) checkManager() {
 	n := len(l.files)
 	if l.agent.summary != nil && n > 0 && l.agent.removed == 0 && l.agent.pinned == 0 {
-		l.faults.Add(model.Fault{Code: FaultSummary, File: l.path("agent.json"), Path: summaryPath, Meaning: "there is a summary, and no message was removed that it could stand for",
-			Verdict: loads + "the summary, and all messages behind it"})
+		l.flaw(l.path("agent.json"), flaw{code: FaultSummary, path: summaryPath, meaning: "there is a summary, and no message was removed that it could stand for",
+			verdict: sdk.Loads("the summary, and all messages behind it")})
 	}
 	if l.agent.pinned > 0 {
-		l.faults.Add(model.Fault{Code: FaultPinnedHead, File: l.path("agent.json"), Path: managerPath + "/pinned_head_count",
-			Meaning: fmt.Sprintf("%s at the head stay in the context", model.Count(l.agent.pinned, "message")),
-			Verdict: loads + fmt.Sprintf("SDKs that do not know the count (1.62 and before) leave out %s at the head instead", model.Count(min(max(0, l.agent.removed), n), "message"))})
+		l.flaw(l.path("agent.json"), flaw{code: FaultPinnedHead, path: managerPath + "/pinned_head_count",
+			meaning: fmt.Sprintf("%s at the head stay in the context", model.Count(l.agent.pinned, "message")),
+			verdict: sdk.Loads(fmt.Sprintf("SDKs that do not know the count (1.62 and before) leave out %s at the head instead", model.Count(min(max(0, l.agent.removed), n), "message")))})
 	}
 }
 
-// writesNext says which file the next message goes to.
-func (l *messageLog) writesNext(id int64) string {
+// writesNext says which file the next message goes to, and reports whether it is there.
+func (l *messageLog) writesNext(id int64) (words string, there bool) {
 	name := fmt.Sprintf("message_%d.json", id)
 	for _, f := range l.files {
 		if f.name == name {
-			return "the next message would overwrite " + name
+			return "the next message would overwrite " + name, true
 		}
 	}
-	return "the next message becomes " + name
+	return "the next message becomes " + name, false
 }
 
 // lastChange gives the newest time that the log tells of.
@@ -131,8 +133,8 @@ func newInspector(l *messageLog) *inspector {
 // faults gives what was found.
 func (in *inspector) faults() []model.Fault { return in.list.All() }
 
-func (in *inspector) add(file string, f flaw) {
-	in.list.Add(model.Fault{Code: f.code, File: in.log.path("messages", file), Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+func (in *inspector) add(file string, f flaw, at stand) {
+	in.list.Add(f.fault(in.log.path("messages", file), in.log.sdk(), at))
 }
 
 // see looks at one message.
@@ -140,14 +142,14 @@ func (in *inspector) see(s *step) {
 	l, m := in.log, s.msg
 	for _, f := range m.flaws {
 		if l.evicted(s.i) {
-			f.verdict = unread
+			f.verdict, f.looks = unread, atFile
 		}
-		in.add(m.name, f)
+		in.add(m.name, f, s.stand)
 	}
 	if l.evicted(s.i) {
 		if m.pinned {
-			in.add(m.name, flaw{FaultPinned, m.location + "/metadata/custom/pinned", "the message is pinned, and before the window",
-				loads + "it is not loaded: what was removed is counted from the start of the log"})
+			in.add(m.name, flaw{code: FaultPinned, path: m.location + "/metadata/custom/pinned", meaning: "the message is pinned, and before the window",
+				verdict: sdk.Loads("it is not loaded: what was removed is counted from the start of the log")}, s.stand)
 		}
 	} else {
 		in.loaded(s)
@@ -161,23 +163,23 @@ func (in *inspector) loaded(s *step) {
 	m := s.msg
 	for _, f := range m.notes {
 		if f.code != FaultRedacted { // told of any message
-			in.add(m.name, f)
+			in.add(m.name, f, s.stand)
 		}
 	}
 	rebuilt := false
 	for _, f := range s.fixes {
 		rebuilt = true
-		in.add(f.file, flaw{f.code, f.path, f.meaning, f.verdict})
+		in.add(f.file, f.flaw, s.stand)
 	}
 	if r, twice := m.duplicate(); twice && !rebuilt {
-		in.add(m.name, flaw{FaultDuplicateResult, m.path(r.block) + "/toolResult", fmt.Sprintf("a second result of %.60q", r.id),
-			loads + "both are kept and sent to the model, and most providers refuse them"})
+		in.add(m.name, flaw{code: FaultDuplicateResult, path: m.path(r.block) + "/toolResult", meaning: fmt.Sprintf("a second result of %.60q", r.id),
+			verdict: sdk.Loses("both are kept and sent to the model, and most providers refuse them")}, s.stand)
 	}
 	if l := in.log; s.i == len(l.files)-1 && l.agent.interrupted && len(l.agent.held) > 0 {
 		if missing, _ := mismatch(l.agent.held, resultsOf(m.calls)); len(missing) > 0 {
-			in.list.Add(model.Fault{Code: FaultInterrupt, File: l.path("agent.json"), Path: interruptPath,
-				Meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
-				Verdict: loads + "anything but an answer is a TypeError, and an answer writes a result without its call"})
+			f := flaw{code: FaultInterrupt, path: interruptPath, meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
+				verdict: sdk.Loses("anything but an answer is a TypeError, and an answer writes a result without its call").Since(keepsInterrupts, unlooked)}
+			in.list.Add(f.fault(l.path("agent.json"), l.sdk(), s.stand))
 		}
 	}
 }
@@ -190,13 +192,13 @@ func (in *inspector) redacted(s *step) {
 	}
 	for _, f := range m.notes {
 		if f.code == FaultRedacted {
-			in.add(m.name, f)
+			in.add(m.name, f, s.stand)
 		}
 	}
 	of := messagePrefix + in.log.files[s.i].text() + "."
 	for _, stray := range in.log.strays {
 		if strings.HasPrefix(stray, of) {
-			in.add(stray, flaw{FaultRedacted, "", fmt.Sprintf("%q was redacted, and this may be a copy from before", m.name), loads + "the file is not looked at"})
+			in.add(stray, flaw{code: FaultRedacted, meaning: fmt.Sprintf("%q was redacted, and this may be a copy from before", m.name), verdict: sdk.Loads("the file is not looked at")}, s.stand)
 		}
 	}
 }
@@ -216,20 +218,22 @@ func (in *inspector) number(s *step) {
 	l, m := in.log, s.msg
 	last := s.i == len(l.files)-1 && !l.evicted(s.i) && !l.agent.missing
 	n, ok := l.files[s.i].int64()
-	f := flaw{code: FaultMessageID, path: "/message_id"}
+	f := flaw{code: FaultMessageID, path: "/message_id", verdict: sdk.Loads("it does not matter before the last message")}
 	switch {
 	case len(m.flaws) > 0 || ok && m.hasID && m.messageID == n:
 		return
 	case !m.hasID:
-		f.meaning, f.verdict = "the message_id is no integer", loads+"it does not matter before the last message"
+		f.meaning = "the message_id is no integer"
 		if last {
-			f.verdict = loads + "writing the next message fails"
+			f.verdict = sdk.Loses("writing the next message fails")
 		}
 	default:
-		f.meaning, f.verdict = fmt.Sprintf("the message_id is %d", m.messageID), loads+"it does not matter before the last message"
-		if last {
-			f.verdict = loads + l.writesNext(m.messageID+1)
+		f.meaning = fmt.Sprintf("the message_id is %d", m.messageID)
+		if next, there := l.writesNext(m.messageID + 1); last && there {
+			f.verdict = sdk.Loses(next)
+		} else if last {
+			f.verdict = sdk.Loads(next)
 		}
 	}
-	in.add(m.name, f)
+	in.add(m.name, f, s.stand)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hindcast/model"
 )
 
 // laid copies sessions of a real store into a folder.
@@ -57,7 +59,7 @@ func TestFaults_aLinkOutOfTheStore(t *testing.T) {
 		t.Fatalf("%v, %v", faults, err)
 	}
 	for i, want := range []string{"a link to the session " + target + " outside the store", "a link that leads to no session"} {
-		if !strings.HasPrefix(faults[i].Meaning, want) || faults[i].Note != (i == 0) {
+		if !strings.HasPrefix(faults[i].Meaning, want) || (faults[i].Severity == model.Note) != (i == 0) {
 			t.Errorf("%+v", faults[i])
 		}
 	}

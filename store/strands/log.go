@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"hindcast/model"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 	"hindcast/store/sdk"
@@ -98,17 +97,10 @@ type messageLog struct {
 	folder folder // of the messages; nil where there is none
 	dir    string // its name with a slash, for the memory
 	memory *files.Memory
-	// running is the version that is said to run, nil for none.
-	running *sdk.Version
 }
 
 // sdk returns the versions in question.
-func (l *messageLog) sdk() sdk.Span {
-	if l.running != nil {
-		return sdk.Only(*l.running)
-	}
-	return sdk.From(l.agent.since)
-}
+func (l *messageLog) sdk() sdk.Span { return l.agent.versions(l.running) }
 
 // folder is a folder of messages: a [files.Folder].
 type folder interface {
@@ -120,7 +112,7 @@ type folder interface {
 
 // openLog lists the log of an agent; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {
-	l := &messageLog{folders: folders{place: p, root: s.root}, memory: s.memory, running: s.running.Of(pythonSDK)}
+	l := &messageLog{folders: s.folders(p), memory: s.memory}
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)
@@ -128,7 +120,7 @@ func (s *Store) openLog(p place) *messageLog {
 	if p.agent == "" {
 		return l
 	}
-	l.agent = readAgent(s.root, p.path("agent.json"), &l.faults)
+	l.agent = readAgent(s.root, p.path("agent.json"), l.running, &l.faults)
 	l.written += l.agent.written
 	l.leftovers(p.path())
 	l.list(s)
@@ -165,14 +157,14 @@ func (l *messageLog) list(s *Store) {
 		return
 	}
 	if !l.agent.missing {
-		l.faults.Add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "there is no folder of messages", Verdict: refuses + "SessionException: Messages directory missing"})
+		l.flaw(dir, flaw{code: FaultDirectory, meaning: "there is no folder of messages", verdict: sdk.Refuses("SessionException: Messages directory missing")})
 	}
 }
 
 // unreadable notes that a folder cannot be read, for the reason in l.err.
 func (l *messageLog) unreadable(dir string) {
 	l.err = files.Cause(l.err)
-	l.faults.Add(model.Fault{Code: FaultDirectory, File: dir, Meaning: "the folder cannot be read: " + l.err.Error(), Verdict: refuses + "it cannot be read"})
+	l.flaw(dir, flaw{code: FaultDirectory, meaning: "the folder cannot be read: " + l.err.Error(), verdict: sdk.Refuses("it cannot be read")})
 	l.err = fmt.Errorf("%s: %w", dir, l.err)
 }
 
@@ -222,17 +214,12 @@ func (l *messageLog) stray(name string) {
 	case isTemporary(name):
 		l.leftover(l.path("messages", name))
 	case strings.HasPrefix(name, messagePrefix) && strings.HasSuffix(name, messageSuffix):
-		l.fault(model.Fault{Code: FaultName, File: name, Meaning: "the name has no number that Python could read",
-			Verdict: refuses + "ValueError: invalid literal for int()"})
+		l.flaw(l.path("messages", name), flaw{code: FaultName, meaning: "the name has no number that Python could read",
+			verdict: sdk.Refuses("ValueError: invalid literal for int()")})
 	default:
-		l.fault(files.Stray(model.Fault{Code: FaultStray, File: name, Meaning: "the file is no message", Verdict: loads + "the file is ignored"}))
+		f := flaw{code: FaultStray, meaning: "the file is no message", verdict: sdk.Loads("the file is ignored")}
+		l.faults.Add(files.Stray(f.fault(l.path("messages", name), l.sdk(), stand{})))
 	}
-}
-
-// fault notes what is wrong with a file of the log.
-func (l *messageLog) fault(f model.Fault) {
-	f.File = l.path("messages", f.File)
-	l.faults.Add(f)
 }
 
 // window finds the files that are loaded: messages[offset:], of Python.

@@ -3,7 +3,6 @@ package strands
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // message is what one message file says. Its slices are used again for the
@@ -37,6 +37,7 @@ type message struct {
 	created   time.Time
 	redacted  bool
 	pinned    bool
+	nameless  bool // a tool result has no id
 
 	role     string // "user", "assistant", or cut to maxName bytes
 	calls    []call
@@ -109,14 +110,11 @@ func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	d.arena = appendPlace(d.arena, file.text(), doc.Tape, created)
 	start := len(d.arena)
 	if doc.Err != nil {
-		m.flaws = append(m.flaws, flaw{FaultMessageFile, files.ErrorPath(doc.Err), "the file cannot be read: " + doc.Err.Error(), readVerdict(&doc)})
-		if errors.Is(doc.Err, files.ErrSymlink) {
-			m.flaws[0].code = FaultSymlink
-		}
+		m.flaws = append(m.flaws, fileFlaw(FaultMessageFile, &doc))
 		d.arena = appendUnreadable(d.arena, m.name, doc.Err.Error())
 	} else {
 		m.flaws = append(append(m.flaws, encodingFlaws(&doc)...), bytesFlaws(&doc)...)
-		m.notes = append(m.notes, oddities(&doc, "redacting the message, which writes it again, is a UnicodeEncodeError")...)
+		m.notes = append(m.notes, oddities(&doc, sdk.Loads("redacting the message, which writes it again, is a UnicodeEncodeError"))...)
 		m.created = timeOf(doc.Tape, created)
 		d.decode(m, doc.Tape)
 	}
@@ -143,22 +141,22 @@ func appendUnreadable(dst []byte, name, reason string) []byte {
 // message to the arena.
 func (d *decoder) decode(m *message, t *jsontape.Tape) {
 	if t.Kind(0) != jsontape.Object {
-		m.misshapen("", "the file holds no object", "AttributeError")
+		m.misshapen(atFile, "", "the file holds no object", "AttributeError")
 		d.arena = appendUnreadable(d.arena, m.name, "the file holds no object")
 		return
 	}
 	m.wrapper(t)
 	inner := t.Find(0, "message")
 	if inner < 0 {
-		m.misshapen("", "there is no message", "TypeError: missing argument 'message'")
+		m.misshapen(atFile, "", "there is no message", "TypeError: missing argument 'message'")
 		d.arena = appendUnreadable(d.arena, m.name, "there is no message in the file")
 		return
 	}
 	m.location = messagePath
 	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
 		if !bytes.Equal(jsontape.AppendCompact(nil, t.Raw(inner)), jsontape.AppendCompact(nil, t.Raw(redacted))) {
-			m.notes = append(m.notes, flaw{FaultRedacted, messagePath, "the message that was redacted is still in the file",
-				loads + "the redacted message, and what was there before can be read by whoever has the file"})
+			m.notes = append(m.notes, flaw{code: FaultRedacted, path: messagePath, meaning: "the message that was redacted is still in the file",
+				verdict: sdk.Loads("the redacted message, and what was there before can be read by whoever has the file")})
 		}
 		inner, m.redacted, m.location = redacted, true, redactPath
 	}
@@ -169,26 +167,26 @@ func (d *decoder) decode(m *message, t *jsontape.Tape) {
 // Where in a file the effective message may be.
 const messagePath, redactPath = "/message", "/redact_message"
 
-// unlessLast belongs to what _fix_broken_tool_use stumbles over: it does not
-// look into an assistant's message at the end.
-const unlessLast = ", unless it is the assistant's and the last"
-
 // mostFlaws bounds what is noted of one file: a million blocks may be wrong.
 const mostFlaws = 8
 
-// misshapen notes that the file is not what the SDK can load.
-func (m *message) misshapen(path, meaning, exception string) {
-	if len(m.flaws) == mostFlaws {
-		return
+// misshapen notes that the file is not what the SDK can load, and raises an exception
+// where it looks.
+func (m *message) misshapen(at looks, path, meaning, exception string) {
+	m.flaw(flaw{code: FaultMessageShape, path: path, meaning: meaning, verdict: sdk.Refuses(exception), looks: at})
+}
+
+func (m *message) flaw(f flaw) {
+	if len(m.flaws) < mostFlaws {
+		m.flaws = append(m.flaws, f)
 	}
-	m.flaws = append(m.flaws, flaw{FaultMessageShape, path, meaning, refuses + exception})
 }
 
 // wrapper reads what stands beside the message.
 func (m *message) wrapper(t *jsontape.Tape) {
 	switch id := t.Find(0, "message_id"); {
 	case id < 0:
-		m.misshapen("", "there is no message_id", "TypeError: missing argument 'message_id'")
+		m.misshapen(atFile, "", "there is no message_id", "TypeError: missing argument 'message_id'")
 	case t.Kind(id) == jsontape.Number:
 		if n, ok := parseNumber(string(t.Raw(id))); ok {
 			m.messageID, m.hasID = n.int64()
@@ -199,16 +197,18 @@ func (m *message) wrapper(t *jsontape.Tape) {
 // message reads the effective message.
 func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 	if t.Kind(n) != jsontape.Object {
-		m.misshapen(m.location, "the message is no object", "TypeError")
+		m.misshapen(atMessage, m.location, "the message is no object", "TypeError")
 		return
 	}
 	role, content := t.Find(n, "role"), t.Find(n, "content")
 	if role < 0 {
-		m.misshapen(m.location, "the message has no role", "KeyError: 'role'"+dropsOrphans.Earlier("only of a first message"))
-		return
+		m.misshapen(atRole, m.location, "the message has no role", "KeyError: 'role'")
+		defer func() { // what calls it has is for its neighbours to know, and they do not
+			m.whole, m.nameless, m.calls, m.results = false, false, m.calls[:0], m.results[:0]
+		}()
 	}
 	m.whole = true
-	switch raw := t.Raw(role); string(raw) {
+	switch string(t.Raw(max(0, role))) {
 	case `"user"`:
 		m.role = "user"
 	case `"assistant"`:
@@ -216,9 +216,9 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 	default:
 		m.role = shortText(t, role, maxName)
 	}
-	if m.role != "user" && m.role != "assistant" {
-		m.notes = append(m.notes, flaw{FaultRole, m.location + "/role", fmt.Sprintf("no SDK is known to write the role %q", m.role),
-			loads + "it is kept, and sent to the model as it is"})
+	if role >= 0 && m.role != "user" && m.role != "assistant" {
+		m.notes = append(m.notes, flaw{code: FaultRole, path: m.location + "/role", meaning: fmt.Sprintf("no SDK is known to write the role %q", m.role),
+			verdict: sdk.Loads("it is kept, and sent to the model as it is")})
 	}
 	m.pinned = t.Kind(t.Find(t.Find(t.Find(n, "metadata"), "custom"), "pinned")) == jsontape.True
 	switch t.Kind(content) {
@@ -228,12 +228,18 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 		d.text = t.AppendText(d.text, content, maxText)
 		if len(d.text) > 0 {
 			m.others = 1
+			m.flaw(flaw{code: FaultMessageShape, path: m.location + "/content", meaning: "the content is a string, not a list of blocks", verdict: sent})
+		} else {
+			m.empty()
 		}
+	case jsontape.Object:
+		m.flaw(flaw{code: FaultMessageShape, path: m.location + "/content", meaning: "the content is an object, not a list of blocks", verdict: sent})
+		d.blocks(m, t, content)
 	case jsontape.Invalid:
-		m.misshapen(m.location, "the message has no content", "KeyError: 'content'"+unlessLast)
+		m.misshapen(atContent, m.location, "the message has no content", "KeyError: 'content'")
 		m.whole = false
 	default:
-		m.misshapen(m.location+"/content", "the content is no list of blocks", "TypeError"+unlessLast)
+		m.misshapen(atContent, m.location+"/content", "the content is no list of blocks", "TypeError")
 		m.whole = false
 	}
 }
@@ -242,9 +248,58 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 func (d *decoder) blocks(m *message, t *jsontape.Tape, content jsontape.Node) {
 	i := 0
 	for b := t.First(content); b >= 0; b = t.Next(b) {
-		d.block(m, t, b, i)
+		if t.Kind(content) == jsontape.Object {
+			d.text = append(d.text, t.Key(b)...)
+			d.keyless(m, t, content, b, i)
+		} else {
+			d.block(m, t, b, i)
+		}
 		i++
 	}
+	if i == 0 {
+		m.empty()
+	}
+}
+
+// empty notes that a message has no content.
+func (m *message) empty() {
+	m.notes = append(m.notes, flaw{code: FaultMessageShape, path: m.location + "/content", meaning: "the content is empty",
+		verdict: sdk.Loads("it is kept, and some providers refuse a message without content")})
+}
+
+// keyless takes in an element of a content in which Python may find the key of a tool
+// call or of a result, and which has no id.
+func (d *decoder) keyless(m *message, t *jsontape.Tape, content, b jsontape.Node, i int) {
+	switch {
+	case finds(t, content, b, "toolUse"):
+		m.misshapen(atCall, m.path(i), "a block has toolUse in it, and no tool call", "TypeError")
+		m.whole = false
+	case finds(t, content, b, "toolResult"):
+		m.misshapen(atResult, m.path(i), "a block has toolResult in it, and no tool result", "TypeError")
+		m.results, m.nameless = append(m.results, result{block: i}), true
+	default:
+		m.others++
+	}
+}
+
+// finds reports whether Python finds a key in an element of a content: among the keys
+// of an object, the elements of a list, or the letters of a text. The elements of a
+// content that is an object are its keys.
+func finds(t *jsontape.Tape, content, b jsontape.Node, key string) bool {
+	switch {
+	case t.Kind(content) == jsontape.Object:
+		return strings.Contains(t.Key(b), key)
+	case t.Kind(b) == jsontape.String:
+		return strings.Contains(t.Text(b), key)
+	case t.Kind(b) == jsontape.Array:
+		for n := t.First(b); n >= 0; n = t.Next(n) {
+			if t.Kind(n) == jsontape.String && t.Text(n) == key {
+				return true
+			}
+		}
+		return false
+	}
+	return t.Find(b, key) >= 0
 }
 
 // path gives the JSON Pointer of a block.
@@ -254,12 +309,11 @@ func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	switch t.Kind(b) {
 	case jsontape.Object:
 	case jsontape.String, jsontape.Array:
-		// Python finds no "toolUse" in it and passes it on.
-		m.others++
+		d.keyless(m, t, jsontape.None, b, i)
 		d.odd(m, i)
 		return
 	default:
-		m.misshapen(m.path(i), "a block is no object", "TypeError"+unlessLast)
+		m.misshapen(atContent, m.path(i), "a block is no object", "TypeError")
 		m.whole = false
 		return
 	}
@@ -280,7 +334,7 @@ func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 	id := t.Find(use, "toolUseId")
 	if id < 0 {
-		m.misshapen(m.path(block)+"/toolUse", "a tool call has no id", "KeyError: 'toolUseId'"+unlessLast)
+		m.misshapen(atCall, m.path(block)+"/toolUse", "a tool call has no id", idless(t, use))
 		m.whole = false
 		return
 	}
@@ -295,8 +349,8 @@ func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 	id := t.Find(res, "toolUseId")
 	if id < 0 {
-		m.misshapen(m.path(block)+"/toolResult", "a tool result has no id", "KeyError: 'toolUseId', if a tool call stands before it")
-		m.whole = false
+		m.misshapen(atResult, m.path(block)+"/toolResult", "a tool result has no id", idless(t, res))
+		m.results, m.nameless = append(m.results, result{block: block}), true
 		return
 	}
 	r := result{id: identity(t, id), status: shortText(t, t.Find(res, "status"), maxName), block: block}
@@ -304,6 +358,14 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 		m.errored, r.failure = true, failureOf(t, t.Find(res, "content"))
 	}
 	m.results = append(m.results, r)
+}
+
+// idless returns the exception of looking for the id of what has none.
+func idless(t *jsontape.Tape, n jsontape.Node) string {
+	if t.Kind(n) == jsontape.Object {
+		return "KeyError: 'toolUseId'"
+	}
+	return "TypeError"
 }
 
 // failureOf returns the beginning of the first text in the content of a result.
@@ -322,8 +384,8 @@ func failureOf(t *jsontape.Tape, content jsontape.Node) string {
 // odd notes a block that no SDK is known to write.
 func (d *decoder) odd(m *message, block int) {
 	if len(m.notes) < mostFlaws {
-		m.notes = append(m.notes, flaw{FaultBlock, m.path(block), "no SDK is known to write a block of this shape",
-			loads + "it is kept, and sent to the model as it is"})
+		m.notes = append(m.notes, flaw{code: FaultBlock, path: m.path(block), meaning: "no SDK is known to write a block of this shape",
+			verdict: sdk.Loads("it is kept, and sent to the model as it is")})
 	}
 	if d.label == "" {
 		d.label = "[unknown block]"

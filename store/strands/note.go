@@ -2,7 +2,10 @@ package strands
 
 import (
 	"encoding/binary"
+
+	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // What is remembered of a message file.
@@ -28,6 +31,7 @@ const (
 	noteErrored
 	noteCreated
 	noteLocated
+	noteNameless
 )
 
 // roles are those that a note has a number for; 0 is another one.
@@ -36,7 +40,7 @@ var roles = [...]string{"", "user", "assistant"}
 // appendNote appends what is remembered of a message.
 func (m *message) appendNote(dst []byte) []byte {
 	bits := uint64(0)
-	for i, set := range []bool{m.whole, m.hasID, m.redacted, m.pinned, m.errored, !m.created.IsZero(), m.location != ""} {
+	for i, set := range []bool{m.whole, m.hasID, m.redacted, m.pinned, m.errored, !m.created.IsZero(), m.location != "", m.nameless} {
 		if set {
 			bits |= 1 << i
 		}
@@ -75,7 +79,8 @@ func (m *message) appendNote(dst []byte) []byte {
 	for _, list := range [][]flaw{m.flaws, m.notes} {
 		dst = binary.AppendUvarint(dst, uint64(len(list)))
 		for _, f := range list {
-			dst = files.AppendText(files.AppendText(files.AppendText(files.AppendText(dst, f.code), f.path), f.meaning), f.verdict)
+			dst = files.AppendText(files.AppendText(files.AppendText(files.AppendText(dst, f.code), f.path), f.meaning), f.verdict.Text())
+			dst = binary.AppendUvarint(binary.AppendVarint(dst, int64(f.verdict.Severity())), uint64(f.looks))
 		}
 	}
 	return dst
@@ -90,7 +95,7 @@ func (m *message) recall(name string, text []byte) bool {
 	copy(m.sum[:], n.Bytes(len(m.sum)))
 	bits := n.Uvarint()
 	m.whole, m.hasID, m.redacted = bits&noteWhole != 0, bits&noteHasID != 0, bits&noteRedacted != 0
-	m.pinned, m.errored = bits&notePinned != 0, bits&noteErrored != 0
+	m.pinned, m.errored, m.nameless = bits&notePinned != 0, bits&noteErrored != 0, bits&noteNameless != 0
 	m.size = n.Count()
 	if m.hasID {
 		m.messageID = n.Varint()
@@ -121,7 +126,10 @@ func (m *message) recall(name string, text []byte) bool {
 	}
 	for _, list := range []*[]flaw{&m.flaws, &m.notes} {
 		for range n.Items() {
-			*list = append(*list, flaw{string(n.Text()), string(n.Text()), string(n.Text()), string(n.Text())})
+			f := flaw{code: string(n.Text()), path: string(n.Text()), meaning: string(n.Text())}
+			text, severity := string(n.Text()), model.Severity(n.Varint())
+			f.verdict, f.looks = sdk.Of(severity, text), looks(n.Uvarint())
+			*list = append(*list, f)
 		}
 	}
 	return !n.Damaged() && n.Len() == 0

@@ -14,6 +14,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/sdk"
 )
 
 // What the SDK redacts it writes over, so that nothing of it is left. A copy that was
@@ -216,7 +217,7 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *
 		}
 	}
 	for _, c := range list {
-		in.add(c.file.name, flaw{FaultRedacted, "", "the message was redacted, and Hindcast keeps what was there before; hindcast purge forgets it", loads + "the SDK does not look there"})
+		in.add(c.file.name, flaw{code: FaultRedacted, meaning: "the message was redacted, and Hindcast keeps what was there before; hindcast purge forgets it", verdict: sdk.Loads("the SDK does not look there")}, stand{})
 	}
 	return err
 }

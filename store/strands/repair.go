@@ -15,7 +15,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
-	"hindcast/store/strands/multiagent"
 )
 
 // Repair.
@@ -31,29 +30,10 @@ import (
 // order of the messages stays, and so do their numbers: gaps do no harm. Everything
 // that was there before is kept by the journal.
 
-// fatal reports whether a fault keeps the SDK from starting, makes it write over a
-// message or fail at writing the next one, leaves a question that nobody can answer,
-// or has every model refuse the messages.
-func fatal(f *model.Fault) bool {
-	switch f.Code {
-	case FaultInterrupt, FaultDuplicateResult:
-		return true
-	case multiagent.FaultInterrupt:
-		return !strings.Contains(f.Verdict, "it is not read")
-	}
-	if strings.HasPrefix(f.Verdict, refuses) {
-		return true
-	}
-	for _, words := range []string{
-		"would overwrite", "writing the next message fails", "starts a new agent without the messages", "loads; no message",
-		"cannot write agent.json again", "most providers refuse", "the next time that messages are removed it is a TypeError",
-	} {
-		if strings.Contains(f.Verdict, words) {
-			return true
-		}
-	}
-	return false
-}
+// fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
+// it write over a message or fail at writing the next one, leaves a question that
+// nobody can answer, or has most models refuse the messages.
+const fatal = model.Loses
 
 // repairs says for each code of a fault what a repair does about it, or why there is
 // none.
@@ -284,12 +264,12 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 
 // log gives the log as it will be.
 func (m *mender) log() *messageLog {
-	l := &messageLog{folders: folders{place: m.now.place, root: m.now.root}, files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir, running: m.now.running}
+	l := &messageLog{folders: m.s.folders(m.now.place), files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir}
 	l.folder = &keptFolder{folder: m.now.folder, journal: m.s.journal, made: m.made}
 	if m.agent == nil {
 		l.agent.missing = true
 	} else {
-		l.agent = parseAgent(l.path("agent.json"), m.agent, &l.faults)
+		l.agent = parseAgent(l.path("agent.json"), m.agent, l.running, &l.faults)
 	}
 	l.window()
 	l.checkNames()
@@ -439,7 +419,7 @@ func (s *Store) verifyRepair(ctx context.Context, plan model.Plan) error {
 		return fmt.Errorf("%w: %w", errReadBack, err)
 	}
 	for i := range faults {
-		if fatal(&faults[i]) {
+		if faults[i].Severity >= fatal {
 			return fmt.Errorf("%w: %s: %s", errReadBack, faults[i].File, faults[i].Meaning)
 		}
 	}

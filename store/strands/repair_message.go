@@ -42,7 +42,7 @@ func (r *round) look(ctx context.Context) (list []model.Fault, err error) {
 		m := s.msg
 		r.seen = append(r.seen, seenMessage{m.name, m.role, slices.Clone(m.calls), slices.Clone(m.results)})
 		at := len(r.seen) - 1
-		if i := slices.IndexFunc(m.flaws, func(f flaw) bool { return fatal(&model.Fault{Code: f.code, Verdict: f.verdict}) }); i >= 0 {
+		if i := slices.IndexFunc(m.flaws, func(f flaw) bool { return r.fatal(f, s.stand) }); i >= 0 {
 			f := m.flaws[i]
 			r.jobs = append(r.jobs, func() { r.flaw(at, f) })
 			asked = nil
@@ -58,18 +58,24 @@ func (r *round) look(ctx context.Context) (list []model.Fault, err error) {
 		return nil, err
 	}
 	for _, f := range in.faults() {
-		if fatal(&f) {
+		if f.Severity >= fatal {
 			list = append(list, f)
 		}
 	}
 	return list, nil
 }
 
+// fatal reports whether a flaw of a message is one that is mended.
+func (r *round) fatal(f flaw, at stand) bool {
+	severity, _ := r.log.sdk().Judge(f.judged(at))
+	return severity >= fatal
+}
+
 // pair mends the tool results of a message, and reports whether it has to.
 func (r *round) pair(at int, m *message, fixes []fix, asked []call) bool {
 	name := m.name
 	for _, f := range fixes {
-		if !fatal(&model.Fault{Code: f.code, Verdict: f.verdict}) {
+		if !r.fatal(f.flaw, stand{}) {
 			continue
 		}
 		meaning := f.meaning

@@ -42,7 +42,7 @@ func (f written) store(t *testing.T) (s *Store, dir string) {
 
 func fatalOnes(faults []model.Fault) (list []model.Fault) {
 	for _, f := range faults {
-		if fatal(&f) {
+		if f.Severity >= fatal {
 			list = append(list, f)
 		}
 	}

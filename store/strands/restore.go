@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -151,7 +150,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agen
 	if aside, ok := at.log.folder.(*keptFolder); ok {
 		c.folder.kept = aside.kept
 	}
-	c.log = &messageLog{folders: folders{place: l.place, root: l.root}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir, running: l.running}
+	c.log = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir}
 	if err := c.readHead(ctx); err != nil {
 		return nil, err
 	}
@@ -161,7 +160,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agen
 	if c.midway, err = c.goesOn(ctx, s); err != nil {
 		return nil, err
 	}
-	c.log.agent = parseAgent(l.path("agent.json"), c.agent, &c.log.faults)
+	c.log.agent = parseAgent(l.path("agent.json"), c.agent, l.running, &c.log.faults)
 	c.log.window()
 	return c, nil
 }
@@ -209,7 +208,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	if v, ok := c.branches.agents[c.headID]; ok && !same {
 		if data, err := s.journal.Read(v); err == nil {
 			c.agent, c.version = data, v
-			a := parseAgent(l.path("agent.json"), data, new(store.FaultList))
+			a := parseAgent(l.path("agent.json"), data, l.running, new(store.FaultList))
 			c.lowered = a.start(len(c.log.files)) < l.start
 			c.hazard("agent.json goes back to what it was when this was the head, with the agent's state")
 			return nil
@@ -225,7 +224,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	}
 	data, of, common := d.Data, &l.agent, c.common
 	if behind := c.snapshot.log.behind; behind != nil {
-		was := parseAgent(name, behind, new(store.FaultList))
+		was := parseAgent(name, behind, l.running, new(store.FaultList))
 		data, of, common = behind, &was, len(c.log.files)
 		c.hazard("agent.json goes back to what it was when a snapshot behind this one was the head, with the agent's state and the window of then")
 	}
@@ -238,7 +237,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	c.agent, c.lowered, c.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
 	c.hazards = append(c.hazards, moved.hazards...)
 	if c.snapshot.log.behind != nil {
-		became := parseAgent(name, c.agent, new(store.FaultList))
+		became := parseAgent(name, c.agent, l.running, new(store.FaultList))
 		c.lowered = became.start(len(c.log.files)) < l.start
 		return nil
 	}
@@ -293,10 +292,12 @@ func (c *course) sound(ctx context.Context, op model.Op, strays []string) error 
 		c.hazard("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", loaded/1000)
 	}
 	for _, f := range in.faults() {
-		if reason, stops := strings.CutPrefix(f.Verdict, refuses); stops && f.Code != FaultManager {
-			return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the SDK would not start from there: %s: %s (%s); repair the session first", f.File, f.Meaning, reason)}
-		} else if stops {
-			c.hazard("%s: %s", f.Meaning, reason)
+		switch {
+		case f.Severity < model.Stops:
+		case f.Code == FaultManager:
+			c.hazard("%s: the SDK %s", f.Meaning, f.Verdict)
+		default:
+			return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", f.File, f.Meaning, f.Verdict)}
 		}
 	}
 	return c.continues(op)

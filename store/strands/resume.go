@@ -70,9 +70,9 @@ func (c *course) resume(plan *model.Plan) {
 			bare   = "runs nothing: the model is sent the calls without results, which most providers refuse"
 		)
 		ways(func() {
-			textless("agent(None)", versions.Verdict(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
-			textless("agent([])", versions.Verdict(answersCalls, writes+"and the model answers that", versions.Verdict(runsCalls, "runs "+tools, bare)))
-		}, versions.Verdict(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
+			textless("agent(None)", versions.Words(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
+			textless("agent([])", versions.Words(answersCalls, writes+"and the model answers that", versions.Words(runsCalls, "runs "+tools, bare)))
+		}, versions.Words(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
 		if versions.Shown(runsCalls) {
 			plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 	"hindcast/store/strands/multiagent"
 )
 
@@ -29,7 +30,7 @@ type orchestrator struct {
 
 // openRun reads the record of an orchestrator. There is nothing to close.
 func (s *Store) openRun(p place) *orchestrator {
-	o := &orchestrator{folders: folders{place: p, root: s.root}}
+	o := &orchestrator{folders: s.folders(p)}
 	if aside, err := s.asideRuns(context.Background(), p); err == nil {
 		o.aside = aside // Faults tells what is wrong with the journal
 	}
@@ -43,8 +44,8 @@ func (s *Store) openRun(p place) *orchestrator {
 		o.unreadable(name, &d)
 		return o
 	}
-	for _, f := range slices.Concat(encodingFlaws(&d), oddities(&d, "but the SDK cannot write the file again: UnicodeEncodeError")) {
-		o.faults.Add(model.Fault{Code: f.code, File: name, Path: f.path, Meaning: f.meaning, Verdict: f.verdict})
+	for _, f := range slices.Concat(encodingFlaws(&d), oddities(&d, sdk.Loads("but the SDK cannot write the file again: UnicodeEncodeError"))) {
+		o.flaw(name, f)
 	}
 	// The record has no time. The file is written anew whenever it changes.
 	written := time.Time{}
@@ -67,10 +68,10 @@ func (s *Store) openRun(p place) *orchestrator {
 // go on with, and no error either: the SDK makes the folder first.
 func (o *orchestrator) unreadable(name string, d *files.Document) {
 	if errors.Is(d.Err, fs.ErrNotExist) {
-		o.faults.Add(model.Fault{Code: FaultRunFile, File: name, Meaning: "there is no multi_agent.json", Verdict: "starts from the beginning, and writes the file"})
+		o.flaw(name, flaw{code: FaultRunFile, meaning: "there is no multi_agent.json", verdict: sdk.Says(model.Odd, "starts from the beginning, and writes the file")})
 		return
 	}
-	o.faults.Add(fileFault(FaultRunFile, name, d))
+	o.flaw(name, fileFlaw(FaultRunFile, d))
 	o.err = fmt.Errorf("%s: %w", name, d.Err)
 }
 

@@ -102,11 +102,11 @@ func TestRun_besideAgents(t *testing.T) {
 
 func TestRun_thatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct{ content, code, verdict string }{
-		"cut off":   {`{"type":"graph","id"`, FaultRunFile, refuses + "SessionException: Invalid JSON"},
-		"empty":     {"", FaultRunFile, refuses + "SessionException: Invalid JSON"},
-		"an array":  {"[]", multiagent.FaultShape, refuses + "TypeError or AttributeError"},
-		"with mark": {"\ufeff" + string(record(t, "swarm_done", "s1")), FaultEncoding, refuses + "SessionException: Unexpected UTF-8 BOM"},
-		"a link":    {"-> ../elsewhere.json", FaultSymlink, refuses + "SessionException: Refusing to read symlink (before 1.48: it is followed)"},
+		"cut off":   {`{"type":"graph","id"`, FaultRunFile, "refuses to start: SessionException: Invalid JSON"},
+		"empty":     {"", FaultRunFile, "refuses to start: SessionException: Invalid JSON"},
+		"an array":  {"[]", multiagent.FaultShape, "refuses to start: TypeError or AttributeError"},
+		"with mark": {"\ufeff" + string(record(t, "swarm_done", "s1")), FaultEncoding, "refuses to start: SessionException: Unexpected UTF-8 BOM"},
+		"a link":    {"-> ../elsewhere.json", FaultSymlink, "refuses to start: SessionException: Refusing to read symlink (before 1.48: loads; it is followed)"},
 		"missing":   {"(absent)", FaultRunFile, "starts from the beginning, and writes the file"},
 	} {
 		dir := t.TempDir()

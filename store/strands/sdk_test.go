@@ -3,6 +3,7 @@ package strands
 import (
 	"bytes"
 	"encoding/json"
+	"hindcast/model"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 	"os"
@@ -116,8 +117,8 @@ func TestStore_agreesWithTheSDKOnWhatIsWrong(t *testing.T) {
 			verdicts := ""
 			for _, f := range found {
 				verdicts += f.Code + ": " + f.Verdict + "\n"
-				if reason, ok := strings.CutPrefix(f.Verdict, refuses); ok {
-					refused = reason
+				if f.Severity == model.Stops {
+					refused = strings.TrimPrefix(f.Verdict, "refuses to start: ")
 				}
 			}
 			if name == "manager-empty" {
@@ -172,7 +173,7 @@ func TestStore_agreesWithOlderSDKsOnWhatIsWrong(t *testing.T) {
 				verdicts, refused := "", false
 				for _, f := range storetest.Faults(t, s, "h") {
 					verdicts += f.Code + ": " + f.Verdict + "\n"
-					refused = refused || strings.HasPrefix(f.Verdict, refuses)
+					refused = refused || f.Severity == model.Stops
 				}
 				if same := want.Refuses == newest.Hazards[name].Refuses && equalMessages(t, want, newest.Hazards[name]); !same && mayHaveWritten(t, s, version) && !tells(verdicts, version) {
 					t.Errorf("it does otherwise (%s%s), and no verdict says so:\n%s", want.Refuses, bytes.Join(rawMessages(want), []byte("\n")), verdicts)

@@ -514,23 +514,23 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		if !strings.HasPrefix(e.Name(), sessionPrefix) {
 			continue
 		}
-		f := model.Fault{Code: FaultStray, File: e.Name()}
+		f := flaw{code: FaultStray}
 		switch folder := files.IsDir(s.root, ".", e); {
 		case folder && isSession(s.root, e.Name()):
 			continue
 		case folder:
-			f.Code, f.Meaning, f.Verdict = FaultSessionFile, "the folder has neither session.json nor agents", refuses+"SessionException: the session already exists"
+			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")
 		case linkedOut(s.root, s.dir, e.Name()) != "":
 			to := linkedOut(s.root, s.dir, e.Name())
-			f.Code, f.Meaning, f.Verdict, f.Note = FaultSymlink, fmt.Sprintf("a link to the session %s outside the store, which is not listed here: hindcast strands:%s opens it", to, filepath.Dir(to)), loads+"the SDK follows links to folders", true
+			f.code, f.meaning, f.verdict = FaultSymlink, fmt.Sprintf("a link to the session %s outside the store, which is not listed here: hindcast strands:%s opens it", to, filepath.Dir(to)), sdk.Ignores("the SDK follows links to folders")
 		case e.Type()&fs.ModeSymlink != 0:
-			f.Code, f.Meaning, f.Verdict = FaultSymlink, "a link that leads to no session; it is not followed", loads+"the SDK follows links to folders"
+			f.code, f.meaning, f.verdict = FaultSymlink, "a link that leads to no session; it is not followed", sdk.Loads("the SDK follows links to folders")
 		case files.Foreign(e.Name()) != "":
-			f.Meaning, f.Verdict, f.Note = files.Foreign(e.Name()), loads+"the file is ignored", true
+			f.meaning, f.verdict = files.Foreign(e.Name()), sdk.Ignores("the file is ignored")
 		default:
-			f.Meaning, f.Verdict = "it is named as a session is, and is no folder", loads+"the SDK looks at it only for a session of that name, which it cannot start"
+			f.meaning, f.verdict = "it is named as a session is, and is no folder", sdk.Loads("the SDK looks at it only for a session of that name, which it cannot start")
 		}
-		faults.Add(f)
+		faults.Add(f.fault(e.Name(), sdk.From(sdk.First), stand{}))
 	}
 	return faults.All(), nil
 }

@@ -55,6 +55,8 @@ type step struct {
 	header model.Header
 	// fixes are what the SDK repairs when it comes to this message.
 	fixes []fix
+	// stand is where the message stands in what is loaded.
+	stand stand
 }
 
 // Names of the events that the seed has no integer for.
@@ -105,6 +107,7 @@ func (l *messageLog) walk(ctx context.Context, visit func(*step) error) error {
 func (w *walker) step(i int, m *message) *step {
 	l, s := w.log, &w.now
 	*s = step{i: i, msg: m}
+	s.stand = stand{last: i == len(l.files)-1, role: m.role}
 	s.fixes = w.load(i, m)
 	h := &s.header
 	h.ID, h.ParentID, h.SessionID = idText(m.id), w.parent, l.id
@@ -155,6 +158,7 @@ func (w *walker) load(i int, m *message) (fixes []fix) {
 		w.live.addSummary(&l.agent)
 	}
 	if !l.evicted(i) {
+		w.now.stand.first, w.now.stand.asked = w.live.n == 0, len(w.live.calls) > 0
 		fixes = w.live.add(m)
 	}
 	if last := len(l.files) - 1; i == last && l.agent.pinned > last {

@@ -92,7 +92,7 @@ func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
 // courseBack works out where an entry that is taken back, or done again, leads.
 func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry, plan *model.Plan) error {
 	c := &course{now: l, folder: &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}}}
-	c.log = &messageLog{folders: folders{place: l.place, root: l.root}, folder: c.folder, memory: l.memory, dir: l.dir, running: l.running, agent: l.agent}
+	c.log = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, folder: c.folder, memory: l.memory, dir: l.dir, agent: l.agent}
 	gone := map[string]bool{}
 	for _, change := range messageChanges(e, s.onDesk(l.path("messages"))) {
 		to := change.After
@@ -126,7 +126,7 @@ func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry,
 		if err != nil {
 			return fmt.Errorf("read what is kept of %s: %w", change.Path, err)
 		}
-		c.log.agent = parseAgent(l.path("agent.json"), data, &c.log.faults)
+		c.log.agent = parseAgent(l.path("agent.json"), data, l.running, &c.log.faults)
 	}
 	c.log.window()
 	if err := c.readHead(ctx); err != nil {

@@ -43,6 +43,61 @@ var (
 	readsPending = sdk.Since(1, 55)
 )
 
+// looks is when the SDK looks at a part of a message. What it does not look at, it
+// sends to the model as it is.
+type looks uint8
+
+const (
+	// atFile: whenever it reads the file.
+	atFile looks = iota
+	// atLink: when it opens the file.
+	atLink
+	// atMessage, atRole and atContent: when it looks for tool calls and results.
+	atMessage
+	atRole
+	atContent
+	// atCall and atResult: when it looks for the id of a tool call or of a result.
+	atCall
+	atResult
+)
+
+// stand is where a message stands in what is loaded.
+type stand struct {
+	first, last bool
+	role        string
+	// asked says that the message before it asks for tools.
+	asked bool
+}
+
+// judged returns the verdict on a flaw of a message that is loaded. Since answersCalls
+// a start looks for tool calls in the content of all messages but the last, and for
+// results in what follows one; since dropsLeading at the role of the first, since
+// dropsOrphans at that of each, and for results in those of the user.
+func (f flaw) judged(at stand) sdk.Verdict {
+	user := at.role == "user"
+	switch {
+	case f.looks == atFile:
+		return f.verdict
+	case f.looks == atLink:
+		return f.verdict.Since(refusesLinks, sdk.Loads("it is followed"))
+	case f.looks == atResult && !at.asked && user:
+		return sdk.Repairs("the result is dropped").Since(dropsOrphans, sent)
+	case f.looks == atResult && !at.asked, f.looks == atCall && at.last:
+		return sent
+	case f.looks == atRole && !at.first:
+		return f.verdict.Since(dropsOrphans, sent)
+	case f.looks == atRole:
+		return f.verdict.Since(dropsLeading, sent)
+	case !at.last || at.asked:
+		return f.verdict.Since(answersCalls, sent)
+	case f.looks == atContent && !user:
+		return sent
+	case at.first:
+		return f.verdict.Since(dropsLeading, sent)
+	}
+	return f.verdict.Since(dropsOrphans, sent)
+}
+
 // pythonSDK is how the SDK for Python is called where a version of it is given.
 const pythonSDK = "strands-python"
 

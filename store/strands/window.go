@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hindcast/model/jsontape"
 	"hindcast/store/files"
 	"hindcast/store/sdk"
 )
@@ -53,11 +54,9 @@ type window struct {
 
 // fix is one repair.
 type fix struct {
-	// code is that of the fault that is repaired.
-	code string
-	// file and path say where it is.
-	file, path       string
-	meaning, verdict string
+	// flaw is what is repaired, file where it is.
+	flaw
+	file string
 	// kept says that the version in question repairs nothing.
 	kept bool
 }
@@ -69,7 +68,7 @@ const wasInterrupted = "Tool was interrupted."
 func (w *window) add(m *message) (fixes []fix) {
 	answers := w.answers
 	w.answers = !m.whole || len(m.calls) > 0
-	if !m.whole {
+	if !m.whole || m.nameless && len(w.calls) > 0 {
 		w.write(m.body, m.size)
 		w.calls = w.calls[:0]
 		return nil
@@ -210,13 +209,18 @@ func withContent(body []byte, makes func(results map[string][]byte, others, all 
 	results := make(map[string][]byte)
 	var others, all [][]byte
 	for b := t.First(content); b >= 0; b = t.Next(b) {
-		all = append(all, t.Raw(b))
-		res := t.Find(b, "toolResult")
-		if res < 0 {
-			others = append(others, t.Raw(b))
+		raw := t.Raw(b)
+		if t.Kind(content) == jsontape.Object {
+			raw = jsontape.AppendQuoted(nil, t.Key(b))
+		}
+		all = append(all, raw)
+		if !finds(t, content, b, "toolResult") {
+			others = append(others, raw)
 			continue
 		}
-		results[identity(t, t.Find(res, "toolUseId"))] = t.Raw(b)
+		if id := t.Find(t.Find(b, "toolResult"), "toolUseId"); id >= 0 {
+			results[identity(t, id)] = raw
+		}
 	}
 	start, end := t.Span(content)
 	out := append([]byte(nil), body[:start]...)
@@ -245,22 +249,22 @@ func appendErrors(dst []byte, calls []call) []byte {
 
 // orphan words that rule 1 applies.
 func (w *window) orphan(m *message) fix {
-	f := fix{code: FaultOrphanResult, file: m.name, path: m.path(m.results[0].block) + "/toolResult",
-		meaning: fmt.Sprintf("the result of %.60q follows a message that asks for no tool", m.results[0].id)}
-	const kept = loads + "the result is kept, and most providers refuse it"
+	f := fix{file: m.name, flaw: flaw{code: FaultOrphanResult, path: m.path(m.results[0].block) + "/toolResult",
+		meaning: fmt.Sprintf("the result of %.60q follows a message that asks for no tool", m.results[0].id)}}
 	first := w.n == 0
-	now, before := repaired+"the message is dropped", kept
+	dropped := sdk.Repairs("the message is dropped")
+	now, before := dropped, sdk.Loses("the result is kept, and most providers refuse it")
 	if m.others > 0 {
-		now = repaired + "the result is dropped, its message stays"
+		now = sdk.Repairs("the result is dropped, its message stays")
 	}
 	if first {
-		before = w.sdk.Verdict(dropsLeading, repaired+"the message is dropped", kept)
+		before = dropped.Since(dropsLeading, before)
 		f.kept = !w.sdk.Shown(dropsLeading)
 	} else {
 		f.kept = !w.sdk.Shown(dropsOrphans)
 	}
 	if f.verdict = before; !first || m.others > 0 {
-		f.verdict = w.sdk.Verdict(dropsOrphans, now, before)
+		f.verdict = now.Since(dropsOrphans, before)
 	}
 	if first {
 		f.code = FaultLeadingResult
@@ -271,36 +275,34 @@ func (w *window) orphan(m *message) fix {
 
 // mismatched words that rule 2 applies between the message before and m.
 func (w *window) mismatched(m *message, missing []call, stale []result) fix {
-	const (
-		put   = repaired + "the error \"" + wasInterrupted + "\" "
-		stays = ", and the results of other calls stay, which most providers refuse"
-	)
+	const put = "the error \"" + wasInterrupted + "\" "
 	if len(missing) == 0 {
-		return fix{code: FaultStaleResult, file: m.name, path: m.path(stale[0].block) + "/toolResult",
+		return fix{file: m.name, flaw: flaw{code: FaultStaleResult, path: m.path(stale[0].block) + "/toolResult",
 			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
-			verdict: w.sdk.Verdict(ordersResults, repaired+"the result is dropped", loads+"the result is kept, and most providers refuse it"),
-			kept:    !w.sdk.Shown(ordersResults)}
+			verdict: sdk.Repairs("the result is dropped").Since(ordersResults, sdk.Loses("the result is kept, and most providers refuse it"))},
+			kept: !w.sdk.Shown(ordersResults)}
 	}
-	f := fix{code: FaultMissingResult, file: w.file, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
-		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id), kept: !w.sdk.Shown(answersCalls)}
+	f := fix{file: w.file, flaw: flaw{code: FaultMissingResult, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}, kept: !w.sdk.Shown(answersCalls)}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
 	}
-	now, before := put+"takes the place of what is missing", put+"comes behind the rest"
+	between := sdk.Repairs("a message with the error \"" + wasInterrupted + "\" is put in between")
+	now, before := sdk.Repairs(put+"takes the place of what is missing"), sdk.Repairs(put+"comes behind the rest")
 	switch {
 	case len(m.results) == 0 && m.others > 0:
-		now = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
-		before = now
+		now = between
+		before = between
 	case len(stale) > 0:
-		now += ", and the results of other calls are dropped"
-		before += stays
+		now = sdk.Repairs(now.Text() + ", and the results of other calls are dropped")
+		before = sdk.Loses(before.Text() + ", and the results of other calls stay, which most providers refuse")
 	case len(m.results) == 0:
-		now += ", in the empty message that follows"
-		before = repaired + "a message with the error \"" + wasInterrupted + "\" is put in between"
+		now = sdk.Repairs(now.Text() + ", in the empty message that follows")
+		before = between
 	}
-	f.verdict = w.sdk.Verdict(answersCalls, before, loads+"nothing is put in, and most providers refuse the call")
-	if now != before {
-		f.verdict = w.sdk.Verdict(ordersResults, now, f.verdict)
+	f.verdict = before.Since(answersCalls, sdk.Loses("nothing is put in, and most providers refuse the call"))
+	if now.Text() != before.Text() {
+		f.verdict = now.Since(ordersResults, f.verdict)
 	}
 	if len(m.results) > len(stale) {
 		f.code = FaultPartialResult

@@ -11,7 +11,7 @@ import (
 
 func severityOf(f *model.Fault) string {
 	switch {
-	case f.Note:
+	case f.Severity == model.Note:
 		return "note"
 	case strings.Contains(f.Verdict, refuses):
 		return "stops"

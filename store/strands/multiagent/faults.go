@@ -3,6 +3,7 @@ package multiagent
 import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/sdk"
 )
 
 // Codes of the faults.
@@ -38,12 +39,8 @@ const (
 	FaultIdentity = "run-identity"
 )
 
-// Verdicts begin with one of these, or say in their own words what happens.
-const (
-	loads   = "loads; "
-	refuses = "refuses to start: "
-	unread  = "loads; it is not read, because the next start begins anew"
-)
+// unread is the verdict on what a start does not look at.
+var unread = sdk.Loads("it is not read, because the next start begins anew")
 
 // mostPlaced is how many faults of one code say where they are. No more of them
 // are listed, see store.FaultList, and the way to a value may be as long as the
@@ -51,10 +48,10 @@ const (
 const mostPlaced = 20
 
 // fault notes a fault at a node of the tape.
-func (r *Run) fault(code string, n jsontape.Node, meaning, verdict string) {
+func (r *Run) fault(code string, n jsontape.Node, meaning string, v sdk.Verdict) {
 	path := r.place.Pointer
 	if r.placed[code]++; n >= 0 && r.placed[code] <= mostPlaced {
 		path += r.tape.Pointer(n)
 	}
-	r.faults = append(r.faults, model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning, Verdict: verdict})
+	r.faults = append(r.faults, sdk.From(sdk.First).Judged(model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning}, v))
 }

@@ -225,7 +225,7 @@ func ids(r *Run) []string {
 // refusals gives the faults that keep the SDK from starting.
 func refusals(r *Run) (list []model.Fault) {
 	for _, f := range r.Faults() {
-		if strings.HasPrefix(f.Verdict, refuses) {
+		if f.Severity == model.Stops {
 			list = append(list, f)
 		}
 	}

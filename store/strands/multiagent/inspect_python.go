@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/sdk"
 )
 
 // pythonStatuses are the values of the SDK's Status.
@@ -30,9 +31,9 @@ func (p *pythonRecord) inspect() {
 
 // ifRead gives a verdict on what is read only by a start that goes on with the
 // run.
-func (p *pythonRecord) ifRead(refusal string) string {
+func (p *pythonRecord) ifRead(refusal string) sdk.Verdict {
 	if p.resumes {
-		return refuses + refusal
+		return sdk.Refuses(refusal)
 	}
 	return unread
 }
@@ -61,11 +62,11 @@ func (p *pythonRecord) inspectIdentity() {
 		if kind >= 0 {
 			what = fmt.Sprintf("the type is %.40q", p.brief(kind, maxName))
 		}
-		p.fault(FaultType, orElse(kind, p.root), what, loads+"the type is not looked at: a Graph and a Swarm each take the members that they know")
+		p.fault(FaultType, orElse(kind, p.root), what, sdk.Loads("the type is not looked at: a Graph and a Swarm each take the members that they know"))
 	}
 	if id := p.member("id"); p.place.Orchestrator != "" && p.text(id) != p.place.Orchestrator {
 		p.fault(FaultIdentity, orElse(id, p.root), fmt.Sprintf("the record is said to be of %.60q, and is kept as that of %.60q", p.brief(id, maxName), p.place.Orchestrator),
-			loads+"the id in the record is not looked at")
+			sdk.Loads("the id in the record is not looked at"))
 	}
 }
 
@@ -76,26 +77,26 @@ func (p *pythonRecord) inspectInterruptState() {
 		return // as before there were interrupts
 	}
 	if p.interrupts < 0 && t.Kind(internal) == jsontape.Object {
-		p.fault(FaultMember, internal, "there is no interrupt_state", refuses+"KeyError: 'interrupt_state'")
+		p.fault(FaultMember, internal, "there is no interrupt_state", sdk.Refuses("KeyError: 'interrupt_state'"))
 		return
 	}
 	if n := orElse(p.interrupts, internal); t.Kind(n) != jsontape.Object {
-		p.fault(FaultShape, n, "the interrupt state is "+t.Kind(n).String()+", not an object", refuses+"TypeError")
+		p.fault(FaultShape, n, "the interrupt state is "+t.Kind(n).String()+", not an object", sdk.Refuses("TypeError"))
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
 		if t.Find(p.interrupts, key) < 0 {
-			p.fault(FaultMember, p.interrupts, "the interrupt state has no "+key, refuses+"KeyError: '"+key+"'")
+			p.fault(FaultMember, p.interrupts, "the interrupt state has no "+key, sdk.Refuses("KeyError: '"+key+"'"))
 		}
 	}
 	for _, key := range []string{"context", "interrupts"} {
 		if n := t.Find(p.interrupts, key); n >= 0 && t.Kind(n) != jsontape.Object {
-			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", refuses+"AttributeError or TypeError")
+			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", sdk.Refuses("AttributeError or TypeError"))
 		}
 	}
-	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), func(refusal string) string { return refuses + refusal })
+	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), sdk.Refuses)
 	for own := range p.children(t.Find(p.interrupts, "context")) {
-		p.inspectInterrupts(t.Find(t.Find(own, "interrupt_state"), "interrupts"), func(refusal string) string { return "loads; an answer is refused: " + refusal })
+		p.inspectInterrupts(t.Find(t.Find(own, "interrupt_state"), "interrupts"), func(refusal string) sdk.Verdict { return sdk.Loses("an answer is refused: " + refusal) })
 	}
 	if p.active {
 		p.inspectAnswer()
@@ -112,21 +113,21 @@ func (p *pythonRecord) inspectAnswer() {
 	}
 	switch {
 	case p.summary.Kind == Swarm && !p.resumes:
-		p.fault(FaultInterrupt, p.interrupts, "an interrupt waits, and nothing is next", "loads; the interrupt is forgotten and the next start begins anew; an answer to it fails")
+		p.fault(FaultInterrupt, p.interrupts, "an interrupt waits, and nothing is next", sdk.Loses("the interrupt is forgotten and the next start begins anew; an answer to it fails"))
 	case p.summary.Kind == Swarm && t.Find(context, next) < 0:
-		p.fault(FaultInterrupt, orElse(context, p.interrupts), fmt.Sprintf("an interrupt waits, and nothing is kept of %.60q, which is next", next), "loads; any prompt but an answer is a TypeError, and an answer ends the run as failed")
+		p.fault(FaultInterrupt, orElse(context, p.interrupts), fmt.Sprintf("an interrupt waits, and nothing is kept of %.60q, which is next", next), sdk.Loses("any prompt but an answer is a TypeError, and an answer ends the run as failed"))
 	case p.summary.Kind == Swarm:
 	case !p.resumes || len(p.stopped) == 0:
 		p.fault(FaultInterrupt, p.interrupts, "an interrupt is active, and no node waits that could go on",
-			"loads; any prompt but an answer is a TypeError, and after an answer nothing runs and the run is called completed")
+			sdk.Loses("any prompt but an answer is a TypeError, and after an answer nothing runs and the run is called completed"))
 	case t.Find(context, "completed_nodes") < 0:
-		p.fault(FaultInterrupt, orElse(context, p.interrupts), "the context of the interrupt has no completed_nodes", "loads; any prompt but an answer is a TypeError, and an answer a KeyError: 'completed_nodes'")
+		p.fault(FaultInterrupt, orElse(context, p.interrupts), "the context of the interrupt has no completed_nodes", sdk.Loses("any prompt but an answer is a TypeError, and an answer a KeyError: 'completed_nodes'"))
 	}
 }
 
 // inspectInterrupts looks at what is given to Interrupt(**…), in a list or an
 // object. verdict makes one of what the SDK raises.
-func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusal string) string) {
+func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusal string) sdk.Verdict) {
 	t := p.tape
 	if k := t.Kind(list); k != jsontape.Object && k != jsontape.Array {
 		return
@@ -160,10 +161,10 @@ func (p *pythonRecord) inspectStatus() {
 	case p.active && p.summary.Kind != Swarm: // see inspectAnswer
 	case p.status == outcomeExecuting:
 		p.fault(FaultStopped, status, "the run is executing, and nothing is said to be next",
-			"if its writer was stopped here, the next start begins anew: all results are dropped, and the entry points run")
+			sdk.Says(model.Odd, "if its writer was stopped here, the next start begins anew: all results are dropped, and the entry points run"))
 	case known || status >= 0:
 		p.fault(FaultAnew, status, fmt.Sprintf("the run is %.40s, and nothing is said to be next", p.word(status)),
-			"the next start begins anew: all results are dropped, and the entry points run")
+			sdk.Says(model.Odd, "the next start begins anew: all results are dropped, and the entry points run"))
 	}
 }
 
@@ -201,9 +202,9 @@ func (p *pythonRecord) inspectLists() {
 		case jsontape.Number, jsontape.True:
 			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", p.ifRead("TypeError: it is not iterable"))
 		case jsontape.Object:
-			p.fault(FaultShape, list, key+" is an object, not a list", loads+"its keys are taken for the names of nodes")
+			p.fault(FaultShape, list, key+" is an object, not a list", sdk.Loads("its keys are taken for the names of nodes"))
 		default:
-			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", loads+"it is left out, as no part of it is a node")
+			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", sdk.Loads("it is left out, as no part of it is a node"))
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (p *pythonRecord) inspectName(n jsontape.Node) {
 	case jsontape.Array, jsontape.Object:
 		p.fault(FaultShape, n, "an "+k.String()+" stands where the name of a node should", p.ifRead("TypeError: unhashable type"))
 	default:
-		p.fault(FaultShape, n, "the name of a node is "+k.String(), loads+"it is left out, as no node is called so")
+		p.fault(FaultShape, n, "the name of a node is "+k.String(), sdk.Loads("it is left out, as no node is called so"))
 	}
 }
 
@@ -228,13 +229,13 @@ func (p *pythonRecord) inspectNext() {
 	switch k := t.Kind(list); {
 	case k == jsontape.Array:
 	case k == jsontape.Object && p.summary.Kind != Swarm:
-		p.fault(FaultShape, list, "next_nodes_to_execute is an object, not a list", loads+"its keys are taken for the names of nodes")
+		p.fault(FaultShape, list, "next_nodes_to_execute is an object, not a list", sdk.Loads("its keys are taken for the names of nodes"))
 		return
 	case k == jsontape.String:
-		p.fault(FaultShape, list, "next_nodes_to_execute is a string, not a list", "loads; no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew")
+		p.fault(FaultShape, list, "next_nodes_to_execute is a string, not a list", sdk.Loads("no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew"))
 		return
 	default:
-		p.fault(FaultShape, list, "next_nodes_to_execute is "+k.String()+", not a list", refuses+"TypeError or KeyError")
+		p.fault(FaultShape, list, "next_nodes_to_execute is "+k.String()+", not a list", sdk.Refuses("TypeError or KeyError"))
 		return
 	}
 	seen := make(map[string]bool)
@@ -245,11 +246,11 @@ func (p *pythonRecord) inspectNext() {
 			p.inspectName(n)
 			continue
 		case p.summary.Kind == Swarm && t.Index(n) > 0:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next too", name), loads+"a Swarm runs the first one only")
+			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next too", name), sdk.Loads("a Swarm runs the first one only"))
 		case p.summary.Kind != Swarm && seen[name]:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next twice", name), loads+"it runs twice, at the same time")
+			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next twice", name), sdk.Loads("it runs twice, at the same time"))
 		case p.summary.Kind != Swarm && p.completed[name]:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next and has completed", name), loads+"it runs again, and what follows it")
+			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next and has completed", name), sdk.Loads("it runs again, and what follows it"))
 		}
 		seen[name] = true
 	}
@@ -259,7 +260,7 @@ func (p *pythonRecord) inspectNext() {
 	for _, name := range sorted(p.failed) {
 		if !seen[name] && !p.completed[name] {
 			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q failed, and is not next", name),
-				loads+"it does not run again unless an edge leads back to it, and what is behind it runs without its result")
+				sdk.Loads("it does not run again unless an edge leads back to it, and what is behind it runs without its result"))
 		}
 	}
 	owed := p.workOut // a list of what is still to run, as a rewind leaves it
@@ -268,11 +269,11 @@ func (p *pythonRecord) inspectNext() {
 	}
 	for _, name := range sorted(p.stopped) {
 		if !p.active && !owed {
-			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q was interrupted, and is not next", name), loads+"it does not run again unless an edge leads back to it")
+			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q was interrupted, and is not next", name), sdk.Loads("it does not run again unless an edge leads back to it"))
 		}
 	}
 	if len(p.failed) > 0 {
-		p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", loads+"what is next runs, and the run ends as failed even if all of it completes")
+		p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("what is next runs, and the run ends as failed even if all of it completes"))
 	}
 }
 
@@ -390,9 +391,9 @@ func (p *pythonRecord) inspectTotals() {
 	}
 	switch context := p.member("context"); {
 	case context < 0:
-		p.fault(FaultMember, p.root, "there is no context", refuses+"KeyError: 'context'")
+		p.fault(FaultMember, p.root, "there is no context", sdk.Refuses("KeyError: 'context'"))
 	case !p.falsy(context) && p.tape.Kind(context) != jsontape.Object:
-		p.fault(FaultShape, context, "the context is "+p.tape.Kind(context).String()+", not an object", refuses+"AttributeError")
+		p.fault(FaultShape, context, "the context is "+p.tape.Kind(context).String()+", not an object", sdk.Refuses("AttributeError"))
 	}
 }
 
@@ -421,24 +422,24 @@ func (p *pythonRecord) inspectAgreement() {
 	if p.summary.Kind != Swarm {
 		for _, name := range sorted(p.completed) {
 			if !ordered[name] {
-				p.fault(FaultOrder, p.member("completed_nodes"), fmt.Sprintf("%.60q has completed, and is not in the order", name), loads+"it counts as completed, and does not run")
+				p.fault(FaultOrder, p.member("completed_nodes"), fmt.Sprintf("%.60q has completed, and is not in the order", name), sdk.Loads("it counts as completed, and does not run"))
 			}
 		}
 		for _, name := range sorted(ordered) {
 			if !p.completed[name] && !p.failed[name] && !p.stopped[name] && !next[name] {
-				p.fault(FaultOrder, p.order, fmt.Sprintf("%.60q is in the order, and has neither completed nor failed", name), loads+"what is behind it runs without its result")
+				p.fault(FaultOrder, p.order, fmt.Sprintf("%.60q is in the order, and has neither completed nor failed", name), sdk.Loads("what is behind it runs without its result"))
 			}
 		}
 	}
 	for _, name := range sorted(ordered) {
 		if _, stored := p.results[name]; !stored {
-			p.fault(FaultResult, p.order, fmt.Sprintf("%.60q ran, and has no result", name), loads+"what is behind it runs without its result")
+			p.fault(FaultResult, p.order, fmt.Sprintf("%.60q ran, and has no result", name), sdk.Loads("what is behind it runs without its result"))
 		}
 	}
 	for _, name := range p.names {
 		n := p.results[name]
 		if !ordered[name] && !p.completed[name] && !p.failed[name] && p.outcome(p.tape.Find(n, "status")) == outcomeCompleted {
-			p.fault(FaultResult, n, fmt.Sprintf("there is a result of %.60q, which did not run", name), loads+"it is kept among the results, and dropped where there is no such node")
+			p.fault(FaultResult, n, fmt.Sprintf("there is a result of %.60q, which did not run", name), sdk.Loads("it is kept among the results, and dropped where there is no such node"))
 		}
 	}
 }

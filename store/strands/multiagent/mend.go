@@ -42,7 +42,7 @@ func (r *Run) Mend() (document []byte, words []string, err error) {
 // firstFatal gives the first fault that is in the way.
 func (r *Run) firstFatal() (f model.Fault, is bool) {
 	for _, f := range r.faults {
-		if strings.HasPrefix(f.Verdict, refuses) || f.Code == FaultInterrupt && f.Verdict != unread {
+		if f.Severity >= model.Loses {
 			return f, true
 		}
 	}
@@ -68,7 +68,7 @@ func (r *Run) mend(f *model.Fault) (changed []byte, words string) {
 	case strings.HasPrefix(at, "/_internal_state"):
 		p.Put(r.root, "_internal_state", []byte(`{"interrupt_state": {"interrupts": {}, "context": {}, "activated": false}}`))
 		words = fmt.Sprintf("the interrupt state becomes an empty one (%s); it was %s", f.Meaning, brief(t.Find(r.root, "_internal_state")))
-	case f.Code == FaultMember && strings.Contains(f.Verdict, "'status'") && n >= 0:
+	case f.Code == FaultMember && n >= 0 && t.Find(n, "status") < 0:
 		status := `"completed"`
 		if n == r.root {
 			status = `"executing"`
@@ -82,7 +82,7 @@ func (r *Run) mend(f *model.Fault) (changed []byte, words string) {
 		}
 		p.Set(n, []byte(status))
 		words = fmt.Sprintf("the status at %s becomes %s, and was %s", at, status, brief(n))
-	case f.Code == FaultMember && strings.Contains(f.Verdict, "'context'"):
+	case f.Code == FaultMember && n == r.root && t.Find(n, "context") < 0:
 		p.Put(r.root, "context", []byte(`{}`))
 		words = "gets an empty context: what the nodes shared is not stored"
 	case f.Code == FaultShape && at == "/context":

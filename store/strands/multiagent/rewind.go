@@ -284,8 +284,8 @@ func (w *rewinder) check() (Rewound, error) {
 	}
 	now := Decode(tape, tape.LookupPointer(from.tape.Pointer(from.root)), w.place)
 	for _, f := range now.faults {
-		if strings.HasPrefix(f.Verdict, refuses) {
-			return Rewound{}, unable("the SDK would not start on what is left: %s (%s): repair the record first", f.Meaning, f.Verdict)
+		if f.Severity == model.Stops {
+			return Rewound{}, unable("what is left does not load: %s: the SDK %s; repair the record first", f.Meaning, f.Verdict)
 		}
 	}
 	if last := len(now.steps) - 1; last != w.to || now.steps[last].id != w.steps[w.to].id {

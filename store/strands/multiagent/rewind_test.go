@@ -380,7 +380,7 @@ func TestRewind_refuses(t *testing.T) {
 		{"no record", []byte("[]"), 0, "cannot be read"},
 		{"the last position", lastOf(done), 3, "nothing is next"},
 		{"the beginning", done[0], 0, "nothing is next"},
-		{"what is left does not load", replace(`"stop_reason": "end_turn"`, `"stop_reason": "end_turn", "type": "novel"`), 1, "would not start"},
+		{"what is left does not load", replace(`"stop_reason": "end_turn"`, `"stop_reason": "end_turn", "type": "novel"`), 1, "the SDK refuses to start"},
 		{"completed at no time", replace(`"completed_nodes": [`, `"completed_nodes": ["ghost", `), 1, "the order does not say when"},
 		{"no order", replace(`"execution_order"`, `"execution"`), 0, "order"},
 		{"a node of the name", bytes.ReplaceAll(lastOf(done), []byte(`"research"`), []byte(fmt.Sprintf("%q", WorkOut))), 0, "a node is called"},

@@ -5,6 +5,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/sdk"
 )
 
 // DerivedIDs says for a store.Deriver what the ids of the snapshots are.
@@ -124,10 +125,10 @@ func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 func (r *Run) readDamaged() {
 	r.steps = []step{{result: jsontape.None, damaged: true}}
 	if r.root < 0 {
-		r.fault(FaultShape, r.root, "there is no record of a run", "the TypeScript SDK starts anew; the Python SDK refuses to start: KeyError: 'state'")
+		r.fault(FaultShape, r.root, "there is no record of a run", sdk.Says(model.Odd, "the TypeScript SDK starts anew; the Python SDK refuses to start: KeyError: 'state'"))
 		return
 	}
-	r.fault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", refuses+"TypeError or AttributeError")
+	r.fault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", sdk.Refuses("TypeError or AttributeError"))
 }
 
 // Len gives the number of snapshots.

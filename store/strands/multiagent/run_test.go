@@ -295,7 +295,7 @@ func TestDecode_manyResultsOfOneNode(t *testing.T) {
 func TestFaults_ofAnInterruptThatIsNotRead(t *testing.T) {
 	record := `{"type":"graph","id":"g","status":"completed","completed_nodes":["a"],"failed_nodes":[],"interrupted_nodes":[],"execution_order":["a"],"next_nodes_to_execute":[%s],
 		"node_results":{"a":{"status":"completed","result":{"type":"agent_result","message":{"role":"assistant","content":[]}},"interrupts":[7,{"id":"i","later":1}]}}}`
-	for next, want := range map[string]string{"": unread, `"b"`: refuses + "TypeError: Interrupt"} {
+	for next, want := range map[string]string{"": "loads; it is not read, because the next start begins anew", `"b"`: "refuses to start: TypeError: Interrupt"} {
 		told := 0
 		for _, f := range decode(t, fmt.Appendf(nil, record, next)).Faults() {
 			if f.Code != FaultInterrupt {

@@ -4,19 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"hindcast/model"
 )
-
-func severityOf(f *model.Fault) string {
-	switch {
-	case strings.HasPrefix(f.Verdict, refuses):
-		return "stops"
-	case f.Code == FaultInterrupt && f.Verdict != unread:
-		return "loses"
-	}
-	return "odd"
-}
 
 // How bad each fault of each hazard is decides what a repair mends.
 func TestFaults_haveASeverity(t *testing.T) {
@@ -27,7 +15,7 @@ func TestFaults_haveASeverity(t *testing.T) {
 	}{{"python", "python-multiagent-life", nil}, {"typescript", "typescript-multiagent-life", []string{"data"}}} {
 		for _, h := range hazards(t, sdk.name) {
 			for _, f := range decode(t, h.build(t, sdk.folder, sdk.within...)).Faults() {
-				fmt.Fprintf(&text, "%-10s %-20s %-50s %-20s %s\n", sdk.name, h.Base, h.Name, f.Code, severityOf(&f))
+				fmt.Fprintf(&text, "%-10s %-20s %-50s %-20s %s\n", sdk.name, h.Base, h.Name, f.Code, f.Severity)
 			}
 		}
 	}
