@@ -45,7 +45,7 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool)}
 	o, err := s.open(p)
 	if err != nil {
-		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Verdict: refuses + "it cannot be read"})
+		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return c.list.All(), nil
 	}
 	defer o.close()
@@ -53,7 +53,7 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 		c.add(f)
 	}
 	if o.unlisted != nil {
-		c.add(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error(), Verdict: unstored + "it cannot be read"})
+		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error()}, unstored("it cannot be read")))
 	}
 	c.names(&o)
 	if p.scope == scopeMultiAgent {
@@ -134,17 +134,18 @@ type prompt struct{ text, file string }
 
 func (c *checkup) add(f model.Fault) { c.list.Add(f) }
 
-// judge gives the words of a verdict for a file: what the SDK that wrote it does
-// when it starts or, with one of the older snapshots, when it restores it.
-func (c *checkup) judge(it *item, v verdict) string {
-	word := func(text string) string {
-		switch {
-		case strings.HasPrefix(text, loads):
-			return text
-		case it.isLatest():
-			return refuses + text
+// plain returns a fault with a verdict of which no version is in question.
+func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).Judged(f, v) }
+
+// judged returns a fault of a file with what the SDK that wrote it does when it starts
+// or, with one of the older snapshots, when it restores it.
+func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
+	word := func(v sdk.Verdict) model.Fault {
+		f := in.Judged(f, v)
+		if f.Severity == model.Stops && !it.isLatest() {
+			return plain(f, unstored(v.Text()))
 		}
-		return unstored + text
+		return f
 	}
 	d := it.Dialect
 	if d == unknownDialect {
@@ -156,7 +157,9 @@ func (c *checkup) judge(it *item, v verdict) string {
 	case d == typeScript:
 		return word(v.typeScript)
 	}
-	return "Strands for Python " + word(v.python) + "; for TypeScript " + word(v.typeScript)
+	py, ts := word(v.python), word(v.typeScript)
+	py.Severity, py.Verdict = max(py.Severity, ts.Severity), "Strands for Python "+py.Verdict+"; for TypeScript "+ts.Verdict
+	return py
 }
 
 // dialect gives the SDK that starts on a history: the one that wrote what it
@@ -181,7 +184,7 @@ func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 	for _, d := range dirs {
 		places, err := s.placesIn(d)
 		if err != nil {
-			faults.Add(model.Fault{Code: FaultDirectory, File: path.Join(d.dir, scopesDir), Meaning: "a folder cannot be read: " + files.Cause(err).Error(), Verdict: refuses + "it cannot be read"})
+			faults.Add(model.Fault{Code: FaultDirectory, File: path.Join(d.dir, scopesDir), Meaning: "a folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 			continue
 		}
 		if len(places) == 0 {
@@ -204,7 +207,7 @@ func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.Contains(scopes, name) {
-			faults.Add(files.Stray(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: loads + "it is not looked at"}))
+			faults.Add(files.Stray(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: "loads; it is not looked at"}))
 		}
 	}
 }
@@ -222,7 +225,7 @@ func (s *Store) links(dir string, faults *store.FaultList) {
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		if _, err := s.root.Stat(name); e.Type()&fs.ModeSymlink != 0 && err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: loads + "the SDKs follow links to folders"})
+			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: "loads; the SDKs follow links to folders"})
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -43,7 +42,7 @@ func (e *RefusedError) Error() string {
 	if f.Path != "" {
 		place += ": " + f.Path
 	}
-	return fmt.Sprintf("Strands would not start from it: %s: %s (%s); choose another snapshot", place, f.Meaning, strings.TrimPrefix(f.Verdict, refuses))
+	return fmt.Sprintf("%s: %s: Strands %s; choose another snapshot", place, f.Meaning, f.Verdict)
 }
 
 // judged looks at a document as if it was snapshot_latest.json of a place. The
@@ -59,14 +58,14 @@ func faultsOf(root *os.Root, running *sdk.Running, p *place, d *document, other 
 	c := checkup{place: p, root: root, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
-		if strings.Contains(f.Verdict, refuses) {
+		if f.Severity == model.Stops {
 			fatal = append(fatal, f)
 		} else {
 			others = append(others, f)
 		}
 	}
 	if d.Err == nil && d.Dialect == unknownDialect && len(fatal) == 0 {
-		fatal = append(fatal, model.Fault{Code: FaultSchema, File: p.path(latestFile), Meaning: "it is of neither SDK", Verdict: refuses + "no schema version"})
+		fatal = append(fatal, model.Fault{Code: FaultSchema, File: p.path(latestFile), Meaning: "it is of neither SDK", Severity: model.Stops, Verdict: "refuses to start: no schema version"})
 	}
 	return fatal, others
 }

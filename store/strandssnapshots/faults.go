@@ -1,5 +1,10 @@
 package strandssnapshots
 
+import (
+	"hindcast/model"
+	"hindcast/store/sdk"
+)
+
 // Codes of the faults, besides those of package multiagent for what is in the
 // record of an orchestrator. Each verdict is that of the SDK that wrote the file,
 // of Python 1.62.0 and TypeScript 1.19.0 as they were seen to behave.
@@ -84,28 +89,25 @@ const (
 	FaultSession = "no-snapshots"
 )
 
-// Verdicts begin with one of these, or say in their own words what happens.
-const (
-	loads    = "loads; "
-	refuses  = "refuses to start: "
-	unstored = "starts; refuses to restore it: "
-)
+// unstored returns the verdict on a snapshot from which the SDK does not start only
+// because it starts from another: the exception of restoring it.
+func unstored(exception string) sdk.Verdict {
+	return sdk.Says(model.Loses, "starts; refuses to restore it: "+exception)
+}
 
 // verdict says what each SDK does about something.
 type verdict struct {
-	// python and typeScript are the exception with which the SDK refuses it, or
-	// else begin with loads.
-	python, typeScript string
+	python, typeScript sdk.Verdict
 }
 
 // both is a verdict in which the SDKs agree.
-func both(text string) verdict { return verdict{text, text} }
+func both(v sdk.Verdict) verdict { return verdict{v, v} }
 
-const (
+var (
 	// asIs: nothing comes of it.
-	asIs = loads + "it is not looked at"
+	asIs = sdk.Loads("it is not looked at")
 	// sent: the SDK does not notice, but the model's provider may.
-	sent = loads + "it is kept, and sent to the model as it is"
+	sent = sdk.Loads("it is kept, and sent to the model as it is")
 	// refusedLater: as sent, and it is known not to work.
-	refusedLater = loads + "it is sent to the model as it is, and most providers refuse it"
+	refusedLater = sdk.Loses("it is sent to the model as it is, and most providers refuse it")
 )

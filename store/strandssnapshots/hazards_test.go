@@ -173,13 +173,13 @@ func judge(t *testing.T, name string, found []model.Fault, a answer) {
 				verdict = forTypeScript
 			}
 		}
-		rest, refuses := strings.CutPrefix(verdict, refuses)
+		rest, refuses := strings.CutPrefix(verdict, "refuses to start: ")
 		if refuses && a.Refuses == "" {
 			t.Errorf("%s: %+v, but the SDK loads it", name, f)
 		}
 		got, _, _ := strings.Cut(rest, ":")
 		refused = refused || refuses && (got == class || strings.HasPrefix(rest, class+","))
-		prompted = prompted || asked != "" && strings.HasPrefix(verdict, loads) && strings.Contains(verdict, asked)
+		prompted = prompted || asked != "" && strings.HasPrefix(verdict, "loads; ") && strings.Contains(verdict, asked)
 	}
 	if a.Refuses != "" && !refused {
 		t.Errorf("%s: the SDK says %q, and the faults\n%s", name, a.Refuses, pictureFaults(found))

@@ -58,51 +58,50 @@ func (c *checkup) file(it *item, doc *files.Document) {
 
 // fault notes a fault at a node of the file.
 func (in *inspector) fault(code string, n jsontape.Node, meaning string, v verdict) {
-	f := model.Fault{Code: code, File: in.name(in.item), Meaning: meaning, Verdict: in.judge(in.item, v)}
+	f := model.Fault{Code: code, File: in.name(in.item), Meaning: meaning}
 	if n > 0 {
 		f.Path = in.t.Pointer(n)
 	}
-	in.add(f)
+	in.add(in.judged(f, in.item, v, in.sdk))
 }
 
 // unreadable words why a file cannot be read.
 func (in *inspector) unreadable() {
 	err := in.doc.Err
 	f := model.Fault{Code: FaultFile, File: in.name(in.item), Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error()}
-	v := verdict{"SnapshotException: Failed to deserialize snapshot", "SessionError: Corrupted JSON"}
+	v := verdict{sdk.Refuses("SnapshotException: Failed to deserialize snapshot"), sdk.Refuses("SessionError: Corrupted JSON")}
 	switch {
 	case errors.Is(err, files.ErrSymlink):
 		f.Code = FaultSymlink
-		v = both(loads + "the SDKs follow links to files")
+		v = both(sdk.Loads("the SDKs follow links to files"))
 	case errors.Is(err, files.ErrTooLarge):
-		v = both(loads + "only Hindcast does not read files of this size")
+		v = both(sdk.Loads("only Hindcast does not read files of this size"))
 	case f.Path == "":
-		v = verdict{"StorageError: it cannot be opened", "SessionError: Failed to read it"}
+		v = verdict{sdk.Refuses("StorageError: it cannot be opened"), sdk.Refuses("SessionError: Failed to read it")}
 	case len(in.doc.Data) == 0:
 		f.Meaning = "the file is empty"
 	}
-	f.Verdict = in.judge(in.item, v)
-	in.add(f)
+	in.add(in.judged(f, in.item, v, in.sdk))
 }
 
 // encoding looks for what keeps an SDK from reading a text that parses here.
 func (in *inspector) encoding() {
 	e := in.doc.Encoding()
 	if e.BOM {
-		v := verdict{loads + "Python takes the mark", loads + "unified storage takes the mark"}
+		v := verdict{sdk.Loads("Python takes the mark"), sdk.Loads("unified storage takes the mark")}
 		if !in.unified {
-			v.typeScript = "SessionError: Invalid JSON (only unified storage takes the mark)"
+			v.typeScript = sdk.Refuses("SessionError: Invalid JSON (only unified storage takes the mark)")
 		}
 		in.fault(FaultEncoding, 0, "the file begins with a byte order mark", v)
 	}
 	if e.Invalid >= 0 {
 		in.fault(FaultEncoding, 0, fmt.Sprintf("the file is not UTF-8 from byte %d on", e.Invalid),
-			verdict{"SnapshotException: 'utf-8' codec can't decode byte", loads + "what is not UTF-8 becomes U+FFFD"})
+			verdict{sdk.Refuses("SnapshotException: 'utf-8' codec can't decode byte"), sdk.Loads("what is not UTF-8 becomes U+FFFD")})
 	}
 	if e.Depth > maxPythonDepth {
-		v := verdict{"RecursionError, unless Python's recursion limit is raised", loads + "it is not too deep for JavaScript"}
+		v := verdict{sdk.Refuses("RecursionError, unless Python's recursion limit is raised"), sdk.Loads("it is not too deep for JavaScript")}
 		if e.Depth > maxTypeScriptDepth {
-			v.typeScript = "Error: Maximum call stack size exceeded, unless the stack is larger"
+			v.typeScript = sdk.Refuses("Error: Maximum call stack size exceeded, unless the stack is larger")
 		}
 		in.fault(FaultDepth, 0, fmt.Sprintf("values are nested %d deep", e.Depth), v)
 	}
@@ -114,7 +113,7 @@ func (in *inspector) numbers() {
 	for n := range jsontape.Node(in.t.Len()) {
 		if in.t.Kind(n) == jsontape.Number && !in.t.Standard(n) {
 			in.fault(FaultNumber, n, fmt.Sprintf("the value is %.20s, which is no JSON", in.t.Raw(n)),
-				verdict{loads + "Python reads and writes it", "SessionError: Corrupted JSON"})
+				verdict{sdk.Loads("Python reads and writes it"), sdk.Refuses("SessionError: Corrupted JSON")})
 			return
 		}
 	}
@@ -122,9 +121,9 @@ func (in *inspector) numbers() {
 
 // notAnObject is what the SDKs say of a file that holds something else.
 func (in *inspector) notAnObject() verdict {
-	v := verdict{"SnapshotException: Snapshot is not an object", "Error: Expected snapshot scope '" + in.scope + "', got 'undefined'"}
+	v := verdict{sdk.Refuses("SnapshotException: Snapshot is not an object"), sdk.Refuses("Error: Expected snapshot scope '" + in.scope + "', got 'undefined'")}
 	if in.t.Kind(0) == jsontape.Null {
-		v.typeScript = loads + "it starts anew, as without a file"
+		v.typeScript = sdk.Loads("it starts anew, as without a file")
 	}
 	return v
 }
@@ -144,33 +143,33 @@ func (in *inspector) envelope() {
 	switch {
 	case version < 0:
 		in.fault(FaultSchema, 0, "there is no schema version", verdict{
-			"SnapshotException: Unsupported snapshot schema version: ''", "Error: Unsupported snapshot schema version: undefined"})
+			sdk.Refuses("SnapshotException: Unsupported snapshot schema version: ''"), sdk.Refuses("Error: Unsupported snapshot schema version: undefined")})
 	case in.t.Kind(version) != jsontape.String || in.t.Text(version) != "1.0":
 		in.fault(FaultSchema, version, fmt.Sprintf("the schema version is %.40s", in.t.Raw(version)), verdict{
-			fmt.Sprintf("SnapshotException: Unsupported snapshot schema version: %.40s", in.t.Raw(version)),
-			fmt.Sprintf("Error: Unsupported snapshot schema version: %.40s", in.t.Raw(version))})
+			sdk.Refuses(fmt.Sprintf("SnapshotException: Unsupported snapshot schema version: %.40s", in.t.Raw(version))),
+			sdk.Refuses(fmt.Sprintf("Error: Unsupported snapshot schema version: %.40s", in.t.Raw(version)))})
 	}
 	in.envelopeScope()
 	created := in.key(0, "created_at", "createdAt")
 	if created < 0 {
 		in.fault(FaultCreated, 0, "there is no time of creation", verdict{
-			"SnapshotException: Failed to deserialize snapshot: 'created_at'", loads + "the time is not looked at"})
+			sdk.Refuses("SnapshotException: Failed to deserialize snapshot: 'created_at'"), sdk.Loads("the time is not looked at")})
 	} else if in.item.Created.IsZero() {
-		in.fault(FaultCreated, created, "the time of creation cannot be read", both(loads+"the time is not looked at"))
+		in.fault(FaultCreated, created, "the time of creation cannot be read", both(sdk.Loads("the time is not looked at")))
 	}
 	switch data := in.t.Find(0, "data"); in.t.Kind(data) {
 	case jsontape.Object:
 	case jsontape.Invalid:
 		in.fault(FaultData, 0, "there is no data", verdict{
-			"SnapshotException: Failed to deserialize snapshot: 'data'", "TypeError: Cannot use 'in' operator to search in undefined"})
+			sdk.Refuses("SnapshotException: Failed to deserialize snapshot: 'data'"), sdk.Refuses("TypeError: Cannot use 'in' operator to search in undefined")})
 	default:
-		v := verdict{"TypeError: it is not iterable", "TypeError: Cannot use 'in' operator"}
+		v := verdict{sdk.Refuses("TypeError: it is not iterable"), sdk.Refuses("TypeError: Cannot use 'in' operator")}
 		switch in.t.Kind(data) {
 		case jsontape.Array:
-			const anew = loads + "nothing is taken from a list: it starts anew"
-			v = verdict{in.sdk.Verdict(readsStash, "AttributeError: 'list' object has no attribute 'get'", anew), anew}
+			anew := sdk.Loses("nothing is taken from a list: it starts anew")
+			v = verdict{sdk.Refuses("AttributeError: 'list' object has no attribute 'get'").Since(readsStash, anew), anew}
 		case jsontape.String:
-			v.python = "AttributeError: 'str' object has no attribute 'get'"
+			v.python = sdk.Refuses("AttributeError: 'str' object has no attribute 'get'")
 		}
 		in.fault(FaultData, data, "the data are no object", v)
 	}
@@ -186,17 +185,17 @@ func (in *inspector) envelopeScope() {
 		return
 	}
 	v := verdict{
-		fmt.Sprintf("SnapshotException: Expected snapshot scope '%s', got %.40q", in.scope, got),
-		fmt.Sprintf("Error: Expected snapshot scope '%s', got %.40q", in.scope, got),
+		sdk.Refuses(fmt.Sprintf("SnapshotException: Expected snapshot scope '%s', got %.40q", in.scope, got)),
+		sdk.Refuses(fmt.Sprintf("Error: Expected snapshot scope '%s', got %.40q", in.scope, got)),
 	}
 	if !slices.Contains(scopes, got) {
-		v.python = fmt.Sprintf("SnapshotException: Invalid snapshot scope: %.40q", got)
+		v.python = sdk.Refuses(fmt.Sprintf("SnapshotException: Invalid snapshot scope: %.40q", got))
 	}
 	meaning := fmt.Sprintf("the scope is %.40q, and the folder that of %s", got, in.scope)
 	if scope < 0 {
 		meaning = "there is no scope"
 		if in.scope == scopeAgent {
-			v.python = loads + "without one it is that of an agent"
+			v.python = sdk.Loads("without one it is that of an agent")
 		}
 	}
 	in.fault(FaultScope, scope, meaning, v)
@@ -213,7 +212,7 @@ func (in *inspector) orchestrator(data jsontape.Node) {
 		meaning = fmt.Sprintf("it is the record of %.60s, in the folder of %.60q", in.t.Raw(id), in.checkup.agent)
 	}
 	in.fault(FaultOrchestrator, id, meaning, verdict{
-		"SnapshotException: Snapshot orchestrator id mismatch", "Error: Snapshot orchestrator ID mismatch"})
+		sdk.Refuses("SnapshotException: Snapshot orchestrator id mismatch"), sdk.Refuses("Error: Snapshot orchestrator ID mismatch")})
 }
 
 // agent looks at the state of an agent.
@@ -225,7 +224,7 @@ func (in *inspector) agent(data jsontape.Node) {
 	in.checkInterrupts(in.key(data, "interrupt_state", "interrupts"))
 	if n := in.key(data, "model_state", "modelState"); in.t.Kind(n) == jsontape.Object && in.t.Count(n) > 0 && in.once(FaultStatefulModel) {
 		in.fault(FaultStatefulModel, n, "the model's provider may keep the conversation itself",
-			both(loads+"with a model that is stateful, none of the messages; they are what was said all the same"))
+			both(sdk.Loads("with a model that is stateful, none of the messages; they are what was said all the same")))
 	}
 	prompt := in.key(data, "system_prompt", "systemPrompt")
 	if prompt < 0 {
@@ -251,7 +250,7 @@ func (in *inspector) checkPrompt(n jsontape.Node) {
 	}
 	for b := in.t.First(n); b >= 0; b = in.t.Next(b) {
 		if !in.hasAny(b, promptBlocks) {
-			in.fault(FaultPrompt, b, "no SDK is known to write such a block into a system prompt", both("Error: Unknown SystemContentBlockData type"))
+			in.fault(FaultPrompt, b, "no SDK is known to write such a block into a system prompt", both(sdk.Refuses("Error: Unknown SystemContentBlockData type")))
 		}
 	}
 }
@@ -274,26 +273,26 @@ func (in *inspector) checkManager(n jsontape.Node) {
 		return
 	case jsontape.Object:
 	default:
-		in.fault(FaultManager, n, "the state of the conversation manager is no object", both("AttributeError: no attribute 'get'"))
+		in.fault(FaultManager, n, "the state of the conversation manager is no object", both(sdk.Refuses("AttributeError: no attribute 'get'")))
 		return
 	}
 	if in.t.Kind(in.t.Find(n, "__name__")) != jsontape.String {
-		in.fault(FaultManager, n, "the conversation manager has no __name__", both("ValueError: Invalid conversation manager state."))
+		in.fault(FaultManager, n, "the conversation manager has no __name__", both(sdk.Refuses("ValueError: Invalid conversation manager state.")))
 		return
 	}
 	switch name := in.item.Manager; {
 	case name != "" && len(name) < maxText && in.once(FaultManager, name) && in.wasOther(name):
 		in.fault(FaultManager, in.t.Find(n, "__name__"), fmt.Sprintf("a newer snapshot has another conversation manager than %.60q", name),
-			both("ValueError: Invalid conversation manager state., if the program has the other one"))
+			both(sdk.Refuses("ValueError: Invalid conversation manager state., if the program has the other one")))
 	}
 	removed := in.t.Find(n, "removed_message_count")
 	if removed < 0 {
-		in.fault(FaultRemovedCount, n, "there is no removed_message_count", both("KeyError: 'removed_message_count'"))
+		in.fault(FaultRemovedCount, n, "there is no removed_message_count", both(sdk.Refuses("KeyError: 'removed_message_count'")))
 		return
 	}
 	if count, err := strconv.ParseInt(string(in.t.Raw(removed)), 10, 64); err != nil || count < 0 {
 		in.fault(FaultRemovedCount, removed, fmt.Sprintf("the count of removed messages is %.40s", in.t.Raw(removed)),
-			both(loads+"it is counted on from there when messages are removed, a TypeError if it is no number"))
+			both(sdk.Loads("it is counted on from there when messages are removed, a TypeError if it is no number")))
 	}
 }
 
@@ -316,7 +315,7 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 	if in.item.Dialect == typeScript && !in.sdk.Shown(keepsInterrupts) {
 		waits := t.Find(n, "pendingToolExecution") >= 0 || t.Kind(t.Find(n, "activated")) == jsontape.True
 		if waits && in.item.isLatest() {
-			in.fault(FaultInterrupt, n, "tool calls wait for an answer, or to run", both(loads+"without them: "+keepsInterrupts.Before()+" there are no interrupts"))
+			in.fault(FaultInterrupt, n, "tool calls wait for an answer, or to run", both(sdk.Loads("without them: "+keepsInterrupts.Before()+" there are no interrupts")))
 		}
 		return
 	}
@@ -325,7 +324,7 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 		return
 	case jsontape.Object:
 	default:
-		v := verdict{"TypeError: it is not subscriptable", "TypeError: it cannot be read"}
+		v := verdict{sdk.Refuses("TypeError: it is not subscriptable"), sdk.Refuses("TypeError: it cannot be read")}
 		if t.Kind(n) == jsontape.Null {
 			v.typeScript = asIs
 			if in.item.Dialect == typeScript {
@@ -341,15 +340,15 @@ func (in *inspector) checkInterrupts(n jsontape.Node) {
 			continue
 		}
 		in.fault(FaultInterruptState, n, fmt.Sprintf("the interrupt state has no %q", key),
-			verdict{fmt.Sprintf("KeyError: '%s'", key), "TypeError: Cannot convert undefined or null to object"})
+			verdict{sdk.Refuses(fmt.Sprintf("KeyError: '%s'", key)), sdk.Refuses("TypeError: Cannot convert undefined or null to object")})
 	}
 	if t.Kind(list) == jsontape.Object {
 		in.interruptNames(list)
 	}
 	if in.item.isLatest() && t.Kind(t.Find(n, "activated")) == jsontape.True {
 		in.fault(FaultInterrupt, n, "an interrupt waits for an answer",
-			verdict{loads + "a prompt is a TypeError: must resume from interrupt with list of interruptResponse's",
-				loads + "a prompt is a TypeError: Agent is in an interrupted state"})
+			verdict{sdk.Loads("a prompt is a TypeError: must resume from interrupt with list of interruptResponse's"),
+				sdk.Loads("a prompt is a TypeError: Agent is in an interrupted state")})
 	}
 }
 
@@ -361,12 +360,12 @@ func (in *inspector) interruptNames(list jsontape.Node) {
 	}
 	for i := t.First(list); i >= 0; i = t.Next(i) {
 		if t.Kind(i) != jsontape.Object {
-			in.fault(FaultInterruptState, i, "an interrupt is no object", both("TypeError: it is no mapping"))
+			in.fault(FaultInterruptState, i, "an interrupt is no object", both(sdk.Refuses("TypeError: it is no mapping")))
 			continue
 		}
 		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
-				in.fault(FaultInterruptState, k, fmt.Sprintf("an interrupt has the key %.40q", key), both("TypeError: unexpected keyword argument"))
+				in.fault(FaultInterruptState, k, fmt.Sprintf("an interrupt has the key %.40q", key), both(sdk.Refuses("TypeError: unexpected keyword argument")))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/sdk"
 )
 
 // call is a tool call or a tool result of a message.
@@ -25,11 +26,11 @@ func (in *inspector) checkMessages(list jsontape.Node) {
 	switch t.Kind(list) {
 	case jsontape.Array:
 	case jsontape.Invalid:
-		in.fault(FaultData, 0, "the data have no messages", verdict{loads + "without messages", loads + "without messages"})
+		in.fault(FaultData, 0, "the data have no messages", verdict{sdk.Loads("without messages"), sdk.Loads("without messages")})
 		return
 	default:
 		in.fault(FaultData, list, "the messages are no list",
-			verdict{loads + "the next prompt is a TypeError or an AttributeError", "TypeError: messages is not iterable"})
+			verdict{sdk.Loses("the next prompt is a TypeError or an AttributeError"), sdk.Refuses("TypeError: messages is not iterable")})
 		return
 	}
 	before := talk{node: jsontape.None}
@@ -57,7 +58,7 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 	now := talk{node: n}
 	if t.Kind(n) != jsontape.Object {
 		in.sayOnce(FaultMessage, n, string(t.Raw(n)[:min(40, len(t.Raw(n)))]), "a message is no object",
-			verdict{loads + "the next prompt is a TypeError", "TypeError: Cannot read properties of undefined (reading 'map')"})
+			verdict{sdk.Loses("the next prompt is a TypeError"), sdk.Refuses("TypeError: Cannot read properties of undefined (reading 'map')")})
 		return now
 	}
 	in.checkRole(t.Find(n, "role"), n)
@@ -66,11 +67,11 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 	case jsontape.Array:
 	case jsontape.Invalid:
 		in.sayOnce(FaultMessage, n, in.known(n), "a message has no content",
-			verdict{loads + "the next prompt is a KeyError: 'content'", "TypeError: Cannot read properties of undefined (reading 'map')"})
+			verdict{sdk.Loses("the next prompt is a KeyError: 'content'"), sdk.Refuses("TypeError: Cannot read properties of undefined (reading 'map')")})
 		return now
 	default:
 		in.sayOnce(FaultMessage, content, in.known(n), "the content of a message is no list of blocks",
-			verdict{sent, "TypeError: data.content.map is not a function"})
+			verdict{sent, sdk.Refuses("TypeError: data.content.map is not a function")})
 		return now
 	}
 	var results []call
@@ -90,7 +91,7 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 func (in *inspector) checkRole(role, message jsontape.Node) {
 	switch {
 	case role < 0:
-		in.sayOnce(FaultRole, message, in.known(message), "a message has no role", verdict{loads + "the next prompt is a KeyError: 'role'", sent})
+		in.sayOnce(FaultRole, message, in.known(message), "a message has no role", verdict{sdk.Loses("the next prompt is a KeyError: 'role'"), sent})
 	case in.t.Kind(role) != jsontape.String || !slices.Contains([]string{"user", "assistant"}, in.t.Text(role)):
 		in.sayOnce(FaultRole, role, in.known(message), fmt.Sprintf("no SDK is known to write the role %.40s", in.t.Raw(role)), both(sent))
 	}
@@ -133,9 +134,9 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 	t := in.t
 	raw := string(t.Raw(b)[:min(80, len(t.Raw(b)))])
 	if t.Kind(b) != jsontape.Object {
-		v := verdict{sent, "TypeError: Cannot use 'in' operator to search for 'text'"}
+		v := verdict{sent, sdk.Refuses("TypeError: Cannot use 'in' operator to search for 'text'")}
 		if t.Kind(b) != jsontape.String && t.Kind(b) != jsontape.Array {
-			v.python = loads + "the next prompt is a TypeError"
+			v.python = sdk.Loses("the next prompt is a TypeError")
 		}
 		in.sayOnce(FaultBlock, b, raw, "a block of a message is no object", v)
 		return
@@ -147,7 +148,7 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 		}
 	}
 	if !in.hasAny(b, blocks) {
-		in.sayOnce(FaultBlock, b, raw, "no SDK of this dialect is known to write a block of this shape", verdict{sent, "Error: Unknown ContentBlockData type"})
+		in.sayOnce(FaultBlock, b, raw, "no SDK of this dialect is known to write a block of this shape", verdict{sent, sdk.Refuses("Error: Unknown ContentBlockData type")})
 	}
 	if in.item.Dialect != typeScript {
 		return
@@ -158,7 +159,7 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 	}
 	for c := t.First(content); c >= 0; c = t.Next(c) {
 		if !in.hasAny(c, resultBlocks) {
-			in.sayOnce(FaultBlock, c, raw, "no SDK is known to write such a block into a tool result", both("Error: Unknown ToolResultContentData type"))
+			in.sayOnce(FaultBlock, c, raw, "no SDK is known to write such a block into a tool result", both(sdk.Refuses("Error: Unknown ToolResultContentData type")))
 		}
 	}
 }

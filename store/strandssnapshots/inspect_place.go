@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // identifier is the pattern of the names that the SDK for TypeScript takes for
@@ -27,20 +28,19 @@ func (c *checkup) names(o *opened) {
 func (c *checkup) identifiers() {
 	for _, named := range []struct {
 		what, name string
-		blank      string // what Python says of a blank one
+		blank      sdk.Verdict // what Python says of a blank one
 	}{
-		{"session", c.sessionDir.id, "ValueError: session_id is not a valid session identifier"},
-		{"agent", c.agent, loads + "it takes any name without a slash"},
+		{"session", c.sessionDir.id, sdk.Refuses("ValueError: session_id is not a valid session identifier")},
+		{"agent", c.agent, sdk.Loads("it takes any name without a slash")},
 	} {
-		v := verdict{loads + "it takes any name without a slash", "Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"}
+		v := verdict{sdk.Loads("it takes any name without a slash"), sdk.Refuses("Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores")}
 		if strings.TrimSpace(named.name) == "" {
 			v.python = named.blank
 		}
-		said := c.judge(&item{name: latestFile}, v)
-		if identifier.MatchString(named.name) || strings.HasPrefix(said, loads) {
-			continue
+		f := c.judged(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name)}, &item{name: latestFile}, v, sdk.From(sdk.First))
+		if !identifier.MatchString(named.name) && f.Severity == model.Stops {
+			c.add(f)
 		}
-		c.add(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name), Verdict: said})
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *checkup) identifiers() {
 func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) bool) {
 	names, err := f.Names()
 	if err != nil {
-		c.add(model.Fault{Code: FaultDirectory, File: c.path(dir), Meaning: "the folder cannot be read: " + err.Error(), Verdict: refuses + "it cannot be read"})
+		c.add(model.Fault{Code: FaultDirectory, File: c.path(dir), Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return
 	}
 	slices.Sort(names)
@@ -58,9 +58,9 @@ func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) 
 		case isTemporary(name):
 			c.leftover(file)
 		case name == "manifest.json":
-			c.add(model.Fault{Code: FaultManifest, File: file, Meaning: "no SDK is known to write a manifest", Verdict: loads + "no SDK reads it"})
+			c.add(model.Fault{Code: FaultManifest, File: file, Meaning: "no SDK is known to write a manifest", Verdict: "loads; no SDK reads it"})
 		default:
-			c.add(files.Stray(model.Fault{Code: FaultStray, File: file, Meaning: "the file is no snapshot", Verdict: loads + "the file is ignored"}))
+			c.add(files.Stray(model.Fault{Code: FaultStray, File: file, Meaning: "the file is no snapshot", Verdict: "loads; the file is ignored"}))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (c *checkup) leftover(file string) {
 	if files.Abandoned(c.root, file) {
-		c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: loads + "the file is ignored"})
+		c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: "loads; the file is ignored"})
 	}
 }
 
@@ -89,13 +89,13 @@ func (c *checkup) snapshotNames(h *history) {
 			continue
 		}
 		v := verdict{
-			python:     loads + "restoring it is a ValueError: not a valid snapshot id; " + c.versions(c.running, python, nil).Verdict(listsIDs, "it is not listed", "it is listed"),
-			typeScript: loads + "it is listed by its name, and can be restored",
+			python:     sdk.Loads("restoring it is a ValueError: not a valid snapshot id; " + c.versions(c.running, python, nil).Words(listsIDs, "it is not listed", "it is listed")),
+			typeScript: sdk.Loads("it is listed by its name, and can be restored"),
 		}
 		if !identifier.MatchString(it.id) {
-			v.typeScript = loads + "it is listed by its name, and restoring it is an Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores"
+			v.typeScript = sdk.Loads("it is listed by its name, and restoring it is an Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores")
 		}
-		c.add(model.Fault{Code: FaultName, File: c.name(it), Meaning: "the id in the name is no UUID of version 7", Verdict: c.judge(it, v)})
+		c.add(c.judged(model.Fault{Code: FaultName, File: c.name(it), Meaning: "the id in the name is no UUID of version 7"}, it, v, sdk.From(sdk.First)))
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *checkup) order(h *history) {
 		}
 		if before != nil && it.Created.Before(before.Created) {
 			c.add(model.Fault{Code: FaultOrder, File: c.name(it), Meaning: fmt.Sprintf("it was created %v before the snapshot that is listed before it", before.Created.Sub(it.Created)),
-				Verdict: loads + "snapshots are listed by their names"})
+				Verdict: "loads; snapshots are listed by their names"})
 		}
 		before = it
 	}
@@ -129,7 +129,7 @@ func (c *checkup) latest(h *history) {
 	if h.latest < 0 {
 		if n > 0 {
 			c.add(model.Fault{Code: FaultNoLatest, File: c.path(latestFile), Meaning: fmt.Sprintf("there are %d snapshots, but not the one that is loaded", n),
-				Verdict: "starts anew, without messages; the snapshots can be restored by their ids"})
+				Severity: model.Loses, Verdict: "starts anew, without messages; the snapshots can be restored by their ids"})
 		}
 		return
 	}
@@ -146,11 +146,11 @@ func (c *checkup) latest(h *history) {
 	if newest == nil || head.created().IsZero() || !newest.created().After(head.created()) || newest.Sum == head.Sum {
 		return
 	}
-	c.add(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: somebody put an earlier one back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created())),
-		Verdict: c.judge(&h.items[h.latest], verdict{
-			python:     loads + "the older one; the SDK writes the other first, so that it may be all that is left of a save",
-			typeScript: loads + "the older one",
-		})})
+	c.add(c.judged(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: somebody put an earlier one back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created()))},
+		&h.items[h.latest], verdict{
+			python:     sdk.Loads("the older one; the SDK writes the other first, so that it may be all that is left of a save"),
+			typeScript: sdk.Loads("the older one"),
+		}, sdk.From(sdk.First)))
 }
 
 // dialects looks for files of the other SDK in one place.
@@ -160,12 +160,12 @@ func (c *checkup) dialects(h *history) {
 		if it.kept != nil || it.Dialect == unknownDialect || it.Dialect == c.dialect {
 			continue
 		}
-		v := unstored + "Error: Unsupported snapshot schema version: undefined"
+		v := unstored("Error: Unsupported snapshot schema version: undefined")
 		if c.dialect == python {
-			v = unstored + "SnapshotException: Failed to deserialize snapshot: 'created_at'"
+			v = unstored("SnapshotException: Failed to deserialize snapshot: 'created_at'")
 		}
-		c.add(model.Fault{Code: FaultDialects, File: c.name(it), Meaning: fmt.Sprintf("it was written by Strands for %s, and what is loaded here by that for %s", it.Dialect, c.dialect),
-			Verdict: "Strands for " + string(c.dialect) + " " + v})
+		c.add(model.Fault{Severity: v.Severity(), Code: FaultDialects, File: c.name(it), Meaning: fmt.Sprintf("it was written by Strands for %s, and what is loaded here by that for %s", it.Dialect, c.dialect),
+			Verdict: "Strands for " + string(c.dialect) + " " + v.Text()})
 	}
 }
 
@@ -176,7 +176,7 @@ func (c *checkup) oneprompt() {
 			continue
 		}
 		c.add(model.Fault{Code: FaultPrompt, File: p.file, Path: "/data", Meaning: fmt.Sprintf("its system prompt is not that of %s", c.prompts[0].file),
-			Verdict: loads + "to restore it brings its own system prompt back, whatever the program was given"})
+			Verdict: "loads; to restore it brings its own system prompt back, whatever the program was given"})
 		return
 	}
 }
@@ -193,7 +193,7 @@ func (c *checkup) lineage(h *history) {
 		}
 		if roots++; roots > 1 && it.Problem == "" {
 			c.add(model.Fault{Code: model.FaultSeveralRoots, File: c.name(it), Meaning: "its messages go on with those of no earlier snapshot: another conversation, or all of them were taken out in between",
-				Verdict: loads + "it is listed with the others: the SDKs know no lineage"})
+				Verdict: "loads; it is listed with the others: the SDKs know no lineage"})
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -273,7 +272,7 @@ func (m *move) beyond() error {
 	c := checkup{place: &m.place, root: m.s.root, running: &m.s.running, said: make(map[string]bool), dialect: m.h.dialect()}
 	c.identifiers()
 	for _, f := range c.list.All() {
-		if strings.HasPrefix(f.Verdict, refuses) {
+		if f.Severity == model.Stops {
 			return &model.UnsupportedError{Op: model.OpRepair, Reason: f.Meaning + ", which Strands for TypeScript refuses: fork the session under another name"}
 		}
 	}

@@ -72,7 +72,7 @@ func TestPlanRepair(t *testing.T) {
 			want = 6
 		}
 		for _, f := range storetest.Faults(t, s, "s") {
-			if strings.Contains(f.Verdict, refuses) {
+			if strings.Contains(f.Verdict, "refuses to start: ") {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -229,7 +229,7 @@ func TestPlanRepair_everyHazard(t *testing.T) {
 		before := tree(t, dir)
 		fatal := func() (list []model.Fault) {
 			for _, f := range storetest.Faults(t, s, name) {
-				if strings.HasPrefix(f.Verdict, refuses) {
+				if strings.HasPrefix(f.Verdict, "refuses to start: ") {
 					list = append(list, f)
 				}
 			}

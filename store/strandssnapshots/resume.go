@@ -235,8 +235,8 @@ func (s *standing) pendingThen(done string) string {
 	if !s.newer {
 		return done
 	}
-	return s.sdk.Verdict(readsPending, done,
-		s.sdk.Verdict(runsUnread, "the tools of the last message run, also those that have a result: "+naming(s.tools), "KeyError: 'tool_use_message'"))
+	return s.sdk.Words(readsPending, done,
+		s.sdk.Words(runsUnread, "the tools of the last message run, also those that have a result: "+naming(s.tools), "KeyError: 'tool_use_message'"))
 }
 
 // asks gives the reasons to ask once more before a session is put there.

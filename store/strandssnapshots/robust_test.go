@@ -29,7 +29,7 @@ func TestSessions_oneThatCannotBeListed(t *testing.T) {
 		t.Fatalf("%q, not %q", got, want)
 	}
 	found := storetest.Faults(t, s, "odd")
-	if len(found) != 1 || found[0].Code != FaultDirectory || found[0].Verdict != unstored+"it cannot be read" || list[1].Faults != 1 {
+	if len(found) != 1 || found[0].Code != FaultDirectory || found[0].Verdict != "starts; refuses to restore it: it cannot be read" || list[1].Faults != 1 {
 		t.Errorf("of the odd one: %+v, and the list counts %d", found, list[1].Faults)
 	}
 	if rows := storetest.Headers(t, s, "odd"); len(rows) != 1 || !rows[0].Head || list[1].Snapshots != 1 {

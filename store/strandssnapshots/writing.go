@@ -101,7 +101,7 @@ func (w *desk) fault() (f model.Fault, ok bool) {
 }
 
 func journalFault(meaning string) model.Fault {
-	return model.Fault{Code: FaultJournal, File: writing.JournalFile, Meaning: meaning, Verdict: loads + "no SDK looks at the journal"}
+	return model.Fault{Code: FaultJournal, File: writing.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
 }
 
 // faults tells of all that is wrong with the journal and with what is kept.
