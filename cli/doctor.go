@@ -180,7 +180,7 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			faults = []model.Fault{{Code: FaultSession, File: info.ID, Meaning: err.Error()}}
+			faults = []model.Fault{{Code: FaultSession, Severity: model.Stops, File: info.ID, Meaning: err.Error()}}
 		}
 		list = append(list, checkup{of: info.ID, faults: faults})
 	}

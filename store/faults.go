@@ -53,7 +53,7 @@ func stateFault(ctx context.Context, s Store, h *model.Header) (*model.Fault, er
 	}
 	fault := &model.Fault{File: h.SessionID + "/" + h.ID, Path: "/state"}
 	if err != nil {
-		fault.Code, fault.Meaning, fault.Verdict = FaultState, err.Error(), "a program that loads it fails"
+		fault.Code, fault.Severity, fault.Meaning, fault.Verdict = FaultState, model.Stops, err.Error(), "a program that loads it fails"
 		return fault, nil
 	}
 	v := model.Verify(h.ID, state)

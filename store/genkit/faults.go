@@ -1,5 +1,7 @@
 package genkit
 
+import "hindcast/model"
+
 // Codes of the faults. Those of the lineage are model's: FaultMissingParent,
 // FaultForeignParent, FaultSelfParent, FaultParentCycle, FaultSeveralRoots,
 // FaultEqualTime, FaultParentNewer.
@@ -90,8 +92,43 @@ const (
 	pyUnread = "asked for by its id, it is a ValidationError; a search for a session passes it over"
 )
 
-// verdictOf gives what the SDKs of a layout do about a fault.
-func (l layout) verdictOf(code string) string { return "Genkit " + l.String() + ": " + known[code][l] }
+// judged returns a fault with what the SDKs of a layout do about it.
+func (l layout) judged(f model.Fault) model.Fault {
+	f.Severity, f.Verdict = severities[f.Code][l], "Genkit "+l.String()+": "+known[f.Code][l]
+	return f
+}
+
+// severities are how bad the faults are, in the order of the layouts, where that is
+// more than odd.
+var severities = map[string][3]model.Severity{
+	FaultRowFile:         {model.Loses, model.Loses, model.Loses},
+	FaultBOM:             {model.Loses, model.Loses, model.Loses},
+	FaultRowShape:        {model.Loses, model.Odd, model.Loses},
+	FaultNotUTF8:         {model.Loses, model.Loses, model.Loses},
+	FaultUnknownKey:      {model.Loses, model.Odd, model.Loses},
+	FaultUnknownStatus:   {model.Odd, model.Loses, model.Loses},
+	FaultUnknownFinish:   {model.Odd, model.Odd, model.Loses},
+	FaultBigInteger:      {model.Loses, model.Loses, model.Odd},
+	FaultTime:            {model.Loses, model.Odd, model.Odd},
+	FaultNoTime:          {model.Odd, model.Loses, model.Loses},
+	FaultTimeOrder:       {model.Odd, model.Loses, model.Loses},
+	FaultName:            {model.Loses, model.Loses, model.Loses},
+	FaultExpired:         {model.Stops, model.Loses, model.Loses},
+	FaultAborting:        {model.Loses, model.Loses, model.Loses},
+	FaultFailedLeaf:      {model.Stops, model.Loses, model.Loses},
+	FaultAbortedEmpty:    {model.Stops, model.Loses, model.Loses},
+	FaultNoLeaf:          {model.Odd, model.Stops, model.Stops},
+	"foreign-parent":     {model.Odd, model.Loses, model.Loses},
+	"self-parent":        {model.Odd, model.Stops, model.Stops},
+	"parent-cycle":       {model.Odd, model.Stops, model.Stops},
+	"parent-newer":       {model.Loses, model.Odd, model.Odd},
+	FaultPointerMissing:  {model.Mended, model.Mended, model.Mended},
+	FaultPointerFile:     {model.Mended, model.Mended, model.Mended},
+	FaultPointerDangling: {model.Mended, model.Mended, model.Mended},
+	FaultPointerUnknown:  {model.Loses, model.Stops, model.Odd},
+	FaultStray:           {model.Odd, model.Loses, model.Odd},
+	FaultUnreadable:      {model.Loses, model.Stops, model.Loses},
+}
 
 var known = map[string]verdicts{
 	FaultRowFile: {goUnread, jsUnread, pyUnread},

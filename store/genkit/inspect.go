@@ -80,7 +80,7 @@ type inspector struct {
 }
 
 func (in *inspector) add(code, file, at, meaning string) {
-	in.list.Add(model.Fault{Code: code, File: file, Path: at, Meaning: meaning, Verdict: in.layout.verdictOf(code)})
+	in.list.Add(in.layout.judged(model.Fault{Code: code, File: file, Path: at, Meaning: meaning}))
 }
 
 func (in *inspector) row(r *row, code, at, meaning string) { in.add(code, in.file(r.id), at, meaning) }
@@ -250,7 +250,7 @@ func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.Fau
 		}
 		buf = data
 		for _, f := range documentFlaws(data) {
-			faults.Add(model.Fault{Code: f.code, File: one.file(r.id), Path: f.path, Meaning: f.meaning, Verdict: one.layout.verdictOf(f.code)})
+			faults.Add(one.layout.judged(model.Fault{Code: f.code, File: one.file(r.id), Path: f.path, Meaning: f.meaning}))
 		}
 	}
 	return nil
@@ -303,9 +303,9 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 		s.placeFaults(ctx, p, &faults)
 		return true
 	}, func(dir string, err error) {
-		f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Verdict: unreadableFolder}
+		f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: unreadableFolder}
 		if errors.Is(err, errFarOff) {
-			f.Meaning, f.Verdict = err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
+			f.Severity, f.Meaning, f.Verdict = model.Odd, err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
 		}
 		faults.Add(f)
 	})
@@ -362,12 +362,12 @@ func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultLis
 	case ctx.Err() != nil:
 		return // whoever searches says so
 	case err != nil:
-		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Verdict: unreadableFolder})
+		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
 		return
 	}
 	l := g.layout()
 	add := func(code, name, at, meaning string) {
-		f := model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning, Verdict: l.verdictOf(code)}
+		f := l.judged(model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning})
 		if code == FaultStray {
 			f = files.Stray(f)
 		}

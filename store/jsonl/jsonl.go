@@ -401,7 +401,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	x := s.index
 	faults := slices.Clone(x.faults)
 	if more := x.damaged - maxFaults; more > 0 {
-		faults = append(faults, model.Fault{Code: FaultLine, File: s.address, Meaning: fmt.Sprintf("%d more lines are damaged", more)})
+		faults = append(faults, model.Fault{Code: FaultLine, Severity: model.Loses, File: s.address, Meaning: fmt.Sprintf("%d more lines are damaged", more)})
 	}
 	if x.last.err != nil && !s.beingWritten() {
 		faults = append(faults, lineFault(s.address, x.last.err))

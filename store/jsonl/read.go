@@ -247,7 +247,7 @@ func (x *index) damage(name string, err error) {
 func lineFault(name string, err error) model.Fault {
 	place, meaning, _ := strings.Cut(err.Error(), ": ")
 	return model.Fault{
-		Code: FaultLine, File: name, Path: place, Meaning: meaning,
+		Code: FaultLine, Severity: model.Loses, File: name, Path: place, Meaning: meaning,
 		Verdict: "the line is left out; an import of the file is refused",
 	}
 }

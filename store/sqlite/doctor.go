@@ -87,7 +87,7 @@ func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fau
 		if len(columns) > 1 {
 			text = "a row of " + text + " refers to one that is not there"
 		}
-		faults = append(faults, model.Fault{Code: FaultDatabase, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
+		faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
 	}
 	return faults, rows.Err()
 }
@@ -113,7 +113,7 @@ func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error)
 				Verdict: "the list of sessions is wrong; nothing else reads the counts"})
 		}
 		if !headed {
-			faults = append(faults, model.Fault{Code: FaultHead, File: id, Meaning: "the session's head is not one of its visits", Verdict: "the session cannot be loaded"})
+			faults = append(faults, model.Fault{Code: FaultHead, Severity: model.Stops, File: id, Meaning: "the session's head is not one of its visits", Verdict: "the session cannot be loaded"})
 		}
 	}
 	return faults, rows.Err()
@@ -153,7 +153,7 @@ func (s *states) blockFaults(ctx context.Context, t *tx) (faults []model.Fault, 
 		}
 		end = max(end, block.End())
 		if err != nil {
-			faults = append(faults, model.Fault{Code: FaultBlock, File: fmt.Sprintf("block %d", block.At), Meaning: err.Error(),
+			faults = append(faults, model.Fault{Code: FaultBlock, Severity: model.Loses, File: fmt.Sprintf("block %d", block.At), Meaning: err.Error(),
 				Verdict: "the snapshots that have a part in it cannot be read"})
 		}
 	}
@@ -178,7 +178,7 @@ func (s *states) partFaults(ctx context.Context, t *tx) (faults []model.Fault, e
 			if len(faults) == mostFaults {
 				return faults, nil
 			}
-			faults = append(faults, model.Fault{Code: FaultPart, File: fmt.Sprintf("part %d", p.At), Meaning: fmt.Sprintf("%d bytes are missing, or not those of their hash", p.Len),
+			faults = append(faults, model.Fault{Code: FaultPart, Severity: model.Loses, File: fmt.Sprintf("part %d", p.At), Meaning: fmt.Sprintf("%d bytes are missing, or not those of their hash", p.Len),
 				Verdict: "the snapshots that have the part cannot be read"})
 		}
 	}
@@ -254,9 +254,13 @@ func (s *states) eachDamagedPart(ctx context.Context, t *tx, group []hashedPart)
 // recordFaults reads the states that are in no snapshot: those of records, and
 // those that the journal keeps.
 func (s *states) recordFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	for _, holder := range []struct{ query, what, verdict string }{
-		{"SELECT record_state, id FROM sessions WHERE record_state IS NOT NULL", "record of session %q", "the session cannot be loaded"},
-		{"SELECT before_state, session FROM journal WHERE before_state IS NOT NULL", "what the journal keeps of session %q", "the restore cannot be taken back"},
+	for _, holder := range []struct {
+		query, what string
+		severity    model.Severity
+		verdict     string
+	}{
+		{"SELECT record_state, id FROM sessions WHERE record_state IS NOT NULL", "record of session %q", model.Stops, "the session cannot be loaded"},
+		{"SELECT before_state, session FROM journal WHERE before_state IS NOT NULL", "what the journal keeps of session %q", model.Loses, "the restore cannot be taken back"},
 	} {
 		held, err := s.held(ctx, t, holder.query)
 		if err != nil {
@@ -265,7 +269,7 @@ func (s *states) recordFaults(ctx context.Context, t *tx) (faults []model.Fault,
 		for _, h := range held {
 			_, err := s.get(ctx, t, h.key)
 			if errors.Is(err, ErrDamagedState) {
-				faults = append(faults, model.Fault{Code: store.FaultState, File: fmt.Sprintf(holder.what, h.session), Meaning: err.Error(), Verdict: holder.verdict})
+				faults = append(faults, model.Fault{Code: store.FaultState, Severity: holder.severity, File: fmt.Sprintf(holder.what, h.session), Meaning: err.Error(), Verdict: holder.verdict})
 			} else if err != nil {
 				return nil, err
 			}
