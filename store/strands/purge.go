@@ -211,9 +211,8 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *
 	}
 	for _, a := range b.list {
 		if a.reason.Kind == model.ReasonOverwritten {
-			in.list.Add(model.Fault{Code: FaultOverwritten, File: l.path("messages", a.file.name), Note: true,
-				Meaning: "an agent with a view from before a restore or an undo wrote over the message; the one that had come back is on a branch",
-				Verdict: loads + "it loads the message that lies there"})
+			in.add(a.file.name, flaw{code: FaultOverwritten, meaning: "an agent with a view from before a restore or an undo wrote over the message; the one that had come back is on a branch",
+				verdict: sdk.Ignores("it loads the message that lies there")}, stand{})
 		}
 	}
 	for _, c := range list {

@@ -54,7 +54,7 @@ func TestBranches_ofWhatAnOldAgentWroteOver(t *testing.T) {
 	comesBack(t, s, agent, first[11].ID, "message_11.json", old)
 	comesBack(t, s, agent, second.ID, "message_10.json", read(t, keptOf(t, s, "ten again")))
 	if faults := storetest.Faults(t, s, "h"); !slices.ContainsFunc(faults, func(f model.Fault) bool {
-		return f.Code == FaultOverwritten && strings.HasSuffix(f.File, "message_11.json") && f.Note
+		return f.Code == FaultOverwritten && strings.HasSuffix(f.File, "message_11.json") && f.Severity == model.Note
 	}) {
 		t.Errorf("the doctor says %+v", faults)
 	}
