@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,7 +21,8 @@ func (a *App) journal() *cobra.Command {
 		Short: "list Hindcast's own writes to a store, the newest first",
 		Long: `Journal lists Hindcast's own writes to a store, the newest first: from which head
 to which, how many files changed and what of them was set aside and is kept, and
-what was undone or broken off. In a store of files the journal and what is kept
+what was undone or broken off. Of a damaged one it lists what can be read, tells
+what cannot, and exits with 3. In a store of files the journal and what is kept
 are in the folder .hindcast beside the sessions. --json names each file.`,
 		Example:           "  hindcast journal ~/.strands/sessions",
 		Args:              storeOnly.args(),
@@ -35,15 +37,21 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 			if !ok {
 				return lacking(model.OpUndo, store.Reason(s, model.OpUndo))
 			}
-			entries, err := keeper.Journal(ctx)
-			if err != nil {
-				return err
+			entries, damaged := keeper.Journal(ctx)
+			if entries == nil && damaged != nil {
+				return damaged
 			}
-			if p.json {
-				return array(p, each(entries))
+			switch {
+			case p.json:
+				err = array(p, each(entries))
+			case len(entries) > 0 || damaged == nil:
+				p.journal(entries)
 			}
-			p.journal(entries)
-			return nil
+			if damaged != nil {
+				a.report("hindcast journal", damaged)
+				err = cmp.Or(err, errFaults)
+			}
+			return err
 		})),
 	}
 }

@@ -114,7 +114,8 @@ type Undoer interface {
 	// do it again. The error is a model.NothingToError where there is none.
 	PlanUndo(ctx context.Context) (model.Plan, error)
 	PlanRedo(ctx context.Context) (model.Plan, error)
-	// Journal gives the entries, newest first.
+	// Journal gives the entries, newest first. Of a journal that is damaged it
+	// returns those that can be read, and the error; else an error comes with nil.
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 

@@ -21,6 +21,7 @@ var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 // each has numbers of its own.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	var list []model.JournalEntry
+	var damaged error
 	for _, v := range s.known() {
 		if !v.Begun() {
 			continue
@@ -31,12 +32,16 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 		}
 		part, err := j.Journal(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("genkit: read the journal of %q: %w", v.Folder(), err)
+			err = fmt.Errorf("genkit: read the journal of %q: %w", v.Folder(), err)
 		}
+		if part == nil && err != nil {
+			return nil, err
+		}
+		damaged = errors.Join(damaged, err)
 		list = append(list, part...)
 	}
 	slices.SortStableFunc(list, func(a, b model.JournalEntry) int { return b.At.Compare(a.At) })
-	return list, nil
+	return list, damaged
 }
 
 // PlanUndo implements store.Undoer: the row that Hindcast wrote goes, and the

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 	"sync"
@@ -110,6 +111,9 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 // of Entries.
 func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Entries(ctx)
+	if damaged := (*DamagedError)(nil); err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
 	entries := make([]model.JournalEntry, 0, len(list))
 	for _, e := range slices.Backward(list) {
 		e.Files = planFiles(e.Changes)

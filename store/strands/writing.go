@@ -116,7 +116,7 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	}
 	entries, err := s.journal.Journal(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("strands: read the journal of %q: %w", s.dir, err)
+		return entries, fmt.Errorf("strands: read the journal of %q: %w", s.dir, err)
 	}
 	return entries, nil
 }

@@ -18,7 +18,7 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	}
 	list, err := s.writer.journal.Journal(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return list, fmt.Errorf("%s: %w", kind, err)
 	}
 	return list, nil
 }
