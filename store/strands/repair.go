@@ -27,7 +27,8 @@ import (
 // What is mended is as little as lets the SDK start, count on, and send the messages
 // to a model. A text that can be saved is: what a file lacks is added, what is too
 // much is cut off, and a message is set aside only where nothing is left of it. The
-// order of the messages stays, and so do their numbers: gaps do no harm. Everything
+// order of the messages stays, and so do their numbers: gaps do no harm. A result that
+// stands elsewhere than behind its call is put there. Everything
 // that was there before is kept by the journal.
 
 // fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
@@ -289,6 +290,9 @@ func (m *mender) mend(ctx context.Context) error {
 		faults, err := r.look(ctx)
 		if err != nil {
 			return err
+		}
+		if r.reunite() {
+			continue // what is wrong with the rest is seen then
 		}
 		if len(faults) == 0 && len(r.jobs) == 0 {
 			return nil

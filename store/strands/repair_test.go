@@ -513,3 +513,58 @@ func TestRepair_bytesInTheAgentsState(t *testing.T) {
 		}
 	}
 }
+
+// A true result that stands messages later than its call goes behind it, and nothing
+// that the repair made is a fault.
+func TestRepair_putsAResultBehindItsCall(t *testing.T) {
+	message := func(n int, role, content string) (name, text string) {
+		return fmt.Sprintf("messages/message_%d.json", n), fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
+	}
+	const far, half = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`, `{"toolResult":{"toolUseId":"b1","status":"success","content":[{"text":"r-b1"}]}}`
+	for name, c := range map[string]struct {
+		calls, behind, later string
+		gone                 bool
+	}{
+		"alone":        {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far, true},
+		"with a text":  {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far + `,{"text":"and go on"}`, false},
+		"one of two":   {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, half, far, true},
+		"both of them": {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, `{"text":"q2"}`, half + "," + far, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			for n := range 12 {
+				role, content := "assistant", fmt.Sprintf(`{"text":"d%d"}`, n)
+				switch {
+				case n == 1:
+					content = c.calls
+				case n == 2:
+					role, content = "user", c.behind
+				case n == 10:
+					role, content = "user", c.later
+				case n%2 == 0:
+					role, content = "user", fmt.Sprintf(`{"text":"q%d"}`, n)
+				}
+				file, text := message(n, role, content)
+				files[file] = text
+			}
+			s, dir := broken(t, files)
+			plan, after := mended(t, s, dir, "h")
+			if !strings.Contains(after["message_2.json"], far) {
+				t.Errorf("message 2 is %s\n%q", after["message_2.json"], plan.Writes)
+			}
+			if text, there := after["message_10.json"]; there == c.gone || strings.Contains(text, "toolResult") {
+				t.Errorf("message 10 is %s", text)
+			}
+			redo, err := s.PlanRedo(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, s, redo)
+			for _, f := range storetest.Faults(t, s, "h") {
+				if pairing[f.Code] {
+					t.Errorf("after the repair: %+v", f)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package strands
+
+import (
+	"fmt"
+	"slices"
+
+	"hindcast/model/jsontape"
+)
+
+// A result that stands elsewhere than behind its call is true all the same. What
+// follows the call in the log is the user's: there it belongs, before the rest, which
+// every version of the SDK takes for the answer to the call.
+
+// reunite puts each result that stands elsewhere behind its call, where a message of
+// the user follows that. It reports whether there was one.
+func (r *round) reunite() (moved bool) {
+	for j := range len(r.seen) - 1 {
+		next := &r.seen[j+1]
+		if next.role != "user" {
+			continue
+		}
+		for _, c := range r.seen[j].calls {
+			if next.has(c.id) {
+				continue
+			}
+			if k := r.stray(c.id); k >= 0 && r.put(k, j+1, c.id) {
+				moved = true
+			}
+		}
+	}
+	return moved
+}
+
+func (m *seenMessage) has(id string) bool {
+	return slices.ContainsFunc(m.results, func(r result) bool { return r.id == id })
+}
+
+// stray returns the message with a result whose call is not in the message before it,
+// the last one if there are several; -1 for none.
+func (r *round) stray(id string) int {
+	for k := len(r.seen) - 1; k >= 0; k-- {
+		called := k > 0 && slices.ContainsFunc(r.seen[k-1].calls, func(c call) bool { return c.id == id })
+		if r.seen[k].has(id) && !called {
+			return k
+		}
+	}
+	return -1
+}
+
+// put takes a result out of message from and puts it first into another.
+func (r *round) put(from, to int, id string) bool {
+	source, target := r.document(r.seen[from].name), r.document(r.seen[to].name)
+	if source.Err != nil || target.Err != nil {
+		return false
+	}
+	s, t := source.Tape, target.Tape
+	has, gets := s.Find(effectiveNode(s), "content"), t.Find(effectiveNode(t), "content")
+	if s.Kind(has) != jsontape.Array || t.Kind(gets) != jsontape.Array {
+		return false
+	}
+	is := func(b jsontape.Node) bool {
+		n := s.Find(s.Find(b, "toolResult"), "toolUseId")
+		return n >= 0 && identity(s, n) == id
+	}
+	var block []byte
+	left := 0
+	for b := s.First(has); b >= 0; b = s.Next(b) {
+		if is(b) {
+			block = s.Raw(b)
+		} else {
+			left++
+		}
+	}
+	if block == nil {
+		return false
+	}
+	blocks := [][]byte{block}
+	for b := t.First(gets); b >= 0; b = t.Next(b) {
+		blocks = append(blocks, t.Raw(b))
+	}
+	p := jsontape.NewPatch(t)
+	p.Set(gets, append(joined([]byte("["), blocks), ']'))
+	r.write(r.seen[to].name, p.Bytes(), "gets the result of %.60q, which stood in %s: its call is in the message before", id, r.seen[from].name)
+	if left == 0 {
+		r.setAside(r.seen[from].name, fmt.Sprintf("the result of %.60q stands behind its call now, and the message has nothing else", id))
+	} else {
+		p := jsontape.NewPatch(s)
+		p.Remove(has, is)
+		r.write(r.seen[from].name, p.Bytes(), "the result of %.60q stands behind its call now", id)
+	}
+	r.seen[from].results = slices.DeleteFunc(r.seen[from].results, func(res result) bool { return res.id == id })
+	r.seen[to].results = append(r.seen[to].results, result{id: id})
+	return true
+}
