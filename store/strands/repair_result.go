@@ -1,7 +1,6 @@
 package strands
 
 import (
-	"fmt"
 	"slices"
 
 	"hindcast/model/jsontape"
@@ -14,6 +13,7 @@ import (
 // reunite puts each result that stands elsewhere behind its call, where a message of
 // the user follows that. It reports whether there was one.
 func (r *round) reunite() (moved bool) {
+	var from []int
 	for j := range len(r.seen) - 1 {
 		next := &r.seen[j+1]
 		if next.role != "user" {
@@ -24,8 +24,14 @@ func (r *round) reunite() (moved bool) {
 				continue
 			}
 			if k := r.stray(c.id); k >= 0 && r.put(k, j+1, c.id) {
-				moved = true
+				moved, from = true, append(from, k)
 			}
+		}
+	}
+	for _, k := range slices.Compact(slices.Sorted(slices.Values(from))) { // another result may have come there
+		d := r.document(r.seen[k].name)
+		if content := d.Tape.Find(effectiveNode(d.Tape), "content"); d.Tape.Count(content) == 0 {
+			r.setAside(r.seen[k].name, "its results stand behind their calls now, and the message has nothing else")
 		}
 	}
 	return moved
@@ -63,12 +69,9 @@ func (r *round) put(from, to int, id string) bool {
 		return n >= 0 && identity(s, n) == id
 	}
 	var block []byte
-	left := 0
 	for b := s.First(has); b >= 0; b = s.Next(b) {
 		if is(b) {
 			block = s.Raw(b)
-		} else {
-			left++
 		}
 	}
 	if block == nil {
@@ -81,13 +84,9 @@ func (r *round) put(from, to int, id string) bool {
 	p := jsontape.NewPatch(t)
 	p.Set(gets, append(joined([]byte("["), blocks), ']'))
 	r.write(r.seen[to].name, p.Bytes(), "gets the result of %.60q, which stood in %s: its call is in the message before", id, r.seen[from].name)
-	if left == 0 {
-		r.setAside(r.seen[from].name, fmt.Sprintf("the result of %.60q stands behind its call now, and the message has nothing else", id))
-	} else {
-		p := jsontape.NewPatch(s)
-		p.Remove(has, is)
-		r.write(r.seen[from].name, p.Bytes(), "the result of %.60q stands behind its call now", id)
-	}
+	p = jsontape.NewPatch(s)
+	p.Remove(has, is)
+	r.write(r.seen[from].name, p.Bytes(), "the result of %.60q stands behind its call now", id)
 	r.seen[from].results = slices.DeleteFunc(r.seen[from].results, func(res result) bool { return res.id == id })
 	r.seen[to].results = append(r.seen[to].results, result{id: id})
 	return true

@@ -568,3 +568,22 @@ func TestRepair_putsAResultBehindItsCall(t *testing.T) {
 		})
 	}
 }
+
+// The results of two calls that were exchanged go back, and neither message goes.
+func TestRepair_ofResultsThatWereExchanged(t *testing.T) {
+	result := func(id string) string {
+		return `{"toolResult":{"toolUseId":"` + id + `","status":"success","content":[{"text":"r-` + id + `"}]}}`
+	}
+	text := func(n int, role, content string) string {
+		return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
+	}
+	s, dir := broken(t, map[string]string{
+		"messages/message_2.json": text(2, "user", result("b1")),
+		"messages/message_4.json": text(4, "assistant", `{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`),
+		"messages/message_5.json": text(5, "user", result("a1")),
+	})
+	_, after := mended(t, s, dir, "h")
+	if after["message_2.json"] != text(2, "user", result("a1")) || after["message_5.json"] != text(5, "user", result("b1")) {
+		t.Errorf("%s\n%s", after["message_2.json"], after["message_5.json"])
+	}
+}
