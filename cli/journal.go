@@ -76,7 +76,7 @@ func (p *printer) journal(entries []model.JournalEntry) {
 		if e.Broken != "" {
 			last = join(last, "broken off: "+printable.String(e.Broken))
 		}
-		t.row(strconv.FormatInt(e.ID, 10), moment(e.At), string(e.Op), printable.String(e.Session),
+		t.row(strconv.FormatInt(e.ID, 10), moment(e.At), string(e.Op), printable.String(model.AndOthers(e.Session, e.Others)),
 			place(e.From, e.FromIndex), place(e.To, e.ToIndex), last)
 	}
 	t.write(p)

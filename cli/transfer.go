@@ -91,7 +91,9 @@ func (a *App) importing() *cobra.Command {
 		Short: "read portable JSON lines, or with --map any JSON, into a native store",
 		Long: `Import reads what export wrote, from a file or from the standard input (-), into
 a native store, which is made if there is none. All of it goes in or nothing
-does; what the store has already is left as it is.
+does; what the store has already is left as it is. It is one entry of the journal,
+which hindcast undo takes back. In an empty store it is none: that store begins
+with it.
 
 With --map it reads any JSON: files of one document, JSON lines, folders of
 either. The map says where in a row its parts are, as KEY=PATH with commas:

@@ -208,7 +208,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 		return p.document(receipt)
 	}
 	p.receipt(&todo.Plan, &receipt)
-	if way := wayBack(ctx, s, &receipt); way != "" {
+	if way := wayBack(&todo.Plan, &receipt); way != "" {
 		if todo.back != "" {
 			way += " " + word(todo.back)
 		}
@@ -218,19 +218,14 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 }
 
 // wayBack gives the command that takes back what was done, "" for none.
-func wayBack(ctx context.Context, s store.Store, done *model.Receipt) string {
-	if done.Entry == 0 || done.Op == model.OpPurge {
+func wayBack(plan *model.Plan, done *model.Receipt) string {
+	switch {
+	case done.Entry == 0 || done.Op == model.OpPurge || plan.Final:
 		return "" // it is not in the journal, or gone for good
+	case done.Op == model.OpUndo:
+		return "hindcast redo"
 	}
-	if done.Op != model.OpUndo {
-		return "hindcast undo"
-	}
-	if keeper, ok := s.(store.Undoer); ok {
-		if _, err := keeper.PlanRedo(ctx); err == nil {
-			return "hindcast redo"
-		}
-	}
-	return ""
+	return "hindcast undo"
 }
 
 // agree puts to the person what the command line has not answered.

@@ -23,6 +23,8 @@ const (
 	OpEdit Op = "edit"
 	// OpConvert makes a session of another kind of store in this one.
 	OpConvert Op = "convert"
+	// OpImport takes rows in, as they are.
+	OpImport Op = "import"
 	// OpRepair mends what keeps the framework from starting a session.
 	OpRepair Op = "repair"
 	// OpPurge forgets for good what Hindcast had set aside. It cannot be undone.
@@ -42,11 +44,16 @@ type Plan struct {
 	Op Op `json:"op"`
 	// Session is the session that changes; for a fork, the one that is read.
 	Session string `json:"session"`
+	// Others are the other sessions that change: those of an import that is undone.
+	Others []string `json:"others,omitempty"`
 	// NewSession is the session that a fork makes.
 	NewSession string `json:"newSession,omitempty"`
 	// Removes says that the session goes with all that is in it: an undo of what
 	// made it.
 	Removes bool `json:"removes,omitempty"`
+	// Final says that an undo cannot be done again: what it takes away came from
+	// elsewhere.
+	Final bool `json:"final,omitempty"`
 	// Target is the snapshot that becomes the head.
 	Target Ref `json:"-"`
 	// TargetID and TargetIndex say the same for people and scripts.
@@ -164,7 +171,9 @@ type JournalEntry struct {
 	At      time.Time `json:"at"`
 	Op      Op        `json:"op"`
 	Session string    `json:"session"`
-	// From and To are the heads before and after.
+	// Others are the other sessions that an import changed.
+	Others []string `json:"others,omitempty"`
+	// From and To are the heads of Session before and after.
 	From      string `json:"from"`
 	FromIndex int    `json:"fromIndex"`
 	To        string `json:"to"`
@@ -222,13 +231,22 @@ func (p *Plan) Headline() string {
 	case OpConvert:
 		return fmt.Sprintf("convert %s as %s", p.Session, p.NewSession)
 	case OpUndo, OpRedo:
-		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, p.Session)
+		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, AndOthers(p.Session, p.Others))
 	case OpRepair, OpPurge:
 		return fmt.Sprintf("%s %s", p.Op, p.Session)
 	case OpRun:
 		return fmt.Sprintf("run %s from %s", p.Session, target)
 	}
 	return fmt.Sprintf("%s %s to %s", p.Op, p.Session, target)
+}
+
+// AndOthers names a session, and says how many others there are. The name is not
+// escaped.
+func AndOthers(session string, others []string) string {
+	if len(others) == 0 {
+		return session
+	}
+	return session + " and " + Count(len(others), "other session")
 }
 
 // Lines gives the whole plan, in the order in which people want to know it:

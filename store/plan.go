@@ -116,8 +116,9 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 		plan := v.plan(model.OpUndo, -1)
 		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
-		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: removed with its record and %s", v.Session, model.Count(len(v.Headers), "visit")))
+		plan.Writes = append(plan.Writes, removal(v))
 		if e.Op == model.OpConvert {
+			plan.Final = true
 			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
 		}
 		return v.journaled(plan)
@@ -126,6 +127,69 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 	plan.Entry = e.ID
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: as it was before", v.Session))
 	return v.journaled(plan)
+}
+
+// Imported is what an import did to one session.
+type Imported struct {
+	*Visits
+	// Made says that the session was not there before.
+	Made bool
+	// Last is the number of the last visit that was there before, Before that of the
+	// head then; 0 for none.
+	Last, Before int64
+}
+
+// PlanUndoImport computes how to take an entry back that is an import: what it added to
+// each session goes, and so does each session that it made.
+func PlanUndoImport(entry int64, sessions []Imported) model.Plan {
+	first := sessions[0]
+	plan := first.plan(model.OpUndo, first.At(first.Before))
+	plan.Entry, plan.Removes, plan.Final = entry, first.Made, true
+	plan.Loads = "no snapshot: the session begins at #0"
+	if first.Made {
+		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", first.Session)
+	} else if i := first.At(first.Before); i >= 0 {
+		onward(&plan, first.Session, &first.Headers[i])
+	}
+	for i, s := range sessions {
+		if i > 0 {
+			plan.Others = append(plan.Others, s.Session)
+		}
+		if s.Made {
+			plan.Writes = append(plan.Writes, removal(s.Visits))
+			continue
+		}
+		added := 0
+		for _, h := range s.Headers {
+			if h.Visit > s.Last {
+				added++
+			}
+		}
+		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: head and record as before the import, %s removed", s.Session, model.Count(added, "visit")))
+	}
+	plan.Hazards = append(plan.Hazards, "what the import brought goes, and redo cannot bring it back; hindcast import can")
+	return first.journaled(plan)
+}
+
+// removal says that a session goes.
+func removal(v *Visits) string {
+	return fmt.Sprintf("session %q: removed with its record and %s", v.Session, model.Count(len(v.Headers), "visit"))
+}
+
+// Check compares the session, nil for none, with what the plan of an undo of the
+// import says.
+func (i *Imported) Check(now *Visits) error {
+	switch {
+	case (now == nil) != i.Made:
+		return fmt.Errorf("session %q is there: %t", i.Session, now != nil)
+	case now == nil:
+		return nil
+	case now.HeadRef().Visit != i.Before:
+		return fmt.Errorf("the head of session %q is visit %d instead of %d", i.Session, now.HeadRef().Visit, i.Before)
+	case now.Next() != i.Last+1:
+		return fmt.Errorf("the last visit of session %q is %d instead of %d", i.Session, now.Next()-1, i.Last)
+	}
+	return nil
 }
 
 // PlanRedo computes how to do an undone entry again: on the session that it
@@ -258,7 +322,7 @@ func (v *Visits) Verify(plan model.Plan, edited string) error {
 
 // SamePlan reports whether two plans would do the same to the same session.
 func SamePlan(a, b model.Plan) bool {
-	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry &&
+	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry && slices.Equal(a.Others, b.Others) &&
 		a.Target == b.Target && a.ExpectedHead == b.ExpectedHead &&
 		slices.EqualFunc(a.Orphans, b.Orphans, sameVisit) && slices.EqualFunc(a.Reactivates, b.Reactivates, sameVisit)
 }

@@ -218,7 +218,8 @@ type Importer interface {
 	// Import adds the rows, all in one transaction, and gives how many visits
 	// were new, those of model.MarkTraced not counted: those that the store has
 	// already are left as they are. An error in the sequence takes everything
-	// back.
+	// back. It is an entry of the journal, unless it changes nothing, or is what an
+	// empty store begins with.
 	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
 

@@ -266,6 +266,38 @@ func TestFork_givenUp(t *testing.T) {
 	}
 }
 
+// An import is an entry of the journal, and undone with all that it brought.
+func TestUndo_import(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		s := demoStore(t)
+		added := model.Header{ID: "added", SessionID: demo.Trip, Index: 14, CreatedAt: now, Head: true}
+		made := model.Header{ID: "made", SessionID: "made", CreatedAt: now}
+		_, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
+			_ = yield(store.Row{Header: added, State: []byte("1")}, nil) && yield(store.Row{Header: made, State: []byte("2")}, nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(s)
+		o.Session = demo.Trip
+		p := start(t, o, w, h)
+		p.Press(keymap.Timeline, keymap.Journal)
+		shows(t, p, "import ", "trip-planner and 1")
+		p.Press(keymap.Written, keymap.Undo)
+		p.Golden()
+		p.Press(keymap.Confirm, keymap.Yes)
+		if got := head(t, s, demo.Trip); got != "#13" {
+			t.Errorf("head %s", got)
+		}
+		shows(t, p, "✓ undone: at #13")
+		lacks(t, p, "^r redo")
+		if _, err := s.State(t.Context(), model.Ref{Session: "made", ID: "made"}); !errors.Is(err, model.ErrNoSession) {
+			t.Errorf("the session that the import made: %v", err)
+		}
+	})
+}
+
 func TestUndo_nothingToUndo(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)

@@ -30,6 +30,8 @@ type entry struct {
 	superseded bool
 	// before and after are the session's stands around the write.
 	before, after stand
+	// imported are the sessions that an import changed, in order; nil for all else.
+	imported []imported
 }
 
 // PlanRestore implements store.Restorer.
@@ -177,6 +179,9 @@ func (s *Store) pending(op model.Op) *entry {
 }
 
 func (s *Store) planEntry(op model.Op, e *entry) (model.Plan, error) {
+	if e.imported != nil {
+		return s.planUndoImport(e)
+	}
 	ss := s.sessions[e.Session]
 	if err := e.check(op, ss); err != nil {
 		return model.Plan{}, err
@@ -376,6 +381,10 @@ func (s *Store) enter(op model.Op, ss *session, target model.Ref) *entry {
 
 func (s *Store) undo(e *entry) {
 	e.Undone = true
+	if e.imported != nil {
+		s.undoImport(e)
+		return
+	}
 	if e.Op.MakesSession() {
 		delete(s.sessions, e.Session)
 		s.bell.Ring()

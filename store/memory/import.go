@@ -23,12 +23,17 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (i
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	imp := importing{store: s, sessions: map[string]*incoming{}}
+	begun := len(s.sessions) > 0 || len(s.journal) > 0
 	for i := range gathered {
 		if err := imp.row(&gathered[i]); err != nil {
 			return 0, fmt.Errorf("memory: import row %d: %w", i+1, err)
 		}
 	}
-	return imp.commit(), nil
+	n, changed := imp.commit()
+	if begun && len(changed) > 0 {
+		s.enterImport(changed)
+	}
+	return n, nil
 }
 
 // gather takes all rows before anything is locked: the rows may come from this
@@ -50,6 +55,7 @@ func gather(ctx context.Context, rows iter.Seq2[store.Row, error]) ([]store.Row,
 type importing struct {
 	store    *Store
 	sessions map[string]*incoming
+	order    []string
 }
 
 // incoming is what an import brings to one session.
@@ -70,7 +76,7 @@ func (p *importing) session(id string) *incoming {
 		have = ss.visits.Headers
 	}
 	in := &incoming{placer: store.NewPlacer(have), states: map[string]bool{}, reasons: map[model.Reason]*model.Reason{}}
-	p.sessions[id] = in
+	p.sessions[id], p.order = in, append(p.order, id)
 	return in
 }
 
@@ -113,12 +119,17 @@ func (p *importing) check(in *incoming, row *store.Row) error {
 	return store.ErrNoState
 }
 
-// commit puts everything in and gives the number of new visits of snapshots.
-func (p *importing) commit() int {
-	n := 0
-	for id, in := range p.sessions {
+// commit puts everything in and gives the number of new visits of snapshots, and the
+// sessions that changed.
+func (p *importing) commit() (n int, changed []imported) {
+	for _, id := range p.order {
+		in := p.sessions[id]
 		ss := p.store.at(id)
 		fresh := p.store.sessions[id] == nil
+		was := imported{id: id}
+		if !fresh && (len(in.rows) > 0 || in.record != nil) {
+			was.before = ss.clone()
+		}
 		for i := range in.rows {
 			if !in.rows[i].Header.Marks.Has(model.MarkTraced) {
 				n++
@@ -134,9 +145,11 @@ func (p *importing) commit() int {
 		}
 		if fresh || takesRecord || len(in.rows) > 0 {
 			p.settle(ss, in.rows)
+			was.revision = ss.revision
+			changed = append(changed, was)
 		}
 	}
-	return n
+	return n, changed
 }
 
 // into adds the new visits and reports whether one of them became the head.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -128,6 +129,8 @@ type entry struct {
 	// before is the session's row before the entry, revision that after it.
 	before   session
 	revision int64
+	// rows are those of an import, this one the first of them; see imported.go.
+	rows []entry
 }
 
 const entryColumns = `entry, at, op, session, source, target, from_id, from_index, to_id, to_index, undone != 0,
@@ -145,23 +148,41 @@ func scanEntry(row interface{ Scan(...any) error }) (e entry, err error) {
 	return e, err
 }
 
+// entriesFrom returns the entries from one on, the oldest first. first is SQL for the
+// number of the one.
+func entriesFrom(ctx context.Context, t *tx, first string) (list []entry, err error) {
+	rows, err := t.rows(ctx, "SELECT "+entryColumns+" FROM journal WHERE entry >= "+first+" ORDER BY entry")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(list); n > 0 && e.goesOn() {
+			list[n-1].Others = append(list[n-1].Others, e.Session)
+			list[n-1].rows = append(list[n-1].rows, e)
+			continue
+		}
+		if e.Op == model.OpImport {
+			e.rows = []entry{e}
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
+
 // Journal implements store.Undoer.
 func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		entries = []model.JournalEntry{}
-		rows, err := t.rows(ctx, "SELECT "+entryColumns+" FROM journal ORDER BY entry DESC")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e, err := scanEntry(rows)
-			if err != nil {
-				return err
-			}
+		list, err := entriesFrom(ctx, t, "0")
+		entries = make([]model.JournalEntry, 0, len(list))
+		for _, e := range slices.Backward(list) {
 			entries = append(entries, e.JournalEntry)
 		}
-		return rows.Err()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: read journal: %w", err)
@@ -200,18 +221,24 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err
 // not undone, or the first that is and was not followed by another write. The
 // error is a model.NothingToError.
 func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
-	which := "undone = 0 ORDER BY entry DESC"
+	first := "(SELECT max(entry) FROM journal WHERE undone = 0 AND " + beginsEntry + ")"
 	if op == model.OpRedo {
-		which = "undone = 1 ORDER BY entry"
+		first = "(SELECT min(entry) FROM journal WHERE undone = 1)"
 	}
-	e, err := scanEntry(t.row(ctx, "SELECT "+entryColumns+" FROM journal WHERE "+which+" LIMIT 1"))
-	if errors.Is(err, sql.ErrNoRows) {
-		return e, &model.NothingToError{Op: op}
+	list, err := entriesFrom(ctx, t, first)
+	if err != nil {
+		return entry{}, err
 	}
-	return e, err
+	if len(list) == 0 {
+		return entry{}, &model.NothingToError{Op: op}
+	}
+	return list[0], nil
 }
 
 func planEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
+	if e.Op == model.OpImport {
+		return planUndoImport(ctx, t, e)
+	}
 	plan, err := planKnownEntry(ctx, t, op, e)
 	if err != nil {
 		return plan, fmt.Errorf("entry %d on session %q: %w", e.ID, e.Session, err)
@@ -514,15 +541,18 @@ func copyVisits(ctx context.Context, t *tx, id string, source session, visits *s
 }
 
 func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
+	if e.Op == model.OpImport {
+		return s.undoImport(ctx, t, e)
+	}
 	ss, err := find(ctx, t, e.Session)
 	if err != nil {
 		return err
 	}
 	switch {
 	case e.Op == model.OpConvert:
-		return s.dropSession(ctx, t, ss, e)
+		return errors.Join(s.dropSession(ctx, t, ss, e.ID), forget(ctx, t, e.ID))
 	case e.Op.MakesSession():
-		err = s.remove(ctx, t, ss, e)
+		err = s.remove(ctx, t, ss, e.ID)
 	default:
 		err = s.putBack(ctx, t, ss, e)
 	}
@@ -557,8 +587,8 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 
 // remove takes a fork or an edit back: its visits and record go, its states stay
 // with the session that it was made from or with the entry, and so do its counters.
-func (s *Store) remove(ctx context.Context, t *tx, ss session, e entry) error {
-	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, e.ID); err != nil {
+func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error {
+	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
 		return err
 	}
 	for _, table := range []string{"visits", "reasons", "sessions"} {
@@ -597,7 +627,17 @@ func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
 // verify reads back what a plan has done, by the rule that says where the
 // session would be resumed from.
 func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (model.Receipt, error) {
-	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: plan.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	if e.Op == model.OpImport {
+		if err := checkImport(ctx, t, e); err != nil {
+			return r, err
+		}
+		if !plan.Removes {
+			r.Head, r.HeadIndex = plan.TargetID, plan.TargetIndex
+		}
+		return r, nil
+	}
+	r.Session = e.Session
 	ss, err := find(ctx, t, e.Session)
 	if e.Op.MakesSession() && plan.Op == model.OpUndo {
 		if !errors.Is(err, model.ErrNoSession) {

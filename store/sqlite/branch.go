@@ -104,7 +104,8 @@ func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *sto
 	if err := absent(ctx, t, plan.NewSession); err != nil {
 		return e, err
 	}
-	if _, err := s.importRows(ctx, t, carry.Rows(ctx, plan)); err != nil {
+	p := importing{store: s, tx: t}
+	if _, err := p.run(ctx, carry.Rows(ctx, plan)); err != nil {
 		return e, err
 	}
 	ss, err := find(ctx, t, plan.NewSession)
@@ -116,17 +117,23 @@ func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *sto
 	return e, e.insert(ctx, t)
 }
 
-// dropSession takes away a session that was taken over, with its states: they are
-// in the other store, and nothing here refers to them any more.
-func (s *Store) dropSession(ctx context.Context, t *tx, ss session, e entry) error {
-	keys, err := numbers(ctx, t, "SELECT DISTINCT state FROM visits WHERE session = ?", ss.key)
+// dropSession takes away a session that came from elsewhere, with its states, as
+// far as nothing else here refers to them.
+func (s *Store) dropSession(ctx context.Context, t *tx, ss session, row int64) error {
+	return s.dropping(ctx, t, ss, 0, func() error { return s.remove(ctx, t, ss, row) })
+}
+
+// dropping removes something of a session and then the states of its record and of its
+// visits behind one, to which nothing refers any more.
+func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, remove func() error) error {
+	keys, err := numbers(ctx, t, "SELECT DISTINCT state FROM visits WHERE session = ? AND visit > ?", ss.key, visit)
 	if err != nil {
 		return err
 	}
 	if ss.record.Valid {
 		keys = append(keys, ss.record.V)
 	}
-	if err := s.remove(ctx, t, ss, e); err != nil {
+	if err := remove(); err != nil {
 		return err
 	}
 	for _, key := range keys {
@@ -134,7 +141,12 @@ func (s *Store) dropSession(ctx context.Context, t *tx, ss session, e entry) err
 			return err
 		}
 	}
-	// What is undone like this cannot be done again.
-	_, err = t.exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ?", e.ID)
+	return nil
+}
+
+// forget notes that a row of the journal is undone and cannot be done again, because
+// what it made came from elsewhere. Nor can what was undone before it, which followed it.
+func forget(ctx context.Context, t *tx, row int64) error {
+	_, err := t.exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
 	return err
 }

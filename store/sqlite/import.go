@@ -21,7 +21,10 @@ import (
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
 	err = s.change(ctx, func(t *tx) error {
-		n, err = s.importRows(ctx, t, rows)
+		p := importing{store: s, tx: t}
+		if p.entered, err = begun(ctx, t); err == nil {
+			n, err = p.run(ctx, rows)
+		}
 		return err
 	})
 	if err != nil {
@@ -30,8 +33,9 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 	return n, nil
 }
 
-func (s *Store) importRows(ctx context.Context, t *tx, rows iter.Seq2[store.Row, error]) (int, error) {
-	p := importing{store: s, tx: t, sessions: map[string]*incoming{}}
+// run takes rows in and returns how many visits of snapshots were new.
+func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
+	p.sessions = map[string]*incoming{}
 	for row, err := range rows {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return 0, err
@@ -45,8 +49,12 @@ func (s *Store) importRows(ctx context.Context, t *tx, rows iter.Seq2[store.Row,
 
 // importing is one import.
 type importing struct {
-	store    *Store
-	tx       *tx
+	store *Store
+	tx    *tx
+	// entered says that it is an entry of the journal, first is the session of its
+	// first row.
+	entered  bool
+	first    *incoming
 	sessions map[string]*incoming
 	order    []*incoming
 }
@@ -55,6 +63,7 @@ type importing struct {
 type incoming struct {
 	session
 	fresh   bool
+	earlier entry // the row of the journal, as far as it is known beforehand
 	placer  *store.Placer
 	reasons map[reasonKey]int64
 	record  *model.Data[json.RawMessage]
@@ -87,6 +96,9 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 		return nil, err
 	}
 	in.placer = store.NewPlacer(visits.Headers)
+	if in.earlier, err = p.earlier(ctx, in.session, visits); err != nil {
+		return nil, err
+	}
 	p.sessions[id], p.order = in, append(p.order, in)
 	return in, nil
 }
@@ -210,6 +222,9 @@ func (p *importing) settle(ctx context.Context, in *incoming) error {
 		return err
 	}
 	if err := in.write(ctx, p.tx); err != nil {
+		return err
+	}
+	if err := p.enter(ctx, in); err != nil {
 		return err
 	}
 	if before.Valid && before != in.session.record {

@@ -162,8 +162,8 @@ func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 		return ss, err
 	}
 	_, err = t.exec(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
-		FROM (SELECT ifnull(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4))`,
-		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert))
+		FROM (SELECT ifnull(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5))`,
+		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport))
 	if err != nil {
 		return ss, err
 	}

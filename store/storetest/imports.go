@@ -23,6 +23,9 @@ var imports = []check{
 	{"TestImport_refusesWhatIsNoRow", importRefusals},
 	{"TestImport_headOfRowsThatNameNone", importHead},
 	{"TestImport_fromTheStoreItself", importSelf},
+	{"TestImport_isUndoneAsAWhole", importUndone},
+	{"TestImport_isNoEntryWhereNothingWas", importBeginning},
+	{"TestImport_isNotUndoneOnceGoneOnFrom", importGoneOn},
 	{"TestImport_foreignRowsCanBeGoneOnFrom", importForeign},
 	{"TestImport_stepsAreNoSnapshots", importSteps},
 	{"TestExport_namedSessionsOnly", exportNamed},
@@ -230,6 +233,87 @@ func importSelf(b *bench) {
 	b.ok(err)
 	if n != 0 {
 		b.Errorf("%d new visits", n)
+	}
+	b.same(b.dump(), before)
+}
+
+// more gives rows that go on with session s behind b, make session t, and one that has
+// a record alone.
+func more(b *bench) []store.Row {
+	at := b.clock.Now()
+	reason := &model.Reason{Kind: model.ReasonRestore, At: at, TargetID: id(`"b"`), TargetIndex: 1}
+	return []store.Row{
+		{Header: model.Header{ID: id(`"c"`), ParentID: id(`"b"`), SessionID: "s", CreatedAt: at, Index: 2, Visit: 3, ParentVisit: 2, Orphaned: true, Reason: reason}, State: []byte(`"c"`)},
+		{Header: model.Header{ID: id(`"d"`), ParentID: id(`"b"`), SessionID: "s", CreatedAt: at, Index: 2, Visit: 4, ParentVisit: 2, Head: true}, State: []byte(`"d"`)},
+		{Record: &model.Data[json.RawMessage]{ID: "s", State: json.RawMessage(`"imported"`), TurnIndex: 7}},
+		{Header: model.Header{ID: "x", SessionID: "t", CreatedAt: at}, State: []byte(`["t"]`)},
+		{Record: &model.Data[json.RawMessage]{ID: "record", State: json.RawMessage(`"alone"`)}},
+	}
+}
+
+func importUndone(b *bench) {
+	b.agent("s").turns(`"a"`, `"b"`)
+	b.clock.Advance(time.Hour)
+	before, rows := b.dump(), more(b)
+	for range 2 { // numbers that an undo has freed are given again
+		_, err := b.Import(b.Context(), seq(rows...))
+		b.ok(err)
+		after := b.dump()
+		_, err = b.Import(b.Context(), seq(rows...))
+		b.ok(err)
+		b.same(b.dump(), after)
+		entries, err := b.Journal(b.Context())
+		b.ok(err)
+		e := entries[0]
+		if e.Op != model.OpImport || e.Session != "s" || !slices.Equal(e.Others, []string{"t", "record"}) || e.From != id(`"b"`) || e.To != id(`"d"`) || e.Undone {
+			b.Errorf("the entry is %+v", e)
+		}
+		b.clock.Advance(time.Minute)
+		b.restore(model.Ref{Session: "t", ID: "x"})
+		b.undo()
+		b.same(b.dump(), after)
+		plan, err := b.PlanUndo(b.Context())
+		b.ok(err)
+		if plan.Session != "s" || !slices.Equal(plan.Others, e.Others) || plan.TargetID != id(`"b"`) || plan.HeadID != id(`"d"`) || plan.Removes || plan.Entry != e.ID {
+			b.Errorf("the plan is %+v", plan)
+		}
+		b.apply(plan)
+		b.same(b.dump(), before)
+		if _, err := b.PlanRedo(b.Context()); !errors.As(err, new(*model.NothingToError)) {
+			b.Errorf("redo: %v", err)
+		}
+		faults, err := b.Faults(b.Context(), "")
+		if b.ok(err); len(faults) != 0 {
+			b.Errorf("faults %+v", faults)
+		}
+		entries, err = b.Journal(b.Context())
+		if b.ok(err); !entries[len(entries)-1].Undone {
+			b.Errorf("the journal is %+v", entries)
+		}
+	}
+}
+
+func importBeginning(b *bench) {
+	_, err := b.Import(b.Context(), seq(rich(b)...))
+	b.ok(err)
+	if _, err := b.PlanUndo(b.Context()); !errors.As(err, new(*model.NothingToError)) {
+		b.Errorf("undo of what the store begins with: %v", err)
+	}
+}
+
+func importGoneOn(b *bench) {
+	b.agent("s").turns(`"a"`, `"b"`)
+	_, err := b.Import(b.Context(), seq(more(b)...))
+	b.ok(err)
+	plan, err := b.PlanUndo(b.Context())
+	b.ok(err)
+	b.ok(b.Save(b.Context(), "record", &model.Data[json.RawMessage]{State: json.RawMessage(`"gone on"`)}))
+	before := b.dump()
+	if _, err := b.Apply(b.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
+		b.Errorf("the undo: %v", err)
+	}
+	if _, err := b.PlanUndo(b.Context()); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), `"record"`) {
+		b.Errorf("its plan: %v", err)
 	}
 	b.same(b.dump(), before)
 }

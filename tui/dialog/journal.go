@@ -50,7 +50,7 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet.Paragraph {
 	p := sheet.Paragraph{
 		Label: strconv.FormatInt(e.ID, 10), LabelPick: sheet.Muted,
-		Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, e.Session, place(e.From, e.FromIndex), d.styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
+		Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, model.AndOthers(e.Session, e.Others), place(e.From, e.FromIndex), d.styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
 	}
 	switch {
 	case e.Broken != "":
