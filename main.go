@@ -24,6 +24,7 @@ import (
 	"hindcast/store/demo"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
+	"hindcast/store/installed"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
 	"hindcast/store/memory"
@@ -58,6 +59,7 @@ func app() *cli.App {
 		Live:         live,
 		Sample:       sample,
 		Around:       around(),
+		Installed:    inProject,
 		Screen:       screen,
 		In:           os.Stdin,
 		Out:          os.Stdout,
@@ -128,6 +130,13 @@ func around() store.Surroundings {
 		home = "" // not known
 	}
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: "."}
+}
+
+// inProject finds the version of an SDK in the project around a store; the folders of
+// the user and of the system are none.
+func inProject(address, sdk string) (store.Release, bool) {
+	in := around()
+	return installed.Find(address, sdk, in.Home, in.Temp)
 }
 
 // shelf is where what was made of the files of stores is kept from one run to

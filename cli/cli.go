@@ -48,6 +48,9 @@ type App struct {
 	// Around is where the usual places of the kinds are, in which stores are
 	// looked for when none is named.
 	Around store.Surroundings
+	// Installed finds the version of an SDK that the project around a store uses. It may
+	// be nil: then all versions are in question, unless one is named.
+	Installed func(address, sdk string) (store.Release, bool)
 	// Screen shows a store until the person leaves.
 	Screen func(ctx context.Context, what Shown) error
 	// In, Out and Err are the standard streams.
@@ -88,6 +91,9 @@ const (
 	exitUsage  = 2
 	exitFaults = 3
 )
+
+// anySDK as the version of the SDK looks for none around the store.
+const anySDK = "any"
 
 // Run runs the command line, without the program's name, and gives the exit
 // code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults. Whatever
@@ -161,19 +167,25 @@ snapshots before). A name that fits several snapshots is an error that lists the
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
-	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30")
+	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30, or any; by default as the project around the store has it")
 	kinds := a.Kinds
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		sdk, err := cmd.Flags().GetString("sdk")
-		if err != nil || sdk == "" {
-			a.Kinds = kinds
+		name, version, named := strings.Cut(sdk, "@")
+		switch {
+		case err != nil:
 			return err
+		case named:
+			a.Kinds = kinds.Assuming(store.Release{SDK: name, Version: version})
+		case sdk == anySDK:
+			a.Kinds = kinds
+		case sdk != "":
+			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.30, or any", sdk)
+		case a.Installed != nil:
+			a.Kinds = kinds.Finding(a.Installed)
+		default:
+			a.Kinds = kinds
 		}
-		name, version, ok := strings.Cut(sdk, "@")
-		if !ok {
-			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.30", sdk)
-		}
-		a.Kinds = kinds.Assuming(name, version)
 		return nil
 	}
 	root.SuggestionsMinimumDistance = 2

@@ -59,7 +59,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	if err != nil {
 		return err
 	}
-	list, err := examine(ctx, &found.Identity, session, address)
+	list, release, err := examine(ctx, &found.Identity, session, address)
 	if err != nil {
 		return err
 	}
@@ -68,6 +68,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 		err = array(p, each(faults))
 	} else {
 		p.identity(found)
+		p.assumed(release)
 		if err = a.others(ctx, p, found); err == nil {
 			p.checkups(list, found.Framework)
 		}
@@ -79,23 +80,23 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 }
 
 // examine opens a store and looks at all of it, or at one session. The address is
-// the one by which a person names the store.
-func examine(ctx context.Context, id *store.Identity, session, address string) ([]checkup, error) {
+// the one by which a person names the store. It also returns for which version of an
+// SDK the store was opened, "" for any.
+func examine(ctx context.Context, id *store.Identity, session, address string) (list []checkup, release string, err error) {
 	s, err := id.Open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer s.Close()
-	list, err := checkups(ctx, s, session)
-	if err != nil {
-		return nil, err
+	if list, err = checkups(ctx, s, session); err != nil {
+		return nil, "", err
 	}
 	for i := range list {
 		if list[i].of != "" {
 			remedies(ctx, s, &list[i], address)
 		}
 	}
-	return list, nil
+	return list, store.AssumedBy(s).String(), nil
 }
 
 // remedies adds to a checkup the commands that mend its faults. That a plan cannot
@@ -208,6 +209,13 @@ func (p *printer) identity(o *opened) {
 		fmt.Fprintf(p, "%s, the only store in %s\n", printable.String(o.At), printable.String(o.inside))
 	}
 	p.sentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
+}
+
+// assumed says for which version of an SDK a store was opened, if for one.
+func (p *printer) assumed(release string) {
+	if release != "" {
+		p.sentence("", fmt.Sprintf("opened for %s; --sdk any shows all versions", printable.String(release)))
+	}
 }
 
 // others tells what other kinds claim of a directory that is a store, or directly

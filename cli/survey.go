@@ -49,12 +49,13 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		}
 	}
 	var list []checkup
+	var release string
 	var failed error
 	switch len(all.Stores) {
 	case 0:
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
-		if list, failed = examine(ctx, &only, "", only.At); failed == nil {
+		if list, release, failed = examine(ctx, &only, "", only.At); failed == nil {
 			all.Faults = faultsOf(list)
 		}
 	}
@@ -68,6 +69,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 			p.sentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
 		}
 		if all.Faults != nil {
+			p.assumed(release)
 			p.checkups(list, only.Framework)
 		}
 	}

@@ -166,6 +166,8 @@ type planned struct {
 	model.Plan
 	// difference says how the state that a session is put to differs, or "".
 	difference string
+	// assumed is the version of the SDK that the plan holds for, "" for any.
+	assumed string
 	// back is the address by which an undo finds the store, where that is not the
 	// one that was named first; else "".
 	back string
@@ -174,6 +176,7 @@ type planned struct {
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
+	todo.assumed = store.AssumedBy(s).String()
 	if t, err := timeline(ctx, s, todo.Session); err == nil {
 		t.NamePlan(&todo.Plan) // a session of another store stays without names
 	}
@@ -348,6 +351,9 @@ func (p *printer) plan(plan *planned) {
 	lines := plan.Lines()
 	if plan.difference != "" {
 		lines = append(lines, model.PlanLine{Label: "state", Text: plan.difference})
+	}
+	if plan.assumed != "" {
+		lines = append(lines, model.PlanLine{Label: "sdk", Text: plan.assumed})
 	}
 	indent := strings.Repeat(" ", 2+labelWidth+2)
 	calls := plan.Resume

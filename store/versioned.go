@@ -5,19 +5,60 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Versioned is a store that is read by an SDK whose versions do not all do the same
 // with it. By default what is shown is what the newest does, and verdicts and calls
 // say from which version they hold.
 type Versioned interface {
-	// Assume narrows that to one version of an SDK, such as "1.30" of
-	// "strands-python". The error is [ErrUnknownSDK]. It is called before the store is
-	// read; later it holds for what is read from then on.
-	Assume(sdk, version string) error
-	// Assumed returns what was assumed in one word, "strands-python 1.30"; "" for
-	// nothing.
-	Assumed() string
+	// SDKs returns the names of the SDKs that open the store.
+	SDKs() []string
+	// Assume narrows that to one version of one of them. The error is [ErrUnknownSDK].
+	// It is called before the store is read; later it holds for what is read from then
+	// on.
+	Assume(Release) error
+	// Assumed returns what was assumed, at most one version of each SDK.
+	Assumed() Releases
+}
+
+// Release is a version of an SDK, such as "1.30" of "strands-python".
+type Release struct {
+	SDK, Version string
+	// From is the file that says so, "" for a person.
+	From string
+}
+
+// Releases are versions of different SDKs.
+type Releases []Release
+
+// String returns all that is known of them: "strands-python 1.30 (from uv.lock)".
+func (rs Releases) String() string {
+	return rs.words(func(r Release) string {
+		if r.From == "" {
+			return ""
+		}
+		return " (from " + r.From + ")"
+	})
+}
+
+// Short returns the same without where it is from: "strands-python 1.30".
+func (rs Releases) Short() string { return rs.words(func(Release) string { return "" }) }
+
+func (rs Releases) words(from func(Release) string) string {
+	words := make([]string, len(rs))
+	for i, r := range rs {
+		words[i] = r.SDK + " " + r.Version + from(r)
+	}
+	return strings.Join(words, ", ")
+}
+
+// AssumedBy returns the versions that a store was opened for, nil for any.
+func AssumedBy(s Store) Releases {
+	if v, ok := s.(Versioned); ok {
+		return v.Assumed()
+	}
+	return nil
 }
 
 // ErrUnknownSDK: it is not an SDK of the store's kind, or not the version of one.
@@ -25,7 +66,38 @@ var ErrUnknownSDK = errors.New("no version of an SDK that opens this store")
 
 // Assuming returns the kinds with stores that are opened for one version of an SDK.
 // A store that is not [Versioned] is then not opened.
-func (ks Kinds) Assuming(sdk, version string) Kinds {
+func (ks Kinds) Assuming(r Release) Kinds {
+	return ks.opened(func(kind, address string, s Store) error {
+		v, ok := s.(Versioned)
+		if !ok {
+			return fmt.Errorf("open %q: %q: %w: no version is known to read a store of kind %s otherwise than the others", address, r.SDK, ErrUnknownSDK, kind)
+		}
+		return v.Assume(r)
+	})
+}
+
+// Finding returns the kinds with stores that are opened for the versions that find finds
+// around an address. One that no rule is known of, such as 0.3, narrows nothing.
+func (ks Kinds) Finding(find func(address, sdk string) (Release, bool)) Kinds {
+	return ks.opened(func(_, address string, s Store) error {
+		v, ok := s.(Versioned)
+		if !ok {
+			return nil
+		}
+		for _, name := range v.SDKs() {
+			if r, ok := find(address, name); ok {
+				if err := v.Assume(r); err != nil && !errors.Is(err, ErrUnknownSDK) {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// opened returns the kinds with something done to each store that is opened; an error
+// closes it again.
+func (ks Kinds) opened(do func(kind, address string, s Store) error) Kinds {
 	ks = slices.Clone(ks)
 	for i := range ks {
 		name, open := ks[i].Name, ks[i].Open
@@ -34,11 +106,7 @@ func (ks Kinds) Assuming(sdk, version string) Kinds {
 			if err != nil {
 				return nil, err
 			}
-			v, ok := s.(Versioned)
-			if !ok {
-				return nil, errors.Join(fmt.Errorf("open %q: %q: %w: no version is known to read a store of kind %s otherwise than the others", address, sdk, ErrUnknownSDK, name), s.Close())
-			}
-			if err := v.Assume(sdk, version); err != nil {
+			if err := do(name, address, s); err != nil {
 				return nil, errors.Join(err, s.Close())
 			}
 			return s, nil

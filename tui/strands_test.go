@@ -58,11 +58,13 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 		if !ok {
 			t.Fatal("the store knows no versions")
 		}
-		if err := v.Assume("strands-python", "1.14.0"); err != nil {
+		if err := v.Assume(store.Release{SDK: "strands-python", Version: "1.14.0", From: "uv.lock"}); err != nil {
 			t.Fatal(err)
 		}
 		p := start(t, o, w, h)
-		shows(t, p, "strands-python 1.14")
+		if w >= 100 {
+			shows(t, p, "strands-python 1.14 (from uv.lock)")
+		}
 		openBasic(p)
 		shows(t, p, "strands-python 1.14", "basic")
 	})

@@ -172,7 +172,8 @@ func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Conte
 func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, error) {
 	facts := infotab.Facts{
 		Header: s.header, Kind: f.store.Kind(), Address: f.store.Address(),
-		Faults: s.faults, Now: f.now(), Zone: f.zone,
+		Release: store.AssumedBy(f.store).String(),
+		Faults:  s.faults, Now: f.now(), Zone: f.zone,
 	}
 	if _, ok := f.store.(store.Repairer); ok {
 		facts.Repair = "a repair mends what can be mended"

@@ -107,9 +107,13 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	} else {
 		r.Put(s.Muted, m.storeName())
 	}
-	if v, ok := m.o.Store.(store.Versioned); ok && v.Assumed() != "" {
+	if versions := store.AssumedBy(m.o.Store); len(versions) > 0 {
+		text := versions.String()
+		if r.Room() < 2*cell.Width(text) { // the session's id has to stay
+			text = versions.Short()
+		}
 		r.Fill(s.Text, 1)
-		r.Put(s.Badge, v.Assumed())
+		r.Column(s.Badge, text, min(cell.Width(text), max(r.Room()-16, 0)))
 	}
 	if m.place != inSession {
 		return r.End(s.Text)

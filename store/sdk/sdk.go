@@ -21,6 +21,12 @@ import (
 // Version is a version of an SDK without its patches.
 type Version struct{ Major, Minor int }
 
+// The names of the SDKs, as they stand where a version of one is given.
+const (
+	StrandsPython     = "strands-python"
+	StrandsTypeScript = "strands-typescript"
+)
+
 // First is the first version that is known of.
 var First = Version{1, 0}
 
@@ -111,38 +117,44 @@ func (s Span) Words(r Rule, now, before string) string {
 // Running is the versions that are said to run, at most one of each SDK. The zero value
 // has none. It is safe for concurrent use.
 type Running struct {
-	versions atomic.Pointer[map[string]Version]
+	versions atomic.Pointer[map[string]running]
+}
+
+// running is a version that is said to run, and the file that says so.
+type running struct {
+	Version
+	from string
 }
 
 // Assume takes a version of one of the SDKs that open a kind of store. The error is
 // [store.ErrUnknownSDK].
-func (r *Running) Assume(kind string, sdks []string, name, version string) error {
-	v, ok := Parse(version)
-	if !slices.Contains(sdks, name) || !ok || v.Compare(First) < 0 {
-		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@VERSION, of 1.0 or later", kind, name, version, store.ErrUnknownSDK, strings.Join(sdks, "@VERSION or "))
+func (r *Running) Assume(kind string, sdks []string, said store.Release) error {
+	v, ok := Parse(said.Version)
+	if !slices.Contains(sdks, said.SDK) || !ok || v.Compare(First) < 0 {
+		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@VERSION, of 1.0 or later", kind, said.SDK, said.Version, store.ErrUnknownSDK, strings.Join(sdks, "@VERSION or "))
 	}
 	for {
 		old := r.versions.Load()
-		made := map[string]Version{name: v}
+		made := make(map[string]running)
 		if old != nil {
 			made = maps.Clone(*old)
-			made[name] = v
 		}
+		made[said.SDK] = running{v, said.From}
 		if r.versions.CompareAndSwap(old, &made) {
 			return nil
 		}
 	}
 }
 
-// Assumed returns what was assumed in words, "strands-python 1.30"; "" for nothing.
-func (r *Running) Assumed() string {
-	var words []string
+// Assumed returns what was assumed.
+func (r *Running) Assumed() (list store.Releases) {
 	if versions := r.versions.Load(); versions != nil {
 		for _, name := range slices.Sorted(maps.Keys(*versions)) {
-			words = append(words, name+" "+(*versions)[name].String())
+			v := (*versions)[name]
+			list = append(list, store.Release{SDK: name, Version: v.String(), From: v.from})
 		}
 	}
-	return strings.Join(words, ", ")
+	return list
 }
 
 // Of returns the version of an SDK that is said to run, nil for none; a nil r has none.
@@ -152,7 +164,7 @@ func (r *Running) Of(name string) *Version {
 	}
 	if versions := r.versions.Load(); versions != nil {
 		if v, ok := (*versions)[name]; ok {
-			return &v
+			return &v.Version
 		}
 	}
 	return nil

@@ -54,20 +54,21 @@ func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
 
 func TestRunning_takesOneVersionOfEachSDK(t *testing.T) {
 	var r sdk.Running
-	if r.Assumed() != "" || r.Of("a") != nil {
-		t.Errorf("nothing was said, and it runs %q", r.Assumed())
+	if r.Assumed() != nil || r.Of("a") != nil {
+		t.Errorf("nothing was said, and it runs %v", r.Assumed())
 	}
 	for _, wrong := range [][2]string{{"c", "1.2"}, {"a", "0.9"}, {"a", "new"}} {
-		if err := r.Assume("kind", []string{"a", "b"}, wrong[0], wrong[1]); !errors.Is(err, store.ErrUnknownSDK) {
+		if err := r.Assume("kind", []string{"a", "b"}, store.Release{SDK: wrong[0], Version: wrong[1]}); !errors.Is(err, store.ErrUnknownSDK) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
-	for _, said := range [][2]string{{"b", "1.2"}, {"a", "1.30.1"}, {"b", "1.3"}} {
-		if err := r.Assume("kind", []string{"a", "b"}, said[0], said[1]); err != nil {
+	for _, said := range [][3]string{{"b", "1.2", "x.lock"}, {"a", "1.30.1", "a.lock"}, {"b", "1.3", ""}} {
+		if err := r.Assume("kind", []string{"a", "b"}, store.Release{SDK: said[0], Version: said[1], From: said[2]}); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := r.Assumed(); got != "a 1.30, b 1.3" || *r.Of("b") != (sdk.Version{Major: 1, Minor: 3}) {
+	got := r.Assumed()
+	if got.String() != "a 1.30 (from a.lock), b 1.3" || got.Short() != "a 1.30, b 1.3" || *r.Of("b") != (sdk.Version{Major: 1, Minor: 3}) {
 		t.Errorf("it runs %q", got)
 	}
 }

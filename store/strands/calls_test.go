@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )
 
@@ -80,7 +82,7 @@ func TestResume_agreesWithEveryVersion(t *testing.T) {
 			t.Run(asked.SDK+"/"+tail, func(t *testing.T) {
 				s := logWithTail(t, tail)
 				unsure := resumeAtHead(t, s)
-				if err := s.Assume(pythonSDK, asked.SDK); err != nil {
+				if err := s.Assume(store.Release{SDK: sdk.StrandsPython, Version: asked.SDK}); err != nil {
 					t.Fatal(err)
 				}
 				sure := resumeAtHead(t, s)
@@ -164,7 +166,7 @@ func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 		}
 		for _, version := range []string{"1.40.0", "1.54.0", newestSDK} {
 			held := len(answersOf(t, version).Hazards[tc.hazard].Messages)
-			if err := s.Assume(pythonSDK, version); err != nil {
+			if err := s.Assume(store.Release{SDK: sdk.StrandsPython, Version: version}); err != nil {
 				t.Fatal(err)
 			}
 			plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())

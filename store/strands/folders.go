@@ -27,7 +27,7 @@ type folders struct {
 
 // folders returns those of a place.
 func (s *Store) folders(p place) folders {
-	return folders{place: p, root: s.root, running: s.running.Of(pythonSDK)}
+	return folders{place: p, root: s.root, running: s.running.Of(sdk.StrandsPython)}
 }
 
 // flaw notes what is wrong with a file that is no message.

@@ -3,15 +3,17 @@ package strands
 import (
 	"bytes"
 	"encoding/json"
-	"hindcast/model"
-	"hindcast/store/sdk"
-	"hindcast/store/storetest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sdk"
+	"hindcast/store/storetest"
 )
 
 // The SDKs that were asked. What the newest loads is what the states say; where another
@@ -68,7 +70,7 @@ func mustGlob(t *testing.T, pattern string) []string {
 func TestState_holdsWhatTheSDKLoadsAtEveryMessage(t *testing.T) {
 	for _, version := range askedSDKs {
 		s := open(t, fixtures)
-		if err := s.Assume("strands-python", version); err != nil {
+		if err := s.Assume(store.Release{SDK: "strands-python", Version: version}); err != nil {
 			t.Fatal(err)
 		}
 		for place, positions := range answersOf(t, version).Positions {
@@ -181,7 +183,7 @@ func TestStore_agreesWithOlderSDKsOnWhatIsWrong(t *testing.T) {
 				if want.Refuses != "" || refused {
 					return
 				}
-				if err := s.Assume("strands-python", version); err != nil {
+				if err := s.Assume(store.Release{SDK: "strands-python", Version: version}); err != nil {
 					t.Fatal(err)
 				}
 				list := storetest.Headers(t, s, "h")

@@ -1,6 +1,9 @@
 package strands
 
-import "hindcast/store/sdk"
+import (
+	"hindcast/store"
+	"hindcast/store/sdk"
+)
 
 // The SDK for Python does not do the same in all its versions. What differs is a
 // rule that holds since one of them, and nothing else in this package knows versions:
@@ -98,13 +101,11 @@ func (f flaw) judged(at stand) sdk.Verdict {
 	return f.verdict.Since(dropsOrphans, sent)
 }
 
-// pythonSDK is how the SDK for Python is called where a version of it is given.
-const pythonSDK = "strands-python"
+// SDKs implements store.Versioned.
+func (s *Store) SDKs() []string { return []string{sdk.StrandsPython} }
 
-// Assume implements store.Versioned, for versions of "strands-python".
-func (s *Store) Assume(name, version string) error {
-	return s.running.Assume(kind, []string{pythonSDK}, name, version)
-}
+// Assume implements store.Versioned.
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, s.SDKs(), r) }
 
 // Assumed implements store.Versioned.
-func (s *Store) Assumed() string { return s.running.Assumed() }
+func (s *Store) Assumed() store.Releases { return s.running.Assumed() }

@@ -27,7 +27,7 @@ type tally struct {
 // countFaults counts the faults that the list of sessions tells of a place.
 // Faults says what they are, and why it could not look further.
 func (s *Store) countFaults(ctx context.Context, p *place) int {
-	key := p.path() + "/" + s.Assumed() // no file is called so
+	key := p.path() + "/" + s.Assumed().Short() // no file is called so
 	now, ok := s.tally(p)
 	if ok {
 		if text, known := s.memory.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {

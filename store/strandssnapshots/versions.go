@@ -2,6 +2,7 @@ package strandssnapshots
 
 import (
 	"hindcast/model/jsontape"
+	"hindcast/store"
 	"hindcast/store/sdk"
 )
 
@@ -45,17 +46,17 @@ var (
 	takesAudio = sdk.Since(1, 14)
 )
 
-// sdkNames are how the SDKs are called where a version of one is given.
-var sdkNames = map[dialect]string{python: "strands-python", typeScript: "strands-typescript"}
+// sdkNames are the names of the SDKs.
+var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.StrandsTypeScript}
 
-// Assume implements store.Versioned, for versions of "strands-python" and
-// "strands-typescript"; each holds for the sessions that the SDK wrote.
-func (s *Store) Assume(name, version string) error {
-	return s.running.Assume(kind, []string{sdkNames[python], sdkNames[typeScript]}, name, version)
-}
+// SDKs implements store.Versioned.
+func (s *Store) SDKs() []string { return []string{sdkNames[python], sdkNames[typeScript]} }
+
+// Assume implements store.Versioned; a version holds for the sessions that its SDK wrote.
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, s.SDKs(), r) }
 
 // Assumed implements store.Versioned.
-func (s *Store) Assumed() string { return s.running.Assumed() }
+func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
 
 // signs are what shows in a file that it was written by no version before a rule.
 var signs = []struct {

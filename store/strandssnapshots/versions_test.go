@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -93,7 +94,7 @@ func standingAt(t *testing.T, place, below string) *Store {
 func planAt(t *testing.T, s *Store, version string) model.Plan {
 	t.Helper()
 	if version != "" {
-		if err := s.Assume("strands-typescript", version); err != nil {
+		if err := s.Assume(store.Release{SDK: "strands-typescript", Version: version}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestResume_agreesWithEveryTypeScript(t *testing.T) {
 			t.Run(a.SDK+"/"+place, func(t *testing.T) {
 				s, did := standingAt(t, place, ""), a.Places[place]
 				if refused := did["invoke(undefined)"].Error; strings.HasPrefix(refused, "Error: Unknown ContentBlockData") {
-					if err := s.Assume("strands-typescript", a.SDK); err != nil {
+					if err := s.Assume(store.Release{SDK: "strands-typescript", Version: a.SDK}); err != nil {
 						t.Fatal(err)
 					}
 					if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "fork"); err == nil || !strings.Contains(err.Error(), refused) {
@@ -244,7 +245,7 @@ func TestResume_agreesWithEveryPython(t *testing.T) {
 						`],"state":{},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":0},"interrupt_state":`+places[place].interrupts+
 						`,"system_prompt":null,"model_state":{}},"app_data":{}}`)
 				s := open(t, dir)
-				if err := s.Assume("strands-python", a.SDK); err != nil {
+				if err := s.Assume(store.Release{SDK: "strands-python", Version: a.SDK}); err != nil {
 					t.Fatal(err)
 				}
 				plan, err := s.PlanFork(t.Context(), model.Ref{Session: "py-s", ID: latestID}, "fork")
@@ -273,7 +274,7 @@ func TestResume_ofAnOrchestratorThatWaits(t *testing.T) {
 		mustWrite(t, filepath.Join(dir, "s", "scopes", "multiAgent", "g1", "snapshots", latestFile), string(record))
 		s := open(t, dir)
 		if version != "" {
-			if err := s.Assume("strands-typescript", version); err != nil {
+			if err := s.Assume(store.Release{SDK: "strands-typescript", Version: version}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -315,7 +316,7 @@ func TestFaults_sayWhatOlderSDKsDo(t *testing.T) {
 				}
 			}
 		}
-		if err := s.Assume(c.sdk, c.version); err != nil {
+		if err := s.Assume(store.Release{SDK: c.sdk, Version: c.version}); err != nil {
 			t.Fatal(err)
 		}
 		for name, a := range answers {

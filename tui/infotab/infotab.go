@@ -30,6 +30,8 @@ type Facts struct {
 	Header model.Header
 	// Kind and Address are the store's.
 	Kind, Address string
+	// Release is the version of the SDK that what is shown holds for, "" for any.
+	Release string
 	// IDs says what an id of the store is if it is not the hash of the state; ""
 	// if it always has to be that hash.
 	IDs string
@@ -109,6 +111,9 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	c.heading("Session")
 	c.fact("session", h.SessionID)
 	c.fact("store", f.Kind+"  "+f.Address)
+	if f.Release != "" {
+		c.fact("sdk", f.Release)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -59,6 +59,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	foreign := facts(t)
 	foreign.Header.Head, foreign.IDs = true, "of the chain of its messages"
 	foreign.Header.ID = strings.Repeat("cd", 32)
+	foreign.Release = "strands-python 1.30 (from uv.lock)"
 	step := facts(t)
 	step.Header.Marks, step.Header.TurnIndex = model.MarkTraced, model.TurnUnknown
 	step.Known = []model.Fact{{Label: "finish reason", Value: "stop"}, {Label: "file", Value: "a/\x1b[2Jb.json"}, {Label: "tokens", Value: "12 in, 5 out"}}
@@ -113,7 +114,7 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	}
 	f := facts(t)
 	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
-	f.Address, f.Tape, f.NewErr, f.Faults = hostile, tape, errors.New(hostile), []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
+	f.Address, f.Release, f.Tape, f.NewErr, f.Faults = hostile, hostile, tape, errors.New(hostile), []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
 	for w := range 120 {
 		screentest.Exact(t, show(t, f, w, 60), w, 60)
 	}
