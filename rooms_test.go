@@ -125,7 +125,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/strandssnapshots", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/lineage", "hindcast/store/sdk", "hindcast/store/strands/multiagent", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/sdk", []string{"hindcast/store"},
+	{"hindcast/store/sdk", []string{"hindcast/store", "hindcast/model"},
 		"what versions do is worked out without knowing any file"},
 	{"hindcast/store/installed", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/sdk"},
 		"what a project has installed is told by its own files, whatever store is in it"},
