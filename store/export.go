@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,10 +15,14 @@ import (
 // their ids if none is named: each session's snapshots in the order of
 // Headers, then its record where the store keeps one. It is what export writes
 // and what [Importer] takes. A damaged step of a trace has the state null, because
-// the session is whole without it; any other error ends the sequence.
+// the session is whole without it; any other error ends the sequence. Beside a writer
+// the rows are those that there were at the beginning; in the place of one that was taken
+// away meanwhile, and behind it, stand those that there are then. A session that went
+// meanwhile is left out, unless it is named.
 func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		if len(sessions) == 0 {
+		named := len(sessions) > 0
+		if !named {
 			all, err := sessionIDs(ctx, s)
 			if err != nil {
 				yield(Row{}, err)
@@ -26,7 +31,15 @@ func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error
 			sessions = all
 		}
 		for _, id := range sessions {
-			if !sessionRows(ctx, s, id, yield) {
+			begun := false
+			ok := sessionRows(ctx, s, id, func(row Row, err error) bool {
+				if !named && !begun && errors.Is(err, model.ErrNoSession) {
+					return true
+				}
+				begun = true
+				return yield(row, err)
+			})
+			if !ok {
 				return
 			}
 		}
@@ -44,24 +57,48 @@ func sessionIDs(ctx context.Context, s Store) ([]string, error) {
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
+// A session is listed again at most so often, and for the same row.
+const (
+	mostLists     = 100
+	mostListsEach = 3
+)
+
 // sessionRows gives one session's rows and reports whether to go on.
 func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error) bool) bool {
-	seen := map[string]bool{}
-	for h, err := range s.Headers(ctx, id) {
-		row := Row{Header: h}
-		if err == nil && !seen[h.ID] {
-			seen[h.ID] = true
-			row.State, err = s.State(ctx, h.Ref())
-			if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {
-				row.State, err = []byte("null"), nil
-			}
-		}
+	states := map[string]bool{} // of these the state went out
+	out, gone := map[placed]bool{}, map[placed]int{}
+	fail := func(err error) bool {
+		yield(Row{}, fmt.Errorf("export: %w", err))
+		return false
+	}
+	// Where the writer has taken a snapshot away that was listed, the session goes on as
+	// it is listed then.
+	for lists, whole := 1, false; !whole; lists++ {
+		headers, err := headersOf(ctx, s, id)
 		if err != nil {
-			yield(Row{}, fmt.Errorf("export: %w", err))
-			return false
+			return fail(err)
 		}
-		if !yield(row, nil) {
-			return false
+		whole = true
+		for _, h := range headers {
+			at := placed{h.ID, h.Visit, h.Index}
+			if out[at] {
+				continue
+			}
+			row := Row{Header: h}
+			if !states[h.ID] {
+				row.State, err = exportedState(ctx, s, &h)
+			}
+			if errors.Is(err, model.ErrNoSnapshot) && lists < mostLists && gone[at] < mostListsEach {
+				gone[at]++
+				whole = false
+				break
+			}
+			if err != nil {
+				return fail(err)
+			}
+			if states[h.ID], out[at] = true, true; !yield(row, nil) {
+				return false
+			}
 		}
 	}
 	r, ok := s.(Recorder)
@@ -78,4 +115,30 @@ func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error)
 	}
 	data.LastSnapshot = nil
 	return yield(Row{Record: data}, nil)
+}
+
+// placed tells the rows of a session apart.
+type placed struct {
+	id    string
+	visit int64
+	index int
+}
+
+func headersOf(ctx context.Context, s Store, id string) (list []model.Header, err error) {
+	for h, err := range s.Headers(ctx, id) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+// exportedState gives the state of a row.
+func exportedState(ctx context.Context, s Store, h *model.Header) ([]byte, error) {
+	state, err := s.State(ctx, h.Ref())
+	if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {
+		return []byte("null"), nil
+	}
+	return state, err
 }
