@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -123,7 +124,7 @@ func (r *agentReader) take(d files.Document) {
 	if len(undecoded) == 0 {
 		undecoded = stateBytes(d.Tape)
 	}
-	for _, f := range undecoded {
+	for _, f := range slices.Concat(undecoded, oddBytes(&d)) {
 		f.verdict = f.verdict.Since(decodesAgent, sdk.Loads("the file is not decoded"))
 		r.flaw(f)
 	}
@@ -326,6 +327,7 @@ func (r *agentReader) summarized(n jsontape.Node) {
 			r.flaw(f)
 		}
 	default:
+		r.summary = jsontape.AppendCompact(nil, t.Raw(n))
 		r.fault(FaultAgentFile, summaryPath, "the summary is no message", flaw{verdict: sdk.Refuses("TypeError"), looks: atMessage}.judged(stand{first: true}))
 	}
 }

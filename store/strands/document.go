@@ -2,12 +2,14 @@ package strands
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 	"unicode/utf8"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 	"hindcast/store/sdk"
@@ -80,40 +82,76 @@ func bytesFlaws(d *files.Document) []flaw {
 			continue
 		}
 		data := t.Find(n, "data")
-		exception := "TypeError: argument should be a bytes-like object or ASCII string"
-		if t.Kind(data) == jsontape.String {
-			exception = base64Exception(t.Text(data))
-		}
-		if exception != "" {
+		if _, exception := pythonBytes(t, data); exception != "" {
 			return []flaw{{code: FaultBytes, path: t.Pointer(data), meaning: "what stands for bytes is no base64", verdict: sdk.Refuses(exception)}}
 		}
 	}
 	return nil
 }
 
-// base64Exception gives the exception of base64.b64decode of Python, "" for none.
-// It passes over what is not of the alphabet, and ends at the padding.
-func base64Exception(text string) string {
-	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
-		return "ValueError: string argument should contain only ASCII characters"
+// oddBytes returns the first value that stands for bytes and that Python decodes to
+// others than are written there.
+func oddBytes(d *files.Document) []flaw {
+	if !bytes.Contains(d.Data, []byte(bytesMark)) {
+		return nil
 	}
-	position, pads := 0, 0
+	t := d.Tape
+	for n := range jsontape.Node(t.Len()) {
+		if !isBytes(t, n) {
+			continue
+		}
+		data := t.Find(n, "data")
+		taken, exception := pythonBytes(t, data)
+		written, err := base64.StdEncoding.DecodeString(t.Text(data))
+		switch {
+		case exception != "":
+		case t.Count(n) > len([]string{bytesMark, "data"}):
+			return []flaw{{code: FaultBytes, path: t.Pointer(n), meaning: "what stands for bytes has more members",
+				verdict: sdk.Loads("the bytes alone, and the other members are gone when the SDK writes them again")}}
+		case err != nil || !bytes.Equal(taken, written):
+			return []flaw{{code: FaultBytes, path: t.Pointer(data), meaning: "what stands for bytes has characters that are not base64, or goes on behind its padding",
+				verdict: sdk.Loads(fmt.Sprintf("Python passes over them, and takes the %s of %.60q", model.Count(len(taken), "byte"), base64.StdEncoding.EncodeToString(taken)))}}
+		}
+	}
+	return nil
+}
+
+// pythonBytes decodes a value as base64.b64decode of Python does, or returns its
+// exception. It passes over what is not of the alphabet, and ends at the padding.
+func pythonBytes(t *jsontape.Tape, n jsontape.Node) (data []byte, exception string) {
+	if t.Kind(n) != jsontape.String {
+		return nil, "TypeError: argument should be a bytes-like object or ASCII string"
+	}
+	text := t.Text(n)
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		return nil, "ValueError: string argument should contain only ASCII characters"
+	}
+	digits, pads := []byte{}, 0
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '=':
-			if position >= 2 {
-				if pads++; position+pads >= 4 {
-					return ""
+			if len(digits)%4 >= 2 {
+				if pads++; len(digits)%4+pads >= 4 {
+					return decodedDigits(digits), ""
 				}
 			}
 		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
-			position, pads = (position+1)%4, 0
+			digits, pads = append(digits, c), 0
 		}
 	}
-	if position != 0 {
-		return "Error: Incorrect padding"
+	switch len(digits) % 4 {
+	case 0:
+		return decodedDigits(digits), ""
+	case 1:
+		return nil, fmt.Sprintf("Error: Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(digits))
 	}
-	return ""
+	return nil, "Error: Incorrect padding"
+}
+
+// decodedDigits decodes base64 without padding.
+func decodedDigits(digits []byte) []byte {
+	data, _ := base64.RawStdEncoding.AppendDecode(nil, digits) // they are all of the alphabet
+	return data
 }
 
 // oddities gives what Python reads without a word and others would not, or not in

@@ -1,23 +1,46 @@
 package strands
 
 import (
-	"hindcast/store/storetest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/storetest"
 )
 
 // What base64.b64decode of Python 3.11 says to each text; "" decodes.
 func TestBase64_isReadAsPythonDoes(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "YWJj": "", "YQ==": "", "YQ=": "Error", "YQ": "Error", "Y": "Error", "abc": "Error", "Y===": "Error", "====": "",
-		"YW J!j": "", "YWJj\n": "", "YQ==garbage": "", "=YWJj": "", "YW=Jj": "", "YWJ=j": "", "Y=WJj": "", "YQ=x=": "",
-		"é": "ValueError", "YWJjé": "ValueError", "YQ==é": "ValueError", "-_-_": "", "YWJjY": "Error",
+	for text, want := range map[string][2]string{
+		"":            {"", ""},
+		"YWJj":        {"", "abc"},
+		"YQ==":        {"", "a"},
+		"YQ=":         {"Error", ""},
+		"YQ":          {"Error", ""},
+		"Y":           {"Error", ""},
+		"abc":         {"Error", ""},
+		"Y===":        {"Error", ""},
+		"====":        {"", ""},
+		"YW J!j":      {"", "abc"},
+		"YWJj\n":      {"", "abc"},
+		"YQ==garbage": {"", "a"},
+		"=YWJj":       {"", "abc"},
+		"YW=Jj":       {"", "abc"},
+		"YWJ=j":       {"", "ab"},
+		"Y=WJj":       {"", "abc"},
+		"YQ=x=":       {"", "a\f"},
+		"é":           {"ValueError", ""},
+		"YWJjé":       {"ValueError", ""},
+		"YQ==é":       {"ValueError", ""},
+		"-_-_":        {"", ""},
+		"YWJjY":       {"Error", ""},
+		"QR==":        {"", "A"},
 	} {
-		got, _, _ := strings.Cut(base64Exception(text), ":")
-		if got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+		value := tape(t, jsontape.AppendQuoted(nil, text))
+		data, exception := pythonBytes(value, 0)
+		if class, _, _ := strings.Cut(exception, ":"); class != want[0] || string(data) != want[1] {
+			t.Errorf("%q: %q, %q, want %q", text, data, exception, want)
 		}
 	}
 }

@@ -114,6 +114,7 @@ func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 		d.arena = appendUnreadable(d.arena, m.name, doc.Err.Error())
 	} else {
 		m.flaws = append(append(m.flaws, encodingFlaws(&doc)...), bytesFlaws(&doc)...)
+		m.notes = append(m.notes, oddBytes(&doc)...)
 		m.notes = append(m.notes, oddities(&doc, sdk.Loads("redacting the message, which writes it again, is a UnicodeEncodeError"))...)
 		m.created = timeOf(doc.Tape, created)
 		d.decode(m, doc.Tape)
@@ -333,8 +334,9 @@ func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 
 func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 	id := t.Find(use, "toolUseId")
-	if id < 0 {
-		m.misshapen(atCall, m.path(block)+"/toolUse", "a tool call has no id", idless(t, use))
+	if !hasIdentity(t, id) {
+		meaning, exception := idless(t, use, id)
+		m.misshapen(atCall, m.path(block)+"/toolUse", "a tool call has "+meaning, exception)
 		m.whole = false
 		return
 	}
@@ -348,8 +350,9 @@ func (m *message) call(t *jsontape.Tape, use jsontape.Node, block int) {
 
 func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 	id := t.Find(res, "toolUseId")
-	if id < 0 {
-		m.misshapen(atResult, m.path(block)+"/toolResult", "a tool result has no id", idless(t, res))
+	if !hasIdentity(t, id) {
+		meaning, exception := idless(t, res, id)
+		m.misshapen(atResult, m.path(block)+"/toolResult", "a tool result has "+meaning, exception)
 		m.results, m.nameless = append(m.results, result{block: block}), true
 		return
 	}
@@ -360,12 +363,22 @@ func (m *message) result(t *jsontape.Tape, res jsontape.Node, block int) {
 	m.results = append(m.results, r)
 }
 
-// idless returns the exception of looking for the id of what has none.
-func idless(t *jsontape.Tape, n jsontape.Node) string {
-	if t.Kind(n) == jsontape.Object {
-		return "KeyError: 'toolUseId'"
+// hasIdentity reports whether a value is one by which Python finds the partner of a call
+// or of a result.
+func hasIdentity(t *jsontape.Tape, id jsontape.Node) bool {
+	return id >= 0 && t.Kind(id) != jsontape.Array && t.Kind(id) != jsontape.Object
+}
+
+// idless says what is wrong with the id of a call or a result that has none to compare,
+// and returns the exception of looking for it.
+func idless(t *jsontape.Tape, n, id jsontape.Node) (meaning, exception string) {
+	switch {
+	case id >= 0:
+		return "an id that is " + t.Kind(id).String(), "TypeError: unhashable type"
+	case t.Kind(n) == jsontape.Object:
+		return "no id", "KeyError: 'toolUseId'"
 	}
-	return "TypeError"
+	return "no id", "TypeError"
 }
 
 // failureOf returns the beginning of the first text in the content of a result.

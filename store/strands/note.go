@@ -20,7 +20,7 @@ import (
 
 // noteKind names the notes for a files.Shelf. Its number grows with every change
 // of what is noted or of how a file is judged.
-const noteKind = kind + " 3"
+const noteKind = kind + " 4"
 
 // Bits of a note.
 const (

@@ -358,7 +358,7 @@ func (r *round) blocks(at int, t *jsontape.Tape, p *jsontape.Patch, content json
 			continue
 		}
 		for _, k := range []string{"toolUse", "toolResult"} {
-			if n := t.Find(b, k); n >= 0 && t.Find(n, "toolUseId") < 0 {
+			if n := t.Find(b, k); n >= 0 && !hasIdentity(t, t.Find(n, "toolUseId")) {
 				nameless, kind = append(nameless, b), k
 			}
 		}

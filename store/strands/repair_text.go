@@ -93,14 +93,15 @@ func mendBytes(t *jsontape.Tape, p *jsontape.Patch) string {
 			continue
 		}
 		data := t.Find(n, "data")
-		text := t.Text(max(0, data))
-		switch {
-		case data < 0:
+		if data < 0 {
 			continue
-		case t.Kind(data) != jsontape.String:
-			text = ""
-		case base64Exception(text) == "":
+		}
+		if _, exception := pythonBytes(t, data); exception == "" {
 			continue
+		}
+		text := "" // of what is no text nothing is kept
+		if t.Kind(data) == jsontape.String {
+			text = t.Text(data)
 		}
 		count++
 		p.Set(data, jsontape.AppendQuoted(nil, plainBase64(text)))
