@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -70,18 +71,25 @@ func isBytes(t *jsontape.Tape, n jsontape.Node) bool {
 	return t.Kind(n) == jsontape.Object && t.Kind(t.Find(n, bytesMark)) == jsontape.True && t.Find(n, "data") >= 0
 }
 
+// encodedBytes yields the values of a file that stand for bytes, with their data.
+func encodedBytes(d *files.Document) iter.Seq2[jsontape.Node, jsontape.Node] {
+	return func(yield func(n, data jsontape.Node) bool) {
+		if !bytes.Contains(d.Data, []byte(bytesMark)) {
+			return
+		}
+		for n := range jsontape.Node(d.Tape.Len()) {
+			if isBytes(d.Tape, n) && !yield(n, d.Tape.Find(n, "data")) {
+				return
+			}
+		}
+	}
+}
+
 // bytesFlaws gives the first bytes that decode_bytes_values of the SDK cannot
 // decode, with an exception.
 func bytesFlaws(d *files.Document) []flaw {
-	if !bytes.Contains(d.Data, []byte(bytesMark)) {
-		return nil
-	}
 	t := d.Tape
-	for n := range jsontape.Node(t.Len()) {
-		if !isBytes(t, n) {
-			continue
-		}
-		data := t.Find(n, "data")
+	for _, data := range encodedBytes(d) {
 		if _, exception := pythonBytes(t, data); exception != "" {
 			return []flaw{{code: FaultBytes, path: t.Pointer(data), meaning: "what stands for bytes is no base64", verdict: sdk.Refuses(exception)}}
 		}
@@ -92,15 +100,8 @@ func bytesFlaws(d *files.Document) []flaw {
 // oddBytes returns the first value that stands for bytes and that Python decodes to
 // others than are written there.
 func oddBytes(d *files.Document) []flaw {
-	if !bytes.Contains(d.Data, []byte(bytesMark)) {
-		return nil
-	}
 	t := d.Tape
-	for n := range jsontape.Node(t.Len()) {
-		if !isBytes(t, n) {
-			continue
-		}
-		data := t.Find(n, "data")
+	for n, data := range encodedBytes(d) {
 		taken, exception := pythonBytes(t, data)
 		written, err := base64.StdEncoding.DecodeString(t.Text(data))
 		switch {
