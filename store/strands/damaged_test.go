@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )
 
@@ -218,7 +220,7 @@ type judgement struct {
 func opened(t *testing.T, dir, version string) (it judgement) {
 	t.Helper()
 	s := open(t, dir)
-	if err := s.Assume("strands-python", version); err != nil {
+	if err := s.Assume(store.Release{SDK: sdk.StrandsPython, Version: version}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range storetest.Faults(t, s, "h") {
