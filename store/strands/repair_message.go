@@ -300,6 +300,9 @@ func (r *round) shape(at int, d *files.Document) {
 	case t.Kind(content) == jsontape.Object:
 		p.Set(content, slices.Concat([]byte("["), t.Raw(content), []byte("]")))
 		words = append(words, "the content becomes a list of the one block that it is")
+	case t.Kind(content) == jsontape.String && t.Text(content) != "":
+		p.Set(content, fmt.Appendf(nil, `[{"text": %s}]`, t.Raw(content)))
+		words = append(words, "the content becomes a list of the one text that it is")
 	case t.Kind(content) != jsontape.Array && t.Kind(content) != jsontape.String:
 		gone("the message has no content")
 		return
