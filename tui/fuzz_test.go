@@ -40,7 +40,8 @@ func everyKey(tb testing.TB) []tea.KeyMsg {
 
 // FuzzModel presses any keys in any order, with the mouse, the size of the screen
 // and the store changing in between: nothing panics, no line is too long, and
-// nothing but text is sent.
+// nothing but text is sent. A case has up to 300 keys, so that some ten of them
+// take a second; FuzzRow of package cell is quicker.
 func FuzzModel(f *testing.F) {
 	keys := everyKey(f)
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07"))

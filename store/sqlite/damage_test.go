@@ -40,7 +40,8 @@ func FuzzBlock(f *testing.F) {
 }
 
 // FuzzDamage writes anything into a block or a list: a state that comes back is
-// the state, and what does not is said to be damaged.
+// the state, and what does not is said to be damaged. SQLite writes and reads it for each
+// case, which takes 2 ms; FuzzBlock is quicker.
 func FuzzDamage(f *testing.F) {
 	s, err := Create(f.Context(), filepath.Join(f.TempDir(), "store.db"))
 	if err != nil {

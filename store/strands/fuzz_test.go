@@ -53,7 +53,8 @@ func logIn(s *Store, p place, agent []byte, messages memoryFolder) *messageLog {
 
 // FuzzRepair mends a log with any message and any agent.json in memory. What was mended
 // has no fatal fault, and there is nothing in it to mend; what cannot be mended is said.
-// TestRepair_ofDamage takes the same way on the disk and back.
+// TestRepair_ofDamage takes the same way on the disk and back. Each case mends a whole log,
+// which takes 1 ms.
 func FuzzRepair(f *testing.F) {
 	for _, d := range damaged {
 		f.Add([]byte(d[0]), []byte(d[1]))
