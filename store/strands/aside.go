@@ -506,7 +506,7 @@ func (b *branches) chain(k int) (list []int) {
 func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
 	chain := b.chain(k)
 	common = l.position(b.list[chain[0]].after) + 1
-	at = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
+	at = &messageLog{folders: folders{place: l.place, running: l.running}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
 	folder := &keptFolder{folder: l.folder, journal: s.journal, kept: make(map[string]journal.Version, len(chain))}
 	for _, c := range chain {
 		at.files = append(at.files, b.list[c].file)

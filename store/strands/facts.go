@@ -50,7 +50,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	}
 	var f factList
 	i := at.i
-	f.add("file", l.path("messages", at.log.files[i].name))
+	f.add("file", l.shown(l.path("messages", at.log.files[i].name)))
 	if at.aside >= 0 {
 		f.add("set aside", at.branches.list[at.aside].reason.Text(clock))
 		l = at.log

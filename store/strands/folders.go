@@ -2,10 +2,11 @@ package strands
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
 	"path"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
@@ -16,7 +17,6 @@ import (
 // what lies in them.
 type folders struct {
 	place
-	root *os.Root // the store
 	// running is the version that is said to run, nil for none.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
@@ -27,7 +27,7 @@ type folders struct {
 
 // folders returns those of a place.
 func (s *Store) folders(p place) folders {
-	return folders{place: p, root: s.root, running: s.running.Of(sdk.StrandsPython)}
+	return folders{place: p, running: s.running.Of(sdk.StrandsPython)}
 }
 
 // flaw notes what is wrong with a file that is no message.
@@ -64,6 +64,20 @@ func (f *folders) checkSession() {
 		}
 	}
 	f.leftovers(f.session)
+	if f.link != nil {
+		f.flaw(".", flaw{code: FaultSymlink, verdict: sdk.Ignores("the SDK follows links to folders"),
+			meaning: fmt.Sprintf("the folder is a link to the session %s: it is read there, and written only where that folder is opened, as strands:%s", f.link.to, f.link.to)})
+	}
+}
+
+// inStore names the files of faults as they are below the store.
+func (p place) inStore(list []model.Fault) []model.Fault {
+	if p.link != nil {
+		for i := range list {
+			list[i].File = p.shown(list[i].File)
+		}
+	}
+	return list
 }
 
 // leftovers notes the temporary files in a folder. A folder that cannot be

@@ -2,6 +2,7 @@ package strands
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -30,8 +31,12 @@ type place struct {
 	// where the session has nothing else.
 	id string
 	// session is the session's folder below the store: "session_basic", or "."
-	// when the store is one session.
+	// when the store is one session, and when the session's folder is a link.
 	session string
+	// root is what its names are below: the store, or the folder that link leads to.
+	root *os.Root
+	// link is the session's folder if that is a link; nil for none.
+	link *link
 	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
 	// and for a session that has neither.
 	agent string
@@ -45,9 +50,25 @@ type place struct {
 	unlisted string
 }
 
-// path gives the name of a file of the agent, relative to the store.
+// path gives the name of a file of the agent, below root.
 func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
+}
+
+// shown returns the name of a file as it is below the store.
+func (p place) shown(name string) string {
+	if p.link == nil {
+		return name
+	}
+	return path.Join(p.link.name, name)
+}
+
+// refusal is why nothing is written to a place; nil if it can be.
+func (p place) refusal(op model.Op) error {
+	if p.link == nil {
+		return nil
+	}
+	return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("%s is a link to %s, and nothing is written through a link: open that folder, as strands:%s", p.link.name, p.link.to, p.link.to)}
 }
 
 // isSession reports whether a folder is that of a session: whether it has a
@@ -72,11 +93,61 @@ func (s *Store) sessionDirs() ([]string, error) {
 	}
 	var dirs []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), sessionPrefix) && files.IsDir(s.root, ".", e) && isSession(s.root, e.Name()) {
+		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.root, e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
 			dirs = append(dirs, e.Name())
 		}
 	}
 	return dirs, nil
+}
+
+// link is a link to the folder of a session. The SDK follows it wherever it leads, and
+// so it is read; nothing is written through it.
+type link struct {
+	name string // in the store
+	to   string // the folder
+	root *os.Root
+}
+
+// link opens the session that a link in the store leads to; nil for anything else.
+// Close lets go of it.
+func (s *Store) link(name string) *link {
+	if info, err := s.root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	to, err := linkedSession(s.dir, name)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	root := s.linked[to]
+	if root == nil {
+		if root, err = os.OpenRoot(to); err != nil {
+			return nil
+		}
+		if s.linked == nil {
+			s.linked = map[string]*os.Root{}
+		}
+		s.linked[to] = root
+	}
+	return &link{name, to, root}
+}
+
+// linkedSession returns the folder of the session that a link in a folder leads to.
+func linkedSession(dir, name string) (string, error) {
+	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if !isSession(root, ".") {
+		return "", fs.ErrNotExist
+	}
+	return to, nil
 }
 
 // sessionID gives the id of the session in a folder.
@@ -92,12 +163,16 @@ func (s *Store) sessionID(dir string) string {
 // such a place, too.
 func (s *Store) places(dir string) []place {
 	id := s.sessionID(dir)
+	root, l := s.root, s.link(dir)
+	if l != nil {
+		root, dir = l.root, "."
+	}
 	var list []place
-	agents, err := s.named(path.Join(dir, "agents"), agentPrefix)
+	agents, err := named(root, path.Join(dir, "agents"), agentPrefix)
 	if err != nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "agents")})
 	}
-	runs, err := s.named(path.Join(dir, "multi_agents"), runPrefix)
+	runs, err := named(root, path.Join(dir, "multi_agents"), runPrefix)
 	if err != nil && list == nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "multi_agents")})
 	}
@@ -124,20 +199,23 @@ func (s *Store) places(dir string) []place {
 		list = append(list, p)
 	}
 	if len(list) == 0 {
-		return []place{{id: id, session: dir}}
+		list = []place{{id: id, session: dir}}
+	}
+	for i := range list {
+		list[i].root, list[i].link = root, l
 	}
 	return list
 }
 
 // named gives the folders in a folder whose names begin with prefix, in order. A
 // folder that is not there has none.
-func (s *Store) named(dir, prefix string) (names []string, err error) {
-	entries, err := files.Entries(s.root, dir)
+func named(root *os.Root, dir, prefix string) (names []string, err error) {
+	entries, err := files.Entries(root, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && files.IsDir(s.root, dir, e) {
+		if strings.HasPrefix(e.Name(), prefix) && files.IsDir(root, dir, e) {
 			names = append(names, e.Name())
 		}
 	}
@@ -155,7 +233,7 @@ func (s *Store) locate(id string) (place, error) {
 	if s.single != nil {
 		dir = "."
 	}
-	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.root, dir) {
+	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.root, dir) && s.link(dir) == nil {
 		return place{}, model.ErrNoSession
 	}
 	for _, p := range s.places(dir) {

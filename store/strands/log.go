@@ -120,7 +120,7 @@ func (s *Store) openLog(p place) *messageLog {
 	if p.agent == "" {
 		return l
 	}
-	l.agent = readAgent(s.root, p.path("agent.json"), l.running, &l.faults)
+	l.agent = readAgent(p.root, p.path("agent.json"), l.running, &l.faults)
 	l.written += l.agent.written
 	l.leftovers(p.path())
 	l.list(s)
@@ -142,9 +142,9 @@ func (l *messageLog) close() {
 // FileSessionManager does.
 func (l *messageLog) list(s *Store) {
 	dir := l.path("messages")
-	f, err := s.openFolder(s.root, dir)
+	f, err := s.openFolder(l.root, dir)
 	if err == nil {
-		l.folder, l.dir = f, dir+"/"
+		l.folder, l.dir = f, l.shown(dir)+"/"
 		var names []string
 		if names, err = f.Names(); err == nil {
 			l.sort(names)

@@ -150,7 +150,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agen
 	if aside, ok := at.log.folder.(*keptFolder); ok {
 		c.folder.kept = aside.kept
 	}
-	c.log = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir}
+	c.log = &messageLog{folders: folders{place: l.place, running: l.running}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir}
 	if err := c.readHead(ctx); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *Store) openRun(p place) *orchestrator {
 	dir := path.Join(p.session, "multi_agents", p.orchestrator)
 	o.leftovers(dir)
 	name := p.recordPath()
-	d := files.ReadDocument(files.From(s.root), name, nil)
+	d := files.ReadDocument(files.From(o.root), name, nil)
 	o.written += int64(len(d.Data))
 	if d.Err != nil {
 		o.unreadable(name, &d)
@@ -49,7 +49,7 @@ func (s *Store) openRun(p place) *orchestrator {
 	}
 	// The record has no time. The file is written anew whenever it changes.
 	written := time.Time{}
-	if info, err := s.root.Lstat(name); err == nil {
+	if info, err := o.root.Lstat(name); err == nil {
 		written = info.ModTime().UTC()
 	}
 	if written.After(o.updated) {

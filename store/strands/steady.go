@@ -71,6 +71,9 @@ func (s *Store) steady(ctx context.Context, op model.Op, session string, plan fu
 	if !utf8.ValidString(session) {
 		return model.Plan{}, &model.UnsupportedError{Op: op, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
 	}
+	if p, err := s.locate(session); err == nil && p.link != nil {
+		return model.Plan{}, p.refusal(op)
+	}
 	if open, err := s.journal.Unfinished(ctx); err == nil && open != nil {
 		if err := s.journal.Recover(ctx); errors.Is(err, disk.ErrLocked) {
 			return model.Plan{}, err

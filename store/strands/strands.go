@@ -128,8 +128,8 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		return "", false, err
 	}
 	defer root.Close()
-	if beside, ok := isSingle(root); ok {
-		return "session.json beside " + beside, true, nil
+	if why, ok := isSingle(root, dir); ok {
+		return why, true, nil
 	}
 	f, err := root.Open(".")
 	if err != nil {
@@ -146,9 +146,10 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 			if info, err := root.Lstat(filepath.Join(name, "session.json")); err == nil && !info.IsDir() {
 				return sessionPrefix + "…/session.json", true, nil
 			}
-			if to := linkedOut(root, dir, name); to != "" {
-				missing = fmt.Sprintf("there is a %s…, which is a link to a session outside the folder: hindcast strands:%s opens that", sessionPrefix, filepath.Dir(to))
-				continue
+			if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				if _, err := linkedSession(dir, name); err == nil {
+					return sessionPrefix + "…, a link to a session", true, nil
+				}
 			}
 			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
 			if lost == "" && hasAgent(root, name) {
@@ -172,27 +173,6 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 	return missing, false, nil
 }
 
-// linkedOut returns the folder of the session to which a link in a store leads out of
-// it; "" for anything else.
-func linkedOut(root *os.Root, dir, name string) string {
-	if info, err := root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 || files.IsFolder(root, name) {
-		return ""
-	}
-	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-	if err != nil {
-		return ""
-	}
-	out, err := os.OpenRoot(to)
-	if err != nil {
-		return ""
-	}
-	defer out.Close()
-	if !isSession(out, ".") {
-		return ""
-	}
-	return to
-}
-
 // hasAgent reports whether a folder that is named as a session's holds an agent: it
 // is one that lost its session.json, and can be mended.
 func hasAgent(root *os.Root, session string) bool {
@@ -207,15 +187,20 @@ func hasAgent(root *os.Root, session string) bool {
 	})
 }
 
-// isSingle reports whether a folder is itself that of one session, and what
-// stands beside its session.json.
-func isSingle(root *os.Root) (beside string, ok bool) {
-	if info, err := root.Lstat("session.json"); err != nil || info.IsDir() {
+// isSingle reports whether a folder is itself that of one session, and what shows
+// that. One that lost its session.json is known by its own name.
+func isSingle(root *os.Root, dir string) (why string, ok bool) {
+	info, err := root.Lstat("session.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		whole, err := filepath.Abs(dir)
+		return "agents/" + agentPrefix + "…, without a session.json", err == nil && strings.HasPrefix(filepath.Base(whole), sessionPrefix) && hasAgent(root, ".")
+	}
+	if err != nil || info.IsDir() {
 		return "", false
 	}
 	for _, beside := range []string{"agents", "multi_agents"} {
 		if info, err := root.Stat(beside); err == nil && info.IsDir() {
-			return beside, true
+			return "session.json beside " + beside, true
 		}
 	}
 	return "", false
@@ -239,6 +224,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	indexes []*index // the last used first
+	// linked are the folders of sessions that links lead to, by their paths.
+	linked map[string]*os.Root
 }
 
 var (
@@ -274,7 +261,7 @@ func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, erro
 	}
 	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
 	beside, base := dir, ""
-	if _, ok := isSingle(root); ok {
+	if _, ok := isSingle(root, dir); ok {
 		whole, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
@@ -304,7 +291,13 @@ func (s *Store) Address() string { return s.dir }
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
 	s.memory.Keep()
-	if err := errors.Join(s.desk.on.Close(), s.root.Close()); err != nil {
+	err := errors.Join(s.desk.on.Close(), s.root.Close())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, root := range s.linked {
+		err = errors.Join(err, root.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
 	}
 	return nil
@@ -483,7 +476,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	case err != nil:
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	case p.orchestrator != "":
-		return append(list, s.openRun(p).faults.All()...), nil
+		return append(list, p.inStore(s.openRun(p).faults.All())...), nil
 	}
 	l := s.openLog(p)
 	defer l.close()
@@ -496,7 +489,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
-	return append(list, in.faults()...), nil
+	return append(list, p.inStore(in.faults())...), nil
 }
 
 // unlisted finds what looks like a session by its name and is not listed.
@@ -515,14 +508,11 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 			continue
 		}
 		f := flaw{code: FaultStray}
-		switch folder := files.IsDir(s.root, ".", e); {
-		case folder && isSession(s.root, e.Name()):
+		switch {
+		case e.IsDir() && isSession(s.root, e.Name()), s.link(e.Name()) != nil:
 			continue
-		case folder:
+		case e.IsDir():
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")
-		case linkedOut(s.root, s.dir, e.Name()) != "":
-			to := linkedOut(s.root, s.dir, e.Name())
-			f.code, f.meaning, f.verdict = FaultSymlink, fmt.Sprintf("a link to the session %s outside the store, which is not listed here: hindcast strands:%s opens it", to, filepath.Dir(to)), sdk.Ignores("the SDK follows links to folders")
 		case e.Type()&fs.ModeSymlink != 0:
 			f.code, f.meaning, f.verdict = FaultSymlink, "a link that leads to no session; it is not followed", sdk.Loads("the SDK follows links to folders")
 		case files.Foreign(e.Name()) != "":

@@ -92,7 +92,7 @@ func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
 // courseBack works out where an entry that is taken back, or done again, leads.
 func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry, plan *model.Plan) error {
 	c := &course{now: l, folder: &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}}}
-	c.log = &messageLog{folders: folders{place: l.place, root: l.root, running: l.running}, folder: c.folder, memory: l.memory, dir: l.dir, agent: l.agent}
+	c.log = &messageLog{folders: folders{place: l.place, running: l.running}, folder: c.folder, memory: l.memory, dir: l.dir, agent: l.agent}
 	gone := map[string]bool{}
 	for _, change := range messageChanges(e, s.onDesk(l.path("messages"))) {
 		to := change.After
