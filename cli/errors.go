@@ -102,6 +102,7 @@ func advice(command string, err error) string {
 	var nothing *model.NothingToError
 	var advised *advisedError
 	var several *severalError
+	var unwritable *model.UnwritableError
 	switch {
 	case errors.As(err, &several):
 		return "Name one of them: " + command + " " + printable.String(several.stores[0].At)
@@ -125,6 +126,8 @@ func advice(command string, err error) string {
 		return "STORE is a path or KIND:ADDRESS. Name the kind if the path is right."
 	case errors.Is(err, fs.ErrNotExist):
 		return "Is the path right? hindcast demo makes a store to try things on."
+	case errors.As(err, &unwritable):
+		return "" // it says so itself
 	case errors.Is(err, fs.ErrPermission):
 		return "The file system does not let you read or write this. Nothing was written."
 	case errors.Is(err, context.Canceled):

@@ -1,9 +1,12 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -196,6 +199,29 @@ type UnsupportedError struct {
 }
 
 func (e *UnsupportedError) Error() string { return fmt.Sprintf("cannot %s: %s", e.Op, e.Reason) }
+
+// UnwritableError says that the system does not let a store be written, and what to do.
+type UnwritableError struct {
+	// Err is the system's: syscall.EROFS or fs.ErrPermission.
+	Err error
+	// Became says what became of the write.
+	Became string
+}
+
+// Unwritable reports whether an error of a write is the system's refusal of all writes.
+func Unwritable(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+func (e *UnwritableError) Error() string {
+	do := "the store must be writable: run Hindcast as its owner, or change its permissions"
+	if errors.Is(e.Err, syscall.EROFS) {
+		do = "the file system is read-only: copy the store to one that is not"
+	}
+	return fmt.Sprintf("%v (%s; %s)", e.Err, e.Became, do)
+}
+
+func (e *UnwritableError) Unwrap() error { return e.Err }
 
 // NothingToError says that there is nothing to undo or to redo.
 type NothingToError struct{ Op Op }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/files"
 	"hindcast/store/journal"
 )
 
@@ -163,7 +162,7 @@ func (c carry) load(plan model.Plan) model.Plan {
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	receipt, err := s.apply(ctx, plan)
 	if err != nil {
-		return model.Receipt{}, fmt.Errorf("genkit: %s session %q: %w", plan.Op, plan.Session, files.Cause(err))
+		return model.Receipt{}, fmt.Errorf("genkit: %s session %q: %w", plan.Op, plan.Session, err)
 	}
 	return receipt, nil
 }

@@ -98,6 +98,9 @@ const unread = "what was written is not known"
 
 // explain says of an error what became of the write, and what to do about it.
 func explain(err error, became string) error {
+	if model.Unwritable(err) {
+		return fmt.Errorf("journal: %w", &model.UnwritableError{Err: err, Became: became})
+	}
 	if do := remedy(err); do != "" {
 		became += "; " + do
 	}
@@ -111,10 +114,6 @@ func remedy(err error) string {
 		return "try again when it is done"
 	case errors.Is(err, fs.ErrClosed):
 		return "the store was closed: open it again"
-	case errors.Is(err, syscall.EROFS):
-		return "the file system is read-only: copy the store to one that is not"
-	case errors.Is(err, fs.ErrPermission):
-		return "the store must be writable: run Hindcast as its owner, or change its permissions"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, io.ErrShortWrite):
 		return "the disk may be full: free some space and try again"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -18,6 +19,8 @@ import (
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"hindcast/model"
 )
 
 // How a file is opened
@@ -329,7 +332,7 @@ func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	}
 	h, err := s.acquireWritable(ctx)
 	if err != nil {
-		return err
+		return s.unwritable(err)
 	}
 	err = h.transaction(ctx, beginWrite, func(t *tx) error {
 		if t.old {
@@ -340,7 +343,17 @@ func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	if isCode(err, lib.SQLITE_READONLY) {
 		err = errors.Join(err, s.forget(h))
 	}
-	return errors.Join(err, s.release(h))
+	return errors.Join(s.unwritable(err), s.release(h))
+}
+
+// unwritable says of an error of a write what the system has against it: SQLite's codes
+// are the same for a file system that is read-only.
+func (s *Store) unwritable(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	cause := cmp.Or(denied(s.file), denied(filepath.Dir(s.file)), err)
+	return &model.UnwritableError{Err: cause, Became: "nothing was changed"}
 }
 
 // forget has the next use open the file anew.
