@@ -107,18 +107,11 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	} else {
 		r.Put(s.Muted, m.storeName())
 	}
-	if versions := store.AssumedBy(m.o.Store); len(versions) > 0 {
-		text := versions.String()
-		if r.Room() < 2*cell.Width(text) { // the session's id has to stay
-			text = versions.Short()
-		}
-		r.Fill(s.Text, 1)
-		r.Column(s.Badge, text, min(cell.Width(text), max(r.Room()-16, 0)))
-	}
+	const name = 16 // cells that a session's id should have
 	if m.place != inSession {
+		m.putVersions(&r, 0)
 		return r.End(s.Text)
 	}
-	r.Put(s.Muted, " "+g.Into+" ")
 	facts, head, standing, faults := m.timeline.Status(), "", m.standing(), ""
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
 		head = "head " + m.timeline.Timeline().Name(n)
@@ -129,8 +122,8 @@ func (m *Model) appendHeader(dst []byte) []byte {
 			faults = g.Damaged + " 1 fault"
 		}
 	}
-	// A narrow screen leaves out the facts first, and then shortens the name. What is
-	// wrong always shows.
+	// A narrow screen leaves out the facts first, then the SDK, and then shortens the
+	// name. What is wrong always shows.
 	const gap, apart = 2, 3
 	right := cell.Width(head) + gap
 	if standing != "" {
@@ -139,7 +132,9 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	if faults != "" {
 		right += cell.Width(faults) + apart
 	}
-	const name = 16 // cells that a session's id should have
+	into := " " + g.Into + " "
+	m.putVersions(&r, cell.Width(into)+min(name, cell.Width(m.session))+right)
+	r.Put(s.Muted, into)
 	if wanted := cell.Width(facts) + apart; r.Room() >= right+wanted+name {
 		right += wanted
 	} else {
@@ -165,6 +160,19 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		r.Put(s.Key, standing)
 	}
 	return r.End(s.Text)
+}
+
+// putVersions names the versions of SDKs that the store was opened for, and the file that
+// says so, as far as there is room: that many cells stay for what follows.
+func (m *Model) putVersions(r *cell.Row, rest int) {
+	versions := store.AssumedBy(m.o.Store)
+	for _, text := range []string{versions.String(), versions.Short()} {
+		if text != "" && cell.Width(text)+1 <= r.Room()-rest {
+			r.Fill(m.styles.Text, 1)
+			r.Put(m.styles.Badge, text)
+			return
+		}
+	}
 }
 
 // storeName names the store: the last part of its path, or its kind; "" while

@@ -1,6 +1,8 @@
 package strandssnapshots
 
 import (
+	"fmt"
+
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/sdk"
@@ -53,7 +55,13 @@ var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.Str
 func (s *Store) SDKs() []string { return []string{sdkNames[python], sdkNames[typeScript]} }
 
 // Assume implements store.Versioned; a version holds for the sessions that its SDK wrote.
-func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, s.SDKs(), r) }
+func (s *Store) Assume(r store.Release) error {
+	first := savesSnapshots.Since()
+	if v, ok := sdk.Parse(r.Version); ok && r.SDK == sdkNames[python] && v.Compare(first) < 0 {
+		return fmt.Errorf("%s: %.40q %.40q: %w: it saves snapshots since %s", kind, r.SDK, r.Version, store.ErrUnknownSDK, first)
+	}
+	return s.running.Assume(kind, s.SDKs(), r)
+}
 
 // Assumed implements store.Versioned.
 func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
