@@ -141,6 +141,9 @@ func startedBy(t *testing.T, sdks, version, stores string) answers {
 // starts on it: it refuses, with the exception of the verdict, or it loads the messages
 // of the state.
 func TestFaults_agreeWithSDKsThatStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts five SDKs on 406 logs")
+	}
 	sdks := os.Getenv("HINDCAST_SDKS")
 	if sdks == "" {
 		t.Skip("HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
@@ -234,4 +237,40 @@ func opened(t *testing.T, dir, version string) (it judgement) {
 		it.messages = canonicalMessages(t, state(t, s, list[len(list)-1]))
 	}
 	return it
+}
+
+// What a repair makes is no fault: of each code, a damaged log has not more faults after
+// it than before, nor worse ones.
+func TestRepair_makesNoFault(t *testing.T) {
+	type count map[string]int
+	counted := func(faults []model.Fault) (of, worst count) {
+		of, worst = count{}, count{}
+		for _, f := range faults {
+			if f.Severity >= model.Mended {
+				of[f.Code]++
+				worst[f.Code] = max(worst[f.Code], int(f.Severity))
+			}
+		}
+		return of, worst
+	}
+	repaired := 0
+	for name, files := range damagedLogs(t) {
+		s, _ := files.store(t)
+		before, worstBefore := counted(storetest.Faults(t, s, "h"))
+		plan, err := s.PlanRepair(t.Context(), "h")
+		if err != nil {
+			continue // TestRepair_ofEveryHazard has the reasons
+		}
+		applied(t, s, plan)
+		repaired++
+		after, worst := counted(storetest.Faults(t, s, "h"))
+		for code, n := range after {
+			if n > before[code] || worst[code] > worstBefore[code] {
+				t.Errorf("%s: %d of %s after the repair (%v), and %d before\n%q", name, n, code, model.Severity(worst[code]), before[code], plan.Writes)
+			}
+		}
+	}
+	if repaired < 80 {
+		t.Errorf("%d logs were repaired", repaired)
+	}
 }

@@ -81,7 +81,7 @@ var repairs = map[string]string{
 	FaultStaleResult:     "the result goes",
 	FaultDuplicateResult: "the last result of the call stays",
 	FaultLeadingResult:   "not fatal: every SDK drops it in memory",
-	FaultOrphanResult:    "the result goes, and its message where that has nothing else",
+	FaultOrphanResult:    "the result moves behind its call; without a call it goes, and its message where that has nothing else",
 }
 
 // mostRounds bounds how often what was mended is looked at again.

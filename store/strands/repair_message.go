@@ -226,8 +226,29 @@ func (r *round) salvage(at int, data []byte, cause error) {
 			}
 		}
 	}
-	r.setAside(name, fmt.Sprintf("no message can be read of it: %v", cause))
+	r.gone(at, fmt.Sprintf("no message can be read of it: %v", cause))
+}
+
+// gone takes a message away of which nothing can be saved. Where it stood for the results
+// of calls that are nowhere else, errors take its place, as the SDK puts them in memory.
+func (r *round) gone(at int, reason string) {
+	name := r.seen[at].name
 	r.ask("%s: the message goes", name)
+	var calls []call
+	if at > 0 {
+		calls = r.seen[at-1].calls
+	}
+	elsewhere := func(c call) bool {
+		k := r.stray(c.id)
+		return k >= 0 && k != at
+	}
+	number, ok := fileOf(name)
+	if len(calls) == 0 || !ok || slices.ContainsFunc(calls, elsewhere) {
+		r.setAside(name, reason)
+		return
+	}
+	errs := appendErrors([]byte(`{"role":"user","content":[`), calls)
+	r.write(name, fmt.Appendf(nil, `{"message": %s, "message_id": %s}`, errs, number.number()), "errors take its place for the tool calls before it: %s", reason)
 }
 
 // save writes what was read of a message, without a tool call that has no end: nobody
@@ -268,10 +289,7 @@ func (r *round) save(name string, t *jsontape.Tape, cut int, cause error) bool {
 func (r *round) shape(at int, d *files.Document) {
 	name, t := r.seen[at].name, d.Tape
 	p := jsontape.NewPatch(t)
-	gone := func(reason string) {
-		r.setAside(name, reason)
-		r.ask("%s: the message goes", name)
-	}
+	gone := func(reason string) { r.gone(at, reason) }
 	if t.Kind(0) != jsontape.Object {
 		gone("the file holds no object")
 		return
@@ -296,6 +314,9 @@ func (r *round) shape(at int, d *files.Document) {
 	switch {
 	case t.Kind(m) != jsontape.Object:
 		gone("the message is no object")
+		return
+	case t.Kind(content) == jsontape.Object && t.Find(content, "toolUse") >= 0:
+		gone("its content is a tool call, and none of the list that an SDK runs")
 		return
 	case t.Kind(content) == jsontape.Object:
 		p.Set(content, slices.Concat([]byte("["), t.Raw(content), []byte("]")))

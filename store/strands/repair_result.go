@@ -6,13 +6,89 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A result that stands elsewhere than behind its call is true all the same. What
-// follows the call in the log is the user's: there it belongs, before the rest, which
-// every version of the SDK takes for the answer to the call.
+// A result that stands elsewhere than behind its call is true all the same. Where what
+// follows the call in the log is the user's, it belongs there, before the rest, which
+// every version of the SDK takes for the answer to the call. Where it is the
+// assistant's, the whole message with the results moves there, and those between go on
+// by one file: there is no number between two of them.
 
-// reunite puts each result that stands elsewhere behind its call, where a message of
-// the user follows that. It reports whether there was one.
-func (r *round) reunite() (moved bool) {
+// reunite puts each result that stands elsewhere behind its call. It reports whether
+// there was one.
+func (r *round) reunite() bool { return r.join() || r.moveBehind() }
+
+// moveBehind moves one message that has the results of the calls of another and nothing
+// else behind that.
+func (r *round) moveBehind() bool {
+	for j := range r.seen {
+		calls := r.seen[j].calls
+		for _, c := range calls {
+			if j+1 < len(r.seen) && (r.seen[j+1].role == "user" || r.seen[j+1].has(c.id)) {
+				continue
+			}
+			k := r.stray(c.id)
+			if k < 0 || !r.answers(k, calls) {
+				continue
+			}
+			to := j + 1
+			if k < j {
+				to = j // the call itself goes to the file before
+			}
+			if r.move(k, to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answers reports whether a message of the user has results of some calls and nothing
+// else.
+func (r *round) answers(k int, calls []call) bool {
+	m := &r.seen[k]
+	d := r.document(m.name)
+	return d.Err == nil && m.role == "user" && d.Tape.Count(d.Tape.Find(effectiveNode(d.Tape), "content")) == len(m.results) &&
+		!slices.ContainsFunc(m.results, func(res result) bool {
+			return !slices.ContainsFunc(calls, func(c call) bool { return c.id == res.id })
+		})
+}
+
+// move puts a message into the file of another, and each between into the next file on
+// the way.
+func (r *round) move(from, to int) bool {
+	source := func(i int) int {
+		switch {
+		case i == to:
+			return from
+		case from > to:
+			return i - 1
+		}
+		return i + 1
+	}
+	first, last := min(from, to), max(from, to)
+	made := make([][]byte, 0, last-first+1)
+	for i := first; i <= last; i++ {
+		d := r.document(r.seen[source(i)].name)
+		number, ok := fileOf(r.seen[i].name)
+		if d.Err != nil || !ok {
+			return false
+		}
+		p := jsontape.NewPatch(d.Tape)
+		p.Put(0, "message_id", []byte(number.number().String()))
+		made = append(made, p.Bytes())
+	}
+	for i, data := range made {
+		if first+i == to {
+			r.write(r.seen[to].name, data, "gets the message that stood in %s: its results are those of the calls in the message before", r.seen[from].name)
+			continue
+		}
+		r.write(r.seen[first+i].name, data, "gets the message of %s", r.seen[source(first+i)].name)
+	}
+	return true
+}
+
+// join puts each result that stands elsewhere into the message of the user that follows
+// its call.
+func (r *round) join() (moved bool) {
 	var from []int
 	for j := range len(r.seen) - 1 {
 		next := &r.seen[j+1]

@@ -569,6 +569,54 @@ func TestRepair_putsAResultBehindItsCall(t *testing.T) {
 	}
 }
 
+// Where the assistant's message follows the call, there is no message for the result, and
+// no number between: it moves there whole, and the messages between go on by one file.
+func TestRepair_movesAResultBehindItsCall(t *testing.T) {
+	const (
+		calls  = `{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`
+		result = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`
+	)
+	text := func(s string) string { return `{"text":"` + s + `"}` }
+	type said struct{ role, content string }
+	for name, c := range map[string]struct{ log, want []said }{
+		"late": {
+			[]said{{"user", text("q0")}, {"assistant", calls}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"user", result}, {"assistant", text("d6")}},
+			[]said{{"user", text("q0")}, {"assistant", calls}, {"user", result}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"assistant", text("d6")}},
+		},
+		"early": {
+			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"user", result}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"assistant", text("d6")}},
+			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"user", result}, {"assistant", text("d6")}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := func(n int, m said) string {
+				return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, m.role, m.content, n)
+			}
+			files := map[string]string{}
+			for n, m := range c.log {
+				files[fmt.Sprintf("messages/message_%d.json", n)] = file(n, m)
+			}
+			s, dir := broken(t, files)
+			_, after := mended(t, s, dir, "h")
+			for n, m := range c.want {
+				if got := after[fmt.Sprintf("message_%d.json", n)]; got != file(n, m) {
+					t.Errorf("message %d is %s, want %s", n, got, file(n, m))
+				}
+			}
+			redo, err := s.PlanRedo(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, s, redo)
+			for _, f := range storetest.Faults(t, s, "h") {
+				if pairing[f.Code] {
+					t.Errorf("after the repair: %+v", f)
+				}
+			}
+		})
+	}
+}
+
 // The results of two calls that were exchanged go back, and neither message goes.
 func TestRepair_ofResultsThatWereExchanged(t *testing.T) {
 	result := func(id string) string {
