@@ -29,7 +29,7 @@ only, it is examined too. If there is none, the exit code is 1.
 
 It changes nothing; where hindcast repair or hindcast purge can mend something it
 says so. With --json a store gives an array of
-{fault, severity, file, path, meaning, verdict, next}, and a directory that is no store one object,
+{fault, severity, file, path, meaning, verdict, next, stays}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions
@@ -108,9 +108,14 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 	command := func(op model.Op) string {
 		return fmt.Sprintf("hindcast %s %s %s", op, word(address), word(c.of))
 	}
+	var none *model.UnsupportedError
+	c.stays = "nothing that Hindcast can repair"
 	if repairer, ok := s.(store.Repairer); ok {
-		if _, err := repairer.PlanRepair(ctx, c.of); err == nil {
-			c.next = append(c.next, command(model.OpRepair))
+		switch _, err := repairer.PlanRepair(ctx, c.of); {
+		case err == nil:
+			c.next, c.stays = append(c.next, command(model.OpRepair)), ""
+		case errors.As(err, &none):
+			c.stays = none.Reason
 		}
 	}
 	if purger, ok := s.(store.Purger); ok {
@@ -126,12 +131,26 @@ type checkup struct {
 	faults []model.Fault
 	// next are the commands that mend some of the faults.
 	next []string
+	// stays says why those stay that cost something, where none of the commands mends
+	// them.
+	stays string
 }
 
-// remedied is a fault as a document tells it, with what mends faults of its session.
+// whyStays returns why a fault stays that costs something, "" if it is mended or costs
+// nothing.
+func (c *checkup) whyStays(f *model.Fault) string {
+	if f.Severity < model.Loses {
+		return ""
+	}
+	return c.stays
+}
+
+// remedied is a fault as a document tells it, with what mends faults of its session, or
+// why nothing does.
 type remedied struct {
 	model.Fault
-	Next []string `json:"next,omitempty"`
+	Next  []string `json:"next,omitempty"`
+	Stays string   `json:"stays,omitempty"`
 }
 
 // faultsOf gives all faults that were found, never nil.
@@ -139,7 +158,7 @@ func faultsOf(list []checkup) []remedied {
 	faults := []remedied{}
 	for _, c := range list {
 		for _, f := range c.faults {
-			faults = append(faults, remedied{f, c.next})
+			faults = append(faults, remedied{f, c.next, c.whyStays(&f)})
 		}
 	}
 	return faults
@@ -265,6 +284,9 @@ func (p *printer) checkups(list []checkup, framework string) {
 		}
 		for _, command := range c.next {
 			fmt.Fprintf(p, "  next: %s\n", command) // whole, so that it can be copied
+		}
+		if i := slices.IndexFunc(c.faults, func(f model.Fault) bool { return c.whyStays(&f) != "" }); i >= 0 {
+			p.sentence("  ", "stays: "+c.stays)
 		}
 	}
 	switch {
