@@ -438,7 +438,8 @@ const quiet = 5 * time.Second
 
 // lively gives why an agent may still be running on the log, "" for no sign of it.
 // A running agent counts on from what it holds in memory, and knows nothing of a
-// restore.
+// restore. One that starts lists the messages and then opens one after the other, in
+// every version (list_messages of session/file_session_manager.py).
 func (s *Store) lively(l *messageLog) string {
 	names := []string{l.path("agent.json")}
 	for _, f := range l.files[max(0, len(l.files)-3):] {
@@ -459,7 +460,7 @@ func (s *Store) lively(l *messageLog) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first", age.Round(100*time.Millisecond))
+	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first; one that starts just now may end with a FileNotFoundError, and starts the next time", age.Round(100*time.Millisecond))
 }
 
 // pyText writes a text, which is UTF-8, as Python would take it.
