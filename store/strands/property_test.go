@@ -315,7 +315,7 @@ func TestProperty_nothingIsLost(t *testing.T) { properties(t, 6) }
 // session had set aside, replaced or put back before: it lay in the folder only, and is
 // gone as without Hindcast, because reading keeps nothing.
 func TestProperty_nothingIsOutOfReach(t *testing.T) {
-	if properties(t, 9) == 0 {
+	if properties(t, 9) == 0 && !testing.Short() { // which runs few
 		t.Error("no old agent wrote over a message that Hindcast held")
 	}
 }
