@@ -102,6 +102,23 @@ func (f folder) contents(all bool) map[[sha256.Size]byte]string {
 	return sums
 }
 
+// tookForAgents reports whether a file of a session now holds what lay in out/ under the
+// number of a write that was broken off. It cannot be told from what an agent wrote into
+// the middle of that write, and so it is put into its place, whatever it holds.
+func (f folder) tookForAgents(now folder) bool {
+	for name, data := range now {
+		if strings.HasPrefix(name, ".hindcast/") || strings.HasSuffix(name, "/") || bytes.Equal(data, f[name]) {
+			continue
+		}
+		for lay, foreign := range f {
+			if strings.HasPrefix(lay, ".hindcast/out/") && !strings.HasSuffix(lay, "/") && bytes.Equal(data, foreign) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // memoryDir returns a folder for small files that come and go, in memory where that is
 // to be had: a sync then costs nothing.
 func memoryDir(t *testing.T) string {
@@ -310,7 +327,7 @@ func damage(t *testing.T, random *rand.Rand, start folder, session string, codes
 
 	read := func(when string, reads ...[]string) {
 		for _, args := range reads {
-			if code, out := bounded(t, args...); code != 0 {
+			if code, out := bounded(t, args...); code != 0 && !(code == 1 && f.tookForAgents(readFolder(t, dir))) {
 				t.Fatalf("%q, %s: %q: exit code %d: %s", did, when, args, code, out)
 			}
 		}
