@@ -67,6 +67,9 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []mode
 			add("set aside", fmt.Sprintf("by a repair of Hindcast's at %s, entry %d of its journal", a.at.UTC().Format(time.RFC3339), a.entry))
 		}
 	}
+	if u, ok := s.written.undone[r.id]; ok {
+		add("taken away", fmt.Sprintf("by an undo of Hindcast's, with entry %d of its journal", u.entry))
+	}
 	add("status", status)
 	add("finish reason", r.finishReason)
 	if r.errored {

@@ -174,7 +174,9 @@ func (k *sdk) turn(sid string, from *doc, status, text string) string {
 // TestProperty_nothingIsLost runs turns of an agent and writes of Hindcast's in any
 // order. After each: every row that ever was is shown, or kept in the journal to be
 // done again; what the SDK resumes, by its own rules, is what the plan said; and to
-// undo everything that the agent did not build upon gives back the very bytes.
+// undo everything that the agent did not build upon gives back the very bytes. Beside
+// the agent there are others that hold an old row and go on from that: what they write is
+// shown behind it, though an undo has taken it away.
 func TestProperty_nothingIsLost(t *testing.T) {
 	for l, name := range layoutNames {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +216,15 @@ type world struct {
 	// undoable are the trees before each write of Hindcast's that can be undone
 	// still, the last one last; an agent's turn ends that.
 	undoable []map[string]string
+	// held are the rows that agents hold which still run, each with its session.
+	held []doc
+}
+
+// hold has an agent start, and wait.
+func (w *world) hold(session string) {
+	if d := w.resume(session, true); d != nil && d.SessionID == session {
+		w.held = append(w.held, *d)
+	}
 }
 
 // plain is tree without a *testing.T.
@@ -254,9 +265,21 @@ func (w *world) step() {
 	*w.now = w.now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(w.t, "clock")) * time.Millisecond)
 	var plan model.Plan
 	var err error
-	switch op := rapid.SampledFrom([]string{"turn", "turn", "failed turn", "branch", "restore", "restore", "restore", "fork", "undo", "redo", "repair"}).Draw(w.t, "op"); {
+	switch op := rapid.SampledFrom([]string{"turn", "turn", "failed turn", "branch", "late", "restore", "restore", "restore", "fork", "undo", "undo", "redo", "repair"}).Draw(w.t, "op"); {
 	case op == "turn":
 		w.turn(session, w.resume(session, true), "completed", "next")
+		w.hold(session)
+		w.undoable = nil
+	case op == "late":
+		if len(w.held) == 0 {
+			return
+		}
+		list := slices.DeleteFunc(slices.Clone(w.held), func(d doc) bool { return w.byID(d.SnapshotID) != nil })
+		if len(list) == 0 { // the row of none is gone
+			list = w.held
+		}
+		d := rapid.SampledFrom(list).Draw(w.t, "held")
+		w.turn(d.SessionID, &d, "completed", "late")
 		w.undoable = nil
 	case op == "failed turn":
 		w.turn(session, w.resume(session, true), "failed", "fails")
@@ -323,6 +346,7 @@ func (w *world) apply(plan model.Plan, before map[string]string) {
 		}
 	default:
 		w.undoable = append(w.undoable, before)
+		w.hold(session)
 	}
 }
 
@@ -381,8 +405,14 @@ func (w *world) nothingLost(before map[string]string, op model.Op) {
 	}
 	for name := range after {
 		id := cutRow(name)
-		if filepath.Base(filepath.Dir(name)) != ".pointers" && !shown[id] {
+		if filepath.Base(filepath.Dir(name)) == ".pointers" {
+			continue
+		}
+		if !shown[id] {
 			w.t.Fatalf("row %s is not shown", id)
+		}
+		if d := w.byID(id); d != nil && d.ParentID != "" && !shown[d.ParentID] {
+			w.t.Fatalf("row %s is shown, and its parent %s is not", id, d.ParentID)
 		}
 	}
 }

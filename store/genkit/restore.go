@@ -165,10 +165,14 @@ func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) 
 	}
 	r := one.byID[id]
 	if r == nil {
-		if one.asideRow(id) != nil {
-			return nil, &model.UnsupportedError{Op: op, Reason: "the row was set aside by a repair, because no state can be taken from it; undo the repair to have it back"}
+		a := one.asideRow(id)
+		switch {
+		case a == nil:
+			return nil, model.ErrNoSnapshot
+		case a.why == model.ReasonUndo:
+			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(a.row.parentID, 8))}
 		}
-		return nil, model.ErrNoSnapshot
+		return nil, &model.UnsupportedError{Op: op, Reason: "the row was set aside by a repair, because no state can be taken from it; undo the repair to have it back"}
 	}
 	t := &target{one: one, row: r, now: s.now(), vault: s.vaultOf(one.place.base)}
 	_, data, err := s.rowIn(one.place, r.id)

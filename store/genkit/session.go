@@ -22,9 +22,9 @@ type session struct {
 	pointer *pointer // nil for none
 	layout  layout
 	// written is what Hindcast's journal tells, nil for nothing, and aside are the
-	// rows that it set aside: no SDK sees them.
+	// rows that it alone has: no SDK sees them.
 	written *written
-	aside   []*row
+	aside   []asideRow
 	// blocking are the files of the place that are not JSON: on these every search
 	// of JavaScript's fails.
 	blocking []string

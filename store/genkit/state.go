@@ -63,8 +63,8 @@ func (s *Store) row(ctx context.Context, ref model.Ref) (place, *row, []byte, er
 	case one.byID[ref.ID] != nil && failed != nil:
 		return place{}, nil, nil, failed
 	}
-	if r := one.asideRow(ref.ID); r != nil {
-		return one.place, r, one.asideData(ref.ID), nil
+	if a := one.asideRow(ref.ID); a != nil {
+		return one.place, a.row, a.data, nil
 	}
 	return place{}, nil, nil, model.ErrNoSnapshot
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -417,4 +418,50 @@ func TestOpen_withoutAJournal(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, journal.Folder)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a journal: %v", err)
 	}
+}
+
+// TestUndo_agentGoesOnFromWhatIsGone: an agent that had started from the row of a
+// restore goes on from it although an undo took it away. The row stands between its
+// parent and what the agent wrote, and can be read; it cannot be restored, and the
+// error names the row that has the same state.
+func TestUndo_agentGoesOnFromWhatIsGone(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	s := open(t, dir)
+	receipt := restore(t, s, sessMain, second)
+	row := func(id string) model.Header {
+		list := storetest.Headers(t, s, sessMain)
+		at := slices.IndexFunc(list, func(h model.Header) bool { return h.ID == id })
+		if at < 0 {
+			t.Fatalf("there is no row %s", id)
+		}
+		return list[at]
+	}
+	made := row(receipt.Head)
+	want, err := s.State(t.Context(), made.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo(t, s)
+	global := filepath.Join(dir, "barista/global")
+	write(t, filepath.Join(global, "next.json"), goRow("next", receipt.Head, "sess-main", "2026-11-21T21:00:00Z", ""))
+	write(t, filepath.Join(global, ".pointers/sess-main.json"), pointerGo("next", "2026-11-21T21:00:00Z"))
+
+	between := row(receipt.Head)
+	if between.ParentID != second || !between.Orphaned || between.Reason == nil || between.Reason.Kind != model.ReasonUndo {
+		t.Errorf("the row is %+v", between)
+	}
+	if h := row(second); h.Orphaned {
+		t.Errorf("what the agent went on from is off the path: %+v", h)
+	}
+	if state, err := s.State(t.Context(), between.Ref()); err != nil || string(state) != string(want) {
+		t.Errorf("its state is %s, %v", state, err)
+	}
+	facts, err := s.Facts(t.Context(), between.Ref())
+	if !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "taken away" }) {
+		t.Errorf("the facts are %v, %v", facts, err)
+	}
+	if _, err := s.PlanRestore(t.Context(), between.Ref()); !strings.Contains(err.Error(), "its parent e2351bbc has the same state") {
+		t.Errorf("a restore to it: %v", err)
+	}
+	restore(t, s, sessMain, second)
 }

@@ -23,6 +23,16 @@ type written struct {
 	moves []*mark
 	// aside are the rows that were set aside, with what they held.
 	aside []asideRow
+	// undone are the rows that Hindcast wrote and an undo took away, by id.
+	undone map[string]undoneRow
+	vault  *vault
+}
+
+// undoneRow is one that an undo took away. An agent that had started from it goes on
+// from it: it is part of a session again where a row names it as its parent.
+type undoneRow struct {
+	*mark
+	version journal.Version
 }
 
 // mark is one write that made a row, or moved a pointer to one.
@@ -38,7 +48,9 @@ type mark struct {
 // asideRow is a row whose file was taken away.
 type asideRow struct {
 	*mark
-	id string
+	// why is the kind of the reason that it is off the path for.
+	why model.ReasonKind
+	id  string
 	// row is what the file held, nil if that was no row of a session.
 	row  *row
 	data []byte
@@ -52,13 +64,10 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 	if err != nil || len(entries) == 0 {
 		return w
 	}
-	w.rows = map[string]*mark{}
+	w.rows, w.undone, w.vault = map[string]*mark{}, map[string]undoneRow{}, v
 	dir := v.inside(p.dir)
 	for i := range entries {
 		e := &entries[i]
-		if e.Undone {
-			continue
-		}
 		m := &mark{op: e.Op, entry: e.ID, at: e.At, from: e.From, to: e.To, toIndex: e.ToIndex}
 		here := false
 		for _, c := range e.Changes {
@@ -66,15 +75,19 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 			here = here || isRow || path.Dir(c.Path) == path.Join(dir, pointersFolder)
 			switch {
 			case !isRow:
+			case e.Undone:
+				if c.Before.None() && !c.After.None() {
+					w.undone[id] = undoneRow{m, c.After}
+				}
 			case c.Before.None() && !c.After.None():
 				w.rows[id] = m
 			case c.After.None() && !c.Before.None():
 				if data, err := read(v, c.Before); err == nil {
-					w.aside = append(w.aside, asideRow{m, id, rowOf(id, data), data})
+					w.aside = append(w.aside, asideRow{m, model.ReasonRestore, id, rowOf(id, data), data})
 				}
 			}
 		}
-		if here && (e.Op == model.OpRestore || e.Op == model.OpRepair) {
+		if here && !e.Undone && (e.Op == model.OpRestore || e.Op == model.OpRepair) {
 			w.moves = append(w.moves, m)
 		}
 	}
@@ -102,13 +115,36 @@ func (s *session) keep(w *written) {
 	s.written = w
 	for _, a := range w.aside {
 		if a.row != nil && a.row.session() == s.sid && s.byID[a.id] == nil && s.asideRow(a.id) == nil {
-			s.aside = append(s.aside, a.row)
+			s.aside = append(s.aside, a)
 		}
 	}
 	if len(s.rows) == 0 && len(s.aside) > 0 {
 		only := *s
-		only.rows = s.aside
+		only.rows = s.all()
 		s.layout = only.layoutOf()
+	}
+	if len(w.undone) == 0 {
+		return
+	}
+	for _, r := range s.rows {
+		s.keepUndone(r.parentID)
+	}
+}
+
+// keepUndone adds a row that an undo took away although a row goes on from it, and those
+// that it goes on from itself.
+func (s *session) keepUndone(id string) {
+	for u, ok := s.written.undone[id]; ok && s.byID[id] == nil && s.asideRow(id) == nil; u, ok = s.written.undone[id] {
+		data, err := read(s.written.vault, u.version)
+		if err != nil {
+			return // it was purged
+		}
+		r := rowOf(id, data)
+		if r == nil || r.session() != s.sid {
+			return
+		}
+		s.aside = append(s.aside, asideRow{u.mark, model.ReasonUndo, id, r, data})
+		id = r.parentID
 	}
 }
 
@@ -121,21 +157,11 @@ func rowOf(id string, data []byte) *row {
 	return &r
 }
 
-// asideData gives what a row held that was set aside.
-func (s *session) asideData(id string) []byte {
-	for _, a := range s.written.aside {
-		if a.id == id {
-			return a.data
-		}
-	}
-	return nil
-}
-
 // asideRow gives a row that was set aside, nil for none.
-func (s *session) asideRow(id string) *row {
-	for _, r := range s.aside {
-		if r.id == id {
-			return r
+func (s *session) asideRow(id string) *asideRow {
+	for i := range s.aside {
+		if s.aside[i].id == id {
+			return &s.aside[i]
 		}
 	}
 	return nil
@@ -146,7 +172,10 @@ func (s *session) all() []*row {
 	if len(s.aside) == 0 {
 		return s.rows
 	}
-	list := slices.Concat(s.rows, s.aside)
+	list := slices.Clone(s.rows)
+	for i := range s.aside {
+		list = append(list, s.aside[i].row)
+	}
 	slices.SortFunc(list, compareRows)
 	return list
 }
@@ -155,7 +184,7 @@ func (s *session) all() []*row {
 // on the way from the head that it left to the way to its target. The last
 // restore counts. Rows that were set aside were left by what did that.
 func (s *session) leftBy() map[string]*model.Reason {
-	if s.written == nil || len(s.written.moves) == 0 {
+	if s.written == nil {
 		return nil
 	}
 	left := map[string]*model.Reason{}
@@ -171,8 +200,10 @@ func (s *session) leftBy() map[string]*model.Reason {
 			left[r.id] = reason
 		}
 	}
-	for _, a := range s.written.aside {
+	for i := range s.aside {
+		a := &s.aside[i]
 		left[a.id] = a.reason()
+		left[a.id].Kind = a.why
 	}
 	return left
 }

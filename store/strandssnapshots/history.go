@@ -46,6 +46,8 @@ type item struct {
 	// kept is the version by which the journal has a file that is no longer in its
 	// folder; nil for a file that is.
 	kept *journal.Version
+	// back says that an undo brought it back: if it lies nowhere, an agent wrote over it.
+	back bool
 
 	lineage.Link
 	messages int // in the list
@@ -178,18 +180,26 @@ func (s *Store) history(ctx context.Context, p place) (*history, error) {
 	}
 	h := &history{place: p, latest: -1, same: -1, entries: s.entriesOf(ctx, &p)}
 	line := newLine(h)
+	kept := s.keptItems(&p, h.entries, items)
+	placed := false
 	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
-		if !errors.Is(i.err, fs.ErrNotExist) { // it was deleted since it was listed
-			line.add(i, m)
+		if errors.Is(i.err, fs.ErrNotExist) {
+			return // it was deleted since it was listed
 		}
+		if i.isLatest() {
+			s.addOverwritten(line, kept, &i)
+			placed = true
+		}
+		line.add(i, m)
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.compare()
-	for _, i := range s.keptItems(&p, h.entries, items) {
-		s.addKept(line, i)
+	if !placed {
+		s.addOverwritten(line, kept, nil)
 	}
+	s.addSetAside(line, kept)
 	return h, nil
 }
 

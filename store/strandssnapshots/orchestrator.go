@@ -119,7 +119,7 @@ func (r *record) left(entries []journal.Entry) *model.Reason {
 	for i := range entries {
 		e := &entries[i]
 		wrote := func(c journal.Change) bool { return c.Before.None() && path.Base(c.Path) == r.name }
-		if e.Op == model.OpRestore && e.Broken == "" && slices.ContainsFunc(e.Changes, wrote) {
+		if !e.Undone && e.Op == model.OpRestore && e.Broken == "" && slices.ContainsFunc(e.Changes, wrote) {
 			return &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 		}
 	}

@@ -11,16 +11,18 @@ import (
 	"hindcast/store/lineage"
 )
 
-// What Hindcast has written to a place decides two things in its timeline. Rows
-// that a restore left say so, with the time. And a file that was set aside because
-// no SDK can load it, or list it, is a row that was left, too: the journal has it.
+// What Hindcast has written to a place decides three things in its timeline. Rows
+// that a restore left say so, with the time. A file that was set aside because
+// no SDK can load it, or list it, is a row that was left, too: the journal has it. And
+// so is a snapshot_latest.json that an undo brought back and an agent then wrote over.
 
-// entriesOf gives what the journal knows of a place, the oldest first: the writes
-// that are not undone. One that was broken off may have set something aside.
+// entriesOf gives what the journal knows of a place, the oldest first: all writes but
+// forks that are undone, which took all along that was in them. One that was broken off
+// may have set something aside.
 func (s *Store) entriesOf(ctx context.Context, p *place) (list []journal.Entry) {
 	folder := s.writer.name(p) + "/"
 	for _, e := range s.writer.entries(ctx) {
-		if !e.Undone && slices.ContainsFunc(e.Changes, func(c journal.Change) bool { return strings.HasPrefix(c.Path, folder) }) {
+		if !(e.Undone && e.NewSession != "") && slices.ContainsFunc(e.Changes, func(c journal.Change) bool { return strings.HasPrefix(c.Path, folder) }) {
 			list = append(list, e)
 		}
 	}
@@ -44,36 +46,68 @@ func (s *Store) keptItems(p *place, entries []journal.Entry, present []item) (li
 				continue
 			}
 			taken[id] = true
-			list = append(list, item{id: id, name: path.Base(c.Path), kept: &c.Before})
+			list = append(list, item{id: id, name: path.Base(c.Path), kept: &c.Before, back: e.Undone})
 		}
 	}
 	return list
 }
 
-// addKept adds a snapshot that the journal alone has. It comes behind all others,
-// so that none of them can be taken to follow it. Where it holds what is loaded
-// now, it was mended, and stood where that stands.
-func (s *Store) addKept(l *line, i item) {
+// addOverwritten adds the snapshots that an undo brought back and that an agent wrote
+// over. They come before the latest, which may go on from one of them. latest is nil for
+// none.
+func (s *Store) addOverwritten(l *line, kept []item, latest *item) {
+	h := l.history
+	for _, i := range kept {
+		if !i.back {
+			continue
+		}
+		m, ok := s.readKept(&i)
+		same := func(other item) bool { return other.Sum == i.Sum }
+		if ok && !slices.ContainsFunc(h.items, same) && (latest == nil || !same(*latest)) {
+			l.add(i, &m)
+		}
+	}
+}
+
+// addSetAside adds the other snapshots that the journal alone has. They come behind all
+// others, so that none of them can be taken to follow one. Where one holds what is
+// loaded now, it was mended, and stood where that stands.
+func (s *Store) addSetAside(l *line, kept []item) {
+	h := l.history
+	for _, i := range kept {
+		m, ok := s.readKept(&i)
+		if i.back || !ok {
+			continue
+		}
+		l.add(i, &m)
+		it := &h.items[len(h.items)-1]
+		if it.How == lineage.Beginning && it.Parent == h.latest && it.Shared == it.messages {
+			it.Link = h.items[h.latest].Link
+		}
+	}
+}
+
+// readKept reads what the journal has of an item; false if that was purged.
+func (s *Store) readKept(i *item) (m messages, ok bool) {
 	data, err := s.writer.journal.Read(*i.kept)
 	if err != nil {
-		return // it was purged
+		return m, false
 	}
-	c, m := readCapture(data)
-	i.capture = c
-	l.add(i, &m)
-	h := l.history
-	it := &h.items[len(h.items)-1]
-	if it.How == lineage.Beginning && it.Parent == h.latest && it.Shared == it.messages {
-		it.Link = h.items[h.latest].Link
-	}
+	i.capture, m = readCapture(data)
+	return m, true
 }
 
 // leftBy reports whether a change took a snapshot away for which no other file of
 // the place stands now, and gives the id that it had.
 func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string, ok bool) {
 	name := path.Base(c.Path)
-	if c.Before.None() || c.Before.Folder || c.Path != s.writer.file(p, name) ||
-		slices.ContainsFunc(e.Changes, func(other journal.Change) bool { return other.After.SHA256 == c.Before.SHA256 }) {
+	if c.Before.None() || c.Before.Folder || c.Path != s.writer.file(p, name) {
+		return "", false
+	}
+	if e.Undone { // it is back, and agents write over the latest alone
+		return latestID, name == latestFile && e.From == latestID
+	}
+	if slices.ContainsFunc(e.Changes, func(other journal.Change) bool { return other.After.SHA256 == c.Before.SHA256 }) {
 		return "", false
 	}
 	if name == latestFile {
@@ -87,12 +121,18 @@ func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string,
 	return m[1], true
 }
 
-// left gives for each item the restore that it was left by last; nil for none.
+// left gives for each item the restore that it was left by last, or that it was written
+// over; nil for none.
 func (h *history) left() []*model.Reason {
 	left := make([]*model.Reason, len(h.items))
+	for i := range h.items {
+		if h.items[i].back {
+			left[i] = &model.Reason{Kind: model.ReasonOverwritten}
+		}
+	}
 	for i := range h.entries {
 		e := &h.entries[i]
-		if e.Op != model.OpRestore && e.Op != model.OpRepair || e.NewSession != "" || e.Broken != "" {
+		if e.Undone || e.Op != model.OpRestore && e.Op != model.OpRepair || e.NewSession != "" || e.Broken != "" {
 			continue
 		}
 		to := h.find(e.To)
@@ -138,7 +178,7 @@ func (h *history) before(e *journal.Entry) int {
 // restored reports whether what is loaded is what Hindcast last put there.
 func (h *history) restored() bool {
 	for i := len(h.entries) - 1; i >= 0; i-- {
-		if e := &h.entries[i]; e.NewSession == "" && e.Broken == "" {
+		if e := &h.entries[i]; !e.Undone && e.NewSession == "" && e.Broken == "" {
 			return h.head() >= 0 && e.To == h.items[h.head()].id
 		}
 	}

@@ -396,6 +396,48 @@ func TestPlanRestore_aRunningAgent(t *testing.T) {
 	}
 }
 
+// TestPlanUndo_whatCameBackIsOverwritten: an undo brings a snapshot_latest.json back, and
+// an agent writes over it. The snapshot can be restored still: where the agent went on
+// from it, it stands before what the agent saved, else beside it.
+func TestPlanUndo_whatCameBackIsOverwritten(t *testing.T) {
+	first, back := pythonFile(pythonTalk("q", "-a")), pythonFile(pythonTalk("q", "-a", "r", "-b"))
+	for _, v := range []struct {
+		name, over string
+		on         bool
+	}{
+		{"by an agent that went on from it", pythonTalk("q", "-a", "r", "-b", "s", "-c"), true},
+		{"by an agent that held an older view", pythonTalk("q", "-a", "t", "-d"), false},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			dir, s := sessionOf(t, "default", back, first)
+			session := sessions(t, s)[0].ID
+			target := storetest.Headers(t, s, session)[0]
+			was := head(t, s, session)
+			want := state(t, s, was)
+			plan, err := s.PlanRestore(t.Context(), target.Ref())
+			do(t, s, plan, err)
+			undo(t, s)
+			if list := storetest.Headers(t, s, session); len(list) != 2 {
+				t.Fatalf("after the undo there are %v", list)
+			}
+			mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), pythonFile(v.over))
+			list := storetest.Headers(t, s, session)
+			at := slices.IndexFunc(list, func(h model.Header) bool { return strings.HasPrefix(h.ID, "kept-") })
+			if len(list) != 3 || at != 1 || list[at].Orphaned == v.on || !list[2].Head || (list[2].ParentID == list[at].ID) != v.on {
+				t.Fatalf("the rows are %s", picture(list))
+			}
+			if why := list[at].Reason; !v.on && (why == nil || why.Kind != model.ReasonOverwritten) {
+				t.Errorf("the reason is %+v", why)
+			}
+			plan, err = s.PlanRestore(t.Context(), list[at].Ref())
+			do(t, s, plan, err)
+			if got := state(t, s, head(t, s, session)); string(got) != string(want) {
+				t.Errorf("the state is %s, and was %s", got, want)
+			}
+		})
+	}
+}
+
 // The journal is one and the same whichever of the folders was opened.
 func TestJournal_besideTheSessions(t *testing.T) {
 	for _, c := range []struct{ fixture, open, session string }{
