@@ -23,10 +23,24 @@ import (
 
 // oldStrands writes as Strands did until 1.47: every file by way of one fixed
 // name, path.tmp, in as many writes as it takes, with a counter that it alone
-// keeps. It never looks at what is in the folder.
+// keeps. It looks at what is in the folder when it starts, and never again.
 type oldStrands struct {
 	dir  string // of the agent
 	next int
+	over int // how many messages it wrote over
+}
+
+// start counts on from the last message that is there.
+func (w *oldStrands) start() error {
+	names, err := filepath.Glob(filepath.Join(w.dir, "messages", "message_*.json"))
+	w.next = 0
+	for _, name := range names {
+		var n int
+		if _, err := fmt.Sscanf(filepath.Base(name), "message_%d.json", &n); err == nil {
+			w.next = max(w.next, n+1)
+		}
+	}
+	return err
 }
 
 func (w *oldStrands) append(text string) error {
@@ -39,7 +53,11 @@ func (w *oldStrands) append(text string) error {
 	if err != nil {
 		return err
 	}
-	err = w.replace(filepath.Join(w.dir, "messages", fmt.Sprintf("message_%d.json", w.next)), message)
+	path := filepath.Join(w.dir, "messages", fmt.Sprintf("message_%d.json", w.next))
+	if _, err := os.Lstat(path); err == nil {
+		w.over++
+	}
+	err = w.replace(path, message)
 	w.next++
 	return err
 }
@@ -71,7 +89,8 @@ func (w *oldStrands) replace(path string, data []byte) error {
 	return errors.Join(f.Close(), os.Rename(path+".tmp", path))
 }
 
-// An agent goes on writing beside two people who restore. What either of them
+// An agent goes on writing beside two people who restore, and starts anew every few
+// messages: it then writes over messages that a restore brings back later. What either of them
 // meets of the others is a conflict that is told; what is read is never a part of
 // a file; and every message that was ever there can be reached in the end.
 func TestWrites_besideALiveWriter(t *testing.T) {
@@ -95,17 +114,24 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 	// waits for its model, and that is when it works.
 	restored := make(chan struct{}, 1)
 	var texts []string
+	w := &oldStrands{dir: filepath.Join(dir, "session_"+session, "agents", "agent_default")}
 	all.Go(func() {
 		defer close(ended)
-		w := &oldStrands{dir: filepath.Join(dir, "session_"+session, "agents", "agent_default"), next: 14}
 		for i := range messages {
+			// It starts after every second restore: the other one leaves it an old view.
+			if i%10 == 0 {
+				if err := w.start(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
 			text := fmt.Sprintf("number %d of the writer", i)
 			texts = append(texts, text)
 			if err := errors.Join(w.append(text), w.touch()); err != nil {
 				t.Error(err)
 				return
 			}
-			if i%20 == 19 {
+			if i%5 == 4 {
 				select {
 				case <-restored:
 				case <-time.After(time.Minute):
@@ -175,7 +201,7 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 		}
 	})
 	all.Wait()
-	t.Logf("%d restores, %d told a conflict, beside %d messages", applied, conflicts, messages)
+	t.Logf("%d restores, %d told a conflict, beside %d messages, %d of them over others", applied, conflicts, messages, w.over)
 	if applied == 0 || conflicts == 0 {
 		t.Error("they did not meet")
 	}

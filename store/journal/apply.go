@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,16 +224,25 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	return w.done()
 }
 
-// verified checks that nobody wrote meanwhile, and what the kind has to say.
+// verified checks that nobody wrote meanwhile, and what the kind has to say. What it
+// says of a store into which somebody wrote since is of no use.
 func (w *write) verified(ctx context.Context, verify func(context.Context) error) error {
-	err := w.stands()
-	if err == nil {
-		err = w.guarded()
+	err := w.undisturbed()
+	if err != nil || verify == nil {
+		return err
 	}
-	if err == nil && verify != nil {
-		err = verify(ctx)
+	if err = verify(ctx); err == nil {
+		return nil
 	}
-	return err
+	return cmp.Or(w.undisturbed(), err)
+}
+
+// undisturbed checks that all changes are as they were made, and that the guards hold.
+func (w *write) undisturbed() error {
+	if err := w.stands(); err != nil {
+		return err
+	}
+	return w.guarded()
 }
 
 // forgetAll is what a purge does. As nothing can be taken back, it is verified

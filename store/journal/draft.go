@@ -371,7 +371,7 @@ func (d *Draft) forgets(plan *model.Plan) error {
 			op, needs = model.OpRedo, func(c Change) Version { return c.After }
 		}
 		lost := slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Does != model.FileForgotten && gone[needs(c).SHA256] })
-		if lost && e.Broken == "" && e.Op != model.OpPurge && !h.superseded[e.ID] {
+		if lost && !e.TakenBack && e.Broken == "" && e.Op != model.OpPurge && !h.superseded[e.ID] {
 			plan.Asks = append(plan.Asks, fmt.Sprintf("write %d, a %s of %s, can then not be taken back any more", e.ID, e.Op, e.Session))
 			if op == model.OpRedo {
 				plan.Asks[len(plan.Asks)-1] = fmt.Sprintf("write %d, a %s of %s that is undone, can then not be done again", e.ID, e.Op, e.Session)

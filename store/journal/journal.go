@@ -43,6 +43,9 @@ type Entry struct {
 	// Was is what the kind put down of its store as it was before the write, see
 	// [Draft.Was].
 	Was string `json:"was,omitempty"`
+	// TakenBack says that it was not carried out to its end: it counts as undone, and
+	// cannot be done again. Somebody may have seen the store in the middle of it.
+	TakenBack bool `json:"-"`
 }
 
 // Options are what a kind says about its journal.
@@ -78,7 +81,8 @@ func New(d disk.Disk, o Options) *Journal {
 }
 
 // Entries gives what was written, the oldest first, each with whether it is undone
-// just now. Undoing and redoing are not entries of their own. A store to which
+// just now, those included that were taken back before they ended. Undoing and redoing
+// are not entries of their own. A store to which
 // nothing was written has none. The list is the caller's, what is in it is not to be
 // written to. The error is a DamagedError where records cannot be read: then the
 // others are given as well.
@@ -107,8 +111,8 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	return &e, ctx.Err()
 }
 
-// Journal gives the entries as store.Undoer does, newest first. The error is that
-// of Entries.
+// Journal gives the entries as store.Undoer does, newest first and without those that
+// were taken back. The error is that of Entries.
 func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Entries(ctx)
 	if damaged := (*DamagedError)(nil); err != nil && !errors.As(err, &damaged) {
@@ -116,6 +120,9 @@ func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	}
 	entries := make([]model.JournalEntry, 0, len(list))
 	for _, e := range slices.Backward(list) {
+		if e.TakenBack {
+			continue
+		}
 		e.Files = planFiles(e.Changes)
 		entries = append(entries, e.JournalEntry)
 	}

@@ -355,8 +355,39 @@ func TestApply_verified(t *testing.T) {
 	if !maps.Equal(m.Tree(live), before) {
 		t.Error(difference(m.Tree(live), before, before))
 	}
-	if list, err := j.Entries(t.Context()); err != nil || len(list) != 0 {
+	// Somebody may have seen it nevertheless: the entry names what there was.
+	if list, err := j.Entries(t.Context()); err != nil || len(list) != 1 || !list[0].TakenBack || !list[0].Undone || len(list[0].Changes) != 4 {
 		t.Error(list, err)
+	}
+	if list, err := j.Journal(t.Context()); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+	for _, back := range []func(context.Context) (model.Plan, error){j.PlanUndo, j.PlanRedo} {
+		if _, err := back(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestApply_disturbed: somebody writes after the files were compared and before the kind
+// has read its store. That is the conflict, whatever the kind says of the store.
+func TestApply_disturbed(t *testing.T) {
+	for name, write := range map[string]func(m *disktest.Memory) error{
+		"into what was written": func(m *disktest.Memory) error { return m.Write("s/a", []byte("theirs"), 0o640) },
+		"beside it":             func(m *disktest.Memory) error { return m.Create("s/m/3", []byte("theirs"), 0o640) },
+	} {
+		m, j := desk(map[string]string{"s/a": "0", "s/m/1": "1"})
+		d := j.Draft()
+		d.Put("s/a", []byte("1"))
+		d.SetAside("s/m/1")
+		d.Expect("s/m")
+		_, err := j.Apply(t.Context(), plan(t, d), func(context.Context) error {
+			must(t, write(m))
+			return errors.New("it would load something else")
+		})
+		if conflict := (*journal.ConflictError)(nil); !errors.As(err, &conflict) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
 	}
 }
 

@@ -210,7 +210,7 @@ func parse(data []byte) (records []record, torn bool, damaged []int) {
 
 // history is what the records tell.
 type history struct {
-	// entries are what was done, or left broken off, the oldest first.
+	// entries are what was done, left broken off or taken back, the oldest first.
 	entries []Entry
 	// superseded are the entries that were undone when something else was written.
 	superseded map[int64]bool
@@ -254,7 +254,7 @@ func newHistory(data []byte) *history {
 		case r.Done:
 			h.finish("")
 		case r.Back:
-			h.open = nil
+			h.takenBack()
 		case r.Off:
 			h.finish(r.Why)
 		case r.Taking:
@@ -306,16 +306,27 @@ func (h *history) finish(broken string) {
 	h.entries = append(h.entries, e.Entry)
 }
 
+// takenBack says that the open intent was taken back.
+func (h *history) takenBack() {
+	e := h.open
+	h.open = nil
+	if e.of == 0 && e.Op != model.OpPurge {
+		e.Undone, e.TakenBack = true, true
+		h.entries = append(h.entries, e.Entry)
+	}
+}
+
 func (h *history) find(id int64) int {
 	return slices.IndexFunc(h.entries, func(e Entry) bool { return e.ID == id })
 }
 
 // pending gives the entry that an undo or a redo is about: the last that is not
-// undone, or the first that is and was not followed by another write. Nil for none.
+// undone, or the first that is, was not followed by another write and not taken back
+// before it ended. Nil for none.
 func (h *history) pending(op model.Op) *Entry {
 	if op == model.OpRedo {
 		for i := range h.entries {
-			if e := &h.entries[i]; e.Undone && e.Broken == "" && !h.superseded[e.ID] {
+			if e := &h.entries[i]; e.Undone && !e.TakenBack && e.Broken == "" && !h.superseded[e.ID] {
 				return e
 			}
 		}

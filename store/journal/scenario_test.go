@@ -170,11 +170,14 @@ func contents(m *disktest.Memory) map[string]bool {
 	return all
 }
 
-// told gives what the journal says, but for numbers and times.
+// told gives what the journal says of what was not taken back, but for numbers and times.
 func told(j *journal.Journal) (string, error) {
 	var b strings.Builder
 	list, err := j.Entries(context.Background())
 	for _, e := range list {
+		if e.TakenBack {
+			continue
+		}
 		fmt.Fprintf(&b, "%s %s %v %q %d\n", e.Op, e.Session, e.Undone, e.Broken, len(e.Changes))
 	}
 	return b.String(), err

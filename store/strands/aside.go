@@ -113,12 +113,12 @@ func toldOf(entries []journal.Entry, folder string) (list map[version]told, forg
 				if known && reason == nil && e.Broken != "" {
 					return // it may not have come
 				}
-				list[key] = told{c.file, v, reason, order, before.sure || e.Broken == "" && c.Does != model.FileCopied}
+				list[key] = told{c.file, v, reason, order, before.sure || e.Broken == "" && !e.TakenBack && c.Does != model.FileCopied}
 				delete(forgotten, key)
 				order++
 			}
 			if e.Undone {
-				if _, known := list[version{c.file.name, c.After.SHA256}]; !known { // else it is as it was before
+				if _, known := list[version{c.file.name, c.After.SHA256}]; !known && !e.TakenBack { // else it is as it was before
 					tell(c.After, &model.Reason{Kind: model.ReasonUndo})
 				}
 				tell(c.Before, came)

@@ -1,9 +1,12 @@
 package strands
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/writing"
 )
 
 // drawn gives headers as "index[parent's index]" in their order, those that are aside
@@ -134,6 +138,61 @@ func TestBranches_ofBranches(t *testing.T) {
 	}
 	// The agent wrote between the others.
 	want("0 (1<0) (2<1) (3<2) (4<3) (5<4) (4<3) (5<4) (5<4) (6<5) 1<0!")
+}
+
+// amid is a disk on which somebody is at work in the middle of a write: once the
+// messages have changed, and before the write has ended.
+type amid struct {
+	writing.Disk
+	work func()
+}
+
+func (d *amid) Sync(name string) error {
+	if work := d.work; work != nil && path.Base(name) == "messages" {
+		d.work = nil
+		work()
+	}
+	return d.Disk.Sync(name)
+}
+
+// An agent starts in the middle of a restore, and says something: the restore is taken
+// back, and the agent goes on from the view that it has. What it writes over had come
+// back, and can be reached.
+func TestBranches_ofWhatCameBackAmid(t *testing.T) {
+	s, agent := freshLog(t, 6)
+	first := storetest.Headers(t, s, "h")
+	var a *runningAgent
+	err := s.on.Through(func(d writing.Disk) writing.Disk {
+		return &amid{Disk: d, work: func() {
+			a = startAgent(t, agent, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC))
+			a.held, a.over = true, func(string) {}
+			a.append("user", said("what was that"))
+		}}
+	})
+	if err = cmp.Or(err, s.reach()); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.PlanRestore(t.Context(), first[1].Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
+		t.Fatalf("the restore ended with %v", err)
+	}
+	a.append("assistant", said("nothing"))
+	a.append("user", said("indeed"))
+	seen := map[string]bool{}
+	for _, h := range storetest.Headers(t, s, "h") {
+		seen[h.ID] = true
+		if _, err := s.State(t.Context(), h.Ref()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, h := range first {
+		if !seen[h.ID] {
+			t.Errorf("message #%d is out of reach", h.Index)
+		}
+	}
 }
 
 // The state of a branch that was left is what the agent held at its end.

@@ -67,6 +67,8 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 		for _, c := range e.Changes {
 			switch {
 			case c.Path != file || c.Before == c.After || c.Does == model.FileCopied || e.Undone && e.NewSession != "":
+			case e.TakenBack:
+				tell(c.Before, &model.Reason{Kind: model.ReasonOverwritten})
 			case e.Undone:
 				tell(c.After, &model.Reason{Kind: model.ReasonUndo})
 				tell(c.Before, &model.Reason{Kind: model.ReasonOverwritten})
