@@ -63,7 +63,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	if err != nil {
 		return err
 	}
-	faults := faultsOf(list)
+	faults := faultsOf(list, release)
 	if p.json {
 		err = array(p, each(faults))
 	} else {
@@ -151,14 +151,17 @@ type remedied struct {
 	model.Fault
 	Next  []string `json:"next,omitempty"`
 	Stays string   `json:"stays,omitempty"`
+	// SDK is the version for which the store was opened, "" for any.
+	SDK string `json:"sdk,omitempty"`
 }
 
-// faultsOf gives all faults that were found, never nil.
-func faultsOf(list []checkup) []remedied {
+// faultsOf returns all faults that were found, never nil, with the version of the SDK
+// for which they hold.
+func faultsOf(list []checkup, release string) []remedied {
 	faults := []remedied{}
 	for _, c := range list {
 		for _, f := range c.faults {
-			faults = append(faults, remedied{f, c.next, c.whyStays(&f)})
+			faults = append(faults, remedied{f, c.next, c.whyStays(&f), release})
 		}
 	}
 	return faults

@@ -143,10 +143,12 @@ func members(s *jsonschema.Schema, below string, member func(string)) {
 
 // unmet are members that no store of the tests has.
 var unmet = []string{
+	"doctor [].sdk",
 	"doctor [].stays",
 	"journal [].broken",
 	"messages messages[].parts[].value",
 	"messages messages[].redacted",
+	"plan sdk",
 	"preview preview[].first[].reason",
 	"preview preview[].first[].reason.at",
 	"preview preview[].first[].reason.kind",
@@ -163,6 +165,7 @@ var unmet = []string{
 	"show timeToFirstByteMs",
 	"show tokens.cacheWrite",
 	"survey faults[].next",
+	"survey faults[].sdk",
 	"survey faults[].stays",
 }
 

@@ -56,7 +56,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
 		if list, release, failed = examine(ctx, &only, "", only.At); failed == nil {
-			all.Faults = faultsOf(list)
+			all.Faults = faultsOf(list, release)
 		}
 	}
 	if p.json {

@@ -173,6 +173,13 @@ type planned struct {
 	back string
 }
 
+// planJSON is a plan as a document tells it.
+type planJSON struct {
+	model.Plan
+	// SDK is the version that the plan holds for, "" for any.
+	SDK string `json:"sdk,omitempty"`
+}
+
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
@@ -184,7 +191,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	case !p.json:
 		p.plan(todo)
 	case agreed.dryRun:
-		return p.document(todo.Plan)
+		return p.document(planJSON{todo.Plan, todo.assumed})
 	case !agreed.yes && !todo.Idle():
 		// The answer is the receipt; who is asked still sees the plan.
 		aside := &printer{Writer: bufio.NewWriter(a.Err), glyphs: p.glyphs}
