@@ -125,9 +125,6 @@ const mostFaults = 100
 
 // blockFaults decodes every block.
 func (s *states) blockFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	if t.old {
-		return nil, nil
-	}
 	rows, err := t.rows(ctx, "SELECT place, size, encoding, data FROM blocks ORDER BY place")
 	if err != nil {
 		return nil, err
@@ -162,9 +159,6 @@ func (s *states) blockFaults(ctx context.Context, t *tx) (faults []model.Fault, 
 
 // partFaults looks whether the parts that are found by their hash are there.
 func (s *states) partFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	if t.old {
-		return nil, nil
-	}
 	known, err := s.hashedParts(ctx, t)
 	if err != nil {
 		return nil, err

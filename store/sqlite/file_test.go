@@ -486,8 +486,8 @@ func TestOpen_refuses(t *testing.T) {
 		{"short text", file("short", []byte("hello")), sqlite.ErrNotSQLite, "not a SQLite database"},
 		{"half a header", file("half", whole[:50]), sqlite.ErrForeign, "not a Hindcast store"},
 		{"another program's", foreign, sqlite.ErrForeign, "application id"},
-		{"a newer schema", altered("newer", "PRAGMA user_version = 7"), sqlite.ErrNewer, "version 7"},
-		{"an unknown schema", altered("older", "PRAGMA user_version = 0"), sqlite.ErrForeign, "version 0"},
+		{"a newer schema", altered("newer", "PRAGMA user_version = 7"), sqlite.ErrVersion, "version 7"},
+		{"an unknown schema", altered("unknown", "PRAGMA user_version = 0"), sqlite.ErrVersion, "version 0"},
 		{"a trigger", altered("trigger", "CREATE TRIGGER x AFTER INSERT ON visits BEGIN DELETE FROM visits; END"), sqlite.ErrForeign, "schema"},
 		{"a missing index", altered("index", "DROP INDEX visits_by_id"), sqlite.ErrForeign, "schema"},
 		{"a file cut short", file("cut", whole[:3000]), sqlite.ErrDamaged, "malformed"},
@@ -505,6 +505,28 @@ func TestOpen_refuses(t *testing.T) {
 		}
 		if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("no permission: %v", err)
+		}
+	}
+}
+
+// TestOpen_anotherVersionIsNamedAndLeft: what made the store is told, and the file
+// stays as it is, also where a program comes to write.
+func TestOpen_anotherVersionIsNamedAndLeft(t *testing.T) {
+	for _, version := range []int{0, 1, 3} {
+		path := filled(t)
+		execute(t, path, fmt.Sprintf("PRAGMA user_version = %d", version))
+		before := directory(t, filepath.Dir(path))
+		_, read := sqlite.Open(t.Context(), path)
+		_, write := sqlite.OpenOrCreate(t.Context(), path)
+		_, kind := sqlite.Kind().Open(t.Context(), path)
+		for _, err := range []error{read, write, kind} {
+			want := fmt.Sprintf("its schema is version %d, this program reads version 2 only; open it with the hindcast that wrote it", version)
+			if !errors.Is(err, sqlite.ErrVersion) || !strings.Contains(err.Error(), want) {
+				t.Errorf("version %d: %v", version, err)
+			}
+		}
+		if after := directory(t, filepath.Dir(path)); after != before {
+			t.Errorf("version %d: the directory was\n%s\nand is\n%s", version, before, after)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,8 +47,6 @@ var schemaSQL string
 const (
 	applicationID = 0x48637374 // "Hcst"
 	schemaVersion = 2
-	// oldVersion is read as it is, and migrated by the first write.
-	oldVersion = 1
 )
 
 // access is one of the ways above.
@@ -60,7 +57,6 @@ const (
 	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
 	settling  access = "mode=rw&_pragma=busy_timeout(5000)"
 	writable  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
-	migrating access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
 	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
 )
@@ -71,8 +67,6 @@ type handle struct {
 	access access
 	// stamp is the file as it was when an immutable handle was made.
 	stamp fs.FileInfo
-	// old says that the store was of oldVersion when it was last looked at.
-	old atomic.Bool
 	// users and retired are guarded by the store's mutex.
 	users   int
 	retired bool
@@ -299,8 +293,7 @@ func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 	return errors.Join(err, s.release(h))
 }
 
-// update runs what in a transaction that writes: all of it or nothing. A store
-// of the old version is migrated before.
+// update runs what in a transaction that writes: all of it or nothing.
 func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 	err := s.write(ctx, what)
 	// Within one process SQLite shares the index of the log between connections: as
@@ -309,16 +302,8 @@ func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 		time.Sleep(pause)
 		err = s.write(ctx, what)
 	}
-	if errors.Is(err, errOld) {
-		if err = s.migrate(ctx); err == nil {
-			err = s.write(ctx, what)
-		}
-	}
 	return err
 }
-
-// errOld: the store has to be migrated before it can be written to.
-var errOld = errors.New("the store is of an older version")
 
 func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	select {
@@ -334,12 +319,7 @@ func (s *Store) write(ctx context.Context, what func(t *tx) error) error {
 	if err != nil {
 		return s.unwritable(err)
 	}
-	err = h.transaction(ctx, beginWrite, func(t *tx) error {
-		if t.old {
-			return errOld
-		}
-		return what(t)
-	})
+	err = h.transaction(ctx, beginWrite, what)
 	if isCode(err, lib.SQLITE_READONLY) {
 		err = errors.Join(err, s.forget(h))
 	}
@@ -371,10 +351,6 @@ func (s *Store) forget(h *handle) error {
 type tx struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
-	// old says that the store is of oldVersion; prefix is what the names of its
-	// tables begin with.
-	old    bool
-	prefix string
 }
 
 // prepare gives a statement, which is kept until the transaction ends.
@@ -441,9 +417,6 @@ func (h *handle) transaction(ctx context.Context, begin func(context.Context, *s
 			err = errors.Join(err, undo)
 		}
 	}()
-	if h.old.Load() {
-		what = h.asOld(ctx, what)
-	}
 	if err := what(t); err != nil {
 		return explain(err)
 	}
@@ -483,7 +456,7 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses a database that is not a store of a version that is known.
+// check refuses a database that is not a store of this version.
 func (h *handle) check(ctx context.Context) error {
 	return h.transaction(ctx, beginRead, func(t *tx) error {
 		var id int64
@@ -493,36 +466,20 @@ func (h *handle) check(ctx context.Context) error {
 		if id != applicationID {
 			return fmt.Errorf("%w: its application id is %#x", ErrForeign, id)
 		}
-		version, err := versionOf(ctx, t)
-		if err != nil {
+		var version int64
+		if err := t.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		h.old.Store(version == oldVersion)
-		if version == oldVersion {
-			return checkSchema(ctx, t, oldSchemaSQL)
+		if version != schemaVersion {
+			return fmt.Errorf("%w: its schema is version %d, this program reads version %d only; open it with the hindcast that wrote it", ErrVersion, version, schemaVersion)
 		}
-		return checkSchema(ctx, t, schemaSQL)
+		return checkSchema(ctx, t)
 	})
 }
 
-// versionOf gives the version of the schema. The errors are ErrNewer, and
-// ErrForeign for one that never was.
-func versionOf(ctx context.Context, t *tx) (version int64, err error) {
-	if err := t.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, err
-	}
-	switch {
-	case version > schemaVersion:
-		return 0, fmt.Errorf("%w: version %d, this program knows %d", ErrNewer, version, schemaVersion)
-	case version < oldVersion:
-		return 0, fmt.Errorf("%w: schema version %d", ErrForeign, version)
-	}
-	return version, nil
-}
-
-// checkSchema compares what is declared in the file with what its version
-// declares, word for word: a file may not add a trigger or a view.
-func checkSchema(ctx context.Context, t *tx, schema string) error {
+// checkSchema compares what is declared in the file with schema.sql, word for
+// word: a file may not add a trigger or a view.
+func checkSchema(ctx context.Context, t *tx) error {
 	rows, err := t.rows(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		return err
@@ -539,18 +496,13 @@ func checkSchema(ctx context.Context, t *tx, schema string) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	want := statements(schema)
+	want := strings.Split(strings.TrimSuffix(strings.TrimSpace(schemaSQL), ";"), ";\n")
 	slices.Sort(want)
 	slices.Sort(have)
 	if !slices.Equal(have, want) {
 		return fmt.Errorf("%w: its schema is not that of its version", ErrForeign)
 	}
 	return nil
-}
-
-// statements gives those of a schema, as SQLite keeps them.
-func statements(schema string) []string {
-	return strings.Split(strings.TrimSuffix(strings.TrimSpace(schema), ";"), ";\n")
 }
 
 // create puts the schema into a file that is not there or empty. Only the

@@ -88,10 +88,7 @@ type listed struct {
 
 // list returns the sessions without their titles.
 func list(ctx context.Context, t *tx) (all []listed, err error) {
-	size := "0"
-	if !t.old {
-		size = fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
-	}
+	size := fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
 	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), `+size+`, f.state, f.sha256
 		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
 		LEFT JOIN states f ON f.state = (SELECT state FROM visits WHERE session = s.session ORDER BY visit LIMIT 1)`)

@@ -27,8 +27,8 @@ var (
 	ErrNotSQLite = errors.New("not a SQLite database")
 	// ErrForeign: the file is a SQLite database of another program.
 	ErrForeign = errors.New("a SQLite database, but not a Hindcast store")
-	// ErrNewer: the store was written by a newer version of the program.
-	ErrNewer = errors.New("the store's schema is newer than this program")
+	// ErrVersion: the store was written by a version of the program with another schema.
+	ErrVersion = errors.New("a Hindcast store of another version")
 	// ErrDamaged: SQLite cannot make sense of the file.
 	ErrDamaged = errors.New("the file is damaged")
 	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
@@ -84,7 +84,7 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 		return ErrNotSQLite.Error(), false, nil
 	case errors.Is(err, ErrForeign):
 		return ErrForeign.Error(), false, nil
-	case errors.Is(err, ErrNewer), errors.Is(err, ErrUnsettled), errors.Is(err, ErrDamaged):
+	case errors.Is(err, ErrVersion), errors.Is(err, ErrUnsettled), errors.Is(err, ErrDamaged):
 		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil
 	}
@@ -110,9 +110,6 @@ type Store struct {
 	mu     sync.Mutex
 	handle *handle
 	closed bool
-	// migration is the one that is under way; stop ends it.
-	migration sync.WaitGroup
-	stop      context.CancelFunc
 	// met is the last file that was at the path, files how many there were.
 	met   fs.FileInfo
 	files int64
@@ -144,7 +141,7 @@ func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = no
 
 // Open opens the store in a file, which must exist; it writes nothing. The
 // errors are fs.ErrNotExist, fs.ErrPermission, ErrNotSQLite, ErrForeign,
-// ErrNewer, ErrDamaged and ErrUnsettled.
+// ErrVersion, ErrDamaged and ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
 	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
@@ -210,14 +207,10 @@ func (s *Store) Address() string { return s.path }
 // running ends first.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	h, stop := s.handle, s.stop
+	h := s.handle
 	s.handle, s.closed = nil, true
 	s.mu.Unlock()
 	s.bell.Close()
-	if stop != nil {
-		stop()
-	}
-	s.migration.Wait()
 	if err := s.retire(h); err != nil {
 		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
 	}

@@ -163,9 +163,6 @@ func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[
 
 // get gives the bytes of a state, which are those of its hash.
 func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	if t.old {
-		return s.codec.oldState(ctx, t, key)
-	}
 	r, err := lookup(ctx, t, key)
 	if err != nil {
 		return nil, err
@@ -215,10 +212,6 @@ func present(ctx context.Context, t *tx, list []parts.Extent) error {
 
 // peek gives the first peekSize bytes of a state, all of it if it is smaller.
 func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
-	if t.old {
-		first, _, err := s.codec.oldPeek(ctx, t, key)
-		return first, err
-	}
 	r, err := lookup(ctx, t, key)
 	if err != nil {
 		return nil, err
@@ -273,11 +266,6 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 // damaged is made whole. Its parts are looked for in other states, the first of
 // them preferred.
 func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
-	return s.putAs(ctx, t, sql.Null[int64]{}, o, state, bases...)
-}
-
-// putAs keeps a state under a key, null for the next.
-func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, state content, bases ...sql.Null[int64]) (int64, error) {
 	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
@@ -315,7 +303,7 @@ func (s *states) putAs(ctx context.Context, t *tx, as sql.Null[int64], o owner, 
 		}
 		return key, s.sweep(ctx, t, draft.V)
 	}
-	result, err := t.exec(ctx, "INSERT INTO states (state, sha256, size, draft, list) VALUES (?, ?, ?, ?, ?)", as, state.sum[:], len(state.bytes), now, list)
+	result, err := t.exec(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?)", state.sum[:], len(state.bytes), now, list)
 	if err != nil {
 		return 0, err
 	}
@@ -560,9 +548,6 @@ func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span
 }
 
 func (s *states) compare(ctx context.Context, t *tx, a, b int64) ([]store.Span, error) {
-	if t.old {
-		return oldCompare(ctx, t, a, b)
-	}
 	var lists [2][]parts.Extent
 	for i, key := range []int64{a, b} {
 		r, err := lookup(ctx, t, key)
