@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/tui/cell"
@@ -75,12 +76,14 @@ func (p *Pane) heading(u *unit, m int) {
 	if msg.Held {
 		badges = append(badges, "held in the interrupt state")
 	}
+	var marks model.Marks
 	if msg.Redacted {
-		badges = append(badges, "redacted")
+		marks = model.MarkRedacted
 	}
 	if m == int(p.c.shown[len(p.c.shown)-1]) {
-		badges = append(badges, p.c.marks.Words()...)
+		marks |= p.c.marks
 	}
+	badges = append(badges, marks.Words()...)
 	style, sign := p.role(msg.Role)
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
 		r.Put(style(tokens), sign+" ")

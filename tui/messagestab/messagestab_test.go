@@ -103,6 +103,22 @@ func TestPane_marksTheLastMessage(t *testing.T) {
 	}
 }
 
+// The header's mark and the message's own member say one thing, so it shows once.
+func TestPane_saysOnceThatAMessageWasRedacted(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/strands/python-file/session_redact/agents/agent_default/messages/message_2.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape, err := jsontape.Parse(append(append([]byte(`{"messages":[`), data...), "]}"...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := show(Prepare(conversation.Decode(tape), model.MarkRedacted|model.MarkError), 60, 6)
+	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "user  error, redacted") {
+		t.Errorf("screen\n%s", got)
+	}
+}
+
 // A step that ends with what tools answered: that is what a person looks for.
 func TestPane_showsWhatToolsHaveJustAnswered(t *testing.T) {
 	const before = `{"role":"user","content":[{"text":"find trains"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"0","name":"old","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"0","status":"success","content":[{"text":"an older answer"}]}}]},`
