@@ -355,22 +355,16 @@ const labelWidth = 11
 // can be copied.
 func (p *printer) plan(plan *planned) {
 	fmt.Fprintf(p, "%s\n", p.paint.in(bold, "plan: "+printable.String(plan.Headline())))
-	lines := plan.Lines()
-	if plan.difference != "" {
-		lines = append(lines, model.PlanLine{Label: "state", Text: plan.difference})
-	}
-	if plan.assumed != "" {
-		lines = append(lines, model.PlanLine{Label: "sdk", Text: plan.assumed})
-	}
+	lines := plan.Lines(model.PlanLine{Kind: model.PlanState, Text: plan.difference}, model.PlanLine{Kind: model.PlanSDK, Text: plan.assumed})
 	indent := strings.Repeat(" ", 2+labelWidth+2)
 	calls := plan.Resume
 	for _, line := range lines {
-		label := padded(line.Label, labelWidth)
-		if line.Label == model.PlanWarning || line.Label == model.PlanAsks {
+		label := padded(line.Label(), labelWidth)
+		if line.Kind == model.PlanWarning || line.Kind == model.PlanAsks {
 			label = p.paint.in(yellow, label)
 		}
 		text := hanging(indent, p.glyphs.Sentence(printable.String(line.Text)))
-		if line.Label == "resume" && len(calls) > 0 {
+		if line.Kind == model.PlanResume {
 			text = indent + p.glyphs.Sentence(printable.String(calls[0].Call)) + "\n"
 			if then := calls[0].Then; then != "" {
 				text += hanging(indent+"  ", p.glyphs.Sentence(printable.String(then)))

@@ -138,17 +138,17 @@ func TestPlan_filesAndCalls(t *testing.T) {
                holds in memory
   head now     #9 aaaa
   head then    #2 bbbb
-  set aside    s/m/message_9.json … message_8.json (2
-               files), 2.0 kB
-  replace      s/a  b^[[2J.json, 478 B
-  put back     s/back.json, 5 B
+  state        +1 ~0 -2 against the head
   loads        Agent(session_manager=FileSessionManager("chat"))
                loads #0 to #2, 3 messages
   resume       agent(None) # ^[[2J and a call that is far too long to stand on a line
                  runs charge_card without asking the model
                  first; then the model answers the results
   resume       agent("…")
-  state        +1 ~0 -2 against the head
+  set aside    s/m/message_9.json … message_8.json (2
+               files), 2.0 kB
+  replace      s/a  b^[[2J.json, 478 B
+  put back     s/back.json, 5 B
 `
 	if out.String() != want {
 		t.Errorf("it is\n%swant\n%s", &out, want)

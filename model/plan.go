@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -228,23 +229,77 @@ type NothingToError struct{ Op Op }
 
 func (e *NothingToError) Error() string { return fmt.Sprintf("nothing to %s", e.Op) }
 
+// PlanKind is what a line of a plan is about.
+type PlanKind uint8
+
+// The kinds of lines, in the order in which people decide by them: what is at stake,
+// where the head goes and what that does to the path, what it does to the state, how
+// the agent goes on, and what is written.
+const (
+	// PlanAsks: a reason to ask once more after a yes.
+	PlanAsks PlanKind = iota
+	// PlanWarning: what a person must see before a yes.
+	PlanWarning
+	// PlanHeadNow: the head before the plan is carried out.
+	PlanHeadNow
+	// PlanHeadThen: the head after it.
+	PlanHeadThen
+	// PlanStart: the snapshot that a new session starts at.
+	PlanStart
+	// PlanUntouched: the session that stays as it is.
+	PlanUntouched
+	// PlanLeaves: visits that leave the active path.
+	PlanLeaves
+	// PlanReturns: visits that come back to it.
+	PlanReturns
+	// PlanState: how the state changes.
+	PlanState
+	// PlanLoads: what the framework loads next.
+	PlanLoads
+	// PlanResume: a call by which it goes on.
+	PlanResume
+	// PlanSDK: the version of the SDK that the plan holds for.
+	PlanSDK
+	// PlanWrites: what is written, in words.
+	PlanWrites
+	// PlanFiles: neighbouring files to which the same happens.
+	PlanFiles
+)
+
+// planLabels are the words of the kinds. A line of files is labelled by what
+// happens to them.
+var planLabels = [...]string{
+	PlanAsks:      "asks",
+	PlanWarning:   "warning",
+	PlanHeadNow:   "head now",
+	PlanHeadThen:  "head then",
+	PlanStart:     "starts at",
+	PlanUntouched: "untouched",
+	PlanLeaves:    "leaves path",
+	PlanReturns:   "comes back",
+	PlanState:     "state",
+	PlanLoads:     "loads",
+	PlanResume:    "resume",
+	PlanSDK:       "sdk",
+	PlanWrites:    "writes",
+}
+
 // PlanLine is one line of a plan as people read it.
 type PlanLine struct {
-	// Label is one of a few fixed words: "head now", "head then", "leaves path",
-	// "comes back", "writes", "loads", "resume", "warning", "asks", and the
-	// changes of files; for a new session "starts at" and "untouched" instead of
-	// the heads.
-	Label string
+	Kind PlanKind
+	// Does is what happens to the files of a line of files, else "".
+	Does FileChange
 	// Text may hold names out of the data; it is not escaped.
 	Text string
 }
 
-// PlanWarning is the label of the lines that a person must see before saying
-// yes, PlanAsks that of those to which a second yes belongs.
-const (
-	PlanWarning = "warning"
-	PlanAsks    = "asks"
-)
+// Label returns the word or two that stand before the text.
+func (l PlanLine) Label() string {
+	if l.Kind == PlanFiles {
+		return string(l.Does)
+	}
+	return planLabels[l.Kind]
+}
 
 // Headline says in one line what the plan does. Names in it are not escaped.
 func (p *Plan) Headline() string {
@@ -275,57 +330,48 @@ func AndOthers(session string, others []string) string {
 	return session + " and " + Count(len(others), "other session")
 }
 
-// Lines gives the whole plan, in the order in which people want to know it:
-// the warnings first, then where the head goes, what leaves and comes back to
-// the path, what is written and what the framework loads next. Visits that are
-// drawn one below the other share a line.
-func (p *Plan) Lines() []PlanLine {
-	var lines []PlanLine
-	add := func(label, text string) { lines = append(lines, PlanLine{label, text}) }
-	for _, reason := range p.Asks {
-		add(PlanAsks, reason)
+// Lines returns the whole plan and the lines that are added to it, in the order of
+// their kinds, without those that have no text. Visits that are drawn one below the
+// other share a line.
+func (p *Plan) Lines(more ...PlanLine) []PlanLine {
+	lines := append(FileLines(p.Files), more...)
+	add := func(kind PlanKind, texts ...string) {
+		for _, text := range texts {
+			lines = append(lines, PlanLine{Kind: kind, Text: text})
+		}
 	}
-	for _, hazard := range p.Hazards {
-		add(PlanWarning, hazard)
-	}
+	add(PlanAsks, p.Asks...)
+	add(PlanWarning, p.Hazards...)
 	now, then := planPlace(p.HeadName, p.HeadID, p.HeadIndex), planPlace(p.TargetName, p.TargetID, p.TargetIndex)
 	switch {
 	case p.Op == OpConvert:
-		add("untouched", p.Session)
+		add(PlanUntouched, p.Session)
 	case p.NewSession != "":
-		add("starts at", then)
-		add("untouched", p.Session+" stays at "+now)
+		add(PlanStart, then)
+		add(PlanUntouched, p.Session+" stays at "+now)
 	case p.Op == OpPurge:
 	default:
 		if p.Removes {
 			then = "none, the session is gone"
 		}
-		add("head now", now)
-		add("head then", then)
+		add(PlanHeadNow, now)
+		add(PlanHeadThen, then)
 	}
-	for _, text := range planRanges(p.Orphans) {
-		add("leaves path", text)
-	}
-	for _, text := range planRanges(p.Reactivates) {
-		add("comes back", text)
-	}
-	for _, write := range p.Writes {
-		add("writes", write)
-	}
-	lines = append(lines, FileLines(p.Files)...)
-	if p.Loads != "" {
-		add("loads", p.Loads)
-	}
+	add(PlanLeaves, planRanges(p.Orphans)...)
+	add(PlanReturns, planRanges(p.Reactivates)...)
+	add(PlanWrites, p.Writes...)
+	add(PlanLoads, p.Loads)
 	for _, r := range p.Resume {
-		add("resume", r.Call+"  "+r.Then)
+		add(PlanResume, r.Call+"  "+r.Then)
 	}
+	lines = slices.DeleteFunc(lines, func(l PlanLine) bool { return l.Text == "" })
+	slices.SortStableFunc(lines, func(a, b PlanLine) int { return cmp.Compare(a.Kind, b.Kind) })
 	return lines
 }
 
-// FileLines gives the files of a plan or a journal entry as people read them, the
-// change as the label. Neighbours of one folder to which the same happens share a
-// line, with the first and the last of them: of a log of 10,000 messages nobody
-// reads each name.
+// FileLines returns the files of a plan or a journal entry as people read them.
+// Neighbours of one folder to which the same happens share a line, with the first
+// and the last of them: a log may have 10,000 messages.
 func FileLines(list []PlanFile) (lines []PlanLine) {
 	for len(list) > 0 {
 		first, n, size := list[0], 1, list[0].Size
@@ -340,7 +386,7 @@ func FileLines(list []PlanFile) (lines []PlanLine) {
 		if size > 0 {
 			text = fmt.Sprintf("%s, %s", text, AppendSize(nil, size))
 		}
-		lines = append(lines, PlanLine{string(first.Does), text})
+		lines = append(lines, PlanLine{PlanFiles, first.Does, text})
 		list = list[n:]
 	}
 	return lines

@@ -29,7 +29,7 @@ a s v8 #4 head   ¦
 	lines := func() string {
 		var text []string
 		for _, line := range plan.Lines() {
-			text = append(text, line.Label+": "+line.Text)
+			text = append(text, line.Label()+": "+line.Text)
 		}
 		return strings.Join(text, "\n")
 	}
@@ -79,5 +79,29 @@ func TestPlan_LinesAreFew(t *testing.T) {
 	lines := plan.Lines()
 	if len(lines) != 2+mostRanges+1 || lines[3].Text != "#101 … #199, 99 snapshots" || lines[10].Text != fmt.Sprintf("and %d more snapshots", len(plan.Orphans)-mostRanges*99) {
 		t.Errorf("500 runs are %d lines: %q", len(lines), lines)
+	}
+}
+
+// Lines come in the order of their kinds wherever they are from, each with a label; one
+// without a text is left out.
+func TestPlan_LinesAreInTheOrderOfTheirKinds(t *testing.T) {
+	plan := Plan{
+		Op: OpRestore, Session: "s", TargetID: "a", HeadID: "b", HeadIndex: 1,
+		Orphans: []PlanItem{{ID: "b", Index: 1}}, Reactivates: []PlanItem{{ID: "c", Index: 2}},
+		Writes: []string{"a row"}, Files: []PlanFile{{Path: "f", Does: FileSetAside}},
+		Loads: "the state", Resume: []Resume{{"go()", "goes on"}}, Hazards: []string{"careful"}, Asks: []string{"sure"},
+	}
+	var labels []string
+	for _, line := range plan.Lines(PlanLine{Kind: PlanSDK, Text: "1.2"}, PlanLine{Kind: PlanState, Text: "+1"}, PlanLine{Kind: PlanLoads}) {
+		labels = append(labels, line.Label())
+	}
+	want := "asks, warning, head now, head then, leaves path, comes back, state, loads, resume, sdk, writes, set aside"
+	if got := strings.Join(labels, ", "); got != want {
+		t.Errorf("the lines are\n%s\nnot\n%s", got, want)
+	}
+	for kind := range PlanFiles {
+		if (PlanLine{Kind: kind}).Label() == "" {
+			t.Errorf("kind %d has no label", kind)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func (d *Journal) tell() {
 		paragraphs = append(paragraphs, sheet.Paragraph{Label: "broken off", LabelPick: sheet.Warn, Text: e.Broken + "; all of it was taken back", Pick: sheet.Warn})
 	}
 	for _, line := range model.FileLines(e.Files) {
-		paragraphs = append(paragraphs, sheet.Paragraph{Label: line.Label, LabelPick: sheet.Muted, Text: line.Text})
+		paragraphs = append(paragraphs, sheet.Paragraph{Label: line.Label(), LabelPick: sheet.Muted, Text: line.Text})
 	}
 	if len(paragraphs) == 0 {
 		paragraphs = append(paragraphs, sheet.Paragraph{Text: "it changed no files", Pick: sheet.Muted})

@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"slices"
 	"strconv"
 
 	"hindcast/keymap"
@@ -41,10 +40,6 @@ type Question struct {
 	answer  Answer
 }
 
-// early are the labels of what a person wants to know first, in this order. What
-// the plan does to each snapshot and file comes after that.
-var early = []string{model.PlanAsks, model.PlanWarning, "head now", "head then", "starts at", "untouched", "loads", "resume"}
-
 // NewQuestion makes the question for a plan, with what it changes in the state.
 func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change) *Question {
 	d := &Question{
@@ -63,42 +58,34 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 
 // wholePlan returns every line of a plan.
 func wholePlan(plan *model.Plan, change Change) []sheet.Paragraph {
-	lines := plan.Lines()
-	slices.SortStableFunc(lines, func(a, b model.PlanLine) int { return rank(a.Label) - rank(b.Label) })
-	var paragraphs []sheet.Paragraph
-	for _, line := range lines {
-		paragraphs = append(paragraphs, planParagraph(line))
+	var state []model.PlanLine
+	for _, text := range change.Lines {
+		state = append(state, model.PlanLine{Kind: model.PlanState, Text: text})
 	}
-	for i, text := range change.Lines {
-		p := sheet.Paragraph{Text: text}
-		if i == 0 {
-			p.Label, p.LabelPick = "state", sheet.Muted
+	var paragraphs []sheet.Paragraph
+	var before model.PlanKind
+	for _, line := range plan.Lines(state...) {
+		p := planParagraph(line)
+		if line.Kind == model.PlanState && line.Kind == before {
+			p.Label = "" // one change in many lines
 		}
-		paragraphs = append(paragraphs, p)
+		paragraphs, before = append(paragraphs, p), line.Kind
 	}
 	return paragraphs
 }
 
-// rank gives the place of a label among those of a plan.
-func rank(label string) int {
-	if i := slices.Index(early, label); i >= 0 {
-		return i
-	}
-	return len(early)
-}
-
-// planParagraph gives a line of a plan as it is drawn. The label says what it is,
+// planParagraph returns a line of a plan as it is drawn. The label says what it is,
 // and colour says it again.
 func planParagraph(line model.PlanLine) sheet.Paragraph {
-	p := sheet.Paragraph{Label: line.Label, LabelPick: sheet.Muted, Text: line.Text}
-	switch line.Label {
+	p := sheet.Paragraph{Label: line.Label(), LabelPick: sheet.Muted, Text: line.Text}
+	switch line.Kind {
 	case model.PlanWarning, model.PlanAsks:
 		p.LabelPick, p.Pick = sheet.Warn, sheet.Warn
-	case "head then", "starts at":
+	case model.PlanHeadThen, model.PlanStart:
 		p.Pick = sheet.Head
-	case "leaves path":
+	case model.PlanLeaves:
 		p.Pick = sheet.Orphaned
-	case "comes back":
+	case model.PlanReturns:
 		p.Pick = sheet.Active
 	}
 	return p
