@@ -84,6 +84,28 @@ func TestRooms_takeTheWordsOfMarksFromModel(t *testing.T) {
 	})
 }
 
+// No code of the screen decides by which dialog is open: a dialog carries what its
+// answers do, and is told facts by the interface that all dialogs have.
+func TestRooms_noTypeOfDialog(t *testing.T) {
+	inspectCode(t, func(at token.Position, n ast.Node) {
+		var types []ast.Expr
+		switch n := n.(type) {
+		case *ast.TypeAssertExpr:
+			types = []ast.Expr{n.Type}
+		case *ast.CaseClause:
+			types = n.List
+		}
+		for _, is := range types {
+			if star, ok := is.(*ast.StarExpr); ok {
+				is = star.X
+			}
+			if s, ok := is.(*ast.SelectorExpr); ok && isName(s.X, "dialog") {
+				t.Errorf("%s: asks whether a dialog is a %s", at, s.Sel.Name)
+			}
+		}
+	})
+}
+
 // inspectCode calls f for each node of the code that is no test's.
 func inspectCode(t *testing.T, f func(at token.Position, n ast.Node)) {
 	t.Helper()

@@ -64,7 +64,7 @@ func (m *Model) askYank() {
 			items[2].Text = "the whole state"
 		}
 	}
-	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 
 // selected gives the tab in which a value is selected, or nil.
@@ -81,8 +81,8 @@ func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int
 
 // copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
-	ctx := m.ctx
-	return run(func() tea.Msg { return m.o.copyOut(ctx, what, text) })
+	ctx, o := m.ctx, m.o
+	return run(func() tea.Msg { return o.copyOut(ctx, what, text) })
 }
 
 // knownCalls returns the calls that go on from the snapshot under the cursor, the
@@ -103,7 +103,7 @@ func (m *Model) knownCalls() []string {
 // copyResume works out how to go on from the snapshot under the cursor, and
 // sends what of it is wanted to the clipboard.
 func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.Cmd {
-	s, from, ctx := m.subject(), m.source, m.ctx
+	s, from, ctx, o := m.subject(), m.source, m.ctx, m.o
 	return run(func() tea.Msg {
 		content, err := from.prepareResume(ctx, s)
 		switch {
@@ -112,7 +112,7 @@ func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.
 		case of(content) == "":
 			return copiedMsg{what: what, err: errors.New("there is none at this snapshot")}
 		}
-		return m.o.copyOut(ctx, what, of(content))
+		return o.copyOut(ctx, what, of(content))
 	})
 }
 
@@ -190,7 +190,7 @@ func (m *Model) copied(msg copiedMsg) {
 		return
 	case msg.err != nil:
 		m.fail(fmt.Errorf("copy %s: %w", msg.what, msg.err))
-		m.open(dialog.NewText(m.styles, m.keys, "Select "+msg.what+" by hand", msg.text), nil)
+		m.open(dialog.NewText(m.styles, m.keys, "Select "+msg.what+" by hand", msg.text))
 	case msg.tmux:
 		m.confirmed(msg.what + " is in tmux's newest buffer")
 	default:

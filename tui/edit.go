@@ -184,23 +184,21 @@ func (m *Model) readToEdit(msg readToEditMsg) tea.Cmd {
 		m.failed("cannot edit", msg.err)
 		return nil
 	}
-	m.draft = &msg.draft
 	var items []dialog.Item
 	for _, c := range msg.choices {
-		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(c) }})
+		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(msg.draft, c) }})
 	}
-	m.offer(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+msg.draft.name+" and fork from that", "edit", items))
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+msg.draft.name+" and fork from that", "edit", items))
 	return nil
 }
 
 // beginEdit puts what was chosen into a file for the editor.
-func (m *Model) beginEdit(c choice) tea.Cmd {
-	d := *m.draft
+func (m *Model) beginEdit(d draft, c choice) tea.Cmd {
 	d.pointer = c.pointer
 	temp := m.o.Temp
 	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		err := d.write(temp, c.action.String())
-		return draftWrittenMsg{gen, d, err}
+		return draftWrittenMsg{gen, &d, err}
 	})
 }
 
@@ -225,17 +223,15 @@ func (m *Model) draftWritten(msg draftWrittenMsg) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil {
-		m.draft = nil
 		m.failed("cannot edit", msg.err)
 		return nil
 	}
-	m.draft = &msg.draft
-	return m.runEditor()
+	return m.runEditor(msg.draft)
 }
 
 // runEditor gives the terminal to the editor that $VISUAL or else $EDITOR names,
 // with its arguments, as a shell reads them.
-func (m *Model) runEditor() tea.Cmd {
+func (m *Model) runEditor(d *draft) tea.Cmd {
 	editor := m.o.Getenv("VISUAL")
 	if editor == "" {
 		editor = m.o.Getenv("EDITOR")
@@ -243,12 +239,12 @@ func (m *Model) runEditor() tea.Cmd {
 	if editor == "" {
 		editor = "vi"
 	}
-	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", m.draft.file)
-	m.draft.dir.Inherit(command)
+	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", d.file)
+	d.dir.Inherit(command)
 	if in, ok := m.keyboard().(*keyboard); ok {
 		command.Stdin = in.File // an editor wants the terminal itself
 	}
-	return tea.Exec(&editorRun{command}, func(err error) tea.Msg { return editedMsg{err} })
+	return tea.Exec(&editorRun{command}, func(err error) tea.Msg { return editedMsg{d, err} })
 }
 
 // editorRun runs an editor while Bubble Tea lets go of the terminal.
@@ -290,23 +286,20 @@ var errRemoved = errors.New("the editor removed the file with the edit")
 func (m *Model) edited(msg editedMsg) tea.Cmd {
 	m.dirty = true
 	mouse := tea.Cmd(tea.EnableMouseCellMotion) // the editor may have turned it off
-	if m.draft == nil {
-		return mouse
-	}
-	d := *m.draft
+	d := msg.draft
 	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		text, err := os.ReadFile(d.file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return draftReadMsg{gen: gen, err: errRemoved}
+			return draftReadMsg{gen: gen, draft: d, err: errRemoved}
 		case msg.err != nil:
 			err = fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", msg.err)
 		}
 		if err != nil {
-			return draftReadMsg{gen: gen, err: err}
+			return draftReadMsg{gen: gen, draft: d, err: err}
 		}
 		state, err := splice.Replace(d.whole, d.pointer, text)
-		return draftReadMsg{gen, state, err}
+		return draftReadMsg{gen, d, state, err}
 	}))
 }
 
@@ -315,82 +308,65 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 	if !m.finish(planning, msg.gen) {
 		return nil
 	}
+	d := msg.draft
 	var value *splice.ValueError
 	switch {
 	case errors.Is(msg.err, splice.ErrUnchanged):
 		m.say("nothing was changed: the edit says the same")
-		return m.dropDraft()
+		return d.drop()
 	case errors.Is(msg.err, errRemoved):
 		m.say("nothing was changed: " + msg.err.Error())
-		return m.dropDraft()
+		return d.drop()
 	case errors.As(msg.err, &value):
-		m.spurn(fmt.Errorf("this is not JSON: %w", value))
+		m.spurn(d, fmt.Errorf("this is not JSON: %w", value))
 		return nil
 	case msg.err != nil:
-		m.spurn(msg.err)
+		m.spurn(d, msg.err)
 		return nil
 	}
 	editor, ok := m.o.Store.(store.Editor)
 	if !ok {
 		return nil // keymap.Edit is disabled
 	}
-	ref, whole := m.draft.ref, m.draft.whole
-	what := m.draft.name
-	m.ask("Fork from an edited "+m.draft.name, "new session", m.newName("-edit"), func(as string) tea.Cmd {
-		return m.planWrite(write{
-			op:     model.OpEdit,
-			plan:   func(ctx context.Context) (model.Plan, error) { return editor.PlanEdit(ctx, ref, as, msg.state) },
-			change: func(ctx context.Context) dialog.Change { return changeOf(ctx, what, whole, msg.state, model.Gaps{}) },
-		})
+	w := write{op: model.OpEdit, draft: d, change: func(ctx context.Context) dialog.Change {
+		return changeOf(ctx, d.name, d.whole, msg.state, model.Gaps{})
+	}}
+	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, func(ctx context.Context, as string) (model.Plan, error) {
+		return editor.PlanEdit(ctx, d.ref, as, msg.state)
 	})
 	return nil
 }
 
 // spurn says why the edit will not do, and asks whether to edit it again.
-func (m *Model) spurn(err error) {
+func (m *Model) spurn(d *draft, err error) {
 	m.fail(err)
-	if m.draft == nil {
-		return
-	}
-	d := dialog.NewBroken(m.styles, m.keys, err.Error(), m.draft.file)
-	m.open(d, func(a keymap.Action) tea.Cmd { return m.answerBroken(d, a) })
-}
-
-// answerBroken carries out an action in the dialog about an edit that will not do.
-func (m *Model) answerBroken(d *dialog.Broken, a keymap.Action) tea.Cmd {
-	d.Do(a)
-	switch d.Chosen() {
-	case keymap.EditAgain:
-		m.close()
-		return m.runEditor()
-	case keymap.Discard:
-		m.close()
-		m.say("the edit was discarded")
-		return m.dropDraft()
-	case keymap.Back:
-		m.close()
-		m.keepDraft()
-	}
-	return nil
+	m.open(dialog.NewBroken(m.styles, m.keys, err.Error(), d.file, []dialog.Item{
+		{Action: keymap.EditAgain, Text: "edit again", Do: func() tea.Cmd { return m.runEditor(d) }},
+		{Action: keymap.Discard, Text: "discard", Do: func() tea.Cmd {
+			m.say("the edit was discarded")
+			return d.drop()
+		}},
+		{Action: keymap.Back, Text: "leave it", Do: func() tea.Cmd {
+			m.keepDraft(d)
+			return nil
+		}},
+	}))
 }
 
 // keepDraft says where the edit is that the person left, if there is one.
-func (m *Model) keepDraft() {
-	if m.draft != nil && m.draft.file != "" {
-		m.say("nothing was changed; the edit is kept in " + m.draft.file)
+func (m *Model) keepDraft(d *draft) {
+	if d != nil {
+		m.say("nothing was changed; the edit is kept in " + d.file)
 	}
-	m.draft = nil
 }
 
-// dropDraft removes the file of the edit.
-func (m *Model) dropDraft() tea.Cmd {
-	if m.draft == nil || m.draft.dir == nil {
+// drop removes the file of the edit, if there is one.
+func (d *draft) drop() tea.Cmd {
+	if d == nil {
 		return nil
 	}
-	dir := m.draft.dir
-	m.draft = nil
 	return run(func() tea.Msg {
-		_ = dir.Remove() // what stays is in a folder that nobody else can read
+		_ = d.dir.Remove() // what stays is in a folder that nobody else can read
 		return nil
 	})
 }

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
 
@@ -55,6 +58,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 		sessionsListedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
+		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},
 	} {
 		if _, cmd := m.Update(fact); cmd != nil {
 			t.Errorf("%T leads on", fact)
@@ -62,6 +66,43 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 		if m.dirty || m.View() != before {
 			t.Errorf("%T changed the screen", fact)
 		}
+	}
+}
+
+// That no keys came for a while is a fact about the question that was open then, not
+// about the one after it.
+func TestModel_quietArmsItsOwnQuestion(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	agreed := 0
+	ask := func() uint64 {
+		yes := func() tea.Cmd { agreed++; return nil }
+		m.question(dialog.NewQuestion(m.styles, m.keys, &model.Plan{Op: model.OpRestore}, dialog.Change{}, dialog.Answers{Yes: yes}))
+		return m.tasks[arming].gen
+	}
+	first := ask()
+	m.open(nil)
+	second := ask()
+	m.Update(quietMsg{first})
+	if m.answer(keymap.Yes); agreed != 0 {
+		t.Fatal("the quiet before the first question armed the second")
+	}
+	m.Update(quietMsg{second})
+	if m.answer(keymap.Yes); agreed != 1 || m.dialog != nil {
+		t.Errorf("agreed %d times, or the question stays open", agreed)
+	}
+}
+
+// A command copies with the options that were there when its key came: what becomes of
+// the model since is not its business.
+func TestModel_copiesWithoutTheModel(t *testing.T) {
+	m := demoModel(t)
+	var out strings.Builder
+	m.o.Getenv, m.o.Output = func(string) string { return "" }, &out
+	copying := m.copyText("the id", "x")
+	m.o = Options{}
+	if msg, ok := copying().(copiedMsg); !ok || msg.err == nil || !strings.Contains(msg.err.Error(), "no clipboard") {
+		t.Errorf("it came to %+v", msg)
 	}
 }
 

@@ -163,17 +163,21 @@ type readToEditMsg struct {
 // draftWrittenMsg: the file for the editor was written.
 type draftWrittenMsg struct {
 	gen   uint64
-	draft draft
+	draft *draft
 	err   error
 }
 
 // editedMsg: the editor was left, or could not be started.
-type editedMsg struct{ err error }
+type editedMsg struct {
+	draft *draft
+	err   error
+}
 
 // draftReadMsg: what the editor left was read: the state that it makes, or what is
 // wrong with it.
 type draftReadMsg struct {
 	gen   uint64
+	draft *draft
 	state []byte
 	err   error
 }
@@ -185,7 +189,7 @@ type journalReadMsg struct {
 	err     error
 }
 
-// quietMsg: no key came for a while; the question that is open may be answered.
+// quietMsg: no key came for a while; the dialog that is open takes an answer.
 type quietMsg struct{ gen uint64 }
 
 // copiedMsg: a text was sent to tmux, or else to the terminal's clipboard.

@@ -81,13 +81,10 @@ type Model struct {
 	layout   layout
 	tour     *Tour // that shows; nil for none
 	dialog   dialogPane
-	answers  func(keymap.Action) tea.Cmd // in the open dialog; nil where it is only read
-	draft    *draft                      // what is being edited, or nil
-	onward   resumeCall                  // how to go on after the last write
-	toHead   bool                        // the cursor goes to the head once the session is read again
-	written  bool                        // since the session was read
-	made     string                      // the session that was started last, until the list shows it
-	quiet    uint64                      // generation of the wait for no keys
+	onward   resumeCall // how to go on after the last write
+	toHead   bool       // the cursor goes to the head once the session is read again
+	written  bool       // since the session was read
+	made     string     // the session that was started last, until the list shows it
 	input    *input
 	query    string   // that n and N look for
 	searched searched // where the matches are that there are
@@ -135,15 +132,22 @@ type message struct {
 	whole, about string
 }
 
-// dialogPane is what the root needs of what opens over the screen.
+// dialogPane is what the root needs of what opens over the screen. A dialog carries what
+// its answers do.
 type dialogPane interface {
-	pane
+	drawn
 	Size() (w, h int)
 	Scope() keymap.Scope
+	// Do carries out an action. It returns what the action leads to, nil for nothing, and
+	// whether the dialog closes first.
+	Do(keymap.Action) (then func() tea.Cmd, closes bool)
+	// Type takes a key that is not bound to an action.
+	Type(tea.KeyMsg)
+	// Arm lets keys answer a dialog that awaitQuiet was called for.
+	Arm()
+	// Moved says where the head of a session is now.
+	Moved(session string, head model.Ref)
 }
-
-// typer is a dialog in which text can be typed.
-type typer interface{ Type(k tea.KeyMsg) }
 
 // input is the text that is typed in the last line, and what becomes of it.
 type input struct {

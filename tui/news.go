@@ -13,7 +13,6 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
 
@@ -304,7 +303,9 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	}
 	m.busier()
 	m.dirty, m.news.late = true, false
-	m.outdatePlan()
+	if t := m.timeline.Timeline(); m.dialog != nil && t.Head() != model.NoNode {
+		m.dialog.Moved(m.session, t.Header(t.Head()).Ref())
+	}
 	return tea.Batch(m.rest(msg.took), m.drag())
 }
 
@@ -379,28 +380,6 @@ func movedBack(old, t *model.Timeline) bool {
 	}
 	ref := old.Header(was).Ref()
 	return t.Header(was).Ref() == ref && t.Header(is).Ref() != ref && (!t.OnPath(was) || int(is) < old.Len())
-}
-
-// outdatePlan tells whoever is asked about a plan that the head which it was made
-// against is the head no more.
-func (m *Model) outdatePlan() {
-	q, ok := m.dialog.(*dialog.Question)
-	t := m.timeline.Timeline()
-	if !ok || q.Plan().Session != m.session || q.Plan().ExpectedHead.ID == "" || t.Head() == model.NoNode {
-		return
-	}
-	if !sameVisit(t.Header(t.Head()).Ref(), q.Plan().ExpectedHead) {
-		q.Outdate()
-	}
-}
-
-// sameVisit reports whether two names of snapshots mean the same: where one of them
-// names no visit, the id tells.
-func sameVisit(a, b model.Ref) bool {
-	if a.Visit == 0 || b.Visit == 0 {
-		a.Visit, b.Visit = 0, 0
-	}
-	return a == b
 }
 
 // relist reads the list of sessions again.

@@ -35,6 +35,8 @@ type write struct {
 	// change returns what it changes in the state; nil to compare the states at the
 	// head and at the target.
 	change func(context.Context) dialog.Change
+	prompt *dialog.Prompt // that asked for it; nil for none
+	draft  *draft         // the edit that it starts from; nil for none
 }
 
 // proposal is the plan of a write, about which a person is asked.
@@ -42,8 +44,6 @@ type proposal struct {
 	write
 	made    model.Plan
 	changed dialog.Change
-	// second says that the plan was agreed to, and that what it asks is asked now.
-	second bool
 }
 
 // planWrite has a plan worked out.
@@ -104,36 +104,57 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 	if !m.finish(planning, msg.gen) {
 		return nil
 	}
-	prompt, asking := m.dialog.(*dialog.Prompt)
+	p := msg.proposal
+	asking := m.dialog == p.prompt // it is open still, and says what is wrong with the text
 	var nothing *model.NothingToError
 	switch {
 	case errors.As(msg.err, &nothing):
 		m.say(nothing.Error())
 		return nil
 	case asking && errors.Is(msg.err, store.ErrSessionExists):
-		prompt.Refuse(store.ErrSessionExists.Error())
+		p.prompt.Refuse(store.ErrSessionExists.Error())
 		return nil
-	case msg.proposal.op == model.OpEdit && msg.err != nil:
-		m.spurn(msg.err)
+	case p.draft != nil && msg.err != nil:
+		m.spurn(p.draft, msg.err)
 		return nil
 	case asking && msg.err != nil:
-		prompt.Refuse(msg.err.Error())
+		p.prompt.Refuse(msg.err.Error())
 		return nil
 	case msg.err != nil:
-		m.failed("cannot "+string(msg.proposal.op), msg.err)
+		m.failed("cannot "+string(p.op), msg.err)
 		return nil
-	case msg.proposal.made.Idle():
-		made := &msg.proposal.made
-		m.say(fmt.Sprintf("nothing to write: %s is at %s already", made.Session, model.PlanItem{Name: made.TargetName, Index: made.TargetIndex}))
+	case p.made.Idle():
+		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, model.PlanItem{Name: p.made.TargetName, Index: p.made.TargetIndex}))
 		return nil
 	}
-	p := msg.proposal
-	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed), p)
+	return m.propose(p)
 }
 
-// question asks about a plan, as soon as no keys come any more.
-func (m *Model) question(q *dialog.Question, p proposal) tea.Cmd {
-	m.open(q, func(a keymap.Action) tea.Cmd { return m.answerQuestion(q, p, a) })
+// propose asks about a plan. Where the plan has reasons to ask once more, a yes leads to
+// a second question.
+func (m *Model) propose(p proposal) tea.Cmd {
+	answers := dialog.Answers{
+		Yes: func() tea.Cmd { return m.apply(p) },
+		No: func() tea.Cmd {
+			m.say("nothing was changed")
+			m.keepDraft(p.draft)
+			return nil
+		},
+		Anew: func() tea.Cmd {
+			m.say(movedOn)
+			return m.planWrite(p.write)
+		},
+	}
+	first := answers
+	if len(p.made.Asks) > 0 {
+		first.Yes = func() tea.Cmd { return m.question(dialog.NewSecondQuestion(m.styles, m.keys, &p.made, answers)) }
+	}
+	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed, first))
+}
+
+// question opens a question, which takes an answer as soon as no keys come any more.
+func (m *Model) question(q *dialog.Question) tea.Cmd {
+	m.open(q)
 	return m.awaitQuiet()
 }
 
@@ -141,54 +162,27 @@ func (m *Model) question(q *dialog.Question, p proposal) tea.Cmd {
 // and at once.
 func (m *Model) failed(what string, err error) {
 	m.fail(err)
-	m.open(dialog.NewText(m.styles, m.keys, what, err.Error()), nil)
+	m.open(dialog.NewText(m.styles, m.keys, what, err.Error()))
 }
 
 // awaitQuiet waits anew for keys to stop coming.
 func (m *Model) awaitQuiet() tea.Cmd {
-	m.quiet++
-	return m.later(quietTime, quietMsg{m.quiet})
+	after := m.o.After
+	return m.start(arming, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+		select {
+		case <-after(quietTime):
+		case <-ctx.Done():
+		}
+		return quietMsg{gen}
+	})
 }
 
-// disturbed starts the wait for quiet again when a key comes while a question
-// is not armed yet.
-func (m *Model) disturbed() tea.Cmd {
-	if q, ok := m.dialog.(*dialog.Question); ok && !q.Armed() {
-		return m.awaitQuiet()
-	}
-	return nil
-}
-
-// quieted lets the open question be answered.
+// quieted lets the open dialog be answered.
 func (m *Model) quieted(msg quietMsg) {
-	if q, ok := m.dialog.(*dialog.Question); ok && msg.gen == m.quiet {
-		q.Arm()
+	if m.finish(arming, msg.gen) {
+		m.dialog.Arm()
 		m.dirty = true
 	}
-}
-
-// answerQuestion carries out an action in the question of a plan. Where the plan
-// has reasons to ask once more, a yes leads to a second question.
-func (m *Model) answerQuestion(q *dialog.Question, p proposal, a keymap.Action) tea.Cmd {
-	q.Do(a)
-	switch q.Answer() {
-	case dialog.Declined:
-		m.close()
-		m.say("nothing was changed")
-		m.keepDraft()
-	case dialog.Agreed:
-		m.close()
-		switch {
-		case q.Outdated():
-			m.say(movedOn)
-			return m.planWrite(p.write)
-		case len(p.made.Asks) > 0 && !p.second:
-			p.second = true
-			return m.question(dialog.NewSecondQuestion(m.styles, m.keys, &p.made), p)
-		}
-		return m.apply(p)
-	}
-	return nil
 }
 
 // apply carries a plan out.
@@ -210,8 +204,8 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	}
 	plan := &msg.proposal.made
 	var drop tea.Cmd
-	if msg.err == nil && plan.Op == model.OpEdit {
-		drop = m.dropDraft()
+	if msg.err == nil {
+		drop = msg.proposal.draft.drop()
 	}
 	if m.leaving {
 		return tea.Sequence(drop, tea.Quit)
@@ -224,7 +218,7 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 		return tea.Batch(m.reread(), m.planWrite(msg.proposal.write))
 	case msg.err != nil:
 		m.failed("cannot "+string(plan.Op), msg.err)
-		m.keepDraft()
+		m.keepDraft(msg.proposal.draft)
 		return m.reread()
 	}
 	m.onward = resumeCall{}
@@ -317,38 +311,18 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string)
 	return strings.Join(append(long, keys...), dot), strings.Join(append([]string{place}, keys...), dot)
 }
 
-// ask opens a prompt; then is called with what was typed when it is accepted.
-func (m *Model) ask(heading, label, value string, then func(text string) tea.Cmd) {
-	p := dialog.NewPrompt(m.styles, m.keys, heading, label, value)
-	m.open(p, func(a keymap.Action) tea.Cmd {
-		if a == keymap.Back {
-			m.close()
-			m.stop(planning)
-			m.keepDraft()
-			return nil
-		}
-		if p.Do(a) && p.Done() {
-			return then(p.Value())
-		}
+// ask opens a prompt for the text that a write needs. plan works out what the write will
+// do with it.
+func (m *Model) ask(heading, label, value string, w write, plan func(ctx context.Context, text string) (model.Plan, error)) {
+	w.prompt = dialog.NewPrompt(m.styles, m.keys, heading, label, value, func(text string) tea.Cmd {
+		w.plan = func(ctx context.Context) (model.Plan, error) { return plan(ctx, text) }
+		return m.planWrite(w)
+	}, func() tea.Cmd {
+		m.stop(planning)
+		m.keepDraft(w.draft)
 		return nil
 	})
-}
-
-// offer opens a menu, whose items say what choosing them does.
-func (m *Model) offer(menu *dialog.Menu) {
-	m.open(menu, func(a keymap.Action) tea.Cmd {
-		if a == keymap.Back {
-			m.close()
-			return nil
-		}
-		menu.Do(a)
-		it := menu.Chosen()
-		if it == nil {
-			return nil
-		}
-		m.close()
-		return it.Do()
-	})
+	m.open(w.prompt)
 }
 
 // newName gives a name to offer for a session that is started from the open one.
@@ -367,8 +341,8 @@ func (m *Model) askFork() {
 		return // keymap.Fork is disabled
 	}
 	s := m.subject()
-	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), func(as string) tea.Cmd {
-		return m.planWrite(write{op: model.OpFork, plan: func(ctx context.Context) (model.Plan, error) { return forker.PlanFork(ctx, s.ref, as) }})
+	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{op: model.OpFork}, func(ctx context.Context, as string) (model.Plan, error) {
+		return forker.PlanFork(ctx, s.ref, as)
 	})
 }
 
@@ -380,8 +354,8 @@ func (m *Model) askRun() {
 		return // keymap.Run is disabled
 	}
 	s := m.subject()
-	m.ask("Run from "+s.name+": models and tools will run", "input", "", func(input string) tea.Cmd {
-		return m.planWrite(write{op: model.OpRun, plan: func(ctx context.Context) (model.Plan, error) { return runner.PlanRun(ctx, s.ref, input) }})
+	m.ask("Run from "+s.name+": models and tools will run", "input", "", write{op: model.OpRun}, func(ctx context.Context, input string) (model.Plan, error) {
+		return runner.PlanRun(ctx, s.ref, input)
 	})
 }
 
@@ -406,36 +380,21 @@ func (m *Model) journalRead(msg journalReadMsg) tea.Cmd {
 		m.failed("cannot read the journal", msg.err)
 		return nil
 	}
-	d := dialog.NewJournal(m.styles, m.keys, msg.entries, func(t time.Time) string {
+	m.open(dialog.NewJournal(m.styles, m.keys, msg.entries, func(t time.Time) string {
 		return t.In(m.o.Zone).Format(time.DateTime)
-	})
-	m.open(d, func(a keymap.Action) tea.Cmd { return m.answerJournal(d, a) })
+	}, dialog.JournalAnswers{Return: m.do, Purge: m.askPurge}))
 	return nil
 }
 
-// answerJournal carries out an action in the journal.
-func (m *Model) answerJournal(d *dialog.Journal, a keymap.Action) tea.Cmd {
-	switch a {
-	case keymap.Back, keymap.Help, keymap.Accept:
-		m.close()
-	case keymap.Undo, keymap.Redo:
-		m.close()
-		return m.do(a)
-	case keymap.Purge:
-		e, ok := d.Selected()
-		if !ok {
-			return nil
-		}
-		purge := func(what store.PurgeScope) func() tea.Cmd {
-			return func() tea.Cmd { return m.planPurge(e.Session, what) }
-		}
-		m.offer(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
-			{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(store.PurgeRedacted)},
-			{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(store.PurgeAll)},
-		}))
-	default:
-		d.Do(a)
+// askPurge asks what to forget of the session of a write.
+func (m *Model) askPurge(e model.JournalEntry) tea.Cmd {
+	purge := func(what store.PurgeScope) func() tea.Cmd {
+		return func() tea.Cmd { return m.planPurge(e.Session, what) }
 	}
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
+		{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(store.PurgeRedacted)},
+		{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(store.PurgeAll)},
+	}))
 	return nil
 }
 

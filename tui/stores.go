@@ -145,7 +145,7 @@ func (m *Model) leaveStore() tea.Cmd {
 	m.show(timeline.Prepare(nil))
 	m.sessions.Set(nil)
 	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil
-	m.info, m.onward, m.draft = sessionFacts{}, resumeCall{}, nil
+	m.info, m.onward = sessionFacts{}, resumeCall{}
 	m.query, m.searched = "", searched{}
 	m.place, m.chosen = atStores, false
 	m.lackAll()

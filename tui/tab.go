@@ -12,10 +12,15 @@ import (
 
 // pane is what the root needs of everything that draws itself into a box.
 type pane interface {
-	// Resize says how many cells there are.
-	Resize(w, h int)
+	drawn
 	// Do carries out an action and reports whether it is one of the pane's.
 	Do(keymap.Action) bool
+}
+
+// drawn is what draws itself into a number of cells.
+type drawn interface {
+	// Resize says how many cells there are.
+	Resize(w, h int)
 	// AppendRow appends row y, of exactly as many cells as there are.
 	AppendRow(dst []byte, y int) []byte
 	// Wheel scrolls by n rows.

@@ -19,6 +19,7 @@ const (
 	fetching                  // states that may be wanted next
 	finding                   // a search
 	planning                  // what a write will do
+	arming                    // the wait for no keys, until the dialog that is open takes an answer
 	applying                  // the write
 	recalling                 // the journal
 	playing                   // the next step of a session that is played

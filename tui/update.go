@@ -121,7 +121,10 @@ func (m *Model) pressed(k tea.KeyMsg) tea.Cmd {
 
 // key takes one key.
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
-	wait := m.disturbed()
+	var wait tea.Cmd
+	if m.tasks[arming].running {
+		wait = m.awaitQuiet()
+	}
 	if m.stopPlaying() && k.String() == " " {
 		return wait // the key that began it
 	}
@@ -134,12 +137,12 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 
 // typed takes text for the field that is open; without one it means nothing.
 func (m *Model) typed(k tea.KeyMsg) tea.Cmd {
-	if d, ok := m.dialog.(typer); ok {
-		d.Type(k)
+	switch {
+	case m.dialog != nil:
+		m.dialog.Type(k)
 		m.dirty = true
 		return nil
-	}
-	if m.dialog != nil || m.input == nil {
+	case m.input == nil:
 		return nil
 	}
 	before := m.input.Text()
@@ -177,16 +180,10 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.Help:
-		help := dialog.NewHelp(m.styles, m.keys, m.scope(), m.context())
-		m.open(help, func(a keymap.Action) tea.Cmd {
-			if !help.Do(a) && (a == keymap.Back || a == keymap.Help || a == keymap.Accept) {
-				m.close()
-			}
-			return nil
-		})
+		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()))
 		return nil
 	case keymap.Details:
-		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()), nil)
+		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()))
 		return nil
 	case keymap.Undo:
 		return m.planReturn(model.OpUndo)
@@ -398,15 +395,12 @@ func (m *Model) compareNoMark() {
 	}
 }
 
-// open opens a dialog over the screen. answers carries out an action in it; nil for
-// a dialog that is only read.
-func (m *Model) open(d dialogPane, answers func(keymap.Action) tea.Cmd) {
-	m.dialog, m.answers = d, answers
+// open opens a dialog over the screen, in place of the one that is open; nil closes that.
+func (m *Model) open(d dialogPane) {
+	m.stop(arming)
+	m.dialog = d
 	m.fitDialog()
 }
-
-// close closes the dialog.
-func (m *Model) close() { m.dialog, m.answers = nil, nil }
 
 // fitDialog gives the dialog the room that there is.
 func (m *Model) fitDialog() {
@@ -417,16 +411,14 @@ func (m *Model) fitDialog() {
 
 // answer carries out an action in the dialog.
 func (m *Model) answer(a keymap.Action) tea.Cmd {
-	if m.answers != nil {
-		return m.answers(a)
+	then, closes := m.dialog.Do(a)
+	if closes {
+		m.open(nil)
 	}
-	switch a {
-	case keymap.Back, keymap.Help, keymap.Accept:
-		m.close()
-	default:
-		m.dialog.Do(a)
+	if then == nil {
+		return nil
 	}
-	return nil
+	return then()
 }
 
 // all gives the whole text of a message.

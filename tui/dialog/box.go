@@ -3,7 +3,9 @@ package dialog
 import (
 	"strings"
 
-	"hindcast/keymap"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -166,5 +168,12 @@ func (b *box) inside(r *cell.Row, draw func(dst []byte, w int) []byte) {
 	r.Put(b.styles.Focus, b.styles.Glyphs.Vertical)
 }
 
-// move carries out the actions that move; it reports whether a was one.
-func (b *box) move(a keymap.Action) bool { return b.text.Do(a) }
+// Type takes a key that is not bound to an action: nothing, but for dialogs with text to
+// type.
+func (b *box) Type(tea.KeyMsg) {}
+
+// Arm lets keys answer: nothing, but for dialogs that open unarmed.
+func (b *box) Arm() {}
+
+// Moved says where the head of a session is now: nothing, but for dialogs that rest on it.
+func (b *box) Moved(string, model.Ref) {}

@@ -2,12 +2,14 @@
 // with its question and the one that follows, the journal, the help, menus, a name
 // to type, an edit that cannot be used, and a text to read.
 //
-// A dialog is a plain struct that draws itself and keeps what was chosen; the
-// root model asks it and acts. The package may not know the store, the other
-// panes or the root model.
+// A dialog is a plain struct that draws itself and carries what its answers do. Its
+// method Do returns what an action leads to, nil for nothing, and whether the dialog
+// closes first. What it leads to runs in the root model's Update.
 package dialog
 
 import (
+	tea "github.com/charmbracelet/bubbletea"
+
 	"hindcast/keymap"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -36,5 +38,13 @@ func NewText(styles *theme.Styles, keys *keymap.Map, heading, text string) *Text
 // Scope gives the scope of the dialog's keys.
 func (d *Text) Scope() keymap.Scope { return keymap.Overlay }
 
-// Do carries out an action; it reports whether it knew it.
-func (d *Text) Do(a keymap.Action) bool { return d.move(a) }
+// Do carries out an action.
+func (d *Text) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
+	d.text.Do(a)
+	return nil, leaves(a)
+}
+
+// leaves reports whether an action closes a dialog that is only read.
+func leaves(a keymap.Action) bool {
+	return a == keymap.Back || a == keymap.Help || a == keymap.Accept
+}

@@ -309,9 +309,8 @@ func (d *Help) Wheel(n int) {
 	}
 }
 
-// Do carries out an action; it reports whether it knew it. Leaving is known while
-// there is a search to leave.
-func (d *Help) Do(a keymap.Action) bool {
+// Do carries out an action. Leaving is to leave the search first, if there is one.
+func (d *Help) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 	switch {
 	case a == keymap.Search:
 		d.field = field.New(d.styles, d.query)
@@ -321,11 +320,10 @@ func (d *Help) Do(a keymap.Action) bool {
 		d.field = nil
 		d.look("")
 	default:
-		known := false
 		for _, column := range d.columns {
-			known = column.Do(a)
+			column.Do(a)
 		}
-		return known
+		return nil, leaves(a)
 	}
-	return true
+	return nil, false
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/sheet"
@@ -17,14 +19,23 @@ import (
 type Journal struct {
 	box
 	entries []model.JournalEntry
+	answers JournalAnswers
+}
+
+// JournalAnswers are what is done from a journal.
+type JournalAnswers struct {
+	// Return takes back or repeats the last write: the action says which.
+	Return func(keymap.Action) tea.Cmd
+	// Purge is about the entry under the cursor.
+	Purge func(model.JournalEntry) tea.Cmd
 }
 
 // fileRows is how many rows there are for the files of an entry.
 const fileRows = 6
 
 // NewJournal makes the list. clock gives a time as people read it.
-func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalEntry, clock func(time.Time) string) *Journal {
-	d := &Journal{box: box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}, entries: entries}
+func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalEntry, clock func(time.Time) string, answers JournalAnswers) *Journal {
+	d := &Journal{box: box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}, entries: entries, answers: answers}
 	var paragraphs []sheet.Paragraph
 	for i := range entries {
 		paragraphs = append(paragraphs, d.row(&entries[i], clock))
@@ -63,7 +74,7 @@ func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet
 
 // tell says what the entry under the cursor did to files.
 func (d *Journal) tell() {
-	e, ok := d.Selected()
+	e, ok := d.selected()
 	if !ok || d.kept == nil {
 		return
 	}
@@ -81,8 +92,8 @@ func (d *Journal) tell() {
 	d.kept.Set(paragraphs)
 }
 
-// Selected gives the entry under the cursor; false where there is none.
-func (d *Journal) Selected() (model.JournalEntry, bool) {
+// selected returns the entry under the cursor; false where there is none.
+func (d *Journal) selected() (model.JournalEntry, bool) {
 	if i := d.text.Cursor(); i < len(d.entries) {
 		return d.entries[i], true
 	}
@@ -92,10 +103,17 @@ func (d *Journal) Selected() (model.JournalEntry, bool) {
 // Scope gives the scope of the dialog's keys.
 func (d *Journal) Scope() keymap.Scope { return keymap.Written }
 
-// Do carries out an action; it reports whether it knew it.
-func (d *Journal) Do(a keymap.Action) bool {
-	defer d.tell()
-	return d.move(a)
+// Do carries out an action.
+func (d *Journal) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
+	switch e, ok := d.selected(); {
+	case a == keymap.Undo || a == keymap.Redo:
+		return func() tea.Cmd { return d.answers.Return(a) }, true
+	case a == keymap.Purge && ok:
+		return func() tea.Cmd { return d.answers.Purge(e) }, true
+	}
+	d.text.Do(a)
+	d.tell()
+	return nil, leaves(a)
 }
 
 // Wheel scrolls by n rows.

@@ -10,7 +10,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Item is one choice of a menu.
+// Item is one choice of several.
 type Item struct {
 	Action keymap.Action
 	// Text says what the choice stands for, besides the action's own help.
@@ -24,9 +24,8 @@ type Item struct {
 // Menu offers things to choose from: by their keys, or by the cursor and Enter.
 type Menu struct {
 	box
-	scope  keymap.Scope
-	items  []Item
-	chosen *Item
+	scope keymap.Scope
+	items []Item
 }
 
 // NewMenu makes a menu whose keys are those of a scope. verb says what choosing
@@ -53,21 +52,23 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 // Scope gives the scope of the dialog's keys.
 func (d *Menu) Scope() keymap.Scope { return d.scope }
 
-// Chosen returns the item that was chosen, nil until then.
-func (d *Menu) Chosen() *Item { return d.chosen }
-
-// Do carries out an action; it reports whether it knew it. Choosing an item
-// that is disabled does nothing.
-func (d *Menu) Do(a keymap.Action) bool {
-	i := slices.IndexFunc(d.items, func(it Item) bool { return it.Action == a })
+// Do carries out an action. Choosing an item that is disabled does nothing.
+func (d *Menu) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
+	i := itemOf(d.items, a)
 	if a == keymap.Accept {
 		i = d.text.Cursor()
 	}
 	switch {
 	case i < 0 || i >= len(d.items):
-		return d.move(a)
+		d.text.Do(a)
+		return nil, a == keymap.Back
 	case d.items[i].Disabled == "":
-		d.chosen = &d.items[i]
+		return d.items[i].Do, true
 	}
-	return true
+	return nil, false
+}
+
+// itemOf returns the place of the item that an action chooses, or -1.
+func itemOf(items []Item, a keymap.Action) int {
+	return slices.IndexFunc(items, func(it Item) bool { return it.Action == a })
 }

@@ -16,12 +16,15 @@ type Prompt struct {
 	keys  *keymap.Map
 	label string
 	field *field.Field
-	done  bool
+	// accept takes the text; the prompt stays open. left is what leaving it does.
+	accept func(text string) tea.Cmd
+	left   func() tea.Cmd
 }
 
-// NewPrompt makes a prompt with a text to begin with.
-func NewPrompt(styles *theme.Styles, keys *keymap.Map, heading, label, value string) *Prompt {
-	d := &Prompt{box: box{styles: styles, title: heading, text: sheet.New(styles)}, keys: keys, label: label, field: field.New(styles, value)}
+// NewPrompt makes a prompt with a text to begin with. accept takes the text each time it
+// is accepted, and the prompt stays open; left is what leaving the prompt does.
+func NewPrompt(styles *theme.Styles, keys *keymap.Map, heading, label, value string, accept func(text string) tea.Cmd, left func() tea.Cmd) *Prompt {
+	d := &Prompt{box: box{styles: styles, title: heading, text: sheet.New(styles)}, keys: keys, label: label, field: field.New(styles, value), accept: accept, left: left}
 	d.Refuse("")
 	return d
 }
@@ -35,16 +38,8 @@ func (d *Prompt) Type(k tea.KeyMsg) {
 	d.Refuse("")
 }
 
-// Value gives what was typed so far.
-func (d *Prompt) Value() string { return d.field.Text() }
-
-// Done reports whether the text was accepted.
-func (d *Prompt) Done() bool { return d.done }
-
-// Refuse keeps the prompt open and says why the text will not do; "" takes that
-// away again.
+// Refuse says why the text will not do; "" takes that away again.
 func (d *Prompt) Refuse(reason string) {
-	d.done = false
 	paragraphs := []sheet.Paragraph{{Label: d.label, LabelPick: sheet.Muted, Text: " "}}
 	if reason != "" {
 		paragraphs = append(paragraphs, sheet.Paragraph{Text: reason, Pick: sheet.Error})
@@ -54,10 +49,15 @@ func (d *Prompt) Refuse(reason string) {
 	d.Resize(d.maxW, d.maxH)
 }
 
-// Do carries out an action; it reports whether it knew it.
-func (d *Prompt) Do(a keymap.Action) bool {
-	d.done = a == keymap.Accept
-	return d.done
+// Do carries out an action.
+func (d *Prompt) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
+	switch a {
+	case keymap.Accept:
+		return func() tea.Cmd { return d.accept(d.field.Text()) }, false
+	case keymap.Back:
+		return d.left, true
+	}
+	return nil, false
 }
 
 // AppendRow draws the dialog; the first row is the text with its cursor.

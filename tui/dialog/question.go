@@ -3,28 +3,28 @@ package dialog
 import (
 	"strconv"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
 
-// Answer is what a person has said to a plan.
-type Answer uint8
-
-// The answers. A question waits until one of the others is given.
-const (
-	Waiting Answer = iota
-	Declined
-	Agreed
-)
+// Answers are what the answers to a question do.
+type Answers struct {
+	Yes, No func() tea.Cmd
+	// Anew is what agreeing does once the session has moved on since the plan was made:
+	// it asks for a new plan.
+	Anew func() tea.Cmd
+}
 
 // Question shows what a person decides about a plan, with the whole plan one key
 // away, and asks whether to go ahead. No is the default, but for an undo: that is
 // the way back.
 //
 // It opens unarmed: keys that were typed before the person could have read it
-// answer nothing, until the root model calls Arm.
+// answer nothing, until Arm is called.
 type Question struct {
 	box
 	keys    *keymap.Map
@@ -36,16 +36,16 @@ type Question struct {
 	whole   bool         // the details show
 	yes     bool
 	armed   bool
-	old     bool
-	answer  Answer
+	old     bool // the session has moved on since the plan was made
+	answers Answers
 }
 
 // NewQuestion makes the question for a plan, with what it changes in the state.
-func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change) *Question {
+func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change, answers Answers) *Question {
 	d := &Question{
 		box:  box{styles: styles, title: plan.Headline(), text: sheet.New(styles)},
 		keys: keys, plan: plan, verb: string(plan.Op), read: "read the plan",
-		yes: plan.Op == model.OpUndo, details: sheet.New(styles),
+		yes: plan.Op == model.OpUndo, details: sheet.New(styles), answers: answers,
 	}
 	d.short = shortPlan(plan, change, keymap.Label(keys.Keys(keymap.Session, keymap.Undo)))
 	if plan.Op == model.OpUndo {
@@ -93,10 +93,10 @@ func planParagraph(line model.PlanLine) sheet.Paragraph {
 
 // NewSecondQuestion makes the question that follows a yes to a plan which has
 // reasons to ask once more: it lists these and nothing else.
-func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan) *Question {
+func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, answers Answers) *Question {
 	d := &Question{
 		box:  box{styles: styles, title: "Once more: " + plan.Headline(), text: sheet.New(styles)},
-		keys: keys, plan: plan, verb: string(plan.Op) + " anyway", read: "read the reasons",
+		keys: keys, plan: plan, verb: string(plan.Op) + " anyway", read: "read the reasons", answers: answers,
 	}
 	paragraphs := []sheet.Paragraph{{Text: "This will happen:", Pick: sheet.Title, Wide: true}}
 	for i, reason := range plan.Asks {
@@ -109,9 +109,6 @@ func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan)
 
 // Scope gives the scope of the dialog's keys.
 func (d *Question) Scope() keymap.Scope { return keymap.Confirm }
-
-// Plan returns the plan that the question is about.
-func (d *Question) Plan() *model.Plan { return d.plan }
 
 // Resize says how much room there is. The short form takes at most shortRows, and
 // says less of what matters less until it fits.
@@ -136,52 +133,47 @@ func (d *Question) Arm() {
 	d.drawFoot()
 }
 
-// Armed reports whether keys answer.
-func (d *Question) Armed() bool { return d.armed }
-
-// Outdate says in the dialog that the session has moved on since the plan was
-// made. To agree is then to ask for a new one.
-func (d *Question) Outdate() {
+// Moved says where the head of a session is now. If that outdates the plan, the dialog
+// says so, and to agree is then to ask for a new one.
+func (d *Question) Moved(session string, head model.Ref) {
+	if session != d.plan.Session || d.plan.ExpectedHead.ID == "" || sameVisit(head, d.plan.ExpectedHead) {
+		return
+	}
 	d.old, d.verb = true, "plan anew"
 	d.notice = []span{{sheet.Warn, "the session has moved on since"}}
 	d.drawFoot()
 }
 
-// Outdated reports whether the session has moved on.
-func (d *Question) Outdated() bool { return d.old }
+// sameVisit reports whether two names of snapshots mean the same: where one of them
+// names no visit, the id tells.
+func sameVisit(a, b model.Ref) bool {
+	if a.Visit == 0 || b.Visit == 0 {
+		a.Visit, b.Visit = 0, 0
+	}
+	return a == b
+}
 
-// Answer gives what was said.
-func (d *Question) Answer() Answer { return d.answer }
-
-// Do carries out an action; it reports whether it knew it. Moving, the details and
-// leaving work before the question is armed, agreeing does not.
-func (d *Question) Do(a keymap.Action) bool {
-	switch a {
-	case keymap.Back, keymap.No:
-		d.answer = Declined
-	case keymap.PlanDetails:
+// Do carries out an action. Moving, the details and leaving work before the question is
+// armed, agreeing does not.
+func (d *Question) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
+	enter := d.armed && a == keymap.Accept
+	switch {
+	case d.armed && a == keymap.Yes, enter && d.yes:
+		if d.old {
+			return d.answers.Anew, true
+		}
+		return d.answers.Yes, true
+	case a == keymap.Back, a == keymap.No, enter:
+		return d.answers.No, true
+	case a == keymap.PlanDetails:
 		d.turn()
-	case keymap.Other:
-		if d.armed {
-			d.yes = !d.yes
-		}
-	case keymap.Yes:
-		if d.armed {
-			d.answer = Agreed
-		}
-	case keymap.Accept:
-		switch {
-		case !d.armed:
-		case d.yes:
-			d.answer = Agreed
-		default:
-			d.answer = Declined
-		}
+	case d.armed && a == keymap.Other:
+		d.yes = !d.yes
 	default:
-		return d.move(a)
+		d.text.Do(a)
 	}
 	d.drawFoot()
-	return true
+	return nil, false
 }
 
 // turn shows the details instead of the short form, or the other way round.
