@@ -85,7 +85,7 @@ var directions = []struct {
 		"the plain face must work where no screen does"},
 	{"hindcast/agent", []string{"hindcast/store", "hindcast/model/...", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},
-	{"hindcast/keymap", []string{charm + "bubbles/key", "github.com/BurntSushi/toml"},
+	{"hindcast/keymap", []string{"github.com/BurntSushi/toml"},
 		"what keys mean does not depend on what they do"},
 	{"hindcast/look", []string{"hindcast/model"},
 		"both faces draw by it, so it may know neither"},

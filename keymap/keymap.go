@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/charmbracelet/bubbles/key"
 )
 
 // Scope is a part of the screen in which keys have a meaning. A scope has all
@@ -164,12 +162,6 @@ func (m *Map) Keys(s Scope, a Action) []string {
 		}
 	}
 	return nil
-}
-
-// Binding gives the keys of an action as bubbles components take them.
-func (m *Map) Binding(s Scope, a Action) key.Binding {
-	keys := m.Keys(s, a)
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Label(keys), a.Help()))
 }
 
 // Label gives keys as people read them, joined by spaces: "^d pgdown". It is ""

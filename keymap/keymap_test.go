@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/charmbracelet/bubbles/key"
 )
 
 //go:generate go test -run TestMarkdown_readmeIsFresh -update .
@@ -102,13 +100,6 @@ func TestDefault_nothingDestructiveOnEnterOrEsc(t *testing.T) {
 				t.Errorf("%q in %s is %s", k, s, a)
 			}
 		}
-	}
-}
-
-func TestMap_binding(t *testing.T) {
-	b := Default().Binding(Session, HalfDown)
-	if b.Help() != (key.Help{Key: "^d", Desc: "half page down"}) || !slices.Equal(b.Keys(), []string{"ctrl+d"}) {
-		t.Errorf("binding %v %v", b.Keys(), b.Help())
 	}
 }
 
