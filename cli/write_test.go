@@ -159,3 +159,39 @@ func TestPlan_filesAndCalls(t *testing.T) {
 		}
 	}
 }
+
+// The members of a plan's document and their order stay; lists that every plan has are
+// never null.
+func TestPlan_documents(t *testing.T) {
+	full := model.Plan{
+		Op: model.OpUndo, Session: "s", Others: []string{"o"}, NewSession: "n", Removes: true, Final: true,
+		Target: model.Ref{Session: "s", ID: "t", Visit: 3}, TargetID: "t", TargetIndex: 2, TargetName: "#2.1",
+		ExpectedHead: model.Ref{Session: "s", ID: "h", Visit: 5}, HeadID: "h", HeadIndex: 4, HeadName: "#4.2",
+		Orphans: []model.PlanItem{{ID: "h", Index: 4, Visit: 5, Name: "#4.2"}}, Reactivates: []model.PlanItem{{ID: "t", Index: 2}},
+		Writes: []string{"a row"}, Files: []model.PlanFile{{Path: "p", Does: model.FileReplaced, Size: 7}}, Loads: "the state",
+		Resume: []model.Resume{{Call: "go()", Then: "goes on"}}, Hazards: []string{"careful"}, Asks: []string{"sure?"}, Entry: 9, Carry: "kept",
+	}
+	for _, tc := range []struct {
+		document any
+		want     string
+	}{
+		{planJSON{full, "1.45"}, `{"op":"undo","session":"s","others":["o"],"newSession":"n","removes":true,"final":true,` +
+			`"target":"t","targetIndex":2,"targetName":"#2.1","head":"h","headIndex":4,"headName":"#4.2",` +
+			`"orphans":[{"id":"h","index":4,"visit":5,"name":"#4.2"}],"reactivates":[{"id":"t","index":2}],` +
+			`"writes":["a row"],"files":[{"path":"p","does":"replace","size":7}],"loads":"the state",` +
+			`"resume":[{"call":"go()","then":"goes on"}],"hazards":["careful"],"asks":["sure?"],"entry":9,"sdk":"1.45"}`},
+		{planJSON{model.Plan{Op: model.OpRestore, Session: "s", Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}, ""},
+			`{"op":"restore","session":"s","target":"","targetIndex":0,"head":"","headIndex":0,"orphans":[],"reactivates":[],"writes":[],"loads":"","hazards":[]}`},
+		{model.Receipt{Entry: 3, Op: model.OpFork, Session: "n", Head: "t", HeadIndex: 2, Orphaned: 1, Reactivated: 4},
+			`{"entry":3,"op":"fork","session":"n","head":"t","headIndex":2,"orphaned":1,"reactivated":4}`},
+	} {
+		var out bytes.Buffer
+		p := &printer{Writer: bufio.NewWriter(&out)}
+		if err := errors.Join(p.document(tc.document), p.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSuffix(out.String(), "\n"); got != tc.want {
+			t.Errorf("it is\n%s\nand not\n%s", got, tc.want)
+		}
+	}
+}
