@@ -267,7 +267,7 @@ func (k *killing) write(t *testing.T) {
 
 // same reports whether a plan leaves everything as it is.
 func (k *killing) same(plan model.Plan, head string) bool {
-	return len(plan.Files) == 0 && plan.NewSession == "" && plan.TargetID == head
+	return len(plan.Files) == 0 && plan.NewSession == "" && plan.Target.ID == head
 }
 
 // asPlanned compares the files with what a plan says of them. New files are

@@ -361,7 +361,7 @@ func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(err, "plan: restore trip-planner to #5\n") || !strings.HasSuffix(err, "restore now? [y/N] ") {
 		t.Errorf("exit %d, %q", code, err)
 	}
-	var receipt model.Receipt
+	var receipt struct{ HeadIndex int }
 	if e := json.Unmarshal([]byte(out), &receipt); e != nil || receipt.HeadIndex != 5 {
 		t.Errorf("answered %s", out)
 	}
@@ -392,12 +392,12 @@ type runner struct {
 }
 
 func (r runner) PlanRun(_ context.Context, ref model.Ref, input string) (model.Plan, error) {
-	return model.Plan{Op: model.OpRun, Session: ref.Session, TargetID: ref.ID, Asks: []string{"models and tools run"}, Loads: input}, nil
+	return model.Plan{Op: model.OpRun, Session: ref.Session, Target: model.Point{ID: ref.ID}, Asks: []string{"models and tools run"}, Loads: input}, nil
 }
 
 func (r runner) Apply(_ context.Context, plan model.Plan) (model.Receipt, error) {
 	*r.ran = plan.Loads
-	return model.Receipt{Op: plan.Op, Session: plan.Session, Head: plan.TargetID}, nil
+	return model.Receipt{Op: plan.Op, Session: plan.Session, Head: plan.Target}, nil
 }
 
 // Models and tools run, so that one yes is not enough; and nothing takes it back.

@@ -98,6 +98,59 @@ func sessionOf(info model.SessionInfo) sessionJSON {
 	return out
 }
 
+// planJSON is a plan: what `restore --dry-run --json` and its like print.
+type planJSON struct {
+	Op          model.Op         `json:"op"`
+	Session     string           `json:"session"`
+	Others      []string         `json:"others,omitempty"`
+	NewSession  string           `json:"newSession,omitempty"`
+	Removes     bool             `json:"removes,omitempty"`
+	Final       bool             `json:"final,omitempty"`
+	Target      string           `json:"target"`
+	TargetIndex int              `json:"targetIndex"`
+	TargetName  string           `json:"targetName,omitempty"`
+	Head        string           `json:"head"`
+	HeadIndex   int              `json:"headIndex"`
+	HeadName    string           `json:"headName,omitempty"`
+	Orphans     []model.Point    `json:"orphans"`
+	Reactivates []model.Point    `json:"reactivates"`
+	Writes      []string         `json:"writes"`
+	Files       []model.PlanFile `json:"files,omitempty"`
+	Loads       string           `json:"loads"`
+	Resume      []model.Resume   `json:"resume,omitempty"`
+	Hazards     []string         `json:"hazards"`
+	Asks        []string         `json:"asks,omitempty"`
+	Entry       int64            `json:"entry,omitempty"`
+	// SDK is the version that the plan holds for, "" for any.
+	SDK string `json:"sdk,omitempty"`
+}
+
+func planOf(p *planned) planJSON {
+	return planJSON{
+		p.Op, p.Session, p.Others, p.NewSession, p.Removes, p.Final,
+		p.Target.ID, p.Target.Index, p.Target.Name, p.Head.ID, p.Head.Index, p.Head.Name,
+		list(p.Orphans), list(p.Reactivates), list(p.Writes), p.Files, p.Loads, p.Resume, list(p.Hazards), p.Asks, p.Entry, p.assumed,
+	}
+}
+
+// list returns a list that JSON writes as [] where there is none.
+func list[T any](of []T) []T { return append([]T{}, of...) }
+
+// receiptJSON is what was done.
+type receiptJSON struct {
+	Entry       int64    `json:"entry"`
+	Op          model.Op `json:"op"`
+	Session     string   `json:"session"`
+	Head        string   `json:"head"`
+	HeadIndex   int      `json:"headIndex"`
+	Orphaned    int      `json:"orphaned"`
+	Reactivated int      `json:"reactivated"`
+}
+
+func receiptOf(r *model.Receipt) receiptJSON {
+	return receiptJSON{r.Entry, r.Op, r.Session, r.Head.ID, r.Head.Index, r.Orphaned, r.Reactivated}
+}
+
 // factJSON is a fact in words, in `show --json`.
 type factJSON struct {
 	Label string `json:"label"`

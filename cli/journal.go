@@ -77,7 +77,7 @@ func (p *printer) journal(entries []model.JournalEntry) {
 			last = join(last, "broken off: "+printable.String(e.Broken))
 		}
 		t.row(strconv.FormatInt(e.ID, 10), moment(e.At), string(e.Op), printable.String(model.AndOthers(e.Session, e.Others)),
-			place(e.From, e.FromIndex), place(e.To, e.ToIndex), last)
+			place(model.Point{ID: e.From, Index: e.FromIndex}), place(model.Point{ID: e.To, Index: e.ToIndex}), last)
 	}
 	t.write(p)
 }
@@ -117,17 +117,9 @@ func filesText(list []model.PlanFile) string {
 }
 
 // place names a head, "none" for a session without one.
-func place(id string, index int) string {
-	if id == "" {
+func place(at model.Point) string {
+	if at.ID == "" {
 		return "none"
 	}
-	return fmt.Sprintf("#%d %s", index, shortID(id))
-}
-
-// placed names a snapshot by its name, where it has one, and else by its index.
-func placed(name, id string, index int) string {
-	if name == "" {
-		return place(id, index)
-	}
-	return name + " " + shortID(id)
+	return at.String() + " " + shortID(at.ID)
 }

@@ -173,13 +173,6 @@ type planned struct {
 	back string
 }
 
-// planJSON is a plan as a document tells it.
-type planJSON struct {
-	model.Plan
-	// SDK is the version that the plan holds for, "" for any.
-	SDK string `json:"sdk,omitempty"`
-}
-
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
@@ -191,7 +184,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	case !p.json:
 		p.plan(todo)
 	case agreed.dryRun:
-		return p.document(planJSON{todo.Plan, todo.assumed})
+		return p.document(planOf(todo))
 	case !agreed.yes && !todo.Idle():
 		// The answer is the receipt; who is asked still sees the plan.
 		aside := &printer{Writer: bufio.NewWriter(a.Err), glyphs: p.glyphs}
@@ -202,7 +195,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 		return err
 	}
 	if todo.Idle() && !p.json {
-		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), placed(todo.TargetName, todo.TargetID, todo.TargetIndex))
+		fmt.Fprintf(p, "nothing to write: %s is at %s already\n", printable.String(todo.Session), place(todo.Target))
 		return nil
 	}
 	if !todo.Idle() {
@@ -215,7 +208,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 		return err
 	}
 	if p.json {
-		return p.document(receipt)
+		return p.document(receiptOf(&receipt))
 	}
 	p.receipt(&todo.Plan, &receipt)
 	if way := wayBack(&todo.Plan, &receipt); way != "" {
@@ -315,18 +308,19 @@ func (a *asked) line(ctx context.Context, question string) (string, error) {
 // cannot be read does not stand in the way of leaving it.
 func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	moves := plan.Op == model.OpRestore || plan.Op == model.OpUndo || plan.Op == model.OpRedo
-	if !moves || plan.NewSession != "" || plan.ExpectedHead.ID == "" || plan.Target.ID == "" {
+	if !moves || plan.NewSession != "" || plan.Head.ID == "" || plan.Target.ID == "" {
 		return ""
 	}
-	old, err := s.State(ctx, plan.ExpectedHead)
+	head, target := plan.Ref(plan.Head), plan.Ref(plan.Target)
+	old, err := s.State(ctx, head)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	state, err := s.State(ctx, plan.Target)
+	state, err := s.State(ctx, target)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	gaps, err := store.Gaps(ctx, s, plan.ExpectedHead, plan.Target)
+	gaps, err := store.Gaps(ctx, s, head, target)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
@@ -389,11 +383,11 @@ func (p *printer) receipt(plan *model.Plan, r *model.Receipt) {
 		fmt.Fprintf(p, ": %s is gone\n", printable.String(r.Session))
 		return
 	}
-	name := ""
-	if r.Head == plan.TargetID {
-		name = plan.TargetName
+	head := r.Head
+	if head.ID == plan.Target.ID {
+		head.Name = plan.Target.Name
 	}
-	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), placed(name, r.Head, r.HeadIndex))
+	fmt.Fprintf(p, ": %s is at %s", printable.String(r.Session), place(head))
 	if r.Orphaned > 0 {
 		fmt.Fprintf(p, ", %d left the path", r.Orphaned)
 	}

@@ -111,7 +111,7 @@ func TestAsk_yesAloneDoesNotAnswerTwice(t *testing.T) {
 // broken, names and calls whole and harmless.
 func TestPlan_filesAndCalls(t *testing.T) {
 	plan := model.Plan{
-		Op: model.OpRestore, Session: "chat", HeadID: "aaaa", HeadIndex: 9, TargetID: "bbbb", TargetIndex: 2,
+		Op: model.OpRestore, Session: "chat", Head: model.Point{ID: "aaaa", Index: 9}, Target: model.Point{ID: "bbbb", Index: 2},
 		Asks:    []string{"the tool calls at the end run again: charge_card; what they do outside of the session is done twice"},
 		Hazards: []string{"the session was written to 200ms ago: an agent that still runs goes on from what it holds in memory"},
 		Files: []model.PlanFile{
@@ -165,9 +165,8 @@ func TestPlan_filesAndCalls(t *testing.T) {
 func TestPlan_documents(t *testing.T) {
 	full := model.Plan{
 		Op: model.OpUndo, Session: "s", Others: []string{"o"}, NewSession: "n", Removes: true, Final: true,
-		Target: model.Ref{Session: "s", ID: "t", Visit: 3}, TargetID: "t", TargetIndex: 2, TargetName: "#2.1",
-		ExpectedHead: model.Ref{Session: "s", ID: "h", Visit: 5}, HeadID: "h", HeadIndex: 4, HeadName: "#4.2",
-		Orphans: []model.PlanItem{{ID: "h", Index: 4, Visit: 5, Name: "#4.2"}}, Reactivates: []model.PlanItem{{ID: "t", Index: 2}},
+		Target: model.Point{ID: "t", Index: 2, Visit: 3, Name: "#2.1"}, Head: model.Point{ID: "h", Index: 4, Visit: 5, Name: "#4.2"},
+		Orphans: []model.Point{{ID: "h", Index: 4, Visit: 5, Name: "#4.2"}}, Reactivates: []model.Point{{ID: "t", Index: 2}},
 		Writes: []string{"a row"}, Files: []model.PlanFile{{Path: "p", Does: model.FileReplaced, Size: 7}}, Loads: "the state",
 		Resume: []model.Resume{{Call: "go()", Then: "goes on"}}, Hazards: []string{"careful"}, Asks: []string{"sure?"}, Entry: 9, Carry: "kept",
 	}
@@ -175,14 +174,14 @@ func TestPlan_documents(t *testing.T) {
 		document any
 		want     string
 	}{
-		{planJSON{full, "1.45"}, `{"op":"undo","session":"s","others":["o"],"newSession":"n","removes":true,"final":true,` +
+		{planOf(&planned{Plan: full, assumed: "1.45"}), `{"op":"undo","session":"s","others":["o"],"newSession":"n","removes":true,"final":true,` +
 			`"target":"t","targetIndex":2,"targetName":"#2.1","head":"h","headIndex":4,"headName":"#4.2",` +
 			`"orphans":[{"id":"h","index":4,"visit":5,"name":"#4.2"}],"reactivates":[{"id":"t","index":2}],` +
 			`"writes":["a row"],"files":[{"path":"p","does":"replace","size":7}],"loads":"the state",` +
 			`"resume":[{"call":"go()","then":"goes on"}],"hazards":["careful"],"asks":["sure?"],"entry":9,"sdk":"1.45"}`},
-		{planJSON{model.Plan{Op: model.OpRestore, Session: "s", Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}, ""},
+		{planOf(&planned{Plan: model.Plan{Op: model.OpRestore, Session: "s"}}),
 			`{"op":"restore","session":"s","target":"","targetIndex":0,"head":"","headIndex":0,"orphans":[],"reactivates":[],"writes":[],"loads":"","hazards":[]}`},
-		{model.Receipt{Entry: 3, Op: model.OpFork, Session: "n", Head: "t", HeadIndex: 2, Orphaned: 1, Reactivated: 4},
+		{receiptOf(&model.Receipt{Entry: 3, Op: model.OpFork, Session: "n", Head: model.Point{ID: "t", Index: 2}, Orphaned: 1, Reactivated: 4}),
 			`{"entry":3,"op":"fork","session":"n","head":"t","headIndex":2,"orphaned":1,"reactivated":4}`},
 	} {
 		var out bytes.Buffer

@@ -43,60 +43,49 @@ func (op Op) MakesSession() bool { return op == OpFork || op == OpEdit || op == 
 
 // Plan is exactly what an operation will do, computed before anything is
 // written. Applying it refuses with [ErrHeadMoved] when the session is no
-// longer at ExpectedHead.
+// longer at its Head.
 type Plan struct {
-	Op Op `json:"op"`
+	Op Op
 	// Session is the session that changes; for a fork, the one that is read.
-	Session string `json:"session"`
+	Session string
 	// Others are the other sessions that change: those of an import that is undone.
-	Others []string `json:"others,omitempty"`
+	Others []string
 	// NewSession is the session that a fork makes.
-	NewSession string `json:"newSession,omitempty"`
+	NewSession string
 	// Removes says that the session goes with all that is in it: an undo of what
 	// made it.
-	Removes bool `json:"removes,omitempty"`
+	Removes bool
 	// Final says that an undo cannot be done again: what it takes away came from
 	// elsewhere.
-	Final bool `json:"final,omitempty"`
+	Final bool
 	// Target is the snapshot that becomes the head.
-	Target Ref `json:"-"`
-	// TargetID and TargetIndex say the same for people and scripts.
-	TargetID    string `json:"target"`
-	TargetIndex int    `json:"targetIndex"`
-	// TargetName is the visit's name, set by [Timeline.NamePlan].
-	TargetName string `json:"targetName,omitempty"`
-	// ExpectedHead is the head that the plan was made against; its zero value
-	// stands for a session without snapshots.
-	ExpectedHead Ref `json:"-"`
-	// HeadID and HeadIndex are that head, HeadName its name, set by
-	// [Timeline.NamePlan].
-	HeadID    string `json:"head"`
-	HeadIndex int    `json:"headIndex"`
-	HeadName  string `json:"headName,omitempty"`
+	Target Point
+	// Head is the head that the plan was made against.
+	Head Point
 	// Orphans are the visits that leave the active path, Reactivates those
 	// that come back to it, both in index order.
-	Orphans     []PlanItem `json:"orphans"`
-	Reactivates []PlanItem `json:"reactivates"`
+	Orphans     []Point
+	Reactivates []Point
 	// Writes lists each file or table that changes, in order, in words.
-	Writes []string `json:"writes"`
+	Writes []string
 	// Files are the files that change, in the order in which they do; none where
 	// the store is not one of files.
-	Files []PlanFile `json:"files,omitempty"`
+	Files []PlanFile
 	// Loads says what the framework will load next and the call that resumes.
-	Loads string `json:"loads"`
+	Loads string
 	// Resume are the calls by which the framework goes on from there, the best
 	// one first.
-	Resume []Resume `json:"resume,omitempty"`
+	Resume []Resume
 	// Hazards are warnings that the person must see before saying yes.
-	Hazards []string `json:"hazards"`
+	Hazards []string
 	// Asks are the reasons to ask once more after a yes, such as tool calls that
 	// would run again. To carry the plan out is to have said yes to each.
-	Asks []string `json:"asks,omitempty"`
+	Asks []string
 	// Entry is the journal entry that an undo or a redo is about, else 0.
-	Entry int64 `json:"entry,omitempty"`
+	Entry int64
 	// Carry is what the store that made the plan needs to carry it out, and
 	// nobody else looks at. A plan without it is only for reading.
-	Carry any `json:"-"`
+	Carry any
 }
 
 // FileChange says what happens to a file.
@@ -142,8 +131,9 @@ type Resume struct {
 	Then string `json:"then"`
 }
 
-// PlanItem names one visit in a plan.
-type PlanItem struct {
+// Point is one visit of a session. Its zero value is the head of a session without
+// snapshots.
+type Point struct {
 	ID    string `json:"id"`
 	Index int    `json:"index"`
 	Visit int64  `json:"visit,omitempty"`
@@ -154,19 +144,26 @@ type PlanItem struct {
 	drawn int
 }
 
+// Point returns the visit that the header is of.
+func (h *Header) Point() Point { return Point{ID: h.ID, Index: h.Index, Visit: h.Visit} }
+
+// String returns the visit's name, or its index where it has none.
+func (p Point) String() string { return nameOr(p.Name, p.Index) }
+
+// Ref returns the reference to a point of the plan's session.
+func (p *Plan) Ref(at Point) Ref { return Ref{Session: p.Session, ID: at.ID, Visit: at.Visit} }
+
 // Receipt is what was done.
 type Receipt struct {
 	// Entry is the number of the journal entry, 0 where nothing had to be written
 	// or the store keeps no journal.
-	Entry int64 `json:"entry"`
-	Op    Op    `json:"op"`
+	Entry int64
+	Op    Op
 	// Session is the session that now has Head as its head.
-	Session   string `json:"session"`
-	Head      string `json:"head"`
-	HeadIndex int    `json:"headIndex"`
+	Session string
+	Head    Point
 	// Orphaned and Reactivated count the visits that moved.
-	Orphaned    int `json:"orphaned"`
-	Reactivated int `json:"reactivated"`
+	Orphaned, Reactivated int
 }
 
 // JournalEntry is one of Hindcast's own writes to a store.
@@ -303,7 +300,7 @@ func (l PlanLine) Label() string {
 
 // Headline says in one line what the plan does. Names in it are not escaped.
 func (p *Plan) Headline() string {
-	target := nameOr(p.TargetName, p.TargetIndex)
+	target := p.Target
 	switch p.Op {
 	case OpFork:
 		return fmt.Sprintf("fork %s from %s as %s", p.Session, target, p.NewSession)
@@ -342,7 +339,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	}
 	add(PlanAsks, p.Asks...)
 	add(PlanWarning, p.Hazards...)
-	now, then := planPlace(p.HeadName, p.HeadID, p.HeadIndex), planPlace(p.TargetName, p.TargetID, p.TargetIndex)
+	now, then := p.Head.withID(), p.Target.withID()
 	switch {
 	case p.Op == OpConvert:
 		add(PlanUntouched, p.Session)
@@ -396,12 +393,9 @@ func FileLines(list []PlanFile) (lines []PlanLine) {
 // back to it.
 const mostRanges = 8
 
-// String returns the visit's name, or its index where it has none.
-func (i PlanItem) String() string { return nameOr(i.Name, i.Index) }
-
 // PlanRange is a run of visits of a plan: the first, the last and their number.
 type PlanRange struct {
-	First, Last PlanItem
+	First, Last Point
 	Len         int
 }
 
@@ -416,10 +410,10 @@ func (r PlanRange) String() string {
 // PlanRanges returns the runs of the visits: those that are drawn one below the other,
 // with indexes that rise, are one. Where the items have no names, indexes that follow
 // each other are a run.
-func PlanRanges(items []PlanItem) (runs []PlanRange) {
+func PlanRanges(items []Point) (runs []PlanRange) {
 	items = slices.Clone(items)
-	slices.SortStableFunc(items, func(a, b PlanItem) int { return a.drawn - b.drawn })
-	follows := func(a, b *PlanItem) bool {
+	slices.SortStableFunc(items, func(a, b Point) int { return a.drawn - b.drawn })
+	follows := func(a, b *Point) bool {
 		if a.drawn == 0 || b.drawn == 0 {
 			return b.Index == a.Index+1
 		}
@@ -436,14 +430,14 @@ func PlanRanges(items []PlanItem) (runs []PlanRange) {
 }
 
 // planRanges lists visits in text, a run in a line.
-func planRanges(items []PlanItem) (lines []string) {
+func planRanges(items []Point) (lines []string) {
 	left := len(items)
 	for _, run := range PlanRanges(items) {
 		switch {
 		case len(lines) == mostRanges:
 			return append(lines, fmt.Sprintf("and %d more snapshots", left))
 		case run.Len == 1:
-			lines = append(lines, planPlace(run.First.Name, run.First.ID, run.First.Index))
+			lines = append(lines, run.First.withID())
 		default:
 			lines = append(lines, fmt.Sprintf("%s, %d snapshots", run, run.Len))
 		}
@@ -452,12 +446,13 @@ func planRanges(items []PlanItem) (lines []string) {
 	return lines
 }
 
-// planPlace names a snapshot by its name and the beginning of its id.
-func planPlace(name, id string, index int) string {
-	if id == "" {
+// withID returns the visit's name with the beginning of its id, "none" for the zero
+// value.
+func (p Point) withID() string {
+	if p.ID == "" {
 		return "none"
 	}
-	return nameOr(name, index) + " " + ShortID(id, 8)
+	return p.String() + " " + ShortID(p.ID, 8)
 }
 
 // nameOr returns a name, or the index where there is none.
@@ -476,8 +471,8 @@ func (t *Timeline) NamePlan(p *Plan) {
 		id    string
 		visit int64
 	}
-	wanted := map[key]*PlanItem{}
-	for _, list := range [][]PlanItem{p.Orphans, p.Reactivates} {
+	wanted := map[key]*Point{}
+	for _, list := range [][]Point{p.Orphans, p.Reactivates} {
 		for i := range list {
 			wanted[key{list[i].ID, list[i].Visit}] = &list[i]
 		}
@@ -492,16 +487,13 @@ func (t *Timeline) NamePlan(p *Plan) {
 			drawn++
 		}
 		h := &t.headers[n]
-		// A ref without a visit means the latest visit, which is drawn last.
+		// A point without a visit means the latest visit, which is drawn last.
 		for _, visit := range []int64{h.Visit, 0} {
-			if item := wanted[key{h.ID, visit}]; item != nil && item.Index == h.Index {
-				item.Name, item.drawn = t.Name(n), drawn
-			}
-			if p.TargetID == h.ID && p.Target.Visit == visit && p.TargetIndex == h.Index {
-				p.TargetName = t.Name(n)
-			}
-			if p.HeadID == h.ID && p.ExpectedHead.Visit == visit && p.HeadIndex == h.Index {
-				p.HeadName = t.Name(n)
+			item := wanted[key{h.ID, visit}]
+			for _, point := range []*Point{item, &p.Target, &p.Head} {
+				if point != nil && point.ID == h.ID && point.Visit == visit && point.Index == h.Index {
+					point.Name, point.drawn = t.Name(n), drawn
+				}
 			}
 		}
 	}

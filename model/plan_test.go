@@ -22,9 +22,8 @@ a s v8 #4 head   ¦
 	tl := NewTimeline(headers)
 	plan := Plan{
 		Op: OpRestore, Session: "s",
-		Target: Ref{Session: "s", ID: "a", Visit: 1}, TargetID: "a", TargetIndex: 0,
-		ExpectedHead: Ref{Session: "s", ID: "a"}, HeadID: "a", HeadIndex: 4,
-		Orphans: []PlanItem{{ID: "b", Index: 1, Visit: 2}, {ID: "d", Index: 3, Visit: 4}, {ID: "e", Index: 2, Visit: 5}, {ID: "f", Index: 3, Visit: 6}, {ID: "a", Index: 4}},
+		Target: Point{ID: "a", Visit: 1}, Head: Point{ID: "a", Index: 4},
+		Orphans: []Point{{ID: "b", Index: 1, Visit: 2}, {ID: "d", Index: 3, Visit: 4}, {ID: "e", Index: 2, Visit: 5}, {ID: "f", Index: 3, Visit: 6}, {ID: "a", Index: 4}},
 	}
 	lines := func() string {
 		var text []string
@@ -40,8 +39,8 @@ a s v8 #4 head   ¦
 	if want := "head now: #4 a\nhead then: #0 a\nleaves path: #1 b\nleaves path: #3.1 d\nleaves path: #2.2 … #4, 3 snapshots"; lines() != want {
 		t.Errorf("the plan is\n%s\nnot\n%s", lines(), want)
 	}
-	if plan.TargetName != "#0" || plan.HeadName != "#4" || plan.Orphans[2].Name != "#2.2" || plan.Orphans[1].Name != "#3.1" {
-		t.Errorf("names: target %s, head %s, %+v", plan.TargetName, plan.HeadName, plan.Orphans)
+	if plan.Target.Name != "#0" || plan.Head.Name != "#4" || plan.Orphans[2].Name != "#2.2" || plan.Orphans[1].Name != "#3.1" {
+		t.Errorf("names: target %s, head %s, %+v", plan.Target.Name, plan.Head.Name, plan.Orphans)
 	}
 	for spec, want := range map[string]string{"#2.2": "restore s to #2.2", "#4": "restore s to #4"} {
 		n, err := tl.Resolve(spec)
@@ -49,7 +48,7 @@ a s v8 #4 head   ¦
 			t.Fatal(err)
 		}
 		h := tl.Header(n)
-		p := Plan{Op: OpRestore, Session: "s", Target: h.Ref(), TargetID: h.ID, TargetIndex: h.Index}
+		p := Plan{Op: OpRestore, Session: "s", Target: h.Point()}
 		if tl.NamePlan(&p); p.Headline() != want {
 			t.Errorf("%s: the headline is %q", spec, p.Headline())
 		}
@@ -67,15 +66,15 @@ func TestPlan_LinesAreFew(t *testing.T) {
 		}
 	}
 	tl := NewTimeline(headers)
-	plan := Plan{Op: OpRestore, TargetID: "id0"}
+	plan := Plan{Op: OpRestore, Target: Point{ID: "id0"}}
 	for i := range headers[1:] {
-		plan.Orphans = append(plan.Orphans, PlanItem{ID: headers[i+1].ID, Index: i + 1})
+		plan.Orphans = append(plan.Orphans, Point{ID: headers[i+1].ID, Index: i + 1})
 	}
 	tl.NamePlan(&plan)
 	if got := plan.Lines()[2].Text; got != "#1 … #49999, 49999 snapshots" {
 		t.Errorf("one run is %q", got)
 	}
-	plan.Orphans = slices.DeleteFunc(plan.Orphans, func(it PlanItem) bool { return it.Index%100 == 0 })
+	plan.Orphans = slices.DeleteFunc(plan.Orphans, func(it Point) bool { return it.Index%100 == 0 })
 	lines := plan.Lines()
 	if len(lines) != 2+mostRanges+1 || lines[3].Text != "#101 … #199, 99 snapshots" || lines[10].Text != fmt.Sprintf("and %d more snapshots", len(plan.Orphans)-mostRanges*99) {
 		t.Errorf("500 runs are %d lines: %q", len(lines), lines)
@@ -86,8 +85,8 @@ func TestPlan_LinesAreFew(t *testing.T) {
 // without a text is left out.
 func TestPlan_LinesAreInTheOrderOfTheirKinds(t *testing.T) {
 	plan := Plan{
-		Op: OpRestore, Session: "s", TargetID: "a", HeadID: "b", HeadIndex: 1,
-		Orphans: []PlanItem{{ID: "b", Index: 1}}, Reactivates: []PlanItem{{ID: "c", Index: 2}},
+		Op: OpRestore, Session: "s", Target: Point{ID: "a"}, Head: Point{ID: "b", Index: 1},
+		Orphans: []Point{{ID: "b", Index: 1}}, Reactivates: []Point{{ID: "c", Index: 2}},
 		Writes: []string{"a row"}, Files: []PlanFile{{Path: "f", Does: FileSetAside}},
 		Loads: "the state", Resume: []Resume{{"go()", "goes on"}}, Hazards: []string{"careful"}, Asks: []string{"sure"},
 	}

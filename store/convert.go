@@ -35,14 +35,13 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 	}
 	tree := model.NewTimeline(headers)
 	plan := model.Plan{
-		Op: model.OpConvert, Session: session, NewSession: as, Target: model.Ref{Session: session},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
+		Op: model.OpConvert, Session: session, NewSession: as,
 		Carry: &Takeover{from, session, as},
 	}
 	if n := tree.Head(); n != model.NoNode {
 		h := tree.Header(n)
-		plan.Target, plan.TargetID, plan.TargetIndex = h.Ref(), h.ID, h.Index
-		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = plan.Target, plan.TargetID, plan.TargetIndex
+		plan.Target = h.Point()
+		plan.Head = plan.Target
 		onward(&plan, as, h)
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())

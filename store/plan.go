@@ -37,7 +37,7 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	lineage := v.lineage()
 	orphans, reactivates := lineage.restore(target)
 	plan := v.move(model.OpRestore, target, orphans, reactivates)
-	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", v.Session, plan.TargetIndex), "journal: one entry")
+	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d", v.Session, plan.Target.Index), "journal: one entry")
 	if target == v.Head {
 		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only the session's working state is put back")
 	}
@@ -87,8 +87,8 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 	}
 	onward(&plan, as, &last)
 	plan.Writes = append(plan.Writes,
-		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.TargetIndex, which),
-		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.TargetIndex, which),
+		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.Target.Index, which),
+		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.Target.Index, which),
 		"journal: one entry")
 	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
 	if edited == "" || len(path) > 1 {
@@ -244,29 +244,20 @@ func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model
 // plan fills in what every plan says. A target of -1 is a session without a
 // head.
 func (v *Visits) plan(op model.Op, target int) model.Plan {
-	p := model.Plan{
-		Op: op, Session: v.Session,
-		Target:       model.Ref{Session: v.Session},
-		ExpectedHead: v.HeadRef(),
-		Orphans:      []model.PlanItem{}, Reactivates: []model.PlanItem{},
-		Writes: []string{}, Hazards: []string{},
-	}
+	p := model.Plan{Op: op, Session: v.Session}
 	if target >= 0 {
-		h := &v.Headers[target]
-		p.Target, p.TargetID, p.TargetIndex = h.Ref(), h.ID, h.Index
+		p.Target = v.Headers[target].Point()
 	}
 	if v.Head >= 0 {
-		h := &v.Headers[v.Head]
-		p.HeadID, p.HeadIndex = h.ID, h.Index
+		p.Head = v.Headers[v.Head].Point()
 	}
 	return p
 }
 
-func (v *Visits) items(positions []int) []model.PlanItem {
-	items := make([]model.PlanItem, 0, len(positions))
+func (v *Visits) items(positions []int) []model.Point {
+	items := make([]model.Point, 0, len(positions))
 	for _, i := range positions {
-		h := &v.Headers[i]
-		items = append(items, model.PlanItem{ID: h.ID, Index: h.Index, Visit: h.Visit})
+		items = append(items, v.Headers[i].Point())
 	}
 	return items
 }
@@ -304,11 +295,11 @@ func (v *Visits) Verify(plan model.Plan, edited string) error {
 	if v.Head >= 0 {
 		head = v.Headers[v.Head].ID
 	}
-	if want := cmp.Or(edited, plan.TargetID); head != want {
+	if want := cmp.Or(edited, plan.Target.ID); head != want {
 		return fmt.Errorf("the head is %q instead of %q", head, want)
 	}
 	for _, moved := range []struct {
-		items    []model.PlanItem
+		items    []model.Point
 		orphaned bool
 	}{{plan.Orphans, true}, {plan.Reactivates, false}} {
 		for _, item := range moved.items {
@@ -323,13 +314,13 @@ func (v *Visits) Verify(plan model.Plan, edited string) error {
 // SamePlan reports whether two plans would do the same to the same session.
 func SamePlan(a, b model.Plan) bool {
 	return a.Op == b.Op && a.Session == b.Session && a.NewSession == b.NewSession && a.Entry == b.Entry && slices.Equal(a.Others, b.Others) &&
-		a.Target == b.Target && a.ExpectedHead == b.ExpectedHead &&
+		sameVisit(a.Target, b.Target) && sameVisit(a.Head, b.Head) &&
 		slices.EqualFunc(a.Orphans, b.Orphans, sameVisit) && slices.EqualFunc(a.Reactivates, b.Reactivates, sameVisit)
 }
 
-// sameVisit reports whether two items are of one visit. Names are for people, so
+// sameVisit reports whether two points are one visit. Names are for people, so
 // they do not count.
-func sameVisit(a, b model.PlanItem) bool {
+func sameVisit(a, b model.Point) bool {
 	return a.ID == b.ID && a.Index == b.Index && a.Visit == b.Visit
 }
 

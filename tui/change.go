@@ -27,12 +27,12 @@ const (
 // target. A state that cannot be read does not keep the plan from being shown; the
 // details say so. A state that does not exist yet has no difference.
 func stateChange(ctx context.Context, states *states, plan *model.Plan) dialog.Change {
-	if plan.HeadID == "" || plan.TargetID == "" {
+	if plan.Head.ID == "" || plan.Target.ID == "" {
 		return dialog.Change{}
 	}
 	var sides [2][]byte
 	var gaps model.Gaps
-	for i, id := range []string{plan.HeadID, plan.TargetID} {
+	for i, id := range []string{plan.Head.ID, plan.Target.ID} {
 		s, err := states.get(ctx, model.Ref{Session: plan.Session, ID: id})
 		switch {
 		case errors.Is(err, model.ErrNoSnapshot):

@@ -31,7 +31,7 @@ type able struct {
 func newAble(t *testing.T) *able {
 	s := &able{scripted: scripted{Store: demoStore(t)}}
 	s.plan = func(op model.Op, ref model.Ref, text string) (model.Plan, error) {
-		p := model.Plan{Op: op, Session: ref.Session, Target: ref, TargetID: ref.ID, HeadID: ref.ID, Writes: []string{"journal: one entry"}, Loads: "what " + text + " says"}
+		p := model.Plan{Op: op, Session: ref.Session, Target: model.Point{ID: ref.ID, Visit: ref.Visit}, Head: model.Point{ID: ref.ID}, Writes: []string{"journal: one entry"}, Loads: "what " + text + " says"}
 		if op == model.OpPurge {
 			p.Asks = []string{"what is forgotten cannot be brought back"}
 		}
@@ -42,7 +42,7 @@ func newAble(t *testing.T) *able {
 	}
 	s.apply = func(_ context.Context, p model.Plan) (model.Receipt, error) {
 		s.done = append(s.done, p)
-		return model.Receipt{Op: p.Op, Session: p.Session, Head: p.HeadID, HeadIndex: 13}, nil
+		return model.Receipt{Op: p.Op, Session: p.Session, Head: model.Point{ID: p.Head.ID, Index: 13}}, nil
 	}
 	return s
 }

@@ -124,7 +124,7 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		m.failed("cannot "+string(p.op), msg.err)
 		return nil
 	case p.made.Idle():
-		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, model.PlanItem{Name: p.made.TargetName, Index: p.made.TargetIndex}))
+		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
 		return nil
 	}
 	return m.propose(p)
@@ -254,9 +254,9 @@ func (m *Model) reread() tea.Cmd {
 // receipt says in one line what was done, the call to go on with and the keys that
 // copy it and take the write back; brief is without the call, for a narrow screen.
 func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string) {
-	head := model.PlanItem{Index: r.HeadIndex}
-	if r.HeadIndex == plan.TargetIndex {
-		head.Name = plan.TargetName
+	head := r.Head
+	if head.Index == plan.Target.Index {
+		head.Name = plan.Target.Name
 	}
 	place := "at " + head.String()
 	if m.place != inSession || r.Session != m.session {
@@ -265,12 +265,12 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string)
 	switch {
 	case plan.Removes:
 		place = r.Session + " is gone"
-	case r.Head == "":
+	case r.Head.ID == "":
 		place = r.Session + " is without a head"
 	}
 	switch plan.Op {
 	case model.OpFork, model.OpEdit:
-		place = fmt.Sprintf("forked as %s at #%d", r.Session, r.HeadIndex)
+		place = fmt.Sprintf("forked as %s at #%d", r.Session, r.Head.Index)
 	case model.OpUndo:
 		place = "undone: " + place
 	case model.OpRedo:

@@ -21,10 +21,9 @@ type carry struct {
 	place place
 	sid   string
 	// before and after are the ids of its rows, in order, and head the one that
-	// the SDK resumes then; "" for none.
+	// the SDK resumes then.
 	before, after []string
-	head          string
-	index         int // of the head
+	head          model.Point
 }
 
 // step is one file of a place that a plan changes, or brings.
@@ -84,22 +83,20 @@ func (s *session) ids() []string {
 // leaves and comes back to its path.
 func (s *Store) compare(plan *model.Plan, before, after *session) {
 	now := s.now()
-	plan.Orphans, plan.Reactivates = []model.PlanItem{}, []model.PlanItem{}
+	plan.Orphans, plan.Reactivates = nil, nil
 	onPath := map[string]bool{}
 	for _, h := range after.headers(now) {
 		onPath[h.ID] = !h.Orphaned
 	}
 	for _, h := range before.headers(now) {
-		item := model.PlanItem{ID: h.ID, Index: h.Index}
 		if h.Head {
-			plan.HeadID, plan.HeadIndex = h.ID, h.Index
-			plan.ExpectedHead = h.Ref()
+			plan.Head = h.Point()
 		}
 		switch {
 		case !h.Orphaned && !onPath[h.ID]:
-			plan.Orphans = append(plan.Orphans, item)
+			plan.Orphans = append(plan.Orphans, h.Point())
 		case h.Orphaned && onPath[h.ID]:
-			plan.Reactivates = append(plan.Reactivates, item)
+			plan.Reactivates = append(plan.Reactivates, h.Point())
 		}
 	}
 }
@@ -183,11 +180,11 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return model.Receipt{}, err
 	}
 	plan.Carry = c.journal
-	receipt, err := j.Apply(ctx, plan, func(ctx context.Context) error { return s.expect(ctx, c, c.after, &c.head) })
+	receipt, err := j.Apply(ctx, plan, func(ctx context.Context) error { return s.expect(ctx, c, c.after, &c.head.ID) })
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	receipt.Head, receipt.HeadIndex = c.head, c.index
+	receipt.Head = c.head
 	return receipt, nil
 }
 

@@ -12,9 +12,9 @@ import (
 func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) {
 	what := "row " + model.ShortID(head.id, 8)
 	if head.id != t.row.id {
-		what += fmt.Sprintf(", which has the state of #%d,", plan.TargetIndex)
+		what += fmt.Sprintf(", which has the state of #%d,", plan.Target.Index)
 	} else {
-		what += fmt.Sprintf(" (#%d)", plan.TargetIndex)
+		what += fmt.Sprintf(" (#%d)", plan.Target.Index)
 	}
 	way := "by its pointer, and by a search too"
 	if after.layout == layoutPython {
@@ -30,7 +30,7 @@ func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) 
 	if plan.NewSession != "" || t.row.resumable(after.layout, t.now) != "yes" {
 		return
 	}
-	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.TargetIndex)))
+	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.Target.Index)))
 }
 
 func messagesOf(r *row) string {

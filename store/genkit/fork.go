@@ -86,8 +86,7 @@ func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as str
 	plan := t.plan(op)
 	plan.NewSession = there.id
 	if head := one.head(); head != nil {
-		plan.HeadID, plan.HeadIndex = head.id, one.position(head)
-		plan.ExpectedHead = model.Ref{Session: one.id, ID: head.id}
+		plan.Head = one.point(head)
 	}
 	now := s.now()
 	session := one.layout.quote(sid)
@@ -99,9 +98,9 @@ func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as str
 		n.finish = t.row.finishReason
 	}
 	steps := []step{{row: n.id, data: n.encode(one.layout)}}
-	what := fmt.Sprintf("the state of #%d", plan.TargetIndex)
+	what := fmt.Sprintf("the state of #%d", plan.Target.Index)
 	if edited != nil {
-		what = fmt.Sprintf("the state of #%d as it was edited", plan.TargetIndex)
+		what = fmt.Sprintf("the state of #%d as it was edited", plan.Target.Index)
 	}
 	plan.Writes = append(plan.Writes, fmt.Sprintf("the one row of session %q, %s: %s, with no parent", there.id, n.id, what))
 	if one.layout != layoutPython {
@@ -121,6 +120,6 @@ func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as str
 	if op == model.OpEdit {
 		plan.Hazards = append(plan.Hazards, "what tools did outside of the session stays as it is: only what the agent knows of it was edited")
 	}
-	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: sid, after: after.ids(), head: head.id}
+	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: sid, after: after.ids(), head: model.Point{ID: head.id}}
 	return s.write(plan, c, steps, t)
 }

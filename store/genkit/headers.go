@@ -32,6 +32,9 @@ func (s *session) position(r *row) int {
 	return at
 }
 
+// point returns the visit of a row.
+func (s *session) point(r *row) model.Point { return model.Point{ID: r.id, Index: s.position(r)} }
+
 // header gives what a row tells by itself.
 func (r *row) header(now time.Time) model.Header {
 	h := model.Header{ID: r.id, ParentID: r.parentID, CreatedAt: r.created.at, Title: r.headline(), Size: r.size, Marks: r.marks()}

@@ -330,11 +330,11 @@ func (w *world) apply(plan model.Plan, before map[string]string) {
 		if id == "" && plan.Op == model.OpUndo {
 			continue
 		}
-		if id != receipt.Head && (trusting || plan.Op != model.OpUndo && plan.Op != model.OpRedo) {
+		if id != receipt.Head.ID && (trusting || plan.Op != model.OpUndo && plan.Op != model.OpRedo) {
 			for _, d := range w.rows(session) {
 				w.t.Logf("  %.8s < %.8s %s %s", d.SnapshotID, d.ParentID, d.CreatedAt, d.Status)
 			}
-			w.t.Fatalf("%s: the SDK resumes %q, and the receipt says %q (trusting the pointer: %v)", plan.Op, id, receipt.Head, trusting)
+			w.t.Fatalf("%s: the SDK resumes %q, and the receipt says %q (trusting the pointer: %v)", plan.Op, id, receipt.Head.ID, trusting)
 		}
 	}
 	switch {

@@ -151,8 +151,8 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 // planAside plans to set aside all that stands in the way of a session that has
 // nothing to go on from.
 func (s *Store) planAside(one *session, sick *ailment, steps []step) (model.Plan, error) {
-	plan := model.Plan{Op: model.OpRepair, Session: one.id, Target: model.Ref{Session: one.id},
-		Writes: []string{}, Hazards: []string{sick.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}}
+	plan := model.Plan{Op: model.OpRepair, Session: one.id,
+		Hazards: []string{sick.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}}
 	for _, r := range sick.aside {
 		plan.Writes = append(plan.Writes, fmt.Sprintf("row %s is set aside: its work has left no state", model.ShortID(r.id, 8)))
 	}

@@ -99,7 +99,7 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 		plan.Hazards = append(plan.Hazards, "it is the head already: nothing is written")
 	case byPointer:
 		steps = append(steps, step{data: one.layout.newPointer(t.row.id, t.row.created.text, now)})
-		plan.Writes = append(plan.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", plan.TargetIndex))
+		plan.Writes = append(plan.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", plan.Target.Index))
 	case byRow:
 		added, err := t.copyOf(&plan, now)
 		if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 		}
 		want = added.id
 		steps = append(steps, step{row: added.id, data: added.encode(one.layout)})
-		plan.Writes = append(plan.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, plan.TargetIndex))
+		plan.Writes = append(plan.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, plan.Target.Index))
 		if one.layout != layoutPython {
 			steps = append(steps, step{data: one.layout.newPointer(added.id, added.created, now)})
 			plan.Writes = append(plan.Writes, "pointer of the session: it names the new row")
@@ -127,7 +127,7 @@ func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (mo
 	}
 	s.compare(&plan, one, after)
 	one.loads(&plan, after, head, t)
-	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids(), head: head.id, index: after.position(head)}
+	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids(), head: after.point(head)}
 	return s.write(plan, c, steps, t)
 }
 
@@ -273,10 +273,7 @@ func (s *session) isGood(r *row, now time.Time) bool {
 
 // plan begins a plan that goes on from the target.
 func (t *target) plan(op model.Op) model.Plan {
-	p := model.Plan{
-		Op: op, Session: t.one.id, Target: model.Ref{Session: t.one.id, ID: t.row.id}, TargetID: t.row.id, TargetIndex: t.one.position(t.row),
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
-	}
+	p := model.Plan{Op: op, Session: t.one.id, Target: t.one.point(t.row)}
 	if s := t.row.status; s != statusCompleted && s != "" {
 		text := fmt.Sprintf("its turn is %s: the row that is written says that it is completed, with the state that it left", s)
 		if t.one.layout == layoutGo {

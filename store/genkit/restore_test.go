@@ -198,8 +198,8 @@ func checkRestored(t *testing.T, s *Store, target model.Header, receipt model.Re
 		t.Fatalf("%s: the pointer leads to %v and a search to %v", target.ID, now.row, scanned.row)
 	}
 	head := headOf(t, s, target.SessionID)
-	if head.ID != receipt.Head || head.Index != receipt.HeadIndex || head.ID != now.row.id {
-		t.Errorf("the head is %s #%d, the receipt says %s #%d", head.ID, head.Index, receipt.Head, receipt.HeadIndex)
+	if head.ID != receipt.Head.ID || head.Index != receipt.Head.Index || head.ID != now.row.id {
+		t.Errorf("the head is %s #%d, the receipt says %s #%d", head.ID, head.Index, receipt.Head, receipt.Head.Index)
 	}
 	if got, want := state(t, s, head.Ref()), state(t, s, target.Ref()); got != want {
 		t.Errorf("the state of %s is\n%s\ninstead of\n%s", head.ID, got, want)
@@ -309,16 +309,16 @@ func TestRestore_rowAsTheSDKWritesIt(t *testing.T) {
 			ref := model.Ref{Session: test.session, ID: test.to}
 			receipt := restore(t, s, test.session, test.to)
 			one := session1(t, s, test.session)
-			file := filepath.Join(dir, filepath.FromSlash(one.file(receipt.Head)))
+			file := filepath.Join(dir, filepath.FromSlash(one.file(receipt.Head.ID)))
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.NewReplacer("ID", receipt.Head, "PARENT", test.to, "STATE", state(t, s, ref)).Replace(test.want)
+			want := strings.NewReplacer("ID", receipt.Head.ID, "PARENT", test.to, "STATE", state(t, s, ref)).Replace(test.want)
 			if name == "JavaScript" {
-				want = strings.NewReplacer("snapshot"+receipt.Head, "snapshotId", "session"+receipt.Head, "sessionId").Replace(want)
+				want = strings.NewReplacer("snapshot"+receipt.Head.ID, "snapshotId", "session"+receipt.Head.ID, "sessionId").Replace(want)
 			}
-			want = fixKeys(want, receipt.Head)
+			want = fixKeys(want, receipt.Head.ID)
 			if string(data) != want {
 				t.Errorf("the row is\n%s\ninstead of\n%s", data, want)
 			}
@@ -391,7 +391,7 @@ func TestRestore_timeThatNoneFollows(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(plan.Hazards, "\n"), "the pointer alone") {
 		t.Fatalf("%v, %q", err, plan.Hazards)
 	}
-	if got := apply(t, s, plan, nil); headOf(t, s, "s").ID != got.Head {
+	if got := apply(t, s, plan, nil); headOf(t, s, "s").ID != got.Head.ID {
 		t.Error("the new row is not the head")
 	}
 	dir = t.TempDir()
@@ -495,7 +495,7 @@ func TestRestore_plan(t *testing.T) {
 	if got := strings.Join(ids, " "); got != "#2 a5c16800 #5 917c3fba" || len(plan.Reactivates) != 0 {
 		t.Errorf("it orphans %s and brings back %v", got, plan.Reactivates)
 	}
-	if plan.HeadIndex != 5 || plan.TargetIndex != 1 || plan.ExpectedHead.ID != plan.HeadID {
+	if plan.Head.Index != 5 || plan.Target.Index != 1 {
 		t.Errorf("the plan is %+v", plan)
 	}
 	var calls []string
@@ -512,7 +512,7 @@ func TestRestore_plan(t *testing.T) {
 	receipt := apply(t, s, plan, nil)
 	for _, h := range storetest.Headers(t, s, session) {
 		switch r := h.Reason; {
-		case h.ID == receipt.Head:
+		case h.ID == receipt.Head.ID:
 			if h.Orphaned || h.ParentID != to || h.TurnIndex != 2 || h.EventName != "restore" {
 				t.Errorf("the new row is shown as %+v", h)
 			}
@@ -522,18 +522,18 @@ func TestRestore_plan(t *testing.T) {
 			}
 		}
 	}
-	facts, err := s.Facts(t.Context(), model.Ref{Session: session, ID: receipt.Head})
+	facts, err := s.Facts(t.Context(), model.Ref{Session: session, ID: receipt.Head.ID})
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool {
 		return f.Label == "written by" && strings.Contains(f.Value, "Hindcast, by a restore to #1 e2351bbc at 2026-11-21T20:00:00Z, entry 1")
 	}) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}
 	// It comes back as it was left.
-	back, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: plan.HeadID})
+	back, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: plan.Head.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Reactivates) != 2 || len(back.Orphans) != 1 || back.Orphans[0].ID != receipt.Head {
+	if len(back.Reactivates) != 2 || len(back.Orphans) != 1 || back.Orphans[0].ID != receipt.Head.ID {
 		t.Errorf("the way back brings back %v and orphans %v", back.Reactivates, back.Orphans)
 	}
 }
@@ -583,7 +583,7 @@ func TestRestore_circle(t *testing.T) {
 	const self = "66d0bd42-f12e-4fb6-b699-eca6161920c3"
 	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s2", ID: self})
 	receipt := apply(t, s, plan, err)
-	if r := session1(t, s, "s2").byID[receipt.Head]; r.parentID != "" {
+	if r := session1(t, s, "s2").byID[receipt.Head.ID]; r.parentID != "" {
 		t.Errorf("its parent is %q", r.parentID)
 	}
 }
@@ -665,7 +665,7 @@ func TestRestore_toTheHead(t *testing.T) {
 				continue // it is not sound as it is
 			}
 			idle++
-			if receipt := apply(t, s, plan, nil); receipt.Entry != 0 || receipt.Head != head.ID || receipt.HeadIndex != head.Index || len(plan.Writes)+len(plan.Orphans) > 0 {
+			if receipt := apply(t, s, plan, nil); receipt.Entry != 0 || receipt.Head.ID != head.ID || receipt.Head.Index != head.Index || len(plan.Writes)+len(plan.Orphans) > 0 {
 				t.Errorf("%s %s: %+v, %+v", fixture, info.ID, plan, receipt)
 			}
 		}

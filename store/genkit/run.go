@@ -55,8 +55,8 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 		{row: child.id, data: child.encode(one.layout)},
 		{data: one.layout.newPointer(child.id, child.created, t.now)},
 	}))
-	plan.Writes = append(plan.Writes, fmt.Sprintf("by the agent: a new row, the child of #%d, which becomes the head", plan.TargetIndex))
-	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.TargetIndex, messagesOf(t.row), one.layout.quote(clip(input)))
+	plan.Writes = append(plan.Writes, fmt.Sprintf("by the agent: a new row, the child of #%d, which becomes the head", plan.Target.Index))
+	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(t.row), one.layout.quote(clip(input)))
 	plan.Carry = &run
 	return plan, nil
 }
@@ -123,9 +123,9 @@ func agentOf(dir string, agents []string) string {
 // run carries a plan of PlanRun out.
 func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
 	out, err := t.at.Take(ctx, t.Turn)
-	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: out.Snapshot}
+	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}
 	if one, wrong := s.sessionIn(ctx, t.place, t.sid); wrong == nil && one.byID[out.Snapshot] != nil {
-		receipt.HeadIndex = one.position(one.byID[out.Snapshot])
+		receipt.Head = one.point(one.byID[out.Snapshot])
 	}
 	// JavaScript names the row that the failed turn began at.
 	if err != nil && out.Snapshot != "" && out.Snapshot != t.Snapshot {

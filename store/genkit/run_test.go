@@ -64,7 +64,7 @@ func TestRun_throughTheProcessOfTheProject(t *testing.T) {
 		t.Errorf("the plan is %+v", plan)
 	}
 	receipt := apply(t, s, plan, nil)
-	if receipt.Head != "new" || receipt.HeadIndex != 6 || receipt.Op != model.OpRun || headOf(t, s, sessMain).ID != "new" {
+	if receipt.Head.ID != "new" || receipt.Head.Index != 6 || receipt.Op != model.OpRun || headOf(t, s, sessMain).ID != "new" {
 		t.Errorf("the receipt is %+v", receipt)
 	}
 	if list, err := s.Journal(t.Context()); len(list) > 0 || err != nil {

@@ -147,14 +147,12 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	c.before, c.after = one.ids(), after.ids()
 	head := after.head()
 	if head == nil {
-		plan.TargetID, plan.TargetIndex = "", 0
-		plan.Target = model.Ref{Session: one.id}
+		plan.Target = model.Point{}
 		plan.Loads = fmt.Sprintf("session %q is gone: Genkit %s, asked for it, begins it anew", one.id, one.layout)
 		return c.load(plan), nil
 	}
-	c.head, c.index = head.id, after.position(head)
-	plan.TargetID, plan.TargetIndex = c.head, c.index
-	plan.Target = model.Ref{Session: one.id, ID: head.id}
+	c.head = after.point(head)
+	plan.Target = c.head
 	t := &target{one: after, row: head, now: s.now()}
 	after.loads(&plan, after, head, t)
 	return c.load(plan), nil

@@ -38,7 +38,7 @@ func TestUndo_refusedAfterTheAgentWentOn(t *testing.T) {
 			dir := copyOfStore(t, "go-1.13.1")
 			s := open(t, dir)
 			receipt := restore(t, s, sessMain, second)
-			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head)
+			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head.ID)
 			before := tree(t, dir)
 			_, err := s.PlanUndo(t.Context())
 			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the session to the row that is wanted instead") {
@@ -58,7 +58,7 @@ func TestUndo_isRefusedBetweenPlanAndWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head, "sess-main", "2026-11-21T21:00:00Z", ""))
+	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head.ID, "sess-main", "2026-11-21T21:00:00Z", ""))
 	before := tree(t, dir)
 	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
@@ -75,13 +75,13 @@ func TestUndo_saysWhatComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.HeadID != receipt.Head || plan.TargetID != old.ID || plan.TargetIndex != old.Index || len(plan.Reactivates) != 2 || len(plan.Orphans) != 1 {
+	if plan.Head.ID != receipt.Head.ID || plan.Target.ID != old.ID || plan.Target.Index != old.Index || len(plan.Reactivates) != 2 || len(plan.Orphans) != 1 {
 		t.Errorf("the plan is %+v", plan)
 	}
 	if !strings.Contains(plan.Loads, old.ID[:8]) || len(plan.Resume) == 0 || plan.Files[0].Path == "" {
 		t.Errorf("it loads %q, and resumes by %v", plan.Loads, plan.Resume)
 	}
-	if got := apply(t, s, plan, nil); got.Head != old.ID {
+	if got := apply(t, s, plan, nil); got.Head.ID != old.ID {
 		t.Errorf("the receipt says %+v", got)
 	}
 	list, err := s.Journal(t.Context())
@@ -213,7 +213,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plan.NewSession != test.id || plan.TargetID != target.ID || len(plan.Orphans) > 0 {
+			if plan.NewSession != test.id || plan.Target.ID != target.ID || len(plan.Orphans) > 0 {
 				t.Errorf("the plan is %+v", plan)
 			}
 			receipt := apply(t, s, plan, nil)
@@ -222,14 +222,14 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 			}
 			one := session1(t, s, test.id)
 			now, scanned := one.resumed()
-			if len(one.rows) != 1 || now.row == nil || scanned.row != now.row || now.row.id != receipt.Head || now.row.parentID != "" {
+			if len(one.rows) != 1 || now.row == nil || scanned.row != now.row || now.row.id != receipt.Head.ID || now.row.parentID != "" {
 				t.Fatalf("the session is %+v", one)
 			}
 			if r := now.row; r.session() != one.sid || r.sessionID != r.stateSession || len(r.flaws) > 0 || one.file(r.id) != filepath.ToSlash(filepath.Join(test.file, r.id+".json")) {
 				t.Errorf("the row is %+v in %s", r, one.file(r.id))
 			}
 			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), string(one.layout.quote(one.sid)), 1)
-			if got := state(t, s, model.Ref{Session: test.id, ID: receipt.Head}); got != want {
+			if got := state(t, s, model.Ref{Session: test.id, ID: receipt.Head.ID}); got != want {
 				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
 			}
 			if after := storetest.Headers(t, s, test.session); len(after) != len(before) {
@@ -264,7 +264,7 @@ func TestFork_goesOn(t *testing.T) {
 	s := open(t, dir)
 	plan, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, "new")
 	receipt := apply(t, s, plan, err)
-	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head, "new", "2026-11-21T21:00:00Z", ""))
+	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head.ID, "new", "2026-11-21T21:00:00Z", ""))
 	if _, err := s.PlanUndo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
@@ -316,7 +316,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 			plan, err := s.PlanEdit(t.Context(), target.Ref(), "edited", []byte(edited))
 			receipt := apply(t, s, plan, err)
 			id := plan.NewSession
-			got := state(t, s, model.Ref{Session: id, ID: receipt.Head})
+			got := state(t, s, model.Ref{Session: id, ID: receipt.Head.ID})
 			for _, want := range []string{`"n": 9007199254740993`, `"e": 1.50`, `"\u003c\u00e9\ud800"`, `"text": "what if"`, "\n    \"sessionId\": \"edited\"\n  }"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("there is no %s in\n%s", want, got)
@@ -332,7 +332,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 			receipt = apply(t, s, plan, err)
 			one := session1(t, s, plan.NewSession)
 			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), `"same"`, 1)
-			if got := state(t, s, model.Ref{Session: plan.NewSession, ID: receipt.Head}); got != want {
+			if got := state(t, s, model.Ref{Session: plan.NewSession, ID: receipt.Head.ID}); got != want {
 				t.Errorf("the state is\n%s\ninstead of\n%s", got, want)
 			}
 		})
@@ -436,17 +436,17 @@ func TestUndo_agentGoesOnFromWhatIsGone(t *testing.T) {
 		}
 		return list[at]
 	}
-	made := row(receipt.Head)
+	made := row(receipt.Head.ID)
 	want, err := s.State(t.Context(), made.Ref())
 	if err != nil {
 		t.Fatal(err)
 	}
 	undo(t, s)
 	global := filepath.Join(dir, "barista/global")
-	write(t, filepath.Join(global, "next.json"), goRow("next", receipt.Head, "sess-main", "2026-11-21T21:00:00Z", ""))
+	write(t, filepath.Join(global, "next.json"), goRow("next", receipt.Head.ID, "sess-main", "2026-11-21T21:00:00Z", ""))
 	write(t, filepath.Join(global, ".pointers/sess-main.json"), pointerGo("next", "2026-11-21T21:00:00Z"))
 
-	between := row(receipt.Head)
+	between := row(receipt.Head.ID)
 	if between.ParentID != second || !between.Orphaned || between.Reason == nil || between.Reason.Kind != model.ReasonUndo {
 		t.Errorf("the row is %+v", between)
 	}

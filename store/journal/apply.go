@@ -38,9 +38,9 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 			e.Session = plan.NewSession
 		}
 		if len(carry.changes) == 0 {
-			return model.Receipt{Op: plan.Op, Session: e.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex}, ctx.Err()
+			return model.Receipt{Op: plan.Op, Session: e.Session, Head: plan.Target}, ctx.Err()
 		}
-		e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+		e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
 	case *back:
 		e.Entry, e.of = carry.Entry, carry.of
 	default:
@@ -50,7 +50,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 	if err := j.apply(ctx, e, d, verify); err != nil {
 		return model.Receipt{}, err
 	}
-	receipt := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Head: plan.TargetID, HeadIndex: plan.TargetIndex,
+	receipt := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Head: plan.Target,
 		Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
 	if e.of != 0 {
 		receipt.Entry = e.of

@@ -45,18 +45,16 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 	}
 	b := &back{Entry: *e, of: e.ID}
 	b.Undone, b.Op, b.Guards = false, op, lasting(e)
-	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: b,
-		TargetID: e.From, TargetIndex: e.FromIndex, HeadID: e.To, HeadIndex: e.ToIndex,
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}
+	from, to := model.Point{ID: e.From, Index: e.FromIndex}, model.Point{ID: e.To, Index: e.ToIndex}
+	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: b, Target: from, Head: to}
 	if op == model.OpRedo {
-		plan.TargetID, plan.TargetIndex, plan.HeadID, plan.HeadIndex = e.To, e.ToIndex, e.From, e.FromIndex
+		plan.Target, plan.Head = to, from
 	} else {
 		b.Changes = reversed(e.Changes)
 	}
 	if err := j.possible(b, h); err != nil {
 		return model.Plan{}, explain(fmt.Errorf("%s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err), unchanged)
 	}
-	plan.Target, plan.ExpectedHead = model.Ref{Session: e.Session, ID: plan.TargetID}, model.Ref{Session: e.Session, ID: plan.HeadID}
 	plan.Files = planFiles(b.Changes)
 	plan.Removes = op == model.OpUndo && e.NewSession != ""
 	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", e.ID))

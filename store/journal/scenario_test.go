@@ -33,7 +33,7 @@ var life = []step{
 			d.SetAside(fmt.Sprintf("s/m/%d", i))
 		}
 		d.Put("s/m/2", []byte("edited second"))
-		return d.Plan(model.Plan{Op: model.OpRestore, Session: "s", HeadID: "head"})
+		return d.Plan(model.Plan{Op: model.OpRestore, Session: "s", Head: model.Point{ID: "head"}})
 	}},
 	{name: "undo", plan: undo},
 	{name: "redo", plan: redo},

@@ -277,17 +277,17 @@ func (s *Store) again(ctx context.Context, plan model.Plan) (model.Plan, *entry,
 	}
 	switch plan.Op {
 	case model.OpRestore:
-		now, err := s.planRestore(ctx, plan.Target)
+		now, err := s.planRestore(ctx, plan.Ref(plan.Target))
 		return now, nil, err
 	case model.OpFork:
-		now, err := s.planFork(ctx, plan.Target, plan.NewSession)
+		now, err := s.planFork(ctx, plan.Ref(plan.Target), plan.NewSession)
 		return now, nil, err
 	case model.OpEdit:
 		state, ok := plan.Carry.(edited)
 		if !ok {
 			return model.Plan{}, nil, errors.New("the plan was not made by this store")
 		}
-		now, err := s.planEdit(ctx, plan.Target, plan.NewSession, state)
+		now, err := s.planEdit(ctx, plan.Ref(plan.Target), plan.NewSession, state)
 		return now, nil, err
 	case model.OpUndo, model.OpRedo:
 		e := s.pending(plan.Op)
@@ -302,10 +302,10 @@ func (s *Store) again(ctx context.Context, plan model.Plan) (model.Plan, *entry,
 
 func (s *Store) restore(plan model.Plan) *entry {
 	ss, now := s.sessions[plan.Session], s.clock()
-	e := s.enter(plan.Op, ss, plan.Target)
+	e := s.enter(plan.Op, ss, plan.Ref(plan.Target))
 	e.At = now
-	e.reason = &model.Reason{Kind: model.ReasonRestore, At: now, TargetID: plan.TargetID, TargetIndex: plan.TargetIndex}
-	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+	e.reason = &model.Reason{Kind: model.ReasonRestore, At: now, TargetID: plan.Target.ID, TargetIndex: plan.Target.Index}
+	e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
 	s.move(ss, e)
 	e.after = ss.stand
 	return e
@@ -338,9 +338,9 @@ func (s *Store) settle(ss *session, head int, e *entry) {
 
 // fork makes the session of a fork, or of an edit.
 func (s *Store) fork(plan model.Plan, state edited) *entry {
-	source, now := s.sessions[plan.Target.Session], s.clock()
+	source, now := s.sessions[plan.Session], s.clock()
 	ss := newSession(plan.NewSession)
-	e := s.enter(plan.Op, ss, plan.Target)
+	e := s.enter(plan.Op, ss, plan.Ref(plan.Target))
 	e.At, e.edited = now, state
 	s.copyPath(source, ss, e)
 	h := &ss.visits.Headers[ss.visits.Head]
@@ -417,8 +417,7 @@ func (s *Store) redo(e *entry) {
 func (s *Store) receipt(plan model.Plan, e *entry) model.Receipt {
 	r := model.Receipt{Entry: e.ID, Op: plan.Op, Session: e.Session, Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
 	if ss := s.sessions[e.Session]; ss != nil && ss.visits.Head >= 0 {
-		h := &ss.visits.Headers[ss.visits.Head]
-		r.Head, r.HeadIndex = h.ID, h.Index
+		r.Head = ss.visits.Headers[ss.visits.Head].Point()
 	}
 	return r
 }

@@ -56,7 +56,7 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 	if err != nil {
 		return model.Plan{}, err
 	}
-	plan := model.Plan{Op: model.OpRun, Session: ref.Session, Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{},
+	plan := model.Plan{Op: model.OpRun, Session: ref.Session,
 		Asks:    []string{"models and tools run: that may cost money, and what tools do cannot be undone"},
 		Hazards: []string{fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", s.address, a.name)},
 	}
@@ -64,10 +64,10 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 	for i := range headers {
 		h := &headers[i]
 		if h.ID == ref.ID && (ref.Visit == 0 || ref.Visit == h.Visit) {
-			plan.Target, plan.TargetID, plan.TargetIndex, found = h.Ref(), h.ID, h.Index, true
+			plan.Target, found = h.Point(), true
 		}
 		if h.Head {
-			plan.ExpectedHead, plan.HeadID, plan.HeadIndex = h.Ref(), h.ID, h.Index
+			plan.Head = h.Point()
 		}
 	}
 	if !found {
@@ -77,8 +77,8 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 	if err != nil {
 		return model.Plan{}, err
 	}
-	plan.Writes = []string{fmt.Sprintf("by the agent: what it records of a turn that goes on from #%d", plan.TargetIndex)}
-	plan.Loads = fmt.Sprintf("agent %q loads #%d, and is sent %.200q", a.name, plan.TargetIndex, input)
+	plan.Writes = []string{fmt.Sprintf("by the agent: what it records of a turn that goes on from #%d", plan.Target.Index)}
+	plan.Loads = fmt.Sprintf("agent %q loads #%d, and is sent %.200q", a.name, plan.Target.Index, input)
 	plan.Carry = &turn{at, runtimes.Turn{Agent: a.name, Snapshot: ref.ID, Text: input}}
 	return plan, nil
 }
@@ -94,14 +94,14 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return model.Receipt{}, errClosed
 	}
 	out, err := t.at.Take(ctx, t.Turn)
-	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: out.Snapshot}
+	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}
 	if err != nil {
-		return receipt, fmt.Errorf("reflection: run session %.80q from #%d: %w", plan.Session, plan.TargetIndex, err)
+		return receipt, fmt.Errorf("reflection: run session %.80q from #%d: %w", plan.Session, plan.Target.Index, err)
 	}
 	if headers, err := s.headers(ctx, plan.Session); err == nil {
 		for i := range headers {
 			if headers[i].ID == out.Snapshot {
-				receipt.HeadIndex = headers[i].Index
+				receipt.Head.Index = headers[i].Index
 			}
 		}
 	}

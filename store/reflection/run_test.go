@@ -92,11 +92,11 @@ func TestRun_onlyAsAPlan(t *testing.T) {
 	if runs != 0 {
 		t.Error("to plan runs the agent")
 	}
-	if !strings.Contains(strings.Join(plan.Asks, "\n"), "models and tools run") || plan.HeadID != head.ID || plan.TargetID != target.ID {
+	if !strings.Contains(strings.Join(plan.Asks, "\n"), "models and tools run") || plan.Head.ID != head.ID || plan.Target.ID != target.ID {
 		t.Errorf("the plan is %+v", plan)
 	}
 	receipt, err := s.Apply(t.Context(), plan)
-	if err != nil || receipt.Head != head.ID || receipt.HeadIndex != head.Index || runs != 1 {
+	if err != nil || receipt.Head.ID != head.ID || receipt.Head.Index != head.Index || runs != 1 {
 		t.Errorf("%+v, %v, %d runs", receipt, err, runs)
 	}
 	// An error inside 200 is one.

@@ -360,17 +360,17 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
 	switch plan.Op {
 	case model.OpRestore:
-		now, err = s.planRestore(ctx, t, plan.Target)
+		now, err = s.planRestore(ctx, t, plan.Ref(plan.Target))
 		return now, e, err
 	case model.OpFork:
-		now, err = s.planFork(ctx, t, plan.Target, plan.NewSession)
+		now, err = s.planFork(ctx, t, plan.Ref(plan.Target), plan.NewSession)
 		return now, e, err
 	case model.OpEdit:
 		state, ok := plan.Carry.(edited)
 		if !ok {
 			return now, e, errForeignPlan
 		}
-		now, err = s.planEdit(ctx, t, plan.Target, plan.NewSession, state)
+		now, err = s.planEdit(ctx, t, plan.Ref(plan.Target), plan.NewSession, state)
 		return now, e, err
 	case model.OpUndo, model.OpRedo:
 		e, err = pending(ctx, t, plan.Op)
@@ -389,8 +389,8 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 		return entry{}, err
 	}
 	e := entry{before: ss, revision: ss.revision + 1}
-	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Target
-	e.From, e.FromIndex, e.To, e.ToIndex = plan.HeadID, plan.HeadIndex, plan.TargetID, plan.TargetIndex
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Ref(plan.Target)
+	e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
 	e.reason, err = addReason(ctx, t, ss, e.why())
 	if err != nil {
 		return e, err
@@ -474,8 +474,8 @@ func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error 
 
 func (s *Store) fork(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
 	e := entry{revision: 1}
-	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Target
-	e.To, e.ToIndex = plan.TargetID, plan.TargetIndex
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Ref(plan.Target)
+	e.To, e.ToIndex = plan.Target.ID, plan.Target.Index
 	if err := e.insert(ctx, t); err != nil {
 		return e, err
 	}
@@ -633,7 +633,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 			return r, err
 		}
 		if !plan.Removes {
-			r.Head, r.HeadIndex = plan.TargetID, plan.TargetIndex
+			r.Head = plan.Target
 		}
 		return r, nil
 	}
@@ -660,8 +660,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 		return r, fmt.Errorf("%w: %w", ErrReadBack, err)
 	}
 	if visits.Head >= 0 {
-		h := &visits.Headers[visits.Head]
-		r.Head, r.HeadIndex = h.ID, h.Index
+		r.Head = visits.Headers[visits.Head].Point()
 	}
 	if plan.Op == model.OpUndo || plan.Op == model.OpConvert {
 		return r, nil

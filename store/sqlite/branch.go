@@ -50,8 +50,8 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 // made again after an undo.
 func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) (entry, error) {
 	e := entry{revision: 1}
-	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Target
-	e.To, e.ToIndex = model.SnapshotID(state), plan.TargetIndex
+	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.NewSession, plan.Ref(plan.Target)
+	e.To, e.ToIndex = model.SnapshotID(state), plan.Target.Index
 	key, err := s.copyEdited(ctx, t, e, state)
 	if err != nil {
 		return e, err
@@ -112,7 +112,7 @@ func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *sto
 	if err != nil {
 		return e, err
 	}
-	e.At, e.Op, e.Session, e.To, e.ToIndex = s.clock(), plan.Op, plan.NewSession, plan.TargetID, plan.TargetIndex
+	e.At, e.Op, e.Session, e.To, e.ToIndex = s.clock(), plan.Op, plan.NewSession, plan.Target.ID, plan.Target.Index
 	e.Target.Session, e.Target.Visit, e.revision = plan.NewSession, ss.head.V, ss.revision
 	return e, e.insert(ctx, t)
 }

@@ -24,7 +24,7 @@ func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error
 	a := b.agent("s")
 	a.resume()
 	next := a.snapshot(`"next"`, 0)
-	ref := plan.Target
+	ref := plan.Ref(plan.Target)
 	_, at, err := b.Load(b.Context(), "s")
 	b.ok(err)
 	return map[string]func(ctx context.Context) error{

@@ -34,12 +34,12 @@ func edit(b *bench) {
 	before := b.picture("s")
 	plan, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f", []byte(`"e"`))
 	b.ok(err)
-	if plan.Op != model.OpEdit || plan.Session != "s" || plan.NewSession != "f" || plan.TargetID != ids[3] || !strings.Contains(onward(&plan), id(`"e"`)) {
+	if plan.Op != model.OpEdit || plan.Session != "s" || plan.NewSession != "f" || plan.Target.ID != ids[3] || !strings.Contains(onward(&plan), id(`"e"`)) {
 		b.Errorf("the plan is %+v", plan)
 	}
 	b.clock.Advance(time.Hour)
 	receipt := b.apply(plan)
-	if receipt.Session != "f" || receipt.Head != id(`"e"`) || receipt.HeadIndex != 3 {
+	if receipt.Session != "f" || receipt.Head.ID != id(`"e"`) || receipt.Head.Index != 3 {
 		b.Errorf("receipt %+v", receipt)
 	}
 	b.want("s", before)
@@ -169,7 +169,7 @@ func convert(b *bench) {
 	b.same(b.dump(), dumps[0])
 	receipt := b.apply(plan)
 	heads := from.headers("s")
-	if head := heads[len(heads)-1]; receipt.Session != "f" || receipt.Head != head.ID || receipt.HeadIndex != head.Index || receipt.Entry == 0 {
+	if head := heads[len(heads)-1]; receipt.Session != "f" || receipt.Head.ID != head.ID || receipt.Head.Index != head.Index || receipt.Entry == 0 {
 		b.Errorf("receipt %+v", receipt)
 	}
 	b.want("f", from.picture("s"))

@@ -216,8 +216,8 @@ func importHead(b *bench) {
 	b.want("t", "10-")
 	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "t", ID: "x"})
 	b.ok(err)
-	if plan.ExpectedHead != (model.Ref{}) {
-		b.Errorf("a session without a head is at %+v", plan.ExpectedHead)
+	if plan.Head != (model.Point{}) {
+		b.Errorf("a session without a head is at %+v", plan.Head)
 	}
 	before := b.dump()
 	b.apply(plan)
@@ -274,7 +274,7 @@ func importUndone(b *bench) {
 		b.same(b.dump(), after)
 		plan, err := b.PlanUndo(b.Context())
 		b.ok(err)
-		if plan.Session != "s" || !slices.Equal(plan.Others, e.Others) || plan.TargetID != id(`"b"`) || plan.HeadID != id(`"d"`) || plan.Removes || plan.Entry != e.ID {
+		if plan.Session != "s" || !slices.Equal(plan.Others, e.Others) || plan.Target.ID != id(`"b"`) || plan.Head.ID != id(`"d"`) || plan.Removes || plan.Entry != e.ID {
 			b.Errorf("the plan is %+v", plan)
 		}
 		b.apply(plan)

@@ -144,7 +144,7 @@ func rule05Active(b *bench) {
 	if len(plan.Orphans) != 2 || plan.Orphans[0].ID != ids[2] || plan.Orphans[1].ID != ids[3] || len(plan.Reactivates) != 0 {
 		b.Errorf("the plan moves %+v and %+v", plan.Orphans, plan.Reactivates)
 	}
-	if receipt.Head != ids[1] || receipt.HeadIndex != 1 || receipt.Orphaned != 2 || receipt.Reactivated != 0 {
+	if receipt.Head.ID != ids[1] || receipt.Head.Index != 1 || receipt.Orphaned != 2 || receipt.Reactivated != 0 {
 		b.Errorf("receipt %+v", receipt)
 	}
 }

@@ -79,12 +79,11 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	session, rest, several := strings.Cut(l.id, "/")
 	c.as = as
 	plan := c.plan(op)
-	plan.Target.ID = c.from
 	if plan.NewSession = as; several {
 		plan.NewSession += "/" + rest
 	}
 	var err error
-	if plan.ExpectedHead, plan.HeadID, plan.HeadIndex, err = l.head(ctx); err != nil {
+	if plan.Head, err = l.head(ctx); err != nil {
 		return model.Plan{}, err
 	}
 	to := sessionPrefix + as

@@ -53,7 +53,7 @@ func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
 			forked := filepath.Join(dir, "session_a fork", filepath.FromSlash(below))
 			checkStart(t, forked, plan)
 			now := storetest.Headers(t, s, plan.NewSession)
-			if len(now) != i+1 || now[i].ID != list[i].ID || !now[i].Head || plan.TargetID != list[i].ID {
+			if len(now) != i+1 || now[i].ID != list[i].ID || !now[i].Head || plan.Target.ID != list[i].ID {
 				t.Errorf("%s #%d: %d snapshots", session, i, len(now))
 			}
 			for _, f := range plan.Files {
@@ -166,7 +166,7 @@ func TestFork_fromTheFolderOfOneSession(t *testing.T) {
 		t.Errorf("%v, %q", err, plan.Loads)
 	}
 	redo(t, one)
-	checkStart(t, agentDir(s.dir, "f", "default"), model.Plan{TargetIndex: 3, Loads: "becomes message_4.json"})
+	checkStart(t, agentDir(s.dir, "f", "default"), model.Plan{Target: model.Point{Index: 3}, Loads: "becomes message_4.json"})
 }
 
 // edited gives a state with another value at a place.
@@ -192,7 +192,7 @@ func TestEdit_putsWhatChangedWhereItCameFrom(t *testing.T) {
 	agent := agentDir(dir, "what if", "default")
 	checkStart(t, agent, plan)
 	now := storetest.Headers(t, s, "what if")
-	if now[8].ID != plan.TargetID || plan.TargetID == h.ID || now[7].ID != list[7].ID {
+	if now[8].ID != plan.Target.ID || plan.Target.ID == h.ID || now[7].ID != list[7].ID {
 		t.Errorf("%+v", plan)
 	}
 	if got := state(t, s, now[8]); canonical(tape(t, got), tape(t, got).Find(0, "messages")) != canonical(tape(t, changed), tape(t, changed).Find(0, "messages")) {

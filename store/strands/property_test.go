@@ -126,7 +126,7 @@ func (w *world) apply(plan model.Plan, err error) {
 	if plan.NewSession != "" {
 		session = plan.NewSession
 	}
-	if plan.TargetID == "" {
+	if plan.Target.ID == "" {
 		return // the session of a fork is gone
 	}
 	id, _, _ := strings.Cut(session, "/")
@@ -134,7 +134,7 @@ func (w *world) apply(plan model.Plan, err error) {
 	if w.old && (plan.Op == model.OpUndo || plan.Op == model.OpRedo) {
 		return // as it was, whatever the old agent had made of it
 	}
-	if want, known := w.bytes[plan.TargetID]; known && plan.Op == model.OpRestore {
+	if want, known := w.bytes[plan.Target.ID]; known && plan.Op == model.OpRestore {
 		data, err := os.ReadFile(filepath.Join(agentDir(w.dir, id, "default"), "messages", got.all[len(got.all)-1]))
 		if err != nil || string(data) != want {
 			w.t.Fatalf("%s: the message is %s, %v, and was %s", plan.Headline(), data, err, want)
@@ -143,7 +143,7 @@ func (w *world) apply(plan model.Plan, err error) {
 	if err == nil && plan.Op == model.OpRestore { // an agent starts, and waits
 		w.agents = append(w.agents, startAgent(w.tb, agentDir(w.dir, id, "default"), w.clock))
 	}
-	if err != nil || len(got.loaded) == 0 || len(got.all) != plan.TargetIndex+1 {
+	if err != nil || len(got.loaded) == 0 || len(got.all) != plan.Target.Index+1 {
 		w.t.Fatalf("%s: the SDK loads %q of %q, %v", plan.Headline(), got.loaded, got.all, err)
 	}
 	next := fmt.Sprintf("message_%d.json", got.next)

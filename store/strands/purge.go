@@ -41,8 +41,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 	if err != nil {
 		return model.Plan{}, err
 	}
-	plan := model.Plan{Op: model.OpPurge, Session: session, Target: model.Ref{Session: session}, ExpectedHead: model.Ref{Session: session},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{}}
+	plan := model.Plan{Op: model.OpPurge, Session: session}
 	folder := p.path()
 	var redacted []keptCopy
 	if p.orchestrator != "" {
@@ -53,10 +52,10 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 			return model.Plan{}, err
 		}
 		defer l.close()
-		if plan.ExpectedHead, plan.HeadID, plan.HeadIndex, err = l.head(ctx); err != nil {
+		if plan.Head, err = l.head(ctx); err != nil {
 			return model.Plan{}, err
 		}
-		plan.Target, plan.TargetID, plan.TargetIndex = plan.ExpectedHead, plan.HeadID, plan.HeadIndex
+		plan.Target = plan.Head
 		if redacted, err = s.keptRedacted(ctx, l); err != nil {
 			return model.Plan{}, err
 		}

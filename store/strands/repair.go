@@ -316,10 +316,7 @@ func (m *mender) mend(ctx context.Context) error {
 // plan puts what was mended into a plan.
 func (m *mender) plan(ctx context.Context) (model.Plan, error) {
 	s, l, then := m.s, m.now, m.log()
-	plan := model.Plan{
-		Op: model.OpRepair, Session: l.id, ExpectedHead: model.Ref{Session: l.id}, Target: model.Ref{Session: l.id},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: m.words, Hazards: append([]string{}, m.hazards...), Asks: m.asks,
-	}
+	plan := model.Plan{Op: model.OpRepair, Session: l.id, Writes: m.words, Hazards: slices.Clone(m.hazards), Asks: m.asks}
 	if l.folder != nil || m.folder {
 		if err := m.heads(ctx, &plan, then); err != nil {
 			return model.Plan{}, err
@@ -383,16 +380,14 @@ func (m *mender) heads(ctx context.Context, plan *model.Plan, then *messageLog) 
 		}
 	}
 	if n := len(before); n > 0 {
-		plan.HeadID, plan.HeadIndex = before[n-1].ID, n-1
-		plan.ExpectedHead.ID = plan.HeadID
+		plan.Head = before[n-1]
 	}
 	n := len(after)
 	if n == 0 {
 		plan.Loads = "the SDK starts, and loads no message: there is none"
 		return nil
 	}
-	plan.TargetID, plan.TargetIndex = after[n-1].ID, n-1
-	plan.Target.ID = plan.TargetID
+	plan.Target = after[n-1]
 	c := &course{now: m.now, log: then}
 	if err := c.readHead(ctx); err != nil {
 		return err

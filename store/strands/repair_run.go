@@ -16,11 +16,9 @@ func (s *Store) planRunRepair(ctx context.Context, p place) (model.Plan, error) 
 	o := s.openRun(p)
 	m := &mender{s: s}
 	m.session(&o.folders)
-	plan := model.Plan{Op: model.OpRepair, Session: p.id, Target: model.Ref{Session: p.id}, ExpectedHead: model.Ref{Session: p.id},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Hazards: []string{}}
+	plan := model.Plan{Op: model.OpRepair, Session: p.id}
 	if list := o.now(); len(list) > 0 {
-		head := &list[len(list)-1]
-		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = head.Ref(), head.ID, head.Index
+		plan.Head = list[len(list)-1].Point()
 	}
 	name := p.recordPath()
 	data, goes := m.record(o, name)
@@ -35,7 +33,7 @@ func (s *Store) planRunRepair(ctx context.Context, p place) (model.Plan, error) 
 	case goes:
 		draft.SetAside(s.onDesk(name))
 		o.moves(&plan, decodeRecord(p, []byte("{}")), 0)
-		plan.Reactivates = []model.PlanItem{}
+		plan.Reactivates = nil
 		plan.Loads = "there is no record: a start begins at the first nodes, with the task that it is given"
 		plan.Resume = []model.Resume{{Call: `orchestrator("…")`, Then: "begins at the first nodes"}}
 	default:
@@ -47,8 +45,7 @@ func (s *Store) planRunRepair(ctx context.Context, p place) (model.Plan, error) 
 		}
 		if r != nil {
 			list := r.Headers()
-			head := &list[len(list)-1]
-			plan.Target, plan.TargetID, plan.TargetIndex = head.Ref(), head.ID, head.Index
+			plan.Target = list[len(list)-1].Point()
 			o.putBack(&plan, r)
 		}
 	}

@@ -366,7 +366,7 @@ func TestRepair_ofManyFaultsAtOnce(t *testing.T) {
 	wants(t, files["message_5.json"], `"role": "assistant"`, `"message_id":5`)
 	wants(t, files["session.json"], `"session_type": "AGENT"`)
 	wants(t, strings.Join(plan.Writes, "\n"), "byte order mark", "removed_message_count becomes 0, and was 60", "message_3.bak.json: set aside", "message_id becomes 5")
-	if plan.TargetIndex != 5 || len(plan.Files) != 5 {
+	if plan.Target.Index != 5 || len(plan.Files) != 5 {
 		t.Errorf("the plan is %+v", plan)
 	}
 }

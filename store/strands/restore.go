@@ -44,12 +44,12 @@ type course struct {
 	// lowered says that its window begins earlier than now, unchanged that its
 	// bytes are those that lie there.
 	lowered, unchanged bool
-	// from is the id of the snapshot, and as the id of a new session.
-	from, as string
-	head     message
-	headID   string
-	hazards  []string
-	asks     []string
+	// as is the id of a new session.
+	as      string
+	head    message
+	headID  string
+	hazards []string
+	asks    []string
 	// midway says that the model had said more before the turn was over.
 	midway bool
 	// holds says how many messages a start holds where it drops or puts in some.
@@ -96,11 +96,11 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if plan.Reactivates, err = c.items(ctx, c.common); err != nil {
 		return model.Plan{}, err
 	}
-	plan.ExpectedHead, plan.HeadID, plan.HeadIndex, err = l.head(ctx)
+	plan.Head, err = l.head(ctx)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if plan.HeadID == plan.TargetID {
+	if plan.Head.ID == plan.Target.ID {
 		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only agent.json is written anew")
 	}
 	redacted, err := s.redactedSince(ctx, c)
@@ -145,7 +145,7 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agen
 			return nil, err
 		}
 	}
-	c := &course{snapshot: at, now: l, from: id}
+	c := &course{snapshot: at, now: l}
 	c.folder = &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}, made: map[string][]byte{}}
 	if aside, ok := at.log.folder.(*keptFolder); ok {
 		c.folder.kept = aside.kept
@@ -332,12 +332,9 @@ func (c *course) next() string { return fmt.Sprintf("message_%d.json", c.head.me
 
 // plan gives what every plan says of where it leads.
 func (c *course) plan(op model.Op) model.Plan {
-	session := c.now.id
 	plan := model.Plan{
-		Op: op, Session: session,
-		Target: model.Ref{Session: session, ID: c.headID}, TargetID: c.headID, TargetIndex: len(c.log.files) - 1,
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{},
-		Writes: []string{}, Hazards: append([]string{}, c.hazards...), Asks: c.asks,
+		Op: op, Session: c.now.id, Target: model.Point{ID: c.headID, Index: len(c.log.files) - 1},
+		Hazards: slices.Clone(c.hazards), Asks: c.asks,
 	}
 	c.resume(&plan)
 	return plan
@@ -382,32 +379,29 @@ func (c *course) write(draft *journal.Draft, d *desk) {
 }
 
 // items gives the messages of a log from one on for a plan.
-func (l *messageLog) items(ctx context.Context, from int) ([]model.PlanItem, error) {
-	list := make([]model.PlanItem, 0, len(l.files)-from)
+func (l *messageLog) items(ctx context.Context, from int) ([]model.Point, error) {
+	list := make([]model.Point, 0, len(l.files)-from)
 	err := l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
-		list = append(list, model.PlanItem{ID: idText(m.id), Index: from + i})
+		list = append(list, model.Point{ID: idText(m.id), Index: from + i})
 		return nil
 	})
 	return list, err
 }
 
-func (c *course) items(ctx context.Context, from int) ([]model.PlanItem, error) {
+func (c *course) items(ctx context.Context, from int) ([]model.Point, error) {
 	return c.log.items(ctx, min(from, len(c.log.files)))
 }
 
-// head gives the snapshot from which the SDK would go on now.
-func (l *messageLog) head(ctx context.Context) (ref model.Ref, id string, index int, err error) {
-	ref.Session = l.id
-	n := len(l.files)
-	if n == 0 {
-		return ref, "", 0, nil
+// head returns the snapshot from which the SDK would go on now.
+func (l *messageLog) head(ctx context.Context) (model.Point, error) {
+	if len(l.files) == 0 {
+		return model.Point{}, nil
 	}
-	list, err := l.items(ctx, n-1)
+	list, err := l.items(ctx, len(l.files)-1)
 	if err != nil {
-		return ref, "", 0, err
+		return model.Point{}, err
 	}
-	ref.ID = list[0].ID
-	return ref, list[0].ID, n - 1, nil
+	return list[0], nil
 }
 
 // unmoved makes sure that the names in the folder are those that were planned with.

@@ -69,21 +69,21 @@ func checkStart(t testing.TB, dir string, plan model.Plan) {
 	t.Helper()
 	got, err := startSDK(dir)
 	if err != nil {
-		t.Fatalf("#%d: the SDK does not start: %v", plan.TargetIndex, err)
+		t.Fatalf("#%d: the SDK does not start: %v", plan.Target.Index, err)
 	}
-	if len(got.loaded) == 0 || len(got.all) != plan.TargetIndex+1 {
-		t.Fatalf("#%d: the SDK loads %q of %q", plan.TargetIndex, got.loaded, got.all)
+	if len(got.loaded) == 0 || len(got.all) != plan.Target.Index+1 {
+		t.Fatalf("#%d: the SDK loads %q of %q", plan.Target.Index, got.loaded, got.all)
 	}
 	next := fmt.Sprintf("message_%d.json", got.next)
 	if !strings.HasSuffix(plan.Loads, "becomes "+next) {
-		t.Errorf("#%d: the next message is %s, and the plan says %q", plan.TargetIndex, next, plan.Loads)
+		t.Errorf("#%d: the next message is %s, and the plan says %q", plan.Target.Index, next, plan.Loads)
 	}
 	if slices.Contains(got.all, next) {
-		t.Errorf("#%d: the next message would be written over %s", plan.TargetIndex, next)
+		t.Errorf("#%d: the next message would be written over %s", plan.Target.Index, next)
 	}
 	last, _ := fileOf(got.all[len(got.all)-1])
 	if f, _ := fileOf(next); f.compare(last) <= 0 {
-		t.Errorf("#%d: %s comes before %s", plan.TargetIndex, next, last.name)
+		t.Errorf("#%d: %s comes before %s", plan.Target.Index, next, last.name)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestRestore_toEveryMessageOfEveryFixture(t *testing.T) {
 			for i, h := range list {
 				plan := restore(t, s, session, h.ID)
 				checkStart(t, agent, plan)
-				if plan.TargetID != h.ID || plan.TargetIndex != i || plan.HeadID != head.ID || len(plan.Orphans) != len(list)-1-i || len(plan.Reactivates) != 0 {
+				if plan.Target.ID != h.ID || plan.Target.Index != i || plan.Head.ID != head.ID || len(plan.Orphans) != len(list)-1-i || len(plan.Reactivates) != 0 {
 					t.Errorf("#%d: %+v", i, plan)
 				}
 				now := storetest.Headers(t, s, session)
@@ -849,12 +849,12 @@ func TestUndo_saysWhereItLeads(t *testing.T) {
 	list := storetest.Headers(t, s, "h")
 	restore(t, s, "h", list[2].ID)
 	plan := undo(t, s)
-	if plan.TargetID != list[7].ID || plan.TargetIndex != 7 || plan.HeadID != list[2].ID || len(plan.Reactivates) != 5 || len(plan.Orphans) != 0 ||
+	if plan.Target.ID != list[7].ID || plan.Target.Index != 7 || plan.Head.ID != list[2].ID || len(plan.Reactivates) != 5 || len(plan.Orphans) != 0 ||
 		!strings.Contains(plan.Loads, "#0 to #7, 8 messages; the next message becomes message_8.json") || plan.Resume[0].Call != `agent("…")` {
 		t.Errorf("%+v", plan)
 	}
 	plan = redo(t, s)
-	if plan.TargetID != list[2].ID || len(plan.Orphans) != 5 || !strings.Contains(plan.Loads, "message_3.json") || plan.Resume[0].Call != "agent(None)" {
+	if plan.Target.ID != list[2].ID || len(plan.Orphans) != 5 || !strings.Contains(plan.Loads, "message_3.json") || plan.Resume[0].Call != "agent(None)" {
 		t.Errorf("%+v", plan)
 	}
 	if _, err := s.PlanRedo(t.Context()); !errors.As(err, new(*model.NothingToError)) {

@@ -183,7 +183,7 @@ func (s *Store) planRunFork(ctx context.Context, p place, ref model.Ref, as stri
 	}
 	plan := o.plan(model.OpFork, r, i, ref.ID)
 	plan.NewSession = as
-	plan.ExpectedHead, plan.HeadID, plan.HeadIndex = model.Ref{}, "", 0
+	plan.Head = model.Point{}
 	document := r.Source()
 	if i == r.Len()-1 {
 		o.putBack(&plan, r)
@@ -229,14 +229,9 @@ func (o *orchestrator) versionOf(r *multiagent.Run) (journal.Version, bool) {
 
 // plan begins a plan that leads to snapshot i of a run.
 func (o *orchestrator) plan(op model.Op, r *multiagent.Run, i int, id string) model.Plan {
-	plan := model.Plan{
-		Op: op, Session: o.id, Target: model.Ref{Session: o.id, ID: id}, TargetID: id, TargetIndex: i,
-		ExpectedHead: model.Ref{Session: o.id},
-		Orphans:      []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
-	}
+	plan := model.Plan{Op: op, Session: o.id, Target: model.Point{ID: id, Index: i}}
 	if list := o.now(); len(list) > 0 {
-		head := &list[len(list)-1]
-		plan.ExpectedHead, plan.HeadID, plan.HeadIndex = head.Ref(), head.ID, head.Index
+		plan.Head = list[len(list)-1].Point()
 	}
 	return plan
 }
@@ -249,12 +244,12 @@ func (o *orchestrator) moves(plan *model.Plan, r *multiagent.Run, i int) {
 }
 
 // without gives the snapshots of a list that another list does not have.
-func without(list, other []model.Header) []model.PlanItem {
-	items := []model.PlanItem{}
+func without(list, other []model.Header) []model.Point {
+	items := []model.Point{}
 	for i := range list {
 		id := list[i].ID
 		if !slices.ContainsFunc(other, func(h model.Header) bool { return h.ID == id }) {
-			items = append(items, model.PlanItem{ID: id, Index: list[i].Index})
+			items = append(items, model.Point{ID: id, Index: list[i].Index})
 		}
 	}
 	return items
@@ -280,7 +275,7 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 	if o.err != nil {
 		return o.err
 	}
-	if list := o.now(); e.NewSession == "" && len(list) > 0 && list[len(list)-1].ID != plan.HeadID {
+	if list := o.now(); e.NewSession == "" && len(list) > 0 && list[len(list)-1].ID != plan.Head.ID {
 		return fmt.Errorf("the run of %q went on since, and is at #%d now: that would be lost; to go back to what was left, restore the branch that was set aside: %w",
 			o.id, len(list)-1, model.ErrHeadMoved)
 	}
@@ -337,7 +332,7 @@ func (s *Store) verifyRun(p place, plan model.Plan) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%w: there is no record", errReadBack)
 	}
-	if head := &list[len(list)-1]; head.ID != plan.TargetID || head.Index != plan.TargetIndex {
+	if head := &list[len(list)-1]; head.ID != plan.Target.ID || head.Index != plan.Target.Index {
 		return fmt.Errorf("%w: the last node is #%d %s", errReadBack, head.Index, head.ID)
 	}
 	return nil

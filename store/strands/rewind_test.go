@@ -158,7 +158,7 @@ func TestRewind_everyExecutionAndBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if redo.TargetID != list[i].ID || len(redo.Resume) == 0 {
+				if redo.Target.ID != list[i].ID || len(redo.Resume) == 0 {
 					t.Errorf("the plan is %+v", redo)
 				}
 				applied(t, s, redo)

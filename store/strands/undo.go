@@ -38,7 +38,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err
 // complete says in a plan of the journal's what it means for the session.
 func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan) error {
 	if e.NewSession != "" && plan.Op == model.OpUndo {
-		plan.TargetID, plan.TargetIndex, plan.Target.ID = "", 0, ""
+		plan.Target = model.Point{}
 	}
 	whole, done, err := s.whole(ctx, e.Session)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan
 	switch {
 	case errors.Is(err, model.ErrNoSession) && e.NewSession != "" && plan.Op == model.OpRedo:
 		plan.Loads = fmt.Sprintf("session %q is there again, as it was made", e.NewSession)
-		plan.HeadID, plan.HeadIndex, plan.ExpectedHead.ID = "", 0, ""
+		plan.Head = model.Point{}
 		return nil
 	case err != nil:
 		return fmt.Errorf("session %q: %w", e.Session, err)
@@ -78,15 +78,15 @@ func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan
 
 // stillAt makes sure that nobody wrote on since.
 func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
-	_, id, index, err := l.head(ctx)
-	if err != nil || id == plan.HeadID && index == plan.HeadIndex {
+	head, err := l.head(ctx)
+	if err != nil || head.ID == plan.Head.ID && head.Index == plan.Head.Index {
 		return err
 	}
 	way := "to go back to what was left, restore the branch that was set aside"
 	if plan.Op == model.OpRedo {
 		way = "restore the snapshot instead"
 	}
-	return fmt.Errorf("session %q went on since, and is at #%d now: that would be lost; %s: %w", l.id, index, way, model.ErrHeadMoved)
+	return fmt.Errorf("session %q went on since, and is at #%d now: that would be lost; %s: %w", l.id, head.Index, way, model.ErrHeadMoved)
 }
 
 // courseBack works out where an entry that is taken back, or done again, leads.
@@ -142,8 +142,7 @@ func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry,
 	if plan.Reactivates, err = c.items(ctx, c.common); err != nil {
 		return err
 	}
-	plan.TargetIndex = len(c.log.files) - 1
-	plan.TargetID, plan.Target.ID = c.headID, c.headID
+	plan.Target = model.Point{ID: c.headID, Index: len(c.log.files) - 1}
 	c.resume(plan)
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	}
 	defer done()
 	p, err := s.locate(session)
-	if errors.Is(err, model.ErrNoSession) && plan.TargetID == "" {
+	if errors.Is(err, model.ErrNoSession) && plan.Target.ID == "" {
 		return nil
 	}
 	if err != nil {
@@ -150,14 +150,14 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	if l.err != nil {
 		return fmt.Errorf("%w: %w", errReadBack, l.err)
 	}
-	_, id, index, err := l.head(ctx)
+	head, err := l.head(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errReadBack, err)
-	case index > plan.TargetIndex && plan.TargetID != "":
+	case head.Index > plan.Target.Index && plan.Target.ID != "":
 		return &journal.ConflictError{Path: l.path("messages"), Found: "got messages"}
-	case id != plan.TargetID || index != plan.TargetIndex:
-		return fmt.Errorf("%w: the last message is #%d %s", errReadBack, index, id)
+	case head.ID != plan.Target.ID || head.Index != plan.Target.Index:
+		return fmt.Errorf("%w: the last message is #%d %s", errReadBack, head.Index, head.ID)
 	case plan.Op == model.OpUndo || plan.Op == model.OpRedo: // as it was, whatever that was
 	case l.start >= len(l.files) || l.agent.missing:
 		return fmt.Errorf("%w: no message would be loaded", errReadBack)

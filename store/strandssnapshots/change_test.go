@@ -106,8 +106,8 @@ func TestPlanRestore_positions(t *testing.T) {
 			t.Errorf("%s: asks %q", name, plan.Asks)
 		}
 		do(t, s, plan, nil)
-		if h := head(t, s, "s"); h.ID != plan.TargetID && !strings.Contains(strings.Join(plan.Hazards, ""), "converted") {
-			t.Errorf("%s: the head is %s, not %s", name, h.ID, plan.TargetID)
+		if h := head(t, s, "s"); h.ID != plan.Target.ID && !strings.Contains(strings.Join(plan.Hazards, ""), "converted") {
+			t.Errorf("%s: the head is %s, not %s", name, h.ID, plan.Target.ID)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 			t.Error(err)
 		}
 		back := undo(t, s)
-		if back.TargetID != "" || !strings.Contains(back.Loads, "gone") {
+		if back.Target.ID != "" || !strings.Contains(back.Loads, "gone") {
 			t.Errorf("%+v", back)
 		}
 		sameTree(t, c.fixture, before, tree(t, dir))

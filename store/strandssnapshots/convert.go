@@ -216,9 +216,8 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 	st := to.standing(&d, to.versions(&s.running, d.Dialect, d.Tape))
 	plan := model.Plan{
 		Op: model.OpConvert, Session: c.session, NewSession: to.id,
-		Target: model.Ref{Session: to.id, ID: head}, TargetID: head, TargetIndex: max(0, count-1),
-		ExpectedHead: c.path[last].Ref(), HeadID: c.path[last].ID, HeadIndex: c.path[last].Index,
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{},
+		Target: model.Point{ID: head, Index: max(0, count-1)},
+		Head:   c.path[last].Point(),
 		Writes: []string{fmt.Sprintf("%d snapshots of agent %q, and the latest", count, to.agent), "journal: one entry"},
 		Loads:  st.loads(to, to.sessionDir.id), Resume: st.resume(), Asks: st.asks(), Hazards: c.hazards(),
 	}

@@ -135,7 +135,7 @@ func TestPlanConvert(t *testing.T) {
 	if string(mustRead(t, filepath.Join(kept, latestFile))) != string(mustRead(t, filepath.Join(kept, historyDir, names[4].Name()))) {
 		t.Error("the latest is not the last one")
 	}
-	if h := head(t, s, "new"); h.ID != plan.TargetID || h.Index != plan.TargetIndex {
+	if h := head(t, s, "new"); h.ID != plan.Target.ID || h.Index != plan.Target.Index {
 		t.Errorf("%+v, %+v", h, plan)
 	}
 	for _, f := range storetest.Faults(t, s, "new") {
@@ -160,7 +160,7 @@ func TestPlanConvert_theEndIsUnsound(t *testing.T) {
 	s := openAt(t, dir)
 	plan, err := s.PlanConvert(t.Context(), logged("", "q", "+1"), "s", "new/other")
 	do(t, s, plan, err)
-	if plan.TargetID != latestID || len(plan.Asks) != 1 || plan.NewSession != "new" {
+	if plan.Target.ID != latestID || len(plan.Asks) != 1 || plan.NewSession != "new" {
 		t.Errorf("%+v", plan)
 	}
 	if h := head(t, s, "new"); h.ID != latestID || h.Position != model.PositionAfterModel {

@@ -32,7 +32,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 	if err != nil {
 		return model.Plan{}, err
 	}
-	m.plan.Target, m.plan.TargetID, m.plan.TargetIndex = m.plan.ExpectedHead, m.plan.HeadID, m.plan.HeadIndex
+	m.plan.Target = m.plan.Head
 	now := m.headDocument()
 	if err := m.forget(ctx, func(file []byte) bool {
 		if what == store.PurgeAll {

@@ -42,9 +42,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if m.plan.TargetID, m.plan.TargetIndex = m.plan.HeadID, m.plan.HeadIndex; m.plan.TargetID != "" {
-		m.plan.Target.ID = m.plan.TargetID
-	}
+	m.plan.Target = m.plan.Head
 	content, err := m.mendLatest()
 	if err != nil {
 		return model.Plan{}, err
@@ -89,7 +87,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 	if len(fatal) > 0 {
 		if mended, ok := m.mend(doc, fatal); ok {
 			m.draft.Put(name, mended)
-			m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = latestID, latestID, m.h.index(m.h.latest)
+			m.plan.Target = model.Point{ID: latestID, Index: m.h.index(m.h.latest)}
 			return mended, nil
 		}
 		m.hazards("the SDK does not start from what is loaded now: " + fatal[0].Meaning)
@@ -107,14 +105,14 @@ func (m *move) mendLatest() (content []byte, err error) {
 			return nil, err
 		}
 		m.target, m.doc = i, d
-		m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = good.id, good.id, m.h.index(i)
+		m.plan.Target = m.h.point(i)
 		content, said := d.resumable(m.versions(&d))
 		m.hazards(said)
 		m.leave(i)
 		m.draft.Put(name, content)
 		return content, nil
 	}
-	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = "", "", 0
+	m.plan.Target = model.Point{}
 	m.plan.Asks = append(m.plan.Asks, "there is no snapshot that the SDK would start from: it begins anew, without messages")
 	m.leave(-1)
 	m.draft.SetAside(name)
@@ -258,8 +256,8 @@ func (m *move) mendHistory() error {
 			m.draft.Put(w.name(p, historyDir, "snapshot_"+id+".json"), data)
 			m.draft.SetAside(w.file(p, it.name))
 			m.hazards(fmt.Sprintf("%s gets the name of a snapshot, %s", it.name, id))
-			if m.plan.TargetID == it.id {
-				m.plan.Target.ID, m.plan.TargetID = id, id
+			if m.plan.Target.ID == it.id {
+				m.plan.Target.ID, m.plan.Target.ID = id, id
 			}
 		}
 	}

@@ -81,8 +81,8 @@ func TestPlanRepair(t *testing.T) {
 			t.Errorf("%s: %d messages, not %d; %q", name, n, want, plan.Hazards)
 		}
 		h := head(t, s, "s")
-		if h.ID != plan.TargetID {
-			t.Errorf("%s: the head is %q, not %q", name, h.ID, plan.TargetID)
+		if h.ID != plan.Target.ID {
+			t.Errorf("%s: the head is %q, not %q", name, h.ID, plan.Target.ID)
 		}
 		left := 0
 		for _, row := range storetest.Headers(t, s, "s") {
@@ -192,8 +192,8 @@ func TestPlanRepair_history(t *testing.T) {
 	if got := string(mustRead(t, filepath.Join(kept, names[1].Name()))); got != pythonFile(pythonTalk("q", "-a", "q2")) {
 		t.Error(got)
 	}
-	if plan.TargetID != plan.HeadID {
-		t.Error("the head moves", plan.TargetID, plan.HeadID)
+	if plan.Target.ID != plan.Head.ID {
+		t.Error("the head moves", plan.Target.ID, plan.Head.ID)
 	}
 }
 

@@ -81,14 +81,9 @@ func (s *Store) begin(ctx context.Context, p place, op model.Op) (*move, error) 
 		return nil, err
 	}
 	m := &move{s: s, place: p, h: h, draft: s.writer.journal.Draft(), target: -1}
-	m.plan = model.Plan{
-		Op: op, Session: p.id,
-		Target: model.Ref{Session: p.id}, ExpectedHead: model.Ref{Session: p.id},
-		Orphans: []model.PlanItem{}, Reactivates: []model.PlanItem{}, Writes: []string{}, Hazards: []string{},
-	}
+	m.plan = model.Plan{Op: op, Session: p.id}
 	if head := h.head(); head >= 0 {
-		m.plan.HeadID, m.plan.HeadIndex = h.items[head].id, h.index(head)
-		m.plan.ExpectedHead.ID = m.plan.HeadID
+		m.plan.Head = h.point(head)
 	}
 	return m, nil
 }
@@ -101,7 +96,7 @@ func (m *move) aim(id string) (err error) {
 	if m.doc, err = m.sound(&m.h.items[m.target]); err != nil {
 		return err
 	}
-	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = id, id, m.h.index(m.target)
+	m.plan.Target = m.h.point(m.target)
 	return nil
 }
 
@@ -118,7 +113,7 @@ func (m *move) twin() {
 	}
 	m.hazards(fmt.Sprintf("#%d is the very same as #%d, and is shown as what is loaded", m.h.index(i), m.h.index(m.target)))
 	m.target = i
-	m.plan.Target.ID, m.plan.TargetID, m.plan.TargetIndex = m.h.items[i].id, m.h.items[i].id, m.h.index(i)
+	m.plan.Target = m.h.point(i)
 }
 
 // find gives the position of the row of an id, -1 for none.
@@ -130,6 +125,9 @@ func (h *history) find(id string) int {
 	}
 	return -1
 }
+
+// point returns the visit of an item.
+func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
 
 // path gives the items from the root to one, itself included.
 func (h *history) path(i int) map[int]bool {
@@ -145,12 +143,11 @@ func (h *history) path(i int) map[int]bool {
 func (m *move) leave(to int) {
 	now, then := m.h.path(m.h.head()), m.h.path(to)
 	for i := range m.h.items {
-		it := model.PlanItem{ID: m.h.items[i].id, Index: m.h.index(i)}
 		switch {
 		case now[i] && !then[i]:
-			m.plan.Orphans = append(m.plan.Orphans, it)
+			m.plan.Orphans = append(m.plan.Orphans, m.h.point(i))
 		case then[i] && !now[i]:
-			m.plan.Reactivates = append(m.plan.Reactivates, it)
+			m.plan.Reactivates = append(m.plan.Reactivates, m.h.point(i))
 		}
 	}
 }

@@ -40,14 +40,14 @@ func (s *Store) beginRewind(ctx context.Context, p place, op model.Op, id string
 		return nil, err
 	}
 	r.rows = r.runHeaders()
-	r.plan.HeadID, r.plan.HeadIndex, r.plan.ExpectedHead.ID = "", 0, ""
+	r.plan.Head = model.Point{}
 	for i := range r.rows {
 		h := &r.rows[i]
 		if h.Head {
-			r.plan.HeadID, r.plan.HeadIndex, r.plan.ExpectedHead.ID = h.ID, h.Index, h.ID
+			r.plan.Head = h.Point()
 		}
 		if h.ID == id {
-			r.plan.Target.ID, r.plan.TargetID, r.plan.TargetIndex = h.ID, h.ID, h.Index
+			r.plan.Target = h.Point()
 		}
 	}
 	if r.made, err = r.rewound(ctx, from, n); err != nil {
@@ -133,7 +133,7 @@ func (r *rewind) leave() error {
 	}
 	for i := range r.rows {
 		h := &r.rows[i]
-		it := model.PlanItem{ID: h.ID, Index: h.Index}
+		it := model.Point{ID: h.ID, Index: h.Index}
 		switch {
 		case !h.Orphaned && !on[h.ID]:
 			r.plan.Orphans = append(r.plan.Orphans, it)

@@ -23,7 +23,7 @@ func TestPlanRestore_orchestrator(t *testing.T) {
 	rows := storetest.Headers(t, s, "graph-done")
 	plan, err := s.PlanRestore(t.Context(), rows[0].Ref())
 	do(t, s, plan, err)
-	if len(plan.Orphans) != 1 || plan.Orphans[0].ID != rows[1].ID || plan.HeadID != rows[1].ID || plan.TargetID != rows[0].ID || plan.Loads == "" || len(plan.Resume) == 0 {
+	if len(plan.Orphans) != 1 || plan.Orphans[0].ID != rows[1].ID || plan.Head.ID != rows[1].ID || plan.Target.ID != rows[0].ID || plan.Loads == "" || len(plan.Resume) == 0 {
 		t.Errorf("%+v", plan)
 	}
 	now := storetest.Headers(t, s, "graph-done")

@@ -63,7 +63,7 @@ func (s *Store) complete(ctx context.Context, plan *model.Plan, e *journal.Entry
 	}
 	p, err := s.placeOf(e.Changes[latest].Path)
 	if e.NewSession != "" && after.None() {
-		plan.Target.ID, plan.TargetID, plan.TargetIndex = "", "", 0
+		plan.Target = model.Point{}
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", plan.Session)
 		return nil
 	}

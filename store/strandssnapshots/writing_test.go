@@ -179,7 +179,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 				if got := latestOf(t, dir, session, p.agent); got != string(want) {
 					t.Errorf("%s: the latest is not the snapshot", at)
 				}
-				if now := head(t, s, session); now.ID != row.ID || receipt.Head != row.ID {
+				if now := head(t, s, session); now.ID != row.ID || receipt.Head.ID != row.ID {
 					t.Errorf("%s: the head is %s", at, now.ID)
 				}
 				found := false
@@ -197,7 +197,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 					continue
 				}
 				back := undo(t, s)
-				if back.TargetID != was.ID || len(back.Resume) == 0 || !strings.Contains(back.Loads, latestFile) ||
+				if back.Target.ID != was.ID || len(back.Resume) == 0 || !strings.Contains(back.Loads, latestFile) ||
 					len(back.Orphans) != len(plan.Reactivates) || len(back.Reactivates) != len(plan.Orphans) {
 					t.Errorf("%s: the undo says %+v", at, back)
 				}
@@ -305,8 +305,8 @@ func TestPlanRestore_twins(t *testing.T) {
 		plan, err := s.PlanRestore(t.Context(), h.Ref())
 		receipt := do(t, s, plan, err)
 		now := head(t, s, "s")
-		if now.ID != receipt.Head || now.Index != receipt.HeadIndex || now.ID != plan.TargetID {
-			t.Errorf("#%d: the head is %s, the receipt says %s and the plan %s", i, now.ID, receipt.Head, plan.TargetID)
+		if now.ID != receipt.Head.ID || now.Index != receipt.Head.Index || now.ID != plan.Target.ID {
+			t.Errorf("#%d: the head is %s, the receipt says %s and the plan %s", i, now.ID, receipt.Head.ID, plan.Target.ID)
 		}
 		if receipt.Entry == 0 && (before != now.ID || len(plan.Orphans) > 0) {
 			t.Errorf("#%d: nothing is written, and %d rows leave the path", i, len(plan.Orphans))

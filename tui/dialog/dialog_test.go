@@ -45,9 +45,9 @@ func clock(t time.Time) string { return t.Format("15:04") }
 
 func plan() *model.Plan {
 	return &model.Plan{
-		Op: model.OpRestore, Session: "trip-planner", TargetID: strings.Repeat("a", 64), TargetIndex: 2,
-		HeadID: strings.Repeat("b", 64), HeadIndex: 5,
-		Orphans: []model.PlanItem{{ID: strings.Repeat("c", 64), Index: 3}, {ID: strings.Repeat("d", 64), Index: 4}, {ID: strings.Repeat("b", 64), Index: 5}},
+		Op: model.OpRestore, Session: "trip-planner", Target: model.Point{ID: strings.Repeat("a", 64), Index: 2},
+		Head:    model.Point{ID: strings.Repeat("b", 64), Index: 5},
+		Orphans: []model.Point{{ID: strings.Repeat("c", 64), Index: 3}, {ID: strings.Repeat("d", 64), Index: 4}, {ID: strings.Repeat("b", 64), Index: 5}},
 		Writes:  []string{"visits: 3 rows become orphaned", "sessions: the head and the working state"},
 		Loads:   `StreamBidi with WithSessionID("trip-planner") loads the state of #2 and goes on with turn 2 as #3`,
 		Hazards: []string{"the working state has changes that no snapshot holds; they are replaced (undo brings them back)"},
@@ -261,7 +261,7 @@ func TestQuestion_movedOn(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for key, want := range map[keymap.Action]string{keymap.Yes: c.yes, keymap.No: c.no} {
 				p := plan()
-				p.ExpectedHead = c.expected
+				p.Head = model.Point{ID: c.expected.ID, Visit: c.expected.Visit}
 				q, got := questioned(p)
 				q.Arm()
 				q.Moved(c.session, c.head)

@@ -136,7 +136,7 @@ func (d *Question) Arm() {
 // Moved says where the head of a session is now. If that outdates the plan, the dialog
 // says so, and to agree is then to ask for a new one.
 func (d *Question) Moved(session string, head model.Ref) {
-	if session != d.plan.Session || d.plan.ExpectedHead.ID == "" || sameVisit(head, d.plan.ExpectedHead) {
+	if session != d.plan.Session || d.plan.Head.ID == "" || sameVisit(head, d.plan.Ref(d.plan.Head)) {
 		return
 	}
 	d.old, d.verb = true, "plan anew"

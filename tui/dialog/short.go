@@ -74,11 +74,11 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 
 // shortUndo says what an undo leads back to, and what there is to warn of.
 func shortUndo(p *model.Plan) []line {
-	back := []string{fmt.Sprintf("%s back to %s", p.Session, target(p))}
+	back := []string{fmt.Sprintf("%s back to %s", p.Session, p.Target)}
 	switch {
 	case p.Removes:
 		back = []string{p.Session + " goes, with all that is in it"}
-	case p.TargetID == "":
+	case p.Target.ID == "":
 		back = []string{p.Session + " is without a snapshot again"}
 	}
 	if n := len(p.Reactivates); n > 0 {
@@ -106,14 +106,14 @@ func becomes(p *model.Plan) string {
 	switch {
 	case p.Op == model.OpPurge || p.Op == model.OpRepair:
 		return ""
-	case p.NewSession != "" && p.HeadID != "":
-		return fmt.Sprintf("%s is new; %s stays at %s", p.NewSession, p.Session, head(p))
+	case p.NewSession != "" && p.Head.ID != "":
+		return fmt.Sprintf("%s is new; %s stays at %s", p.NewSession, p.Session, p.Head)
 	case p.NewSession != "":
 		return fmt.Sprintf("%s is new; %s stays as it is", p.NewSession, p.Session)
 	case p.Removes:
 		return p.Session + " goes, with all that is in it"
-	case p.HeadID != "" && p.TargetID != "":
-		return fmt.Sprintf("head %s → %s", head(p), target(p))
+	case p.Head.ID != "" && p.Target.ID != "":
+		return fmt.Sprintf("head %s → %s", p.Head, p.Target)
 	}
 	return ""
 }
@@ -166,7 +166,7 @@ func files(list []model.PlanFile) string {
 const mostRuns = 3
 
 // reach names the snapshots of a plan, a run by its first and its last.
-func reach(items []model.PlanItem) string {
+func reach(items []model.Point) string {
 	var names []string
 	for _, run := range model.PlanRanges(items) {
 		if len(names) == mostRuns {
@@ -176,12 +176,6 @@ func reach(items []model.PlanItem) string {
 		names = append(names, run.String())
 	}
 	return strings.Join(names, ", ")
-}
-
-// head and target name the snapshots that a plan leads from and to.
-func head(p *model.Plan) model.PlanItem { return model.PlanItem{Index: p.HeadIndex, Name: p.HeadName} }
-func target(p *model.Plan) model.PlanItem {
-	return model.PlanItem{Index: p.TargetIndex, Name: p.TargetName}
 }
 
 // plural chooses the word that a number asks for.
