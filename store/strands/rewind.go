@@ -245,7 +245,7 @@ func (o *orchestrator) moves(plan *model.Plan, r *multiagent.Run, i int) {
 
 // without gives the snapshots of a list that another list does not have.
 func without(list, other []model.Header) []model.Point {
-	items := []model.Point{}
+	var items []model.Point
 	for i := range list {
 		id := list[i].ID
 		if !slices.ContainsFunc(other, func(h model.Header) bool { return h.ID == id }) {
