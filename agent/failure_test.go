@@ -606,7 +606,7 @@ func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 		a := define(t, typed(db), onTurns())
 		c := open(t, a, session("s"))
 		c.turns("a", "b", "c")
-		plan, err := db.PlanRestore(t.Context(), model.Ref{Session: "s", ID: idOf("a")})
+		plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: idOf("a")}})
 		if err != nil {
 			t.Fatal(err)
 		}

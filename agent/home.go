@@ -18,8 +18,8 @@ type home[S any] struct {
 	// there; without either, nothing guards a session against a second writer.
 	raw       store.Committer[json.RawMessage]
 	committer store.Committer[S]
-	// restorer is nil where a restore is several writes.
-	restorer store.Restorer
+	// writer is nil where a restore is several writes.
+	writer store.Writer
 }
 
 func newHome[S any](s model.Store[S]) *home[S] {
@@ -31,7 +31,9 @@ func newHome[S any](s model.Store[S]) *home[S] {
 	if h.raw, _ = beneath.(store.Committer[json.RawMessage]); h.raw == nil {
 		h.committer, _ = any(s).(store.Committer[S])
 	}
-	h.restorer, _ = beneath.(store.Restorer)
+	if w, ok := beneath.(store.Writer); ok && w.Lacks(model.OpRestore) == "" {
+		h.writer = w
+	}
 	return h
 }
 
@@ -169,14 +171,14 @@ func (h *home[S]) restore(ctx context.Context, id string, session *string) (stri
 	if err != nil {
 		return "", err
 	}
-	if h.restorer == nil {
+	if h.writer == nil {
 		return target.SessionID, h.restoreByHand(ctx, target)
 	}
-	plan, err := h.restorer.PlanRestore(ctx, model.Ref{Session: target.SessionID, ID: target.ID})
+	plan, err := h.writer.Plan(ctx, model.Change{Op: model.OpRestore, Ref: model.Ref{Session: target.SessionID, ID: target.ID}})
 	if err != nil {
 		return "", err
 	}
-	_, err = h.restorer.Apply(ctx, plan)
+	_, err = h.writer.Apply(ctx, plan)
 	return target.SessionID, err
 }
 

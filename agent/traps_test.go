@@ -194,7 +194,7 @@ func TestTrap06_restoreIsOneWrite(t *testing.T) {
 		}
 		// The first turn has failed; the restore is whole, and can be taken back.
 		wantLine(t, db, "s", "a0* b1- c2-")
-		plan, err := db.PlanUndo(t.Context())
+		plan, err := db.Plan(t.Context(), model.Change{Op: model.OpUndo})
 		if err != nil {
 			t.Fatal(err)
 		}

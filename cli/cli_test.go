@@ -391,8 +391,10 @@ type runner struct {
 	ran *string
 }
 
-func (r runner) PlanRun(_ context.Context, ref model.Ref, input string) (model.Plan, error) {
-	return model.Plan{Op: model.OpRun, Session: ref.Session, Target: model.Point{ID: ref.ID}, Asks: []string{"models and tools run"}, Loads: input}, nil
+func (r runner) Lacks(model.Op) string { return "" }
+
+func (r runner) Plan(_ context.Context, c model.Change) (model.Plan, error) {
+	return model.Plan{Op: c.Op, Session: c.Ref.Session, Target: model.Point{ID: c.Ref.ID}, Asks: []string{"models and tools run"}, Loads: c.Input}, nil
 }
 
 func (r runner) Apply(_ context.Context, plan model.Plan) (model.Receipt, error) {

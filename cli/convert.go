@@ -60,11 +60,12 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	if reason := store.Reason(to, model.OpConvert); reason != "" {
 		return lacking(model.OpConvert, reason)
 	}
-	todo, err := to.(store.Converter).PlanConvert(ctx, from, session, as)
+	converter := to.(store.Converter)
+	todo, err := converter.PlanConvert(ctx, from, session, as)
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: address})
+	return a.carryOut(ctx, p, converter, agreed, &planned{Plan: todo, back: address})
 }
 
 // into lets do write into the store at an address. Where there is none yet, a

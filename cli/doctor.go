@@ -110,18 +110,19 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 	}
 	var none *model.UnsupportedError
 	c.stays = "nothing that Hindcast can repair"
-	if repairer, ok := s.(store.Repairer); ok {
-		switch _, err := repairer.PlanRepair(ctx, c.of); {
-		case err == nil:
-			c.next, c.stays = append(c.next, command(model.OpRepair)), ""
-		case errors.As(err, &none):
-			c.stays = none.Reason
-		}
+	w, ok := s.(store.Writer)
+	if !ok {
+		return
 	}
-	if purger, ok := s.(store.Purger); ok {
-		if _, err := purger.PlanPurge(ctx, c.of, store.PurgeRedacted); err == nil {
-			c.next = append(c.next, command(model.OpPurge))
-		}
+	of := model.Ref{Session: c.of}
+	switch _, err := w.Plan(ctx, model.Change{Op: model.OpRepair, Ref: of}); {
+	case err == nil:
+		c.next, c.stays = append(c.next, command(model.OpRepair)), ""
+	case errors.As(err, &none):
+		c.stays = none.Reason
+	}
+	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
+		c.next = append(c.next, command(model.OpPurge))
 	}
 }
 

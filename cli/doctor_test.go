@@ -97,7 +97,7 @@ func TestDoctor_ofOneSession(t *testing.T) {
 	if e := json.Unmarshal([]byte(out), &list); e != nil || code != 3 || err != "" || len(list) != 4 {
 		t.Errorf("exit %d, %q, %v: %s", code, err, e, out)
 	}
-	if !strings.Contains(out, `{"fault":"unreadable-session","severity":"stops","file":"packing-list","meaning":"mem: read it: torn","stays":"nothing that Hindcast can repair"}`) {
+	if !strings.Contains(out, `{"fault":"unreadable-session","severity":"stops","file":"packing-list","meaning":"mem: read it: torn","stays":"a memory store cannot repair"}`) {
 		t.Errorf("it says %s", out)
 	}
 	for _, args := range [][]string{{"doctor", "mem:", "nobody"}, {"doctor", "mem:", "nobody", "--json"}} {

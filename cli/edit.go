@@ -19,7 +19,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/model/splice"
-	"hindcast/store"
 	"hindcast/store/scratch"
 )
 
@@ -95,7 +94,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err != nil {
 		return err
 	}
-	todo, err := s.(store.Editor).PlanEdit(ctx, ref, how.as, changed)
+	todo, err := s.Plan(ctx, model.Change{Op: model.OpEdit, Ref: ref, As: how.as, State: changed})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 				return err
 			}
 			defer s.Close()
-			keeper, ok := s.(store.Undoer)
+			keeper, ok := s.(store.Writer)
 			if !ok {
 				return lacking(model.OpUndo, store.Reason(s, model.OpUndo))
 			}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
-	"hindcast/store"
 )
 
 // repair is `hindcast repair`.
@@ -23,9 +22,7 @@ hindcast undo puts it back.`,
 		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.OpRepair, func(s store.Store) (model.Plan, error) {
-				return s.(store.Repairer).PlanRepair(ctx, args[1])
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRepair}, in(args[1]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -49,13 +46,11 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			what := store.PurgeRedacted
+			what := model.PurgeRedacted
 			if all {
-				what = store.PurgeAll
+				what = model.PurgeAll
 			}
-			return a.change(ctx, p, args[0], agreed, model.OpPurge, func(s store.Store) (model.Plan, error) {
-				return s.(store.Purger).PlanPurge(ctx, args[1], what)
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpPurge, Scope: what}, in(args[1]))
 		})),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "forget all that was set aside of the session")
@@ -81,13 +76,7 @@ Hindcast writes nothing itself and keeps no journal of it.`,
 			if input == "" {
 				return usagef("run needs --input with the text of the next input")
 			}
-			return a.change(ctx, p, args[0], agreed, model.OpRun, func(s store.Store) (model.Plan, error) {
-				ref, err := resolve(ctx, s, args[1], args[2])
-				if err != nil {
-					return model.Plan{}, err
-				}
-				return s.(store.Runner).PlanRun(ctx, ref, input)
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRun, Input: input}, at(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "the `TEXT` of the next input")

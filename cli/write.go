@@ -58,13 +58,7 @@ that, --anyway does.`,
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.OpRestore, func(s store.Store) (model.Plan, error) {
-				ref, err := resolve(ctx, s, args[1], args[2])
-				if err != nil {
-					return model.Plan{}, err
-				}
-				return s.(store.Restorer).PlanRestore(ctx, ref)
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, at(args[1], args[2]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -85,13 +79,7 @@ func (a *App) fork() *cobra.Command {
 			if as == "" {
 				return usagef("fork needs --as with the id of the new session")
 			}
-			return a.change(ctx, p, args[0], agreed, model.OpFork, func(s store.Store) (model.Plan, error) {
-				ref, err := resolve(ctx, s, args[1], args[2])
-				if err != nil {
-					return model.Plan{}, err
-				}
-				return s.(store.Forker).PlanFork(ctx, ref, as)
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, at(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
@@ -103,15 +91,15 @@ func (a *App) fork() *cobra.Command {
 func (a *App) undo() *cobra.Command {
 	return a.takeBack(model.OpUndo, "take back Hindcast's last write", `Undo takes back the last of Hindcast's own writes to a store that is not undone,
 also one of another day: the store is as it was before, byte for byte. It refuses
-where somebody else wrote to the session since. hindcast journal lists the writes.`, store.Undoer.PlanUndo)
+where somebody else wrote to the session since. hindcast journal lists the writes.`)
 }
 
 func (a *App) redo() *cobra.Command {
 	return a.takeBack(model.OpRedo, "do the last undone write again", `Redo does again what the last undo took back, unless something else was written
-since.`, store.Undoer.PlanRedo)
+since.`)
 }
 
-func (a *App) takeBack(op model.Op, short, long string, plan func(store.Undoer, context.Context) (model.Plan, error)) *cobra.Command {
+func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
 	var agreed consent
 	cmd := &cobra.Command{
 		Use:               string(op) + " [STORE]",
@@ -121,28 +109,46 @@ func (a *App) takeBack(op model.Op, short, long string, plan func(store.Undoer, 
 		Args:              storeOnly.args(),
 		ValidArgsFunction: completeStore,
 		RunE: a.answer(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, op, func(s store.Store) (model.Plan, error) {
-				todo, err := plan(s.(store.Undoer), ctx)
-				return todo, sinceThen(err)
-			})
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: op}, nowhere)
 		})),
 	}
 	agreed.flags(cmd)
 	return cmd
 }
 
-// change carries out one write. plan is only called on a store that has the
-// capability of op.
-func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, op model.Op, plan func(store.Store) (model.Plan, error)) (err error) {
+// where finds out in a store which snapshot or session a change is about.
+type where func(ctx context.Context, s store.Store) (model.Ref, error)
+
+// at is a snapshot as a person names it.
+func at(session, snapshot string) where {
+	return func(ctx context.Context, s store.Store) (model.Ref, error) { return resolve(ctx, s, session, snapshot) }
+}
+
+// in is a session.
+func in(session string) where {
+	return func(context.Context, store.Store) (model.Ref, error) { return model.Ref{Session: session}, nil }
+}
+
+// nowhere is for a change of what was written last, wherever that was.
+var nowhere = in("")
+
+// change carries out one write.
+func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, c model.Change, of where) (err error) {
 	if err := agreed.check(); err != nil {
 		return err
 	}
-	s, err := a.openFor(ctx, address, op)
+	s, err := a.openFor(ctx, address, c.Op)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	todo, err := plan(s)
+	if c.Ref, err = of(ctx, s); err != nil {
+		return err
+	}
+	todo, err := s.Plan(ctx, c)
+	if err != nil && (c.Op == model.OpUndo || c.Op == model.OpRedo) {
+		return sinceThen(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,7 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 }
 
 // openFor opens a store that can do an operation.
-func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.Store, error) {
+func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.Writer, error) {
 	s, err := a.open(ctx, address)
 	if err != nil {
 		return nil, err
@@ -158,7 +164,7 @@ func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.S
 	if reason := store.Reason(s, op); reason != "" {
 		return nil, errors.Join(lacking(op, reason), s.Close())
 	}
-	return s, nil
+	return s.(store.Writer), nil
 }
 
 // planned is a plan with what a person is told around it.
@@ -175,7 +181,7 @@ type planned struct {
 
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
-func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
+func (a *App) carryOut(ctx context.Context, p *printer, s store.Writer, agreed consent, todo *planned) (err error) {
 	todo.assumed = store.AssumedBy(s).String()
 	if t, err := timeline(ctx, s, todo.Session); err == nil {
 		t.NamePlan(&todo.Plan) // a session of another store stays without names
@@ -203,7 +209,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 			return err
 		}
 	}
-	receipt, err := s.(store.Applier).Apply(ctx, todo.Plan)
+	receipt, err := s.Apply(ctx, todo.Plan)
 	if err != nil {
 		return err
 	}

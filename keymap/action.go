@@ -176,21 +176,21 @@ var actionTable = [actions]struct {
 	SearchNext:  {"search-next", "next match", comparing, noSearch},
 	SearchPrev:  {"search-previous", "previous match", comparing, noSearch},
 
-	Restore:       {"restore", "restore", changing, func(c *Context) string { return first(c.Restore, noSnapshot(c)) }},
-	Fork:          {"fork", "fork", changing, func(c *Context) string { return first(c.Fork, noSnapshot(c)) }},
-	Edit:          {"edit", "edit and fork", changing, func(c *Context) string { return first(c.Edit, noSnapshot(c)) }},
+	Restore:       {"restore", "restore", changing, noSnapshot},
+	Fork:          {"fork", "fork", changing, noSnapshot},
+	Edit:          {"edit", "edit and fork", changing, noSnapshot},
 	EditState:     {"edit-state", "edit whole state", changing, nil},
 	EditMessage:   {"edit-message", "edit message", changing, nil},
 	EditResult:    {"edit-result", "edit tool result", changing, nil},
 	EditValue:     {"edit-value", "edit value", changing, nil},
 	EditAgain:     {"edit-again", "edit again", changing, nil},
 	Discard:       {"discard", "discard the edit", changing, nil},
-	Run:           {"run", "run from here", changing, func(c *Context) string { return first(c.Run, noSnapshot(c)) }},
-	Repair:        {"repair", "repair", changing, func(c *Context) string { return c.Repair }},
-	Undo:          {"undo", "undo", changing, func(c *Context) string { return c.Undo }},
-	Redo:          {"redo", "redo", changing, func(c *Context) string { return c.Redo }},
-	Journal:       {"journal", "journal", changing, func(c *Context) string { return c.Journal }},
-	Purge:         {"purge", "purge", changing, func(c *Context) string { return c.Purge }},
+	Run:           {"run", "run from here", changing, noSnapshot},
+	Repair:        {"repair", "repair", changing, nil},
+	Undo:          {"undo", "undo", changing, nil},
+	Redo:          {"redo", "redo", changing, nil},
+	Journal:       {"journal", "journal", changing, nil},
+	Purge:         {"purge", "purge", changing, nil},
 	PurgeRedacted: {"purge-redacted", "purge redacted", changing, nil},
 	PurgeAll:      {"purge-all", "purge all kept", changing, nil},
 	Yank:          {"yank", "copy", changing, noSnapshot},
@@ -225,9 +225,9 @@ func (a Action) group() group { return actionTable[a].group }
 
 // Context is what decides just now which actions make sense.
 type Context struct {
-	// Restore, Fork, Edit, Run, Repair, Undo, Redo, Journal and Purge say why the
-	// store cannot do that; "" if it can.
-	Restore, Fork, Edit, Run, Repair, Undo, Redo, Journal, Purge string
+	// Lacks says why the store cannot do what an action asks for, of those that it
+	// cannot do.
+	Lacks map[Action]string
 	// Snapshot says that a snapshot is selected, Mark that one is marked.
 	Snapshot, Mark bool
 	// Branches says that the timeline has branches.
@@ -245,6 +245,9 @@ type Context struct {
 // Disabled gives the reason for which an action can do nothing just now, in a
 // few words, or "" if it can.
 func (a Action) Disabled(c Context) string {
+	if why := c.Lacks[a]; why != "" {
+		return why
+	}
 	if why := actionTable[a].disabled; why != nil {
 		return why(&c)
 	}

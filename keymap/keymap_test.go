@@ -134,16 +134,16 @@ func TestAction_disabledWithReason(t *testing.T) {
 		c      Context
 		want   string
 	}{
-		{Restore, Context{Restore: "the store is read only", Snapshot: true}, "the store is read only"},
+		{Restore, Context{Lacks: map[Action]string{Restore: "the store is read only"}, Snapshot: true}, "the store is read only"},
 		{Restore, Context{}, "no snapshot is selected"},
-		{Fork, Context{Fork: "cannot"}, "cannot"},
-		{Edit, Context{Edit: "it cannot"}, "it cannot"},
+		{Fork, Context{Lacks: map[Action]string{Fork: "cannot"}}, "cannot"},
+		{Edit, Context{Lacks: map[Action]string{Edit: "it cannot"}}, "it cannot"},
 		{Edit, Context{}, "no snapshot is selected"},
-		{Run, Context{Run: "nothing runs", Snapshot: true}, "nothing runs"},
-		{Repair, Context{Repair: "it cannot"}, "it cannot"},
+		{Run, Context{Lacks: map[Action]string{Run: "nothing runs"}, Snapshot: true}, "nothing runs"},
+		{Repair, Context{Lacks: map[Action]string{Repair: "it cannot"}}, "it cannot"},
 		{Repair, Context{}, ""},
-		{Purge, Context{Purge: "nothing is kept"}, "nothing is kept"},
-		{Undo, Context{Undo: "no journal"}, "no journal"},
+		{Purge, Context{Lacks: map[Action]string{Purge: "nothing is kept"}}, "nothing is kept"},
+		{Undo, Context{Lacks: map[Action]string{Undo: "no journal"}}, "no journal"},
 		{NextBranch, Context{}, "the session has no branches"},
 		{NextError, Context{}, "no snapshot has an error"},
 		{CompareHead, Context{}, "no snapshot is selected"},

@@ -75,102 +75,46 @@ type Doctor interface {
 	Faults(ctx context.Context, session string) ([]model.Fault, error)
 }
 
-// Applier carries out a plan: everything in it or nothing. It refuses with
-// model.ErrHeadMoved when the store is not as the plan expects it, journals
-// what it does, and verifies by reading back.
-type Applier interface {
+// Writer is a Store that can be written to: each write is planned, shown, and then
+// carried out as it was planned.
+type Writer interface {
+	Store
+	// Lacks returns in a few words why the store cannot do op, "" if it can.
+	Lacks(op model.Op) string
+	// Plan computes what a change would do; it writes nothing. Where nothing has to
+	// change the plan is idle, see model.Plan.Idle: to apply it writes nothing, and its
+	// receipt has no entry. A store that numbers its revisions writes all the same, so
+	// that an agent that runs notices. To apply a plan of model.OpRun runs models and
+	// tools.
+	//
+	// The errors are those of State; a model.UnsupportedError for what the store lacks
+	// or what nothing can go on from; a model.NothingToError where there is nothing to
+	// undo, redo, repair or purge; ErrSessionExists for a new session of a name that is
+	// taken; and model.ErrHeadMoved where somebody wrote since what is to be undone.
+	Plan(ctx context.Context, change model.Change) (model.Plan, error)
+	// Apply carries out a plan: everything in it or nothing. It refuses with
+	// model.ErrHeadMoved when the store is not as the plan expects it, journals what it
+	// does, and verifies by reading back.
 	Apply(ctx context.Context, plan model.Plan) (model.Receipt, error)
-}
-
-// Restorer is a Store whose sessions can be put back to a snapshot.
-type Restorer interface {
-	Applier
-	// PlanRestore computes what restoring ref would do; it writes nothing. Where no
-	// file of the session would change the plan is idle, see model.Plan.Idle: to apply
-	// it writes nothing, and its receipt has no entry. A store that numbers its
-	// revisions writes all the same, so that an agent that runs notices.
-	PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error)
-}
-
-// Forker is a Store in which a new session can be started from a snapshot.
-type Forker interface {
-	Applier
-	// PlanFork computes what starting the session as from ref would do.
-	PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error)
-}
-
-// Namer is a Store that knows how a session that is started from another can be
-// called. In the others it is the name of that with something behind it.
-type Namer interface {
-	// NewName gives a name to offer, which may be taken: that of session with suffix,
-	// as the store can have it.
-	NewName(session, suffix string) string
-}
-
-// Undoer is a Store that keeps a journal of Hindcast's own writes.
-type Undoer interface {
-	Applier
-	// PlanUndo and PlanRedo compute how to take back the last write and how to
-	// do it again. The error is a model.NothingToError where there is none.
-	PlanUndo(ctx context.Context) (model.Plan, error)
-	PlanRedo(ctx context.Context) (model.Plan, error)
-	// Journal gives the entries, newest first. Of a journal that is damaged it
-	// returns those that can be read, and the error; else an error comes with nil.
+	// Journal returns Hindcast's own writes, newest first. Of a journal that is damaged
+	// it returns those that can be read, and the error; else an error comes with nil.
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 
-// Editor is a Store in which a session can be started from a snapshot whose
-// state somebody changed: what if that tool had answered something else.
-type Editor interface {
-	Applier
-	// PlanEdit computes what starting the session as from ref would do if its
-	// state was the given one. What of a state can be changed is for the kind to
-	// say: the error names the place that cannot. The bytes stay the caller's.
-	PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error)
-}
-
-// Converter is a Store that can take over a session of another kind.
+// Converter is a Writer that can take over a session of another kind.
 type Converter interface {
-	Applier
-	// PlanConvert computes what making the session as out of one of another
-	// store would write.
+	Writer
+	// PlanConvert computes what making the session as out of one of another store
+	// would write.
 	PlanConvert(ctx context.Context, from Store, session, as string) (model.Plan, error)
 }
 
-// Repairer is a Store that can mend what keeps its framework from starting a
-// session.
-type Repairer interface {
-	Applier
-	// PlanRepair computes what that takes. Where there is nothing to mend, the
-	// error is a model.NothingToError.
-	PlanRepair(ctx context.Context, session string) (model.Plan, error)
-}
-
-// Purger is a Store that can forget for good what was set aside of a session,
-// which is where a text lives on that the framework had redacted.
-type Purger interface {
-	Applier
-	// PlanPurge computes what would be forgotten: all that was set aside of the
-	// session, or only what the framework has redacted since.
-	// Where there is nothing, the error is a model.NothingToError.
-	PlanPurge(ctx context.Context, session string, what PurgeScope) (model.Plan, error)
-}
-
-// PurgeScope says how much a purge forgets.
-type PurgeScope string
-
-// The scopes of a purge.
-const (
-	PurgeRedacted PurgeScope = "redacted"
-	PurgeAll      PurgeScope = "all"
-)
-
-// Runner is a Store whose process is running and can go on from a snapshot. To
-// apply such a plan runs models and tools.
-type Runner interface {
-	Applier
-	// PlanRun computes what sending the text as the next input would do.
-	PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error)
+// Namer is a Store that suggests a name for a session that is started from another.
+// Without it the suggestion is the old name with the suffix.
+type Namer interface {
+	// NewName returns a name to offer, which may be taken: that of session with suffix,
+	// as the store can have it.
+	NewName(session, suffix string) string
 }
 
 // Recorder is a Store that keeps session records.
@@ -184,12 +128,6 @@ type Describer interface {
 	// Facts gives what is known, in the order in which people want to know it.
 	// The errors are those of State.
 	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
-}
-
-// Limiter is a Store that can say why it lacks a capability.
-type Limiter interface {
-	// Lacks gives the reason in a few words, or "" if the operation is there.
-	Lacks(op model.Op) string
 }
 
 // Deriver is a Store that derives its snapshots from what its framework wrote,
@@ -228,34 +166,19 @@ func NewestFirst(a, b model.SessionInfo) int {
 	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
 }
 
-// Reason gives why s cannot do op, or "" if it can.
+// Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
+// too.
 func Reason(s Store, op model.Op) string {
-	ok := false
-	switch op {
-	case model.OpRestore:
-		_, ok = s.(Restorer)
-	case model.OpFork:
-		_, ok = s.(Forker)
-	case model.OpUndo, model.OpRedo:
-		_, ok = s.(Undoer)
-	case model.OpEdit:
-		_, ok = s.(Editor)
-	case model.OpConvert:
-		_, ok = s.(Converter)
-	case model.OpRepair:
-		_, ok = s.(Repairer)
-	case model.OpPurge:
-		_, ok = s.(Purger)
-	case model.OpRun:
-		_, ok = s.(Runner)
-	}
-	if l, is := s.(Limiter); is {
+	if l, ok := s.(interface{ Lacks(op model.Op) string }); ok {
 		if reason := l.Lacks(op); reason != "" {
 			return reason
 		}
 	}
-	if !ok {
-		return "a " + s.Kind() + " store cannot " + string(op)
+	if _, ok := s.(Writer); ok {
+		return ""
 	}
-	return ""
+	return Cannot(s.Kind(), op)
 }
+
+// Cannot returns the reason of a kind that has no such operation.
+func Cannot(kind string, op model.Op) string { return "a " + kind + " store cannot " + string(op) }

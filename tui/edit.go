@@ -17,7 +17,6 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/splice"
-	"hindcast/store"
 	"hindcast/store/scratch"
 	"hindcast/tui/dialog"
 )
@@ -324,16 +323,10 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 		m.spurn(d, msg.err)
 		return nil
 	}
-	editor, ok := m.o.Store.(store.Editor)
-	if !ok {
-		return nil // keymap.Edit is disabled
-	}
-	w := write{op: model.OpEdit, draft: d, change: func(ctx context.Context) dialog.Change {
+	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: msg.state}, draft: d, difference: func(ctx context.Context) dialog.Change {
 		return changeOf(ctx, d.name, d.whole, msg.state, model.Gaps{})
 	}}
-	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, func(ctx context.Context, as string) (model.Plan, error) {
-		return editor.PlanEdit(ctx, d.ref, as, msg.state)
-	})
+	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, name)
 	return nil
 }
 

@@ -47,29 +47,16 @@ func newAble(t *testing.T) *able {
 	return s
 }
 
-func (s *able) PlanEdit(_ context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	s.state = bytes.Clone(state)
-	return s.plan(model.OpEdit, ref, as)
-}
+func (s *able) Lacks(model.Op) string { return "" }
 
-func (s *able) PlanRepair(_ context.Context, session string) (model.Plan, error) {
-	return s.plan(model.OpRepair, model.Ref{Session: session}, "")
+func (s *able) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	switch c.Op {
+	case model.OpEdit, model.OpRepair, model.OpPurge, model.OpRun:
+		s.state = bytes.Clone(c.State)
+		return s.plan(c.Op, c.Ref, c.As+c.Input+string(c.Scope))
+	}
+	return s.scripted.Plan(ctx, c)
 }
-
-func (s *able) PlanPurge(_ context.Context, session string, what store.PurgeScope) (model.Plan, error) {
-	return s.plan(model.OpPurge, model.Ref{Session: session}, string(what))
-}
-
-func (s *able) PlanRun(_ context.Context, ref model.Ref, input string) (model.Plan, error) {
-	return s.plan(model.OpRun, ref, input)
-}
-
-var (
-	_ store.Editor   = (*able)(nil)
-	_ store.Repairer = (*able)(nil)
-	_ store.Purger   = (*able)(nil)
-	_ store.Runner   = (*able)(nil)
-)
 
 // editing opens the trip in a store, with a shell command as the editor, and the
 // edits below a folder of the test's own.

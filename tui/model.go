@@ -50,8 +50,8 @@ type Model struct {
 	keys    *keymap.Map
 	styles  *theme.Styles
 	states  *states
-	source  *source        // what the tabs show things of
-	lacks   keymap.Context // what the store cannot do, and why
+	source  *source                  // what the tabs show things of
+	lacks   map[keymap.Action]string // what the store cannot do, and why
 	tasks   [taskKinds]task
 	news    news
 	waiting atomic.Int32 // commands that wait for the store to change
@@ -230,7 +230,7 @@ func (m *Model) scope() keymap.Scope {
 
 // context says what makes sense now, for keymap to disable the rest.
 func (m *Model) context() keymap.Context {
-	c := m.lacks
+	c := keymap.Context{Lacks: m.lacks}
 	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode
 	c.Mark = m.timeline.Marked() != model.NoNode
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()

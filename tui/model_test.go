@@ -309,7 +309,7 @@ func TestModel_followsTheCursorOnItsSnapshotThroughAReload(t *testing.T) {
 	o.Session = demo.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child, keymap.Mark)
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)}})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
 	}

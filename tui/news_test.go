@@ -73,9 +73,9 @@ func (w *writer) write(t testing.TB, n int) {
 }
 
 // restore puts a session back behind the screen's back.
-func restore(t testing.TB, s store.Restorer, ref model.Ref) {
+func restore(t testing.TB, s store.Writer, ref model.Ref) {
 	t.Helper()
-	plan, err := s.PlanRestore(t.Context(), ref)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
 	}
@@ -194,7 +194,7 @@ func TestNews_restoredElsewhere(t *testing.T) {
 // What this program writes itself is no news.
 func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]store.Restorer{"memory": demoStore(t), "sqlite": demoFile(t)} {
+	for name, s := range map[string]store.Writer{"memory": demoStore(t), "sqlite": demoFile(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(s.(store.Store))

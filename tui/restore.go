@@ -29,14 +29,12 @@ const movedOn = "the session has moved on since: nothing was changed, and this i
 
 // write is a change of the store that a person asked for.
 type write struct {
-	op model.Op
-	// plan works out what it will do, each time against the store as it is then.
-	plan func(context.Context) (model.Plan, error)
-	// change returns what it changes in the state; nil to compare the states at the
+	model.Change
+	// difference returns what it changes in the state; nil to compare the states at the
 	// head and at the target.
-	change func(context.Context) dialog.Change
-	prompt *dialog.Prompt // that asked for it; nil for none
-	draft  *draft         // the edit that it starts from; nil for none
+	difference func(context.Context) dialog.Change
+	prompt     *dialog.Prompt // that asked for it; nil for none
+	draft      *draft         // the edit that it starts from; nil for none
 }
 
 // proposal is the plan of a write, about which a person is asked.
@@ -46,11 +44,18 @@ type proposal struct {
 	changed dialog.Change
 }
 
-// planWrite has a plan worked out.
+// plan has a change planned.
+func (m *Model) plan(c model.Change) tea.Cmd { return m.planWrite(write{Change: c}) }
+
+// planWrite has a plan worked out, each time against the store as it is then.
 func (m *Model) planWrite(w write) tea.Cmd {
+	writer, ok := m.o.Store.(store.Writer)
+	if !ok {
+		return nil // the action is disabled
+	}
 	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lend()
-	return m.start(planning, "planning the "+string(w.op), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		p, err := w.plan(ctx)
+	return m.start(planning, "planning the "+string(w.Op), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+		p, err := writer.Plan(ctx, w.Change)
 		if err != nil {
 			return plannedMsg{lent, gen, proposal{write: w}, err}
 		}
@@ -58,44 +63,13 @@ func (m *Model) planWrite(w write) tea.Cmd {
 			tree.NamePlan(&p)
 		}
 		var changed dialog.Change
-		if w.change != nil {
-			changed = w.change(ctx)
+		if w.difference != nil {
+			changed = w.difference(ctx)
 		} else {
 			changed = stateChange(ctx, states, &p)
 		}
 		return plannedMsg{lent, gen, proposal{write: w, made: p, changed: changed}, nil}
 	})
-}
-
-// planRestore plans to put the session back to a snapshot.
-func (m *Model) planRestore(ref model.Ref) tea.Cmd {
-	restorer, ok := m.o.Store.(store.Restorer)
-	if !ok {
-		return nil // keymap.Restore is disabled
-	}
-	return m.planWrite(write{op: model.OpRestore, plan: func(ctx context.Context) (model.Plan, error) { return restorer.PlanRestore(ctx, ref) }})
-}
-
-// planReturn plans to take the last write back, or to do it again.
-func (m *Model) planReturn(op model.Op) tea.Cmd {
-	undoer, ok := m.o.Store.(store.Undoer)
-	if !ok {
-		return nil // keymap.Undo and keymap.Redo are disabled
-	}
-	plan := undoer.PlanUndo
-	if op == model.OpRedo {
-		plan = undoer.PlanRedo
-	}
-	return m.planWrite(write{op: op, plan: plan})
-}
-
-// planRepair plans to mend a session.
-func (m *Model) planRepair(session string) tea.Cmd {
-	repairer, ok := m.o.Store.(store.Repairer)
-	if !ok {
-		return nil // keymap.Repair is disabled
-	}
-	return m.planWrite(write{op: model.OpRepair, plan: func(ctx context.Context) (model.Plan, error) { return repairer.PlanRepair(ctx, session) }})
 }
 
 // planned shows the plan and asks.
@@ -121,7 +95,7 @@ func (m *Model) planned(msg plannedMsg) tea.Cmd {
 		p.prompt.Refuse(msg.err.Error())
 		return nil
 	case msg.err != nil:
-		m.failed("cannot "+string(p.op), msg.err)
+		m.failed("cannot "+string(p.Op), msg.err)
 		return nil
 	case p.made.Idle():
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
@@ -187,12 +161,12 @@ func (m *Model) quieted(msg quietMsg) {
 
 // apply carries a plan out.
 func (m *Model) apply(p proposal) tea.Cmd {
-	applier, ok := m.o.Store.(store.Applier)
+	writer, ok := m.o.Store.(store.Writer)
 	if !ok {
 		return nil // whoever plans applies
 	}
 	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		receipt, err := applier.Apply(ctx, p.made)
+		receipt, err := writer.Apply(ctx, p.made)
 		return appliedMsg{gen, p, receipt, err}
 	})
 }
@@ -311,11 +285,10 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string)
 	return strings.Join(append(long, keys...), dot), strings.Join(append([]string{place}, keys...), dot)
 }
 
-// ask opens a prompt for the text that a write needs. plan works out what the write will
-// do with it.
-func (m *Model) ask(heading, label, value string, w write, plan func(ctx context.Context, text string) (model.Plan, error)) {
+// ask opens a prompt for the text that a write needs, which take puts into the change.
+func (m *Model) ask(heading, label, value string, w write, take func(c *model.Change, text string)) {
 	w.prompt = dialog.NewPrompt(m.styles, m.keys, heading, label, value, func(text string) tea.Cmd {
-		w.plan = func(ctx context.Context) (model.Plan, error) { return plan(ctx, text) }
+		take(&w.Change, text)
 		return m.planWrite(w)
 	}, func() tea.Cmd {
 		m.stop(planning)
@@ -336,37 +309,28 @@ func (m *Model) newName(suffix string) string {
 // askFork asks for the name of a session to start from the snapshot under the
 // cursor, and plans that.
 func (m *Model) askFork() {
-	forker, ok := m.o.Store.(store.Forker)
-	if !ok {
-		return // keymap.Fork is disabled
-	}
 	s := m.subject()
-	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{op: model.OpFork}, func(ctx context.Context, as string) (model.Plan, error) {
-		return forker.PlanFork(ctx, s.ref, as)
-	})
+	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, name)
 }
+
+// name takes a text for the name of the new session.
+func name(c *model.Change, text string) { c.As = text }
 
 // askRun asks for what to say next to the process that is running, and plans to
 // let it go on from the snapshot under the cursor.
 func (m *Model) askRun() {
-	runner, ok := m.o.Store.(store.Runner)
-	if !ok {
-		return // keymap.Run is disabled
-	}
 	s := m.subject()
-	m.ask("Run from "+s.name+": models and tools will run", "input", "", write{op: model.OpRun}, func(ctx context.Context, input string) (model.Plan, error) {
-		return runner.PlanRun(ctx, s.ref, input)
-	})
+	m.ask("Run from "+s.name+": models and tools will run", "input", "", write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })
 }
 
 // readJournal reads what Hindcast wrote to the store.
 func (m *Model) readJournal() tea.Cmd {
-	undoer, ok := m.o.Store.(store.Undoer)
+	writer, ok := m.o.Store.(store.Writer)
 	if !ok {
 		return nil // keymap.Journal is disabled
 	}
 	return m.start(recalling, "reading the journal", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		entries, err := undoer.Journal(ctx)
+		entries, err := writer.Journal(ctx)
 		return journalReadMsg{gen, entries, err}
 	})
 }
@@ -388,21 +352,14 @@ func (m *Model) journalRead(msg journalReadMsg) tea.Cmd {
 
 // askPurge asks what to forget of the session of a write.
 func (m *Model) askPurge(e model.JournalEntry) tea.Cmd {
-	purge := func(what store.PurgeScope) func() tea.Cmd {
-		return func() tea.Cmd { return m.planPurge(e.Session, what) }
+	purge := func(what model.PurgeScope) func() tea.Cmd {
+		return func() tea.Cmd {
+			return m.plan(model.Change{Op: model.OpPurge, Ref: model.Ref{Session: e.Session}, Scope: what})
+		}
 	}
 	m.open(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
-		{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(store.PurgeRedacted)},
-		{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(store.PurgeAll)},
+		{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(model.PurgeRedacted)},
+		{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(model.PurgeAll)},
 	}))
 	return nil
-}
-
-// planPurge plans to forget what was set aside of a session.
-func (m *Model) planPurge(session string, what store.PurgeScope) tea.Cmd {
-	purger, ok := m.o.Store.(store.Purger)
-	if !ok {
-		return nil // keymap.Purge is disabled
-	}
-	return m.planWrite(write{op: model.OpPurge, plan: func(ctx context.Context) (model.Plan, error) { return purger.PlanPurge(ctx, session, what) }})
 }

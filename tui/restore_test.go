@@ -154,7 +154,7 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
 	// Somebody else restores while the plan is on the screen.
-	plan, err := s.Store.PlanRestore(t.Context(), model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	plan, err := s.Store.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)}})
 	if err == nil {
 		_, err = s.Store.Apply(t.Context(), plan)
 	}

@@ -47,11 +47,17 @@ func (m *Model) offerStores() {
 	m.stores.Set(rows)
 }
 
+// changes are the operations behind the actions that change a store.
+var changes = map[keymap.Action]model.Op{
+	keymap.Restore: model.OpRestore, keymap.Fork: model.OpFork, keymap.Edit: model.OpEdit, keymap.Run: model.OpRun,
+	keymap.Repair: model.OpRepair, keymap.Purge: model.OpPurge, keymap.Undo: model.OpUndo, keymap.Redo: model.OpRedo,
+}
+
 // lackAll says that nothing can be done yet.
 func (m *Model) lackAll() {
-	m.lacks = keymap.Context{
-		Restore: notOpen, Fork: notOpen, Edit: notOpen, Run: notOpen, Repair: notOpen,
-		Undo: notOpen, Redo: notOpen, Journal: notOpen, Purge: notOpen,
+	m.lacks = map[keymap.Action]string{keymap.Journal: notOpen}
+	for a := range changes {
+		m.lacks[a] = notOpen
 	}
 }
 
@@ -62,18 +68,12 @@ func (m *Model) adopt(s store.Store) {
 	m.source = &source{s, m.states, m.o.Now, m.o.Zone}
 	m.tabs, m.current = newTabs(m.styles, m.source), 0
 	m.resized(m.layout.w, m.layout.h)
-	m.lacks = keymap.Context{
-		Restore: store.Reason(s, model.OpRestore),
-		Fork:    store.Reason(s, model.OpFork),
-		Edit:    store.Reason(s, model.OpEdit),
-		Run:     store.Reason(s, model.OpRun),
-		Repair:  store.Reason(s, model.OpRepair),
-		Purge:   store.Reason(s, model.OpPurge),
-		Undo:    store.Reason(s, model.OpUndo),
-		Redo:    store.Reason(s, model.OpRedo),
+	m.lacks = map[keymap.Action]string{}
+	for a, op := range changes {
+		m.lacks[a] = store.Reason(s, op)
 	}
-	if _, ok := s.(store.Undoer); !ok {
-		m.lacks.Journal = m.lacks.Undo
+	if _, ok := s.(store.Writer); !ok {
+		m.lacks[keymap.Journal] = m.lacks[keymap.Undo]
 	}
 }
 

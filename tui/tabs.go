@@ -156,8 +156,8 @@ func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Conte
 		return nil, err
 	}
 	here := resumetab.Here{Conversation: conv, Head: s.header.Head}
-	if restorer, ok := f.store.(store.Restorer); ok {
-		plan, err := restorer.PlanRestore(ctx, s.ref)
+	if writer, ok := f.store.(store.Writer); ok {
+		plan, err := writer.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
 		var nothing *model.NothingToError
 		switch {
 		case err == nil:
@@ -175,7 +175,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 		Release: store.AssumedBy(f.store).String(),
 		Faults:  s.faults, Now: f.now(), Zone: f.zone,
 	}
-	if _, ok := f.store.(store.Repairer); ok {
+	if store.Reason(f.store, model.OpRepair) == "" {
 		facts.Repair = "a repair mends what can be mended"
 	}
 	if d, ok := f.store.(store.Deriver); ok {

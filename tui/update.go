@@ -186,9 +186,9 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()))
 		return nil
 	case keymap.Undo:
-		return m.planReturn(model.OpUndo)
+		return m.plan(model.Change{Op: model.OpUndo})
 	case keymap.Redo:
-		return m.planReturn(model.OpRedo)
+		return m.plan(model.Change{Op: model.OpRedo})
 	case keymap.Journal:
 		return m.readJournal()
 	}
@@ -236,7 +236,7 @@ func (m *Model) repairSelected() tea.Cmd {
 		m.say("no session is selected")
 		return nil
 	}
-	return m.planRepair(info.ID)
+	return m.plan(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
 }
 
 // doInSession carries out an action in a session: the root's own, those that
@@ -282,7 +282,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.SearchPrev:
 		return m.searchOn(-1)
 	case keymap.Restore:
-		return m.planRestore(m.subject().ref)
+		return m.plan(model.Change{Op: model.OpRestore, Ref: m.subject().ref})
 	case keymap.Fork:
 		m.askFork()
 	case keymap.Edit:
@@ -290,7 +290,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.Run:
 		m.askRun()
 	case keymap.Repair:
-		return m.planRepair(m.session)
+		return m.plan(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: m.session}})
 	case keymap.Yank:
 		m.askYank()
 	case keymap.HideTour:

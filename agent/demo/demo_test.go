@@ -35,7 +35,7 @@ func restore(t *testing.T, s *memory.Store, index int) {
 		if h.Index != index || h.Orphaned {
 			continue
 		}
-		plan, err := s.PlanRestore(t.Context(), h.Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/journal"
 )
 
@@ -154,7 +155,47 @@ func (c carry) load(plan model.Plan) model.Plan {
 	return plan
 }
 
-// Apply implements store.Applier. A row of the session that came, or went, since
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpRun, model.OpUndo, model.OpRedo:
+		return ""
+	case model.OpConvert:
+		return "rows of Genkit hold messages of its own shape: no other kind is written as these"
+	case model.OpPurge:
+		return "Genkit redacts nothing: there is nothing that has to be forgotten"
+	}
+	return store.Cannot(kind, op)
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	plan, err := s.plan(ctx, c)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("genkit: plan %s: %w", c, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	switch c.Op {
+	case model.OpRestore:
+		return s.planRestore(ctx, c.Ref)
+	case model.OpFork:
+		return s.planFork(ctx, c.Op, c.Ref, c.As, nil)
+	case model.OpEdit:
+		return s.planEdit(ctx, c.Ref, c.As, c.State)
+	case model.OpRepair:
+		return s.planRepair(ctx, c.Ref.Session)
+	case model.OpRun:
+		return s.planRun(ctx, c.Ref, c.Input)
+	case model.OpUndo, model.OpRedo:
+		return s.planBack(ctx, c.Op)
+	}
+	return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: s.Lacks(c.Op)}
+}
+
+// Apply implements store.Writer. A row of the session that came, or went, since
 // the plan was made is a [journal.ConflictError], which is model.ErrHeadMoved.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	receipt, err := s.apply(ctx, plan)

@@ -22,29 +22,9 @@ import (
 // and would end in the old one. That the row comes from there is told by the
 // journal.
 
-// PlanFork implements store.Forker. The new session is in the place of the old one:
-// as is its id alone, or that with the label of the place before it. The errors are
-// store.ErrSessionExists and a *model.UnsupportedError, as in PlanRestore.
-func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
-	plan, err := s.planFork(ctx, model.OpFork, ref, as, nil)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan a fork of session %q from %q: %w", ref.Session, ref.ID, err)
-	}
-	return plan, nil
-}
-
-// PlanEdit implements store.Editor. All that a state of Genkit has can be changed:
-// custom, messages and artifacts. Its sessionId becomes that of the new session.
-// The error is a *PlaceError where a member is not of the shape that every SDK
-// reads.
-func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	plan, err := s.planEdit(ctx, ref, as, state)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan an edited fork of session %q from %q: %w", ref.Session, ref.ID, err)
-	}
-	return plan, nil
-}
-
+// planEdit plans an edited fork. All that a state of Genkit has can be changed: custom,
+// messages and artifacts. Its sessionId becomes that of the new session. The error is a
+// *PlaceError where a member is not of the shape that every SDK reads.
 func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
 	if err := checkState(state); err != nil {
 		return model.Plan{}, err
@@ -57,8 +37,10 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 // errNoName: a new session was given no name that the SDKs take.
 var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\", a control character or what is not UTF-8", mostName)
 
-// planFork plans a session of one row. edited is its state, nil for that of the
-// target.
+// planFork plans a session of one row in the place of the old one: as is its id alone, or
+// that with the label of the place before it. edited is its state, nil for that of the
+// target. The errors are store.ErrSessionExists and a *model.UnsupportedError, as in
+// planRestore.
 func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as string, edited []byte) (model.Plan, error) {
 	t, err := s.target(ctx, ref, op)
 	if err != nil {

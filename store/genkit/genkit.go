@@ -42,15 +42,9 @@ var (
 	_ store.Partial   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Doctor    = (*Store)(nil)
-	_ store.Limiter   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
-	_ store.Restorer  = (*Store)(nil)
-	_ store.Forker    = (*Store)(nil)
-	_ store.Editor    = (*Store)(nil)
-	_ store.Repairer  = (*Store)(nil)
-	_ store.Undoer    = (*Store)(nil)
-	_ store.Runner    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
+	_ store.Writer    = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.
@@ -127,17 +121,6 @@ func (s *Store) Close() error {
 		return fmt.Errorf("genkit: close %q: %w", s.dir, err)
 	}
 	return nil
-}
-
-// Lacks implements store.Limiter.
-func (s *Store) Lacks(op model.Op) string {
-	switch op {
-	case model.OpConvert:
-		return "rows of Genkit hold messages of its own shape: no other kind is written as these"
-	case model.OpPurge:
-		return "Genkit redacts nothing: there is nothing that has to be forgotten"
-	}
-	return ""
 }
 
 // DerivedIDs implements store.Deriver.

@@ -290,15 +290,15 @@ func (w *world) step() {
 		w.turn(session, w.byID(row().ID), "completed", "branch")
 		w.undoable = nil
 	case op == "restore":
-		plan, err = w.store.PlanRestore(w.t.Context(), row())
+		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRestore, Ref: row()})
 	case op == "fork":
-		plan, err = w.store.PlanFork(w.t.Context(), row(), fmt.Sprint("fork", len(w.sessions)))
+		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpFork, Ref: row(), As: fmt.Sprint("fork", len(w.sessions))})
 	case op == "undo":
-		plan, err = w.store.PlanUndo(w.t.Context())
+		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
 	case op == "redo":
-		plan, err = w.store.PlanRedo(w.t.Context())
+		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRedo})
 	case op == "repair":
-		plan, err = w.store.PlanRepair(w.t.Context(), session)
+		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	}
 	switch {
 	case errors.As(err, new(*model.NothingToError)), errors.As(err, new(*model.UnsupportedError)), errors.Is(err, model.ErrHeadMoved), errors.Is(err, store.ErrSessionExists):
@@ -425,7 +425,7 @@ func cutRow(name string) string {
 // undoAll takes back all that can be.
 func (w *world) undoAll() {
 	for len(w.undoable) > 0 {
-		plan, err := w.store.PlanUndo(w.t.Context())
+		plan, err := w.store.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 // hold nothing where there is no other row at all: they are kept in the journal and
 // stay in the timeline.
 //
-// What remedies tells of a fault is what PlanRepair does where the fault stands in
+// What remedies tells of a fault is what planRepair does where the fault stands in
 // the way of the session; most faults do not, because they are of a row that nobody
 // resumes.
 
@@ -101,17 +101,9 @@ var notMended = map[string]string{
 	FaultJournal:      "a file is neither as it was nor as it was to be: only who changed it knows what is right",
 }
 
-// PlanRepair implements store.Repairer. The error is a model.NothingToError where
-// the SDK starts the session, and a *model.UnsupportedError with the reason where
-// it does not and Hindcast cannot help.
-func (s *Store) PlanRepair(ctx context.Context, session string) (model.Plan, error) {
-	plan, err := s.planRepair(ctx, session)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan a repair of session %q: %w", session, err)
-	}
-	return plan, nil
-}
-
+// planRepair plans a repair. The error is a model.NothingToError where the SDK starts the
+// session, and a *model.UnsupportedError with the reason where it does not and Hindcast
+// cannot help.
 func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
 	one, err := s.find(ctx, session)
 	if err != nil {

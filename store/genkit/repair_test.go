@@ -157,7 +157,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	for _, h := range storetest.Headers(t, s, session) {
 		had[h.ID] = true
 	}
-	plan, err := s.PlanRepair(t.Context(), session)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	nothing, refused := (*model.NothingToError)(nil), (*model.UnsupportedError)(nil)
 	switch {
 	case !needed && errors.As(err, &nothing):
@@ -186,7 +186,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	if now, scanned := one.resumed(); len(one.rows) > 0 && (now.row == nil || scanned.row != now.row) {
 		t.Errorf("the pointer leads to %+v and a search to %+v", now, scanned)
 	}
-	if again, err := s.PlanRepair(t.Context(), session); !errors.As(err, &nothing) {
+	if again, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}}); !errors.As(err, &nothing) {
 		t.Errorf("it has to be mended again: %v, %v", again.Hazards, err)
 	}
 	undo(t, s)
@@ -216,7 +216,7 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 	write(t, filepath.Join(dir, "global/.pointers/s.json"), pointerGo("b", pm))
 	before := tree(t, dir)
 	s := open(t, dir)
-	plan, err := s.PlanRepair(t.Context(), "s")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	apply(t, s, plan, err)
 	if left := tree(t, dir); len(left) != 0 {
 		t.Errorf("left is %v", slices.Sorted(maps.Keys(left)))
@@ -235,7 +235,7 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 		if facts, err := s.Facts(t.Context(), h.Ref()); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "set aside" }) {
 			t.Errorf("the facts are %v, %v", facts, err)
 		}
-		if _, err := s.PlanRestore(t.Context(), h.Ref()); !strings.Contains(fmt.Sprint(err), "undo the repair") {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()}); !strings.Contains(fmt.Sprint(err), "undo the repair") {
 			t.Error(err)
 		}
 	}
@@ -248,7 +248,7 @@ func TestRepair_ofWorkThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), goRow("a", "", "s", am, ""))
 	write(t, filepath.Join(dir, "global/b.json"), goRow("b", "a", "s", pm, `"heartbeatAt": "2026-11-21T19:59:30Z", "status": "pending"`))
-	_, err := open(t, dir).PlanRepair(t.Context(), "s")
+	_, err := open(t, dir).Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "wait for it") {
 		t.Errorf("the error is %v", err)
 	}
@@ -256,7 +256,7 @@ func TestRepair_ofWorkThatRuns(t *testing.T) {
 
 func TestRepair_aSoundSession(t *testing.T) {
 	s := open(t, filepath.Join(testdata, "go-1.13.1"))
-	_, err := s.PlanRepair(t.Context(), "barista/sess-main")
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "barista/sess-main"}})
 	if nothing := (*model.NothingToError)(nil); !errors.As(err, &nothing) {
 		t.Errorf("the error is %v", err)
 	}

@@ -46,16 +46,8 @@ import (
 // circle, as it does above rows that detached work ended in (1.42): a store with
 // maxPersistedChainLength would follow it for ever.
 
-// PlanRestore implements store.Restorer. The error is a *model.UnsupportedError
-// for a row that no session can go on from.
-func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
-	plan, err := s.planRestore(ctx, ref)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan a restore of session %q to %q: %w", ref.Session, ref.ID, err)
-	}
-	return plan, nil
-}
-
+// planRestore plans a restore. The error is a *model.UnsupportedError for a row that no
+// session can go on from.
 func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
 	t, err := s.target(ctx, ref, model.OpRestore)
 	if err != nil {

@@ -103,13 +103,13 @@ func apply(t testing.TB, s *Store, plan model.Plan, err error) model.Receipt {
 
 func restore(t testing.TB, s *Store, session, id string) model.Receipt {
 	t.Helper()
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: id})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: session, ID: id}})
 	return apply(t, s, plan, err)
 }
 
 func undo(t testing.TB, s *Store) {
 	t.Helper()
-	plan, err := s.PlanUndo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	apply(t, s, plan, err)
 }
 
@@ -152,7 +152,7 @@ func TestRestore_everyRow(t *testing.T) {
 			first := tree(t, dir)
 			for _, info := range storetest.Sessions(t, s) {
 				for _, h := range storetest.Headers(t, s, info.ID) {
-					plan, err := s.PlanRestore(t.Context(), h.Ref())
+					plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 					if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
 						if !strings.Contains(refused.Reason, "take ") && !strings.Contains(refused.Reason, "no row above") {
 							t.Errorf("%s %s: no way out in %q", info.ID, h.ID, refused.Reason)
@@ -175,7 +175,7 @@ func TestRestore_everyRow(t *testing.T) {
 					}
 					undo(t, s)
 					sameTree(t, first, tree(t, dir))
-					again, err := s.PlanRedo(t.Context())
+					again, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 					apply(t, s, again, err)
 					sameTree(t, now, tree(t, dir))
 					undo(t, s)
@@ -257,7 +257,7 @@ func TestRestore_whatIsWritten(t *testing.T) {
 				write(t, filepath.Join(dir, filepath.FromSlash(file)), content)
 			}
 			s := open(t, dir)
-			plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: test.to})
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: test.to}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +371,7 @@ func TestRestore_clockAhead(t *testing.T) {
 				write(t, filepath.Join(dir, filepath.FromSlash(file)), content)
 			}
 			s := open(t, dir)
-			plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"})
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "a"}})
 			if err != nil || !strings.Contains(strings.Join(plan.Hazards, "\n"), "ahead of the clock") {
 				t.Errorf("%v, %q", err, plan.Hazards)
 			}
@@ -387,7 +387,7 @@ func TestRestore_timeThatNoneFollows(t *testing.T) {
 	write(t, filepath.Join(dir, "global/a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00.000Z", "completed"))
 	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "tomorrow", "completed"))
 	s := open(t, dir)
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "a"}})
 	if err != nil || !strings.Contains(strings.Join(plan.Hazards, "\n"), "the pointer alone") {
 		t.Fatalf("%v, %q", err, plan.Hazards)
 	}
@@ -397,14 +397,14 @@ func TestRestore_timeThatNoneFollows(t *testing.T) {
 	dir = t.TempDir()
 	write(t, filepath.Join(dir, "a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00+00:00", "completed"))
 	write(t, filepath.Join(dir, "b.json"), jsRow("b", "a", "s", "tomorrow", "completed"))
-	_, err = open(t, dir).PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"})
+	_, err = open(t, dir).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "a"}})
 	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) {
 		t.Errorf("Python: %v", err)
 	}
 	dir = t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00.000Z", "completed"))
 	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "9999-12-31T23:59:59.999Z", "completed"))
-	_, err = open(t, dir).PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"})
+	_, err = open(t, dir).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "a"}})
 	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) {
 		t.Errorf("the year 10000: %v", err)
 	}
@@ -417,7 +417,7 @@ func TestRestore_refuses(t *testing.T) {
 		s := open(t, h.write(t))
 		for _, info := range storetest.Sessions(t, s) {
 			for _, row := range storetest.Headers(t, s, info.ID) {
-				_, err := s.PlanRestore(t.Context(), row.Ref())
+				_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()})
 				if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
 					found[h.name+" "+info.ID+" "+row.ID] = refused.Reason
 				} else if err != nil {
@@ -449,7 +449,7 @@ func TestRestore_asks(t *testing.T) {
 	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "2026-11-21T19:59:55.000Z", "failed"))
 	write(t, filepath.Join(dir, "global/c.json"), strings.Replace(jsRow("c", "a", "s", "2026-11-21T19:59:00.000Z", "pending"), `"status"`, `"heartbeatAt": "2026-11-21T19:59:40.000Z", "status"`, 1))
 	s := open(t, dir)
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "b"})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +466,7 @@ func TestRestore_asks(t *testing.T) {
 		}
 	}
 	restore(t, s, "s", "a")
-	if plan, err = s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "d"}); err != nil || len(plan.Asks) > 0 {
+	if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "d"}}); err != nil || len(plan.Asks) > 0 {
 		t.Errorf("it asks %q after a write of its own, %v", plan.Asks, err)
 	}
 	later, err := Options{Now: func() time.Time { return evening.Add(time.Hour) }}.Open(t.Context(), dir)
@@ -474,7 +474,7 @@ func TestRestore_asks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer later.Close()
-	if plan, err = later.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "a"}); err != nil || len(plan.Asks) > 0 {
+	if plan, err = later.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "a"}}); err != nil || len(plan.Asks) > 0 {
 		t.Errorf("it asks %q an hour later, %v", plan.Asks, err)
 	}
 }
@@ -484,7 +484,7 @@ func TestRestore_asks(t *testing.T) {
 func TestRestore_plan(t *testing.T) {
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	const session, to = "barista/sess-main", "e2351bbc-fa68-4905-a61a-0927ec4a5c95"
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: to})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: session, ID: to}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -529,7 +529,7 @@ func TestRestore_plan(t *testing.T) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}
 	// It comes back as it was left.
-	back, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: plan.Head.ID})
+	back, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: session, ID: plan.Head.ID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -546,7 +546,7 @@ func TestRestore_ofAStep(t *testing.T) {
 			if !isStep(h.ID) {
 				continue
 			}
-			_, err := s.PlanRestore(t.Context(), h.Ref())
+			_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 			if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "take the row before") {
 				t.Errorf("%s: %v", h.ID, err)
 			}
@@ -567,7 +567,7 @@ func TestRestore_openToolCalls(t *testing.T) {
 		}
 	}
 	first := storetest.Headers(t, s, one)[0]
-	plan, err := s.PlanRestore(t.Context(), first.Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: first.Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -581,7 +581,7 @@ func TestRestore_openToolCalls(t *testing.T) {
 func TestRestore_circle(t *testing.T) {
 	s := open(t, copyOfStore(t, "js-1.42.0-detachbug"))
 	const self = "66d0bd42-f12e-4fb6-b699-eca6161920c3"
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s2", ID: self})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s2", ID: self}})
 	receipt := apply(t, s, plan, err)
 	if r := session1(t, s, "s2").byID[receipt.Head.ID]; r.parentID != "" {
 		t.Errorf("its parent is %q", r.parentID)
@@ -609,7 +609,7 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := copyOfStore(t, "go-1.13.1")
 			s := open(t, dir)
-			plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "barista/sess-main", ID: "e2351bbc-fa68-4905-a61a-0927ec4a5c95"})
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "barista/sess-main", ID: "e2351bbc-fa68-4905-a61a-0927ec4a5c95"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -625,7 +625,7 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 	t.Run("another session is none of its business", func(t *testing.T) {
 		dir := copyOfStore(t, "go-1.13.1")
 		s := open(t, dir)
-		plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "barista/sess-main", ID: "e2351bbc-fa68-4905-a61a-0927ec4a5c95"})
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "barista/sess-main", ID: "e2351bbc-fa68-4905-a61a-0927ec4a5c95"}})
 		write(t, filepath.Join(dir, "barista/global/new.json"), goRow("new", "", "other", "2026-11-21T19:00:00Z", ""))
 		apply(t, s, plan, err)
 	})
@@ -644,7 +644,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 			}
 			return evening
 		}
-		_, err := s.PlanRestore(t.Context(), model.Ref{Session: sessMain, ID: second})
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sessMain, ID: second}})
 		if asked < when || !errors.As(err, new(*journal.ConflictError)) {
 			t.Errorf("%d: asked %d times, %v", when, asked, err)
 		}
@@ -660,7 +660,7 @@ func TestRestore_toTheHead(t *testing.T) {
 		idle := 0
 		for _, info := range storetest.Sessions(t, s) {
 			head := headOf(t, s, info.ID)
-			plan, err := s.PlanRestore(t.Context(), head.Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: head.Ref()})
 			if err != nil || len(plan.Files) > 0 {
 				continue // it is not sound as it is
 			}

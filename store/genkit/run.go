@@ -19,17 +19,9 @@ type turn struct {
 	sid   string
 }
 
-// PlanRun implements store.Runner: a process of the project, one that is running
-// just now, goes on from the row. The error is a *model.UnsupportedError where there
-// is none, where none has the agent, or where Genkit does not resume the row.
-func (s *Store) PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
-	plan, err := s.planRun(ctx, ref, input)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan a run of session %q from %q: %w", ref.Session, ref.ID, err)
-	}
-	return plan, nil
-}
-
+// planRun plans that a process of the project, one that is running just now, goes on from
+// the row. The error is a *model.UnsupportedError where there is none, where none has the
+// agent, or where Genkit does not resume the row.
 func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
 	t, err := s.target(ctx, ref, model.OpRun)
 	if err != nil {

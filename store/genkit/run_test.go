@@ -53,7 +53,7 @@ func TestRun_throughTheProcessOfTheProject(t *testing.T) {
 	running(t, dir, `{"/agent/barista": {}, "/agent/other": {}}`)
 	write(t, filepath.Join(dir, ".genkit/runtimes/dead.json"), `{"reflectionServerUrl": "http://127.0.0.1:1"}`)
 	s := open(t, dir)
-	plan, err := s.PlanRun(t.Context(), model.Ref{Session: sessMain, ID: second}, "what if")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: sessMain, ID: second}, Input: "what if"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRun_throughTheProcessOfTheProject(t *testing.T) {
 	if list, err := s.Journal(t.Context()); len(list) > 0 || err != nil {
 		t.Errorf("the journal is %v, %v", list, err)
 	}
-	if _, err := s.PlanUndo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("the error is %v", err)
 	}
 	for file := range tree(t, dir) {
@@ -83,7 +83,7 @@ func TestRun_throughTheProcessOfTheProject(t *testing.T) {
 func TestRun_refuses(t *testing.T) {
 	refused := func(t *testing.T, dir, id, want string) {
 		t.Helper()
-		_, err := open(t, dir).PlanRun(t.Context(), model.Ref{Session: sessMain, ID: id}, "x")
+		_, err := open(t, dir).Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: sessMain, ID: id}, Input: "x"})
 		if u := (*model.UnsupportedError)(nil); !errors.As(err, &u) || !strings.Contains(u.Reason, want) {
 			t.Errorf("the error is %v", err)
 		}
@@ -103,7 +103,7 @@ func TestRun_refuses(t *testing.T) {
 	t.Run("the only agent", func(t *testing.T) {
 		dir := ofProject(t)
 		running(t, dir, `{"/agent/planner": {}}`)
-		if _, err := open(t, dir).PlanRun(t.Context(), model.Ref{Session: sessMain, ID: second}, "x"); err != nil {
+		if _, err := open(t, dir).Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: sessMain, ID: second}, Input: "x"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestRun_refuses(t *testing.T) {
 		running(t, dir, `{"/agent/barista": {}, "/agent/other": {}}`)
 		t.Chdir(filepath.Join(dir, ".genkit/snapshots/barista"))
 		s := open(t, ".")
-		if _, err := s.PlanRun(t.Context(), model.Ref{Session: "sess-main", ID: second}, "x"); err != nil {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: "sess-main", ID: second}, Input: "x"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -139,7 +139,7 @@ func TestRun_aTurnThatFails(t *testing.T) {
 		defer server.Close()
 		write(t, filepath.Join(dir, ".genkit/runtimes/1.json"), fmt.Sprintf(`{"reflectionServerUrl": %q}`, server.URL))
 		s := open(t, dir)
-		plan, err := s.PlanRun(t.Context(), model.Ref{Session: sessMain, ID: second}, "x")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: sessMain, ID: second}, Input: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // errWentOn: what a plan was to take back was built upon.
 var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 
-// Journal implements store.Undoer. Of several journals that the opened folder
+// Journal implements store.Writer. Of several journals that the opened folder
 // has, see vault, the entries stand together in the order of their times, though
 // each has numbers of its own.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
@@ -42,26 +42,6 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	}
 	slices.SortStableFunc(list, func(a, b model.JournalEntry) int { return b.At.Compare(a.At) })
 	return list, damaged
-}
-
-// PlanUndo implements store.Undoer: the row that Hindcast wrote goes, and the
-// pointer gets its very bytes back. The error is model.ErrHeadMoved where the
-// agent has gone on from that row since.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	plan, err := s.planBack(ctx, model.OpUndo)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan an undo: %w", err)
-	}
-	return plan, nil
-}
-
-// PlanRedo implements store.Undoer.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	plan, err := s.planBack(ctx, model.OpRedo)
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan a redo: %w", err)
-	}
-	return plan, nil
 }
 
 // offer is what one of several journals would take back or do again.
@@ -107,6 +87,9 @@ func (s *Store) offers(ctx context.Context, op model.Op) ([]offer, error) {
 	return list, nil
 }
 
+// planBack plans an undo or a redo: the row that Hindcast wrote goes, or comes, and the
+// pointer gets its very bytes back. The error is model.ErrHeadMoved where the agent has
+// gone on from that row since.
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	list, err := s.offers(ctx, op)
 	if err != nil {

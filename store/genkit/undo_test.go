@@ -40,7 +40,7 @@ func TestUndo_refusedAfterTheAgentWentOn(t *testing.T) {
 			receipt := restore(t, s, sessMain, second)
 			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head.ID)
 			before := tree(t, dir)
-			_, err := s.PlanUndo(t.Context())
+			_, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the session to the row that is wanted instead") {
 				t.Errorf("the error is %v", err)
 			}
@@ -54,7 +54,7 @@ func TestUndo_isRefusedBetweenPlanAndWrite(t *testing.T) {
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
 	receipt := restore(t, s, sessMain, second)
-	plan, err := s.PlanUndo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestUndo_saysWhatComes(t *testing.T) {
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	old := headOf(t, s, sessMain)
 	receipt := restore(t, s, sessMain, second)
-	plan, err := s.PlanUndo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func TestUndo_ofSeveralStorages(t *testing.T) {
 	}
 	undo(t, s)
 	sameTree(t, first, tree(t, dir))
-	if _, err := s.PlanUndo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("the error is %v", err)
 	}
 	for range 3 {
-		plan, err := s.PlanRedo(t.Context())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 		apply(t, s, plan, err)
 	}
 	if headOf(t, s, "s").ID != heads[2] || headOf(t, s, ".snapshots/s").ID != heads[1] {
@@ -209,7 +209,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 			s := open(t, dir)
 			target := storetest.Headers(t, s, test.session)[0]
 			before := storetest.Headers(t, s, test.session)
-			plan, err := s.PlanFork(t.Context(), target.Ref(), test.as)
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: target.Ref(), As: test.as})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 			if h := headOf(t, s, test.id); h.EventName != "fork" {
 				t.Errorf("the row is shown as %q", h.EventText())
 			}
-			_, err = s.PlanFork(t.Context(), target.Ref(), test.as)
+			_, err = s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: target.Ref(), As: test.as})
 			if !errors.Is(err, store.ErrSessionExists) {
 				t.Errorf("again, the error is %v", err)
 			}
@@ -252,7 +252,7 @@ func TestFork_names(t *testing.T) {
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
 	for _, as := range []string{"", " ", ".", "..", ".hidden", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "../../x", "barista/", "other/x", "a\xff", strings.Repeat("x", 201)} {
-		if _, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, as); !errors.Is(err, errNoName) {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: sessMain, ID: second}, As: as}); !errors.Is(err, errNoName) {
 			t.Errorf("%q: %v", as, err)
 		}
 	}
@@ -262,10 +262,10 @@ func TestFork_names(t *testing.T) {
 func TestFork_goesOn(t *testing.T) {
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
-	plan, err := s.PlanFork(t.Context(), model.Ref{Session: sessMain, ID: second}, "new")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: sessMain, ID: second}, As: "new"})
 	receipt := apply(t, s, plan, err)
 	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head.ID, "new", "2026-11-21T21:00:00Z", ""))
-	if _, err := s.PlanUndo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -274,11 +274,11 @@ func TestFork_goesOn(t *testing.T) {
 func TestRedo_refusedWhereTheSessionBeganAnew(t *testing.T) {
 	dir := copyOfStore(t, python)
 	s := open(t, dir)
-	plan, err := s.PlanFork(t.Context(), firstOf(t, s, "talk"), "new")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: firstOf(t, s, "talk"), As: "new"})
 	apply(t, s, plan, err)
 	undo(t, s)
 	write(t, filepath.Join(dir, "own.json"), jsRow("own", "", "new", "2026-11-21T19:00:00.000000+00:00", "completed"))
-	if _, err := s.PlanRedo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo}); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -287,11 +287,11 @@ func TestRedo_refusedWhereTheSessionBeganAnew(t *testing.T) {
 func TestRedo_refusedWhereANewerRowCame(t *testing.T) {
 	dir := copyOfStore(t, python)
 	s := open(t, dir)
-	plan, err := s.PlanRestore(t.Context(), firstOf(t, s, "talk"))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: firstOf(t, s, "talk")})
 	apply(t, s, plan, err)
 	undo(t, s)
 	write(t, filepath.Join(dir, "later.json"), jsRow("later", "", "talk", "2026-11-21T23:00:00.000000+00:00", "completed"))
-	if _, err := s.PlanRedo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo}); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -313,7 +313,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 			target := list[len(list)-1]
 			// Only the layout of what is edited may change: no number and no escape.
 			edited := `{"custom":{"n":9007199254740993,"e":1.50,"t":"\u003c\u00e9\ud800"},"messages":[{"role":"user","content":[{"text":"what if"}]}],"sessionId":"any"}`
-			plan, err := s.PlanEdit(t.Context(), target.Ref(), "edited", []byte(edited))
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: target.Ref(), As: "edited", State: []byte(edited)})
 			receipt := apply(t, s, plan, err)
 			id := plan.NewSession
 			got := state(t, s, model.Ref{Session: id, ID: receipt.Head.ID})
@@ -328,7 +328,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 			undo(t, s)
 			sameTree(t, first, tree(t, dir))
 			// Unchanged it is the fork.
-			plan, err = s.PlanEdit(t.Context(), target.Ref(), "same", []byte(state(t, s, target.Ref())))
+			plan, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: target.Ref(), As: "same", State: []byte(state(t, s, target.Ref()))})
 			receipt = apply(t, s, plan, err)
 			one := session1(t, s, plan.NewSession)
 			want := strings.Replace(state(t, s, target.Ref()), string(one.layout.quote(session1(t, s, test.session).sid)), `"same"`, 1)
@@ -344,7 +344,7 @@ func TestEdit_boundsTheIndent(t *testing.T) {
 	const depth = 9_000
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	edited := `{"custom":{"deep":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `},"messages":[],"sessionId":"any"}`
-	plan, err := s.PlanEdit(t.Context(), firstOf(t, s, sessMain), "deep", []byte(edited))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: firstOf(t, s, sessMain), As: "deep", State: []byte(edited)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,13 +371,13 @@ func TestEdit_refusesByThePlace(t *testing.T) {
 		`{"artifacts": [{"name": "a"}]}`:                                               "/artifacts/0",
 		`{"artifacts": 1}`:                                                             "/artifacts",
 	} {
-		_, err := s.PlanEdit(t.Context(), model.Ref{Session: sessMain, ID: second}, "new", []byte(state))
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: sessMain, ID: second}, As: "new", State: []byte(state)})
 		if place := (*PlaceError)(nil); !errors.As(err, &place) || place.Pointer != at {
 			t.Errorf("%s: %v", state, err)
 		}
 	}
 	for _, text := range []string{"", "{", `{"custom": NaN}`} {
-		if _, err := s.PlanEdit(t.Context(), model.Ref{Session: sessMain, ID: second}, "new", []byte(text)); err == nil {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: sessMain, ID: second}, As: "new", State: []byte(text)}); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}
@@ -409,7 +409,7 @@ func TestOpen_withoutAJournal(t *testing.T) {
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
 	storetest.Headers(t, s, sessMain)
-	if _, err := s.PlanUndo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("the error is %v", err)
 	}
 	if list, err := s.Journal(t.Context()); len(list) > 0 || err != nil {
@@ -460,7 +460,7 @@ func TestUndo_agentGoesOnFromWhatIsGone(t *testing.T) {
 	if !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "taken away" }) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}
-	if _, err := s.PlanRestore(t.Context(), between.Ref()); !strings.Contains(err.Error(), "its parent e2351bbc has the same state") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: between.Ref()}); !strings.Contains(err.Error(), "its parent e2351bbc has the same state") {
 		t.Errorf("a restore to it: %v", err)
 	}
 	restore(t, s, sessMain, second)

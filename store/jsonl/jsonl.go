@@ -107,7 +107,6 @@ type Store struct {
 var (
 	_ store.Tailer   = (*Store)(nil)
 	_ store.Doctor   = (*Store)(nil)
-	_ store.Limiter  = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
@@ -194,7 +193,7 @@ func (s *Store) Kind() string { return kind }
 // Address gives the path that was opened, or "-".
 func (s *Store) Address() string { return s.address }
 
-// Lacks implements store.Limiter: nothing can be done to a file of lines.
+// Lacks says what store.Reason does: nothing can be done to a file of lines.
 func (s *Store) Lacks(model.Op) string {
 	return "a portable file is only read; import it into a store first"
 }

@@ -34,15 +34,38 @@ type entry struct {
 	imported []imported
 }
 
-// PlanRestore implements store.Restorer.
-func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpRedo:
+		return ""
+	}
+	return store.Cannot(s.Kind(), op)
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	plan, err := s.planRestore(ctx, ref)
+	plan, err := s.plan(ctx, c)
 	if err != nil {
-		return plan, fmt.Errorf("memory: plan restore in session %q: %w", ref.Session, err)
+		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", c, err)
 	}
 	return plan, nil
+}
+
+func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	switch c.Op {
+	case model.OpRestore:
+		return s.planRestore(ctx, c.Ref)
+	case model.OpFork:
+		return s.planFork(ctx, c.Ref, c.As)
+	case model.OpEdit:
+		return s.planEdit(ctx, c.Ref, c.As, bytes.Clone(c.State))
+	case model.OpUndo, model.OpRedo:
+		return s.planBack(ctx, c.Op)
+	}
+	return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: store.Cannot(s.Kind(), c.Op)}
 }
 
 func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
@@ -51,18 +74,6 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 		return model.Plan{}, err
 	}
 	return ss.visits.PlanRestore(ref, s.circumstances(ss, ref))
-}
-
-// PlanFork implements store.Forker. The error is store.ErrSessionExists where
-// the store has a session of the new name.
-func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	plan, err := s.planFork(ctx, ref, as)
-	if err != nil {
-		return plan, fmt.Errorf("memory: plan fork of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
 }
 
 func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
@@ -79,18 +90,8 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 // edited is what the plan of an edit carries: the new state.
 type edited []byte
 
-// PlanEdit implements store.Editor. Any state that is JSON can be kept. The errors
-// are those of PlanFork, store.ErrNotJSON and store.ErrNotEdited.
-func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	plan, err := s.planEdit(ctx, ref, as, bytes.Clone(state))
-	if err != nil {
-		return plan, fmt.Errorf("memory: plan edit of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
-}
-
+// planEdit plans an edited fork. Any state that is JSON can be kept. The errors are those
+// of planFork, store.ErrNotJSON and store.ErrNotEdited.
 func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state edited) (model.Plan, error) {
 	if err := store.CheckState(state); err != nil {
 		return model.Plan{}, err
@@ -130,30 +131,19 @@ func (s *Store) circumstances(ss *session, ref model.Ref) store.Circumstances {
 	return c
 }
 
-// PlanUndo implements store.Undoer. The error is model.ErrHeadMoved where the
-// session was written to since.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo implements store.Undoer, with the errors of PlanUndo.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo)
-}
-
+// planBack plans an undo or a redo. The error is model.ErrHeadMoved where the session was
+// written to since.
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if err := ctx.Err(); err != nil {
-		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", op, err)
+		return model.Plan{}, err
 	}
 	e := s.pending(op)
 	if e == nil {
-		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", op, &model.NothingToError{Op: op})
+		return model.Plan{}, &model.NothingToError{Op: op}
 	}
 	plan, err := s.planEntry(op, e)
 	if err != nil {
-		return plan, fmt.Errorf("memory: plan %s of entry %d on session %q: %w", op, e.ID, e.Session, err)
+		return plan, fmt.Errorf("entry %d on session %q: %w", e.ID, e.Session, err)
 	}
 	return plan, nil
 }
@@ -233,7 +223,7 @@ func (ss *session) orphanedBy(e *entry) (visits []int64) {
 	return visits
 }
 
-// Apply implements store.Applier.
+// Apply implements store.Writer.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -422,7 +412,7 @@ func (s *Store) receipt(plan model.Plan, e *entry) model.Receipt {
 	return r
 }
 
-// Journal implements store.Undoer.
+// Journal implements store.Writer.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: read journal: %w", err)

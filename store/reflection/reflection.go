@@ -62,12 +62,11 @@ type Store struct {
 
 var (
 	_ store.Store    = (*Store)(nil)
-	_ store.Limiter  = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
 	_ store.Doctor   = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
-	_ store.Runner   = (*Store)(nil)
+	_ store.Writer   = (*Store)(nil)
 )
 
 // agent is the actions of one agent, with what they take; nil where the process
@@ -207,7 +206,7 @@ func (s *Store) Kind() string { return kind }
 // Address gives the URL that was opened.
 func (s *Store) Address() string { return s.address }
 
-// Lacks implements store.Limiter.
+// Lacks implements store.Writer.
 func (s *Store) Lacks(op model.Op) string {
 	if op == model.OpRun {
 		return s.lacksRun()

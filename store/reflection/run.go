@@ -30,21 +30,22 @@ func (s *Store) lacksRun() string {
 	return "the process shows the sessions of its agents, and has no action that runs one"
 }
 
-// PlanRun implements store.Runner. The process is only asked for what a plan shows;
-// nothing runs before Apply. The error is a *model.UnsupportedError where the
+// Plan implements store.Writer for runs alone. The process is only asked for what a plan
+// shows; nothing runs before Apply. The error is a *model.UnsupportedError where the
 // process is on another machine or has no action that runs the agent.
-func (s *Store) PlanRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
-	plan, err := s.planRun(ctx, ref, input)
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	plan, err := s.planRun(ctx, c)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("reflection: plan a run of session %.80q from %.80q: %w", ref.Session, ref.ID, err)
+		return model.Plan{}, fmt.Errorf("reflection: plan %s: %w", c, err)
 	}
 	return plan, nil
 }
 
-func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
-	if why := s.lacksRun(); why != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: why}
+func (s *Store) planRun(ctx context.Context, c model.Change) (model.Plan, error) {
+	if why := s.Lacks(c.Op); why != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
+	ref, input := c.Ref, c.Input
 	a, _, err := s.locate(ref.Session)
 	if err != nil {
 		return model.Plan{}, err
@@ -83,7 +84,10 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 	return plan, nil
 }
 
-// Apply implements store.Applier for the plans of PlanRun. It waits for the end of
+// Journal implements store.Writer: the process keeps none.
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) { return nil, ctx.Err() }
+
+// Apply implements store.Writer for the plans of Plan. It waits for the end of
 // the turn; the context can bring that about earlier.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	t, ok := plan.Carry.(*turn)

@@ -85,7 +85,7 @@ func TestRun_onlyAsAPlan(t *testing.T) {
 	if why := store.Reason(s, model.OpRun); why != "" {
 		t.Errorf("the reason is %q", why)
 	}
-	plan, err := s.PlanRun(t.Context(), target.Ref(), "go on")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: target.Ref(), Input: "go on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRun_onlyAsAPlan(t *testing.T) {
 	if _, err := s.Apply(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "not resumable") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := s.PlanRun(t.Context(), model.Ref{Session: demo.Trip, ID: "none"}, "x"); !errors.Is(err, model.ErrNoSnapshot) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: demo.Trip, ID: "none"}, Input: "x"}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := s.Apply(t.Context(), model.Plan{Op: model.OpRun}); err == nil {
@@ -119,7 +119,7 @@ func TestRun_whereThereIsNoAgent(t *testing.T) {
 	if why := store.Reason(s, model.OpRun); !strings.Contains(why, "no action that runs one") {
 		t.Errorf("the reason is %q", why)
 	}
-	_, err := s.PlanRun(t.Context(), model.Ref{Session: demo.Trip, ID: "x"}, "x")
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpRun, Ref: model.Ref{Session: demo.Trip, ID: "x"}, Input: "x"})
 	if refused := (*model.UnsupportedError)(nil); !errors.As(err, &refused) {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,17 +13,47 @@ import (
 	"hindcast/store"
 )
 
-// PlanRestore implements store.Restorer.
-func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (plan model.Plan, err error) {
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpUndo, model.OpRedo:
+		return ""
+	}
+	return store.Cannot(s.Kind(), op)
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
+	c.State = bytes.Clone(c.State)
 	err = s.read(ctx, func(t *tx) error {
-		plan, err = s.planRestore(ctx, t, ref)
+		plan, err = s.plan(ctx, t, c)
 		return err
 	})
 	if err != nil {
-		return plan, fmt.Errorf("sqlite: plan restore in session %q: %w", ref.Session, err)
+		return model.Plan{}, fmt.Errorf("sqlite: plan %s: %w", c, err)
 	}
-	plan.Hazards = append(plan.Hazards, s.liveHazard()...)
+	if !c.Op.MakesSession() {
+		plan.Hazards = append(plan.Hazards, s.liveHazard()...)
+	}
 	return plan, nil
+}
+
+func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, error) {
+	switch c.Op {
+	case model.OpRestore:
+		return s.planRestore(ctx, t, c.Ref)
+	case model.OpFork:
+		return s.planFork(ctx, t, c.Ref, c.As)
+	case model.OpEdit:
+		return s.planEdit(ctx, t, c.Ref, c.As, c.State)
+	case model.OpUndo, model.OpRedo:
+		e, err := pending(ctx, t, c.Op)
+		if err != nil {
+			return model.Plan{}, err
+		}
+		return planEntry(ctx, t, c.Op, e)
+	}
+	return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: store.Cannot(s.Kind(), c.Op)}
 }
 
 func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref) (model.Plan, error) {
@@ -31,19 +62,6 @@ func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref) (model.Pl
 		return model.Plan{}, err
 	}
 	return visits.PlanRestore(ref, circumstances)
-}
-
-// PlanFork implements store.Forker. The error is store.ErrSessionExists where
-// the store has a session of the new name.
-func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (plan model.Plan, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		plan, err = s.planFork(ctx, t, ref, as)
-		return err
-	})
-	if err != nil {
-		return plan, fmt.Errorf("sqlite: plan fork of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
 }
 
 func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (model.Plan, error) {
@@ -174,7 +192,7 @@ func entriesFrom(ctx context.Context, t *tx, first string) (list []entry, err er
 	return list, rows.Err()
 }
 
-// Journal implements store.Undoer.
+// Journal implements store.Writer.
 func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		list, err := entriesFrom(ctx, t, "0")
@@ -188,33 +206,6 @@ func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err 
 		return nil, fmt.Errorf("sqlite: read journal: %w", err)
 	}
 	return entries, nil
-}
-
-// PlanUndo implements store.Undoer. The error is model.ErrHeadMoved where the
-// session was written to since.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo implements store.Undoer, with the errors of PlanUndo.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo)
-}
-
-func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		e, err := pending(ctx, t, op)
-		if err != nil {
-			return err
-		}
-		plan, err = planEntry(ctx, t, op, e)
-		return err
-	})
-	if err != nil {
-		return plan, fmt.Errorf("sqlite: plan %s: %w", op, err)
-	}
-	plan.Hazards = append(plan.Hazards, s.liveHazard()...)
-	return plan, nil
 }
 
 // pending gives the entry that an undo or a redo is about: the last that is
@@ -307,7 +298,7 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 	return all, rows.Err()
 }
 
-// Apply implements store.Applier. What it wrote is read back before it is
+// Apply implements store.Writer. What it wrote is read back before it is
 // kept; the error is then ErrReadBack if it is not as planned.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	err = s.change(ctx, func(t *tx) error {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
@@ -75,14 +76,14 @@ func BenchmarkTimeline(b *testing.B) {
 	// Half of the session is left behind, and comes back.
 	b.Run("RestoreUndo", func(b *testing.B) {
 		for b.Loop() {
-			plan, err := s.PlanRestore(b.Context(), headers[count/2].Ref())
+			plan, err := s.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: headers[count/2].Ref()})
 			if err != nil {
 				b.Fatal(err)
 			}
 			if _, err := s.Apply(b.Context(), plan); err != nil {
 				b.Fatal(err)
 			}
-			if plan, err = s.PlanUndo(b.Context()); err != nil {
+			if plan, err = s.Plan(b.Context(), model.Change{Op: model.OpUndo}); err != nil {
 				b.Fatal(err)
 			}
 			if _, err := s.Apply(b.Context(), plan); err != nil {

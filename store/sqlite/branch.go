@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -16,20 +15,8 @@ import (
 // edited is what the plan of an edit carries: the new state.
 type edited []byte
 
-// PlanEdit implements store.Editor. Any state that is JSON can be kept. The errors
-// are those of PlanFork, store.ErrNotJSON and store.ErrNotEdited.
-func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (plan model.Plan, err error) {
-	carry := edited(bytes.Clone(state))
-	err = s.read(ctx, func(t *tx) error {
-		plan, err = s.planEdit(ctx, t, ref, as, carry)
-		return err
-	})
-	if err != nil {
-		return plan, fmt.Errorf("sqlite: plan edit of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
-}
-
+// planEdit plans an edited fork. Any state that is JSON can be kept. The errors are those
+// of planFork, store.ErrNotJSON and store.ErrNotEdited.
 func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, state edited) (model.Plan, error) {
 	if err := store.CheckState(state); err != nil {
 		return model.Plan{}, err

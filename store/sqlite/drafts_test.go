@@ -136,12 +136,12 @@ func TestSave_theFileStaysBounded(t *testing.T) {
 			// The record is in nothing but the journal until it is put back; the
 			// journal keeps it for ever.
 			restores++
-			b.apply(s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: b.last.ID}))
-			b.apply(s.PlanUndo(t.Context()))
+			b.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: b.last.ID}}))
+			b.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo}))
 		case i%500 == 300:
 			fork := fmt.Sprint("fork ", i)
-			b.apply(s.PlanFork(t.Context(), model.Ref{Session: "s", ID: b.last.ID}, fork))
-			b.apply(s.PlanUndo(t.Context()))
+			b.apply(s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: b.last.ID}, As: fork}))
+			b.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo}))
 		}
 		if i%1000 == 999 {
 			b.check()

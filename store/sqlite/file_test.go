@@ -143,12 +143,12 @@ func readEverything(t *testing.T, path string) string {
 			t.Fatal(err)
 		}
 	}
-	_, restoreErr := s.PlanRestore(t.Context(), ref)
-	_, forkErr := s.PlanFork(t.Context(), ref, "new")
+	_, restoreErr := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+	_, forkErr := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: "new"})
 	_, journalErr := s.Journal(t.Context())
 	_, faultsErr := s.Faults(t.Context(), "")
 	_, listErr := s.ListSnapshots(t.Context(), ref.Session, true)
-	_, undoErr := s.PlanUndo(t.Context())
+	_, undoErr := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if nothing := (*model.NothingToError)(nil); errors.As(undoErr, &nothing) {
 		undoErr = nil
 	}
@@ -223,7 +223,7 @@ func TestOpen_besideAWriter(t *testing.T) {
 			t.Errorf("a new reader sees\n%s\nwant\n%s", got, want)
 		}
 	}
-	plan, err := reader.PlanRestore(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("0"))})
+	plan, err := reader.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: model.SnapshotID([]byte("0"))}})
 	if err != nil || len(plan.Hazards) == 0 || !strings.Contains(plan.Hazards[len(plan.Hazards)-1], "another program") {
 		t.Errorf("hazards %q, %v", plan.Hazards, err)
 	}
@@ -959,7 +959,7 @@ func restoreForEver(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for i := 0; ; i++ {
-		plan, err := s.PlanRestore(t.Context(), headers[i*31%len(headers)].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[i*31%len(headers)].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -969,7 +969,7 @@ func restoreForEver(t *testing.T, path string) {
 		if i%3 != 0 {
 			continue
 		}
-		if plan, err = s.PlanUndo(t.Context()); err != nil {
+		if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Apply(t.Context(), plan); err != nil {

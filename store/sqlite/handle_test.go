@@ -31,7 +31,7 @@ func two(t *testing.T) (*Store, model.Plan) {
 			t.Fatal(err)
 		}
 	}
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("1"))})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: model.SnapshotID([]byte("1"))}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,9 +120,7 @@ type Store struct {
 var (
 	_ store.Tailer   = (*Store)(nil)
 	_ store.Peeker   = (*Store)(nil)
-	_ store.Restorer = (*Store)(nil)
-	_ store.Forker   = (*Store)(nil)
-	_ store.Undoer   = (*Store)(nil)
+	_ store.Writer   = (*Store)(nil)
 	_ store.Importer = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
 	_ store.Comparer = (*Store)(nil)

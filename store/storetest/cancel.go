@@ -44,12 +44,18 @@ func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error
 		"Invalidate":    func(ctx context.Context) error { return b.InvalidateSnapshotsAfter(ctx, "s", 0) },
 		"Tail":          func(ctx context.Context) error { _, _, err := b.Tail(ctx, "s", 1); return err },
 		"State":         func(ctx context.Context) error { _, err := b.State(ctx, ref); return err },
-		"PlanRestore":   func(ctx context.Context) error { _, err := b.PlanRestore(ctx, ref); return err },
-		"PlanFork":      func(ctx context.Context) error { _, err := b.PlanFork(ctx, ref, "f"); return err },
-		"PlanUndo":      func(ctx context.Context) error { _, err := b.PlanUndo(ctx); return err },
-		"PlanRedo":      func(ctx context.Context) error { _, err := b.PlanRedo(ctx); return err },
-		"Journal":       func(ctx context.Context) error { _, err := b.Journal(ctx); return err },
-		"Apply":         func(ctx context.Context) error { _, err := b.Apply(ctx, plan); return err },
+		"PlanRestore": func(ctx context.Context) error {
+			_, err := b.Plan(ctx, model.Change{Op: model.OpRestore, Ref: ref})
+			return err
+		},
+		"PlanFork": func(ctx context.Context) error {
+			_, err := b.Plan(ctx, model.Change{Op: model.OpFork, Ref: ref, As: "f"})
+			return err
+		},
+		"PlanUndo": func(ctx context.Context) error { _, err := b.Plan(ctx, model.Change{Op: model.OpUndo}); return err },
+		"PlanRedo": func(ctx context.Context) error { _, err := b.Plan(ctx, model.Change{Op: model.OpRedo}); return err },
+		"Journal":  func(ctx context.Context) error { _, err := b.Journal(ctx); return err },
+		"Apply":    func(ctx context.Context) error { _, err := b.Apply(ctx, plan); return err },
 		"Import": func(ctx context.Context) error {
 			_, err := b.Import(ctx, seq(
 				store.Row{Header: model.Header{ID: "x", SessionID: "y"}, State: []byte("1")},
@@ -81,7 +87,7 @@ func started(b *bench) model.Plan {
 	ids := b.agent("s").turns(`"a"`, `"b"`)
 	b.restore(model.Ref{Session: "s", ID: ids[0]})
 	b.undo()
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[0]}})
 	b.ok(err)
 	return plan
 }

@@ -243,7 +243,7 @@ func commitAnyChange(b *bench) {
 	b.ok(b.InvalidateSnapshotsAfter(b.Context(), "s", 99))
 	b.ok(b.SaveSnapshot(b.Context(), r.last))
 	b.agent("t").turns(`"a"`)
-	_, err := b.PlanUndo(b.Context())
+	_, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	b.fork(model.Ref{Session: "s", ID: id(`"a"`)}, "f")
 	r.record(`"in time"`)

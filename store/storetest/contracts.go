@@ -52,10 +52,10 @@ func emptyStore(b *bench) {
 		b.Errorf("journal %v, %v", journal, err)
 	}
 	var nothing *model.NothingToError
-	if _, err := b.PlanUndo(b.Context()); !errors.As(err, &nothing) || nothing.Op != model.OpUndo {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, &nothing) || nothing.Op != model.OpUndo {
 		b.Errorf("undo: %v", err)
 	}
-	if _, err := b.PlanRedo(b.Context()); !errors.As(err, &nothing) || nothing.Op != model.OpRedo {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, &nothing) || nothing.Op != model.OpRedo {
 		b.Errorf("redo: %v", err)
 	}
 }
@@ -416,8 +416,8 @@ func unknown(b *bench) {
 	}
 	_, _, tailErr := b.Tail(b.Context(), "none", 1)
 	_, stateErr := b.State(b.Context(), model.Ref{Session: "none", ID: "x"})
-	_, planErr := b.PlanRestore(b.Context(), model.Ref{Session: "none", ID: "x"})
-	_, forkErr := b.PlanFork(b.Context(), model.Ref{Session: "none", ID: "x"}, "new")
+	_, planErr := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "none", ID: "x"}})
+	_, forkErr := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "none", ID: "x"}, As: "new"})
 	for _, err := range []error{tailErr, stateErr, planErr, forkErr} {
 		if !errors.Is(err, model.ErrNoSession) || !strings.Contains(err.Error(), `"none"`) {
 			b.Errorf("an unknown session: %v", err)
@@ -425,8 +425,8 @@ func unknown(b *bench) {
 	}
 	for _, ref := range []model.Ref{{Session: "s", ID: "x"}, {Session: "s", ID: id(`"a"`), Visit: 9}, {Session: "s", ID: "x", Visit: 1}} {
 		_, stateErr := b.State(b.Context(), ref)
-		_, planErr := b.PlanRestore(b.Context(), ref)
-		_, forkErr := b.PlanFork(b.Context(), ref, "new")
+		_, planErr := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+		_, forkErr := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: ref, As: "new"})
 		for _, err := range []error{stateErr, planErr, forkErr} {
 			if !errors.Is(err, model.ErrNoSnapshot) || !strings.Contains(err.Error(), `"s"`) {
 				b.Errorf("%+v: %v", ref, err)

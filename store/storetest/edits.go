@@ -20,19 +20,18 @@ var edits = []check{
 	{"TestConvert_refuses", refusedConversions},
 }
 
-func (b *bench) editor() store.Editor {
-	e, ok := b.Store.(store.Editor)
-	if !ok {
-		b.Skip("the kind edits nothing")
+func (b *bench) editor() store.Writer {
+	if why := b.Lacks(model.OpEdit); why != "" {
+		b.Skip(why)
 	}
-	return e
+	return b.Store
 }
 
 func edit(b *bench) {
 	e := b.editor()
 	_, ids := branched(b)
 	before := b.picture("s")
-	plan, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f", []byte(`"e"`))
+	plan, err := e.Plan(b.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: ids[3]}, As: "f", State: []byte(`"e"`)})
 	b.ok(err)
 	if plan.Op != model.OpEdit || plan.Session != "s" || plan.NewSession != "f" || plan.Target.ID != ids[3] || !strings.Contains(onward(&plan), id(`"e"`)) {
 		b.Errorf("the plan is %+v", plan)
@@ -70,7 +69,7 @@ func edit(b *bench) {
 	b.want("f", "a0 b1 c2 e3 m4*")
 
 	// A state that was there already, at the root.
-	plan, err = e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[0]}, "g", []byte(`"d"`))
+	plan, err = e.Plan(b.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: ids[0]}, As: "g", State: []byte(`"d"`)})
 	b.ok(err)
 	b.apply(plan)
 	b.want("g", "d0*")
@@ -80,7 +79,7 @@ func undoEdit(b *bench) {
 	e := b.editor()
 	_, ids := branched(b)
 	dumps := []string{b.dump()}
-	plan, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f", []byte(`"e"`))
+	plan, err := e.Plan(b.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: ids[3]}, As: "f", State: []byte(`"e"`)})
 	b.ok(err)
 	b.apply(plan)
 	dumps = append(dumps, b.dump())
@@ -90,7 +89,7 @@ func undoEdit(b *bench) {
 		if b.reopen != nil {
 			b.Store = b.reopen(b.T)
 		}
-		plan, err := b.PlanRedo(b.Context())
+		plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo})
 		b.ok(err)
 		if plan.Op != model.OpRedo || plan.NewSession != "f" || !strings.Contains(onward(&plan), id(`"e"`)) {
 			b.Errorf("the plan is %+v", plan)
@@ -121,13 +120,13 @@ func refusedEdits(b *bench) {
 		{"none", "u", `"e"`, model.ErrNoSnapshot},
 		{ids[3], "", `"e"`, nil},
 	} {
-		_, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: c.id}, c.as, []byte(c.state))
+		_, err := e.Plan(b.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: c.id}, As: c.as, State: []byte(c.state)})
 		if err == nil || c.want != nil && !errors.Is(err, c.want) {
 			b.Errorf("%+v: %v", c, err)
 		}
 	}
 	// The name is taken between plan and application; and a plan of a stranger.
-	plan, err := e.PlanEdit(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "t2", []byte(`"e"`))
+	plan, err := e.Plan(b.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: ids[3]}, As: "t2", State: []byte(`"e"`)})
 	b.ok(err)
 	stranger := plan
 	stranger.Carry = nil
@@ -186,14 +185,14 @@ func convert(b *bench) {
 		b.Errorf("the journal is %+v", entries)
 	}
 
-	plan, err = b.PlanUndo(b.Context())
+	plan, err = b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	if !strings.Contains(strings.Join(plan.Hazards, "\n"), "redo cannot bring it back") {
 		b.Errorf("the plan is %+v", plan)
 	}
 	b.apply(plan)
 	b.same(b.dump(), dumps[0])
-	if _, err := b.PlanRedo(b.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, new(*model.NothingToError)) {
 		b.Errorf("redo: %v", err)
 	}
 	plan, err = c.PlanConvert(b.Context(), from.Store, "s", "f")
@@ -205,7 +204,7 @@ func convert(b *bench) {
 	a := b.agent("f")
 	a.resume()
 	a.turns(`"m"`)
-	if _, err := b.PlanUndo(b.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) {
 		b.Errorf("undo of a session that went on: %v", err)
 	}
 	// A session of the very same store is taken over, too.

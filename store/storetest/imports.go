@@ -214,7 +214,7 @@ func importHead(b *bench) {
 	_, err = b.Import(b.Context(), seq(store.Row{Header: model.Header{ID: "x", SessionID: "t", Orphaned: true}, State: []byte("1")}))
 	b.ok(err)
 	b.want("t", "10-")
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "t", ID: "x"})
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "t", ID: "x"}})
 	b.ok(err)
 	if plan.Head != (model.Point{}) {
 		b.Errorf("a session without a head is at %+v", plan.Head)
@@ -272,14 +272,14 @@ func importUndone(b *bench) {
 		b.restore(model.Ref{Session: "t", ID: "x"})
 		b.undo()
 		b.same(b.dump(), after)
-		plan, err := b.PlanUndo(b.Context())
+		plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 		b.ok(err)
 		if plan.Session != "s" || !slices.Equal(plan.Others, e.Others) || plan.Target.ID != id(`"b"`) || plan.Head.ID != id(`"d"`) || plan.Removes || plan.Entry != e.ID {
 			b.Errorf("the plan is %+v", plan)
 		}
 		b.apply(plan)
 		b.same(b.dump(), before)
-		if _, err := b.PlanRedo(b.Context()); !errors.As(err, new(*model.NothingToError)) {
+		if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, new(*model.NothingToError)) {
 			b.Errorf("redo: %v", err)
 		}
 		faults, err := b.Faults(b.Context(), "")
@@ -296,7 +296,7 @@ func importUndone(b *bench) {
 func importBeginning(b *bench) {
 	_, err := b.Import(b.Context(), seq(rich(b)...))
 	b.ok(err)
-	if _, err := b.PlanUndo(b.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		b.Errorf("undo of what the store begins with: %v", err)
 	}
 }
@@ -305,14 +305,14 @@ func importGoneOn(b *bench) {
 	b.agent("s").turns(`"a"`, `"b"`)
 	_, err := b.Import(b.Context(), seq(more(b)...))
 	b.ok(err)
-	plan, err := b.PlanUndo(b.Context())
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	b.ok(b.Save(b.Context(), "record", &model.Data[json.RawMessage]{State: json.RawMessage(`"gone on"`)}))
 	before := b.dump()
 	if _, err := b.Apply(b.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 		b.Errorf("the undo: %v", err)
 	}
-	if _, err := b.PlanUndo(b.Context()); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), `"record"`) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), `"record"`) {
 		b.Errorf("its plan: %v", err)
 	}
 	b.same(b.dump(), before)

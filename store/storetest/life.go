@@ -229,12 +229,16 @@ func (l *life) ref(r *rapid.T) model.Ref {
 
 func (l *life) restore(r *rapid.T) {
 	ref := l.ref(r)
-	l.write(r, func(k Store) (model.Plan, error) { return k.PlanRestore(l.test.Context(), ref) })
+	l.write(r, func(k Store) (model.Plan, error) {
+		return k.Plan(l.test.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+	})
 }
 
 func (l *life) fork(r *rapid.T) {
 	ref, as := l.ref(r), rapid.SampledFrom([]string{"f", "g", "s"}).Draw(r, "as")
-	l.write(r, func(k Store) (model.Plan, error) { return k.PlanFork(l.test.Context(), ref, as) })
+	l.write(r, func(k Store) (model.Plan, error) {
+		return k.Plan(l.test.Context(), model.Change{Op: model.OpFork, Ref: ref, As: as})
+	})
 }
 
 func (l *life) write(r *rapid.T, plan func(k Store) (model.Plan, error)) {
@@ -248,9 +252,9 @@ func (l *life) back(r *rapid.T, op model.Op) {
 	before := l.now
 	if !l.apply(r, func(k Store) (model.Plan, error) {
 		if op == model.OpUndo {
-			return k.PlanUndo(l.test.Context())
+			return k.Plan(l.test.Context(), model.Change{Op: model.OpUndo})
 		}
-		return k.PlanRedo(l.test.Context())
+		return k.Plan(l.test.Context(), model.Change{Op: model.OpRedo})
 	}) {
 		return
 	}
@@ -267,7 +271,7 @@ func (l *life) back(r *rapid.T, op model.Op) {
 		}
 		*from = (*from)[:n-1]
 	}
-	if _, err := l.kinds[0].PlanRedo(l.test.Context()); op == model.OpUndo && errors.As(err, new(*model.NothingToError)) {
+	if _, err := l.kinds[0].Plan(l.test.Context(), model.Change{Op: model.OpRedo}); op == model.OpUndo && errors.As(err, new(*model.NothingToError)) {
 		l.undone = nil // an import, which is not done again
 		return
 	}

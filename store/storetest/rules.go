@@ -300,7 +300,7 @@ func rule09(b *bench) {
 	ids := a.turns(`"a"`, `"b"`, `"c"`)
 	// The working state runs ahead of the snapshots.
 	b.ok(b.Save(b.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`"working"`), LastSnapshot: a.last, TurnIndex: 9}))
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[1]})
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[1]}})
 	b.ok(err)
 	if !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "working state") }) {
 		b.Errorf("no word about the working state in %q", plan.Hazards)
@@ -311,7 +311,7 @@ func rule09(b *bench) {
 		b.Errorf("the record is %s after %s at turn %d", data.State, data.LastSnapshot.State, data.TurnIndex)
 	}
 	// Somebody goes on between the plan and its application.
-	plan, err = b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	plan, err = b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[0]}})
 	b.ok(err)
 	a.turns(`"x"`)
 	before := b.dump()
@@ -320,7 +320,7 @@ func rule09(b *bench) {
 	}
 	b.same(b.dump(), before)
 	// The head is where it was, but what the plan says no longer holds.
-	plan, err = b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	plan, err = b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[0]}})
 	b.ok(err)
 	stray := a.snapshot(`"stray"`, 0)
 	stray.Orphaned = true

@@ -20,11 +20,8 @@ import (
 
 // Store is what a kind must be for the suite.
 type Store interface {
-	store.Store
+	store.Writer
 	store.Tailer
-	store.Restorer
-	store.Forker
-	store.Undoer
 	store.Importer
 	store.Doctor
 	store.Watcher
@@ -177,7 +174,7 @@ func (a *agent) restoreTo(id string) {
 // restore plans and applies a restore by Hindcast.
 func (b *bench) restore(ref model.Ref) (model.Plan, model.Receipt) {
 	b.Helper()
-	plan, err := b.PlanRestore(b.Context(), ref)
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 	b.ok(err)
 	return plan, b.apply(plan)
 }
@@ -191,21 +188,21 @@ func (b *bench) apply(plan model.Plan) model.Receipt {
 
 func (b *bench) fork(ref model.Ref, as string) model.Receipt {
 	b.Helper()
-	plan, err := b.PlanFork(b.Context(), ref, as)
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: ref, As: as})
 	b.ok(err)
 	return b.apply(plan)
 }
 
 func (b *bench) undo() model.Receipt {
 	b.Helper()
-	plan, err := b.PlanUndo(b.Context())
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	return b.apply(plan)
 }
 
 func (b *bench) redo() model.Receipt {
 	b.Helper()
-	plan, err := b.PlanRedo(b.Context())
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo})
 	b.ok(err)
 	return b.apply(plan)
 }

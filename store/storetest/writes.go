@@ -54,12 +54,12 @@ func planWritesNothing(b *bench) {
 	b.ok(err)
 	b.clock.Advance(time.Hour)
 	for _, id := range ids {
-		_, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: id})
+		_, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: id}})
 		b.ok(err)
-		_, err = b.PlanFork(b.Context(), model.Ref{Session: "s", ID: id}, "new")
+		_, err = b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: id}, As: "new"})
 		b.ok(err)
 	}
-	_, err = b.PlanUndo(b.Context())
+	_, err = b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	b.same(b.dump(), before)
 	after, err := b.Journal(b.Context())
@@ -71,7 +71,7 @@ func planWritesNothing(b *bench) {
 
 func planSays(b *bench) {
 	_, ids := branched(b)
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[3]})
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[3]}})
 	b.ok(err)
 	if plan.Op != model.OpRestore || plan.Session != "s" {
 		b.Errorf("the plan is %+v", plan)
@@ -101,7 +101,7 @@ func planSays(b *bench) {
 	}
 	// An id that another session holds too.
 	b.agent("t").turns(`"a"`)
-	plan, err = b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	plan, err = b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[0]}})
 	b.ok(err)
 	if len(plan.Hazards) != 1 || !strings.Contains(plan.Hazards[0], `session "t"`) {
 		b.Errorf("hazards %q", plan.Hazards)
@@ -148,7 +148,7 @@ func mismatch(b *bench) {
 	))
 	b.ok(err)
 	hazard := func(id string) bool {
-		plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: id})
+		plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: id}})
 		b.ok(err)
 		return slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "hash") })
 	}
@@ -191,7 +191,7 @@ func undoRedo(b *bench) {
 		}
 	}
 	var nothing *model.NothingToError
-	if _, err := b.PlanRedo(b.Context()); !errors.As(err, &nothing) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, &nothing) {
 		b.Errorf("redo of nothing: %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func undoSessions(b *bench) {
 	before := b.dump()
 	b.restore(model.Ref{Session: "s", ID: id(`"a"`)})
 	b.restore(model.Ref{Session: "t", ID: id(`"p"`)})
-	plan, err := b.PlanUndo(b.Context())
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	if plan.Session != "t" || plan.Op != model.OpUndo || plan.Target.ID != id(`"q"`) || plan.Head.ID != id(`"p"`) || len(plan.Reactivates) != 1 {
 		b.Errorf("the plan is %+v", plan)
@@ -234,7 +234,7 @@ func undoEqual(b *bench) {
 func undoRefused(b *bench) {
 	a, ids := branched(b)
 	b.restore(model.Ref{Session: "s", ID: ids[0]})
-	plan, err := b.PlanUndo(b.Context())
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 	b.ok(err)
 	a.resume()
 	a.turns(`"new"`)
@@ -242,7 +242,7 @@ func undoRefused(b *bench) {
 	if _, err := b.Apply(b.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 		b.Errorf("undo of what has been gone on from: %v", err)
 	}
-	if _, err := b.PlanUndo(b.Context()); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), `"s"`) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), `"s"`) {
 		b.Errorf("plan of such an undo: %v", err)
 	}
 	// A record alone counts: it would be lost.
@@ -250,7 +250,7 @@ func undoRefused(b *bench) {
 	b.undo()
 	b.same(b.dump(), before)
 	b.ok(b.Save(b.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`"edited"`)}))
-	if _, err := b.PlanRedo(b.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.Is(err, model.ErrHeadMoved) {
 		b.Errorf("plan of a redo after a write: %v", err)
 	}
 }
@@ -263,7 +263,7 @@ func newWriteEndsRedo(b *bench) {
 	b.undo()
 	b.restore(model.Ref{Session: "s", ID: ids[1]})
 	var nothing *model.NothingToError
-	if _, err := b.PlanRedo(b.Context()); !errors.As(err, &nothing) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, &nothing) {
 		b.Errorf("redo after a new restore: %v", err)
 	}
 	b.undo()
@@ -308,7 +308,7 @@ func onward(plan *model.Plan) string {
 func fork(b *bench) {
 	_, ids := branched(b)
 	before := b.picture("s")
-	plan, err := b.PlanFork(b.Context(), model.Ref{Session: "s", ID: ids[3]}, "f")
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: ids[3]}, As: "f"})
 	b.ok(err)
 	if plan.Op != model.OpFork || plan.Session != "s" || plan.NewSession != "f" || plan.Target.ID != ids[3] || !strings.Contains(onward(&plan), `"f"`) {
 		b.Errorf("the plan is %+v", plan)
@@ -337,15 +337,15 @@ func forkExisting(b *bench) {
 	_, ids := branched(b)
 	b.agent("t").turns(`"p"`)
 	for _, as := range []string{"s", "t"} {
-		if _, err := b.PlanFork(b.Context(), model.Ref{Session: "s", ID: ids[0]}, as); !errors.Is(err, store.ErrSessionExists) {
+		if _, err := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: ids[0]}, As: as}); !errors.Is(err, store.ErrSessionExists) {
 			b.Errorf("a fork onto %q: %v", as, err)
 		}
 	}
-	if _, err := b.PlanFork(b.Context(), model.Ref{Session: "s", ID: ids[0]}, ""); err == nil {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: ids[0]}, As: ""}); err == nil {
 		b.Error("a fork without a name is planned")
 	}
 	// The name is taken between plan and application.
-	plan, err := b.PlanFork(b.Context(), model.Ref{Session: "s", ID: ids[0]}, "u")
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: ids[0]}, As: "u"})
 	b.ok(err)
 	b.agent("u").turns(`"q"`)
 	before := b.dump()
@@ -379,7 +379,7 @@ func undoFork(b *bench) {
 	for range 2 {
 		b.undo()
 		b.same(b.dump(), dumps[1])
-		plan, err := b.PlanUndo(b.Context())
+		plan, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo})
 		b.ok(err)
 		if plan.Session != "f" || !strings.Contains(strings.Join(plan.Writes, "\n"), "removed") {
 			b.Errorf("the plan is %+v", plan)
@@ -397,7 +397,7 @@ func undoFork(b *bench) {
 	a := b.agent("f")
 	a.resume()
 	a.turns(`"m"`)
-	if _, err := b.PlanUndo(b.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := b.Plan(b.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) {
 		b.Errorf("undo of a fork that went on: %v", err)
 	}
 }
@@ -436,7 +436,7 @@ func noPlan(b *bench) {
 		}
 	}
 	// A plan that was edited is not what the store would do.
-	plan, err := b.PlanRestore(b.Context(), model.Ref{Session: "s", ID: ids[0]})
+	plan, err := b.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: ids[0]}})
 	b.ok(err)
 	plan.Orphans = plan.Orphans[1:]
 	if _, err := b.Apply(b.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/writing"
 )
@@ -131,7 +130,7 @@ func TestBranches_ofBranches(t *testing.T) {
 	restore(t, s, "h", third)
 	want("0 (1<0) 1<0 2<1 3<2 (4<3) (5<4) 4<3 (5<4) 5<4 6<5!")
 	for range 4 {
-		if _, err := s.PlanUndo(t.Context()); err != nil {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); err != nil {
 			break
 		}
 		undo(t, s)
@@ -172,7 +171,7 @@ func TestBranches_ofWhatCameBackAmid(t *testing.T) {
 	if err = cmp.Or(err, s.reach()); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := s.PlanRestore(t.Context(), first[1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: first[1].Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,10 +251,12 @@ func TestWatch_tellsOfWhatIsSetAside(t *testing.T) {
 func TestPurge_ofWhatWasRedacted(t *testing.T) {
 	s, agent := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
-	purges := func(what store.PurgeScope) (model.Plan, error) { return s.PlanPurge(t.Context(), "h", what) }
+	purges := func(what model.PurgeScope) (model.Plan, error) {
+		return s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "h"}, Scope: what})
+	}
 	restore(t, s, "h", list[3].ID)
 	restore(t, s, "h", list[7].ID)
-	if _, err := purges(store.PurgeRedacted); err == nil {
+	if _, err := purges(model.PurgeRedacted); err == nil {
 		t.Error("nothing was redacted")
 	}
 	a := startAgent(t, agent, time.Now())
@@ -269,7 +270,7 @@ func TestPurge_ofWhatWasRedacted(t *testing.T) {
 	if got := journalHolds(t, s.dir, "call-4"); got == 0 {
 		t.Fatal("nothing is kept")
 	}
-	plan, err := purges(store.PurgeRedacted)
+	plan, err := purges(model.PurgeRedacted)
 	if err != nil || len(plan.Files) != 1 || plan.Files[0].Does != model.FileForgotten || len(plan.Asks) < 2 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
@@ -281,7 +282,7 @@ func TestPurge_ofWhatWasRedacted(t *testing.T) {
 	if faults := storetest.Faults(t, s, "h"); slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == FaultRedacted }) {
 		t.Errorf("%+v", faults)
 	}
-	if _, err := purges(store.PurgeRedacted); err == nil {
+	if _, err := purges(model.PurgeRedacted); err == nil {
 		t.Error("it is purged twice")
 	}
 }
@@ -309,7 +310,7 @@ func TestPurge_ofAll(t *testing.T) {
 	s, _ := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
 	restore(t, s, "h", list[3].ID)
-	plan, err := s.PlanPurge(t.Context(), "h", store.PurgeAll)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "h"}, Scope: model.PurgeAll})
 	apply(t, s, plan, err)
 	if got := drawn(storetest.Headers(t, s, "h")); got != "0 1<0 2<1 3<2!" {
 		t.Errorf("%s", got)
@@ -317,10 +318,10 @@ func TestPurge_ofAll(t *testing.T) {
 	if n := journalHolds(t, s.dir, "question 4"); n != 0 {
 		t.Errorf("%d are kept", n)
 	}
-	if _, err := s.PlanUndo(t.Context()); err == nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); err == nil {
 		t.Error("what is forgotten is put back")
 	}
-	if _, err := s.PlanRestore(t.Context(), list[6].Ref()); err == nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[6].Ref()}); err == nil {
 		t.Error("what is forgotten is put back")
 	}
 }
@@ -330,7 +331,7 @@ func TestPurge_ofAll(t *testing.T) {
 func TestOpen_leavesNothingBehind(t *testing.T) {
 	s, _ := freshLog(t, 4)
 	list := storetest.Headers(t, s, "h")
-	if _, err := s.PlanRestore(t.Context(), list[1].Ref()); err != nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[1].Ref()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(filepath.Join(s.dir, ".hindcast")); !os.IsNotExist(err) {
@@ -356,7 +357,7 @@ func TestHazard13_aTextThatWasRedactedSince(t *testing.T) {
 	restore(t, s, "h", list[3].ID)
 	warned := func() bool {
 		t.Helper()
-		plan, err := s.PlanRestore(t.Context(), list[7].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[7].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -254,7 +254,7 @@ func BenchmarkRestore(b *testing.B) {
 	var planned, applied, undone time.Duration
 	for b.Loop() {
 		start := time.Now()
-		plan, err := s.PlanRestore(b.Context(), list[n/2-1].Ref())
+		plan, err := s.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: list[n/2-1].Ref()})
 		planned += time.Since(start)
 		start = time.Now()
 		apply(b, s, plan, err)
@@ -277,7 +277,7 @@ func BenchmarkRestore_cold(b *testing.B) {
 	list := storetest.Headers(b, open(b, dir), "h")
 	for b.Loop() {
 		s := open(b, dir)
-		plan, err := s.PlanRestore(b.Context(), list[n-10].Ref())
+		plan, err := s.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: list[n-10].Ref()})
 		apply(b, s, plan, err)
 		b.StopTimer()
 		undo(b, s)

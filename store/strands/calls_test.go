@@ -125,7 +125,7 @@ func TestResume_agreesWithEveryVersion(t *testing.T) {
 func resumeAtHead(t *testing.T, s *Store) []model.Resume {
 	t.Helper()
 	list := storetest.Headers(t, s, "s")
-	plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[len(list)-1].Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 	} {
 		s := openFiles(t, hazards(t)[tc.hazard])
 		list := storetest.Headers(t, s, "h")
-		plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[len(list)-1].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 			if err := s.Assume(store.Release{SDK: sdk.StrandsPython, Version: version}); err != nil {
 				t.Fatal(err)
 			}
-			plan, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[len(list)-1].Ref()})
 			if err != nil {
 				t.Fatal(err)
 			}

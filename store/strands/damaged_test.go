@@ -257,7 +257,7 @@ func TestRepair_makesNoFault(t *testing.T) {
 	for name, files := range damagedLogs(t) {
 		s, _ := files.store(t)
 		before, worstBefore := counted(storetest.Faults(t, s, "h"))
-		plan, err := s.PlanRepair(t.Context(), "h")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 		if err != nil {
 			continue // TestRepair_ofEveryHazard has the reasons
 		}

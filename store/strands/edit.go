@@ -22,19 +22,9 @@ import (
 // are in none. Its other members are those of agent.json. What differs between the
 // state and the edited one is found by position, and put where it came from.
 
-// PlanEdit implements store.Editor. Besides those of PlanFork the error is a
+// planEdit plans an edited fork. Besides those of planFork the error is a
 // model.UnsupportedError that names the place, as a JSON Pointer, which cannot be
 // changed.
-func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (plan model.Plan, err error) {
-	if err = s.writable(model.OpEdit); err == nil {
-		plan, err = s.steady(ctx, model.OpEdit, ref.Session, func() (model.Plan, error) { return s.planEdit(ctx, ref, as, state) })
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan an edited fork of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
-}
-
 func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err == nil {

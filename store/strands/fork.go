@@ -24,19 +24,9 @@ import (
 // leaves the other alone. Other agents and orchestrators of the session come along
 // as they are, because the program that opens the fork will ask for them, too.
 
-// PlanFork implements store.Forker. Besides those of PlanRestore the errors are
+// planFork plans a fork. Besides those of planRestore the errors are
 // store.ErrSessionExists and a model.UnsupportedError for a name that the SDK or the
 // file system would not take.
-func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (plan model.Plan, err error) {
-	if err = s.writable(model.OpFork); err == nil {
-		plan, err = s.steady(ctx, model.OpFork, ref.Session, func() (model.Plan, error) { return s.planFork(ctx, ref, as) })
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan fork of session %q as %q: %w", ref.Session, as, err)
-	}
-	return plan, nil
-}
-
 func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err == nil {

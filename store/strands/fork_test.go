@@ -20,7 +20,7 @@ import (
 
 func fork(t testing.TB, s *Store, ref model.Ref, as string) model.Plan {
 	t.Helper()
-	plan, err := s.PlanFork(t.Context(), ref, as)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: as})
 	apply(t, s, plan, err)
 	return plan
 }
@@ -66,7 +66,7 @@ func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
 			if err != nil || !strings.Contains(string(data), `"session_id": "a fork"`) || !strings.Contains(string(data), `"session_type": "AGENT"`) {
 				t.Errorf("%s, %v", data, err)
 			}
-			if _, err := s.PlanFork(t.Context(), list[i].Ref(), "a fork"); !errors.Is(err, store.ErrSessionExists) {
+			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[i].Ref(), As: "a fork"}); !errors.Is(err, store.ErrSessionExists) {
 				t.Errorf("%v", err)
 			}
 			undo(t, s)
@@ -95,7 +95,7 @@ func TestFork_isApart(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// What the fork wrote is not taken away by an undo.
-	if _, err := s.PlanUndo(t.Context()); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("%v", err)
 	}
 }
@@ -134,17 +134,17 @@ func TestFork_names(t *testing.T) {
 	s, _ := freshLog(t, 2)
 	ref := storetest.Headers(t, s, "h")[1].Ref()
 	for _, name := range []string{"", ".", "..", "a/b", "/", "a\x00b", "a\nb", "\x1b[31m", "\xff", strings.Repeat("x", 248)} {
-		_, err := s.PlanFork(t.Context(), ref, name)
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: name})
 		if reason := refusedFor(t, err); reason == "" {
 			t.Errorf("%q", name)
 		}
 	}
 	for _, name := range []string{"h2", "Größe 1", " x ", "a:b", "...", strings.Repeat("x", 247)} {
-		if _, err := s.PlanFork(t.Context(), ref, name); err != nil {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := s.PlanFork(t.Context(), ref, "h"); !errors.Is(err, store.ErrSessionExists) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: "h"}); !errors.Is(err, store.ErrSessionExists) {
 		t.Errorf("%v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestEdit_putsWhatChangedWhereItCameFrom(t *testing.T) {
 	h := list[8] // three tool results
 	was := state(t, s, h)
 	changed := edited(t, was, "/messages/8/content/1/toolResult/content/0/text", `"forty\u00e9"`)
-	plan, err := s.PlanEdit(t.Context(), h.Ref(), "what if", changed)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "what if", State: changed})
 	apply(t, s, plan, err)
 	agent := agentDir(dir, "what if", "default")
 	checkStart(t, agent, plan)
@@ -220,7 +220,7 @@ func TestEdit_ofTheAgent(t *testing.T) {
 	list := storetest.Headers(t, s, "basic")
 	head := list[13]
 	was := state(t, s, head)
-	plan, err := s.PlanEdit(t.Context(), head.Ref(), "f", edited(t, was, "/state", `{"cart":[1e400,12345678901234567890]}`))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: head.Ref(), As: "f", State: edited(t, was, "/state", `{"cart":[1e400,12345678901234567890]}`)})
 	apply(t, s, plan, err)
 	checkStart(t, agentDir(dir, "f", "default"), plan)
 	data, err := os.ReadFile(filepath.Join(agentDir(dir, "f", "default"), "agent.json"))
@@ -229,7 +229,7 @@ func TestEdit_ofTheAgent(t *testing.T) {
 	}
 	// Where a state has no member of agent.json, one can be put in.
 	early := state(t, s, list[3])
-	plan, err = s.PlanEdit(t.Context(), list[3].Ref(), "g", append(early[:len(early)-1:len(early)-1], `,"state":{"k":1}}`...))
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: list[3].Ref(), As: "g", State: append(early[:len(early)-1:len(early)-1], `,"state":{"k":1}}`...)})
 	apply(t, s, plan, err)
 	if data, err = os.ReadFile(filepath.Join(agentDir(dir, "g", "default"), "agent.json")); err != nil || !bytes.Contains(jsontape.AppendCompact(nil, data), []byte(`"state":{"k":1}`)) {
 		t.Errorf("%s, %v", data, err)
@@ -241,7 +241,7 @@ func TestEdit_ofARedactedMessage(t *testing.T) {
 	list := storetest.Headers(t, s, "redact")
 	i := slices.IndexFunc(list, func(h model.Header) bool { return h.Marks.Has(model.MarkRedacted) })
 	h := list[len(list)-1]
-	plan, err := s.PlanEdit(t.Context(), h.Ref(), "f", edited(t, state(t, s, h), fmt.Sprintf("/messages/%d/content/0/text", i), `"mine"`))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "f", State: edited(t, state(t, s, h), fmt.Sprintf("/messages/%d/content/0/text", i), `"mine"`)})
 	apply(t, s, plan, err)
 	data, err := os.ReadFile(filepath.Join(agentDir(dir, "f", "default"), "messages", fmt.Sprintf("message_%d.json", i)))
 	if err != nil || strings.Count(string(data), `"mine"`) != 2 {
@@ -253,7 +253,7 @@ func TestEdit_ofTheSummary(t *testing.T) {
 	s, dir := copyStore(t)
 	h := storetest.Headers(t, s, "summarizing")[15]
 	was := state(t, s, h)
-	plan, err := s.PlanEdit(t.Context(), h.Ref(), "f", edited(t, was, "/messages/0/content/0/text", `"short"`))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "f", State: edited(t, was, "/messages/0/content/0/text", `"short"`)})
 	apply(t, s, plan, err)
 	data, err := os.ReadFile(filepath.Join(agentDir(dir, "f", "default"), "agent.json"))
 	got := tape(t, data)
@@ -261,7 +261,7 @@ func TestEdit_ofTheSummary(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 	both := edited(t, edited(t, was, "/messages/0/content/0/text", `"short"`), "/conversation_manager_state/summary_message/content/0/text", `"long"`)
-	if _, err := s.PlanEdit(t.Context(), h.Ref(), "g", both); !strings.Contains(refusedFor(t, err), "/messages/0: ") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "g", State: both}); !strings.Contains(refusedFor(t, err), "/messages/0: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -280,18 +280,18 @@ func TestEdit_refusesByThePlace(t *testing.T) {
 		"the SDK would load no":        edited(t, was, "/conversation_manager_state/removed_message_count", `14`),
 		"/interrupt_state: ":           edited(t, was, "/interrupt_state", `{}`),
 	} {
-		_, err := s.PlanEdit(t.Context(), head.Ref(), "f", changed)
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: head.Ref(), As: "f", State: changed})
 		if reason := refusedFor(t, err); !strings.HasPrefix(reason, place) {
 			t.Errorf("%s: %s", place, reason)
 		}
 	}
-	if _, err := s.PlanEdit(t.Context(), head.Ref(), "f", []byte("{")); err == nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: head.Ref(), As: "f", State: []byte("{")}); err == nil {
 		t.Error("what is no JSON is taken")
 	}
 	broken := storetest.Headers(t, s, "broken_missing_toolresult")
 	h := broken[len(broken)-1]
 	was = state(t, s, h)
-	_, err := s.PlanEdit(t.Context(), h.Ref(), "f", edited(t, was, "/messages/4/content/0/toolResult/status", `"success"`))
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "f", State: edited(t, was, "/messages/4/content/0/toolResult/status", `"success"`)})
 	if reason := refusedFor(t, err); !strings.HasPrefix(reason, "/messages/4: the SDK makes or mends") {
 		t.Errorf("%s", reason)
 	}
@@ -300,7 +300,7 @@ func TestEdit_refusesByThePlace(t *testing.T) {
 func TestEdit_toolIDsThatNoLongerBelongTogether(t *testing.T) {
 	s, dir := copyStore(t)
 	head := storetest.Headers(t, s, "basic")[13]
-	plan, err := s.PlanEdit(t.Context(), head.Ref(), "f", edited(t, state(t, s, head), "/messages/4/content/0/toolResult/toolUseId", `"other"`))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: head.Ref(), As: "f", State: edited(t, state(t, s, head), "/messages/4/content/0/toolResult/toolUseId", `"other"`)})
 	if err != nil || len(plan.Asks) == 0 || !strings.Contains(plan.Asks[0], "no longer belong together") {
 		t.Fatalf("%q, %v", plan.Asks, err)
 	}

@@ -116,7 +116,7 @@ func TestRepair_ofDamage(t *testing.T) {
 	for _, d := range damaged {
 		s, dir := broken(t, map[string]string{"messages/message_3.json": d[0], "agent.json": d[1]})
 		before := tree(t, dir)
-		plan, err := s.PlanRepair(t.Context(), "h")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 		if errors.As(err, new(*model.UnsupportedError)) {
 			continue
 		}
@@ -127,7 +127,7 @@ func TestRepair_ofDamage(t *testing.T) {
 		if left := fatalOnes(storetest.Faults(t, s, "h")); len(left) > 0 {
 			t.Errorf("%q: what is left: %v", d, left)
 		}
-		undo, err := s.PlanUndo(t.Context())
+		undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 		if err != nil {
 			t.Fatal(err)
 		}

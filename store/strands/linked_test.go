@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -111,11 +110,19 @@ func TestLink_isReadAndNotWritten(t *testing.T) {
 			}
 			ref := list[0].Ref()
 			for what, plan := range map[string]func() (model.Plan, error){
-				"restore": func() (model.Plan, error) { return s.PlanRestore(t.Context(), ref) },
-				"fork":    func() (model.Plan, error) { return s.PlanFork(t.Context(), ref, "copy") },
-				"edit":    func() (model.Plan, error) { return s.PlanEdit(t.Context(), ref, "copy", []byte("{}")) },
-				"repair":  func() (model.Plan, error) { return s.PlanRepair(t.Context(), "again") },
-				"purge":   func() (model.Plan, error) { return s.PlanPurge(t.Context(), "again", store.PurgeAll) },
+				"restore": func() (model.Plan, error) { return s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref}) },
+				"fork": func() (model.Plan, error) {
+					return s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: "copy"})
+				},
+				"edit": func() (model.Plan, error) {
+					return s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: ref, As: "copy", State: []byte("{}")})
+				},
+				"repair": func() (model.Plan, error) {
+					return s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "again"}})
+				},
+				"purge": func() (model.Plan, error) {
+					return s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "again"}, Scope: model.PurgeAll})
+				},
 			} {
 				refused := (*model.UnsupportedError)(nil)
 				if _, err := plan(); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "session_again is a link to "+whole) {
@@ -166,7 +173,7 @@ func TestOpen_theFolderOfASessionThatLostItsFile(t *testing.T) {
 	}) {
 		t.Errorf("the doctor says %+v", faults)
 	}
-	plan, err := s.PlanRepair(t.Context(), "basic")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "basic"}})
 	apply(t, s, plan, err)
 	if _, err := os.Stat(filepath.Join(folder, "session.json")); err != nil {
 		t.Error(err)

@@ -62,8 +62,8 @@ func TestPlan_refusesANameThatIsNoUTF8(t *testing.T) {
 	hazards(t)["healthy"].write(t, filepath.Join(dir, "session_latin \xe9"))
 	s := openUnsynced(t, dir)
 	h := storetest.Headers(t, s, "latin \xe9")[0]
-	_, restore := s.PlanRestore(t.Context(), h.Ref())
-	_, fork := s.PlanFork(t.Context(), h.Ref(), "copy")
+	_, restore := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
+	_, fork := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref(), As: "copy"})
 	for _, err := range []error{restore, fork} {
 		if reason := refusedFor(t, err); !strings.Contains(reason, "rename its folder") {
 			t.Error(reason)
@@ -105,9 +105,9 @@ func TestPlan_linksAreNotFollowed(t *testing.T) {
 			}
 			for _, id := range ids {
 				ref := model.Ref{Session: "h", ID: id}
-				_, restore := s.PlanRestore(t.Context(), ref)
-				_, fork := s.PlanFork(t.Context(), ref, "copy")
-				_, repair := s.PlanRepair(t.Context(), "h")
+				_, restore := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+				_, fork := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: "copy"})
+				_, repair := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 				for what, err := range map[string]error{"restored": restore, "forked": fork, "repaired": repair} {
 					if err == nil {
 						t.Errorf("%s is a link: %s", link, what)

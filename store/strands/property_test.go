@@ -348,18 +348,18 @@ func properties(t *testing.T, kinds int) (held int) {
 		for range rapid.IntRange(1, 16).Draw(rt, "steps") {
 			switch rapid.IntRange(0, kinds).Draw(rt, "step") {
 			case 0, 1:
-				w.apply(s.PlanRestore(t.Context(), w.pick().Ref()))
+				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: w.pick().Ref()}))
 			case 2:
 				w.forks++
-				w.apply(s.PlanFork(t.Context(), w.pick().Ref(), fmt.Sprint("f", w.forks)))
+				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: w.pick().Ref(), As: fmt.Sprint("f", w.forks)}))
 			case 3:
-				w.apply(s.PlanUndo(t.Context()))
+				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo}))
 			case 4:
-				w.apply(s.PlanRedo(t.Context()))
+				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRedo}))
 			case 7, 8:
 				w.late()
 			case 9:
-				w.apply(s.PlanRepair(t.Context(), rapid.SampledFrom(w.sessions()).Draw(rt, "session")))
+				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: rapid.SampledFrom(w.sessions()).Draw(rt, "session")}}))
 			default:
 				w.turn()
 			}
@@ -367,7 +367,7 @@ func properties(t *testing.T, kinds int) (held int) {
 		}
 		for len(w.undoable) > 0 {
 			n := len(w.undoable)
-			if w.apply(s.PlanUndo(t.Context())); len(w.undoable) == n {
+			if w.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo})); len(w.undoable) == n {
 				rt.Fatalf("%d writes cannot be taken back", n)
 			}
 			w.check()
@@ -377,7 +377,7 @@ func properties(t *testing.T, kinds int) (held int) {
 		seen = slices.DeleteFunc(seen, func(id string) bool { return w.lost[id] })
 		for range min(4, len(seen)) {
 			id := rapid.SampledFrom(seen).Draw(rt, "id")
-			w.apply(s.PlanRestore(t.Context(), model.Ref{Session: w.seen[id], ID: id}))
+			w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: w.seen[id], ID: id}}))
 			w.check()
 		}
 	})

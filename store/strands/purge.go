@@ -11,7 +11,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 	"hindcast/store/sdk"
@@ -21,18 +20,7 @@ import (
 // kept from before outlives that. It is found by what the SDK leaves as it was: the
 // number in the name and created_at, or else the tracking_id.
 
-// PlanPurge implements store.Purger.
-func (s *Store) PlanPurge(ctx context.Context, session string, what store.PurgeScope) (plan model.Plan, err error) {
-	if err = s.writable(model.OpPurge); err == nil {
-		plan, err = s.steady(ctx, model.OpPurge, session, func() (model.Plan, error) { return s.planPurge(ctx, session, what) })
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan purge of session %q: %w", session, err)
-	}
-	return plan, nil
-}
-
-func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeScope) (model.Plan, error) {
+func (s *Store) planPurge(ctx context.Context, session string, what model.PurgeScope) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {
 		return model.Plan{}, err
@@ -61,7 +49,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 		}
 	}
 	draft := s.journal.Draft()
-	if what == store.PurgeRedacted {
+	if what == model.PurgeRedacted {
 		for _, c := range redacted {
 			draft.Forget(c.path, c.version)
 		}

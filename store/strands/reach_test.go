@@ -58,7 +58,7 @@ func TestBranches_ofWhatAnOldAgentWroteOver(t *testing.T) {
 	}) {
 		t.Errorf("the doctor says %+v", faults)
 	}
-	if _, err := s.PlanUndo(t.Context()); err == nil || !strings.Contains(err.Error(), "restore the set-aside branch instead") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); err == nil || !strings.Contains(err.Error(), "restore the set-aside branch instead") {
 		t.Errorf("%v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestRepair_whatItReplacedIsABranch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, dir := session.store(t)
 			before := tree(t, dir)
-			plan, err := s.PlanRepair(t.Context(), "h")
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 			if err != nil {
 				return
 			}
@@ -174,7 +174,7 @@ func TestRepair_whatItReplacedIsABranch(t *testing.T) {
 					continue
 				}
 				branches++
-				restored, err := s.PlanRestore(t.Context(), h.Ref())
+				restored, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 				if err != nil {
 					refusedFor(t, err)
 					continue

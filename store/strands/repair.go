@@ -12,7 +12,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 )
@@ -87,19 +86,9 @@ var repairs = map[string]string{
 // mostRounds bounds how often what was mended is looked at again.
 const mostRounds = 64
 
-// PlanRepair implements store.Repairer. Besides a model.NothingToError the errors
-// are model.ErrNoSession and a model.UnsupportedError that names what cannot be
-// repaired, and why.
-func (s *Store) PlanRepair(ctx context.Context, session string) (plan model.Plan, err error) {
-	if err = s.writable(model.OpRepair); err == nil {
-		plan, err = s.steady(ctx, model.OpRepair, session, func() (model.Plan, error) { return s.planRepair(ctx, session) })
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan repair of session %q: %w", session, err)
-	}
-	return plan, nil
-}
-
+// planRepair plans a repair. Besides a model.NothingToError the errors are
+// model.ErrNoSession and a model.UnsupportedError that names what cannot be repaired, and
+// why.
 func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {
@@ -443,5 +432,3 @@ func (s *Store) repairBack(ctx context.Context, p place, plan *model.Plan) error
 	}
 	return nil
 }
-
-var _ store.Repairer = (*Store)(nil)

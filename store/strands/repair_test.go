@@ -67,7 +67,7 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 			s, dir := all[name].store(t)
 			before := tree(t, dir)
 			broken := fatalOnes(storetest.Faults(t, s, "h"))
-			plan, err := s.PlanRepair(t.Context(), "h")
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 			var nothing *model.NothingToError
 			var unsupported *model.UnsupportedError
 			switch {
@@ -104,7 +104,7 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 			if left := fatalOnes(storetest.Faults(t, s, "h")); len(left) > 0 {
 				t.Errorf("what is left: %v", left)
 			}
-			if _, err := s.PlanRepair(t.Context(), "h"); !errors.As(err, &nothing) {
+			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}}); !errors.As(err, &nothing) {
 				t.Errorf("once more: %v", err)
 			}
 			repaired[name] = make(map[string]string)
@@ -112,13 +112,13 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 				short := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(file, filepath.Join(dir, "session_h"))), "/")
 				repaired[name][strings.TrimPrefix(short, "agents/agent_default/")] = data
 			}
-			undo, err := s.PlanUndo(t.Context())
+			undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 			if err != nil {
 				t.Fatal(err)
 			}
 			applied(t, s, undo)
 			sameTree(t, dir, before)
-			redo, err := s.PlanRedo(t.Context())
+			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func broken(t *testing.T, files map[string]string) (s *Store, dir string) {
 func mended(t *testing.T, s *Store, dir, session string) (model.Plan, map[string]string) {
 	t.Helper()
 	before := tree(t, dir)
-	plan, err := s.PlanRepair(t.Context(), session)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func mended(t *testing.T, s *Store, dir, session string) (model.Plan, map[string
 	for file, data := range tree(t, dir) {
 		files[filepath.Base(file)] = data
 	}
-	undo, err := s.PlanUndo(t.Context())
+	undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestRepair_ofAMessageCutAnywhere(t *testing.T) {
 		}
 		for cut := 5; cut < len(whole); cut += 19 { // a repair each, with all that is synced
 			s, _ := broken(t, map[string]string{file: whole[:cut]})
-			plan, err := s.PlanRepair(t.Context(), "h")
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 			if err != nil {
 				t.Fatalf("cut at %d: %v", cut, err)
 			}
@@ -377,7 +377,7 @@ func TestRepair_ofAFolderThatIsMissing(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "session_h", "agents", "agent_default", "messages")); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := s.PlanRepair(t.Context(), "h")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestRepair_ofAFolderThatIsMissing(t *testing.T) {
 	if faults := storetest.Faults(t, s, "h"); len(faults) > 0 {
 		t.Errorf("faults: %v", faults)
 	}
-	undo, err := s.PlanUndo(t.Context())
+	undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,15 +420,15 @@ func TestRepair_refuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var unsupported *model.UnsupportedError
-	if _, err := s.PlanRepair(t.Context(), "h"); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "message_4.json: it cannot be read") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}}); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "message_4.json: it cannot be read") {
 		t.Errorf("a folder in the place of a message: %v", err)
 	}
-	if _, err := s.PlanRepair(t.Context(), "nobody"); !errors.Is(err, model.ErrNoSession) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "nobody"}}); !errors.Is(err, model.ErrNoSession) {
 		t.Errorf("no session: %v", err)
 	}
 	healthy, _ := broken(t, nil)
 	var nothing *model.NothingToError
-	if _, err := healthy.PlanRepair(t.Context(), "h"); !errors.As(err, &nothing) {
+	if _, err := healthy.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}}); !errors.As(err, &nothing) {
 		t.Errorf("a healthy session: %v", err)
 	}
 }
@@ -461,7 +461,7 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 				t.Fatal("nothing is wrong")
 			}
 			before := tree(t, dir)
-			plan, err := s.PlanRepair(t.Context(), "graph_interrupted")
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "graph_interrupted"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -473,7 +473,7 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(dir, file)); errors.Is(err, os.ErrNotExist) != c.gone {
 				t.Errorf("the record: %v", err)
 			}
-			undo, err := s.PlanUndo(t.Context())
+			undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -555,7 +555,7 @@ func TestRepair_putsAResultBehindItsCall(t *testing.T) {
 			if text, there := after["message_10.json"]; there == c.gone || strings.Contains(text, "toolResult") {
 				t.Errorf("message 10 is %s", text)
 			}
-			redo, err := s.PlanRedo(t.Context())
+			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -603,7 +603,7 @@ func TestRepair_movesAResultBehindItsCall(t *testing.T) {
 					t.Errorf("message %d is %s, want %s", n, got, file(n, m))
 				}
 			}
-			redo, err := s.PlanRedo(t.Context())
+			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,19 +56,9 @@ type course struct {
 	holds string
 }
 
-// PlanRestore implements store.Restorer. The errors are model.ErrNoSession,
-// model.ErrNoSnapshot, and a model.UnsupportedError where the SDK would not start
-// from there, or would lose a message.
-func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (plan model.Plan, err error) {
-	if err = s.writable(model.OpRestore); err == nil {
-		plan, err = s.steady(ctx, model.OpRestore, ref.Session, func() (model.Plan, error) { return s.planRestore(ctx, ref) })
-	}
-	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan restore of session %q to %q: %w", ref.Session, ref.ID, err)
-	}
-	return plan, nil
-}
-
+// planRestore plans a restore. The errors are model.ErrNoSession, model.ErrNoSnapshot,
+// and a model.UnsupportedError where the SDK would not start from there, or would lose a
+// message.
 func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {

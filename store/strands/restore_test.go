@@ -34,21 +34,21 @@ func apply(t testing.TB, s *Store, plan model.Plan, err error) model.Receipt {
 // restore puts a session back to a snapshot.
 func restore(t testing.TB, s *Store, session, id string) model.Plan {
 	t.Helper()
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: session, ID: id})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: session, ID: id}})
 	apply(t, s, plan, err)
 	return plan
 }
 
 func undo(t testing.TB, s *Store) model.Plan {
 	t.Helper()
-	plan, err := s.PlanUndo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	apply(t, s, plan, err)
 	return plan
 }
 
 func redo(t testing.TB, s *Store) model.Plan {
 	t.Helper()
-	plan, err := s.PlanRedo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 	apply(t, s, plan, err)
 	return plan
 }
@@ -179,7 +179,7 @@ func TestRestore_ofEveryHazard(t *testing.T) {
 			s := openUnsynced(t, dir)
 			before := contents(t, dir)
 			for i, h := range storetest.Headers(t, s, "h") {
-				plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "h", ID: h.ID})
+				plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "h", ID: h.ID}})
 				if err == nil {
 					apply(t, s, plan, nil)
 					checkStart(t, agentDir(dir, "h", "default"), plan)
@@ -230,7 +230,7 @@ func freshLog(t testing.TB, n int) (*Store, string) {
 func TestHazard1_removedCountIsLoweredFirst(t *testing.T) {
 	s, _ := copyStore(t)
 	list := storetest.Headers(t, s, "sliding")
-	plan, err := s.PlanRestore(t.Context(), list[9].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[9].Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestHazard3_strayNames(t *testing.T) {
 			}
 			list := storetest.Headers(t, s, "h")
 			for _, h := range list {
-				plan, err := s.PlanRestore(t.Context(), h.Ref())
+				plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 				if refused {
 					if reason := refusedFor(t, err); !strings.Contains(reason, name) || !strings.Contains(reason, "repair") {
 						t.Errorf("%s", reason)
@@ -400,7 +400,7 @@ func TestHazard3_strayNames(t *testing.T) {
 func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
 	s, agent := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
-	if plan, err := s.PlanRestore(t.Context(), list[3].Ref()); err != nil || len(plan.Asks) != 0 {
+	if plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[3].Ref()}); err != nil || len(plan.Asks) != 0 {
 		t.Fatalf("%q, %v", plan.Asks, err)
 	}
 	startAgent(t, agent, time.Now()).append("user", said("hello"))
@@ -410,7 +410,7 @@ func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
 		asks  int
 	}{{0, 1}, {quiet - time.Second, 1}, {quiet + time.Second, 0}} {
 		s.now = func() time.Time { return written.Add(c.after) }
-		plan, err := s.PlanRestore(t.Context(), list[3].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[3].Ref()})
 		if err != nil || len(plan.Asks) != c.asks {
 			t.Errorf("after %s: %q, %v", c.after, plan.Asks, err)
 		}
@@ -421,7 +421,7 @@ func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
 	// What Hindcast itself wrote is no sign of an agent.
 	restore(t, s, "h", list[3].ID)
 	s.now = time.Now
-	if plan, err := s.PlanRestore(t.Context(), list[1].Ref()); err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], "run again") {
+	if plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[1].Ref()}); err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], "run again") {
 		t.Errorf("%q, %v", plan.Asks, err)
 	}
 }
@@ -437,7 +437,7 @@ func TestHazard4_aWriterBetweenPlanAndWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, agent := freshLog(t, 8)
 			list := storetest.Headers(t, s, "h")
-			plan, err := s.PlanRestore(t.Context(), list[3].Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[3].Ref()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -468,7 +468,7 @@ func TestHazard5_agentFileIsMissingOrLacksSomething(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": content}))
 			for _, h := range storetest.Headers(t, s, "h") {
-				if _, err := s.PlanRestore(t.Context(), h.Ref()); err == nil {
+				if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()}); err == nil {
 					t.Errorf("#%d is not refused", h.Index)
 				}
 			}
@@ -517,7 +517,7 @@ func TestHazard7_messageIDIsNotTheNumber(t *testing.T) {
 			if err := os.WriteFile(name, p.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "h")[5].Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "h")[5].Ref()})
 			if c.refused != "" {
 				if reason := refusedFor(t, err); !strings.Contains(reason, c.refused) {
 					t.Errorf("%s", reason)
@@ -568,7 +568,7 @@ func TestHazard9_whatPythonDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, h := range storetest.Headers(t, s, "h") {
-			plan, err := s.PlanRestore(t.Context(), h.Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 			if h.Index >= 6 {
 				if reason := refusedFor(t, err); !strings.Contains(reason, "message_6.json") {
 					t.Errorf("#%d: %s", h.Index, reason)
@@ -632,7 +632,7 @@ func TestHazard10_whatWasCutInMemoryIsWholeAgain(t *testing.T) {
 		a.replace("agent.json", p.Bytes())
 		list := storetest.Headers(t, s, "h")
 		for i, h := range list[2:] {
-			plan, err := s.PlanRestore(t.Context(), h.Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -678,7 +678,7 @@ func TestHazard11_statefulModel(t *testing.T) {
 func TestHazard12_toolsThatRunAgain(t *testing.T) {
 	s, _ := freshLog(t, 8)
 	for _, h := range storetest.Headers(t, s, "h") {
-		plan, err := s.PlanRestore(t.Context(), h.Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -794,15 +794,15 @@ func TestRestore_touchesNothingElse(t *testing.T) {
 
 func TestRestore_unknownSnapshots(t *testing.T) {
 	s, _ := freshLog(t, 4)
-	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "h", ID: strings.Repeat("0", 64)}); !errors.Is(err, model.ErrNoSnapshot) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "h", ID: strings.Repeat("0", 64)}}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "nobody", ID: "x"}); !errors.Is(err, model.ErrNoSession) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "nobody", ID: "x"}}); !errors.Is(err, model.ErrNoSession) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.PlanRestore(ctx, storetest.Headers(t, s, "h")[1].Ref()); !errors.Is(err, context.Canceled) {
+	if _, err := s.Plan(ctx, model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "h")[1].Ref()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -815,7 +815,7 @@ func TestRestore_answerInTheMiddleOfATurn(t *testing.T) {
 	a.append("assistant", said("second"))
 	list := storetest.Headers(t, s, "h")
 	for i, prefill := range map[int]bool{3: false, 5: true, 6: false} {
-		plan, err := s.PlanRestore(t.Context(), list[i].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[i].Ref()})
 		if err != nil || slices.ContainsFunc(plan.Asks, func(a string) bool { return strings.Contains(a, "prefill") }) != prefill {
 			t.Errorf("#%d: %q, %v", i, plan.Asks, err)
 		}
@@ -828,7 +828,7 @@ func TestUndo_isRefusedAfterTheAgentWroteOn(t *testing.T) {
 	restore(t, s, "h", list[3].ID)
 	startAgent(t, agent, time.Now()).append("user", said("another question"))
 	before := contents(t, s.dir)
-	_, err := s.PlanUndo(t.Context())
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the") || !strings.Contains(err.Error(), "branch") {
 		t.Errorf("%v", err)
 	}
@@ -857,7 +857,7 @@ func TestUndo_saysWhereItLeads(t *testing.T) {
 	if plan.Target.ID != list[2].ID || len(plan.Orphans) != 5 || !strings.Contains(plan.Loads, "message_3.json") || plan.Resume[0].Call != "agent(None)" {
 		t.Errorf("%+v", plan)
 	}
-	if _, err := s.PlanRedo(t.Context()); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("%v", err)
 	}
 	entries, err := s.Journal(t.Context())
@@ -867,9 +867,9 @@ func TestUndo_saysWhereItLeads(t *testing.T) {
 }
 
 var _ interface {
-	store.Restorer
-	store.Forker
-	store.Editor
-	store.Undoer
-	store.Purger
+	store.Writer
+	store.Writer
+	store.Writer
+	store.Writer
+	store.Writer
 } = (*Store)(nil)

@@ -77,7 +77,7 @@ func sameTree(t *testing.T, dir string, want map[string]string) {
 // rewound plans a restore and carries it out.
 func rewound(t *testing.T, s *Store, h model.Header) model.Plan {
 	t.Helper()
-	plan, err := s.PlanRestore(t.Context(), h.Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +147,14 @@ func TestRewind_everyExecutionAndBack(t *testing.T) {
 					t.Errorf("the head is %v, %d aside", head, len(aside))
 				}
 				for range 2 {
-					undo, err := s.PlanUndo(t.Context())
+					undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 					if err != nil {
 						t.Fatal(err)
 					}
 					applied(t, s, undo)
 				}
 				sameTree(t, dir, before)
-				redo, err := s.PlanRedo(t.Context())
+				redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -214,16 +214,16 @@ func TestRewind_refuses(t *testing.T) {
 	s := open(t, oldStore(t, orchestrators))
 	list := storetest.Headers(t, s, "graph_done")
 	var unsupported *model.UnsupportedError
-	if _, err := s.PlanRestore(t.Context(), list[len(list)-1].Ref()); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "nothing is next") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[len(list)-1].Ref()}); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "nothing is next") {
 		t.Errorf("the last execution: %v", err)
 	}
-	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "graph_done", ID: "x"}); !errors.Is(err, model.ErrNoSnapshot) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "graph_done", ID: "x"}}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("no snapshot: %v", err)
 	}
-	if _, err := s.PlanFork(t.Context(), list[0].Ref(), "swarm_done"); !errors.Is(err, store.ErrSessionExists) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[0].Ref(), As: "swarm_done"}); !errors.Is(err, store.ErrSessionExists) {
 		t.Errorf("a session that is there: %v", err)
 	}
-	if _, err := s.PlanFork(t.Context(), list[0].Ref(), "../up"); !errors.As(err, &unsupported) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[0].Ref(), As: "../up"}); !errors.As(err, &unsupported) {
 		t.Errorf("a name that leads elsewhere: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestRewind_aRunThatGoesOn(t *testing.T) {
 	dir := oldStore(t, orchestrators)
 	s := open(t, dir)
 	list := storetest.Headers(t, s, "graph_interrupted")
-	plan, err := s.PlanRestore(t.Context(), list[0].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[0].Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestRewind_aRunThatGoesOn(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	sameTree(t, dir, before)
-	if plan, err = s.PlanRestore(t.Context(), list[0].Ref()); err != nil || !strings.Contains(strings.Join(plan.Asks, "\n"), "a run that still goes on") {
+	if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[0].Ref()}); err != nil || !strings.Contains(strings.Join(plan.Asks, "\n"), "a run that still goes on") {
 		t.Errorf("it asks %q: %v", plan.Asks, err)
 	}
 }
@@ -263,7 +263,7 @@ func TestRewind_forks(t *testing.T) {
 		}
 		list := storetest.Headers(t, s, "graph_done")
 		for i, as := range []string{"one", "two", "three", "all"} {
-			plan, err := s.PlanFork(t.Context(), list[i].Ref(), as)
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[i].Ref(), As: as})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,7 +281,7 @@ func TestRewind_forks(t *testing.T) {
 			}
 		}
 		for range 4 {
-			undo, err := s.PlanUndo(t.Context())
+			undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 			if err != nil {
 				t.Fatal(err)
 			}

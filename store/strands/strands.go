@@ -235,15 +235,10 @@ var (
 	_ store.Partial   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Doctor    = (*Store)(nil)
-	_ store.Limiter   = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
-	_ store.Restorer  = (*Store)(nil)
-	_ store.Forker    = (*Store)(nil)
-	_ store.Editor    = (*Store)(nil)
-	_ store.Undoer    = (*Store)(nil)
-	_ store.Purger    = (*Store)(nil)
 	_ store.Versioned = (*Store)(nil)
+	_ store.Writer    = (*Store)(nil)
 )
 
 // Open opens the folder in which sessions are, or the folder of one session. An
@@ -301,14 +296,6 @@ func (s *Store) Close() error {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
 	}
 	return nil
-}
-
-// Lacks implements store.Limiter.
-func (s *Store) Lacks(op model.Op) string {
-	if err := (*model.UnsupportedError)(nil); errors.As(s.writable(op), &err) {
-		return err.Reason
-	}
-	return ""
 }
 
 // DerivedIDs implements store.Deriver. Of an orchestrator, multiagent.DerivedIDs

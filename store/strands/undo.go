@@ -11,28 +11,14 @@ import (
 	"hindcast/store/journal"
 )
 
-// PlanUndo implements store.Undoer. The errors are a model.NothingToError, and
+// planBack plans an undo or a redo. The errors are a model.NothingToError, and
 // model.ErrHeadMoved where the agent wrote on: what it wrote would be lost.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo implements store.Undoer, with the errors of PlanUndo.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo)
-}
-
-func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
-	if err = s.writable(op); err == nil {
-		var e *journal.Entry
-		if plan, e, err = s.on.PlanBack(ctx, op); err == nil {
-			err = s.complete(ctx, e, &plan)
-		}
-	}
+func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
+	plan, e, err := s.on.PlanBack(ctx, op)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("strands: plan %s: %w", op, err)
+		return model.Plan{}, err
 	}
-	return plan, nil
+	return plan, s.complete(ctx, e, &plan)
 }
 
 // complete says in a plan of the journal's what it means for the session.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/disk"
 	"hindcast/store/journal"
 	"hindcast/store/writing"
@@ -89,7 +90,50 @@ func (d *desk) writable(op model.Op) error {
 	return nil
 }
 
-// Apply implements store.Applier. What was written is read again by the SDK's own
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
+		if err := (*model.UnsupportedError)(nil); errors.As(s.writable(op), &err) {
+			return err.Reason
+		}
+		return ""
+	}
+	return store.Cannot(kind, op)
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	plan, err := s.plan(ctx, c)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("strands: plan %s: %w", c, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if why := s.Lacks(c.Op); why != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	if c.Op == model.OpUndo || c.Op == model.OpRedo {
+		return s.planBack(ctx, c.Op)
+	}
+	return s.steady(ctx, c.Op, c.Ref.Session, func() (model.Plan, error) {
+		switch c.Op {
+		case model.OpFork:
+			return s.planFork(ctx, c.Ref, c.As)
+		case model.OpEdit:
+			return s.planEdit(ctx, c.Ref, c.As, c.State)
+		case model.OpRepair:
+			return s.planRepair(ctx, c.Ref.Session)
+		case model.OpPurge:
+			return s.planPurge(ctx, c.Ref.Session, c.Scope)
+		}
+		return s.planRestore(ctx, c.Ref)
+	})
+}
+
+// Apply implements store.Writer. What was written is read again by the SDK's own
 // rule; where that is not as planned, it is all taken back. The error is then
 // errReadBack, and a journal.ConflictError where somebody else wrote since the plan
 // was made.
@@ -109,7 +153,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	return receipt, nil
 }
 
-// Journal implements store.Undoer.
+// Journal implements store.Writer.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if s.journal == nil {
 		return nil, nil

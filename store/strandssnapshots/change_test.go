@@ -87,7 +87,7 @@ func TestPlanRestore_positions(t *testing.T) {
 		if agent == "default" {
 			_, s = sessionOf(t, agent, pythonFile(pythonTalk("another")), c.file)
 		}
-		plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "s")[0].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[0].Ref()})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -124,7 +124,7 @@ func TestPlanRestore_afterModelOfTypeScript(t *testing.T) {
 		file := strings.Replace(told("q", "+1"), `"data":{`, `"data":{`+before+`"other":"\ud800",`, 1)
 		dir, s := sessionOf(t, "agent", told("q", "-x"), file)
 		target := storetest.Headers(t, s, "s")[0]
-		plan, err := s.PlanRestore(t.Context(), target.Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: target.Ref()})
 		do(t, s, plan, err)
 		if !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.HasPrefix(h, "it is converted") }) {
 			t.Errorf("%s: %q", name, plan.Hazards)
@@ -160,7 +160,7 @@ func TestPlanRestore_afterModelOfTypeScript(t *testing.T) {
 			t.Errorf("%s: %+v", name, now)
 		}
 		// And is not converted again.
-		plan, err = s.PlanRestore(t.Context(), now.Ref())
+		plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: now.Ref()})
 		if err != nil || len(plan.Files) != 0 {
 			t.Errorf("%s: %+v, %v", name, plan.Files, err)
 		}
@@ -185,7 +185,7 @@ func TestPlanRestore_hazards(t *testing.T) {
 		"effects":     {now, pythonFile(pythonTalk("q")), "outside of the session"},
 	} {
 		_, s := sessionOf(t, "default", c.latest, c.target)
-		plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "s")[0].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[0].Ref()})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -198,13 +198,13 @@ func TestPlanRestore_hazards(t *testing.T) {
 	plain := pythonFile(pythonTalk("q", "-a"), managerState)
 	_, s := sessionOf(t, "default", plain, plain, pythonFile(pythonTalk("q", "-a", "q2", "-b"), managerState))
 	rows := storetest.Headers(t, s, "s")
-	plan, err := s.PlanRestore(t.Context(), rows[1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 	if err != nil || len(plan.Hazards) != 1 || len(plan.Asks) != 0 {
 		t.Error(plan.Hazards, plan.Asks, err)
 	}
 	// A snapshot of the other SDK is asked about.
 	_, s = sessionOf(t, "default", plain, told("q", "-a"))
-	plan, err = s.PlanRestore(t.Context(), storetest.Headers(t, s, "s")[0].Ref())
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[0].Ref()})
 	if err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], "only Strands for TypeScript loads it") {
 		t.Error(plan.Asks, err)
 	}
@@ -220,17 +220,17 @@ func TestPlanRestore_refuses(t *testing.T) {
 	} {
 		dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), file)
 		before := tree(t, dir)
-		_, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "s")[0].Ref())
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[0].Ref()})
 		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || len(refused.Faults) == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 		sameTree(t, name, before, tree(t, dir))
 	}
 	_, s := sessionOf(t, "default", pythonFile(pythonTalk("q")))
-	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "none"}); !errors.Is(err, model.ErrNoSnapshot) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "none"}}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Error(err)
 	}
-	if _, err := s.PlanRestore(t.Context(), model.Ref{Session: "../s", ID: "latest"}); !errors.Is(err, model.ErrNoSession) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "../s", ID: "latest"}}); !errors.Is(err, model.ErrNoSession) {
 		t.Error(err)
 	}
 }
@@ -245,7 +245,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 		s := openAt(t, dir)
 		before := tree(t, dir)
 		rows := storetest.Headers(t, s, c.session)
-		plan, err := s.PlanFork(t.Context(), rows[2].Ref(), "what-if")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[2].Ref(), As: "what-if"})
 		receipt := do(t, s, plan, err)
 		if receipt.Session != "what-if" {
 			t.Errorf("%+v", receipt)
@@ -273,7 +273,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 				t.Errorf("%s: %s was touched", c.fixture, name)
 			}
 		}
-		if _, err := s.PlanFork(t.Context(), rows[2].Ref(), "what-if"); !errors.Is(err, store.ErrSessionExists) {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[2].Ref(), As: "what-if"}); !errors.Is(err, store.ErrSessionExists) {
 			t.Error(err)
 		}
 		back := undo(t, s)
@@ -281,7 +281,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 			t.Errorf("%+v", back)
 		}
 		sameTree(t, c.fixture, before, tree(t, dir))
-		redo, err := s.PlanRedo(t.Context())
+		redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 		do(t, s, redo, err)
 		if h := head(t, s, "what-if"); h.ID != rows[2].ID || !strings.Contains(redo.Loads, `"what-if"`) {
 			t.Errorf("%s: %+v, %s", c.fixture, h, redo.Loads)
@@ -296,11 +296,11 @@ func TestPlanFork_names(t *testing.T) {
 		"ok-1_a": {true, true}, "Upper": {false, true}, "with space": {false, true}, "ü": {false, true}, "a:b": {false, true},
 		"": {}, " ": {}, ".": {}, "..": {}, "a/b": {}, "a\x00b": {}, "\xff": {}, ".hindcast": {}, "session": {}, "context": {}, latestFile: {},
 	} {
-		_, err := ts.PlanFork(t.Context(), storetest.Headers(t, ts, "branching")[0].Ref(), name)
+		_, err := ts.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, ts, "branching")[0].Ref(), As: name})
 		if (err == nil) != want.ts {
 			t.Errorf("TypeScript, %q: %v", name, err)
 		}
-		_, err = py.PlanFork(t.Context(), storetest.Headers(t, py, "every-turn")[0].Ref(), name)
+		_, err = py.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, py, "every-turn")[0].Ref(), As: name})
 		if (err == nil) != want.py {
 			t.Errorf("Python, %q: %v", name, err)
 		}
@@ -315,17 +315,17 @@ func TestPlanFork_takesTheStashAlong(t *testing.T) {
 	}
 	mustWrite(t, at("s"), `"stashed"`)
 	mustWrite(t, filepath.Join(dir, stashDir, "s", scopesDir, scopeAgent, "other", "t_0.json"), `"not its own"`)
-	plan, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "f")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: latestID}, As: "f"})
 	do(t, s, plan, err)
 	if got := mustRead(t, at("f")); string(got) != `"stashed"` {
 		t.Errorf("%s", got)
 	}
-	if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "g"); err != nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: latestID}, As: "g"}); err != nil {
 		t.Error(err)
 	}
 	// What another session of that name has left there would be found.
 	mustWrite(t, filepath.Join(dir, stashDir, "g", scopesDir, scopeAgent, "default", "t_0.json"), `"another's"`)
-	if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "g"); !errors.Is(err, store.ErrSessionExists) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: latestID}, As: "g"}); !errors.Is(err, store.ErrSessionExists) {
 		t.Errorf("into a stash that is there: %v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, stashDir, "f", scopesDir, scopeAgent, "other")); !errors.Is(err, fs.ErrNotExist) {
@@ -343,7 +343,7 @@ func TestPlanEdit(t *testing.T) {
 	ref := model.Ref{Session: "s", ID: latestID}
 	was := string(state(t, s, model.Header{SessionID: "s", ID: latestID}))
 	edited := strings.Replace(was, `"text":"-a"`, `"text":"-b"`, 1)
-	plan, err := s.PlanEdit(t.Context(), ref, "e", []byte(edited))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: ref, As: "e", State: []byte(edited)})
 	do(t, s, plan, err)
 	if got, want := latestOf(t, dir, "e", "default"), strings.Replace(file, `"text":"-a"`, `"text":"-b"`, 1); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
@@ -366,17 +366,17 @@ func TestPlanEdit(t *testing.T) {
 		`{"messages": [], "interrupt_state": {"activated": true}}`:                                                "/interrupt_state",
 		`{"messages": [], "interrupt_state": {"interrupts": {"a": {"x": 1}}, "context": {}, "activated": false}}`: "/interrupt_state/interrupts/a/x",
 	} {
-		_, err := s.PlanEdit(t.Context(), ref, "f", []byte(text))
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: ref, As: "f", State: []byte(text)})
 		if wrong := (*PlaceError)(nil); !errors.As(err, &wrong) || wrong.Place != place || wrong.Why == "" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, text := range []string{``, `{`, `{"messages": []} x`} {
-		if _, err := s.PlanEdit(t.Context(), ref, "f", []byte(text)); err == nil {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: ref, As: "f", State: []byte(text)}); err == nil {
 			t.Errorf("%q: no error", text)
 		}
 	}
-	if _, err := s.PlanEdit(t.Context(), ref, "e", []byte(edited)); !errors.Is(err, store.ErrSessionExists) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: ref, As: "e", State: []byte(edited)}); !errors.Is(err, store.ErrSessionExists) {
 		t.Error(err)
 	}
 }
@@ -407,18 +407,18 @@ func TestPlanEdit_cuts(t *testing.T) {
 			return p.Bytes()
 		}
 		asIs := func(text string) string { return text }
-		plan, err := s.PlanEdit(t.Context(), h.Ref(), "cut", cut(0, asIs))
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "cut", State: cut(0, asIs)})
 		do(t, s, plan, err)
 		if now := head(t, s, "cut"); now.Marks.Has(model.MarkInterrupted) || !strings.Contains(strings.Join(plan.Hazards, ""), "the interrupt is taken back") {
 			t.Errorf("%s: %+v, %q", c.fixture, now, plan.Hazards)
 		}
 		// Nothing cut: it still waits.
 		same := []byte(strings.Replace(string(was), `"state"`, `"more": 1, "state"`, 1))
-		if plan, err = s.PlanEdit(t.Context(), h.Ref(), "same", same); err != nil || !strings.Contains(plan.Resume[0].Call, "interruptRes") {
+		if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "same", State: same}); err != nil || !strings.Contains(plan.Resume[0].Call, "interruptRes") {
 			t.Errorf("%s: %v, %+v", c.fixture, err, plan.Resume)
 		}
 		// Both edited, and they do not fit.
-		_, err = s.PlanEdit(t.Context(), h.Ref(), "bad", cut(0, func(text string) string { return strings.Replace(text, "{", `{"x": 1, `, 1) }))
+		_, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: h.Ref(), As: "bad", State: cut(0, func(text string) string { return strings.Replace(text, "{", `{"x": 1, `, 1) })})
 		if wrong := (*PlaceError)(nil); !errors.As(err, &wrong) || wrong.Place != "/"+c.key {
 			t.Errorf("%s: %v", c.fixture, err)
 		}
@@ -430,7 +430,7 @@ func TestPlanEdit_cuts(t *testing.T) {
 func TestPlanEdit_toolResultOfTypeScript(t *testing.T) {
 	_, s := sessionOf(t, "agent", told("q", "+1", "=1", "-a"))
 	edited := `{"messages":[{"role":"user","content":[{"text":"q"}]}],"interrupts":{"interrupts":{},"activated":false,"pendingToolExecution":{"assistantMessageData":{"role":"assistant","content":[{"toolUse":{"name":"add","toolUseId":"1","input":{}}}]},"completedToolResults":{"1":{"toolResult":{"toolUseId":"1","status":"success","content":[{"text":"43"}]}}}}}}`
-	plan, err := s.PlanEdit(t.Context(), model.Ref{Session: "s", ID: latestID}, "e", []byte(edited))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: model.Ref{Session: "s", ID: latestID}, As: "e", State: []byte(edited)})
 	do(t, s, plan, err)
 	if plan.Resume[0].Call != "invoke(undefined)" {
 		t.Errorf("%+v", plan.Resume)

@@ -20,21 +20,13 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Place + ": " + e.Why }
 
-// PlanEdit implements store.Editor: as PlanFork, and the latest snapshot of the new
+// planEdit plans an edited fork: as planFork, and the latest snapshot of the new
 // session has the given state for its data. Everything around the data stays as
 // it was saved. The state must be one that the SDK loads; the error is a
-// *PlaceError where it is not, and those of PlanFork.
+// *PlaceError where it is not, and those of planFork.
 //
 // Where messages at the end are gone or others, an interrupt that waits for an
 // answer to them is taken back, unless it was edited, too.
-func (s *Store) PlanEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	plan, err := s.planEdit(ctx, ref, as, state)
-	if err != nil {
-		return plan, fmt.Errorf("%s: plan edit of %q of session %q as %q: %w", kind, ref.ID, ref.Session, as, err)
-	}
-	return plan, nil
-}
-
 func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {

@@ -18,20 +18,9 @@ import (
 //	context/SESSION/scopes/agent/AGENT/…
 const stashDir = "context"
 
-// PlanFork implements store.Forker. The new session has one agent, that of the
-// session that is read: its immutable snapshots up to the target, on the way that
-// leads there, and the target as the latest. They share the files of the original
-// where the file system can, because the SDKs never write into a file but put
-// another in its place. The errors are those of PlanRestore, and
-// store.ErrSessionExists.
-func (s *Store) PlanFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
-	plan, err := s.planFork(ctx, ref, as)
-	if err != nil {
-		return plan, fmt.Errorf("%s: plan fork of session %q as %q: %w", kind, ref.Session, as, err)
-	}
-	return plan, nil
-}
-
+// planFork plans a fork. The new session has one agent, that of the session that is read:
+// its immutable snapshots up to the target, on the way that leads there, and the target
+// as the latest. The errors are those of planRestore, and store.ErrSessionExists.
 func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {

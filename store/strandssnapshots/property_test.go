@@ -204,18 +204,18 @@ func (w *world) write() {
 	var err error
 	switch rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpUndo, model.OpRedo}).Draw(w.t, "op") {
 	case model.OpRestore:
-		plan, err = w.s.PlanRestore(w.t.Context(), row.Ref())
+		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()})
 	case model.OpFork:
 		w.made++
-		plan, err = w.s.PlanFork(w.t.Context(), row.Ref(), fmt.Sprint("f", w.made))
+		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref(), As: fmt.Sprint("f", w.made)})
 	case model.OpEdit:
 		w.made++
 		state := []byte(`{"messages": [], "edited": ` + fmt.Sprint(w.made) + `}`)
-		plan, err = w.s.PlanEdit(w.t.Context(), row.Ref(), fmt.Sprint("f", w.made), state)
+		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpEdit, Ref: row.Ref(), As: fmt.Sprint("f", w.made), State: state})
 	case model.OpUndo:
-		plan, err = w.s.PlanUndo(w.t.Context())
+		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
 	case model.OpRedo:
-		plan, err = w.s.PlanRedo(w.t.Context())
+		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpRedo})
 	}
 	before := w.reachable()
 	if err == nil {
@@ -329,7 +329,7 @@ func TestProperty_undoOfEverything(t *testing.T) {
 		last := plainTree(rt, w.dir)
 		done := 0
 		for {
-			plan, err := w.s.PlanUndo(rt.Context())
+			plan, err := w.s.Plan(rt.Context(), model.Change{Op: model.OpUndo})
 			if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {
 				break
 			}
@@ -345,7 +345,7 @@ func TestProperty_undoOfEverything(t *testing.T) {
 			rt.Fatalf("%q\nnot\n%q", got, first)
 		}
 		for range done {
-			plan, err := w.s.PlanRedo(rt.Context())
+			plan, err := w.s.Plan(rt.Context(), model.Change{Op: model.OpRedo})
 			if err == nil {
 				_, err = w.s.Apply(rt.Context(), plan)
 			}

@@ -2,28 +2,18 @@ package strandssnapshots
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/journal"
 )
 
-// PlanPurge implements store.Purger: what the journal keeps of a session is
-// forgotten, all of it or the snapshots whose messages say something else in the
-// head. What lies in the session itself stays: the older snapshots are the SDK's
-// own, and the plan says so where they hold what was redacted.
-func (s *Store) PlanPurge(ctx context.Context, session string, what store.PurgeScope) (model.Plan, error) {
-	plan, err := s.planPurge(ctx, session, what)
-	if nothing := (*model.NothingToError)(nil); err != nil && !errors.As(err, &nothing) {
-		return plan, fmt.Errorf("%s: plan purge of session %q: %w", kind, session, err)
-	}
-	return plan, err
-}
-
-func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeScope) (model.Plan, error) {
+// planPurge plans that what the journal keeps of a session is forgotten, all of it or the
+// snapshots whose messages say something else in the head. What lies in the session
+// itself stays: the older snapshots are the SDK's own, and the plan says so where they
+// hold what was redacted.
+func (s *Store) planPurge(ctx context.Context, session string, what model.PurgeScope) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {
 		return model.Plan{}, err
@@ -35,7 +25,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what store.PurgeS
 	m.plan.Target = m.plan.Head
 	now := m.headDocument()
 	if err := m.forget(ctx, func(file []byte) bool {
-		if what == store.PurgeAll {
+		if what == model.PurgeAll {
 			return true
 		}
 		d := parsed(file)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/journal"
 )
 
@@ -35,12 +34,12 @@ func TestPlanPurge(t *testing.T) {
 		}
 		return found
 	}
-	for _, what := range []store.PurgeScope{store.PurgeRedacted, store.PurgeAll} {
-		if _, err := s.PlanPurge(t.Context(), "s", what); !errors.As(err, new(*model.NothingToError)) {
+	for _, what := range []model.PurgeScope{model.PurgeRedacted, model.PurgeAll} {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: what}); !errors.As(err, new(*model.NothingToError)) {
 			t.Error(what, err)
 		}
 	}
-	plan, err := s.PlanRestore(t.Context(), model.Ref{Session: "s", ID: "01950000-0000-7000-8000-000000000001"})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "01950000-0000-7000-8000-000000000001"}})
 	do(t, s, plan, err)
 	saved := filepath.Join(dir, filepath.FromSlash(plan.Files[0].Path))
 	if !keeps() {
@@ -52,7 +51,7 @@ func TestPlanPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, dir)
-	plan, err = s.PlanPurge(t.Context(), "s", store.PurgeRedacted)
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeRedacted})
 	do(t, s, plan, err)
 	if keeps() {
 		t.Error("it is still kept")
@@ -61,7 +60,7 @@ func TestPlanPurge(t *testing.T) {
 		t.Errorf("%q", plan.Hazards)
 	}
 	sameTree(t, "purge", before, tree(t, dir))
-	if _, err := s.PlanPurge(t.Context(), "s", store.PurgeRedacted); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeRedacted}); !errors.As(err, new(*model.NothingToError)) {
 		t.Error(err)
 	}
 }

@@ -19,17 +19,9 @@ import (
 // that cannot be read are set aside, and those whose name is no id get one. The
 // journal keeps what was there, and the timeline shows it.
 
-// PlanRepair implements store.Repairer. The error is a model.NothingToError where
-// nothing keeps the SDK from starting, and a *model.UnsupportedError where
-// something does that no file can mend.
-func (s *Store) PlanRepair(ctx context.Context, session string) (model.Plan, error) {
-	plan, err := s.planRepair(ctx, session)
-	if nothing := (*model.NothingToError)(nil); err != nil && !errors.As(err, &nothing) {
-		return plan, fmt.Errorf("%s: plan repair of session %q: %w", kind, session, err)
-	}
-	return plan, err
-}
-
+// planRepair plans a repair. The error is a model.NothingToError where nothing keeps the
+// SDK from starting, and a *model.UnsupportedError where something does that no file can
+// mend.
 func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestPlanRepair(t *testing.T) {
 		dir, s := sessionOf(t, "default", "x", good...)
 		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), broken)
 		before := tree(t, dir)
-		plan, err := s.PlanRepair(t.Context(), "s")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -96,7 +96,7 @@ func TestPlanRepair(t *testing.T) {
 		if left != 1 {
 			t.Errorf("%s: %d rows of what was set aside", name, left)
 		}
-		if _, err := s.PlanRepair(t.Context(), "s"); !errors.As(err, new(*model.NothingToError)) {
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}}); !errors.As(err, new(*model.NothingToError)) {
 			t.Errorf("%s: repaired again: %v", name, err)
 		}
 		undo(t, s)
@@ -107,7 +107,7 @@ func TestPlanRepair(t *testing.T) {
 // A version that this SDK does not know may be that of a newer one.
 func TestPlanRepair_asksAboutASchema(t *testing.T) {
 	_, s := sessionOf(t, "default", strings.Replace(pythonFile(pythonTalk("q", "-a")), `"1.0"`, `"2.0"`, 1))
-	plan, err := s.PlanRepair(t.Context(), "s")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	if err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], `"2.0"`) {
 		t.Error(plan.Asks, err)
 	}
@@ -128,7 +128,7 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 		"not a string": {`"text"`, 2},
 	} {
 		dir, s := sessionOf(t, "agent", c.broken, told("q", "-a"))
-		plan, err := s.PlanRepair(t.Context(), "s")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -144,7 +144,7 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 	at := filepath.Join(dir, "s", scopesDir, scopeAgent, "agent", snapshots, latestFile)
 	mustWrite(t, at, "\ufeff"+whole)
 	s := openAt(t, dir)
-	plan, err := s.PlanRepair(t.Context(), "s")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	if got := string(mustRead(t, at)); got != whole {
 		t.Error(got)
@@ -155,7 +155,7 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 func TestPlanRepair_nothingLeft(t *testing.T) {
 	dir, s := sessionOf(t, "default", "{", `{"scope"`, `[]`)
 	before := tree(t, dir)
-	plan, err := s.PlanRepair(t.Context(), "s")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	if len(plan.Asks) == 0 || !strings.Contains(plan.Loads, "begins anew") {
 		t.Error(plan.Asks, plan.Loads)
@@ -177,7 +177,7 @@ func TestPlanRepair_history(t *testing.T) {
 	dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), pythonFile(pythonTalk("q", "-a")), `{"scope": "agent"`)
 	kept := filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, historyDir)
 	mustWrite(t, filepath.Join(kept, "snapshot_mine.json"), pythonFile(pythonTalk("q", "-a", "q2")))
-	plan, err := s.PlanRepair(t.Context(), "s")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	names, err := os.ReadDir(kept)
 	if err != nil || len(names) != 2 {
@@ -201,16 +201,16 @@ func TestPlanRepair_whatItCannot(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, filepath.Join(dir, namespace, "Upper", scopesDir, scopeAgent, "agent", snapshots, latestFile), told("q"))
 	s := openAt(t, dir)
-	if _, err := s.PlanRepair(t.Context(), "Upper"); !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "another name") {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "Upper"}}); !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "another name") {
 		t.Error(err)
 	}
-	if _, err := s.PlanRepair(t.Context(), "none"); !errors.Is(err, model.ErrNoSession) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "none"}}); !errors.Is(err, model.ErrNoSession) {
 		t.Error(err)
 	}
 	for _, name := range written {
 		s := open(t, fixture(name))
 		for _, session := range agents(t, s) {
-			if _, err := s.PlanRepair(t.Context(), session); !errors.As(err, new(*model.NothingToError)) {
+			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}}); !errors.As(err, new(*model.NothingToError)) {
 				t.Errorf("%s %s: %v", name, session, err)
 			}
 		}
@@ -236,7 +236,7 @@ func TestPlanRepair_everyHazard(t *testing.T) {
 			return list
 		}
 		sick := fatal()
-		plan, err := s.PlanRepair(t.Context(), name)
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: name}})
 		switch unsupported := (*model.UnsupportedError)(nil); {
 		case errors.As(err, &unsupported):
 			refused++

@@ -20,16 +20,8 @@ import (
 // starts, the bytes of another snapshot. What was there is first saved beside the
 // other immutable snapshots, so that the SDKs list it, too.
 
-// PlanRestore implements store.Restorer. The errors are model.ErrNoSession,
-// model.ErrNoSnapshot and a *RefusedError.
-func (s *Store) PlanRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
-	plan, err := s.planRestore(ctx, ref)
-	if err != nil {
-		return plan, fmt.Errorf("%s: plan restore in session %q: %w", kind, ref.Session, err)
-	}
-	return plan, nil
-}
-
+// planRestore plans a restore. The errors are model.ErrNoSession, model.ErrNoSnapshot and
+// a *RefusedError.
 func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {

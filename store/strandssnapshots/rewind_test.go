@@ -21,7 +21,7 @@ func TestPlanRestore_orchestrator(t *testing.T) {
 	at := filepath.Join(dir, namespace, "graph-done", scopesDir, scopeMultiAgent, "g1", snapshots, latestFile)
 	whole := string(mustRead(t, at))
 	rows := storetest.Headers(t, s, "graph-done")
-	plan, err := s.PlanRestore(t.Context(), rows[0].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	do(t, s, plan, err)
 	if len(plan.Orphans) != 1 || plan.Orphans[0].ID != rows[1].ID || plan.Head.ID != rows[1].ID || plan.Target.ID != rows[0].ID || plan.Loads == "" || len(plan.Resume) == 0 {
 		t.Errorf("%+v", plan)
@@ -35,7 +35,7 @@ func TestPlanRestore_orchestrator(t *testing.T) {
 		t.Error("the record is as it was")
 	}
 	// What left comes back as it was.
-	plan, err = s.PlanRestore(t.Context(), now[1].Ref())
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: now[1].Ref()})
 	do(t, s, plan, err)
 	if string(mustRead(t, at)) != whole || len(plan.Reactivates) != 1 || len(plan.Asks) == 0 {
 		t.Errorf("%+v", plan)
@@ -52,7 +52,7 @@ func TestPlanFork_orchestrator(t *testing.T) {
 	dir := copied(t, "typescript/unified")
 	s := openAt(t, dir)
 	rows := storetest.Headers(t, s, "graph-done")
-	plan, err := s.PlanFork(t.Context(), rows[0].Ref(), "again")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref(), As: "again"})
 	do(t, s, plan, err)
 	if forked := storetest.Headers(t, s, "again"); len(forked) != 1 || !forked[0].Head {
 		t.Errorf("%+v", forked)
@@ -60,15 +60,15 @@ func TestPlanFork_orchestrator(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, namespace, "again", scopesDir, scopeMultiAgent, "g1", snapshots, latestFile)); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.PlanFork(t.Context(), rows[0].Ref(), "again"); !errors.Is(err, store.ErrSessionExists) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref(), As: "again"}); !errors.Is(err, store.ErrSessionExists) {
 		t.Error(err)
 	}
-	if _, err := s.PlanFork(t.Context(), rows[0].Ref(), "Again"); err == nil {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref(), As: "Again"}); err == nil {
 		t.Error("TypeScript takes no upper case")
 	}
 	for _, err := range []error{
-		second(s.PlanEdit(t.Context(), rows[0].Ref(), "edited", []byte(`{}`))),
-		second(s.PlanRepair(t.Context(), "graph-done")),
+		second(s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: rows[0].Ref(), As: "edited", State: []byte(`{}`)})),
+		second(s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "graph-done"}})),
 	} {
 		if !errors.As(err, new(*model.UnsupportedError)) {
 			t.Error(err)
@@ -85,7 +85,7 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 	s := openAt(t, dir)
 	s.writer.unfinished = errors.New("somebody changed it")
 	rows := storetest.Headers(t, s, "every-turn")
-	plan, err := s.PlanRestore(t.Context(), rows[0].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	do(t, s, plan, err)
 	undo(t, s)
 	for _, session := range []string{"", "every-turn"} {
@@ -113,7 +113,7 @@ func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 			t.Fatalf("%s: there is nothing before %+v", name, was)
 		}
 
-		plan, err := s.PlanFork(t.Context(), was.Ref(), "other")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: was.Ref(), As: "other"})
 		if err != nil {
 			t.Errorf("%s: it cannot be forked: %v", name, err)
 			continue
@@ -125,9 +125,9 @@ func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 		undo(t, s)
 
 		first := storetest.Headers(t, s, "g")[0]
-		plan, err = s.PlanRestore(t.Context(), first.Ref())
+		plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: first.Ref()})
 		do(t, s, plan, err)
-		plan, err = s.PlanRestore(t.Context(), was.Ref())
+		plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: was.Ref()})
 		if err != nil {
 			t.Errorf("%s: what was set aside cannot be brought back: %v", name, err)
 			continue

@@ -57,18 +57,11 @@ type Store struct {
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Partial   = (*Store)(nil)
-	_ store.Limiter   = (*Store)(nil)
 	_ store.Doctor    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Describer = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
-	_ store.Restorer  = (*Store)(nil)
-	_ store.Forker    = (*Store)(nil)
-	_ store.Editor    = (*Store)(nil)
 	_ store.Converter = (*Store)(nil)
-	_ store.Repairer  = (*Store)(nil)
-	_ store.Purger    = (*Store)(nil)
-	_ store.Undoer    = (*Store)(nil)
 	_ store.Versioned = (*Store)(nil)
 )
 
@@ -105,17 +98,6 @@ func (s *Store) Close() error {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}
 	return nil
-}
-
-// Lacks implements store.Limiter.
-func (s *Store) Lacks(op model.Op) string {
-	if err := s.writer.ready(); err != nil {
-		return err.Error()
-	}
-	if op == model.OpRun {
-		return "Strands has no process that can be asked to go on"
-	}
-	return ""
 }
 
 // DerivedIDs implements store.Deriver.

@@ -2,7 +2,6 @@ package strandssnapshots
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"hindcast/store/journal"
 )
 
-// Journal implements store.Undoer.
+// Journal implements store.Writer.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if s.writer.journal == nil {
 		return []model.JournalEntry{}, nil
@@ -23,31 +22,12 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	return list, nil
 }
 
-// PlanUndo implements store.Undoer.
-func (s *Store) PlanUndo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpUndo)
-}
-
-// PlanRedo implements store.Undoer.
-func (s *Store) PlanRedo(ctx context.Context) (model.Plan, error) {
-	return s.planBack(ctx, model.OpRedo)
-}
-
-func (s *Store) planBack(ctx context.Context, op model.Op) (plan model.Plan, err error) {
-	var e *journal.Entry
-	if err = s.writer.ready(); err == nil {
-		plan, e, err = s.writer.PlanBack(ctx, op)
-	}
-	if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {
-		return plan, err
-	}
-	if err == nil {
-		err = s.complete(ctx, &plan, e)
-	}
+func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
+	plan, e, err := s.writer.PlanBack(ctx, op)
 	if err != nil {
-		return plan, fmt.Errorf("%s: plan %s: %w", kind, op, err)
+		return model.Plan{}, err
 	}
-	return plan, nil
+	return plan, s.complete(ctx, &plan, e)
 }
 
 // complete says of an undo or a redo what becomes of the session.

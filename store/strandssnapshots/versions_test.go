@@ -98,7 +98,7 @@ func planAt(t *testing.T, s *Store, version string) model.Plan {
 			t.Fatal(err)
 		}
 	}
-	plan, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "fork")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: latestID}, As: "fork"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestResume_agreesWithEveryTypeScript(t *testing.T) {
 					if err := s.Assume(store.Release{SDK: "strands-typescript", Version: a.SDK}); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := s.PlanFork(t.Context(), model.Ref{Session: "s", ID: latestID}, "fork"); err == nil || !strings.Contains(err.Error(), refused) {
+					if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: latestID}, As: "fork"}); err == nil || !strings.Contains(err.Error(), refused) {
 						t.Errorf("the SDK refuses it, and the plan is %v", err)
 					}
 					return
@@ -248,7 +248,7 @@ func TestResume_agreesWithEveryPython(t *testing.T) {
 				if err := s.Assume(store.Release{SDK: "strands-python", Version: a.SDK}); err != nil {
 					t.Fatal(err)
 				}
-				plan, err := s.PlanFork(t.Context(), model.Ref{Session: "py-s", ID: latestID}, "fork")
+				plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "py-s", ID: latestID}, As: "fork"})
 				if err != nil || len(plan.Resume) == 0 {
 					t.Fatal(plan, err)
 				}
@@ -279,7 +279,7 @@ func TestResume_ofAnOrchestratorThatWaits(t *testing.T) {
 			}
 		}
 		list := storetest.Headers(t, s, "s")
-		plan, err := s.PlanFork(t.Context(), list[len(list)-1].Ref(), "fork")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[len(list)-1].Ref(), As: "fork"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,51 @@ func (w *desk) faults(ctx context.Context, faults *store.FaultList) {
 	}
 }
 
-// Apply implements store.Applier. The errors are those of journal.Journal.Apply:
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	switch op {
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
+		if err := s.writer.ready(); err != nil {
+			return err.Error()
+		}
+		return ""
+	case model.OpRun:
+		return "Strands has no process that can be asked to go on"
+	}
+	return store.Cannot(kind, op)
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	plan, err := s.plan(ctx, c)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("%s: plan %s: %w", kind, c, err)
+	}
+	return plan, nil
+}
+
+func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if err := s.writer.ready(); err != nil {
+		return model.Plan{}, err
+	}
+	switch c.Op {
+	case model.OpRestore:
+		return s.planRestore(ctx, c.Ref)
+	case model.OpFork:
+		return s.planFork(ctx, c.Ref, c.As)
+	case model.OpEdit:
+		return s.planEdit(ctx, c.Ref, c.As, c.State)
+	case model.OpRepair:
+		return s.planRepair(ctx, c.Ref.Session)
+	case model.OpPurge:
+		return s.planPurge(ctx, c.Ref.Session, c.Scope)
+	case model.OpUndo, model.OpRedo:
+		return s.planBack(ctx, c.Op)
+	}
+	return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: s.Lacks(c.Op)}
+}
+
+// Apply implements store.Writer. The errors are those of journal.Journal.Apply:
 // a journal.ConflictError where somebody wrote to the session since the plan was
 // made.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {

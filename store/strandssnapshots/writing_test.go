@@ -113,7 +113,7 @@ func do(t testing.TB, s *Store, plan model.Plan, err error) model.Receipt {
 
 func undo(t testing.TB, s *Store) model.Plan {
 	t.Helper()
-	plan, err := s.PlanUndo(t.Context())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	do(t, s, plan, err)
 	return plan
 }
@@ -174,7 +174,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := s.PlanRestore(t.Context(), row.Ref())
+				plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()})
 				receipt := do(t, s, plan, err)
 				if got := latestOf(t, dir, session, p.agent); got != string(want) {
 					t.Errorf("%s: the latest is not the snapshot", at)
@@ -253,7 +253,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 	s := openAt(t, dir)
 	s.writer.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
 	rows := storetest.Headers(t, s, "manual")
-	plan, err := s.PlanRestore(t.Context(), rows[0].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	do(t, s, plan, err)
 	if len(plan.Files) != 2 || plan.Files[0].Does != model.FileWritten || plan.Files[1].Does != model.FileReplaced {
 		t.Fatalf("%+v", plan.Files)
@@ -270,7 +270,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 		t.Error(info.Mode(), err)
 	}
 	// What was left can be restored itself.
-	plan, err = s.PlanRestore(t.Context(), after[1].Ref())
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: after[1].Ref()})
 	do(t, s, plan, err)
 	if got := latestOf(t, dir, "manual", "default"); got != lost {
 		t.Error("the latest is not what it was at first")
@@ -288,7 +288,7 @@ func TestPlanRestore_savedWhilePlanned(t *testing.T) {
 		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), talk("q", "-a", "q3", "-d"))
 		random(b)
 	}
-	_, err := s.PlanRestore(t.Context(), rows[0].Ref())
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	if !errors.As(err, new(*journal.ConflictError)) {
 		t.Errorf("the error is %v", err)
 	}
@@ -302,7 +302,7 @@ func TestPlanRestore_twins(t *testing.T) {
 	_, s := sessionOf(t, "default", a, a, b, a, a)
 	for i, h := range storetest.Headers(t, s, "s") {
 		before := head(t, s, "s").ID
-		plan, err := s.PlanRestore(t.Context(), h.Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
 		receipt := do(t, s, plan, err)
 		now := head(t, s, "s")
 		if now.ID != receipt.Head.ID || now.Index != receipt.Head.Index || now.ID != plan.Target.ID {
@@ -326,7 +326,7 @@ func TestApply_somebodyWroteMeanwhile(t *testing.T) {
 		dir := copied(t, "python-snapshot")
 		kept := filepath.Join(dir, namespace, "every-turn", scopesDir, scopeAgent, "default", snapshots)
 		s := openAt(t, dir)
-		plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "every-turn")[1].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "every-turn")[1].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,12 +345,12 @@ func TestApply_somebodyWroteMeanwhile(t *testing.T) {
 func TestPlanUndo_anAgentWentOn(t *testing.T) {
 	dir := copied(t, "python-snapshot")
 	s := openAt(t, dir)
-	plan, err := s.PlanRestore(t.Context(), storetest.Headers(t, s, "every-turn")[1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "every-turn")[1].Ref()})
 	do(t, s, plan, err)
 	kept := filepath.Join(dir, namespace, "every-turn", scopesDir, scopeAgent, "default", snapshots)
 	mustWrite(t, filepath.Join(kept, latestFile), told("q", "-a"))
 	before := tree(t, dir)
-	plan, err = s.PlanUndo(t.Context())
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
 	}
@@ -370,7 +370,7 @@ func TestPlanRestore_aRunningAgent(t *testing.T) {
 		if err := os.Chtimes(at, noon, noon.Add(-age)); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.PlanRestore(t.Context(), rows[1].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,12 +386,12 @@ func TestPlanRestore_aRunningAgent(t *testing.T) {
 		t.Error(list)
 	}
 	// What Hindcast itself wrote a moment ago is no sign of an agent.
-	plan, err := s.PlanRestore(t.Context(), rows[1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 	do(t, s, plan, err)
 	if err := os.Chtimes(at, noon, noon); err != nil {
 		t.Fatal(err)
 	}
-	if plan, err = s.PlanRestore(t.Context(), rows[0].Ref()); err != nil || len(plan.Asks) != 0 {
+	if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()}); err != nil || len(plan.Asks) != 0 {
 		t.Error(plan.Asks, err)
 	}
 }
@@ -414,7 +414,7 @@ func TestPlanUndo_whatCameBackIsOverwritten(t *testing.T) {
 			target := storetest.Headers(t, s, session)[0]
 			was := head(t, s, session)
 			want := state(t, s, was)
-			plan, err := s.PlanRestore(t.Context(), target.Ref())
+			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: target.Ref()})
 			do(t, s, plan, err)
 			undo(t, s)
 			if list := storetest.Headers(t, s, session); len(list) != 2 {
@@ -429,7 +429,7 @@ func TestPlanUndo_whatCameBackIsOverwritten(t *testing.T) {
 			if why := list[at].Reason; !v.on && (why == nil || why.Kind != model.ReasonOverwritten) {
 				t.Errorf("the reason is %+v", why)
 			}
-			plan, err = s.PlanRestore(t.Context(), list[at].Ref())
+			plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[at].Ref()})
 			do(t, s, plan, err)
 			if got := state(t, s, head(t, s, session)); string(got) != string(want) {
 				t.Errorf("the state is %s, and was %s", got, want)
@@ -454,9 +454,9 @@ func TestJournal_besideTheSessions(t *testing.T) {
 			t.Error("reading made a journal")
 		}
 		rows := storetest.Headers(t, s, c.session)
-		plan, err := s.PlanRestore(t.Context(), rows[1].Ref())
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 		do(t, s, plan, err)
-		plan, err = s.PlanFork(t.Context(), rows[0].Ref(), "other")
+		plan, err = s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref(), As: "other"})
 		do(t, s, plan, err)
 		if _, err := os.Lstat(filepath.Join(dir, journal.Folder, "journal")); err != nil {
 			t.Error(c, err)
@@ -496,7 +496,7 @@ func TestPlanRestore_aBrokenLatest(t *testing.T) {
 	s := openAt(t, dir)
 	before := tree(t, dir)
 	rows := storetest.Headers(t, s, "every-turn")
-	plan, err := s.PlanRestore(t.Context(), rows[1].Ref())
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 	do(t, s, plan, err)
 	if len(plan.Files) != 1 {
 		t.Errorf("%+v", plan.Files)
@@ -514,7 +514,7 @@ func TestPlanRestore_aBrokenLatest(t *testing.T) {
 	if data, err := s.file(t.Context(), &p, row.ID); err != nil || string(data) != broken {
 		t.Error(string(data), err)
 	}
-	if _, err := s.PlanRestore(t.Context(), row.Ref()); !errors.As(err, new(*RefusedError)) {
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()}); !errors.As(err, new(*RefusedError)) {
 		t.Error(err)
 	}
 	facts, err := s.Facts(t.Context(), row.Ref())

@@ -94,7 +94,7 @@ func dialogs(styles *theme.Styles) map[string]pane {
 		"text":          NewText(styles, keys, "Error", "sqlite: read state \"a\":\nbyte 12: "+hostile+strings.Repeat(" long", 60)),
 		"question":      question,
 		"hostile":       NewQuestion(styles, keys, bad, Change{[]string{hostile}, []string{hostile}}, Answers{}),
-		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Restore: "a strands store cannot restore"}),
+		"help":          NewHelp(styles, keys, keymap.Timeline, keymap.Context{Lacks: map[keymap.Action]string{keymap.Restore: "a strands store cannot restore"}}),
 		"journal":       NewJournal(styles, keys, []model.JournalEntry{{ID: 3, At: noon, Op: model.OpImport, Session: "s", Others: []string{"t", "u"}, From: "a", FromIndex: 2, To: "d", ToIndex: 4}, {ID: 2, At: noon, Op: model.OpFork, Session: hostile, To: "c", ToIndex: 3}, {ID: 1, At: noon, Op: model.OpRestore, Session: "s", From: "b", FromIndex: 5, To: "a", ToIndex: 2, Undone: true}}, clock, JournalAnswers{}),
 		"long":          long,
 		"once more":     second,

@@ -1,0 +1,44 @@
+package model
+
+import "fmt"
+
+// Change is one write that a person or a program asks of a store, before it is planned.
+// Which fields count depends on the operation.
+type Change struct {
+	Op Op
+	// Ref is the snapshot that the session is put to or that it goes on from. Of a repair
+	// and a purge its session counts alone, of an undo and a redo nothing.
+	Ref Ref
+	// As is the session that a fork or an edit makes.
+	As string
+	// State is what an edit gives the new session. The bytes stay the caller's.
+	State []byte
+	// Input is what a run sends to the agent.
+	Input string
+	// Scope says how much a purge forgets.
+	Scope PurgeScope
+}
+
+// PurgeScope says how much a purge forgets.
+type PurgeScope string
+
+// The scopes of a purge.
+const (
+	PurgeRedacted PurgeScope = "redacted"
+	PurgeAll      PurgeScope = "all"
+)
+
+// String says in a few words what is asked, for errors. Names out of the data are quoted.
+func (c Change) String() string {
+	text := string(c.Op)
+	if c.Ref.Session != "" {
+		text += fmt.Sprintf(" of session %.80q", c.Ref.Session)
+	}
+	if c.Ref.ID != "" {
+		text += fmt.Sprintf(" at %.80q", c.Ref.ID)
+	}
+	if c.Op.MakesSession() {
+		text += fmt.Sprintf(" as %.80q", c.As)
+	}
+	return text
+}
