@@ -389,6 +389,10 @@ func (t *Timeline) Reason(n Node) Reason {
 		return Reason{Kind: ReasonFailedLeaf}
 	case t.pointed && (t.row[n] > t.row[t.head] || t.compare(n, t.head) > 0):
 		return Reason{Kind: ReasonPointer}
+	case left >= 0 && n < t.keep[left] && h.Marks.Has(MarkInferred):
+		// Branches are not recorded: the session went back, and wrote on.
+		to := &t.headers[left]
+		return Reason{Kind: ReasonRewind, TargetID: to.ID, TargetIndex: to.Index, TargetName: t.Name(left)}
 	}
 	return Reason{Kind: ReasonSecondLeaf}
 }

@@ -205,15 +205,7 @@ func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
 // info gives what the list of sessions shows of one.
 func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 	info := model.SessionInfo{ID: one.id, Kind: kind}
-	for _, h := range one.headers(now) {
-		info.Snapshots++
-		if h.Orphaned {
-			info.Orphaned++
-		}
-		if h.Head {
-			info.Head, info.HeadIndex = h.ID, h.Index
-		}
-	}
+	info.Count(one.headers(now))
 	for _, r := range one.rows {
 		info.Title = cmp.Or(info.Title, r.opening)
 		info.Size += r.written

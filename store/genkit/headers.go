@@ -8,23 +8,45 @@ import (
 	"hindcast/model/conversation"
 )
 
-// headers gives the headers of a session in order, each with its place in the
-// tree worked out.
+// headers returns the headers of a session in order, each with its turn and with
+// why it is off the path.
 func (s *session) headers(now time.Time) []model.Header {
 	rows := s.all()
 	list := make([]model.Header, len(rows))
 	head := s.head()
+	leads := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		leads[r.parentID] = leads[r.parentID] || r.parentID != r.id
+	}
 	for i, r := range rows {
 		h := &list[i]
 		*h = r.header(now)
 		h.SessionID, h.Index, h.Head = s.id, i, r == head
-		if m := s.mark(r); m != nil && h.EventName == "" {
+		m, a := s.mark(r), s.asideRow(r.id)
+		switch {
+		case a != nil:
+			h.Orphaned, h.Reason = true, a.reason()
+		case m != nil || h.EventName == "" || leads[r.id]:
+		case h.EventName == statusPending:
+			h.Reason = pendingLeaf
+		default:
+			h.Reason = failedLeaf
+		}
+		if m != nil && h.EventName == "" {
 			h.Event, h.EventName = model.SnapshotEventNamed, string(m.op)
 		}
 	}
-	s.arrange(list, now)
+	for i, turn := range countTurns(model.Settle(list, model.HeadFacts{Moves: s.moves(), Pointed: s.pointed() != nil})) {
+		list[i].TurnIndex = turn
+	}
 	return list
 }
+
+// What a row that no SDK goes on from tells of itself.
+var (
+	failedLeaf  = &model.Reason{Kind: model.ReasonFailedLeaf}
+	pendingLeaf = &model.Reason{Kind: model.ReasonSecondLeaf}
+)
 
 // position gives the index of a row.
 func (s *session) position(r *row) int {
@@ -65,22 +87,6 @@ func (r *row) marks() (marks model.Marks) {
 	return marks
 }
 
-// arrange works out the turns, what is off the active path, and why.
-func (s *session) arrange(list []model.Header, now time.Time) {
-	t := model.NewTimeline(slices.Clone(list))
-	turns := countTurns(t)
-	reasons := s.reasons(t, now)
-	for i := range list {
-		n := model.Node(i)
-		list[i].TurnIndex = turns[i]
-		if t.OnPath(n) && s.asideRow(list[i].ID) == nil {
-			continue
-		}
-		list[i].Orphaned = true
-		list[i].Reason = reasons(n)
-	}
-}
-
 // countTurns gives the number of turns that were completed before each node, on
 // the way to it. Parents may come later than their children.
 func countTurns(t *model.Timeline) []int {
@@ -105,60 +111,4 @@ func countTurns(t *model.Timeline) []int {
 		}
 	}
 	return turns
-}
-
-// reasons gives what says why a node is off the path.
-func (s *session) reasons(t *model.Timeline, now time.Time) func(model.Node) *model.Reason {
-	var (
-		pointer = &model.Reason{Kind: model.ReasonPointer}
-		failed  = &model.Reason{Kind: model.ReasonFailedLeaf}
-		second  = &model.Reason{Kind: model.ReasonSecondLeaf}
-		pruned  = &model.Reason{Kind: model.ReasonParentPruned}
-		circle  = &model.Reason{Kind: model.ReasonCycle}
-	)
-	passed, left := s.passedByPointer(t), s.leftBy()
-	return func(n model.Node) *model.Reason {
-		if reason := left[t.Header(n).ID]; reason != nil {
-			return reason
-		}
-		switch t.Reason(n).Kind {
-		case model.ReasonParentPruned:
-			return pruned
-		case model.ReasonCycle:
-			return circle
-		}
-		switch h := t.Header(n); {
-		case passed[n]:
-			return pointer
-		case leads(t, n) || h.EventName == "" || h.EventName == statusPending || s.mark(s.byID[h.ID]) != nil:
-			return second
-		}
-		return failed
-	}
-}
-
-// leads reports whether something follows a node.
-func leads(t *model.Timeline, n model.Node) bool {
-	for range t.Children(n) {
-		return true
-	}
-	return false
-}
-
-// passedByPointer gives the nodes that would be on the path if there were no
-// pointer.
-func (s *session) passedByPointer(t *model.Timeline) map[model.Node]bool {
-	now, scanned := s.resumed()
-	if scanned.row == nil || now.row == scanned.row || s.byID[scanned.row.id] == nil {
-		return nil
-	}
-	passed := map[model.Node]bool{}
-	for i := range t.Len() {
-		if t.Header(model.Node(i)).ID == scanned.row.id {
-			for n := model.Node(i); n != model.NoNode && !t.OnPath(n); n = t.Parent(n) {
-				passed[n] = true
-			}
-		}
-	}
-	return passed
 }

@@ -180,32 +180,22 @@ func (s *session) all() []*row {
 	return list
 }
 
-// leftBy gives the reasons of rows that a restore of Hindcast's left, by id: those
-// on the way from the head that it left to the way to its target. The last
-// restore counts. Rows that were set aside were left by what did that.
-func (s *session) leftBy() map[string]*model.Reason {
+// moves returns the restores of Hindcast's that still hold.
+func (s *session) moves() (list []model.Move) {
 	if s.written == nil {
 		return nil
 	}
-	left := map[string]*model.Reason{}
 	for _, m := range s.written.moves {
-		kept := map[string]bool{}
-		for r := s.byID[m.to]; r != nil && !kept[r.id]; r = s.byID[r.parentID] {
-			kept[r.id] = true
-		}
-		reason := m.reason()
-		passed := map[string]bool{}
-		for r := s.byID[m.from]; r != nil && !kept[r.id] && !passed[r.id]; r = s.byID[r.parentID] {
-			passed[r.id] = true
-			left[r.id] = reason
-		}
+		list = append(list, model.Move{From: m.from, To: m.to, Why: m.reason()})
 	}
-	for i := range s.aside {
-		a := &s.aside[i]
-		left[a.id] = a.reason()
-		left[a.id].Kind = a.why
-	}
-	return left
+	return list
+}
+
+// reason says why the row was set aside.
+func (a *asideRow) reason() *model.Reason {
+	reason := a.mark.reason()
+	reason.Kind = a.why
+	return reason
 }
 
 func (m *mark) reason() *model.Reason {

@@ -249,20 +249,10 @@ func (s *Store) sessionInfo(id string) model.SessionInfo {
 	ss := s.index.sessions[id]
 	headers := ss.headers
 	info := model.SessionInfo{ID: id, Kind: kind, Faults: model.FaultsNotCounted, Title: ss.title, Size: ss.size}
+	info.Count(headers)
 	for i := range headers {
-		h := &headers[i]
-		if h.Marks.Has(model.MarkTraced) {
-			continue // a step of a turn, and no snapshot
-		}
-		info.Snapshots++
-		if h.Orphaned {
-			info.Orphaned++
-		}
-		if h.Head {
-			info.Head, info.HeadIndex = h.ID, h.Index
-		}
-		if h.CreatedAt.After(info.UpdatedAt) {
-			info.UpdatedAt = h.CreatedAt
+		if at := headers[i].CreatedAt; at.After(info.UpdatedAt) && !headers[i].Marks.Has(model.MarkTraced) {
+			info.UpdatedAt = at
 		}
 	}
 	if info.UpdatedAt.IsZero() {

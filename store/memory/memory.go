@@ -137,25 +137,13 @@ func (s *Store) infos() []model.SessionInfo {
 	infos := make([]model.SessionInfo, 0, len(s.sessions))
 	for id, ss := range s.sessions {
 		info := model.SessionInfo{ID: id, Kind: kind, UpdatedAt: ss.updated, Faults: model.FaultsNotCounted}
-		for i := range ss.visits.Headers {
-			h := &ss.visits.Headers[i]
-			if h.Marks.Has(model.MarkTraced) {
-				continue // a step of a turn, and no snapshot
-			}
-			info.Snapshots++
-			if h.Orphaned {
-				info.Orphaned++
-			}
-			if info.Snapshots == 1 {
-				info.Title = conversation.Opening(ss.states[h.ID])
-			}
+		headers := ss.from(0)
+		info.Count(headers)
+		if i := slices.IndexFunc(headers, func(h model.Header) bool { return !h.Marks.Has(model.MarkTraced) }); i >= 0 {
+			info.Title = conversation.Opening(ss.states[headers[i].ID])
 		}
 		for _, state := range ss.states {
 			info.Size += int64(len(state))
-		}
-		if ss.visits.Head >= 0 {
-			h := &ss.visits.Headers[ss.visits.Head]
-			info.Head, info.HeadIndex = h.ID, h.Index
 		}
 		infos = append(infos, info)
 	}

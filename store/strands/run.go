@@ -122,14 +122,6 @@ func (o *orchestrator) info() model.SessionInfo {
 	if o.run != nil {
 		info.Title = o.run.Summary().Task
 	}
-	for _, h := range o.headers() {
-		info.Snapshots++
-		if h.Orphaned {
-			info.Orphaned++
-		}
-		if h.Head {
-			info.Head, info.HeadIndex = h.ID, h.Index
-		}
-	}
+	info.Count(o.headers())
 	return info
 }

@@ -121,33 +121,21 @@ func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string,
 	return m[1], true
 }
 
-// left gives for each item the restore that it was left by last, or that it was written
-// over; nil for none.
-func (h *history) left() []*model.Reason {
-	left := make([]*model.Reason, len(h.items))
-	for i := range h.items {
-		if h.items[i].back {
-			left[i] = &model.Reason{Kind: model.ReasonOverwritten}
-		}
-	}
+// moves gives the times that Hindcast put the head of the place elsewhere, as the rows
+// are now.
+func (h *history) moves() (list []model.Move) {
 	for i := range h.entries {
 		e := &h.entries[i]
 		if e.Undone || e.Op != model.OpRestore && e.Op != model.OpRepair || e.NewSession != "" || e.Broken != "" {
 			continue
 		}
-		to := h.find(e.To)
-		on := h.path(to)
-		why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: h.index(max(0, to))}
-		for i := range h.path(h.before(e)) {
-			if !on[i] {
-				left[i] = why
-			}
+		m := model.Move{To: e.To, Why: &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: h.index(max(0, h.find(e.To)))}}
+		if from := h.before(e); from >= 0 {
+			m.From = h.items[from].id
 		}
-		for i := range on {
-			left[i] = nil
-		}
+		list = append(list, m)
 	}
-	return left
+	return list
 }
 
 // before gives the item that was the head before an entry, -1 if it is not known:

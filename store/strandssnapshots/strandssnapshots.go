@@ -160,15 +160,7 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
 	headers, err := s.timeline(ctx, p, &info)
-	for i := range headers {
-		info.Snapshots++
-		if headers[i].Orphaned {
-			info.Orphaned++
-		}
-		if headers[i].Head {
-			info.Head, info.HeadIndex = headers[i].ID, headers[i].Index
-		}
-	}
+	info.Count(headers)
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return info, err
 	}

@@ -8,7 +8,6 @@ import (
 // headers gives the rows of a place.
 func (h *history) headers() []model.Header {
 	head := h.head()
-	reasons := h.reasons()
 	headers := make([]model.Header, 0, len(h.items))
 	for i := range h.items {
 		if i == h.latest && h.same >= 0 {
@@ -16,13 +15,27 @@ func (h *history) headers() []model.Header {
 		}
 		header := h.header(i)
 		header.Head = i == head
-		if reasons[i] != onPath {
-			header.Orphaned, header.Reason = true, reasons[i]
+		header.Orphaned = head < 0 // an SDK starts from nothing
+		switch it := &h.items[i]; {
+		case it.back:
+			header.Reason = overwritten
+		case it.Problem != "":
+			header.Reason = failedLeaf
+		case head < 0:
+			header.Reason = pointer
 		}
 		headers = append(headers, header)
 	}
+	model.Settle(headers, model.HeadFacts{Moves: h.moves(), Pointed: true})
 	return headers
 }
+
+// What a place alone knows of a row that is off the path.
+var (
+	overwritten = &model.Reason{Kind: model.ReasonOverwritten}
+	failedLeaf  = &model.Reason{Kind: model.ReasonFailedLeaf}
+	pointer     = &model.Reason{Kind: model.ReasonPointer}
+)
 
 func (h *history) header(i int) model.Header {
 	it := &h.items[i]
@@ -56,47 +69,4 @@ func (h *history) header(i int) model.Header {
 		header.Marks |= model.MarkDamaged
 	}
 	return header
-}
-
-// onPath stands for no reason: the row is on the path to the head.
-var onPath = new(model.Reason)
-
-// reasons gives why each item is off the path to the head: onPath where it is
-// not, nil where the tree tells.
-func (h *history) reasons() []*model.Reason {
-	head := h.head()
-	reasons := make([]*model.Reason, len(h.items))
-	// next is the item that follows on the path.
-	next := make([]int, len(h.items))
-	for i, child := head, -1; i >= 0; i, child = h.items[i].Parent, i {
-		reasons[i], next[i] = onPath, child
-	}
-	pointer := &model.Reason{Kind: model.ReasonPointer}
-	broken := &model.Reason{Kind: model.ReasonFailedLeaf}
-	rewinds := make(map[int]*model.Reason)
-	for i := range h.items {
-		p := h.items[i].Parent
-		switch {
-		case reasons[i] == onPath:
-		case h.items[i].Problem != "":
-			reasons[i] = broken
-		case head < 0 || p >= 0 && reasons[p] == onPath && next[p] < i:
-			// The framework starts from what was there before.
-			reasons[i] = pointer
-		case p >= 0 && reasons[p] == onPath:
-			// What is on the path was saved later, and goes on from before.
-			if rewinds[p] == nil {
-				rewinds[p] = &model.Reason{Kind: model.ReasonRewind, TargetID: h.items[p].id, TargetIndex: h.index(p)}
-			}
-			reasons[i] = rewinds[p]
-		case p >= 0:
-			reasons[i] = reasons[p]
-		}
-	}
-	for i, why := range h.left() {
-		if why != nil && reasons[i] != onPath {
-			reasons[i] = why
-		}
-	}
-	return reasons
 }

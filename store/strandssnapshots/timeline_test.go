@@ -64,7 +64,7 @@ func TestHeaders_lives(t *testing.T) {
 			[][]string{{"q", "-a"}, {"q", "-a", "x", "-y"}, {"q", "-a", "x", "-y", "z", "-z"}, {"q", "-a", "k", "-l"}}, []string{"q", "-a", "x", "-y", "m", "-n"}, `
 ○    0  turn 0  turn end
 ├─╮
-│ ◌  3  turn 1  turn end inferred: the framework's pointer names another snapshot
+│ ◌  3  turn 1  turn end inferred: another branch was chosen
 ○    1  turn 1  turn end inferred
 ├─╮
 │ ◌  2  turn 2  turn end inferred: cut off by a rewind to #1

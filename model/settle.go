@@ -1,0 +1,101 @@
+package model
+
+import "slices"
+
+// Why a snapshot is off the path is decided here and in [Timeline.Reason] alone. A
+// kind states facts. Its headers name the parent and the head. Orphaned is set where
+// no framework sees a row, whatever leads to it. Reason is what the kind alone knows
+// of a row, should it be off the path. HeadFacts say what came of the head.
+
+// HeadFacts is what a kind knows about the head of a session.
+type HeadFacts struct {
+	// Moves are the writes that put the head elsewhere, the oldest first.
+	Moves []Move
+	// Pointed says that the framework names its head itself, and so may pass over
+	// newer rows.
+	Pointed bool
+}
+
+// Move is one write that put the head of a session elsewhere. From and To are the
+// ids of the heads before and after it, "" for none.
+type Move struct {
+	From, To string
+	Why      *Reason
+}
+
+// Settle fills in Orphaned and Reason of the headers of one session, which come in
+// the order in which they were recorded, and returns their timeline as it is without
+// that. Off the path is what does not lead to the head, and what says so itself.
+// The last of the moves that left a row tells why, else the row's own Reason, else
+// the tree.
+func Settle(headers []Header, facts HeadFacts) *Timeline {
+	t := NewTimeline(slices.Clone(headers))
+	t.pointed = t.pointed && facts.Pointed
+	left := t.leftBy(facts.Moves)
+	shared := map[Reason]*Reason{}
+	for i := range headers {
+		h, n := &headers[i], Node(i)
+		if t.OnPath(n) && !h.Orphaned {
+			h.Reason = nil
+			continue
+		}
+		h.Orphaned = true
+		switch {
+		case left != nil && left[n] != nil:
+			h.Reason = left[n]
+		case h.Reason == nil:
+			r := t.Reason(n)
+			r.TargetName = ""
+			if shared[r] == nil {
+				shared[r] = &r
+			}
+			h.Reason = shared[r]
+		}
+	}
+	return t
+}
+
+// leftBy returns for each node the reason of the last move that left it: that is on
+// the path to From and not on that to To, and did not come back since. It is nil
+// without moves.
+func (t *Timeline) leftBy(moves []Move) []*Reason {
+	if len(moves) == 0 || len(t.headers) == 0 {
+		return nil
+	}
+	left, to := make([]*Reason, len(t.headers)), make([]int, len(t.headers))
+	for i, m := range moves {
+		for n := t.latest(m.To); n != NoNode; n = t.parent[n] {
+			left[n], to[n] = nil, i+1
+		}
+		for n := t.latest(m.From); n != NoNode && to[n] != i+1; n = t.parent[n] {
+			left[n] = m.Why
+		}
+	}
+	return left
+}
+
+// latest returns the latest node of an id, NoNode for none.
+func (t *Timeline) latest(id string) Node {
+	if id == "" {
+		return NoNode
+	}
+	return t.ids.find(t.headers, t.headers[0].SessionID, id)
+}
+
+// Count puts into the info what the headers of a session tell: how many snapshots it
+// has, how many of them are off the path, and the head. Steps are no snapshots.
+func (i *SessionInfo) Count(headers []Header) {
+	for k := range headers {
+		h := &headers[k]
+		if h.Marks.Has(MarkTraced) {
+			continue
+		}
+		i.Snapshots++
+		if h.Orphaned {
+			i.Orphaned++
+		}
+		if h.Head {
+			i.Head, i.HeadIndex = h.ID, h.Index
+		}
+	}
+}
