@@ -3,4 +3,4 @@
 package sqlite
 
 // denied returns nil: what SQLite says is all that is known.
-func denied(string) error { return nil }
+func denied(string, uint32) error { return nil }

@@ -240,6 +240,53 @@ func TestOpen_besideAWriter(t *testing.T) {
 }
 
 // TestOpen_throughALink: the log lies beside the file, not beside the link.
+// A writer opens the store, writes and closes it, over and over: its log comes and goes.
+// Whatever moment a reader meets, it reads.
+func TestOpen_besideAWriterThatComesAndGoes(t *testing.T) {
+	const comes = "HINDCAST_TEST_COMES"
+	if path := os.Getenv(comes); path != "" {
+		for i := 0; ; i++ {
+			s, err := sqlite.Open(t.Context(), path)
+			if err == nil {
+				err = s.SaveSnapshot(t.Context(), snapshot(t, s, "coming", fmt.Sprint(i)))
+				err = errors.Join(err, s.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	path := filled(t)
+	ctx, end := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestOpen_besideAWriterThatComesAndGoes$")
+	cmd.Env = append(os.Environ(), comes+"="+path)
+	var said bytes.Buffer
+	cmd.Stdout = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		s, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		for _, err := range s.Headers(t.Context(), "s") {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	end()
+	if err := cmd.Wait(); said.Len() > 0 {
+		t.Errorf("the writer ended by itself: %v\n%s", err, &said)
+	}
+}
+
 func TestOpen_throughALink(t *testing.T) {
 	path := filled(t)
 	link := filepath.Join(t.TempDir(), "link.db")

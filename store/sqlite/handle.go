@@ -258,25 +258,49 @@ func (s *Store) blame(how access, err error) error {
 	if err == nil || how == writable {
 		return err
 	}
-	if now, _, lookErr := look(s.file); lookErr == nil && now != how {
+	if now, _, lookErr := look(s.file); lookErr == nil && (now != how || isCode(err, lib.SQLITE_CANTOPEN) && s.readable()) {
 		return fmt.Errorf("%w (%w)", ErrChanged, err)
 	}
 	return err
 }
 
+// The uses for which denied asks, as access(2) has them.
+const (
+	toWrite = 2
+	toRead  = 4
+)
+
+// readable reports whether the system lets all files of the store be read. A log that
+// cannot be opened all the same went in that moment, with the writer that it was of. The
+// files are only asked about: to open and close one would end SQLite's locks on it.
+func (s *Store) readable() bool {
+	for _, part := range []string{"", "-wal", "-shm"} {
+		if errors.Is(denied(s.file+part, toRead), fs.ErrPermission) {
+			return false
+		}
+	}
+	return true
+}
+
 // read runs what on a connection, in one transaction, so that it sees one
 // state of the store. It runs it again when the file moved meanwhile.
-func (s *Store) read(ctx context.Context, what func(t *tx) error) (err error) {
+func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
+	return again(ctx, func() error { return s.readOnce(ctx, what) })
+}
+
+// again reads again when the file moved meanwhile.
+func again(ctx context.Context, once func() error) (err error) {
 	const attempts = 5
 	for range attempts {
-		if err = s.readOnce(ctx, what); !errors.Is(err, ErrChanged) || ctx.Err() != nil {
+		if err = once(); !errors.Is(err, ErrChanged) || ctx.Err() != nil {
 			break
 		}
 	}
-	// What looks left behind may be that of a writer at work, who is soon done.
-	for pause := time.Millisecond; errors.Is(err, ErrUnsettled) && pause < 100*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+	// What looks left behind may be that of a writer at work, who is soon done; and
+	// writers may come and go.
+	for pause := time.Millisecond; (errors.Is(err, ErrUnsettled) || errors.Is(err, ErrChanged)) && pause < 100*time.Millisecond && ctx.Err() == nil; pause *= 2 {
 		time.Sleep(pause)
-		err = s.readOnce(ctx, what)
+		err = once()
 	}
 	return err
 }
@@ -332,7 +356,7 @@ func (s *Store) unwritable(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	cause := cmp.Or(denied(s.file), denied(filepath.Dir(s.file)), err)
+	cause := cmp.Or(denied(s.file, toWrite), denied(filepath.Dir(s.file), toWrite), err)
 	return &model.UnwritableError{Err: cause, Became: "nothing was changed"}
 }
 

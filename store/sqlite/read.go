@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -143,11 +144,26 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 var errStopped = errors.New("stopped")
 
 func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
+	begun, ended := false, error(nil) // what was yielded is not yielded again
+	err := again(ctx, func() error {
+		err := s.headersOnce(ctx, sessionID, func(h model.Header, err error) bool {
+			begun = true
+			return yield(h, err)
+		})
+		if begun {
+			ended, err = err, nil
+		}
+		return err
+	})
+	return cmp.Or(err, ended)
+}
+
+func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	h, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	err = h.transaction(ctx, beginRead, func(t *tx) error {
+	err = s.blame(h.access, h.transaction(ctx, beginRead, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
@@ -163,7 +179,7 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 			}
 			return nil
 		})
-	})
+	}))
 	return errors.Join(err, s.release(h))
 }
 
