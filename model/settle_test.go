@@ -72,6 +72,8 @@ func TestSettle_why(t *testing.T) {
 			want: "b: left by a restore to #0 at 14:05\nc: left by a restore to #0 at 14:05"},
 		{name: "what came back and was left by the framework", headers: "a b<a c<b *d<a", facts: HeadFacts{Moves: []Move{{From: "c", To: "a", Why: one}, {From: "a", To: "c", Why: two}}},
 			want: "b: another branch was chosen\nc: another branch was chosen"},
+		{name: "what a restore kept was left by the framework", headers: "r a<r b<a *c<r", facts: HeadFacts{Moves: []Move{{From: "b", To: "a", Why: two}}},
+			want: "a: another branch was chosen\nb: left by a restore to #2 at 13:05"},
 		{name: "heads that are gone", headers: "a b<a *c<a", facts: HeadFacts{Moves: []Move{{From: "x", To: "y", Why: one}, {Why: one}}},
 			want: "b: another branch was chosen"},
 		{name: "what a row knows of itself", headers: "a b<a *c<a", own: map[string]Header{"b": {Reason: failed}, "c": {Reason: failed}},
@@ -104,6 +106,17 @@ func TestSettle_oneReasonForThoseThatLeftTogether(t *testing.T) {
 	}
 	if headers[1].Reason.TargetName != "" {
 		t.Errorf("a name is kept: %+v", headers[1].Reason)
+	}
+}
+
+func TestSessionInfo_countsNoSteps(t *testing.T) {
+	headers := chain("a b<a c<b *d<a")
+	headers[2].Marks = MarkTraced
+	Settle(headers, HeadFacts{})
+	var info SessionInfo
+	info.Count(headers)
+	if info.Snapshots != 3 || info.Orphaned != 1 || info.Head != "d" || info.HeadIndex != 3 {
+		t.Errorf("%+v", info)
 	}
 }
 

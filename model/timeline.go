@@ -355,6 +355,9 @@ func (t *Timeline) NextBranchPoint(n Node) Node { return t.nextBranch[n] }
 // An orphaned visit was left by a restore to the place from which the session
 // went on: the parent at which its lineage was first passed over.
 //
+// Where parents were worked out ([MarkInferred]) no branch was ever recorded: what
+// was captured before the next snapshot on the line was cut off by a rewind.
+//
 // A step was left for the reason for which its snapshot was.
 func (t *Timeline) Reason(n Node) Reason {
 	if t.OnPath(n) {
