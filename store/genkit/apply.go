@@ -60,6 +60,9 @@ func (s *session) then(steps []step) *session {
 	for _, r := range after.rows {
 		after.byID[r.id] = r
 	}
+	if len(s.rows) == 0 && len(after.rows) > 0 {
+		after.layout = after.layoutOf() // it had none to have a layout by
+	}
 	gone := s.get
 	after.get = func(id string) *row {
 		if r := after.byID[id]; r != nil || s.byID[id] != nil {

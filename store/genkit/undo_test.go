@@ -465,3 +465,18 @@ func TestUndo_agentGoesOnFromWhatIsGone(t *testing.T) {
 	}
 	restore(t, s, sessMain, second)
 }
+
+// TestRedo_ofAFork goes on by the call that the fork had named first: one of the SDK that wrote the store.
+func TestRedo_ofAFork(t *testing.T) {
+	for name, session := range map[string]string{"go-1.13.1": sessMain, "js-1.42.0-detachbug": "s2"} {
+		s := open(t, copyOfStore(t, name))
+		head := headOf(t, s, session)
+		forked, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head.Ref(), As: "again"})
+		apply(t, s, forked, err)
+		undo(t, s)
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
+		if err != nil || len(plan.Resume) == 0 || plan.Resume[0].Call != forked.Resume[0].Call {
+			t.Errorf("%s: it is resumed by %v, %v, and was by %v", name, plan.Resume, err, forked.Resume)
+		}
+	}
+}
