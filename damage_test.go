@@ -245,14 +245,7 @@ func damages(t *testing.T) int {
 // that read always read, and no byte is lost that a session held or that was kept and
 // is what its name says.
 func TestJournal_damaged(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("HINDCAST_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("HINDCAST_SEED=%d", seed)
+	seed := seedOf(t)
 	for i, v := range journaled {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
