@@ -240,14 +240,20 @@ func TestSurvey_unreadable(t *testing.T) {
 			t.Errorf("%+v, %v", f, err)
 		}
 	}
-	if os.Getuid() != 0 {
-		shut := tree(t, "shut/a.db", "open/a.db")
-		if err := os.Chmod(filepath.Join(shut, "shut"), 0); err != nil {
-			t.Fatal(err)
-		}
-		got := surveyed(t, store.Kinds{filed("db", ".db")}, shut)
-		same(t, got, []string{`- "." ` + noKind, `- "open" ` + noKind, `db "open/a.db" a file`, `- "shut" ` + noKind, `- "shut" it cannot be looked at: permission denied`})
+}
+
+func TestSurvey_ofWhatMayNotBeRead(t *testing.T) {
+	if !storetest.Unprivileged(t) {
+		return
 	}
+	dir := tree(t, "shut/a.db", "open/a.db")
+	shut := filepath.Join(dir, "shut")
+	if err := os.Chmod(shut, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(shut, 0o755) })
+	got := told(t, dir, store.Kinds{filed("db", ".db")}.Survey(t.Context(), dir))
+	same(t, got, []string{`- "." ` + noKind, `- "open" ` + noKind, `db "open/a.db" a file`, `- "shut" ` + noKind, `- "shut" it cannot be looked at: permission denied`})
 }
 
 func TestSurvey_isBounded(t *testing.T) {

@@ -235,6 +235,9 @@ func TestSessions_listWhatCannotBeRead(t *testing.T) {
 }
 
 func TestSessions_listWhatNobodyMayRead(t *testing.T) {
+	if !storetest.Unprivileged(t) {
+		return
+	}
 	dir := t.TempDir()
 	closed := filepath.Join(dir, "session_closed")
 	hazards(t)["healthy"].write(t, closed)
@@ -242,9 +245,6 @@ func TestSessions_listWhatNobodyMayRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(closed, 0o755) })
-	if _, err := os.ReadDir(closed); err == nil {
-		t.Skip("this user may read everything")
-	}
 	s := open(t, dir)
 	if list := storetest.Sessions(t, s); len(list) != 1 || list[0].ID != "closed" || list[0].Faults == 0 {
 		t.Errorf("%+v", list)
