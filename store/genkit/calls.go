@@ -27,7 +27,7 @@ func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) 
 	}
 	plan.Resume = append(plan.Resume, after.layout.bySession(after.sid, t.open, then))
 	// The row of a new session has an id that the next plan would not give it.
-	if plan.NewSession != "" || t.row.resumable(after.layout, t.now) != "yes" {
+	if plan.NewSession != "" || !t.row.resumable(after.layout, t.now).whole() {
 		return
 	}
 	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.Target.Index)))

@@ -82,7 +82,7 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []mode
 		}
 		add("heartbeat", text)
 	}
-	add("resume", r.resumable(s.layout, now))
+	add("resume", r.resumable(s.layout, now).String())
 	add("pointer", s.pointerFact(r))
 	if r.updated.text != r.created.text && !r.updated.at.IsZero() {
 		add("updated", r.updated.text)

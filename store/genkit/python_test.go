@@ -77,7 +77,7 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 			if refused := strings.Contains(want.ID, "Error: "); refused != r.pythonRefuses() {
 				t.Errorf("read by its id the SDK says %q; it is refused here: %t", want.ID, r.pythonRefuses())
 			}
-			if goesOn := want.ID == statusCompleted; goesOn != (r.resumable(layoutPython, evening) == "yes") {
+			if goesOn := want.ID == statusCompleted; goesOn != r.resumable(layoutPython, evening).whole() {
 				t.Errorf("the SDK says %q, and here it is %q", want.ID, r.resumable(layoutPython, evening))
 			}
 			now, _ := one.resumed()

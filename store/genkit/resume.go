@@ -184,45 +184,67 @@ func (s *session) head() *row {
 	return s.rows[len(s.rows)-1]
 }
 
-// resumable says what comes of asking for a row by its id: "yes", or why not.
-func (r *row) resumable(l layout, now time.Time) string {
+// resumption is what comes of asking an SDK for a row by its id.
+type resumption struct {
+	// refused is why no version resumes it, "" if one does.
+	refused string
+	// only is which versions do, "" for all.
+	only string
+}
+
+// whole reports whether every version resumes the row.
+func (r resumption) whole() bool { return r == resumption{} }
+
+// String says it in words.
+func (r resumption) String() string {
+	switch {
+	case r.refused != "":
+		return "no: " + r.refused
+	case r.only != "":
+		return "yes, " + r.only
+	}
+	return "yes"
+}
+
+// resumable returns what comes of asking for a row by its id.
+func (r *row) resumable(l layout, now time.Time) resumption {
 	switch l {
 	case layoutGo:
 		return r.resumableByGo(now)
 	case layoutJS:
 		if r.status != statusCompleted {
-			return "no: INVALID_ARGUMENT, only a completed row can be resumed; a session's id leads back to its last completed one"
+			return resumption{refused: "INVALID_ARGUMENT, only a completed row can be resumed; a session's id leads back to its last completed one"}
 		}
 	case layoutPython:
 		switch {
 		case r.pythonRefuses():
-			return "no: the model of the Python SDK does not take the row"
+			return resumption{refused: "the model of the Python SDK does not take the row"}
 		case r.status != statusCompleted:
-			return "no: only a completed row can be resumed; a session's id leads back to its last completed one"
+			return resumption{refused: "only a completed row can be resumed; a session's id leads back to its last completed one"}
 		}
 	}
-	return "yes"
+	return resumption{}
 }
 
-func (r *row) resumableByGo(now time.Time) string {
-	const refused = "no: FAILED_PRECONDITION, "
+func (r *row) resumableByGo(now time.Time) resumption {
+	const refused = "FAILED_PRECONDITION, "
 	parent := "there is nothing to resume"
 	if r.parentID != "" {
 		parent = fmt.Sprintf("resume from its parent %q", r.parentID)
 	}
 	switch {
 	case r.goRefuses():
-		return "no: the file cannot be parsed"
+		return resumption{refused: "the file cannot be parsed"}
 	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
-		return refused + "its worker gave no sign of life and is taken for dead; " + parent
+		return resumption{refused: refused + "its worker gave no sign of life and is taken for dead; " + parent}
 	case r.status == statusPending:
-		return refused + "its work is still running: wait for it, or abort it"
+		return resumption{refused: refused + "its work is still running: wait for it, or abort it"}
 	case r.status == statusAborting:
-		return refused + "it is being aborted and has not recorded its state yet"
+		return resumption{refused: refused + "it is being aborted and has not recorded its state yet"}
 	case r.status == statusAborted && !r.hasState:
-		return refused + "it was aborted before it recorded a state; " + parent
+		return resumption{refused: refused + "it was aborted before it recorded a state; " + parent}
 	case r.status == statusAborted || r.status == statusFailed:
-		return "yes, since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"
+		return resumption{only: "since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"}
 	}
-	return "yes"
+	return resumption{}
 }

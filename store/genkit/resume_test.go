@@ -161,7 +161,7 @@ func TestResumable_byID(t *testing.T) {
 		{row{status: "completed", unknownKeys: true}, layoutPython, "no: the model of the Python SDK does not take the row"},
 		{row{status: "completed", badTime: true}, layoutGo, "no: the file cannot be parsed"},
 	} {
-		if got := c.r.resumable(c.l, now); got != c.want {
+		if got := c.r.resumable(c.l, now).String(); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.r, got, c.want)
 		}
 	}

@@ -28,8 +28,8 @@ func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model
 		return model.Plan{}, err
 	}
 	one := t.one
-	if why := t.row.resumable(one.layout, t.now); !strings.HasPrefix(why, "yes") {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: strings.TrimPrefix(why, "no: ") + one.insteadOf(t.row, t.now)}
+	if why := t.row.resumable(one.layout, t.now).refused; why != "" {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
 	}
 	run := turn{place: one.place, sid: one.sid, Turn: runtimes.Turn{Snapshot: t.row.id, Text: input}}
 	if run.at, run.Agent, err = s.runtime(ctx, one.place); err != nil {
