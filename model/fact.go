@@ -18,6 +18,16 @@ type Fact struct {
 	Numbers []Number
 }
 
+// Facts gathers facts.
+type Facts []Fact
+
+// Add adds a fact, unless there is nothing to say.
+func (f *Facts) Add(label, value string) {
+	if value != "" {
+		*f = append(*f, Fact{Label: label, Value: value})
+	}
+}
+
 // Same reports whether two facts say the same in words.
 func (f Fact) Same(other Fact) bool { return f.Label == other.Label && f.Value == other.Value }
 

@@ -49,12 +49,8 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	return facts, nil
 }
 
-func (s *session) facts(r *row, artifacts []string, now time.Time) (facts []model.Fact) {
-	add := func(label, value string) {
-		if value != "" {
-			facts = append(facts, model.Fact{Label: label, Value: value})
-		}
-	}
+func (s *session) facts(r *row, artifacts []string, now time.Time) (facts model.Facts) {
+	add := facts.Add
 	status := r.statusAt(now)
 	if status != r.status && r.status != "" {
 		status += ", written as " + r.status

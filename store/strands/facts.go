@@ -50,9 +50,9 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	}
 	var f factList
 	i := at.i
-	f.add("file", l.shown(l.path("messages", at.log.files[i].name)))
+	f.Add("file", l.shown(l.path("messages", at.log.files[i].name)))
 	if at.aside >= 0 {
-		f.add("set aside", at.branches.list[at.aside].reason.Text(clock))
+		f.Add("set aside", at.branches.list[at.aside].reason.Text(clock))
 		l = at.log
 	}
 	f.file(l.document(i))
@@ -60,7 +60,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	if i == len(l.files)-1 {
 		f.agent(&l.agent)
 	}
-	return f, nil
+	return f.Facts, nil
 }
 
 // document reads the file of message i.
@@ -69,19 +69,13 @@ func (l *messageLog) document(i int) files.Document {
 	return files.ReadDocument(d.reader(l.folder), l.files[i].name, nil)
 }
 
-// factList gathers facts; what there is nothing to say about is left out.
-type factList []model.Fact
-
-func (f *factList) add(label, value string) {
-	if value != "" {
-		*f = append(*f, model.Fact{Label: label, Value: value})
-	}
-}
+// factList gathers what there is to say about a message.
+type factList struct{ model.Facts }
 
 // file tells what a message file says besides the message.
 func (f *factList) file(d files.Document) {
 	if d.Err != nil {
-		f.add("damaged", d.Err.Error())
+		f.Add("damaged", d.Err.Error())
 		return
 	}
 	t := d.Tape
@@ -92,21 +86,21 @@ func (f *factList) file(d files.Document) {
 	} else {
 		redacted = jsontape.None
 	}
-	f.add("message id", brief(t, t.Find(0, "message_id")))
-	f.add("tracking id", brief(t, t.Find(message, "tracking_id")))
+	f.Add("message id", brief(t, t.Find(0, "message_id")))
+	f.Add("tracking id", brief(t, t.Find(message, "tracking_id")))
 	if created := t.Find(0, "created_at"); timeOf(t, created).IsZero() {
-		f.add("created", brief(t, created)) // which the header could not tell
+		f.Add("created", brief(t, created)) // which the header could not tell
 	}
 	// The SDK takes both times from the clock, one after the other.
 	if updated := t.Find(0, "updated_at"); timeOf(t, updated).Sub(timeOf(t, t.Find(0, "created_at"))).Abs() >= time.Second {
-		f.add("updated", brief(t, updated))
+		f.Add("updated", brief(t, updated))
 	}
 	if redacted >= 0 {
 		text := "the SDK put this message in the place of another"
 		if left := t.Find(0, "message"); left >= 0 && string(jsontape.AppendCompact(nil, t.Raw(left))) != string(jsontape.AppendCompact(nil, t.Raw(redacted))) {
 			text += ", which is still in the file"
 		}
-		f.add("redacted", text)
+		f.Add("redacted", text)
 	}
 	f.metadata(t, t.Find(message, "metadata"))
 }
@@ -115,17 +109,17 @@ func (f *factList) file(d files.Document) {
 // types/content.py.
 func (f *factList) metadata(t *jsontape.Tape, n jsontape.Node) {
 	metrics := t.Find(n, "metrics")
-	*f = append(*f, slices.Concat(
+	f.Facts = append(f.Facts, slices.Concat(
 		multiagent.Usage("tokens", "tokens", t, t.Find(n, "usage")),
 		multiagent.Millis("model took", "latencyMs", t, t.Find(metrics, "latencyMs")),
 		multiagent.Millis("first byte after", "timeToFirstByteMs", t, t.Find(metrics, "timeToFirstByteMs")),
 	)...)
 	custom := t.Find(n, "custom")
 	if t.Kind(t.Find(custom, "pinned")) == jsontape.True {
-		f.add("pinned", "the conversation manager is to keep it")
+		f.Add("pinned", "the conversation manager is to keep it")
 	}
 	if t.Kind(custom) == jsontape.Object {
-		f.add("custom", brief(t, custom))
+		f.Add("custom", brief(t, custom))
 	}
 }
 
@@ -134,17 +128,17 @@ func (f *factList) context(l *messageLog, i int) {
 	a := &l.agent
 	switch {
 	case a.missing:
-		f.add("context", "none: there is no agent.json, and a start makes a new agent")
+		f.Add("context", "none: there is no agent.json, and a start makes a new agent")
 	case l.evicted(i) && a.summary != nil:
-		f.add("context", "taken out by "+a.managerName()+"; a summary stands in its place")
+		f.Add("context", "taken out by "+a.managerName()+"; a summary stands in its place")
 	case l.evicted(i):
-		f.add("context", "taken out by "+a.managerName())
+		f.Add("context", "taken out by "+a.managerName())
 	case i < a.pinned:
-		f.add("context", "held at the head by "+a.managerName())
+		f.Add("context", "held at the head by "+a.managerName())
 	case a.summary != nil && i == l.start:
-		f.add("context", "the first message behind the summary")
+		f.Add("context", "the first message behind the summary")
 	case i == l.start && i > 0:
-		f.add("context", "the first message that is loaded")
+		f.Add("context", "the first message that is loaded")
 	}
 }
 
@@ -161,17 +155,17 @@ func (f *factList) agent(a *agentFile) {
 		if a.summary != nil {
 			text += ", with a summary"
 		}
-		f.add("manager", text)
+		f.Add("manager", text)
 	}
 	for k, interrupt := range a.waiting {
 		if k == mostAsked {
-			f.add("waits for", strconv.Itoa(len(a.waiting)-k)+" more")
+			f.Add("waits for", strconv.Itoa(len(a.waiting)-k)+" more")
 			break
 		}
-		f.add("waits for", interrupt)
+		f.Add("waits for", interrupt)
 	}
 	if a.interrupted && len(a.held) > 0 {
-		f.add("holds back", conversation.List(a.held, func(c call) string { return nameOf(c.name, c.id) }))
+		f.Add("holds back", conversation.List(a.held, func(c call) string { return nameOf(c.name, c.id) }))
 	}
 }
 

@@ -47,50 +47,41 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	return nil, model.ErrNoSnapshot
 }
 
-// list gathers facts; what there is nothing to say about is left out.
-type list []model.Fact
-
-func (l *list) add(label, value string) {
-	if value != "" {
-		*l = append(*l, model.Fact{Label: label, Value: value})
-	}
-}
-
 // around tells what the other snapshots say of one.
-func (h *history) around(i int) (l list) {
+func (h *history) around(i int) (l model.Facts) {
 	it := &h.items[i]
 	switch it.How {
 	case lineage.Beginning:
-		l.add("lineage", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
+		l.Add("lineage", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
 	case lineage.Overlap:
-		l.add("lineage", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
+		l.Add("lineage", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
 	case lineage.Guess:
-		l.add("lineage", "a guess: no message is in common, and nothing speaks against it")
+		l.Add("lineage", "a guess: no message is in common, and nothing speaks against it")
 	case lineage.Root:
 		if i > 0 {
-			l.add("lineage", "none: no earlier snapshot has a conversation that this one goes on with")
+			l.Add("lineage", "none: no earlier snapshot has a conversation that this one goes on with")
 		}
 	}
 	if i == h.same {
-		l.add("latest", latestFile+" holds the same")
+		l.Add("latest", latestFile+" holds the same")
 	}
 	return l
 }
 
 // facts tells what the file of a snapshot says besides its data.
-func (i *item) facts(p *place) (l list) {
-	l.add("file", p.file(i.name))
+func (i *item) facts(p *place) (l model.Facts) {
+	l.Add("file", p.file(i.name))
 	if i.kept != nil {
-		l.add("set aside", "Hindcast has it, in "+journal.Folder)
+		l.Add("set aside", "Hindcast has it, in "+journal.Folder)
 	}
-	l.add("written by", string(i.Dialect))
-	l.add("scope", i.Scope)
-	l.add("schema version", i.Schema)
-	l.add("context manager", i.Manager)
+	l.Add("written by", string(i.Dialect))
+	l.Add("scope", i.Scope)
+	l.Add("schema version", i.Schema)
+	l.Add("context manager", i.Manager)
 	if i.Removed > 0 {
-		l.add("taken out", strconv.Itoa(i.Removed)+" messages")
+		l.Add("taken out", strconv.Itoa(i.Removed)+" messages")
 	}
-	l.add("stash", i.Stash)
-	l.add("app data", i.AppData)
+	l.Add("stash", i.Stash)
+	l.Add("app data", i.AppData)
 	return l
 }

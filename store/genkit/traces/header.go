@@ -64,14 +64,14 @@ func (t *Turn) Facts() []model.Fact {
 	var f facts
 	f.place(t, t.Span)
 	f.took("took", "durationMs", t.Start, t.End)
-	f.add("turn error", t.Error)
+	f.Add("turn error", t.Error)
 	if n := len(t.Steps); n > 0 {
-		f = append(f, model.CountFact("iterations", "iterations", int64(n)))
+		f.Facts = append(f.Facts, model.CountFact("iterations", "iterations", int64(n)))
 	}
 	for i := range t.Calls {
 		f.call(&t.Calls[i])
 	}
-	return f
+	return f.Facts
 }
 
 // StepFacts gives what the trace knows about step i.
@@ -86,37 +86,31 @@ func (t *Turn) StepFacts(i int) []model.Fact {
 		if took := lasted(r.Start, r.End); took != "" {
 			text += ", " + took
 		}
-		f.add("tool", text)
-		f.add("error", r.Error)
-		f.add("tool span", r.Span)
+		f.Add("tool", text)
+		f.Add("error", r.Error)
+		f.Add("tool span", r.Span)
 	}
-	return f
+	return f.Facts
 }
 
-// facts gathers facts; empty ones are not known.
-type facts []model.Fact
-
-func (f *facts) add(label, value string) {
-	if value != "" {
-		*f = append(*f, model.Fact{Label: label, Value: value})
-	}
-}
+// facts gathers what is known of a step.
+type facts struct{ model.Facts }
 
 func (f *facts) place(t *Turn, span string) {
-	f.add("trace", t.Trace)
-	f.add("span", span)
-	f.add("agent", t.Agent)
+	f.Add("trace", t.Trace)
+	f.Add("span", span)
+	f.Add("agent", t.Agent)
 }
 
 func (f *facts) call(c *Call) {
-	f.add("model", c.Model)
-	f.add("model error", c.Error)
-	f.add("model finish", c.Finish)
+	f.Add("model", c.Model)
+	f.Add("model error", c.Error)
+	f.Add("model finish", c.Finish)
 	if c.In > 0 || c.Out > 0 {
-		*f = append(*f, model.TokensFact("tokens", "tokens", []model.Number{{Key: "input", Value: float64(c.In)}, {Key: "output", Value: float64(c.Out)}}))
+		f.Facts = append(f.Facts, model.TokensFact("tokens", "tokens", []model.Number{{Key: "input", Value: float64(c.In)}, {Key: "output", Value: float64(c.Out)}}))
 	}
 	if c.Latency > 0 {
-		*f = append(*f, model.DurationFact("latency", "latencyMs", c.Latency))
+		f.Facts = append(f.Facts, model.DurationFact("latency", "latencyMs", c.Latency))
 	} else {
 		f.took("latency", "latencyMs", c.Start, c.End)
 	}
@@ -125,7 +119,7 @@ func (f *facts) call(c *Call) {
 // took adds the time between two moments; nothing where one is not known.
 func (f *facts) took(label, key string, from, to time.Time) {
 	if !from.IsZero() && !to.IsZero() {
-		*f = append(*f, model.DurationFact(label, key, to.Sub(from)))
+		f.Facts = append(f.Facts, model.DurationFact(label, key, to.Sub(from)))
 	}
 }
 

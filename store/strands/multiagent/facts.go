@@ -22,44 +22,38 @@ func (r *Run) Facts(i int) []model.Fact {
 	if i == len(r.steps)-1 {
 		f.run()
 	}
-	return f.list
+	return f.Facts
 }
 
 // mostAsked bounds the interrupts of a node that are told one by one.
 const mostAsked = 20
 
-// facts gathers facts; what there is nothing to say about is left out.
+// facts gathers what there is to say about a step of a run.
 type facts struct {
-	r    *Run
-	list []model.Fact
-}
-
-func (f *facts) add(label, value string) {
-	if value != "" {
-		f.list = append(f.list, model.Fact{Label: label, Value: value})
-	}
+	r *Run
+	model.Facts
 }
 
 func (f *facts) node(i int, s *step) {
 	r := f.r
-	f.add("node", shorten(s.node, maxText))
+	f.Add("node", shorten(s.node, maxText))
 	if s.of > 1 {
-		f.add("run", fmt.Sprintf("%d of %d", s.nth, s.of))
+		f.Add("run", fmt.Sprintf("%d of %d", s.nth, s.of))
 	}
 	if s.replaced {
-		f.add("result", "replaced by a later run")
+		f.Add("result", "replaced by a later run")
 	} else {
-		f.add("status", s.outcome.String())
+		f.Add("status", s.outcome.String())
 	}
 	if s.result >= 0 {
 		f.result(s.result)
 	}
 	for k, n := range s.asks {
 		if k == mostAsked {
-			f.add("waits for", fmt.Sprintf("%d more", len(s.asks)-k))
+			f.Add("waits for", fmt.Sprintf("%d more", len(s.asks)-k))
 			break
 		}
-		f.add("waits for", r.showInterrupt(n))
+		f.Add("waits for", r.showInterrupt(n))
 	}
 	if s.nth == s.of {
 		f.shared(s.node)
@@ -73,16 +67,16 @@ func (f *facts) result(n jsontape.Node) {
 	inner := t.Find(n, "result")
 	switch r.text(t.Find(inner, "type")) {
 	case "exception":
-		f.add("error", r.brief(t.Find(inner, "message"), maxText))
+		f.Add("error", r.brief(t.Find(inner, "message"), maxText))
 	case "multiagent_result":
-		f.add("nested run", r.nestedNodes(n))
+		f.Add("nested run", r.nestedNodes(n))
 	}
-	f.add("error", r.brief(t.Find(n, "error"), maxText))
-	f.add("stop reason", r.brief(t.Find(inner, "stop_reason"), maxName))
+	f.Add("error", r.brief(t.Find(n, "error"), maxText))
+	f.Add("stop reason", r.brief(t.Find(inner, "stop_reason"), maxName))
 	if at, c, err := r.checkpoint(n); at >= 0 {
-		f.add("checkpoint", showCheckpoint(c, err))
+		f.Add("checkpoint", showCheckpoint(c, err))
 	}
-	f.list = append(f.list, slices.Concat(
+	f.Facts = append(f.Facts, slices.Concat(
 		Millis("took", "durationMs", t, t.Find(n, "execution_time")),
 		Millis("took", "durationMs", t, t.Find(n, "duration")),
 		Usage("tokens", "tokens", t, t.Find(n, "accumulated_usage")),
@@ -113,7 +107,7 @@ func (f *facts) shared(node string) {
 	for n := range f.r.children(own) {
 		keys = append(keys, n)
 	}
-	f.add("shared", conversation.List(keys, func(n jsontape.Node) string {
+	f.Add("shared", conversation.List(keys, func(n jsontape.Node) string {
 		return shorten(t.Key(n), maxName) + " = " + f.r.brief(n, maxName)
 	}))
 }
@@ -125,27 +119,27 @@ func (f *facts) handOffs(i int) {
 		return
 	}
 	if i > 0 {
-		f.add("handed over by", shorten(r.steps[i-1].node, maxName))
+		f.Add("handed over by", shorten(r.steps[i-1].node, maxName))
 	}
 	if to, message := r.handOff(r.steps[i].result); to != "" {
-		f.add("handed over to", shorten(to, maxName))
-		f.add("hand-off message", message)
+		f.Add("handed over to", shorten(to, maxName))
+		f.Add("hand-off message", message)
 	} else if i+1 < len(r.steps) {
-		f.add("handed over to", shorten(r.steps[i+1].node, maxName))
+		f.Add("handed over to", shorten(r.steps[i+1].node, maxName))
 	}
 }
 
 // run tells of the run as a whole, as it stands now.
 func (f *facts) run() {
 	r, t, s := f.r, f.r.tape, f.r.summary
-	f.add(s.Kind.String(), shorten(s.ID, maxText))
-	f.add("run status", s.Status)
-	f.add("task", s.Task)
-	f.add("next", r.next)
+	f.Add(s.Kind.String(), shorten(s.ID, maxText))
+	f.Add("run status", s.Status)
+	f.Add("task", s.Task)
+	f.Add("next", r.next)
 	context := t.Find(r.root, "context")
-	f.add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
-	f.add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
-	f.list = append(f.list, slices.Concat(
+	f.Add("pending hand-off", r.brief(t.Find(context, "handoff_node"), maxName))
+	f.Add("hand-off message", r.brief(t.Find(context, "handoff_message"), maxText))
+	f.Facts = append(f.Facts, slices.Concat(
 		Millis("run took", "runDurationMs", t, t.Find(r.root, "execution_time")),
 		Usage("run tokens", "runTokens", t, t.Find(r.root, "accumulated_usage")),
 	)...)
