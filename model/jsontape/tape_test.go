@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"hindcast/model/jsontape/jsontest"
 )
@@ -459,10 +458,9 @@ func TestTape_isSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// Work that grew faster than the text would make the larger one take hundreds
-// of times as long. The best of several runs is compared, and with much room.
+// Work that grew faster than the text would make the larger one take hundreds of times as
+// long.
 func TestTape_workOnBombsIsLinear(t *testing.T) {
-	const small, factor = 50_000, 16
 	bombs := map[string]func(n int) string{
 		"one integer":   func(n int) string { return strings.Repeat("7", n) },
 		"one exponent":  func(n int) string { return "1e" + strings.Repeat("7", n) },
@@ -474,37 +472,23 @@ func TestTape_workOnBombsIsLinear(t *testing.T) {
 		"empty objects": func(n int) string { return "[" + strings.Repeat(`{},`, n/3) + "1]" },
 	}
 	for name, bomb := range bombs {
-		work := func(n int) time.Duration {
-			text := []byte(bomb(n))
-			best := time.Hour
-			for range 3 {
-				start := time.Now()
-				tape, _, err := ParseTolerant(text)
-				if err != nil {
-					t.Fatalf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			jsontest.Linear(t, 800_000, func(n int) func() {
+				text := []byte(bomb(n))
+				return func() {
+					tape, _, err := ParseTolerant(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					other, _ := Parse(bytes.Clone(text))
+					if !Equal(tape, 0, other, 0) {
+						t.Fatal("not equal to itself")
+					}
+					tape.Text(0)
+					Prefix(text, n/2)
 				}
-				other, _ := Parse(bytes.Clone(text))
-				if !Equal(tape, 0, other, 0) {
-					t.Fatalf("%s: not equal to itself", name)
-				}
-				tape.Text(0)
-				Prefix(text, n/2)
-				best = min(best, time.Since(start))
-			}
-			return best
-		}
-		// A machine that does other things as well may be slow for a while; what
-		// is not linear is too slow every time.
-		for try := 1; ; try++ {
-			a, b := work(small), work(small*factor)
-			if b <= 5*factor*a {
-				break
-			}
-			if try == 5 {
-				t.Errorf("%s: %v for %d bytes, %v for %d", name, a, small, b, small*factor)
-				break
-			}
-		}
+			})
+		})
 	}
 }
 
