@@ -29,7 +29,7 @@ const (
 	high = 50
 )
 
-// grown gives a session of n snapshots whose states stay small: a restore to
+// grown returns a session of n snapshots whose states stay small: a restore to
 // 25 snapshots back comes after every 50.
 func grown(n int) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
@@ -68,7 +68,7 @@ func grown(n int) iter.Seq2[store.Row, error] {
 	}
 }
 
-// largeState gives the compact JSON of a conversation of about that many bytes.
+// largeState returns the compact JSON of a conversation of about that many bytes.
 func largeState(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := []byte(`{"messages":[`)
@@ -119,10 +119,10 @@ func filled(n int) func(string) bool {
 	}
 }
 
-// peak gives the largest resident size of the program so far, in MB.
+// peak returns the largest resident size of the program so far, in MB.
 func (t *terminal) peak(tb testing.TB) float64 { return t.status(tb, "VmHWM") }
 
-// status gives a size from the status of the process, in MB.
+// status returns a size from the status of the process, in MB.
 func (t *terminal) status(tb testing.TB, name string) float64 {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
@@ -139,7 +139,7 @@ func (t *terminal) status(tb testing.TB, name string) float64 {
 	return 0
 }
 
-// press writes keys and gives the time until the program writes anything.
+// press writes keys and returns the time until the program writes anything.
 func (t *terminal) press(tb testing.TB, keys string) time.Duration {
 	tb.Helper()
 	at := time.Now()
@@ -181,10 +181,10 @@ func BenchmarkTerminal_store100k(b *testing.B) {
 	b.ReportMetric(memory, "MB-resident")
 }
 
-// resident gives the resident size of the program now, in MB.
+// resident returns the resident size of the program now, in MB.
 func (t *terminal) resident(tb testing.TB) float64 { return t.status(tb, "VmRSS") }
 
-// cpu gives the time that the program has used of the processor.
+// cpu returns the time that the program has used of the processor.
 func (t *terminal) cpu(tb testing.TB) time.Duration {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))

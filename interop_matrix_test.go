@@ -61,7 +61,7 @@ func (m *matrix) note(title, stands, operation, outcome string) {
 	row.cells[operation][outcome]++
 }
 
-// draw gives the matrix as a table, its rows in the order of the titles and the
+// draw returns the matrix as a table, its rows in the order of the titles and the
 // stances, with the reasons of refusals below it.
 func (m *matrix) draw(titles []string) string {
 	table := [][]string{append([]string{"", "positions"}, operations...)}
@@ -160,7 +160,7 @@ var (
 	numbers = regexp.MustCompile(`\d+`)
 )
 
-// reason gives the words of a refusal without what is different each time.
+// reason returns the words of a refusal without what is different each time.
 func reason(said string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(said, "hindcast: "), "\n")
 	return numbers.ReplaceAllString(quoted.ReplaceAllString(first, "…"), "N")

@@ -35,7 +35,7 @@ type rules interface {
 	// text names a text in the state that somebody may change, as a JSON Pointer;
 	// "" for none.
 	text(p *position) string
-	// check gives what is wrong with what came of a call.
+	// check returns what is wrong with what came of a call.
 	check(p *position, how resume, a *answer) error
 }
 
@@ -45,7 +45,7 @@ type resume struct {
 	Then string `json:"then"`
 }
 
-// prompt gives the text that a call sends, "" where it sends none.
+// prompt returns the text that a call sends, "" where it sends none.
 func (r *resume) prompt() string {
 	for _, text := range []string{"…", "..."} {
 		if strings.Contains(r.Call, `("`+text+`"`) || strings.Contains(r.Call, `, "`+text+`"`) {
@@ -74,7 +74,7 @@ func same(what string, have, want any) error {
 	return fmt.Errorf("%s is\n%s\nand not\n%s", what, h, w)
 }
 
-// first gives the messages that the model was sent first.
+// first returns the messages that the model was sent first.
 func (a *answer) first() ([]any, error) {
 	if len(a.Seen) == 0 {
 		return nil, fmt.Errorf("the model was never called: %s", a.Error)
@@ -103,7 +103,7 @@ const (
 	atLastNode   = "last node"
 )
 
-// blocks gives what the blocks of a message have under a name.
+// blocks returns what the blocks of a message have under a name.
 func blocks(message any, name string) (found []any) {
 	for _, block := range member[[]any](message, "content") {
 		if b := member[any](block, name); b != nil {
@@ -193,7 +193,7 @@ func (s strandsAgent) text(p *position) string {
 	return ""
 }
 
-// sent gives messages as a model is sent them.
+// sent returns messages as a model is sent them.
 func sent(messages []any) []any {
 	list := make([]any, len(messages))
 	for i, m := range messages {
@@ -314,7 +314,7 @@ var (
 	two     = map[string][]string{"planner": nil, "coder": {"planner"}}
 )
 
-// done gives what a state says of the nodes that completed, and what each said; and
+// done returns what a state says of the nodes that completed, and what each said; and
 // notes whether one failed.
 func (r strandsRun) done(state map[string]any) (order []string, said map[string]string) {
 	order, said, _ = r.nodes(state)

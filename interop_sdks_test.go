@@ -27,7 +27,7 @@ var sdkParts = map[string]string{
 	"genkit-python": "genkit-python/requirements.txt",
 }
 
-// sdks gives the folder in which the real SDKs are. Where they are not, the test is
+// sdks returns the folder in which the real SDKs are. Where they are not, the test is
 // skipped; but not where HINDCAST_SDKS names the folder, because then somebody
 // counts on them.
 func sdks(t *testing.T) string {

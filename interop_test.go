@@ -324,7 +324,7 @@ func (r *rehearsal) write(t *testing.T, args ...string) {
 	}
 }
 
-// stateAt gives a state that Hindcast shows.
+// stateAt returns a state that Hindcast shows.
 func (r *rehearsal) stateAt(t *testing.T, dir, session, id string) map[string]any {
 	t.Helper()
 	var shown struct {

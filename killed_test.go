@@ -137,7 +137,7 @@ func (k *killing) open(t *testing.T) store.Store {
 	return s
 }
 
-// tree gives the digest of every file of the store, Hindcast's own left out. Of a
+// tree returns the digest of every file of the store, Hindcast's own left out. Of a
 // database the bytes say nothing: its pages come and go.
 func (k *killing) tree(t *testing.T) map[string]string {
 	t.Helper()
@@ -421,7 +421,7 @@ func (k *killing) takeAllBack(t *testing.T) {
 	}
 }
 
-// different gives the names of which two folders do not hold the same.
+// different returns the names of which two folders do not hold the same.
 func different(a, b map[string]string) (names []string) {
 	for name := range a {
 		if a[name] != b[name] {

@@ -47,7 +47,7 @@ func (w *worker) until(words string) {
 	w.t.Fatalf("it never says %q:\n%s%s", words, w.said.String(), w.err.String())
 }
 
-// end waits for its end and gives the exit code, all that it said and its
+// end waits for its end and returns the exit code, all that it said and its
 // errors.
 func (w *worker) end() (code int, said, errs string) {
 	w.t.Helper()

@@ -108,7 +108,7 @@ func sample(ctx context.Context) (cli.Shown, error) {
 	return cli.Shown{Store: s, Session: demo.Trip, Demo: true}, err
 }
 
-// decodeMapped gives the rows that a map finds in any JSON.
+// decodeMapped returns the rows that a map finds in any JSON.
 func decodeMapped(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
 	m, err := mapped.ParseMap(words)
 	if err != nil {
@@ -157,7 +157,7 @@ func shelf() *files.Shelf {
 	}
 }
 
-// version gives the version that the program was built from.
+// version returns the version that the program was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

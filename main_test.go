@@ -47,7 +47,7 @@ var shared struct {
 	err  error
 }
 
-// program gives the path of the program as it is shipped.
+// program returns the path of the program as it is shipped.
 func program(tb testing.TB) string {
 	tb.Helper()
 	shared.once.Do(func() {

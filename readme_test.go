@@ -93,7 +93,7 @@ func (p page) holdGenerated(t *testing.T, name, text string) {
 }
 
 // shell runs a line of shell in a directory, as a reader of the README would,
-// and gives what it wrote.
+// and returns what it wrote.
 func shell(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)

@@ -69,6 +69,27 @@ func isLabel(x ast.Expr) bool {
 	return ok && f.Sel.Name == "Label"
 }
 
+// A doc comment says that a function returns something, as Go's own do.
+func TestRooms_functionsReturn(t *testing.T) {
+	said := func(at token.Position, name string, doc *ast.CommentGroup, of *ast.FuncType) {
+		if of.Results != nil && strings.HasPrefix(doc.Text(), name+" gives ") {
+			t.Errorf("%s: %s returns what its comment says that it gives", at, name)
+		}
+	}
+	inspectCode(t, func(at token.Position, n ast.Node) {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			said(at, n.Name.Name, n.Doc, n.Type)
+		case *ast.InterfaceType:
+			for _, m := range n.Methods.List {
+				if f, ok := m.Type.(*ast.FuncType); ok {
+					said(at, m.Names[0].Name, m.Doc, f)
+				}
+			}
+		}
+	})
+}
+
 // The faces take the words of marks from model, which has each once.
 func TestRooms_takeTheWordsOfMarksFromModel(t *testing.T) {
 	words := (^model.Marks(0)).Words()
@@ -119,7 +140,7 @@ func inspectCode(t *testing.T, f func(at token.Position, n ast.Node)) {
 			return nil
 		}
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}

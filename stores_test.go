@@ -403,7 +403,7 @@ func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
 	})
 }
 
-// portable gives the lines that log --json would, with what only this kind
+// portable returns the lines that log --json would, with what only this kind
 // knows left out.
 func portable(t *testing.T, h model.Header) string {
 	t.Helper()
@@ -452,7 +452,7 @@ func TestStores_areTheSameInANativeStore(t *testing.T) {
 }
 
 // hindcastRuns runs a command of the program in this process, which has to
-// succeed, and gives what it prints.
+// succeed, and returns what it prints.
 func hindcastRuns(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	code, out := hindcastEnds(t, in, args...)
@@ -462,7 +462,7 @@ func hindcastRuns(t *testing.T, in string, args ...string) string {
 	return out
 }
 
-// hindcastEnds runs a command and gives its exit code and all that it prints.
+// hindcastEnds runs a command and returns its exit code and all that it prints.
 func hindcastEnds(t *testing.T, in string, args ...string) (code int, out string) {
 	t.Helper()
 	a := app()
@@ -627,7 +627,7 @@ func TestStores_areFollowedWhileTheyGrow(t *testing.T) {
 	})
 }
 
-// without gives what is in list but not in others.
+// without returns what is in list but not in others.
 func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
 }

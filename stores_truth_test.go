@@ -45,7 +45,7 @@ var noStores = []string{
 	"strands/rewinds",                    // what the SDKs ran after a rewind
 }
 
-// glob gives the paths below a folder that fit a pattern.
+// glob returns the paths below a folder that fit a pattern.
 func glob(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	list, err := fs.Glob(os.DirFS(dir), pattern)
@@ -55,7 +55,7 @@ func glob(t *testing.T, dir, pattern string) []string {
 	return list
 }
 
-// numberOf gives the number in the name of a file.
+// numberOf returns the number in the name of a file.
 func numberOf(name string) int {
 	n, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(path.Base(name)))
 	if err != nil {
@@ -213,7 +213,7 @@ type genkitRow struct {
 // snapshotsFolder is where a project keeps the rows of its agents.
 const snapshotsFolder = ".genkit/snapshots/"
 
-// genkitRows gives the rows of each session, by the time of their creation: the
+// genkitRows returns the rows of each session, by the time of their creation: the
 // files that are called as the snapshot in them.
 func genkitRows(t *testing.T, dir string) map[string][]genkitRow {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// inProcess runs a command line in this process and gives its exit code and what
+// inProcess runs a command line in this process and returns its exit code and what
 // it wrote.
 func inProcess(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
@@ -27,7 +27,7 @@ func inProcess(t *testing.T, args ...string) (code int, out, err string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// claims gives the stores below a folder, "kind path", the path from there on.
+// claims returns the stores below a folder, "kind path", the path from there on.
 func claims(t *testing.T, dir string) (stores []string) {
 	t.Helper()
 	for f, err := range app().Kinds.Survey(t.Context(), dir) {
@@ -175,7 +175,7 @@ func TestDoctor_writesNothing(t *testing.T) {
 	}
 }
 
-// idsOf gives the ids of the sessions of a store.
+// idsOf returns the ids of the sessions of a store.
 func idsOf(t *testing.T, path string) (ids []string) {
 	t.Helper()
 	s, err := app().Kinds.Open(t.Context(), path)

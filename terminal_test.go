@@ -88,21 +88,21 @@ func (t *terminal) read() {
 	}
 }
 
-// written gives all that the program has written.
+// written returns all that the program has written.
 func (t *terminal) written() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.raw.String()
 }
 
-// shown gives what stands on the screen.
+// shown returns what stands on the screen.
 func (t *terminal) shown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.screen.String()
 }
 
-// until waits for a screen, and gives the time since the start of the program.
+// until waits for a screen, and returns the time since the start of the program.
 func (t *terminal) until(tb testing.TB, what string, is func(screen string) bool) time.Duration {
 	tb.Helper()
 	deadline := time.After(20 * time.Second)
@@ -121,7 +121,7 @@ func (t *terminal) until(tb testing.TB, what string, is func(screen string) bool
 	return t.since()
 }
 
-// since gives the time from the start of the program to what it wrote last.
+// since returns the time from the start of the program to what it wrote last.
 func (t *terminal) since() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

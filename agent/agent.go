@@ -79,7 +79,7 @@ func Define[State, In, Out any](name string, fn Func[State, In, Out], options ..
 	return a, nil
 }
 
-// Name gives the agent's name.
+// Name returns the agent's name.
 func (a *Agent[State, In, Out]) Name() string { return a.name }
 
 // StreamBidi opens or makes a session, starts the agent function on it, and
@@ -114,7 +114,7 @@ func (o *opening[S]) check(hasStore bool) error {
 	return nil
 }
 
-// open gives the session that the options ask for.
+// open returns the session that the options ask for.
 func (a *Agent[State, In, Out]) open(ctx context.Context, o *opening[State]) (*Session[State], error) {
 	if err := errors.Join(o.check(a.home != nil), ctx.Err()); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"hindcast/store/sqlite"
 )
 
-// conversation gives a state of about 1 MB: 2,000 messages.
+// conversation returns a state of about 1 MB: 2,000 messages.
 func conversation() talk {
 	var state talk
 	for i := range 2000 {
@@ -43,7 +43,7 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// grown gives the state with one message more, another one each time.
+// grown returns the state with one message more, another one each time.
 func (t talk) grown(i int) talk {
 	t.Messages = append(t.Messages[:len(t.Messages):len(t.Messages)], message{Role: "user", Content: []part{{Text: fmt.Sprintf("and message %d", i)}}})
 	return t

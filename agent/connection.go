@@ -31,10 +31,10 @@ type Connection[State, In, Out any] struct {
 	err    error
 }
 
-// SessionID gives the id of the session.
+// SessionID returns the id of the session.
 func (c *Connection[State, In, Out]) SessionID() string { return c.sess.id }
 
-// Send gives the agent function an input, and returns when it has taken it. The
+// Send hands the agent function an input, and returns when it has taken it. The
 // errors are ErrClosed, ErrEnded, and that of the connection's context.
 func (c *Connection[State, In, Out]) Send(in In) error {
 	if err := c.inputs.send(c.ctx, in); err != nil {
@@ -50,7 +50,7 @@ func (c *Connection[State, In, Out]) Close() error {
 	return nil
 }
 
-// Receive gives what the agent says up to the end of its turn, waiting for it;
+// Receive returns what the agent says up to the end of its turn, waiting for it;
 // called again, what it says in the next turn. Whoever breaks off can go on
 // later. An error ends it: at the end of a turn the *EventError of that, and
 // when the agent function has returned and everything was received, that of
@@ -78,12 +78,12 @@ func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 	}
 }
 
-// Done gives a channel that is closed when the invocation has ended and Output
+// Done returns a channel that is closed when the invocation has ended and Output
 // does not wait any more.
 func (c *Connection[State, In, Out]) Done() <-chan struct{} { return c.done }
 
 // Output waits until the agent function has returned, which most do after
-// Close, and gives what came of it. The session's id and state, and the
+// Close, and returns what came of it. The session's id and state, and the
 // artifacts and snapshots made until then, are there whatever the error is. It
 // joins that of the agent function (a *PanicError if it panicked), that of the
 // context if it cut the inputs short, and an *EventError for each event that

@@ -28,7 +28,7 @@ import (
 // read.
 const maxDepth = 10000
 
-// deepCopy gives a copy of v, which text is the JSON of. The error is that of
+// deepCopy returns a copy of v, which text is the JSON of. The error is that of
 // reading a text that has to be.
 func deepCopy[T any](v T, text []byte) (T, error) {
 	own := v
@@ -167,7 +167,7 @@ func (c *copier) detach(v reflect.Value) {
 	c.depth--
 }
 
-// detached gives a copy of a value that cannot be set.
+// detached returns a copy of a value that cannot be set.
 func (c *copier) detached(v reflect.Value) reflect.Value {
 	own := reflect.New(v.Type()).Elem()
 	own.Set(v)
@@ -184,7 +184,7 @@ func (c *copier) detachElements(v reflect.Value) {
 	}
 }
 
-// detachedMap gives a copy of a map. Keys that JSON can write have no
+// detachedMap returns a copy of a map. Keys that JSON can write have no
 // references in them that anybody could change.
 func (c *copier) detachedMap(v reflect.Value) reflect.Value {
 	own := reflect.MakeMapWithSize(v.Type(), v.Len())

@@ -87,7 +87,7 @@ func full() everything {
 	}
 }
 
-// copyOf gives a copy of what can be copied.
+// copyOf returns a copy of what can be copied.
 func copyOf[T any](t testing.TB, v T) T {
 	t.Helper()
 	text, err := json.Marshal(v)

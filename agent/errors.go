@@ -48,7 +48,7 @@ func (e *EventError) Error() string {
 	return fmt.Sprintf("agent %q: %s of turn %d in session %.80q, snapshot #%d: %v", e.Agent, e.Event, e.TurnIndex, e.Session, e.Index, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *EventError) Unwrap() error { return e.Err }
 
 // PanicError is a panic of the agent function or of a snapshot callback.
@@ -61,7 +61,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap gives the value if it is an error.
+// Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

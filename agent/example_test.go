@@ -32,7 +32,7 @@ func chatting(ctx context.Context, sess *agent.Session[ChatState], in <-chan str
 }
 
 // converse has a conversation with an agent, from the beginning or as options say,
-// and gives what came of it.
+// and returns what came of it.
 func converse(a *agent.Agent[ChatState, string, string], options []agent.BidiOption[ChatState], words ...string) agent.Output[ChatState, string] {
 	conn, err := a.StreamBidi(context.Background(), options...)
 	if err != nil {

@@ -53,7 +53,7 @@ func wantEvents(t *testing.T, err error, reason error, want ...string) {
 	}
 }
 
-// events gives all EventErrors in an error.
+// events returns all EventErrors in an error.
 func events(err error) []*agent.EventError {
 	switch e := err.(type) {
 	case *agent.EventError:

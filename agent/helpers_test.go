@@ -120,7 +120,7 @@ func wantOneAfterAnother(t *testing.T, db store.Store, session string, n int) {
 	}
 }
 
-// do has a step done, waits for it, and gives the errors that the stream gave
+// do has a step done, waits for it, and returns the errors that the stream gave
 // up to the end of the turn.
 func (c client) do(s step) error {
 	c.Helper()
@@ -150,7 +150,7 @@ func (c client) turns(words ...string) {
 	}
 }
 
-// end closes the connection and gives its output, which has to be without error.
+// end closes the connection and returns its output, which has to be without error.
 func (c client) end() agent.Output[chat, string] {
 	c.Helper()
 	out, err := c.finish()
@@ -165,7 +165,7 @@ func (c client) finish() (agent.Output[chat, string], error) {
 	return c.Output()
 }
 
-// record has one invocation record turns, and gives the ids of the snapshots.
+// record has one invocation record turns, and returns the ids of the snapshots.
 func record(t *testing.T, a *testAgent, id string, words ...string) []string {
 	t.Helper()
 	c := open(t, a, session(id))

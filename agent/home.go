@@ -37,7 +37,7 @@ func newHome[S any](s model.Store[S]) *home[S] {
 	return h
 }
 
-// load gives where a session stands and its revision; a record without a state
+// load returns where a session stands and its revision; a record without a state
 // is that of a session that does not exist yet.
 func (h *home[S]) load(ctx context.Context, id string) (record[S], store.Revision, error) {
 	var r record[S]
@@ -70,7 +70,7 @@ func (h *home[S]) load(ctx context.Context, id string) (record[S], store.Revisio
 	return r, at, err
 }
 
-// loadLast gives where a session without a record stands: at the last of its
+// loadLast returns where a session without a record stands: at the last of its
 // active snapshots. It was imported, or its first record could not be written.
 func (h *home[S]) loadLast(ctx context.Context, id string) (record[S], error) {
 	list, err := h.store.ListSnapshots(ctx, id, false)
@@ -81,7 +81,7 @@ func (h *home[S]) loadLast(ctx context.Context, id string) (record[S], error) {
 	return record[S]{state: last.state, last: last, turn: last.TurnIndex}.resumed(), nil
 }
 
-// resumed gives the record in the turn that comes next. A record that was put
+// resumed returns the record in the turn that comes next. A record that was put
 // back to a snapshot says the turn of that, which may be over.
 func (r record[S]) resumed() record[S] {
 	if last := r.last; last != nil && last.Event.EndsTurn() && r.turn <= last.TurnIndex {
@@ -139,7 +139,7 @@ func (h *home[S]) commit(ctx context.Context, id string, r record[S], at store.R
 	return at, true, h.store.Save(ctx, id, d)
 }
 
-// data gives a record as stores take it, its states as they want them.
+// data returns a record as stores take it, its states as they want them.
 func data[S, T any](id string, r record[S], state func(*value[S]) T) *model.Data[T] {
 	d := &model.Data[T]{ID: id, State: state(r.state), TurnIndex: r.turn}
 	if r.last != nil {
@@ -148,7 +148,7 @@ func data[S, T any](id string, r record[S], state func(*value[S]) T) *model.Data
 	return d
 }
 
-// snapshot gives the seed's snapshot for a header and a state.
+// snapshot returns the seed's snapshot for a header and a state.
 func snapshot[T any](h model.Header, state T) *model.Snapshot[T] {
 	return &model.Snapshot[T]{
 		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: h.CreatedAt, State: state,
@@ -156,7 +156,7 @@ func snapshot[T any](h model.Header, state T) *model.Snapshot[T] {
 	}
 }
 
-// header gives the header of a snapshot on the active path.
+// header returns the header of a snapshot on the active path.
 func header[T any](s *model.Snapshot[T]) model.Header {
 	return model.Header{
 		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: s.CreatedAt,
@@ -164,7 +164,7 @@ func header[T any](s *model.Snapshot[T]) model.Header {
 	}
 }
 
-// restore puts the session of a snapshot back to it and gives the session's id.
+// restore puts the session of a snapshot back to it and returns the session's id.
 // session is the id that it has to have, nil for any.
 func (h *home[S]) restore(ctx context.Context, id string, session *string) (string, error) {
 	target, err := h.find(ctx, id, session)
@@ -182,7 +182,7 @@ func (h *home[S]) restore(ctx context.Context, id string, session *string) (stri
 	return target.SessionID, err
 }
 
-// find gives the snapshot of that id, in the session if one is named.
+// find returns the snapshot of that id, in the session if one is named.
 func (h *home[S]) find(ctx context.Context, id string, session *string) (*model.Snapshot[S], error) {
 	if scoped, ok := h.store.(store.Scoped[S]); ok && session != nil {
 		if s, err := scoped.GetSnapshotIn(ctx, *session, id); s != nil || err != nil {
@@ -203,7 +203,7 @@ func (h *home[S]) find(ctx context.Context, id string, session *string) (*model.
 	return s, nil
 }
 
-// findAmong gives the snapshot of a session whose id several sessions hold.
+// findAmong returns the snapshot of a session whose id several sessions hold.
 func (h *home[S]) findAmong(ctx context.Context, ambiguous *model.AmbiguousError, session string) (*model.Snapshot[S], error) {
 	list, err := h.store.ListSnapshots(ctx, session, true)
 	if err != nil {
@@ -243,7 +243,7 @@ func (h *home[S]) restoreByHand(ctx context.Context, target *model.Snapshot[S]) 
 	return h.store.Save(ctx, target.SessionID, &model.Data[S]{ID: target.SessionID, State: target.State, LastSnapshot: &head, TurnIndex: target.TurnIndex})
 }
 
-// branchPoint gives the index of the nearest active snapshot on the way up from
+// branchPoint returns the index of the nearest active snapshot on the way up from
 // target, -1 for none, and the orphaned ones below it down to target.
 func branchPoint[S any](list []*model.Snapshot[S], target *model.Snapshot[S]) (index int, way []*model.Snapshot[S]) {
 	byID := make(map[string]*model.Snapshot[S], len(list))

@@ -73,7 +73,7 @@ func (p *inputs[In]) offer(ctx context.Context, in input[In], to chan<- In) bool
 	}
 }
 
-// send gives the function an input and waits until it has taken it. The errors
+// send hands the function an input and waits until it has taken it. The errors
 // are ErrClosed, ErrEnded and that of ctx.
 func (p *inputs[In]) send(ctx context.Context, value In) error {
 	in := input[In]{value, make(chan struct{})}
@@ -115,7 +115,7 @@ func (p *inputs[In]) refusal(ctx context.Context) error {
 	}
 }
 
-// number gives how many inputs the function has taken.
+// number returns how many inputs the function has taken.
 func (p *inputs[In]) number() int {
 	select {
 	case n := <-p.count:

@@ -63,7 +63,7 @@ func WithSessionID[S any](id string) BidiOption[S] {
 	return func(o *opening[S]) { o.session = &id }
 }
 
-// WithInit gives a new session its state, instead of the zero value. A session
+// WithInit sets the state of a new session, instead of the zero value. A session
 // that exists keeps its own.
 func WithInit[S any](state S) BidiOption[S] {
 	return func(o *opening[S]) { o.init = &state }

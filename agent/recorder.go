@@ -94,7 +94,7 @@ func (r *recorder[S]) enter(ctx context.Context) error {
 	}
 }
 
-// header gives what a snapshot of this moment would say, but for its id and
+// header returns what a snapshot of this moment would say, but for its id and
 // time. Its turn follows rule 7 of the design: that of the session, and at the
 // end of the invocation the last that has ended, unless the function returns
 // in the middle of one.
@@ -134,7 +134,7 @@ func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header,
 	return errors.Join(err, writeErr)
 }
 
-// time gives the time of a snapshot. Where the clock is too coarse to tell it
+// time returns the time of a snapshot. Where the clock is too coarse to tell it
 // from the one before, it is a nanosecond later, so that they have an order.
 func (r *recorder[S]) time(now record[S]) time.Time {
 	at := r.clock().UTC().Round(0)
@@ -147,7 +147,7 @@ func (r *recorder[S]) time(now record[S]) time.Time {
 	return at
 }
 
-// ask gives the callback's answer; a panic of it is a *PanicError. What it does
+// ask returns the callback's answer; a panic of it is a *PanicError. What it does
 // itself is no event: the context that it gets triggers nothing.
 func (r *recorder[S]) ask(ctx context.Context, now record[S], h model.Header) (wanted bool, err error) {
 	if r.callback == nil {
@@ -187,7 +187,7 @@ func (r *recorder[S]) note(err error) {
 	}
 }
 
-// summary gives the ids of the captures and the errors of all events.
+// summary returns the ids of the captures and the errors of all events.
 func (r *recorder[S]) summary() (ids []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -50,13 +50,13 @@ type capture[S any] struct {
 	state *value[S]
 }
 
-// ID gives the session's id.
+// ID returns the session's id.
 func (s *Session[S]) ID() string { return s.id }
 
-// State gives the state.
+// State returns the state.
 func (s *Session[S]) State() S { return s.view().state.copy() }
 
-// LastSnapshot gives the last snapshot on the active path, nil if there is
+// LastSnapshot returns the last snapshot on the active path, nil if there is
 // none.
 func (s *Session[S]) LastSnapshot() *model.Snapshot[S] {
 	last := s.view().last
@@ -66,7 +66,7 @@ func (s *Session[S]) LastSnapshot() *model.Snapshot[S] {
 	return snapshot(last.Header, last.state.copy())
 }
 
-// TurnIndex gives the number of the turn that the session is in, which is how
+// TurnIndex returns the number of the turn that the session is in, which is how
 // many turns have ended.
 func (s *Session[S]) TurnIndex() int { return s.view().turn }
 
@@ -162,7 +162,7 @@ func openSession[S any](ctx context.Context, id string, home *home[S], init *S) 
 	return s, nil
 }
 
-// look gives where the session stands and whether its agent has returned.
+// look returns where the session stands and whether its agent has returned.
 func (s *Session[S]) look() (record[S], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Session[S]) endTurn(turn int) {
 	s.now.turn = turn + 1
 }
 
-// end lets nothing more into the session and gives where it stands.
+// end lets nothing more into the session and returns where it stands.
 func (s *Session[S]) end() record[S] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -353,7 +353,7 @@ func tools(words string, n int) step {
 	}
 }
 
-// turnsOf gives the turn of each visit.
+// turnsOf returns the turn of each visit.
 func turnsOf(t *testing.T, db store.Store, session string) (turns []int) {
 	for _, h := range headers(t, db, session) {
 		turns = append(turns, h.TurnIndex)

@@ -106,7 +106,7 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 	return joined(h, state)
 }
 
-// joined gives the checkpoint that the state of a snapshot holds, or else the
+// joined returns the checkpoint that the state of a snapshot holds, or else the
 // one that Strands would emit there, with the tools of its cycle.
 func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
 	tape, err := jsontape.Parse(state)
@@ -139,7 +139,7 @@ func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
 	return out, nil
 }
 
-// described gives what a checkpoint tells by itself.
+// described returns what a checkpoint tells by itself.
 func described(c conversation.Checkpoint) *checkpointJSON {
 	next, warning := c.Executes()
 	out := &checkpointJSON{
@@ -181,7 +181,7 @@ func (a *App) checkpointInFile(path string) (*checkpointJSON, error) {
 	return described(conversation.Checkpoint{Checkpoint: c, Node: jsontape.None, Warnings: warnings}), nil
 }
 
-// unwrapped gives the checkpoint inside the answer of an agent, or inside the
+// unwrapped returns the checkpoint inside the answer of an agent, or inside the
 // payload that resumes one; data as it is when it is neither.
 func unwrapped(data []byte) []byte {
 	tape, err := jsontape.Parse(data)

@@ -95,7 +95,7 @@ const (
 // anySDK as the version of the SDK looks for none around the store.
 const anySDK = "any"
 
-// Run runs the command line, without the program's name, and gives the exit
+// Run runs the command line, without the program's name, and returns the exit
 // code: 0 done, 1 failed, 2 wrong usage, 3 the doctor found faults. Whatever
 // went wrong has been written to a.Err.
 func Run(ctx context.Context, a *App, args []string) int {

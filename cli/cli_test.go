@@ -61,7 +61,7 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 	return c
 }
 
-// run runs a command line and gives its exit code and what it wrote.
+// run runs a command line and returns its exit code and what it wrote.
 func (c *session) run(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	c.out.Reset()

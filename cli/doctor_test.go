@@ -32,7 +32,7 @@ func (p patient) Faults(_ context.Context, session string) ([]model.Fault, error
 	return p.faults[session], nil
 }
 
-// ill gives a command line on a store with faults, of a kind that has a framework.
+// ill returns a command line on a store with faults, of a kind that has a framework.
 func ill(t *testing.T, framework string, p patient) *session {
 	t.Helper()
 	c := start(t, demo.Rows())

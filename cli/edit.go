@@ -101,7 +101,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: compared(ctx, state, changed, model.Gaps{}, "the state before the edit")})
 }
 
-// changed gives the state with what was edited in it, and the draft that was
+// changed returns the state with what was edited in it, and the draft that was
 // edited, nil without an editor.
 func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([]byte, *draft, error) {
 	text, err := []byte(how.set), error(nil)
@@ -233,7 +233,7 @@ func (a *App) runEditor(editor string, d *draft) error {
 	return nil
 }
 
-// editor gives the command of the person's editor.
+// editor returns the command of the person's editor.
 func (a *App) editor() (string, error) {
 	if named := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")); named != "" {
 		return named, nil

@@ -157,7 +157,7 @@ func lacking(op model.Op, reason string) error {
 	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
 }
 
-// sinceThen gives an undo that is refused because of what happened since its own
+// sinceThen returns an undo that is refused because of what happened since its own
 // advice: to repeat it would not help.
 func sinceThen(err error) error {
 	switch {

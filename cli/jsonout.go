@@ -60,7 +60,7 @@ func each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// encode gives the JSON of a value of ours: compact, with <, > and & as they
+// encode returns the JSON of a value of ours: compact, with <, > and & as they
 // are, and with every control or invisible character of a string escaped, so
 // that an id is harmless wherever the document ends up.
 func encode(v any) ([]byte, error) {

@@ -40,7 +40,7 @@ func resolve(ctx context.Context, s store.Store, session, spec string) (model.Re
 	return t.Header(n).Ref(), nil
 }
 
-// latestSession gives the session of a store that changed last.
+// latestSession returns the session of a store that changed last.
 func latestSession(ctx context.Context, s store.Store) (string, error) {
 	var latest model.SessionInfo
 	found := false
@@ -103,7 +103,7 @@ With --json it is one array of headers in the same order.`,
 	return cmd
 }
 
-// firstRow gives the row from which the last n snapshots are drawn, the first of
+// firstRow returns the row from which the last n snapshots are drawn, the first of
 // them with the steps of its turn.
 func firstRow(t *model.Timeline, n int) int {
 	if n == 0 {
@@ -232,7 +232,7 @@ func (p *printer) line(c logColumns, t *model.Timeline, n model.Node) string {
 
 func (p *printer) turn(h *model.Header) string { return turnText(h, p.glyphs.Ellipsis) }
 
-// turnText gives the turn of a snapshot, or unknown where it was not counted yet.
+// turnText returns the turn of a snapshot, or unknown where it was not counted yet.
 func turnText(h *model.Header, unknown string) string {
 	if h.TurnIndex == model.TurnUnknown {
 		return unknown

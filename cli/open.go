@@ -99,7 +99,7 @@ func isDirectory(address string) bool {
 // their files.
 const askTime = 250 * time.Millisecond
 
-// below gives the stores below a directory, newest first where there are several,
+// below returns the stores below a directory, newest first where there are several,
 // and what was passed over.
 func (a *App) below(ctx context.Context, dir string) (stores []store.Found, passed reasons, err error) {
 	for f, err := range a.Kinds.Survey(ctx, dir) {
@@ -119,7 +119,7 @@ func (a *App) below(ctx context.Context, dir string) (stores []store.Found, pass
 	return stores, passed, nil
 }
 
-// newest gives stores newest first, with what they tell in time.
+// newest returns stores newest first, with what they tell in time.
 func newest(ctx context.Context, stores []store.Found) []store.Found {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -129,7 +129,7 @@ func newest(ctx context.Context, stores []store.Found) []store.Found {
 // mostListed bounds the stores that an error lists.
 const mostListed = 20
 
-// lines gives a line for each store: its kind, its path, when it changed.
+// lines returns a line for each store: its kind, its path, when it changed.
 func lines(stores []store.Found) string {
 	width := 0
 	for _, s := range stores {
@@ -180,7 +180,7 @@ func (r *reasons) add(why, path string) {
 	}
 }
 
-// brief gives the most frequent reasons in a line.
+// brief returns the most frequent reasons in a line.
 func (r *reasons) brief() string {
 	list := slices.Clone(r.list)
 	slices.SortStableFunc(list, func(a, b *reason) int { return cmp.Compare(b.count, a.count) })
@@ -215,7 +215,7 @@ func (a *App) screen(ctx context.Context, args []string) error {
 	return a.Screen(ctx, what)
 }
 
-// choose gives what the screen opens with. What it opens it keeps.
+// choose returns what the screen opens with. What it opens it keeps.
 func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, error) {
 	if address := a.Getenv(storeVariable); address != "" && (len(args) == 0 || len(args) == 1 && !a.isStore(args[0])) {
 		args = append([]string{address}, args...)

@@ -23,7 +23,7 @@ func (p paint) in(sgr, s string) string {
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
 }
 
-// paint gives colour on a terminal only, and nowhere when NO_COLOR is set
+// paint returns colour on a terminal only, and nowhere when NO_COLOR is set
 // (no-color.org: to anything but the empty text) or the terminal is a dumb one.
 func (a *App) paint() paint {
 	return paint(a.OutTerminal && a.Getenv("NO_COLOR") == "" && !look.Dumb(a.Getenv))

@@ -108,7 +108,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 	}
 }
 
-// isAre gives a number of things with its verb: "is none", "is 1 store", "are 2
+// isAre returns a number of things with its verb: "is none", "is 1 store", "are 2
 // stores".
 func isAre(n int, noun string) string {
 	switch n {
@@ -120,7 +120,7 @@ func isAre(n int, noun string) string {
 	return "are " + model.Count(n, noun)
 }
 
-// patterns gives the names of the files that a survey looks into.
+// patterns returns the names of the files that a survey looks into.
 func (a *App) patterns() (list []string) {
 	for _, k := range a.Kinds {
 		list = append(list, k.Files...)

@@ -12,7 +12,7 @@ import (
 	"hindcast/model/printable"
 )
 
-// moment gives a time for people, in their own zone; "unknown" for none.
+// moment returns a time for people, in their own zone; "unknown" for none.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "unknown"
@@ -24,13 +24,13 @@ func moment(t time.Time) string {
 // snapshots of a session apart, and to be given back.
 const idDigits = 8
 
-// shortID gives the part of an id that tells it from others, safe to print.
+// shortID returns the part of an id that tells it from others, safe to print.
 func shortID(id string) string {
 	head, _ := beginning(model.ShortID(id, idDigits), idDigits)
 	return head
 }
 
-// beginning gives the first runes of a text on one line, safe to print, and
+// beginning returns the first runes of a text on one line, safe to print, and
 // whether that is all of it. It looks at no more of the text than it gives.
 func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
 	seen := text[:min(len(text), utf8.UTFMax*most)]
@@ -41,7 +41,7 @@ func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) 
 	return string(line[:most]), false
 }
 
-// clip gives the first runes of a text on one line, safe to print, with an
+// clip returns the first runes of a text on one line, safe to print, with an
 // ellipsis where it is cut.
 func clip(text string, most int, ellipsis string) string {
 	head, whole := beginning(text, most)
@@ -155,7 +155,7 @@ func (t *table) write(p *printer) {
 	}
 }
 
-// word gives a name as a word of a command line that can be copied to a shell.
+// word returns a name as a word of a command line that can be copied to a shell.
 func word(name string) string {
 	name = printable.String(name)
 	if name != "" && strings.IndexFunc(name, func(r rune) bool {

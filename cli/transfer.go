@@ -143,7 +143,7 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 	return cmd
 }
 
-// incoming gives the rows of an import: by a map, where there is one, of any
+// incoming returns the rows of an import: by a map, where there is one, of any
 // JSON, and else of one portable file. skipped is told how many rows the map leaves
 // out.
 func (a *App) incoming(ctx context.Context, from, maps []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {
@@ -160,7 +160,7 @@ func (a *App) incoming(ctx context.Context, from, maps []string, skipped func(ro
 	return a.portable(from[0]), nil
 }
 
-// portable gives the rows of a portable file, or of the standard input.
+// portable returns the rows of a portable file, or of the standard input.
 func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	if path == "-" {
 		return a.Decode(a.In)
@@ -176,7 +176,7 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	}
 }
 
-// fill puts rows into the native store at a path and gives how many were new.
+// fill puts rows into the native store at a path and returns how many were new.
 func (a *App) fill(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (int, error) {
 	switch _, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -226,7 +226,7 @@ func beside(path string, fill func(draft string) error) (err error) {
 	return christen(draft, path)
 }
 
-// christen gives a file its name, unless something has that name already. Not
+// christen names a file, unless something has that name already. Not
 // every file system can link; there, somebody who takes the name in the very
 // same moment is not seen.
 func christen(draft, path string) error {

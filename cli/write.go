@@ -226,7 +226,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Writer, agreed c
 	return nil
 }
 
-// wayBack gives the command that takes back what was done, "" for none.
+// wayBack returns the command that takes back what was done, "" for none.
 func wayBack(plan *model.Plan, done *model.Receipt) string {
 	switch {
 	case done.Entry == 0 || done.Op == model.OpPurge || plan.Final:
@@ -292,7 +292,7 @@ func (a *asked) yes(ctx context.Context, question string) error {
 	return err
 }
 
-// line gives what is answered, in lower case.
+// line returns what is answered, in lower case.
 func (a *asked) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Err, question)
 	line := make(chan string, 1)

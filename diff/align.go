@@ -29,7 +29,7 @@ type aligner struct {
 // none marks an element without a partner.
 const none = int32(-1)
 
-// align gives the partner in b of each element of a, or none. Partners have the
+// align returns the partner in b of each element of a, or none. Partners have the
 // same class and ascend.
 func (l *aligner) align(a, b []uint64) []int32 {
 	match := make([]int32, len(a))
@@ -61,7 +61,7 @@ func (l *aligner) align(a, b []uint64) []int32 {
 // pair is a position in one sequence and one in another.
 type pair struct{ a, b int32 }
 
-// anchors gives the pairs of classes that occur once on either side, in order
+// anchors returns the pairs of classes that occur once on either side, in order
 // and without crossings.
 func anchors(a, b []uint64) []pair {
 	if len(a) == 0 || len(b) == 0 {
@@ -96,7 +96,7 @@ func anchors(a, b []uint64) []pair {
 	return longestRun(pairs)
 }
 
-// longestRun gives the longest subsequence of pairs, which ascend in a, that
+// longestRun returns the longest subsequence of pairs, which ascend in a, that
 // ascends in b as well.
 func longestRun(pairs []pair) []pair {
 	if slices.IsSortedFunc(pairs, func(x, y pair) int { return int(x.b - y.b) }) {
@@ -153,7 +153,7 @@ func (l *aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int
 	}
 }
 
-// shared gives the positions in a, counted from offset, of the classes that b
+// shared returns the positions in a, counted from offset, of the classes that b
 // has as well.
 func shared(a, b []uint64, offset int) []int32 {
 	has := make(map[uint64]bool, len(b))
@@ -242,7 +242,7 @@ func walkBack(x, y []uint64, trace [][]int32, d int) []pair {
 }
 
 // occurrences pairs the k-th occurrence of each class in x with the k-th in y
-// and gives the longest run of those that does not cross.
+// and returns the longest run of those that does not cross.
 func occurrences(x, y []uint64) []pair {
 	at := make(map[uint64][]int32)
 	for j, class := range y {

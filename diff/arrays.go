@@ -61,7 +61,7 @@ func (l *aligner) arrange(old, new []uint64) arrangement {
 // the old array and j to endJ of the new one have no partners.
 type gap struct{ i, endI, j, endJ int }
 
-// gaps gives all gaps in order, empty ones too. The matched pair behind a gap is
+// gaps returns all gaps in order, empty ones too. The matched pair behind a gap is
 // endI and endJ, but for the last one.
 func (a *arrangement) gaps() iter.Seq[gap] {
 	return func(yield func(gap) bool) {
@@ -80,7 +80,7 @@ func (a *arrangement) gaps() iter.Seq[gap] {
 	}
 }
 
-// alone gives the elements of a gap that are neither matched nor moved.
+// alone returns the elements of a gap that are neither matched nor moved.
 func (a *arrangement) alone(g gap) (removed, added []int) {
 	for i := g.i; i < g.endI; i++ {
 		if !a.away[i] {
@@ -95,7 +95,7 @@ func (a *arrangement) alone(g gap) (removed, added []int) {
 	return removed, added
 }
 
-// arranged adds the entries of two arrays and gives how many elements are
+// arranged adds the entries of two arrays and returns how many elements are
 // unchanged. The first ones stand at place head.
 func (c *comparer) arranged(p elements, a *arrangement, entry, head int32) (unchanged int32, err error) {
 	for g := range a.gaps() {

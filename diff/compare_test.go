@@ -103,7 +103,7 @@ var pictures = []struct {
 	{"lone surrogates differ", `["\ud800"]`, `["\ud801"]`, `. =0; ~/0 "\ud800" → "\ud801"`},
 }
 
-// ways gives every way to hand two states over.
+// ways returns every way to hand two states over.
 func ways(t failer, old, new []byte) map[string][2]State {
 	a, b := parse(t, old), parse(t, new)
 	return map[string][2]State{
@@ -143,7 +143,7 @@ func TestCompare_oneChangeIn10000Messages(t *testing.T) {
 	}
 }
 
-// realStates gives states that a real SDK wrote, one after the other.
+// realStates returns states that a real SDK wrote, one after the other.
 func realStates(t testing.TB) (states [][]byte) {
 	t.Helper()
 	for _, name := range []string{"1", "2", "3", "4"} {

@@ -88,7 +88,7 @@ func compareInStep(ctx context.Context, old, new State, big int) (*Result, error
 	return c.result(&Result{old: old.data, new: new.data}), nil
 }
 
-// outside gives where the root is, and whether it is a container.
+// outside returns where the root is, and whether it is a container.
 func outside(data []byte) (Span, bool) {
 	start := skipSpace(data, 0)
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
@@ -202,7 +202,7 @@ func isBreak(data []byte, i int) bool {
 	return i < len(data) && (data[i] == '\n' || data[i] == '\r' || data[i] == '\t')
 }
 
-// addEntries gives all open containers their entries.
+// addEntries returns all open containers their entries.
 func (l *lockstep) addEntries(at place) error {
 	for i := range l.frames {
 		f := &l.frames[i]

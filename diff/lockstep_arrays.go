@@ -9,7 +9,7 @@ import (
 )
 
 // restOfArray compares the arrays of f from the element on that the states part
-// in and gives where they end.
+// in and returns where they end.
 func (l *lockstep) restOfArray(f *frame) (o, n int, err error) {
 	head := f.before
 	a, b := cutter{data: l.old, at: f.child}, cutter{data: l.new, at: f.newChild}
@@ -75,7 +75,7 @@ func (l *lockstep) rejoined(a, b *cutter) bool {
 }
 
 // tail counts the elements behind those that were cut, which are the same in
-// both states, and gives where the arrays end.
+// both states, and returns where the arrays end.
 func (l *lockstep) tail(f *frame, a, b *cutter, head int32) (count int32, o, n int, err error) {
 	if a.closed {
 		return 0, a.at, b.at, nil
@@ -124,7 +124,7 @@ func (c *cutter) next() {
 	}
 }
 
-// element gives the next element and goes to the one behind it.
+// element returns the next element and goes to the one behind it.
 func (c *cutter) element() Span {
 	start := skipSpace(c.data, c.at)
 	end, err := jsontape.Skip(c.data, start)
@@ -149,7 +149,7 @@ func (c *cutter) behind() {
 }
 
 // cutApart adds the entries of two runs of elements, which start at place head
-// of their arrays, and gives how many are unchanged.
+// of their arrays, and returns how many are unchanged.
 func (l *lockstep) cutApart(olds, news []Span, entry, head int32) (int32, error) {
 	p := spanPair{l: l, olds: olds, news: news, oldValues: make(map[int]value), newValues: make(map[int]value)}
 	arr := l.arrange(hashes(l.old, olds), hashes(l.new, news))
@@ -161,7 +161,7 @@ func (l *lockstep) cutApart(olds, news []Span, entry, head int32) (int32, error)
 
 var seed = maphash.MakeSeed()
 
-// hashes gives the classes of elements by their bytes.
+// hashes returns the classes of elements by their bytes.
 func hashes(data []byte, all []Span) []uint64 {
 	out := make([]uint64, len(all))
 	for i, s := range all {
@@ -178,7 +178,7 @@ type spanPair struct {
 	oldValues, newValues map[int]value
 }
 
-// check gives up if too much is without a partner, or if some of it has a twin
+// check returns up if too much is without a partner, or if some of it has a twin
 // that is only spelled in another way.
 func (p *spanPair) check(arr *arrangement) error {
 	all, alone := 0, 0

@@ -138,7 +138,7 @@ func (l *lockstep) ahead() int {
 	return l.shift
 }
 
-// childStart gives where a member or element starts whose value is n.
+// childStart returns where a member or element starts whose value is n.
 func (l *lockstep) childStart(n jsontape.Node, start int) int {
 	if key, end := l.tape().KeySpan(n); end > 0 {
 		return key - l.ahead()

@@ -7,7 +7,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// member compares the members of f that the states part in, and gives where
+// member compares the members of f that the states part in, and returns where
 // they end; or, if their keys part, all that follow, and closes f.
 func (l *lockstep) member(f *frame) (o, n int, closed bool, err error) {
 	if f.done > 0 {
@@ -49,7 +49,7 @@ func readMember(data []byte, i int) (m member, ok bool) {
 }
 
 // readMembers reads the members from i on, which is behind a bracket or a comma
-// or at the closing bracket, and gives the byte behind that.
+// or at the closing bracket, and returns the byte behind that.
 func readMembers(data []byte, i int) (all []member, end int, err error) {
 	if at := skipSpace(data, i); at < len(data) && data[at] == '}' {
 		return nil, at + 1, nil
@@ -72,7 +72,7 @@ func readMembers(data []byte, i int) (all []member, end int, err error) {
 	}
 }
 
-// restOfObject matches all members of f from i and j on by key and gives where
+// restOfObject matches all members of f from i and j on by key and returns where
 // the object ends.
 func (l *lockstep) restOfObject(f *frame, i, j int) (o, n int, err error) {
 	olds, o, err := readMembers(l.old, i)
@@ -158,7 +158,7 @@ func (l *lockstep) behind(o, n int) (int, error) {
 	}
 }
 
-// behindComma gives where the next member starts, or the closing bracket is.
+// behindComma returns where the next member starts, or the closing bracket is.
 func behindComma(i int, c byte) int {
 	if c == ',' {
 		return i + 1
@@ -198,7 +198,7 @@ func (l *lockstep) complete(f *frame, o, n int, unchanged int32) {
 	l.close(f.entry)
 }
 
-// headKeys gives the first n keys of an object, with their quotes.
+// headKeys returns the first n keys of an object, with their quotes.
 func (l *lockstep) headKeys(f *frame, n int32) [][]byte {
 	keys := make([][]byte, 0, n)
 	if t := l.tape(); t != nil {

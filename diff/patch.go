@@ -14,7 +14,7 @@ import (
 // NaN, so there is no patch that leads to it.
 var ErrNoPatch = errors.New("the new state holds what JSON cannot")
 
-// Patch gives the changes as a JSON Patch (RFC 6902) that turns the old state
+// Patch returns the changes as a JSON Patch (RFC 6902) that turns the old state
 // into the new one. Applied, it gives every value as the new state spells it;
 // only the order of keys may differ. A state whose root is no container is
 // replaced whole, which not every implementation does.
@@ -218,7 +218,7 @@ func (t sums) add(i int, n int32) {
 	}
 }
 
-// before gives the sum of the sizes before slot i.
+// before returns the sum of the sizes before slot i.
 func (t sums) before(i int) (sum int32) {
 	for ; i > 0; i -= i & -i {
 		sum += t[i]

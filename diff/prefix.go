@@ -3,7 +3,7 @@ package diff
 // block is how many bytes are compared at a time where most are the same.
 const block = 4 << 10
 
-// commonPrefix gives how many bytes a and b share at the start.
+// commonPrefix returns how many bytes a and b share at the start.
 func commonPrefix[T []byte | string](a, b T) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -19,7 +19,7 @@ func commonPrefix[T []byte | string](a, b T) int {
 	return i
 }
 
-// commonSuffix gives how many bytes a and b share at the end.
+// commonSuffix returns how many bytes a and b share at the end.
 func commonSuffix[T []byte | string](a, b T) int {
 	n := min(len(a), len(b))
 	a, b = a[len(a)-n:], b[len(b)-n:]

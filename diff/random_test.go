@@ -71,7 +71,7 @@ func container(t *rapid.T) any {
 	return object(t, 3)
 }
 
-// change gives the value with about one in eight places changed.
+// change returns the value with about one in eight places changed.
 func change(t *rapid.T, v any) any {
 	if rapid.IntRange(0, 15).Draw(t, "here") == 0 {
 		return tree(t, 2)

@@ -30,7 +30,7 @@ const (
 
 var opNames = [...]string{"within", "add", "remove", "replace", "move", "respell"}
 
-// String gives the name of RFC 6902 where there is one ("add", "remove",
+// String returns the name of RFC 6902 where there is one ("add", "remove",
 // "replace", "move"), else "within" or "respell".
 func (o Op) String() string {
 	if int(o) < len(opNames) {
@@ -122,7 +122,7 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	return &left
 }
 
-// Changes gives the entries that are changes, respelled numbers included, with
+// Changes returns the entries that are changes, respelled numbers included, with
 // their positions in Entries.
 func (r *Result) Changes() iter.Seq2[int, *Entry] {
 	return func(yield func(int, *Entry) bool) {
@@ -134,11 +134,11 @@ func (r *Result) Changes() iter.Seq2[int, *Entry] {
 	}
 }
 
-// Old gives the value's bytes in the old state, nil if it was not there. The
+// Old returns the value's bytes in the old state, nil if it was not there. The
 // caller may not write to them.
 func (r *Result) Old(e *Entry) []byte { return cut(r.old, e.Old) }
 
-// New gives the value's bytes in the new state, nil if it is not there. The
+// New returns the value's bytes in the new state, nil if it is not there. The
 // caller may not write to them.
 func (r *Result) New(e *Entry) []byte { return cut(r.new, e.New) }
 
@@ -149,7 +149,7 @@ func cut(data []byte, s Span) []byte {
 	return data[s.Start:s.End:s.End]
 }
 
-// Key gives the value's decoded key (untrusted text) and whether it is in an
+// Key returns the value's decoded key (untrusted text) and whether it is in an
 // object at all.
 func (r *Result) Key(e *Entry) (key string, ok bool) {
 	data := r.new
@@ -160,7 +160,7 @@ func (r *Result) Key(e *Entry) (key string, ok bool) {
 	return jsontape.Unquote(quoted), quoted != nil
 }
 
-// Path gives the JSON Pointer (RFC 6901) of the entry in the new state; of one
+// Path returns the JSON Pointer (RFC 6901) of the entry in the new state; of one
 // that was Removed, in the old state. Keys in it are untrusted text.
 func (r *Result) Path(e *Entry) string {
 	if e.Op == Removed {
@@ -169,7 +169,7 @@ func (r *Result) Path(e *Entry) string {
 	return r.NewPath(e)
 }
 
-// OldPath gives the JSON Pointer of the entry in the old state; "" for the
+// OldPath returns the JSON Pointer of the entry in the old state; "" for the
 // root and for one that was Added.
 func (r *Result) OldPath(e *Entry) string {
 	if e.Op == Added {
@@ -178,7 +178,7 @@ func (r *Result) OldPath(e *Entry) string {
 	return r.path(e, func(e *Entry) int32 { return e.OldIndex })
 }
 
-// NewPath gives the JSON Pointer of the entry in the new state; "" for the
+// NewPath returns the JSON Pointer of the entry in the new state; "" for the
 // root and for one that was Removed.
 func (r *Result) NewPath(e *Entry) string {
 	if e.Op == Removed {

@@ -18,7 +18,7 @@ const (
 	maxLooks = 64
 )
 
-// pairUp gives the pairs of removed and added elements that are one element
+// pairUp returns the pairs of removed and added elements that are one element
 // changed, as positions in removed and added, ascending.
 func (c *comparer) pairUp(p elements, removed, added []int) ([]pair, error) {
 	if len(removed) == 0 || len(added) == 0 {
@@ -62,7 +62,7 @@ func valuesAt(get func(int) (value, error), at []int) ([]value, error) {
 	return values, nil
 }
 
-// bestPairs gives the similar pairs that do not cross and have most in common.
+// bestPairs returns the similar pairs that do not cross and have most in common.
 func (c *comparer) bestPairs(removed, added []value) ([]pair, error) {
 	// best[i][j] is the most that removed[i:] and added[j:] can have in common.
 	width := len(added) + 1
@@ -118,7 +118,7 @@ func share(common int, a, b value) int32 {
 // weigher adds up what two values have in common.
 type weigher struct{ looks int }
 
-// common gives the bytes in common. It goes a level down for each call, but
+// common returns the bytes in common. It goes a level down for each call, but
 // never further than its looks.
 func (w *weigher) common(a, b value) int {
 	if w.looks--; w.looks < 0 {
@@ -151,7 +151,7 @@ func (w *weigher) common(a, b value) int {
 	return sum
 }
 
-// commonText gives how many bytes two values have in common at their ends, as
+// commonText returns how many bytes two values have in common at their ends, as
 // far as it is worth looking.
 func commonText(a, b value) int {
 	const far = 1 << 12

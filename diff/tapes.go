@@ -25,7 +25,7 @@ type run struct {
 	shift    int64
 }
 
-// commonHead gives how many bytes two values share at the start. Values in
+// commonHead returns how many bytes two values share at the start. Values in
 // values ask for the same bytes again and again, so the last answer is kept.
 func (c *comparer) commonHead(old, new value) int {
 	o, n := old.span(), new.span()
@@ -52,7 +52,7 @@ type place struct {
 	key      Span  // key in the object, if it is in one
 }
 
-// add appends an entry and gives its position.
+// add appends an entry and returns its position.
 func (c *comparer) add(op Op, old, new Span, at place) int32 {
 	i := int32(len(c.entries))
 	e := Entry{Op: op, Old: old, New: new, Key: at.key, OldIndex: at.old, NewIndex: at.new, Parent: at.parent, End: i + 1}
@@ -73,7 +73,7 @@ func (c *comparer) close(i int32) {
 	c.entries[i].End = int32(len(c.entries))
 }
 
-// tick gives the context's error now and then.
+// tick returns the context's error now and then.
 func (c *comparer) tick() error {
 	if c.steps++; c.steps&0xFF != 0 {
 		return nil
@@ -196,7 +196,7 @@ func (c *comparer) elements(old, new value, entry int32) error {
 // longArray is from how many elements on a head is worth to be skipped.
 const longArray = 64
 
-// skipHead gives the first elements of two arrays that may differ and how many
+// skipHead returns the first elements of two arrays that may differ and how many
 // there are before them. Long runs of equal bytes hold equal elements, which
 // need not be visited one by one.
 func (c *comparer) skipHead(old, new value) (a, b jsontape.Node, head int32) {
@@ -220,7 +220,7 @@ func (c *comparer) skipHead(old, new value) (a, b jsontape.Node, head int32) {
 	return a, b, head
 }
 
-// elementBefore gives the last element of an array that starts less than n
+// elementBefore returns the last element of an array that starts less than n
 // bytes behind the array.
 func elementBefore(array value, n int) jsontape.Node {
 	start, _ := array.tape.Span(array.node)
@@ -231,14 +231,14 @@ func elementBefore(array value, n int) jsontape.Node {
 	return e
 }
 
-// startIn gives how far behind the array one of its elements starts.
+// startIn returns how far behind the array one of its elements starts.
 func startIn(array value, e jsontape.Node) int {
 	start, _ := array.tape.Span(array.node)
 	at, _ := array.tape.Span(e)
 	return at - start
 }
 
-// rest gives the elements from n on and their classes.
+// rest returns the elements from n on and their classes.
 func rest(array value, n jsontape.Node) (elements []value, classes []uint64) {
 	if n < 0 {
 		return nil, nil

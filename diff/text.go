@@ -277,7 +277,7 @@ var words = cutting{
 	finest: true,
 }
 
-// firstWord gives the length of the first word.
+// firstWord returns the length of the first word.
 func firstWord(text string) int {
 	class := runClass(utf8.DecodeRuneInString(text))
 	for i, r := range text {

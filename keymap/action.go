@@ -215,7 +215,7 @@ var actionTable = [actions]struct {
 	Quit:        {"quit", "quit", answering, nil},
 }
 
-// String gives the action's name as the user's file has it.
+// String returns the action's name as the user's file has it.
 func (a Action) String() string { return actionTable[a].name }
 
 // Help says what the action does in at most three words.
@@ -242,7 +242,7 @@ type Context struct {
 	Tour bool
 }
 
-// Disabled gives the reason for which an action can do nothing just now, in a
+// Disabled returns the reason for which an action can do nothing just now, in a
 // few words, or "" if it can.
 func (a Action) Disabled(c Context) string {
 	if why := c.Lacks[a]; why != "" {
@@ -270,7 +270,7 @@ func unless(ok bool, reason string) string {
 	return reason
 }
 
-// first gives the first reason that there is.
+// first returns the first reason that there is.
 func first(reasons ...string) string {
 	for _, r := range reasons {
 		if r != "" {

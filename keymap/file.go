@@ -30,7 +30,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("keymap: read %s: line %d: %s", e.File, e.Line, e.Reason)
 }
 
-// Path gives the place of the user's own bindings: hindcast/keys.toml in
+// Path returns the place of the user's own bindings: hindcast/keys.toml in
 // $XDG_CONFIG_HOME, or in ~/.config where that is not an absolute path (XDG
 // Base Directory Specification). It is "" where there is no home either.
 func Path(getenv func(string) string) string {
@@ -45,7 +45,7 @@ func Path(getenv func(string) string) string {
 	return filepath.Join(dir, "hindcast", "keys.toml")
 }
 
-// Load gives the default bindings with those of a file on top. A file that does
+// Load returns the default bindings with those of a file on top. A file that does
 // not exist, or the path "", gives the defaults. What is wrong in a file is a
 // FileError.
 //

@@ -75,13 +75,13 @@ var scopeTable = [scopes]struct {
 	Input:     {"input", noScope, "text fields"},
 }
 
-// String gives the scope's name as the user's file has it.
+// String returns the scope's name as the user's file has it.
 func (s Scope) String() string { return scopeTable[s].name }
 
 // Where says in words where the scope is.
 func (s Scope) Where() string { return scopeTable[s].where }
 
-// line gives the scope and its outer ones, the innermost first.
+// line returns the scope and its outer ones, the innermost first.
 func (s Scope) line() []Scope {
 	var out []Scope
 	for ; s != noScope; s = scopeTable[s].outer {
@@ -97,7 +97,7 @@ type Map struct {
 	actions [scopes]map[string]Action // with the outer scopes' keys
 }
 
-// Default gives the bindings that Hindcast comes with.
+// Default returns the bindings that Hindcast comes with.
 func Default() *Map {
 	m := &Map{}
 	for _, b := range bindings {
@@ -146,14 +146,14 @@ func (e *conflictError) Error() string {
 	return fmt.Sprintf("keymap: %q is bound twice in scope %s: to %s and to %s", e.key, e.scope, e.first, e.second)
 }
 
-// Action gives the action that a key has in a scope. Keys are named as Bubble
+// Action returns the action that a key has in a scope. Keys are named as Bubble
 // Tea names them: "j", "ctrl+d", "pgdown", " ".
 func (m *Map) Action(s Scope, key string) (Action, bool) {
 	a, ok := m.actions[s][key]
 	return a, ok
 }
 
-// Keys gives the keys that lead to an action from a scope, those of the
+// Keys returns the keys that lead to an action from a scope, those of the
 // innermost scope that binds it; none if it is not bound there.
 func (m *Map) Keys(s Scope, a Action) []string {
 	for _, from := range s.line() {
@@ -164,7 +164,7 @@ func (m *Map) Keys(s Scope, a Action) []string {
 	return nil
 }
 
-// Label gives keys as people read them, joined by spaces: "^d pgdown". It is ""
+// Label returns keys as people read them, joined by spaces: "^d pgdown". It is ""
 // for none.
 func Label(keys []string) string {
 	labels := make([]string, len(keys))
@@ -242,7 +242,7 @@ func (m *Map) line(s Scope, a Action) (Line, bool) {
 	return Line{[]Action{a}, Label(m.Keys(s, a)), a.Help()}, true
 }
 
-// Help gives everything that keys do in a scope, by group, in the order of the
+// Help returns everything that keys do in a scope, by group, in the order of the
 // actions. Actions without a key are left out.
 func (m *Map) Help(s Scope) []Section {
 	var out []Section

@@ -115,7 +115,7 @@ func appendCanonicalString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// compareUTF16 gives the order of two strings by their UTF-16 units. It is the
+// compareUTF16 returns the order of two strings by their UTF-16 units. It is the
 // order of their code points, except that those above U+FFFF, which are written
 // as surrogates from U+D800, come before U+E000 to U+FFFF.
 func compareUTF16(a, b string) int {

@@ -47,7 +47,7 @@ type CheckpointError struct{ Err error }
 
 func (e *CheckpointError) Error() string { return "strands checkpoint: " + e.Err.Error() }
 
-// Unwrap gives what is behind the error.
+// Unwrap returns what is behind the error.
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
 // Checkpoint is the pause-point marker of Strands
@@ -84,7 +84,7 @@ func (d CheckpointDialect) keys() checkpointKeys {
 	return checkpointKeys{"position", "cycle_index", "snapshot", "app_data", "schema_version"}
 }
 
-// Boundary gives the position as PositionAfterModel or PositionAfterTools,
+// Boundary returns the position as PositionAfterModel or PositionAfterTools,
 // whatever its dialect, or "" for one that is not known.
 func (c Checkpoint) Boundary() string {
 	switch c.Position {
@@ -167,7 +167,7 @@ func checkpointFrom(members map[string]json.RawMessage) (Checkpoint, error) {
 	return c, nil
 }
 
-// shownVersion gives a schema version as the SDK's message shows it, made safe
+// shownVersion returns a schema version as the SDK's message shows it, made safe
 // to print.
 func shownVersion(version json.RawMessage) string {
 	text := ""
@@ -193,7 +193,7 @@ func unknownKeys(keys []string) string {
 	return warning
 }
 
-// ToDict gives the checkpoint as JSON, in its dialect and the order of the
+// ToDict returns the checkpoint as JSON, in its dialect and the order of the
 // class, as json.dumps(ckpt.to_dict()) writes it. Snapshot and AppData are there
 // byte for byte if they are not nil.
 func (c Checkpoint) ToDict() []byte {
@@ -221,7 +221,7 @@ func (c Checkpoint) ToDict() []byte {
 	return append(dst, '}')
 }
 
-// ResumePayload gives the input that makes the agent go on from here, as JSON:
+// ResumePayload returns the input that makes the agent go on from here, as JSON:
 // what is passed to the agent in place of a prompt.
 func (c Checkpoint) ResumePayload() []byte {
 	dst := append([]byte(nil), `{"checkpointResume": {"checkpoint": `...)

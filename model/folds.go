@@ -45,7 +45,7 @@ type hiddenRun struct {
 	steps             bool
 }
 
-// NewFolds gives folds over a timeline, none closed but for the steps.
+// NewFolds returns folds over a timeline, none closed but for the steps.
 func NewFolds(t *Timeline) *Folds {
 	f := &Folds{t: t, open: make(map[Node]bool)}
 	f.refresh()
@@ -76,7 +76,7 @@ func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
 	f.refresh()
 }
 
-// span gives the fold that n would make, and whether it hides anything.
+// span returns the fold that n would make, and whether it hides anything.
 func (f *Folds) span(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
@@ -128,7 +128,7 @@ func (f *Folds) Unfold(n Node) bool {
 	return true
 }
 
-// steps gives the fold that hides the steps before n, and whether there are any.
+// steps returns the fold that hides the steps before n, and whether there are any.
 func (f *Folds) steps(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, end: t.RowOf(n)}
@@ -165,7 +165,7 @@ func (f *Folds) ShowSteps(n Node) bool {
 	return true
 }
 
-// Steps gives the number of steps that are hidden before the snapshot n.
+// Steps returns the number of steps that are hidden before the snapshot n.
 func (f *Folds) Steps(n Node) int {
 	f.settle()
 	row := f.t.RowOf(n)
@@ -222,7 +222,7 @@ func (f *Folds) Folded(n Node) bool {
 	return folded
 }
 
-// Hidden gives the number of visits that the fold at n hides, 0 without one.
+// Hidden returns the number of visits that the fold at n hides, 0 without one.
 func (f *Folds) Hidden(n Node) int {
 	f.settle()
 	if at, folded := f.find(n); folded {
@@ -231,20 +231,20 @@ func (f *Folds) Hidden(n Node) int {
 	return 0
 }
 
-// Rows gives the number of rows that are not hidden.
+// Rows returns the number of rows that are not hidden.
 func (f *Folds) Rows() int {
 	f.settle()
 	return f.t.Rows() - f.total(len(f.outer))
 }
 
-// Row gives the row of the timeline that is drawn as visible row i.
+// Row returns the row of the timeline that is drawn as visible row i.
 func (f *Folds) Row(i int) int {
 	f.settle()
 	k := sort.Search(len(f.outer), func(k int) bool { return f.outer[k].start-f.total(k) > i })
 	return i + f.total(k)
 }
 
-// Visible gives the visible row of a row of the timeline: where it is hidden,
+// Visible returns the visible row of a row of the timeline: where it is hidden,
 // the row of the fold that hides it, for a step that of the snapshot.
 func (f *Folds) Visible(row int) int {
 	f.settle()
@@ -258,7 +258,7 @@ func (f *Folds) Visible(row int) int {
 	return row - f.total(k)
 }
 
-// total gives the number of rows that the first k outer folds hide.
+// total returns the number of rows that the first k outer folds hide.
 func (f *Folds) total(k int) int {
 	if k == 0 {
 		return 0
@@ -266,7 +266,7 @@ func (f *Folds) total(k int) int {
 	return f.outer[k-1].total
 }
 
-// find gives the place of a fold at n among the folds, which are in row order,
+// find returns the place of a fold at n among the folds, which are in row order,
 // and whether it is there.
 func (f *Folds) find(n Node) (int, bool) {
 	return slices.BinarySearchFunc(f.folds, f.t.RowOf(n)+1, func(have fold, start int) int { return have.start - start })

@@ -42,7 +42,7 @@ type Header struct {
 	Reason *Reason
 }
 
-// EventText gives the event in words for people; a name of another framework
+// EventText returns the event in words for people; a name of another framework
 // is untrusted data and given as it is.
 func (h *Header) EventText() string {
 	if h.EventName != "" {

@@ -47,7 +47,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// eventJSON gives the event as its integer, or as its name if it has only that.
+// eventJSON returns the event as its integer, or as its name if it has only that.
 func (h *Header) eventJSON() (json.RawMessage, error) {
 	if h.EventName != "" {
 		return json.Marshal(h.EventName)
@@ -116,7 +116,7 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// writable gives a time as RFC 3339 can write it, so that one strange time does
+// writable returns a time as RFC 3339 can write it, so that one strange time does
 // not make a whole document fail: in UTC if its zone is no zone, and as the
 // zero time if its year has not four digits.
 func writable(at time.Time) time.Time {

@@ -87,7 +87,7 @@ func TestHeader_takesNoOtherKeyForTheId(t *testing.T) {
 	}
 }
 
-// randomHeader gives a header with anything in it.
+// randomHeader returns a header with anything in it.
 func randomHeader(rng *rand.Rand) Header {
 	text := func() string {
 		all := []string{"", "a", "8A1F", "<&>", "\"\\", "é€😀", "\x1b[31m", "\u202e", "\u2028", " "}

@@ -150,7 +150,7 @@ func (t *Timeline) layOut(from Node) {
 	}
 }
 
-// topological gives all nodes, each parent before its children.
+// topological returns all nodes, each parent before its children.
 func (t *Timeline) topological() []Node {
 	order := make([]Node, 0, len(t.headers))
 	order = append(order, t.roots...)
@@ -171,7 +171,7 @@ type layout struct {
 	below   int // rows below from, without those above roots
 }
 
-// at gives the node at a position of the order.
+// at returns the node at a position of the order.
 func (l *layout) at(i int) Node {
 	if l.order == nil {
 		return Node(i)
@@ -353,11 +353,11 @@ func (d *drawing) resize(n int) {
 	d.rows = d.rows[:n]
 }
 
-// Rows gives the number of rows of the drawing: one for each visit, and those
+// Rows returns the number of rows of the drawing: one for each visit, and those
 // that only draw.
 func (t *Timeline) Rows() int { return len(t.rows) }
 
-// Row gives row i, from 0 at the top.
+// Row returns row i, from 0 at the top.
 func (t *Timeline) Row(i int) Row {
 	code := t.rows[i]
 	row := Row{Kind: code.kind(), Node: NoNode, At: code.at(), Lane: int(t.lane[code.at()])}
@@ -367,10 +367,10 @@ func (t *Timeline) Row(i int) Row {
 	return row
 }
 
-// RowOf gives the row of a node.
+// RowOf returns the row of a node.
 func (t *Timeline) RowOf(n Node) int { return int(t.row[n]) }
 
-// Lanes gives the number of lanes that the drawing needs: never more than
+// Lanes returns the number of lanes that the drawing needs: never more than
 // floor(log2(Len()))+1.
 func (t *Timeline) Lanes() int { return t.lanes }
 

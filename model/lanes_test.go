@@ -26,7 +26,7 @@ type picture struct{ name, table string }
 // epoch is second 0 of the pictures.
 var epoch = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// read gives the two sides of the picture.
+// read returns the two sides of the picture.
 func (p picture) read(t testing.TB) (headers []Header, drawing []string) {
 	t.Helper()
 	index := make(map[string]int)
@@ -95,7 +95,7 @@ func readHeader(t testing.TB, words []string, index map[string]int) Header {
 	return h
 }
 
-// draw gives the drawing of a timeline in the manner of a picture.
+// draw returns the drawing of a timeline in the manner of a picture.
 func draw(tl *Timeline, set GlyphSet) []string {
 	var rows []string
 	for i := range tl.Rows() {

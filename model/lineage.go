@@ -191,7 +191,7 @@ func (t *Timeline) link(n Node) {
 	}
 }
 
-// visit gives the node of a visit of a session, or NoNode. Most stores number
+// visit returns the node of a visit of a session, or NoNode. Most stores number
 // them one by one, and most visits follow the one before them.
 func (t *Timeline) visit(session string, number int64, near Node) Node {
 	fits := func(n int64) bool {
@@ -274,7 +274,7 @@ type idTable struct {
 
 func newIDTable() idTable { return idTable{seed: maphash.MakeSeed()} }
 
-// find gives the node of an id among the headers, or NoNode. Every call gets
+// find returns the node of an id among the headers, or NoNode. Every call gets
 // the headers of the one before, and maybe more.
 func (d *idTable) find(headers []Header, session, id string) Node {
 	if 2*len(headers) >= len(d.slots) {
@@ -291,7 +291,7 @@ func (d *idTable) find(headers []Header, session, id string) Node {
 	return Node(uint32(d.slots[at])) - 1
 }
 
-// slot gives the place of an id: the slot that holds it, or the empty one in
+// slot returns the place of an id: the slot that holds it, or the empty one in
 // which it belongs, and its 32 bits of hash.
 func (d *idTable) slot(headers []Header, session, id string) (at, tag uint64) {
 	hash := maphash.String(d.seed, id)

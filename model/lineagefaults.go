@@ -47,7 +47,7 @@ var seedVerdicts = map[string]string{
 	FaultDuplicateVisit: "knows snapshots, not visits",
 }
 
-// Faults gives everything that is wrong with the lineage of the visits, in
+// Faults returns everything that is wrong with the lineage of the visits, in
 // recorded order within each kind. Of each kind at most 20 are listed, and one
 // more then says how many are not. The timeline draws them all the same: a
 // lineage is never refused. The time is linear in the number of visits.
@@ -87,7 +87,7 @@ type faultList struct {
 	behind map[Node]Node
 }
 
-// before gives n, or if it is a step the snapshot before it. Each step is passed
+// before returns n, or if it is a step the snapshot before it. Each step is passed
 // once, however many turns begin with the same ones.
 func (l *faultList) before(n Node) Node {
 	if !l.traced(n) {
@@ -150,7 +150,7 @@ func (l *faultList) add(code string, n Node, path string, meaning func() string)
 	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
 }
 
-// list gives all faults, each kind with the count of those not listed.
+// list returns all faults, each kind with the count of those not listed.
 func (l *faultList) list() []Fault {
 	var faults []Fault
 	for _, kind := range l.kinds {
@@ -163,7 +163,7 @@ func (l *faultList) list() []Fault {
 	return faults
 }
 
-// name gives a visit in few words.
+// name returns a visit in few words.
 func (l *faultList) name(n Node) string {
 	return fmt.Sprintf("#%d %.12q", l.headers[n].Index, l.headers[n].ID)
 }

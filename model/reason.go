@@ -19,7 +19,7 @@ var reasonNames = [...]string{
 	ReasonOverwritten:  "overwritten",
 }
 
-// String gives the kind's JSON name.
+// String returns the kind's JSON name.
 func (k ReasonKind) String() string {
 	if int(k) < len(reasonNames) {
 		return reasonNames[k]
@@ -27,7 +27,7 @@ func (k ReasonKind) String() string {
 	return reasonNames[ReasonUnknown]
 }
 
-// ParseReasonKind gives the kind of a JSON name, ReasonUnknown for one that it
+// ParseReasonKind returns the kind of a JSON name, ReasonUnknown for one that it
 // does not know.
 func ParseReasonKind(name string) ReasonKind {
 	for k, known := range reasonNames {
@@ -38,7 +38,7 @@ func ParseReasonKind(name string) ReasonKind {
 	return ReasonUnknown
 }
 
-// Text gives the reason in words for people, such as "left by a restore to #2
+// Text returns the reason in words for people, such as "left by a restore to #2
 // at 12:05". clock writes the time; it is only called when the time is known.
 // There is no untrusted data in the words.
 func (r Reason) Text(clock func(time.Time) string) string {

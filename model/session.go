@@ -28,18 +28,18 @@ type Data[S any] struct {
 // design, section 2), word for word in its signatures. An implementation is
 // safe for concurrent use.
 type Store[S any] interface {
-	// Get gives the record of a session, or nil and no error where there is none.
+	// Get returns the record of a session, or nil and no error where there is none.
 	Get(ctx context.Context, sessionID string) (*Data[S], error)
 	// Save writes the record of a session.
 	Save(ctx context.Context, sessionID string, data *Data[S]) error
-	// GetSnapshot gives a snapshot by its id, or nil and no error where there
+	// GetSnapshot returns a snapshot by its id, or nil and no error where there
 	// is none. Where several sessions hold the id, the error is an
 	// [AmbiguousError].
 	GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error)
 	// SaveSnapshot keeps a snapshot. Where the session has the id already, the
 	// row stays as it is and a visit is recorded.
 	SaveSnapshot(ctx context.Context, snapshot *Snapshot[S]) error
-	// ListSnapshots gives the snapshots of a session by ascending Index, then
+	// ListSnapshots returns the snapshots of a session by ascending Index, then
 	// time, then id; the orphaned ones only on request.
 	ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) ([]*Snapshot[S], error)
 	// InvalidateSnapshotsAfter orphans all snapshots whose Index is greater.

@@ -59,7 +59,7 @@ const SnapshotEventNamed SnapshotEvent = -1
 
 var eventNames = [...]string{"turnEnd", "toolIterationEnd", "invocationEnd"}
 
-// Name gives the event's JSON name, or "" for an event that has none.
+// Name returns the event's JSON name, or "" for an event that has none.
 func (e SnapshotEvent) Name() string {
 	if e >= 0 && int(e) < len(eventNames) {
 		return eventNames[e]
@@ -67,7 +67,7 @@ func (e SnapshotEvent) Name() string {
 	return ""
 }
 
-// String gives the event in words for people: "turn end", or "event 7" for
+// String returns the event in words for people: "turn end", or "event 7" for
 // an integer without a name.
 func (e SnapshotEvent) String() string {
 	switch e {

@@ -155,7 +155,7 @@ func (t *Timeline) extend(n Node) bool {
 	return true
 }
 
-// graft takes n into the tree anywhere else and gives the node on the active
+// graft takes n into the tree anywhere else and returns the node on the active
 // path below which the drawing changes; NoNode if all of it does.
 func (t *Timeline) graft(n Node) Node {
 	if t.takesHead(n) {
@@ -216,7 +216,7 @@ func (t *Timeline) findHead() Node {
 	return head
 }
 
-// moveHead makes n the head and gives the node where the new path leaves the
+// moveHead makes n the head and returns the node where the new path leaves the
 // old one; NoNode where they have nothing in common.
 func (t *Timeline) moveHead(n Node) Node {
 	child, at := NoNode, n
@@ -247,7 +247,7 @@ func (t *Timeline) count(n Node, by int) {
 // traced reports whether n is a step and no snapshot.
 func (t *Timeline) traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
 
-// above gives n, or if it is a step the snapshot before it; NoNode for none.
+// above returns n, or if it is a step the snapshot before it; NoNode for none.
 func (t *Timeline) above(n Node) Node {
 	for n != NoNode && t.traced(n) {
 		n = t.parent[n]
@@ -255,7 +255,7 @@ func (t *Timeline) above(n Node) Node {
 	return n
 }
 
-// CompareHeaders gives the order of the snapshots of a session: by Index, then
+// CompareHeaders returns the order of the snapshots of a session: by Index, then
 // CreatedAt, then ID. It is negative when a comes before b.
 func CompareHeaders(a, b *Header) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
@@ -266,17 +266,17 @@ func (t *Timeline) compare(a, b Node) int {
 	return cmp.Or(CompareHeaders(&t.headers[a], &t.headers[b]), cmp.Compare(a, b))
 }
 
-// Len gives the number of visits.
+// Len returns the number of visits.
 func (t *Timeline) Len() int { return len(t.headers) }
 
 // Snapshots counts the visits of snapshots: all but the steps.
 func (t *Timeline) Snapshots() int { return t.stored }
 
-// Header gives the header of a node. It is not to be written to, and not to be
+// Header returns the header of a node. It is not to be written to, and not to be
 // kept over an Append.
 func (t *Timeline) Header(n Node) *Header { return &t.headers[n] }
 
-// Described gives a copy of the header of a node that says what the timeline
+// Described returns a copy of the header of a node that says what the timeline
 // knows: Head on the head alone, and the Reason where it is off the path.
 func (t *Timeline) Described(n Node) Header {
 	h := t.headers[n]
@@ -288,10 +288,10 @@ func (t *Timeline) Described(n Node) Header {
 	return h
 }
 
-// Parent gives the node before n in its lineage, or NoNode for a root.
+// Parent returns the node before n in its lineage, or NoNode for a root.
 func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 
-// Base gives what n is compared with unless something else is asked for: its
+// Base returns what n is compared with unless something else is asked for: its
 // parent, but for a snapshot the snapshot before it, whatever steps there are in
 // between. It is NoNode where there is none.
 func (t *Timeline) Base(n Node) Node {
@@ -301,7 +301,7 @@ func (t *Timeline) Base(n Node) Node {
 	return t.above(t.parent[n])
 }
 
-// EndOf gives n, or if it is a step the snapshot that its turn ended in: the
+// EndOf returns n, or if it is a step the snapshot that its turn ended in: the
 // first in the direction of Next. It is NoNode where there is none.
 func (t *Timeline) EndOf(n Node) Node {
 	for n != NoNode && t.traced(n) {
@@ -310,7 +310,7 @@ func (t *Timeline) EndOf(n Node) Node {
 	return n
 }
 
-// Children gives the nodes that follow n, in recorded order.
+// Children returns the nodes that follow n, in recorded order.
 func (t *Timeline) Children(n Node) iter.Seq[Node] {
 	return func(yield func(Node) bool) {
 		for c := t.first[n]; c != NoNode; c = t.next[c] {
@@ -321,7 +321,7 @@ func (t *Timeline) Children(n Node) iter.Seq[Node] {
 	}
 }
 
-// Head gives the node from which the framework would resume, or NoNode when
+// Head returns the node from which the framework would resume, or NoNode when
 // there is none.
 func (t *Timeline) Head() Node { return t.head }
 
@@ -331,11 +331,11 @@ func (t *Timeline) OnPath(n Node) bool { return t.flags[n]&flagPath != 0 }
 // Orphans counts the visits of snapshots that are off the active path.
 func (t *Timeline) Orphans() int { return t.stored - t.onPath }
 
-// Next gives the step after n: its child on the active path, or off the path
+// Next returns the step after n: its child on the active path, or off the path
 // the child with the most behind it. It is NoNode at the head and at a leaf.
 func (t *Timeline) Next(n Node) Node { return t.keep[n] }
 
-// Prev gives the step before n, or NoNode at a root.
+// Prev returns the step before n, or NoNode at a root.
 func (t *Timeline) Prev(n Node) Node { return t.parent[n] }
 
 // BranchPoint reports whether a branch leaves at n: it has a child besides
@@ -344,7 +344,7 @@ func (t *Timeline) BranchPoint(n Node) bool {
 	return t.first[n] != NoNode && (t.keep[n] == NoNode || t.first[n] != t.last[n])
 }
 
-// NextBranchPoint gives the first branch point after n in the direction of
+// NextBranchPoint returns the first branch point after n in the direction of
 // Next, or NoNode.
 func (t *Timeline) NextBranchPoint(n Node) Node { return t.nextBranch[n] }
 

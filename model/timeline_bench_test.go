@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// benchHeaders gives the headers of a session as a store would: ids of 64
+// benchHeaders returns the headers of a session as a store would: ids of 64
 // digits, parents as strings of their own, about one restore in 50 snapshots.
 func benchHeaders(n int) []Header {
 	headers := headersOf(history(rand.New(rand.NewPCG(5, 5)), n))

@@ -69,7 +69,7 @@ func history(rng *rand.Rand, n int) []int {
 	})
 }
 
-// headersOf gives headers for a tree, with ids as long as real ones.
+// headersOf returns headers for a tree, with ids as long as real ones.
 func headersOf(tree []int) []Header {
 	headers := make([]Header, len(tree))
 	for i, p := range tree {
@@ -366,7 +366,7 @@ func (o *oracle) check(t *testing.T, tl *Timeline) {
 	}
 }
 
-// randomHeaders gives headers in any state of repair.
+// randomHeaders returns headers in any state of repair.
 func randomHeaders(rng *rand.Rand) []Header {
 	n := rng.IntN(24)
 	visits := rng.IntN(3) == 0

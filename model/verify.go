@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// SnapshotID gives the id of a state: the lowercase hexadecimal SHA-256 of its
+// SnapshotID returns the id of a state: the lowercase hexadecimal SHA-256 of its
 // JSON, compact and exactly as the writer serialised it.
 func SnapshotID(compactJSON []byte) string {
 	sum := sha256.Sum256(compactJSON)
@@ -44,7 +44,7 @@ var serialisationNames = [...]string{
 	SerialisationRFC8785: "RFC 8785",
 }
 
-// String gives the serialisation in words.
+// String returns the serialisation in words.
 func (s Serialisation) String() string {
 	if int(s) < len(serialisationNames) {
 		return serialisationNames[s]

@@ -99,7 +99,7 @@ func TestVerify_standsAnything(t *testing.T) {
 	}
 }
 
-// canonicalOf gives the RFC 8785 form of a JSON text.
+// canonicalOf returns the RFC 8785 form of a JSON text.
 func canonicalOf(data []byte) ([]byte, error) {
 	value, err := decodeAny(data)
 	if err != nil {

@@ -14,7 +14,7 @@ type Bell struct {
 	closed    bool
 }
 
-// Listen gives a channel with room for one value, so that rings which nobody
+// Listen returns a channel with room for one value, so that rings which nobody
 // has heard yet are one. It is closed when ctx ends, and by Close.
 func (b *Bell) Listen(ctx context.Context) <-chan struct{} {
 	c := make(chan struct{}, 1)

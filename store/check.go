@@ -89,7 +89,7 @@ func SharesState(data *model.Data[json.RawMessage]) bool {
 	return data.LastSnapshot != nil && bytes.Equal(data.State, data.LastSnapshot.State)
 }
 
-// Conflict gives the error of a commit of data that came too late. head is
+// Conflict returns the error of a commit of data that came too late. head is
 // where the session stands now, nil for none; visits are the visits that the
 // session has of the id of the last snapshot. Where that snapshot is one of
 // them, its writer had been there; else it went on from the snapshot's parent.
@@ -115,7 +115,7 @@ func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []mo
 	return e
 }
 
-// Time gives t as a store keeps it: without a monotonic reading, and in UTC
+// Time returns t as a store keeps it: without a monotonic reading, and in UTC
 // where its zone has an offset that RFC 3339 cannot write. The error is
 // ErrTime.
 func Time(t time.Time) (time.Time, error) {
@@ -133,7 +133,7 @@ func Time(t time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// Header gives the header of a snapshot as a store records it, its visit not
+// Header returns the header of a snapshot as a store records it, its visit not
 // yet numbered. The title, and whether a tool failed, are told by the state; one
 // that is no JSON tells neither. The error is ErrTime.
 func Header(s *model.Snapshot[json.RawMessage]) (model.Header, error) {
@@ -160,7 +160,7 @@ func added(event model.SnapshotEvent) conversation.Span {
 	return conversation.LastMessage
 }
 
-// Snapshot gives the seed's snapshot for a header and its state.
+// Snapshot returns the seed's snapshot for a header and its state.
 func Snapshot(h model.Header, state []byte) *model.Snapshot[json.RawMessage] {
 	return &model.Snapshot[json.RawMessage]{
 		ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: h.CreatedAt, State: state,

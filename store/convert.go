@@ -52,7 +52,7 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 	return plan, nil
 }
 
-// Rows gives the rows as they will stand under the new name. The error is
+// Rows returns the rows as they will stand under the new name. The error is
 // model.ErrHeadMoved where the session is no longer as it was planned.
 func (t *Takeover) Rows(ctx context.Context, plan model.Plan) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 )
 
-// Rows gives the named sessions of a store whole, all of them in the order of
+// Rows returns the named sessions of a store whole, all of them in the order of
 // their ids if none is named: each session's snapshots in the order of
 // Headers, then its record where the store keeps one. It is what export writes
 // and what [Importer] takes. A damaged step of a trace has the state null, because
@@ -63,7 +63,7 @@ const (
 	mostListsEach = 3
 )
 
-// sessionRows gives one session's rows and reports whether to go on.
+// sessionRows returns one session's rows and reports whether to go on.
 func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error) bool) bool {
 	states := map[string]bool{} // of these the state went out
 	out, gone := map[placed]bool{}, map[placed]int{}
@@ -134,7 +134,7 @@ func headersOf(ctx context.Context, s Store, id string) (list []model.Header, er
 	return list, nil
 }
 
-// exportedState gives the state of a row.
+// exportedState returns the state of a row.
 func exportedState(ctx context.Context, s Store, h *model.Header) ([]byte, error) {
 	state, err := s.State(ctx, h.Ref())
 	if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {

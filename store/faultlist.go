@@ -39,7 +39,7 @@ func (l *FaultList) Has(code string) bool {
 	return slices.ContainsFunc(l.list, func(f model.Fault) bool { return f.Code == code })
 }
 
-// All gives the faults in the order in which they were noted; of each code and
+// All returns the faults in the order in which they were noted; of each code and
 // severity at most 20, and at the end one that counts the others. The list is the caller's.
 func (l *FaultList) All() []model.Fault {
 	list := slices.Clone(l.list)

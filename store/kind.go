@@ -111,7 +111,7 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
 }
 
-// Named gives the kind of a name; false for none.
+// Named returns the kind of a name; false for none.
 func (ks Kinds) Named(name string) (Kind, bool) {
 	for _, k := range ks {
 		if k.Name == name {

@@ -18,7 +18,7 @@ type Revision int64
 // Committer is a model.Store in which a session moves on in one step, and only
 // from where the writer last saw it.
 type Committer[S any] interface {
-	// Load gives the record of a session and the revision it is at, both of the
+	// Load returns the record of a session and the revision it is at, both of the
 	// same moment. The record is nil where there is none, as in a session of
 	// snapshots alone; the revision is 0 where there is no session.
 	Load(ctx context.Context, sessionID string) (*model.Data[S], Revision, error)
@@ -34,7 +34,7 @@ type Committer[S any] interface {
 
 // Watcher is a Store that can tell that something in it changed.
 type Watcher interface {
-	// Watch gives a value soon after the store may have changed: several
+	// Watch returns a value soon after the store may have changed: several
 	// changes in a row may give one, and a value may tell of none. It writes
 	// nothing. The channel is closed when ctx ends, and when the store can be
 	// watched no longer.
@@ -72,11 +72,11 @@ type Growth struct {
 // Grower is a Store that can tell what is new in a session without reading
 // what is old.
 type Grower interface {
-	// Cursor gives how far a session reaches just now. Whoever reads the
+	// Cursor returns how far a session reaches just now. Whoever reads the
 	// session after that may meet visits beyond the cursor, and meets them
 	// again in Growth. The error is model.ErrNoSession.
 	Cursor(ctx context.Context, session string) (Cursor, error)
-	// Growth gives what the session became since a cursor. The error is
+	// Growth returns what the session became since a cursor. The error is
 	// model.ErrNoSession.
 	Growth(ctx context.Context, session string, since Cursor) (Growth, error)
 }
@@ -88,7 +88,7 @@ type Span struct{ AFrom, ATo, BFrom, BTo int64 }
 // Comparer is a Store that knows which parts two states share without reading
 // them.
 type Comparer interface {
-	// Compare gives the spans in which the states differ, in order, apart from
+	// Compare returns the spans in which the states differ, in order, apart from
 	// each other; what lies between them is equal byte for byte. No spans mean
 	// equal states. A span may hold equal bytes too: it is made of whole parts.
 	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)

@@ -12,12 +12,12 @@ import (
 // session, which settles an id that several sessions hold (rule 2).
 type Scoped[S any] interface {
 	model.Store[S]
-	// GetSnapshotIn gives a snapshot of one session, or nil and no error where
+	// GetSnapshotIn returns a snapshot of one session, or nil and no error where
 	// that session has none of this id.
 	GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[S], error)
 }
 
-// Of gives a store of states of type S on top of one that keeps raw JSON. A
+// Of returns a store of states of type S on top of one that keeps raw JSON. A
 // state is written as encoding/json marshals it, which is compact, so that
 // its id is the hash of exactly these bytes. The result is as safe for
 // concurrent use as raw is. It is [Layered], and a [Committer] if raw is one.
@@ -32,7 +32,7 @@ func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] {
 // whoever has the bytes of a state already can save them without marshalling
 // the state again.
 type Layered interface {
-	// Raw gives the store beneath.
+	// Raw returns the store beneath.
 	Raw() Scoped[json.RawMessage]
 }
 

@@ -23,7 +23,7 @@ type Found struct {
 	Sessions int
 }
 
-// Look gives the stores that are in the places of all kinds, in the order of the
+// Look returns the stores that are in the places of all kinds, in the order of the
 // kinds and their places. A store that several names lead to is given once, and
 // what is below a store of the same kind is a part of that. It only looks: a place
 // that cannot be read is left out, as nobody named it. It writes nothing.
@@ -59,7 +59,7 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 	})
 }
 
-// recognise gives the first kind that recognises a path.
+// recognise returns the first kind that recognises a path.
 func (ks Kinds) recognise(ctx context.Context, at string) (*Identity, bool) {
 	for _, k := range ks {
 		if k.Recognise == nil {
@@ -80,7 +80,7 @@ func literal(path string) string {
 // mostTouched bounds the entries whose times touched looks at.
 const mostTouched = 256
 
-// touched gives the newest time of a path and, if it is a folder, of what is
+// touched returns the newest time of a path and, if it is a folder, of what is
 // directly in it.
 func touched(at string, info fs.FileInfo) time.Time {
 	newest := info.ModTime()

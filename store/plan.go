@@ -217,7 +217,7 @@ func (v *Visits) journaled(plan model.Plan) model.Plan {
 	return plan
 }
 
-// positions gives the positions of visits by their numbers, in rule 6's order.
+// positions returns the positions of visits by their numbers, in rule 6's order.
 func (v *Visits) positions(visits []int64) []int {
 	var positions []int
 	for _, visit := range visits {

@@ -22,19 +22,19 @@ import (
 // capabilities. All methods are safe for concurrent use, and none of them
 // writes anything.
 type Store interface {
-	// Kind gives the kind's name ("sqlite", "strands", …).
+	// Kind returns the kind's name ("sqlite", "strands", …).
 	Kind() string
-	// Address gives the path or address that was opened.
+	// Address returns the path or address that was opened.
 	Address() string
-	// Sessions gives the sessions, newest change first where that is cheap to
+	// Sessions returns the sessions, newest change first where that is cheap to
 	// know. A session that cannot be read is still listed, with its faults
 	// counted. An error ends the sequence.
 	Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error]
-	// Headers gives the headers of a session in the order in which they were
+	// Headers returns the headers of a session in the order in which they were
 	// recorded, parents before children wherever the store allows, without
 	// reading a state. An unknown session is model.ErrNoSession.
 	Headers(ctx context.Context, session string) iter.Seq2[model.Header, error]
-	// State gives the bytes of one state exactly as its writer serialised
+	// State returns the bytes of one state exactly as its writer serialised
 	// them. The caller may not write to them; they stay valid until Close.
 	// The errors are model.ErrNoSession and model.ErrNoSnapshot.
 	State(ctx context.Context, ref model.Ref) ([]byte, error)
@@ -45,7 +45,7 @@ type Store interface {
 // Tailer is a Store that can give the newest headers of a session at once, so
 // that the first screen need not wait for all of them.
 type Tailer interface {
-	// Tail gives up to n headers, the last in the order of Headers, in that
+	// Tail returns up to n headers, the last in the order of Headers, in that
 	// order, and whether there are more before them. What takes the earlier ones
 	// to know is left out of them: a TurnIndex is model.TurnUnknown then, and a
 	// Size 0.
@@ -63,14 +63,14 @@ type Counter interface {
 // Peeker is a Store that can give the beginning of a state at once, however
 // large the state is.
 type Peeker interface {
-	// Peek gives as much of the beginning of a state as is quick to read, all of
+	// Peek returns as much of the beginning of a state as is quick to read, all of
 	// it if it is small. The bytes are as those of State.
 	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
 }
 
 // Doctor is a Store that can tell what is wrong with it.
 type Doctor interface {
-	// Faults gives what is wrong with a session, or with the store itself
+	// Faults returns what is wrong with a session, or with the store itself
 	// when session is "". It reads, and never writes.
 	Faults(ctx context.Context, session string) ([]model.Fault, error)
 }
@@ -119,13 +119,13 @@ type Namer interface {
 
 // Recorder is a Store that keeps session records.
 type Recorder interface {
-	// Get gives the record of a session, nil and no error where it has none.
+	// Get returns the record of a session, nil and no error where it has none.
 	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
 }
 
 // Describer is a Store that knows more about a snapshot than its header tells.
 type Describer interface {
-	// Facts gives what is known, in the order in which people want to know it.
+	// Facts returns what is known, in the order in which people want to know it.
 	// The errors are those of State.
 	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 }
@@ -153,7 +153,7 @@ type Row struct {
 // Importer is a Store into which rows can be put as they are, visits, orphaned
 // ones and reasons included.
 type Importer interface {
-	// Import adds the rows, all in one transaction, and gives how many visits
+	// Import adds the rows, all in one transaction, and returns how many visits
 	// were new, those of model.MarkTraced not counted: those that the store has
 	// already are left as they are. An error in the sequence takes everything
 	// back. It is an entry of the journal, unless it changes nothing, or is what an

@@ -122,7 +122,7 @@ type folder struct {
 	owners []string
 }
 
-// at gives the path of a name below the folder that is surveyed.
+// at returns the path of a name below the folder that is surveyed.
 func (s *survey) at(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
 func (s *survey) passOver(path, why string) bool { return s.tell(Finding{Path: path, Why: why}) }
@@ -215,7 +215,7 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 	return unknown, nil, s.passOver(at, "no kind knows it; "+strings.Join(missing, "; "))
 }
 
-// list gives as many of the first entries of a folder, by their names, and whether
+// list returns as many of the first entries of a folder, by their names, and whether
 // there are more.
 func (s *survey) list(name string, most int) (entries []fs.DirEntry, more bool, err error) {
 	sub, err := s.root.OpenRoot(name) // which does not block on a pipe that took its name
@@ -291,7 +291,7 @@ func spared(name string) string {
 	return ""
 }
 
-// ofFile gives the kinds of which a file of a name may be a store.
+// ofFile returns the kinds of which a file of a name may be a store.
 func (ks Kinds) ofFile(name string) Kinds {
 	name = strings.ToLower(name)
 	var fit Kinds

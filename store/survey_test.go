@@ -87,7 +87,7 @@ func filed(kind, suffix string) store.Kind {
 	}
 }
 
-// surveyed gives what a survey of a folder tells, a line for each place, with
+// surveyed returns what a survey of a folder tells, a line for each place, with
 // paths from the folder on.
 func surveyed(t *testing.T, kinds store.Kinds, dir string) []string {
 	t.Helper()

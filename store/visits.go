@@ -20,7 +20,7 @@ type Visits struct {
 	Head int
 }
 
-// At gives the position of the visit of that number, or -1.
+// At returns the position of the visit of that number, or -1.
 func (v *Visits) At(visit int64) int {
 	i, ok := slices.BinarySearchFunc(v.Headers, visit, func(h model.Header, n int64) int { return cmp.Compare(h.Visit, n) })
 	if !ok {
@@ -29,7 +29,7 @@ func (v *Visits) At(visit int64) int {
 	return i
 }
 
-// Find gives the position of the visit that ref names; without a number, that
+// Find returns the position of the visit that ref names; without a number, that
 // of the latest visit of the id. The error is model.ErrNoSnapshot.
 func (v *Visits) Find(ref model.Ref) (int, error) {
 	if ref.Visit != 0 {
@@ -54,7 +54,7 @@ func (v *Visits) HeadRef() model.Ref {
 	return v.Headers[v.Head].Ref()
 }
 
-// Path gives the positions from the root to the visit at i, and whether the
+// Path returns the positions from the root to the visit at i, and whether the
 // root is a true one: false where a parent is missing or the lineage ran in a
 // circle, in which case the path begins where model.Timeline cuts it.
 func (v *Visits) Path(i int) (path []int, whole bool) { return v.lineage().path(i) }
@@ -77,7 +77,7 @@ type lineage struct {
 
 func (v *Visits) lineage() lineage { return lineage{v, model.NewTimeline(v.Headers)} }
 
-// parent gives the position of the visit before the one at i, or -1. A
+// parent returns the position of the visit before the one at i, or -1. A
 // timeline has no circles.
 func (l lineage) parent(i int) int { return int(l.tree.Parent(model.Node(i))) }
 
@@ -112,7 +112,7 @@ func (v *Visits) byIndex(a, b int) int {
 	return cmp.Or(model.CompareHeaders(&v.Headers[a], &v.Headers[b]), cmp.Compare(a, b))
 }
 
-// Rows gives the row of each id (rule 3): its first visit, active if any of its
+// Rows returns the row of each id (rule 3): its first visit, active if any of its
 // visits is (rule 4), in rule 6's order; the orphaned ones only on request.
 func (v *Visits) Rows(includeOrphaned bool) []model.Header {
 	at := map[string]int{}
@@ -133,7 +133,7 @@ func (v *Visits) Rows(includeOrphaned bool) []model.Header {
 	return rows
 }
 
-// LastActive gives the position of the active visit that comes last by rule 6,
+// LastActive returns the position of the active visit that comes last by rule 6,
 // or -1: the head of a session whose head has been orphaned. A step, see
 // model.MarkTraced, is no snapshot, and never the head.
 func (v *Visits) LastActive() int {
@@ -147,7 +147,7 @@ func (v *Visits) LastActive() int {
 	return last
 }
 
-// After gives the positions of the active visits with a greater index, and the
+// After returns the positions of the active visits with a greater index, and the
 // id of the last active visit at the index itself, "" for none.
 func (v *Visits) After(index int) (positions []int, target string) {
 	for i, h := range v.Headers {
@@ -162,7 +162,7 @@ func (v *Visits) After(index int) (positions []int, target string) {
 	return positions, target
 }
 
-// ParentOf gives the number of the visit that a new one with that parent
+// ParentOf returns the number of the visit that a new one with that parent
 // follows: the head, if it is a visit of the id, else the last active one of
 // candidates, else the last. 0 means that there is none. candidates are the
 // positions of the visits of the parent's id.
@@ -181,7 +181,7 @@ func (v *Visits) ParentOf(parentID string, candidates []int) int64 {
 	return v.Headers[candidates[len(candidates)-1]].Visit
 }
 
-// Next gives the number of the next visit.
+// Next returns the number of the next visit.
 func (v *Visits) Next() int64 {
 	if len(v.Headers) == 0 {
 		return 1

@@ -38,7 +38,7 @@ func (n numbers) String() string { return strings.Trim(fmt.Sprint([]int(n)), "[]
 
 type numbers []int
 
-// visits gives the numbers of the visits at some positions.
+// visits returns the numbers of the visits at some positions.
 func visits(v *store.Visits, positions []int) (n numbers) {
 	for _, i := range positions {
 		n = append(n, int(v.Headers[i].Visit))

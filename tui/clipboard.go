@@ -24,9 +24,9 @@ const longestCopy = 74_994
 
 // copier is a tab with a cursor on a value that can be copied.
 type copier interface {
-	// Value gives the value, nil where there is none.
+	// Value returns the value, nil where there is none.
 	Value() []byte
-	// Path gives its JSON Pointer.
+	// Path returns its JSON Pointer.
 	Path() string
 }
 
@@ -67,7 +67,7 @@ func (m *Model) askYank() {
 	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 
-// selected gives the tab in which a value is selected, or nil.
+// selected returns the tab in which a value is selected, or nil.
 func (m *Model) selected() copier {
 	t := m.tabs[m.current]
 	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
@@ -76,7 +76,7 @@ func (m *Model) selected() copier {
 	return nil
 }
 
-// sizeOf gives the length of data for people.
+// sizeOf returns the length of data for people.
 func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int64(len(data)))) }
 
 // copyText sends a text to the clipboard.

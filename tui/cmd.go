@@ -26,7 +26,7 @@ func (m *Model) listSessions() tea.Cmd {
 	})
 }
 
-// sessionsOf gives the sessions of a store, those before an error too.
+// sessionsOf returns the sessions of a store, those before an error too.
 func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.SessionInfo, error) {
 	var sessions []model.SessionInfo
 	for info, err := range s.Sessions(ctx) {
@@ -104,7 +104,7 @@ func (m *Model) readSession() tea.Cmd {
 	})
 }
 
-// cursorOf gives how far a session reaches, to be asked before it is read. It is
+// cursorOf returns how far a session reaches, to be asked before it is read. It is
 // nil where the store cannot tell; an error is told by the reading.
 func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor {
 	grower, ok := s.(store.Grower)
@@ -146,7 +146,7 @@ func (m *Model) readHeaders() tea.Cmd {
 	})
 }
 
-// readAll gives the timeline of a session and how far it reaches at the least.
+// readAll returns the timeline of a session and how far it reaches at the least.
 // The headers are gathered in chunks and copied once, for a slice that grows
 // leaves several times its size behind; and an id that two neighbours share is
 // kept once.
@@ -320,7 +320,7 @@ func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
 	return m.follow()
 }
 
-// subject gives what the tabs are about: the snapshot under the cursor, and its
+// subject returns what the tabs are about: the snapshot under the cursor, and its
 // parent or the mark. It is the zero subject where nothing is selected.
 func (m *Model) subject() subject {
 	t, n := m.timeline.Timeline(), m.timeline.Selected()

@@ -72,7 +72,7 @@ func (m *Model) chooseEdit() tea.Cmd {
 	})
 }
 
-// choices gives what can be edited in a state. at is the place of the value that is
+// choices returns what can be edited in a state. at is the place of the value that is
 // selected, if one is: the message and the tool result are those that it is in,
 // else those at the end.
 func choices(conv *conversation.Conversation, at string, selected bool) []choice {
@@ -101,7 +101,7 @@ func choices(conv *conversation.Conversation, at string, selected bool) []choice
 	return []choice{state, message, result, value}
 }
 
-// messageAt gives the message that a value is in, else the last one; -1 for none.
+// messageAt returns the message that a value is in, else the last one; -1 for none.
 func messageAt(conv *conversation.Conversation, n jsontape.Node) int {
 	if n > 0 {
 		if i := conv.Find(n); i >= 0 {
@@ -116,7 +116,7 @@ func messageAt(conv *conversation.Conversation, n jsontape.Node) int {
 	return -1
 }
 
-// resultIn gives the tool result that a value is in or whose call it is in, else
+// resultIn returns the tool result that a value is in or whose call it is in, else
 // the only one of the message, else the last one before it: all that the tool gave,
 // with how it ended.
 func resultIn(conv *conversation.Conversation, message int, n jsontape.Node) choice {
@@ -160,7 +160,7 @@ func resultIn(conv *conversation.Conversation, message int, n jsontape.Node) cho
 	return c
 }
 
-// resultOf gives the block that is the tool result of a block, itself or what its
+// resultOf returns the block that is the tool result of a block, itself or what its
 // call led to; -1 for none.
 func resultOf(conv *conversation.Conversation, block int) int {
 	b := conv.Block(block)
@@ -228,7 +228,7 @@ func (m *Model) draftWritten(msg draftWrittenMsg) tea.Cmd {
 	return m.runEditor(msg.draft)
 }
 
-// runEditor gives the terminal to the editor that $VISUAL or else $EDITOR names,
+// runEditor returns the terminal to the editor that $VISUAL or else $EDITOR names,
 // with its arguments, as a shell reads them.
 func (m *Model) runEditor(d *draft) tea.Cmd {
 	editor := m.o.Getenv("VISUAL")

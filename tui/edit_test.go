@@ -80,7 +80,7 @@ func environment(more map[string]string) func(string) string {
 	}
 }
 
-// script writes a shell script that is an editor, and gives the command for it.
+// script writes a shell script that is an editor, and returns the command for it.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "an editor.sh")
@@ -90,7 +90,7 @@ func script(t *testing.T, text string) string {
 	return "sh '" + path + "'"
 }
 
-// left gives the files below a folder.
+// left returns the files below a folder.
 func left(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))

@@ -87,7 +87,7 @@ func unanchored(view string) string {
 	return strings.Join(lines, "\n")
 }
 
-// foreign gives the first place in what is sent to a terminal that is neither
+// foreign returns the first place in what is sent to a terminal that is neither
 // text that shows nor an own sequence, or "".
 func foreign(raw string) string {
 	for i := 0; i < len(raw); {
@@ -144,7 +144,7 @@ func hostileStore(t *testing.T, payload string) (*memory.Store, string) {
 	return s, session
 }
 
-// hostileState gives a conversation in which every key and text is a payload.
+// hostileState returns a conversation in which every key and text is a payload.
 func hostileState(t *testing.T, payload string, i int) []byte {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{
@@ -165,7 +165,7 @@ func hostileState(t *testing.T, payload string, i int) []byte {
 	return []byte(strings.NewReplacer(`\u2028`, "\u2028", `\ufffd`, "\xff").Replace(string(data)))
 }
 
-// hostileSnapshot gives one that comes while the session is shown.
+// hostileSnapshot returns one that comes while the session is shown.
 func hostileSnapshot(t *testing.T, payload, session string) *model.Snapshot[json.RawMessage] {
 	t.Helper()
 	state, err := json.Marshal(payload)

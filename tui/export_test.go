@@ -1,6 +1,6 @@
 package tui
 
-// Crash gives the panic that ends the program, for tests; nil without one.
+// Crash returns the panic that ends the program, for tests; nil without one.
 func (m *Model) Crash() error {
 	if m.crash == nil {
 		return nil

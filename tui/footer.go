@@ -186,7 +186,7 @@ func (m *Model) wayOut() string {
 	return "quit"
 }
 
-// label gives the first key of each action of a hint, and what they do; "" where
+// label returns the first key of each action of a hint, and what they do; "" where
 // one has no key.
 func (m *Model) label(scope keymap.Scope, h hint) (label, text string) {
 	for _, a := range h.actions {

@@ -14,7 +14,7 @@ import (
 	"hindcast/tui/screentest"
 )
 
-// everyKey gives all keys that mean something anywhere, and a few that mean
+// everyKey returns all keys that mean something anywhere, and a few that mean
 // nothing.
 func everyKey(tb testing.TB) []tea.KeyMsg {
 	tb.Helper()

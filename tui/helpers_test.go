@@ -70,7 +70,7 @@ func (h *held) fireFirst(d time.Duration, n int) {
 	h.waits = rest
 }
 
-// waiting gives how many waits of a length there are.
+// waiting returns how many waits of a length there are.
 func (h *held) waiting(d time.Duration) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *held) waiting(d time.Duration) int {
 	return n
 }
 
-// demoStore gives a store with the two sessions of the demo.
+// demoStore returns a store with the two sessions of the demo.
 func demoStore(t testing.TB) *memory.Store {
 	t.Helper()
 	s := memory.New(memory.WithClock(func() time.Time { return now }))
@@ -93,7 +93,7 @@ func demoStore(t testing.TB) *memory.Store {
 	return s
 }
 
-// options gives the options that tests begin with.
+// options returns the options that tests begin with.
 func options(s store.Store) tui.Options {
 	return tui.Options{
 		Store: s,
@@ -184,7 +184,7 @@ func lastLine(p *screentest.Program) string {
 	return strings.TrimSpace(parts[len(parts)-1])
 }
 
-// head gives the head of a session.
+// head returns the head of a session.
 func head(t *testing.T, s store.Store, session string) string {
 	t.Helper()
 	for info, err := range s.Sessions(t.Context()) {
@@ -258,7 +258,7 @@ func (s *scripted) Apply(ctx context.Context, plan model.Plan) (model.Receipt, e
 	return s.Store.Apply(ctx, plan)
 }
 
-// failing gives a sequence that ends with an error.
+// failing returns a sequence that ends with an error.
 func failing[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T

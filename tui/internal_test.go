@@ -20,7 +20,7 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// demoModel gives a model over the demo's sessions.
+// demoModel returns a model over the demo's sessions.
 func demoModel(t testing.TB) *Model {
 	t.Helper()
 	s := memory.New()
@@ -300,7 +300,7 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// framed gives a model on 200x50 cells that shows a session of n snapshots, and
+// framed returns a model on 200x50 cells that shows a session of n snapshots, and
 // beside it the largest diff of the demo.
 func framed(b *testing.B, n int) *Model {
 	b.Helper()
@@ -322,7 +322,7 @@ func framed(b *testing.B, n int) *Model {
 	return m
 }
 
-// grown gives the fact that k snapshots have come below the head, for a model
+// grown returns the fact that k snapshots have come below the head, for a model
 // that waits for it.
 func grown(m *Model, k int) grewMsg {
 	t := m.timeline.Timeline()
@@ -412,7 +412,7 @@ func BenchmarkFrame_dialog(b *testing.B) {
 	}
 }
 
-// long gives the content of a session of n snapshots with a branch every fifty.
+// long returns the content of a session of n snapshots with a branch every fifty.
 func long(n int) *timeline.Content {
 	headers := make([]model.Header, n, n+timeline.Spare(n))
 	tip := 0

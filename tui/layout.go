@@ -6,7 +6,7 @@ type rect struct{ x, y, w, h int }
 // holds reports whether a cell is in the part.
 func (r rect) holds(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// inside gives the part within a border of one cell.
+// inside returns the part within a border of one cell.
 func (r rect) inside() rect { return rect{r.x + 1, r.y + 1, max(r.w-2, 0), max(r.h-2, 0)} }
 
 // The least that the screen is drawn on, the width from which its two boxes stand

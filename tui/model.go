@@ -213,7 +213,7 @@ func (m *Model) fail(err error) {
 	m.dirty = true
 }
 
-// scope gives the scope in which keys have their meaning now.
+// scope returns the scope in which keys have their meaning now.
 func (m *Model) scope() keymap.Scope {
 	switch {
 	case m.dialog != nil:

@@ -137,7 +137,7 @@ func newGate() *gate { return &gate{c: make(chan struct{})} }
 
 func (g *gate) open() { g.once.Do(func() { close(g.c) }) }
 
-// wait waits for the gate or the end of ctx, and gives the latter's error.
+// wait waits for the gate or the end of ctx, and returns the latter's error.
 func (g *gate) wait(ctx context.Context) error {
 	select {
 	case <-g.c:
@@ -147,7 +147,7 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 }
 
-// tailFirst gives a store that tells the six newest snapshots at once, and all of
+// tailFirst returns a store that tells the six newest snapshots at once, and all of
 // them once the gate is open.
 func tailFirst(t *testing.T, rest *gate) *scripted {
 	s := &scripted{Store: demoStore(t)}
@@ -391,7 +391,7 @@ func TestModel_resizeStorm(t *testing.T) {
 	shows(t, p, "Timeline", "Info")
 }
 
-// clipboard gives the texts that were sent to the clipboard.
+// clipboard returns the texts that were sent to the clipboard.
 func clipboard(t *testing.T, written string) []string {
 	t.Helper()
 	var texts []string
@@ -542,7 +542,7 @@ func TestModel_quits(t *testing.T) {
 }
 
 // run runs the whole program on a terminal of 100×30 cells that answers no
-// question, and gives what it wrote and its error.
+// question, and returns what it wrote and its error.
 func run(t *testing.T, o tui.Options, typing func(keyboard io.Writer, screen *syncBuffer)) (string, error) {
 	t.Helper()
 	outside, inside, err := pty.Open()

@@ -49,7 +49,7 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 	return nil
 }
 
-// click gives the keys to what is under the mouse, and selects there. While a
+// click returns the keys to what is under the mouse, and selects there. While a
 // dialog or a field is open it does nothing: it is answered by keys.
 func (m *Model) click(x, y int) tea.Cmd {
 	l := &m.layout

@@ -121,7 +121,7 @@ func (m *Model) await() tea.Cmd {
 	})
 }
 
-// Waiting gives the number of commands in flight that wait for the store to
+// Waiting returns the number of commands in flight that wait for the store to
 // change and for nothing that the program does. It is safe for concurrent use.
 func (m *Model) Waiting() int { return int(m.waiting.Load()) }
 

@@ -221,7 +221,7 @@ func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 	}
 }
 
-// demoFile gives a file with the sessions of the demo.
+// demoFile returns a file with the sessions of the demo.
 func demoFile(t testing.TB) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "demo.db"))

@@ -298,7 +298,7 @@ func (m *Model) ask(heading, label, value string, w write, take func(c *model.Ch
 	m.open(w.prompt)
 }
 
-// newName gives a name to offer for a session that is started from the open one.
+// newName returns a name to offer for a session that is started from the open one.
 func (m *Model) newName(suffix string) string {
 	if namer, ok := m.o.Store.(store.Namer); ok {
 		return namer.NewName(m.session, suffix)

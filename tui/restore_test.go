@@ -173,7 +173,7 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// idAt gives the id of the active snapshot of the trip at an index.
+// idAt returns the id of the active snapshot of the trip at an index.
 func idAt(t *testing.T, s store.Store, index int) string {
 	t.Helper()
 	for h, err := range s.Headers(t.Context(), demo.Trip) {

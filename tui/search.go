@@ -104,7 +104,7 @@ type searched struct {
 	subject subjectKey
 }
 
-// searching gives where a search that starts now looks.
+// searching returns where a search that starts now looks.
 func (m *Model) searching() searched {
 	if m.focus == onTimeline {
 		return searched{focus: onTimeline, subject: subjectKey{reading: m.info.reading}}

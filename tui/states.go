@@ -31,13 +31,13 @@ type state struct {
 	conv   *conversation.Conversation
 }
 
-// Tape gives the state as a tape, and what is odd about its JSON.
+// Tape returns the state as a tape, and what is odd about its JSON.
 func (s *state) Tape() (*jsontape.Tape, []jsontape.Warning, error) {
 	s.parse.Do(func() { s.tape, s.warn, s.err = jsontape.ParseTolerant(s.data) })
 	return s.tape, s.warn, s.err
 }
 
-// Conversation gives the messages of the state.
+// Conversation returns the messages of the state.
 func (s *state) Conversation() (*conversation.Conversation, error) {
 	tape, _, err := s.Tape()
 	if err != nil {
@@ -77,7 +77,7 @@ func newStates(s store.Store, budget int64) *states {
 	return &states{store: s, budget: budget, byRef: map[model.Ref]*list.Element{}}
 }
 
-// get gives a state. The errors are the store's, and that of ctx.
+// get returns a state. The errors are the store's, and that of ctx.
 func (c *states) get(ctx context.Context, ref model.Ref) (*state, error) {
 	ref.Visit = 0 // all visits of an id share its state
 	for {
@@ -98,7 +98,7 @@ func (c *states) get(ctx context.Context, ref model.Ref) (*state, error) {
 	}
 }
 
-// entry gives the entry of a state, and whether the caller has to fill it.
+// entry returns the entry of a state, and whether the caller has to fill it.
 func (c *states) entry(ref model.Ref) (entry *stateEntry, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

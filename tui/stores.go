@@ -24,7 +24,7 @@ type chooser interface {
 	Name() string
 }
 
-// list gives the list that shows.
+// list returns the list that shows.
 func (m *Model) list() chooser {
 	if m.place == atStores {
 		return m.stores
@@ -97,7 +97,7 @@ func (m *Model) doInStores(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// selectedStore gives the place of the selected store in Options.Stores, or -1.
+// selectedStore returns the place of the selected store in Options.Stores, or -1.
 func (m *Model) selectedStore() int {
 	row, ok := m.stores.Selected()
 	return slices.IndexFunc(m.o.Stores, func(s store.Found) bool { return ok && s.At == row.Path && s.Name == row.Kind })

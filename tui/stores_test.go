@@ -22,7 +22,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// shelf gives the options of a screen with several stores to choose from. Opening
+// shelf returns the options of a screen with several stores to choose from. Opening
 // one is up to open, which gets its path.
 func shelf(open func(ctx context.Context, path string) (store.Store, error)) tui.Options {
 	found := func(kind, path, why string, ago time.Duration, sessions int) store.Found {

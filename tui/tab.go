@@ -177,7 +177,7 @@ func fitted(styles *theme.Styles, w, rows int, text func(most int) string) (s *s
 	return s, min(s.Len(), rows)
 }
 
-// shown gives the pane that draws the tab: its own, or that of its trouble.
+// shown returns the pane that draws the tab: its own, or that of its trouble.
 func (t *tab) shown() pane {
 	if t.trouble != nil {
 		return t.trouble

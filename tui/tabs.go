@@ -63,7 +63,7 @@ func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, 
 	return difftab.Prepare(ctx, sides)
 }
 
-// conversation gives the messages of a state.
+// conversation returns the messages of a state.
 func (f *source) conversation(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
 	st, err := f.states.get(ctx, ref)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 	return noted(searchable(t, p, statetab.Find), (*statetab.Content).Unknown)
 }
 
-// previewState gives the beginning of a large state, from a store that can read
+// previewState returns the beginning of a large state, from a store that can read
 // it alone without reading the rest.
 func (f *source) previewState(ctx context.Context, s subject) (any, error) {
 	if peeker, ok := f.store.(store.Peeker); ok && s.header.Size > quick {
@@ -199,7 +199,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	return infotab.Prepare(ctx, facts)
 }
 
-// fresh gives how many bytes of a snapshot's state its parent does not have. The
+// fresh returns how many bytes of a snapshot's state its parent does not have. The
 // visit that it follows may be that of a step.
 func fresh(ctx context.Context, c store.Comparer, h *model.Header) (*int64, error) {
 	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())

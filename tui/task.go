@@ -85,7 +85,7 @@ func (m *Model) finish(kind taskKind, gen uint64) bool {
 	return true
 }
 
-// slowest gives the work that the progress line shows, or nil.
+// slowest returns the work that the progress line shows, or nil.
 func (m *Model) slowest() *task {
 	for i := range m.tasks {
 		if t := &m.tasks[i]; t.running && t.slow {
@@ -122,7 +122,7 @@ func run(work func() tea.Msg) tea.Cmd {
 	}
 }
 
-// later gives a command that brings a fact after a while.
+// later returns a command that brings a fact after a while.
 func (m *Model) later(d time.Duration, fact tea.Msg) tea.Cmd {
 	ctx, after := m.ctx, m.o.After
 	return func() tea.Msg {

@@ -12,7 +12,7 @@ func (m *Model) unusable(what string, err error) {
 	m.resized(m.layout.w, m.layout.h)
 }
 
-// troubleSheet gives a pane that says what went wrong.
+// troubleSheet returns a pane that says what went wrong.
 func (m *Model) troubleSheet(what string, err error) *sheet.Sheet {
 	s := sheet.New(m.styles)
 	s.Set([]sheet.Paragraph{

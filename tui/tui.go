@@ -83,7 +83,7 @@ type Tour struct {
 	Text string
 }
 
-// fill gives o with nothing left nil, but for Input.
+// fill returns o with nothing left nil, but for Input.
 func (o Options) fill() (Options, error) {
 	if o.Store == nil && (len(o.Stores) == 0 || o.Open == nil) {
 		return o, errors.New("tui: there is no store to show")
@@ -120,7 +120,7 @@ func (o Options) fill() (Options, error) {
 // wire at the next tick.
 const framesPerSecond = 120
 
-// Run shows the screen until the person leaves it or ctx ends, and gives the
+// Run shows the screen until the person leaves it or ctx ends, and returns the
 // terminal back in either case, also after a panic. The error then is ctx's, or
 // a [PanicError]; its text may hold data of the store and is not escaped.
 func Run(ctx context.Context, o Options) error {
@@ -221,7 +221,7 @@ func unwrapping(terminal io.Writer) (screen io.Writer, wrap func()) {
 	return u, wrap
 }
 
-// keyboard gives the terminal's input, or nil to leave it to Bubble Tea, which
+// keyboard returns the terminal's input, or nil to leave it to Bubble Tea, which
 // opens the terminal where the standard input is something else.
 func (m *Model) keyboard() io.Reader {
 	in := m.o.Input

@@ -361,7 +361,7 @@ func (m *Model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// tabOf gives the place of the tab that an action shows.
+// tabOf returns the place of the tab that an action shows.
 func tabOf(show keymap.Action) int { return int(show - keymap.ShowDiff) }
 
 // showTab shows a tab.
@@ -421,7 +421,7 @@ func (m *Model) answer(a keymap.Action) tea.Cmd {
 	return then()
 }
 
-// all gives the whole text of a message.
+// all returns the whole text of a message.
 func (s *message) all() string {
 	if s.whole != "" {
 		return s.whole

@@ -70,7 +70,7 @@ func (m *Model) appendFrame(dst []byte) []byte {
 	return dst
 }
 
-// body gives the boxes between the header and the footer, from left to right.
+// body returns the boxes between the header and the footer, from left to right.
 func (m *Model) body() []box {
 	switch m.place {
 	case atStores:
@@ -242,7 +242,7 @@ func (m *Model) appendBox(dst []byte, b *box, y int) []byte {
 // hasKeys reports whether a box of a session has the keys.
 func (m *Model) hasKeys(at focus) bool { return m.focus == at && m.dialog == nil }
 
-// edgeOf gives the border of a box that has the keys, or has not.
+// edgeOf returns the border of a box that has the keys, or has not.
 func (m *Model) edgeOf(at focus) theme.Style {
 	if m.hasKeys(at) {
 		return m.styles.Focus
@@ -250,7 +250,7 @@ func (m *Model) edgeOf(at focus) theme.Style {
 	return m.styles.Border
 }
 
-// named gives a title that says a name.
+// named returns a title that says a name.
 func (m *Model) named(name string) func(*cell.Row) {
 	return func(r *cell.Row) {
 		r.Fill(m.styles.Text, 1)
@@ -335,7 +335,7 @@ func (m *Model) tabTitles(r *cell.Row) {
 	}
 }
 
-// tabAt gives the tab whose name is at column x of the box, or -1.
+// tabAt returns the tab whose name is at column x of the box, or -1.
 func (m *Model) tabAt(x int) int {
 	at := 2
 	for i, t := range m.tabs {

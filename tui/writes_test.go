@@ -109,7 +109,7 @@ func (w *writable) options(s store.Store) tui.Options {
 	return o
 }
 
-// files gives all files of the store but Hindcast's own, by name.
+// files returns all files of the store but Hindcast's own, by name.
 func (w *writable) files() map[string]string {
 	w.t.Helper()
 	files := map[string]string{}
@@ -149,7 +149,7 @@ func (w *writable) same(before map[string]string, when string) {
 	}
 }
 
-// headState gives the state at the head of a session, as the store has it now.
+// headState returns the state at the head of a session, as the store has it now.
 func (w *writable) headState(session string) []byte {
 	w.t.Helper()
 	s := w.store()
@@ -383,7 +383,7 @@ func TestWrites_plan(t *testing.T) {
 	})
 }
 
-// messagesIn gives the messages of a state, which is what all kinds have in common.
+// messagesIn returns the messages of a state, which is what all kinds have in common.
 func messagesIn(t *testing.T, state []byte) []byte {
 	t.Helper()
 	tape, _, err := jsontape.ParseTolerant(state)

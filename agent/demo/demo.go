@@ -115,7 +115,7 @@ func run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return report, err
 }
 
-// sitting gives what the user says from a turn on.
+// sitting returns what the user says from a turn on.
 func sitting(n, turn int) (words []string) {
 	for _, t := range sittings[n][turn:] {
 		words = append(words, t.user)
@@ -123,7 +123,7 @@ func sitting(n, turn int) (words []string) {
 	return words
 }
 
-// resume gives what the user says next in a session, all of the story if it is
+// resume returns what the user says next in a session, all of the story if it is
 // not there. If it was never put back, that is the rest of the story, and ""
 // first where a turn is not over. If it was, it is something else than what was
 // said from here before. In either, "" is first where an answer was given and
@@ -155,7 +155,7 @@ func resume(ctx context.Context, s store.Store, sessions model.Store[State]) (wo
 	return append(words, sitting(min(n, len(sittings)-1), turn)...), nil
 }
 
-// tried gives how many ways were taken from where the session stands and left
+// tried returns how many ways were taken from where the session stands and left
 // again; at least 1 if it was ever put back.
 func tried(ctx context.Context, s store.Store) (int, error) {
 	left := map[string]int{} // orphaned snapshots by their parent

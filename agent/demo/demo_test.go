@@ -16,7 +16,7 @@ import (
 	"hindcast/store/memory"
 )
 
-// played runs the agent and gives what it told.
+// played runs the agent and returns what it told.
 func played(t *testing.T, s store.Store, o Options) (Report, string) {
 	t.Helper()
 	var told strings.Builder
@@ -58,7 +58,7 @@ func headers(t *testing.T, s store.Store) (all []model.Header) {
 	return all
 }
 
-// path gives the indexes of a timeline with the events' first letters, those
+// path returns the indexes of a timeline with the events' first letters, those
 // that are orphaned in brackets.
 func path(t *testing.T, s store.Store) string {
 	t.Helper()
@@ -73,7 +73,7 @@ func path(t *testing.T, s store.Store) string {
 	return strings.Join(text, " ")
 }
 
-// state gives the state at the head.
+// state returns the state at the head.
 func state(t *testing.T, s *memory.Store) State {
 	t.Helper()
 	data, err := store.Of[State](s).Get(t.Context(), Session)
@@ -216,7 +216,7 @@ func TestRun_anotherWayMendsTheMistake(t *testing.T) {
 	}
 }
 
-// text gives a value as it is written.
+// text returns a value as it is written.
 func text(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)

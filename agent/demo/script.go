@@ -39,7 +39,7 @@ var sittings = [][]turn{
 	{lookAgain, writeShort, checkLinks, publishCandidate},
 }
 
-// told gives the turn that begins with the user's words.
+// told returns the turn that begins with the user's words.
 func told(words string) (turn, bool) {
 	for _, sitting := range sittings {
 		for _, t := range sitting {

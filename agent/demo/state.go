@@ -46,7 +46,7 @@ func (s *State) say(role string, content ...Block) {
 	s.Messages = append(s.Messages, Message{role, content})
 }
 
-// asked gives the last words of the user, and how many rounds of tools came
+// asked returns the last words of the user, and how many rounds of tools came
 // after them. over says that the model has answered them, or that there are
 // none.
 func (s *State) asked() (words string, rounds int, over bool) {
@@ -64,7 +64,7 @@ func (s *State) asked() (words string, rounds int, over bool) {
 	return "", 0, true
 }
 
-// turns gives how many turns are over.
+// turns returns how many turns are over.
 func (s *State) turns() (n int) {
 	for i := range s.Messages {
 		if s.Messages[i].answers() {

@@ -43,7 +43,7 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 // requires.
 type action func(ctx context.Context, s Store, in wire.Input) (result, error)
 
-// action gives the action of that name, or nil where the store has none.
+// action returns the action of that name, or nil where the store has none.
 func (h *Handler) action(s Store, name string) action {
 	switch name {
 	case wire.GetSnapshot:
@@ -68,7 +68,7 @@ func (h *Handler) action(s Store, name string) action {
 	return nil
 }
 
-// asError gives an error as it is answered.
+// asError returns an error as it is answered.
 func asError(err error) *wire.Error {
 	var said *wire.Error
 	if errors.As(err, &said) {
@@ -104,7 +104,7 @@ func getSnapshot(ctx context.Context, s Store, in wire.Input) (result, error) {
 	return whole(sent.Append(nil))
 }
 
-// find gives the snapshot that is asked for. The errors are model.ErrNoSession,
+// find returns the snapshot that is asked for. The errors are model.ErrNoSession,
 // model.ErrNoSnapshot and model.ErrAmbiguous.
 func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.RawMessage], error) {
 	id := *in.SnapshotID
@@ -149,7 +149,7 @@ func elsewhere(ctx context.Context, s Store, id string) bool {
 	return snapshot != nil || errors.Is(err, model.ErrAmbiguous)
 }
 
-// sendable gives a snapshot as it goes over the wire.
+// sendable returns a snapshot as it goes over the wire.
 func sendable(s *model.Snapshot[json.RawMessage]) (wire.Snapshot, error) {
 	h, err := store.Header(s)
 	return wire.Snapshot{Header: h, State: s.State}, err
@@ -252,7 +252,7 @@ func (f follower) growth(ctx context.Context, _ Store, in wire.Input) (result, e
 	return whole(json.Marshal(wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: f.sent(growth.Cursor)}))
 }
 
-// whole gives a result that is in memory.
+// whole returns a result that is in memory.
 func whole(text []byte, err error) (result, error) { return bytesOf(text), err }
 
 func bytesOf(text []byte) result {
@@ -262,7 +262,7 @@ func bytesOf(text []byte) result {
 	}
 }
 
-// sequence gives results one after the other.
+// sequence returns results one after the other.
 func sequence(parts ...result) result {
 	return func(out io.Writer) error {
 		for _, part := range parts {
@@ -274,7 +274,7 @@ func sequence(parts ...result) result {
 	}
 }
 
-// list gives a result of many: each is made when its turn comes; one without
+// list returns a result of many: each is made when its turn comes; one without
 // text is left out.
 func list[T any](all []T, text func(T) ([]byte, error)) result {
 	return func(out io.Writer) error {

@@ -59,7 +59,7 @@ func AllowHost(name string) Option {
 	return func(h *Handler) { h.hosts = append(h.hosts, strings.ToLower(name)) }
 }
 
-// New gives a handler of the stores of these agents. The error names an agent
+// New returns a handler of the stores of these agents. The error names an agent
 // that cannot be served: no store, no name, a slash in the name, or a name that
 // is there twice.
 func New(agents []Agent, options ...Option) (*Handler, error) {
@@ -133,7 +133,7 @@ func (h *Handler) allows(host string) bool {
 	return wire.IsLoopback(host) || slices.Contains(h.hosts, strings.ToLower(host))
 }
 
-// hostname gives a host without its port.
+// hostname returns a host without its port.
 func hostname(hostport string) string {
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host

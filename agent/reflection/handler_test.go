@@ -167,7 +167,7 @@ func (c counted) Growth(ctx context.Context, session string, since store.Cursor)
 	return growth, err
 }
 
-// keys gives the names of a JSON object.
+// keys returns the names of a JSON object.
 func keys(t *testing.T, data json.RawMessage) []string {
 	t.Helper()
 	var object map[string]json.RawMessage
@@ -399,7 +399,7 @@ func TestHandler_neverWrites(t *testing.T) {
 	}
 }
 
-// files gives what the files of a directory hold.
+// files returns what the files of a directory hold.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

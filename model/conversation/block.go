@@ -61,7 +61,7 @@ const (
 var kindNames = [...]string{"unknown block", "text", "tool call", "tool result", "reasoning", "image", "document",
 	"video", "audio", "media", "citations", "cache point", "guard content", "json"}
 
-// String gives the kind in words for people.
+// String returns the kind in words for people.
 func (k BlockKind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -80,12 +80,12 @@ const (
 	Failed
 )
 
-// newBlock gives a block of the node with nothing known about it.
+// newBlock returns a block of the node with nothing known about it.
 func newBlock(n Node) Block {
 	return Block{Node: n, Body: n, Name: jsontape.None, ID: jsontape.None, Pair: -1}
 }
 
-// Parts gives the blocks inside a tool result, a citation or anything else
+// Parts returns the blocks inside a tool result, a citation or anything else
 // that nests: texts, values, pictures. They are read while they are asked for,
 // and have no pairs. A body that holds no blocks is one block itself.
 func (c *Conversation) Parts(b *Block) iter.Seq[Block] {
@@ -120,7 +120,7 @@ func startsWithBlock(t *jsontape.Tape, list Node) bool {
 	return false
 }
 
-// value gives a node as a block of its own.
+// value returns a node as a block of its own.
 func value(t *jsontape.Tape, n Node) Block {
 	b := newBlock(n)
 	b.Kind = JSON
@@ -130,7 +130,7 @@ func value(t *jsontape.Tape, n Node) Block {
 	return b
 }
 
-// blocksOf gives the blocks that an element of a content list holds: one for
+// blocksOf returns the blocks that an element of a content list holds: one for
 // each key that a known framework uses, and never none. Strands and Genkit
 // write one such key for each block; Genkit may add metadata.
 func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {

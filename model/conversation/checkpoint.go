@@ -28,7 +28,7 @@ type Checkpoint struct {
 // Stored reports whether the state itself holds the checkpoint.
 func (c Checkpoint) Stored() bool { return c.Node >= 0 }
 
-// Payload gives the exact input that resumes from the checkpoint; nil when the
+// Payload returns the exact input that resumes from the checkpoint; nil when the
 // SDK would refuse it.
 func (c Checkpoint) Payload() []byte {
 	if c.Err != nil {
@@ -37,7 +37,7 @@ func (c Checkpoint) Payload() []byte {
 	return c.ResumePayload()
 }
 
-// Call gives the call that the payload is passed to.
+// Call returns the call that the payload is passed to.
 func (c Checkpoint) Call() string {
 	if c.Dialect == model.CheckpointTypeScript {
 		return "agent.invoke(payload), with checkpointing: true"
@@ -63,7 +63,7 @@ func (c Checkpoint) Executes() (effect, warning string) {
 	return "The SDK does not check the position; it knows after_model and after_tools.", ""
 }
 
-// Checkpoint gives the checkpoint that the state holds, found by its shape not
+// Checkpoint returns the checkpoint that the state holds, found by its shape not
 // far below the root: the one nearest to it, and of several the last one.
 // Where it holds none, Checkpoint gives the one that Strands would emit here.
 // ok is false when there is neither: Strands emits checkpoints only in cycles
@@ -100,7 +100,7 @@ func (c *Conversation) disagreements(cp model.Checkpoint) []string {
 	return nil
 }
 
-// impliedCheckpoint gives what Strands would emit at this position. An
+// impliedCheckpoint returns what Strands would emit at this position. An
 // interrupt goes before a checkpoint: it is then not emitted.
 func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 	position := c.Position().Name()

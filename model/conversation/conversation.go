@@ -73,7 +73,7 @@ const (
 
 var roleNames = [...]string{"unknown", "user", "assistant", "tool", "system"}
 
-// String gives the role in one word for people.
+// String returns the role in one word for people.
 func (r Role) String() string {
 	if int(r) < len(roleNames) {
 		return roleNames[r]
@@ -98,25 +98,25 @@ func Decode(t *jsontape.Tape) *Conversation {
 	return c
 }
 
-// Tape gives the tape that the conversation was read from.
+// Tape returns the tape that the conversation was read from.
 func (c *Conversation) Tape() *jsontape.Tape { return c.tape }
 
-// List gives the array of the messages, or -1 when the state has none.
+// List returns the array of the messages, or -1 when the state has none.
 func (c *Conversation) List() Node { return c.list }
 
-// Len gives the number of messages, held ones included.
+// Len returns the number of messages, held ones included.
 func (c *Conversation) Len() int { return len(c.messages) }
 
-// Message gives message m, from 0.
+// Message returns message m, from 0.
 func (c *Conversation) Message(m int) Message { return c.messages[m] }
 
-// Blocks gives the blocks of message m. The caller may not write to them.
+// Blocks returns the blocks of message m. The caller may not write to them.
 func (c *Conversation) Blocks(m int) []Block {
 	v := &c.messages[m]
 	return c.blocks[v.first:v.end:v.end]
 }
 
-// FirstBlock gives the number, for [Conversation.Block], of the first block of
+// FirstBlock returns the number, for [Conversation.Block], of the first block of
 // message m; m may be [Conversation.Len], which gives the number of blocks.
 func (c *Conversation) FirstBlock(m int) int {
 	if m == len(c.messages) {
@@ -125,18 +125,18 @@ func (c *Conversation) FirstBlock(m int) int {
 	return int(c.messages[m].first)
 }
 
-// Block gives block b of the whole conversation, from 0.
+// Block returns block b of the whole conversation, from 0.
 func (c *Conversation) Block(b int) *Block { return &c.blocks[b] }
 
-// BlockLen gives the number of blocks.
+// BlockLen returns the number of blocks.
 func (c *Conversation) BlockLen() int { return len(c.blocks) }
 
-// MessageOf gives the message that block b is in.
+// MessageOf returns the message that block b is in.
 func (c *Conversation) MessageOf(b int) int {
 	return sort.Search(len(c.messages), func(m int) bool { return int(c.messages[m].end) > b })
 }
 
-// Find gives the message whose element the node is or is inside of, or -1.
+// Find returns the message whose element the node is or is inside of, or -1.
 // Held messages are not found: they are not elements of the list.
 func (c *Conversation) Find(n Node) int {
 	if c.list < 0 || n <= c.list || n >= c.tape.End(c.list) {
@@ -148,7 +148,7 @@ func (c *Conversation) Find(n Node) int {
 	return listed - 1
 }
 
-// RoleText gives the role of message m in the framework's own word, untrusted
+// RoleText returns the role of message m in the framework's own word, untrusted
 // and at most 40 bytes long; "" where there is none. In the record of an
 // orchestrator it gives the name of the node that speaks, at most 80 bytes.
 func (c *Conversation) RoleText(m int) string {

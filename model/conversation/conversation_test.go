@@ -337,7 +337,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// long gives a state of about n MB: turns with a tool call, its result and an
+// long returns a state of about n MB: turns with a tool call, its result and an
 // answer.
 func long(mb int) []byte {
 	const turn = `{"role":"user","content":[{"text":"and the next train?"}]},` +

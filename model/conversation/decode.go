@@ -11,7 +11,7 @@ type fields struct {
 	traits                             traits
 }
 
-// key gives the key of a member without its quotes. The keys that are looked
+// key returns the key of a member without its quotes. The keys that are looked
 // for here are never written with escapes.
 func key(t *jsontape.Tape, n Node) []byte {
 	quoted := t.RawKey(n)

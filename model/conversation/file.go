@@ -43,7 +43,7 @@ func (c *Conversation) Label(b *Block) string {
 	return string(label)
 }
 
-// Bytes gives the size of the file inside a picture and its like, or of hidden
+// Bytes returns the size of the file inside a picture and its like, or of hidden
 // reasoning, worked out from the length of its base64; -1 where the state does
 // not hold one.
 func (c *Conversation) Bytes(b *Block) int64 {
@@ -60,7 +60,7 @@ func (c *Conversation) Hidden(b *Block) bool {
 	return b.Kind == Reasoning && b.Body >= 0 && c.tape.Key(b.Body) == "redactedContent"
 }
 
-// base64 gives the base64 text of a file, or nil. Strands for Python marks its
+// base64 returns the base64 text of a file, or nil. Strands for Python marks its
 // bytes ({"__bytes_encoded__": true, "data": …}, session.py), the TypeScript
 // SDK writes them bare, Genkit and OpenAI use data URLs.
 func (c *Conversation) base64(b *Block) []byte {
@@ -84,7 +84,7 @@ func (c *Conversation) base64(b *Block) []byte {
 // maxURLHead is how far into a data URL its base64 begins at the latest.
 const maxURLHead = 256
 
-// dataOf gives the base64 of a data URL, or nil for any other text.
+// dataOf returns the base64 of a data URL, or nil for any other text.
 func dataOf(raw []byte) []byte {
 	const separator = ";base64,"
 	if !bytes.HasPrefix(raw, []byte("data:")) {
@@ -97,7 +97,7 @@ func dataOf(raw []byte) []byte {
 	return raw[i+len(separator):]
 }
 
-// address gives the string that says where a file is that the state does not
+// address returns the string that says where a file is that the state does not
 // hold, or None.
 func (c *Conversation) address(b *Block) Node {
 	t := c.tape

@@ -18,7 +18,7 @@ const (
 
 var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape"}
 
-// String gives the framework's name for people.
+// String returns the framework's name for people.
 func (f Framework) String() string {
 	if int(f) < len(frameworkNames) {
 		return frameworkNames[f]
@@ -37,7 +37,7 @@ const (
 	traitOpenAI
 )
 
-// Framework gives the framework whose shape the conversation has.
+// Framework returns the framework whose shape the conversation has.
 func (c *Conversation) Framework() Framework {
 	switch seen := c.traits; {
 	case seen&traitGenkit != 0 && seen&(traitStrands|traitPython|traitTypeScript) == 0:

@@ -12,7 +12,7 @@ const (
 	searchNodes = 10_000
 )
 
-// findMessages gives the array of messages, or None.
+// findMessages returns the array of messages, or None.
 func findMessages(t *jsontape.Tape) Node {
 	for _, place := range usualPlaces {
 		if n := t.Lookup(place...); n >= 0 && isMessageList(t, n, len(place) > 0) {
@@ -73,7 +73,7 @@ func isMessage(t *jsontape.Tape, n Node) bool {
 	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0
 }
 
-// unwrap gives the message inside the wrapper that Strands for Python writes
+// unwrap returns the message inside the wrapper that Strands for Python writes
 // around one in a file ("redact_message" stands for "message" when it is not
 // null), and n itself for anything else.
 func unwrap(t *jsontape.Tape, n Node) Node {

@@ -126,6 +126,6 @@ func (c *Conversation) Interrupted() bool {
 	return false
 }
 
-// Interrupts gives the objects that describe the interrupts which wait for an
+// Interrupts returns the objects that describe the interrupts which wait for an
 // answer, as Strands writes them: id, name, reason, response.
 func (c *Conversation) Interrupts() []Node { return c.pause.interrupts }

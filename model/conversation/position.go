@@ -19,7 +19,7 @@ const (
 
 var positionNames = [...]string{"no messages", "user input", "after model", "after tools", "turn end"}
 
-// String gives the position in words for people.
+// String returns the position in words for people.
 func (p Position) String() string {
 	if int(p) < len(positionNames) {
 		return positionNames[p]
@@ -27,7 +27,7 @@ func (p Position) String() string {
 	return positionNames[Empty]
 }
 
-// Name gives the position as a Strands checkpoint and [model.Header] call it,
+// Name returns the position as a Strands checkpoint and [model.Header] call it,
 // "after_model" or "after_tools"; "" for a position at which Strands emits no
 // checkpoint, because it does so only in cycles that use tools.
 func (p Position) Name() string {
@@ -40,7 +40,7 @@ func (p Position) Name() string {
 	return ""
 }
 
-// Position gives where the conversation stands, from its last message.
+// Position returns where the conversation stands, from its last message.
 func (c *Conversation) Position() Position {
 	last := c.lastListed()
 	switch {
@@ -61,7 +61,7 @@ func (c *Conversation) Position() Position {
 	return UserInput
 }
 
-// Cycle gives the number, from 0, of the last cycle of the current turn that
+// Cycle returns the number, from 0, of the last cycle of the current turn that
 // used tools, which is the cycle_index of a Strands checkpoint there; -1 when
 // the turn has used none. The turn starts at the last message in which the
 // user brings something else than tool results.
@@ -75,7 +75,7 @@ func (c *Conversation) Cycle() int {
 	return cycle
 }
 
-// Calls gives the tool calls of the last cycle of the current turn, as numbers
+// Calls returns the tool calls of the last cycle of the current turn, as numbers
 // for [Conversation.Block], in the order in which the model asked for them.
 func (c *Conversation) Calls() []int {
 	for m := range c.turn() {
@@ -93,7 +93,7 @@ func (c *Conversation) Calls() []int {
 	return nil
 }
 
-// Pending gives those of [Conversation.Calls] that have no result: at
+// Pending returns those of [Conversation.Calls] that have no result: at
 // AfterModel they have not run, at any later position their results are missing.
 func (c *Conversation) Pending() []int {
 	var pending []int
@@ -105,7 +105,7 @@ func (c *Conversation) Pending() []int {
 	return pending
 }
 
-// turn gives the messages of the current turn, the last one first.
+// turn returns the messages of the current turn, the last one first.
 func (c *Conversation) turn() func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if c.run.is {
@@ -132,7 +132,7 @@ func (c *Conversation) has(m int, kind BlockKind) bool {
 	return false
 }
 
-// lastListed gives the last message of the list that is not the system's, or
+// lastListed returns the last message of the list that is not the system's, or
 // -1. Held messages come after the list.
 func (c *Conversation) lastListed() int {
 	m := len(c.messages) - 1

@@ -107,7 +107,7 @@ var heldResumes = map[Framework][]Resume{
 	StrandsTypeScript: {{Call: `agent.invoke(undefined)`, Effect: "executes the tool calls that are held back and listed as not run; finished ones keep their results.", Warning: reruns}},
 }
 
-// Resume gives the ways to go on from here, the best one first. For messages
+// Resume returns the ways to go on from here, the best one first. For messages
 // that fit both Strands SDKs it gives those of both; where the framework is not
 // known it gives what holds for any.
 func (c *Conversation) Resume() []Resume {

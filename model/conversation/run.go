@@ -165,7 +165,7 @@ func (c *Conversation) typeScriptResult(n Node) {
 	}
 }
 
-// readPythonRun reads what is next, and gives what is kept of the nodes that
+// readPythonRun reads what is next, and returns what is kept of the nodes that
 // wait for an answer.
 func (c *Conversation) readPythonRun() (waiting []Node) {
 	t, r := c.tape, &c.run
@@ -231,7 +231,7 @@ func (c *Conversation) readOwn(messages, node Node) {
 	}
 }
 
-// speakerText gives the name of the node of an orchestrator that a message is
+// speakerText returns the name of the node of an orchestrator that a message is
 // of; a message to the node has the role too.
 func (c *Conversation) speakerText(m *Message) string {
 	t := c.tape
@@ -258,7 +258,7 @@ func (c *Conversation) runPosition() Position {
 	return TurnEnd
 }
 
-// runResume gives the way to go on with a run, seen by running strands-agents
+// runResume returns the way to go on with a run, seen by running strands-agents
 // 1.62.0 and @strands-agents/sdk 1.19.0; none from an earlier moment, at which
 // nothing says what was next.
 func (c *Conversation) runResume() []Resume {

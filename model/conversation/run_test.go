@@ -35,7 +35,7 @@ func recordOf(t *testing.T, text string) *Conversation {
 	return Decode(tape)
 }
 
-// told gives who says what, one line each.
+// told returns who says what, one line each.
 func told(c *Conversation) string {
 	var lines []string
 	for m := range c.Len() {

@@ -69,7 +69,7 @@ func (c *Conversation) appendBrief(dst []byte, b *Block, limit int, arrow string
 	return append(dst, c.Label(b)...)
 }
 
-// ToolName gives the name of the tool that a call or a result is about: its
+// ToolName returns the name of the tool that a call or a result is about: its
 // own, or that of the call it answers, or else the id. It is untrusted and at
 // most 80 bytes long.
 func (c *Conversation) ToolName(b *Block) string {
@@ -84,7 +84,7 @@ func (c *Conversation) ToolName(b *Block) string {
 	return "tool"
 }
 
-// String gives the status in a word: "ok", "error", or "" for none.
+// String returns the status in a word: "ok", "error", or "" for none.
 func (s Status) String() string {
 	switch s {
 	case OK:

@@ -361,7 +361,7 @@ func List[T any](items []T, text func(T) string) string {
 // OneLine puts single spaces where there is white space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// space gives the first byte from off that is no white space, 0 at the end.
+// space returns the first byte from off that is no white space, 0 at the end.
 func space(data []byte, off int) (at int, c byte) {
 	for off < len(data) {
 		switch data[off] {
@@ -374,7 +374,7 @@ func space(data []byte, off int) (at int, c byte) {
 	return off, 0
 }
 
-// valueOf gives where the value of a key begins in the object at off.
+// valueOf returns where the value of a key begins in the object at off.
 func valueOf(data []byte, off int, key string) (at int, ok bool) {
 	at, c := space(data, off)
 	if c != '{' {

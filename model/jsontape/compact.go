@@ -35,7 +35,7 @@ func AppendCompact(dst, text []byte) []byte {
 // longString is from which byte on a string is rather searched and then copied.
 const longString = 64
 
-// copyString copies the rest of a string, closing quote included, and gives how
+// copyString copies the rest of a string, closing quote included, and returns how
 // many bytes that are. It looks at 16 bytes in one go, as [stringStop] does at
 // eight. Behind them, it may write as much of src as dst has room for.
 func copyString(dst, src []byte) int {

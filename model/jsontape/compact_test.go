@@ -13,7 +13,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 )
 
-// messages gives files of a message log, as Python's json writes them with an
+// messages returns files of a message log, as Python's json writes them with an
 // indent of two.
 func messages(tb testing.TB) (list [][]byte) {
 	tb.Helper()

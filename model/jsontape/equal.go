@@ -111,7 +111,7 @@ func matchFew(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 	}
 }
 
-// sameMember gives the member from m on that has n's key and counts, or -1.
+// sameMember returns the member from m on that has n's key and counts, or -1.
 func sameMember(t *Tape, n Node, u *Tape, m Node) Node {
 	for ; m >= 0; m = u.Next(m) {
 		if sameKey(t, n, u, m) && !u.Shadowed(m) {
@@ -152,7 +152,7 @@ func matchRest(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 
 func (t *Tape) spelledKey(n Node) string { return spelledKey(t.data, &t.nodes[n]) }
 
-// spelledKey gives a member's key so that equal keys are equal strings.
+// spelledKey returns a member's key so that equal keys are equal strings.
 func spelledKey(data []byte, member *node) string {
 	body := keyBody(data, member)
 	if member.flags&keyRespelled == 0 {

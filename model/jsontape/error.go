@@ -16,10 +16,10 @@ type SyntaxError struct {
 	Deep bool
 }
 
-// Error gives the byte and the message.
+// Error returns the byte and the message.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Msg) }
 
-// Position gives the line and the column of an offset in data, both from 1.
+// Position returns the line and the column of an offset in data, both from 1.
 // The column counts bytes; an offset past the end counts as the end.
 func Position(data []byte, offset int64) (line, column int) {
 	before := data[:min(max(offset, 0), int64(len(data)))]
@@ -39,7 +39,7 @@ type Warning struct {
 	Node Node
 }
 
-// String gives the warning in words, with its byte.
+// String returns the warning in words, with its byte.
 func (w Warning) String() string { return fmt.Sprintf("byte %d: %s", w.Offset, w.Kind) }
 
 // WarningKind is a kind of [Warning].
@@ -59,7 +59,7 @@ const (
 	DuplicateKey
 )
 
-// String gives the kind in words.
+// String returns the kind in words.
 func (k WarningKind) String() string {
 	switch k {
 	case ByteOrderMark:

@@ -30,7 +30,7 @@ const (
 	saltInvalid = 0x1D8E4E27C47D124F
 )
 
-// Hash gives the hash of n's subtree. The first call on a tape takes the time
+// Hash returns the hash of n's subtree. The first call on a tape takes the time
 // of hashing all of it, about a millisecond for each MB.
 func (t *Tape) Hash(n Node) uint64 {
 	t.hashOnce.Do(t.hashAll)

@@ -13,7 +13,7 @@ type Member struct {
 	Offset int
 }
 
-// Members gives what the object or array that data holds is made of, in the
+// Members returns what the object or array that data holds is made of, in the
 // order of the text, without looking inside a value more than [Skip] does: at
 // the speed of skipping. A member is given when its value has been passed over:
 // whoever needs only where a large value begins is faster with [Skip]. A text
@@ -28,7 +28,7 @@ func Members(data []byte) iter.Seq2[Member, error] {
 	}
 }
 
-// FindMember gives the value of a member of the object that data holds, as it stands
+// FindMember returns the value of a member of the object that data holds, as it stands
 // in the text; nil where there is none, and where data is no object or not a
 // whole one. key is in quotes and as it stands in the text, too. Of several it is
 // the last.

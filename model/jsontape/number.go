@@ -55,7 +55,7 @@ func parseDecimal(raw []byte) decimal {
 // maxPower is far from what 64 bits hold, and farther from zero than any shift.
 const maxPower = 1e17
 
-// power gives the power of ten if it is less than maxPower either way.
+// power returns the power of ten if it is less than maxPower either way.
 func (d decimal) power() (int64, bool) {
 	digits := bytes.TrimLeft(bytes.TrimLeft(d.exponent, "+-"), "0")
 	if len(digits) > 18 {
@@ -72,7 +72,7 @@ func (d decimal) power() (int64, bool) {
 	return e, -maxPower < e && e < maxPower
 }
 
-// longPower gives the power of ten as sign and digits where [decimal.power]
+// longPower returns the power of ten as sign and digits where [decimal.power]
 // does not.
 // The shift is far smaller than the exponent, so it never turns the sign.
 func (d decimal) longPower() (negative bool, digits []byte) {

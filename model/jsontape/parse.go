@@ -237,7 +237,7 @@ func (p *parser) drop() {
 	}
 }
 
-// key reads the key that has to start at i and its colon, and gives the byte
+// key reads the key that has to start at i and its colon, and returns the byte
 // after it, the key's opening quote, and the flags for its node.
 func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
 	data := p.data

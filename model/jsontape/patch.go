@@ -41,7 +41,7 @@ func NewPatch(t *Tape) *Patch {
 	return &Patch{tape: t, values: map[Node][]byte{}, keys: map[Node][]byte{}, gone: map[Node]bool{}, added: map[Node][]newMember{}, thinned: map[Node]bool{}}
 }
 
-// Tape gives the tape of the text before the change.
+// Tape returns the tape of the text before the change.
 func (p *Patch) Tape() *Tape { return p.tape }
 
 // Set gives a node another value, which is JSON and may not be written to after
@@ -102,11 +102,11 @@ func (p *Patch) Changed() bool {
 	return len(p.values)+len(p.keys)+len(p.gone)+len(p.added) > 0
 }
 
-// Bytes gives the whole text as it then is: the very bytes of the tape where nothing
+// Bytes returns the whole text as it then is: the very bytes of the tape where nothing
 // is changed, else new ones.
 func (p *Patch) Bytes() []byte { return p.between(0, len(p.tape.Data())) }
 
-// Raw gives the text of one value as it then is. The value itself may not be one that
+// Raw returns the text of one value as it then is. The value itself may not be one that
 // is taken out.
 func (p *Patch) Raw(n Node) []byte {
 	start, end := p.tape.Span(n)
@@ -133,7 +133,7 @@ func (p *Patch) between(start, end int) []byte {
 	return append(out, data[at:end]...)
 }
 
-// cuts gives all cuts in the order of the text. Of two one of which is in the other,
+// cuts returns all cuts in the order of the text. Of two one of which is in the other,
 // the outer one comes first.
 func (p *Patch) cuts() (list []cut) {
 	for n, text := range p.values {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Find gives the member of the object n whose decoded key is key, the last one
+// Find returns the member of the object n whose decoded key is key, the last one
 // if there are several, or -1; n may be None.
 func (t *Tape) Find(n Node, key string) Node {
 	if t.Kind(n) != Object {
@@ -37,7 +37,7 @@ func (t *Tape) hasKey(n Node, key string) bool {
 	return t.Key(n) == key
 }
 
-// At gives element i of the array n, or -1.
+// At returns element i of the array n, or -1.
 func (t *Tape) At(n Node, i int) Node {
 	if t.nodes[n].kind != Array || i < 0 || i >= t.Count(n) {
 		return None
@@ -50,7 +50,7 @@ func (t *Tape) At(n Node, i int) Node {
 }
 
 // Lookup follows decoded keys and array positions (in decimal) down from the
-// root and gives the node they lead to, or -1.
+// root and returns the node they lead to, or -1.
 func (t *Tape) Lookup(path ...string) Node {
 	n := Node(0)
 	for _, step := range path {
@@ -61,7 +61,7 @@ func (t *Tape) Lookup(path ...string) Node {
 	return n
 }
 
-// LookupPointer gives the node that a JSON Pointer (RFC 6901) names, or -1.
+// LookupPointer returns the node that a JSON Pointer (RFC 6901) names, or -1.
 func (t *Tape) LookupPointer(pointer string) Node {
 	if pointer == "" {
 		return 0
@@ -94,7 +94,7 @@ func (t *Tape) step(n Node, step string) Node {
 	return t.At(n, i)
 }
 
-// Pointer gives the JSON Pointer (RFC 6901) of n; "" for the root. Keys are
+// Pointer returns the JSON Pointer (RFC 6901) of n; "" for the root. Keys are
 // decoded as by [Tape.Key] and so are untrusted text.
 func (t *Tape) Pointer(n Node) string { return string(t.AppendPointer(nil, n)) }
 

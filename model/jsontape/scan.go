@@ -18,7 +18,7 @@ const (
 	spaces = ' ' * ones
 )
 
-// stringStop gives the first byte at or after i that is a quote, a backslash or
+// stringStop returns the first byte at or after i that is a quote, a backslash or
 // a control character; len(data) if there is none.
 func stringStop(data []byte, i int) int {
 	for i+8 <= len(data) {
@@ -35,7 +35,7 @@ func stringStop(data []byte, i int) int {
 	return i
 }
 
-// closingQuote gives the position of the quote that ends the string whose first
+// closingQuote returns the position of the quote that ends the string whose first
 // byte after the opening quote is i; len(data) if there is none. It looks at
 // quotes only: one ends the string unless an odd number of backslashes stands
 // before it. No byte is looked at more than twice.
@@ -81,7 +81,7 @@ func escapedAt(data []byte, start, i int) bool {
 	return (i-j)&1 != 0
 }
 
-// skipSpace gives the first byte at or after i that is no white space. It is
+// skipSpace returns the first byte at or after i that is no white space. It is
 // made for line ends with an indent behind them.
 func skipSpace(data []byte, i int) int {
 	for i < len(data) && classes[data[i]] == classSpace {
@@ -98,7 +98,7 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// numberEnd gives the byte after the number that starts at i, and whether it
+// numberEnd returns the byte after the number that starts at i, and whether it
 // follows the grammar; if not, the byte is the one that breaks it.
 func numberEnd(data []byte, i int) (int, bool) {
 	if i < len(data) && data[i] == '-' {

@@ -18,7 +18,7 @@ var classes = func() (c [256]uint8) {
 	return c
 }()
 
-// Skip gives the end of the value that starts at off, white space before it
+// Skip returns the end of the value that starts at off, white space before it
 // allowed. It looks at the structure only: strings end, and brackets balance.
 // What is wrong inside is not its business, so a value that comes from outside
 // has to go through [Parse] before anyone relies on it. It allocates only for
@@ -49,7 +49,7 @@ func Skip(data []byte, off int) (end int, err error) {
 	return 0, unexpected(data, i, "a value")
 }
 
-// StringEnd gives the byte after the closing quote of the string whose opening
+// StringEnd returns the byte after the closing quote of the string whose opening
 // quote is at off, or -1 if it is not closed. Like [Skip], it does not look at
 // what is in the string.
 func StringEnd(data []byte, off int) int {
@@ -60,7 +60,7 @@ func StringEnd(data []byte, off int) int {
 	return end + 1
 }
 
-// skipContainer gives the byte after the bracket that closes the container
+// skipContainer returns the byte after the bracket that closes the container
 // whose first byte after the opening bracket is i.
 func skipContainer(data []byte, i int) (int, error) {
 	depth := 1

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// suite gives the files of JSONTestSuite by name.
+// suite returns the files of JSONTestSuite by name.
 func suite(t testing.TB) map[string][]byte {
 	t.Helper()
 	f, err := os.Open("testdata/JSONTestSuite.tar.gz")

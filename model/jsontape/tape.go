@@ -42,7 +42,7 @@ const (
 
 var kindNames = [...]string{"invalid", "null", "false", "true", "number", "string", "array", "object"}
 
-// String gives the kind's name in lower case.
+// String returns the kind's name in lower case.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -97,13 +97,13 @@ type Tape struct {
 	hashes   []uint64
 }
 
-// Data gives the text the tape was made from.
+// Data returns the text the tape was made from.
 func (t *Tape) Data() []byte { return t.data }
 
-// Len gives the number of nodes; it is at least 1.
+// Len returns the number of nodes; it is at least 1.
 func (t *Tape) Len() int { return len(t.nodes) }
 
-// Kind gives the kind of n; Invalid if n is None.
+// Kind returns the kind of n; Invalid if n is None.
 func (t *Tape) Kind(n Node) Kind {
 	if n < 0 {
 		return Invalid
@@ -111,23 +111,23 @@ func (t *Tape) Kind(n Node) Kind {
 	return t.nodes[n].kind
 }
 
-// Raw gives the bytes of n's value as they stand in the text. For an unfinished
+// Raw returns the bytes of n's value as they stand in the text. For an unfinished
 // value these are the bytes that were seen. The caller may not write to them.
 func (t *Tape) Raw(n Node) []byte {
 	v := &t.nodes[n]
 	return t.data[v.start:v.end:v.end]
 }
 
-// Span gives where the bytes of n's value start and end in the text.
+// Span returns where the bytes of n's value start and end in the text.
 func (t *Tape) Span(n Node) (start, end int) {
 	v := &t.nodes[n]
 	return int(v.start), int(v.end)
 }
 
-// Parent gives the container that n is in, or -1 for the root.
+// Parent returns the container that n is in, or -1 for the root.
 func (t *Tape) Parent(n Node) Node { return t.nodes[n].parent }
 
-// First gives the first child of n, or -1 where there is none.
+// First returns the first child of n, or -1 where there is none.
 func (t *Tape) First(n Node) Node {
 	if t.nodes[n].count == 0 {
 		return None
@@ -135,7 +135,7 @@ func (t *Tape) First(n Node) Node {
 	return n + 1
 }
 
-// Next gives the sibling that follows n, or -1 after the last.
+// Next returns the sibling that follows n, or -1 after the last.
 func (t *Tape) Next(n Node) Node {
 	v := &t.nodes[n]
 	if v.parent < 0 || v.next >= t.nodes[v.parent].next {
@@ -144,18 +144,18 @@ func (t *Tape) Next(n Node) Node {
 	return v.next
 }
 
-// End gives the node after the last one of n's subtree; [Tape.Len] where there
+// End returns the node after the last one of n's subtree; [Tape.Len] where there
 // is none.
 func (t *Tape) End(n Node) Node { return t.nodes[n].next }
 
-// Count gives how many children n has, those with duplicate keys included; 0
+// Count returns how many children n has, those with duplicate keys included; 0
 // for a value that is no container.
 func (t *Tape) Count(n Node) int { return int(t.nodes[n].count) }
 
-// Depth gives how many containers n is in.
+// Depth returns how many containers n is in.
 func (t *Tape) Depth(n Node) int { return int(t.nodes[n].depth) }
 
-// Index gives n's position in its array, from 0; -1 if n is not in an array.
+// Index returns n's position in its array, from 0; -1 if n is not in an array.
 func (t *Tape) Index(n Node) int {
 	v := &t.nodes[n]
 	if v.parent < 0 || t.nodes[v.parent].kind != Array {
@@ -164,7 +164,7 @@ func (t *Tape) Index(n Node) int {
 	return int(v.index)
 }
 
-// Position gives n's position among its siblings, from 0, in an object too.
+// Position returns n's position among its siblings, from 0, in an object too.
 func (t *Tape) Position(n Node) int { return int(t.nodes[n].index) }
 
 // Unfinished reports whether the text was cut inside n, so that more of it may
@@ -175,7 +175,7 @@ func (t *Tape) Unfinished(n Node) bool { return t.nodes[n].flags&unfinished != 0
 // -Infinity, which [ParseTolerant] takes, are not.
 func (t *Tape) Standard(n Node) bool { return t.nodes[n].flags&named == 0 }
 
-// RawKey gives n's key with its quotes as it stands in the text, or nil if n is
+// RawKey returns n's key with its quotes as it stands in the text, or nil if n is
 // not in an object. The caller may not write to it.
 func (t *Tape) RawKey(n Node) []byte {
 	start, end := t.KeySpan(n)
@@ -185,7 +185,7 @@ func (t *Tape) RawKey(n Node) []byte {
 	return t.data[start:end:end]
 }
 
-// KeySpan gives where n's key with its quotes starts and ends in the text; 0, 0
+// KeySpan returns where n's key with its quotes starts and ends in the text; 0, 0
 // if n is not in an object.
 func (t *Tape) KeySpan(n Node) (start, end int) {
 	body := t.keyBody(n)
@@ -196,7 +196,7 @@ func (t *Tape) KeySpan(n Node) (start, end int) {
 	return start, start + len(body) + 2
 }
 
-// NodeAt gives the innermost value whose bytes hold the byte at off, or -1. The
+// NodeAt returns the innermost value whose bytes hold the byte at off, or -1. The
 // bytes of a key belong to the object.
 func (t *Tape) NodeAt(off int) Node {
 	n := t.LastBefore(off + 1)
@@ -206,12 +206,12 @@ func (t *Tape) NodeAt(off int) Node {
 	return n
 }
 
-// LastBefore gives the last value that starts before the byte at off, or -1.
+// LastBefore returns the last value that starts before the byte at off, or -1.
 func (t *Tape) LastBefore(off int) Node {
 	return Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) >= off })) - 1
 }
 
-// keyBody gives what stands between the quotes of n's key; nil if n is not in an
+// keyBody returns what stands between the quotes of n's key; nil if n is not in an
 // object, and only then.
 func (t *Tape) keyBody(n Node) []byte {
 	v := &t.nodes[n]
@@ -221,13 +221,13 @@ func (t *Tape) keyBody(n Node) []byte {
 	return keyBody(t.data, v)
 }
 
-// keyBody gives what stands between the quotes of a member's key.
+// keyBody returns what stands between the quotes of a member's key.
 func keyBody(data []byte, member *node) []byte {
 	end := closingQuote(data, int(member.key)+1)
 	return data[member.key+1 : end : end]
 }
 
-// stringBody gives what stands between the quotes of the string n; an
+// stringBody returns what stands between the quotes of the string n; an
 // unfinished one has no closing quote.
 func (t *Tape) stringBody(n Node) []byte {
 	v := &t.nodes[n]

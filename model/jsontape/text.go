@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text gives the string n decoded, with U+FFFD for lone surrogates and for
+// Text returns the string n decoded, with U+FFFD for lone surrogates and for
 // bytes that are no UTF-8, as encoding/json does; "" if n is no string.
 func (t *Tape) Text(n Node) string {
 	if t.nodes[n].kind != String {
@@ -38,7 +38,7 @@ func (t *Tape) Float(n Node) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// Key gives n's key decoded in the manner of [Tape.Text]; "" if n is not in an
+// Key returns n's key decoded in the manner of [Tape.Text]; "" if n is not in an
 // object.
 func (t *Tape) Key(n Node) string {
 	body := t.keyBody(n)

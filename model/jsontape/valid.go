@@ -100,7 +100,7 @@ func (v *validator) inObject() bool {
 	return v.objects[d/64]>>(d%64)&1 != 0
 }
 
-// scalar gives the end of the number or literal at i, -1 if it is neither.
+// scalar returns the end of the number or literal at i, -1 if it is neither.
 func (v *validator) scalar(i int) int {
 	word := ""
 	switch v.data[i] {
@@ -123,7 +123,7 @@ func (v *validator) scalar(i int) int {
 	return i + len(word)
 }
 
-// validKey gives the byte after the key at i and its colon, -1 if they are not
+// validKey returns the byte after the key at i and its colon, -1 if they are not
 // there.
 func validKey(data []byte, i int) int {
 	if i >= len(data) || data[i] != '"' {

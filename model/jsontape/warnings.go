@@ -61,7 +61,7 @@ func appendBadText(all []Warning, n Node, off int, body []byte) []Warning {
 	return all
 }
 
-// validLen gives how many bytes of b are UTF-8 before the first that is not.
+// validLen returns how many bytes of b are UTF-8 before the first that is not.
 func validLen(b []byte) int {
 	i := 0
 	for i < len(b) {

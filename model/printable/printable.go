@@ -35,7 +35,7 @@ const maxMarks = 4
 // longest that Unicode recommends, a couple that kisses.
 const maxJoined = 3
 
-// Append appends s in its one-line form and gives the extended slice: a
+// Append appends s in its one-line form and returns the extended slice: a
 // newline becomes ↵ and a tab ⇥. The result has no control character, no
 // invisible rune and no invalid UTF-8, and is at most four times as long as s.
 func Append[T ~string | ~[]byte](dst []byte, s T) []byte {
@@ -48,7 +48,7 @@ func AppendText[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return appendMarked(dst, s, "\n", "    ")
 }
 
-// String gives the one-line form of s.
+// String returns the one-line form of s.
 func String(s string) string {
 	if plain(s) {
 		return s
@@ -56,7 +56,7 @@ func String(s string) string {
 	return string(Append(nil, s))
 }
 
-// Text gives the form of s for several lines.
+// Text returns the form of s for several lines.
 func Text(s string) string {
 	if plain(s) {
 		return s

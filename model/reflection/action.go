@@ -34,7 +34,7 @@ const (
 	GetGrowth     = "getGrowth"
 )
 
-// Key gives the key of an action of an agent, whose name has no slash in it.
+// Key returns the key of an action of an agent, whose name has no slash in it.
 func Key(agent, action string) string {
 	return "/" + ActionType + "/" + agent + "/" + action
 }
@@ -65,7 +65,7 @@ type Descriptor struct {
 	Metadata     json.RawMessage `json:"metadata"`
 }
 
-// Takes gives the names of the input that the schema lists; nil where it lists
+// Takes returns the names of the input that the schema lists; nil where it lists
 // none.
 func (d *Descriptor) Takes() map[string]bool {
 	var schema struct {
@@ -133,7 +133,7 @@ const (
 
 func listOf(schema string) string { return `{"type":"array","items":` + schema + `}` }
 
-// Names gives the names of all actions.
+// Names returns the names of all actions.
 func Names() []string {
 	names := make([]string, len(actions))
 	for i, a := range actions {
@@ -142,7 +142,7 @@ func Names() []string {
 	return names
 }
 
-// Describe gives the descriptor of an action on the session store of an agent,
+// Describe returns the descriptor of an action on the session store of an agent,
 // which has to be one of those above.
 func Describe(agent, name string) Descriptor {
 	a := find(name)
@@ -152,7 +152,7 @@ func Describe(agent, name string) Descriptor {
 	}
 }
 
-// find gives the action of that name, or nil.
+// find returns the action of that name, or nil.
 func find(name string) *action {
 	for i := range actions {
 		if actions[i].name == name {

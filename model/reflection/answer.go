@@ -58,7 +58,7 @@ type Details struct {
 // mostMessage bounds how much of a message is repeated.
 const mostMessage = 500
 
-// Error gives the message, which may come from anywhere, on one line and safe
+// Error returns the message, which may come from anywhere, on one line and safe
 // to print.
 func (e *Error) Error() string {
 	text := e.Message
@@ -149,7 +149,7 @@ func ReadList(dec *json.Decoder, element func(*json.Decoder) error) error {
 	return cut(err)
 }
 
-// ReadActions gives the descriptors of the actions in r, by key.
+// ReadActions returns the descriptors of the actions in r, by key.
 func ReadActions(r io.Reader) (map[string]Descriptor, error) {
 	dec := json.NewDecoder(r)
 	var list map[string]Descriptor

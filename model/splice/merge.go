@@ -21,7 +21,7 @@ import (
 // value has a hash of its tokens, and only equal hashes are looked into; what was
 // found to be the same is not gone into.
 
-// Merge gives the value n of a tape as a value of an edited one is: of what is in
+// Merge returns the value n of a tape as a value of an edited one is: of what is in
 // it, each part that is equal in both keeps its bytes, and the others are without white
 // space. Both tapes must be whole.
 func Merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape, value jsontape.Node) []byte {
@@ -181,7 +181,7 @@ func (m *merger) same(p pair) bool {
 		bytes.Equal(jsontape.AppendCompact(nil, m.old.Raw(p.old)), jsontape.AppendCompact(nil, m.new.Raw(p.new)))
 }
 
-// sums gives the hash of the tokens of each value from root on. Children come
+// sums returns the hash of the tokens of each value from root on. Children come
 // behind their container on a tape, so they are done first from its end.
 func sums(seed maphash.Seed, tape *jsontape.Tape, root jsontape.Node) []uint64 {
 	sums := make([]uint64, tape.End(root)-root)

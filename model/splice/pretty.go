@@ -6,7 +6,7 @@ import "hindcast/model/jsontape"
 // or the white space of a text that is nested 10,000 deep would fill the memory.
 const mostIndent = 64
 
-// Pretty gives a value with a line for each of its parts, indented by two spaces.
+// Pretty returns a value with a line for each of its parts, indented by two spaces.
 // Each part stays as it is, byte for byte. The value must be JSON, as [At] gives
 // it. The text ends with a line break.
 func Pretty(value []byte) []byte {

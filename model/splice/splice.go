@@ -48,7 +48,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }
 
-// At gives the value that a JSON Pointer names, as it stands in the text; "" is
+// At returns the value that a JSON Pointer names, as it stands in the text; "" is
 // the whole. The bytes are those of the text. The errors are a [*PointerError],
 // and a [*jsontape.SyntaxError] where the text is not JSON.
 func At(text []byte, pointer string) ([]byte, error) {
@@ -59,7 +59,7 @@ func At(text []byte, pointer string) ([]byte, error) {
 	return tape.Raw(n), nil
 }
 
-// Replace gives the text with another value at a JSON Pointer. Of the value that
+// Replace returns the text with another value at a JSON Pointer. Of the value that
 // was there, each part that the new one leaves as it was keeps its bytes. The new
 // value may be indented as [Pretty] does it; a byte order mark before it, which
 // some editors write, is dropped. NaN and the infinities are taken only where the

@@ -36,7 +36,7 @@ const (
 	Packing = "packing-list"
 )
 
-// Rows gives every visit of both sessions in the order in which they were
+// Rows returns every visit of both sessions in the order in which they were
 // recorded. The error is always nil.
 func Rows() iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {

@@ -68,9 +68,9 @@ type Disk interface {
 	Copy(old, new string, mode fs.FileMode) error
 	// Flush makes the bytes of many files durable, as Sync does for each of them.
 	Flush(names []string) error
-	// Rename gives a file another name, in place of what has that name.
+	// Rename returns a file another name, in place of what has that name.
 	Rename(old, new string) error
-	// Place gives a file or a folder another name; fs.ErrExist if that is taken.
+	// Place renames a file or a folder; fs.ErrExist if that is taken.
 	// Where the system cannot do so at once, it looks first.
 	Place(old, new string) error
 	// Exchange swaps what two names stand for, at once. The error is

@@ -98,7 +98,7 @@ func (d *Document) Encoding() Encoding {
 	return e
 }
 
-// FirstInvalid gives the first byte of a text that is not UTF-8, or its length.
+// FirstInvalid returns the first byte of a text that is not UTF-8, or its length.
 func FirstInvalid(data []byte) int {
 	at := 0
 	for at < len(data) {
@@ -111,7 +111,7 @@ func FirstInvalid(data []byte) int {
 	return at
 }
 
-// ErrorPath gives the place of a syntax error for a fault: "byte 812", or ""
+// ErrorPath returns the place of a syntax error for a fault: "byte 812", or ""
 // for any other error.
 func ErrorPath(err error) string {
 	if syntax := (*jsontape.SyntaxError)(nil); errors.As(err, &syntax) {

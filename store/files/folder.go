@@ -50,7 +50,7 @@ func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
 	return f.read(name, buf)
 }
 
-// ReadStamped reads as [Folder.Read] does, and gives the stamp that the file had
+// ReadStamped reads as [Folder.Read] does, and returns the stamp that the file had
 // before it was read: what [Memory.Note] needs, for less than a look of its own.
 func (f *Folder) ReadStamped(name string, buf []byte) ([]byte, Stamp, error) {
 	if !isEntry(name) {
@@ -59,7 +59,7 @@ func (f *Folder) ReadStamped(name string, buf []byte) ([]byte, Stamp, error) {
 	return f.readStamped(name, buf)
 }
 
-// Stat gives the stamp of an entry as it is now. Of a link it is that of the
+// Stat returns the stamp of an entry as it is now. Of a link it is that of the
 // link itself.
 func (f *Folder) Stat(name string) (Stamp, error) {
 	if !isEntry(name) {

@@ -50,7 +50,7 @@ func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error
 	return disk.ReadDescriptor(file, buf, info)
 }
 
-// open gives the descriptor of an entry. While it is asked for, the folder stays
+// open returns the descriptor of an entry. While it is asked for, the folder stays
 // open.
 func (f *Folder) open(name string, how int) (file int, err error) {
 	failed := f.hold(func(dir int) {

@@ -29,7 +29,7 @@ var keptSum = crc32.MakeTable(crc32.Castagnoli)
 
 var errDamaged = errors.New("damaged")
 
-// encode gives the notes as they are kept. What has not been used for long is
+// encode returns the notes as they are kept. What has not been used for long is
 // left out. The caller holds mu.
 func (m *Memory) encode() []byte {
 	count := uint64(0)

@@ -51,7 +51,7 @@ const noteCost = 128
 
 func (n *note) size(name string) int { return noteCost + len(name) + len(n.text) }
 
-// Recall gives the note of a file that has not changed since. Nobody may write
+// Recall returns the note of a file that has not changed since. Nobody may write
 // to it.
 func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 	m.load.Do(m.takeFromShelf)

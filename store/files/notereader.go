@@ -28,7 +28,7 @@ type NoteReader struct {
 // ReadNote begins to read a note.
 func ReadNote(text []byte) NoteReader { return NoteReader{rest: text} }
 
-// Len gives how many bytes are left to read.
+// Len returns how many bytes are left to read.
 func (r *NoteReader) Len() int { return len(r.rest) }
 
 // Damaged reports whether something was not there as it should be.
@@ -37,7 +37,7 @@ func (r *NoteReader) Damaged() bool { return r.damaged }
 // Break declares the note damaged, because of what it says.
 func (r *NoteReader) Break() { r.damaged, r.rest = true, nil }
 
-// Bytes gives the next n bytes, which stay in the note.
+// Bytes returns the next n bytes, which stay in the note.
 func (r *NoteReader) Bytes(n int) []byte {
 	if n < 0 || n > len(r.rest) {
 		r.Break()
@@ -48,14 +48,14 @@ func (r *NoteReader) Bytes(n int) []byte {
 	return taken
 }
 
-// Uvarint gives the next number that binary.AppendUvarint wrote.
+// Uvarint returns the next number that binary.AppendUvarint wrote.
 func (r *NoteReader) Uvarint() uint64 {
 	v, size := binary.Uvarint(r.rest)
 	r.number(size)
 	return v
 }
 
-// Varint gives the next number that binary.AppendVarint wrote.
+// Varint returns the next number that binary.AppendVarint wrote.
 func (r *NoteReader) Varint() int64 {
 	v, size := binary.Varint(r.rest)
 	r.number(size)
@@ -71,10 +71,10 @@ func (r *NoteReader) number(size int) {
 	r.rest = r.rest[size:]
 }
 
-// Count gives the next unsigned number as one that an int holds on any system.
+// Count returns the next unsigned number as one that an int holds on any system.
 func (r *NoteReader) Count() int { return int(min(r.Uvarint(), 1<<31-1)) }
 
-// Items gives how many things follow, each of which takes a byte at least.
+// Items returns how many things follow, each of which takes a byte at least.
 func (r *NoteReader) Items() int {
 	items := r.Uvarint()
 	if items > uint64(len(r.rest)) {
@@ -84,7 +84,7 @@ func (r *NoteReader) Items() int {
 	return int(items)
 }
 
-// Text gives the next text, which stays in the note.
+// Text returns the next text, which stays in the note.
 func (r *NoteReader) Text() []byte {
 	size := r.Uvarint()
 	if size > uint64(len(r.rest)) {
@@ -94,7 +94,7 @@ func (r *NoteReader) Text() []byte {
 	return r.Bytes(int(size))
 }
 
-// Time gives the next time, in UTC.
+// Time returns the next time, in UTC.
 func (r *NoteReader) Time() time.Time {
 	second, nanosecond := r.Varint(), r.Uvarint()
 	if nanosecond >= uint64(time.Second) {

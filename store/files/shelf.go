@@ -37,7 +37,7 @@ const (
 	maxWriting = time.Hour
 )
 
-// NewShelf gives the shelf in a folder, which is made when there is something to
+// NewShelf returns the shelf in a folder, which is made when there is something to
 // keep; "" gives none.
 func NewShelf(dir string) *Shelf {
 	if dir == "" {
@@ -46,7 +46,7 @@ func NewShelf(dir string) *Shelf {
 	return &Shelf{dir}
 }
 
-// Memory gives what is remembered of the store of a kind at a path. The kind's
+// Memory returns what is remembered of the store of a kind at a path. The kind's
 // name has the version of what it notes in it, like "genkit 2": notes of another
 // version are those of another kind. Nothing is read before it is needed.
 func (s *Shelf) Memory(kind, address string) *Memory {

@@ -35,7 +35,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// putOne puts one note on a shelf and gives the path of its file.
+// putOne puts one note on a shelf and returns the path of its file.
 func putOne(t *testing.T, dir, kind, store string) string {
 	t.Helper()
 	before := namesIn(t, dir)

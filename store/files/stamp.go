@@ -22,7 +22,7 @@ type Stamp struct {
 // tick is the coarsest that times of files are.
 const tick = 2 * time.Second
 
-// StampOf gives the stamp of a file from what was just asked of the system.
+// StampOf returns the stamp of a file from what was just asked of the system.
 func StampOf(info fs.FileInfo) Stamp {
 	s := Stamp{Size: info.Size(), Modified: info.ModTime()}
 	s.identify(info)

@@ -35,7 +35,7 @@ type step struct {
 	data []byte
 }
 
-// then gives the session as it is after some steps.
+// then returns the session as it is after some steps.
 func (s *session) then(steps []step) *session {
 	after := *s
 	after.rows = slices.Clone(s.rows)
@@ -73,7 +73,7 @@ func (s *session) then(steps []step) *session {
 	return &after
 }
 
-// ids gives the ids of the session's rows, in the order of their names.
+// ids returns the ids of the session's rows, in the order of their names.
 func (s *session) ids() []string {
 	list := make([]string, 0, len(s.rows))
 	for _, r := range s.rows {
@@ -141,7 +141,7 @@ func (s *Store) write(plan model.Plan, c carry, steps []step, from *target) (mod
 	return c.load(plan), nil
 }
 
-// file gives the name of a step's file in the store.
+// file returns the name of a step's file in the store.
 func (c *carry) file(st step) string {
 	if st.row == "" {
 		return path.Join(c.place.dir, pointersFolder, c.sid+rowSuffix)
@@ -266,7 +266,7 @@ func (s *Store) expect(ctx context.Context, c *carry, rows []string, head *strin
 	return nil
 }
 
-// sessionIn gives a session of a place; one without rows where there are none.
+// sessionIn returns a session of a place; one without rows where there are none.
 func (s *Store) sessionIn(ctx context.Context, p place, sid string) (*session, error) {
 	p, _, err := p.base.list(s.root, p.dir, everyName)
 	if err != nil {

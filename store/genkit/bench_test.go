@@ -13,7 +13,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// bigRow gives a row with a state of about so many bytes, in messages of two
+// bigRow returns a row with a state of about so many bytes, in messages of two
 // kilobytes each, as text with quotes and ends of lines in it.
 func bigRow(id string, size int) []byte {
 	var b strings.Builder

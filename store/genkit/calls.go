@@ -40,17 +40,17 @@ func messagesOf(r *row) string {
 	return fmt.Sprintf("%d messages", r.messages)
 }
 
-// bySession gives the call that resumes a session.
+// bySession returns the call that resumes a session.
 func (l layout) bySession(sid string, open bool, then string) model.Resume {
 	return l.by(map[layout]string{layoutJS: "sessionId", layoutPython: "session_id", layoutGo: "WithSessionID"}, sid, open, then)
 }
 
-// bySnapshot gives the call that resumes a row.
+// bySnapshot returns the call that resumes a row.
 func (l layout) bySnapshot(id string, open bool, then string) model.Resume {
 	return l.by(map[layout]string{layoutJS: "snapshotId", layoutPython: "snapshot_id", layoutGo: "WithSnapshotID"}, id, open, then)
 }
 
-// by gives the call that names an id in each SDK's own way.
+// by returns the call that names an id in each SDK's own way.
 func (l layout) by(names map[layout]string, id string, open bool, then string) model.Resume {
 	quoted := string(l.quote(id))
 	switch l {
@@ -62,7 +62,7 @@ func (l layout) by(names map[layout]string, id string, open bool, then string) m
 	return model.Resume{Call: fmt.Sprintf("agent.%s, aix.%s[State](%s))", l.send(open), names[layoutGo], quoted), Then: then}
 }
 
-// send gives the part of the call that sends a message, or the answers that the
+// send returns the part of the call that sends a message, or the answers that the
 // last tool calls wait for.
 func (l layout) send(open bool) string {
 	switch l {

@@ -70,7 +70,7 @@ type checker struct{ tape *jsontape.Tape }
 
 func (c checker) is(n jsontape.Node, kind jsontape.Kind) bool { return c.tape.Kind(n) == kind }
 
-// in gives the values in an object or a list.
+// in returns the values in an object or a list.
 func (c checker) in(n jsontape.Node) iter.Seq[jsontape.Node] {
 	return func(yield func(jsontape.Node) bool) {
 		for m := c.tape.First(n); m != jsontape.None && yield(m); m = c.tape.Next(m) {

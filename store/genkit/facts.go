@@ -110,7 +110,7 @@ func (s *session) pointerFact(r *row) string {
 // mostArtifacts bounds the artifacts that are named.
 const mostArtifacts = 50
 
-// artifacts gives the names of the artifacts in a row's state.
+// artifacts returns the names of the artifacts in a row's state.
 func artifacts(data []byte) (names []string) {
 	state, err := stateOf(data)
 	if err != nil {

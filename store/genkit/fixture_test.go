@@ -158,7 +158,7 @@ func write(t testing.TB, file, content string) {
 	}
 }
 
-// goRow gives a row as Go writes it.
+// goRow returns a row as Go writes it.
 func goRow(id, parent, session, created, more string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n  \"createdAt\": %q,\n", created)
@@ -172,7 +172,7 @@ func goRow(id, parent, session, created, more string) string {
 	return b.String() + "  " + more + "\n}"
 }
 
-// jsRow gives a row as JavaScript writes it.
+// jsRow returns a row as JavaScript writes it.
 func jsRow(id, parent, session, created, status string) string {
 	text := fmt.Sprintf("{\n  \"snapshotId\": %q,\n  \"sessionId\": %q,\n  \"createdAt\": %q,\n  \"state\": {\"artifacts\": [], \"messages\": [], \"sessionId\": %q}", id, session, created, session)
 	if parent != "" {

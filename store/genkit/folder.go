@@ -36,7 +36,7 @@ type base struct {
 	label string
 }
 
-// bases gives where rows are looked for in an opened folder. In a project these
+// bases returns where rows are looked for in an opened folder. In a project these
 // are the places that the SDKs' samples use: what else is in it is not gone
 // through. Of its names no more than most are looked at.
 func bases(root *os.Root, address string, most int) (list []base) {
@@ -82,7 +82,7 @@ type place struct {
 // not bear.
 func (p *place) isGlobal() bool { return path.Base(p.dir) == defaultPrefix }
 
-// labelOf gives the label of a folder below a base.
+// labelOf returns the label of a folder below a base.
 func (b base) labelOf(dir string) string {
 	below := strings.TrimPrefix(strings.TrimPrefix(dir, b.dir), "/")
 	if b.dir == "." {
@@ -105,7 +105,7 @@ func isPassedOver(name string) bool {
 // everyName is for folders of which all names are wanted.
 const everyName = -1
 
-// namesIn gives the names in a folder, no more than most.
+// namesIn returns the names in a folder, no more than most.
 func namesIn(root *os.Root, dir string, most int) (names []string, err error) {
 	f, err := root.Open(dir)
 	if err != nil {
@@ -193,7 +193,7 @@ func search(ctx context.Context, root *os.Root, below []base, visit func(place) 
 // errFarOff: the search for rows ended before a folder.
 var errFarOff = fmt.Errorf("more than %d folders come before this one: it is not searched for rows, nor are those behind it", mostFolders)
 
-// candidates gives the places that a session of a label may be in: in "global"
+// candidates returns the places that a session of a label may be in: in "global"
 // and flat. A label is data; only folders that search would find are given, their
 // rows not listed.
 func candidates(root *os.Root, below []base, label string) (list []place) {

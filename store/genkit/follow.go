@@ -21,7 +21,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return watch.Any(sources...), nil
 }
 
-// levels gives the ways down from the opened folder to where rows are.
+// levels returns the ways down from the opened folder to where rows are.
 func (s *Store) levels() [][]watch.Level {
 	rows := watch.Level{Depth: mostDepth}
 	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}

@@ -91,17 +91,17 @@ func (s *Store) rebase() []base {
 	return found
 }
 
-// bases gives what rebase found last.
+// bases returns what rebase found last.
 func (s *Store) bases() []base {
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	return s.below
 }
 
-// Kind gives "genkit".
+// Kind returns "genkit".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the folder that was opened.
+// Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the shelf.
@@ -202,7 +202,7 @@ func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
 	return nil
 }
 
-// info gives what the list of sessions shows of one.
+// info returns what the list of sessions shows of one.
 func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 	info := model.SessionInfo{ID: one.id, Kind: kind}
 	info.Count(one.headers(now))

@@ -48,7 +48,7 @@ var (
 	pendingLeaf = &model.Reason{Kind: model.ReasonSecondLeaf}
 )
 
-// position gives the index of a row.
+// position returns the index of a row.
 func (s *session) position(r *row) int {
 	at, _ := slices.BinarySearchFunc(s.all(), r, compareRows)
 	return at
@@ -57,7 +57,7 @@ func (s *session) position(r *row) int {
 // point returns the visit of a row.
 func (s *session) point(r *row) model.Point { return model.Point{ID: r.id, Index: s.position(r)} }
 
-// header gives what a row tells by itself.
+// header returns what a row tells by itself.
 func (r *row) header(now time.Time) model.Header {
 	h := model.Header{ID: r.id, ParentID: r.parentID, CreatedAt: r.created.at, Title: r.headline(), Size: r.size, Marks: r.marks()}
 	if status := r.statusAt(now); status != statusCompleted {
@@ -87,7 +87,7 @@ func (r *row) marks() (marks model.Marks) {
 	return marks
 }
 
-// countTurns gives the number of turns that were completed before each node, on
+// countTurns returns the number of turns that were completed before each node, on
 // the way to it. Parents may come later than their children.
 func countTurns(t *model.Timeline) []int {
 	turns := make([]int, t.Len())

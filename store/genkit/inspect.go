@@ -39,15 +39,15 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	return faults.All(), nil
 }
 
-// file gives the name of a row's file, relative to the store.
+// file returns the name of a row's file, relative to the store.
 func (s *session) file(id string) string { return path.Join(s.place.dir, id+rowSuffix) }
 
-// pointerFile gives the name of the session's pointer.
+// pointerFile returns the name of the session's pointer.
 func (s *session) pointerFile() string {
 	return path.Join(s.place.dir, pointersFolder, s.sid+rowSuffix)
 }
 
-// faults gives what is wrong with a session as far as its rows tell without
+// faults returns what is wrong with a session as far as its rows tell without
 // their states.
 func (s *session) faults(now time.Time) *store.FaultList {
 	in := inspector{session: s, now: now, parents: make(map[string]bool, len(s.rows))}
@@ -256,7 +256,7 @@ func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.Fau
 	return nil
 }
 
-// documentFlaws gives what is wrong inside a row that its outline does not show.
+// documentFlaws returns what is wrong inside a row that its outline does not show.
 func documentFlaws(data []byte) (flaws []flaw) {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
@@ -428,7 +428,7 @@ func (s *Store) pointerFaults(p place, g *grouping, add func(code, name, at, mea
 	}
 }
 
-// layout gives the layout of most sessions of a place.
+// layout returns the layout of most sessions of a place.
 func (g *grouping) layout() layout {
 	var votes [len(layoutNames)]int
 	best := layoutGo

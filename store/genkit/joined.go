@@ -37,7 +37,7 @@ type joined struct {
 // rows of tenants are that deep in a project.
 const tracesAbove = 6
 
-// joined gives the traces that belong to the store, nil where there are none yet.
+// joined returns the traces that belong to the store, nil where there are none yet.
 func (s *Store) joined() *joined {
 	s.joining.Lock()
 	defer s.joining.Unlock()
@@ -78,7 +78,7 @@ func findTraces(dir string) *joined {
 	return nil
 }
 
-// turns gives what the traces know of a session. What cannot be read of them is
+// turns returns what the traces know of a session. What cannot be read of them is
 // left out: the rows are there without it.
 func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
 	j := s.joined()
@@ -106,7 +106,7 @@ func endsOf(turns []traces.Turn) ends {
 	return e
 }
 
-// turn gives the turn that ended in a row, nil if none is known. Of several, a
+// turn returns the turn that ended in a row, nil if none is known. Of several, a
 // trace that was taken twice, the last counts.
 func (e ends) turn(h *model.Header) *traces.Turn {
 	for _, t := range slices.Backward(e[h.ID]) {
@@ -141,7 +141,7 @@ func withSteps(list []model.Header, turns []traces.Turn) []model.Header {
 	return all
 }
 
-// visitOf gives the visit of a step, one that is not taken yet: 48 bits of its
+// visitOf returns the visit of a step, one that is not taken yet: 48 bits of its
 // id's hash, which every reader of JSON takes in whole.
 func visitOf(id string, taken map[int64]bool) int64 {
 	sum := sha256.Sum256([]byte(id))
@@ -153,7 +153,7 @@ func visitOf(id string, taken map[int64]bool) int64 {
 	return visit
 }
 
-// stepState gives the state of a step.
+// stepState returns the state of a step.
 func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
 	_, _, err := s.step(ctx, ref)
 	if err != nil {

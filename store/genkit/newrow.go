@@ -128,7 +128,7 @@ func (l layout) clock(t time.Time, like *row) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// newest gives the time of a row that has to come after all others of the
+// newest returns the time of a row that has to come after all others of the
 // session, for every way in which the SDK compares: by the instant in Go, by the
 // text in JavaScript and Python. It is now, or just after a row that a clock dated
 // ahead; that row is then given, too. after is false where no time will do,
@@ -162,7 +162,7 @@ func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
 	return text, ahead, true
 }
 
-// newID gives the id of a new row: a random UUID, as the SDKs take.
+// newID returns the id of a new row: a random UUID, as the SDKs take.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -215,7 +215,7 @@ type span struct {
 	start, end int
 }
 
-// members gives the members of an object, nothing for what is none.
+// members returns the members of an object, nothing for what is none.
 func members(data []byte) (list []span) {
 	if len(data) == 0 || data[0] != '{' {
 		return nil
@@ -233,7 +233,7 @@ func members(data []byte) (list []span) {
 	return list
 }
 
-// ofSession gives a state with another session in it, where it names one. No
+// ofSession returns a state with another session in it, where it names one. No
 // other byte changes.
 func ofSession(state, session []byte) []byte {
 	var out []byte

@@ -51,7 +51,7 @@ func (r *row) appendNote(dst []byte) []byte {
 // errNote: it is no note. The file is then read again.
 var errNote = errors.New("not a note of a row")
 
-// parseNote gives the row of a note.
+// parseNote returns the row of a note.
 func parseNote(id string, note []byte) (row, error) {
 	n := files.ReadNote(note)
 	flags := n.Uvarint()

@@ -80,7 +80,7 @@ func instant(text string) time.Time {
 	return at
 }
 
-// latest gives the row that the SDK finds for a session, by its pointer or without.
+// latest returns the row that the SDK finds for a session, by its pointer or without.
 func (k *sdk) latest(sid string, trusting bool) *doc {
 	if trusting && k.layout != layoutPython {
 		var p pointerDoc
@@ -116,7 +116,7 @@ func (k *sdk) latest(sid string, trusting bool) *doc {
 	return best
 }
 
-// resume gives the row that a turn by the session's id goes on from, nil to begin
+// resume returns the row that a turn by the session's id goes on from, nil to begin
 // anew.
 func (k *sdk) resume(sid string, trusting bool) *doc {
 	d := k.latest(sid, trusting)

@@ -151,7 +151,7 @@ func (r *reader) each(ctx context.Context, visit func(*reading)) error {
 	return nil
 }
 
-// read gives what is known of a row that has not changed, and reads any other.
+// read returns what is known of a row that has not changed, and reads any other.
 func (r *reader) read(id string, buf []byte) (reading, []byte) {
 	name := id + rowSuffix
 	key := path.Join(r.place.dir, name)
@@ -206,7 +206,7 @@ func failed(name string, err error) reading {
 	return reading{stray: &stray{name: name, err: err}, gone: isGone(err)}
 }
 
-// readPointer gives the pointer of a session, nil for none.
+// readPointer returns the pointer of a session, nil for none.
 func readPointer(root *os.Root, p place, session string) *pointer {
 	if !p.pointers || !validName(session) {
 		return nil

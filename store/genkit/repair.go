@@ -216,7 +216,7 @@ func (s *session) ailment(now time.Time) (a ailment) {
 	return a
 }
 
-// newestGood gives the newest completed row that can be gone on from, nil for none.
+// newestGood returns the newest completed row that can be gone on from, nil for none.
 func (s *session) newestGood(now time.Time) *row {
 	for _, r := range slices.Backward(s.rows) {
 		if s.isGood(r, now) {
@@ -254,7 +254,7 @@ func (s *session) blocked(r *row, now time.Time) ailment {
 	return a
 }
 
-// passedOver gives the newest leaf if Python's model refuses it although it can be
+// passedOver returns the newest leaf if Python's model refuses it although it can be
 // gone on from.
 func (s *session) passedOver(found choice, now time.Time) *row {
 	newest := s.newestGood(now)

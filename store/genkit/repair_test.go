@@ -27,7 +27,7 @@ const (
 	pm = "2026-11-20T22:00:00.000Z"
 )
 
-// withStatus gives a row that has no state, of any SDK, as its style is not looked
+// withStatus returns a row that has no state, of any SDK, as its style is not looked
 // at beside a pointer.
 func withStatus(id, parent, at, status, more string) string {
 	if parent != "" {

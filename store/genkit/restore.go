@@ -246,7 +246,7 @@ func (s *session) insteadOf(r *row, now time.Time) string {
 	return "; there is no row above it that will do"
 }
 
-// goodAbove gives the nearest completed row above one, nil for none.
+// goodAbove returns the nearest completed row above one, nil for none.
 func (s *session) goodAbove(r *row, now time.Time) *row {
 	passed := map[string]bool{r.id: true}
 	for p := s.byID[r.parentID]; p != nil && !passed[p.id]; p = s.byID[p.parentID] {
@@ -288,7 +288,7 @@ func (t *target) plan(op model.Op) model.Plan {
 // agent is still running.
 const justNow = 10 * time.Second
 
-// isLive gives the reasons to think that an agent is at work on the session.
+// isLive returns the reasons to think that an agent is at work on the session.
 func (s *session) isLive(v *vault, now time.Time) (asks []string) {
 	var recent []writing.Stamp
 	for _, r := range s.rows {
@@ -309,7 +309,7 @@ func (s *session) isLive(v *vault, now time.Time) (asks []string) {
 	return asks
 }
 
-// copyOf gives the row that makes the target the head, and adds to the plan what
+// copyOf returns the row that makes the target the head, and adds to the plan what
 // has to be known of it.
 func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
 	one := t.one

@@ -47,7 +47,7 @@ func copyOfStore(t testing.TB, name string) (dir string) {
 	return dir
 }
 
-// tree gives the content and the mode of every file below a folder, but for
+// tree returns the content and the mode of every file below a folder, but for
 // Hindcast's own.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()

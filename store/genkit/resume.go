@@ -48,7 +48,7 @@ type choice struct {
 
 const noLeaf = "has no leaf snapshot (corrupt or cyclic history)"
 
-// resumed gives the row that the SDK resumes, and what it would find without the
+// resumed returns the row that the SDK resumes, and what it would find without the
 // pointer.
 func (s *session) resumed() (now, scanned choice) {
 	scanned = s.scan()
@@ -66,7 +66,7 @@ func (s *session) resumed() (now, scanned choice) {
 // cannot parse.
 const notJSON = "SyntaxError: the row that the pointer names is not JSON"
 
-// pointed gives the row that a pointer of use names, nil for none.
+// pointed returns the row that a pointer of use names, nil for none.
 func (s *session) pointed() *row {
 	if s.pointer == nil || s.pointer.err != nil || s.layout == layoutPython {
 		return nil
@@ -102,7 +102,7 @@ func (s *session) scan() choice {
 	})
 }
 
-// newestLeaf gives the row that comes before all others of those that are nobody's
+// newestLeaf returns the row that comes before all others of those that are nobody's
 // parent, and goes back from there.
 func (s *session) newestLeaf(takes func(*row) bool, before func(a, b *row) bool) choice {
 	parents := make(map[string]bool, len(s.rows))
@@ -168,7 +168,7 @@ func (r *row) pythonRefuses() bool {
 		})
 }
 
-// head gives the row that is drawn as the head: the one that the SDK resumes.
+// head returns the row that is drawn as the head: the one that the SDK resumes.
 // Where it resumes none, it is the one at which the session stands: what the SDK
 // found and could not resume, else the last.
 func (s *session) head() *row {

@@ -40,7 +40,7 @@ func at(second int) string {
 	return time.Date(2026, 11, 20, 10, 0, second, 0, time.UTC).Format(time.RFC3339)
 }
 
-// made gives a session of rows "id parent status" that are a second apart.
+// made returns a session of rows "id parent status" that are a second apart.
 func made(l layout, pointer *pointer, rows ...*row) *session {
 	s := &session{id: "s", sid: "s", layout: l, pointer: pointer, byID: map[string]*row{}}
 	for i, r := range rows {

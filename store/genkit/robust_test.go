@@ -12,7 +12,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// with gives the first fault of a code.
+// with returns the first fault of a code.
 func with(list []model.Fault, code string) (found model.Fault) {
 	if i := slices.IndexFunc(list, func(f model.Fault) bool { return f.Code == code }); i >= 0 {
 		found = list[i]

@@ -65,7 +65,7 @@ type flaw struct {
 	code, path, meaning string
 }
 
-// session gives the session that a row belongs to, "" where it does not say.
+// session returns the session that a row belongs to, "" where it does not say.
 func (r *row) session() string {
 	if r.sessionID != "" {
 		return r.sessionID
@@ -214,7 +214,7 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// text gives a string; null is "", as it is for every SDK.
+// text returns a string; null is "", as it is for every SDK.
 func (d *rowDecoder) text(key string, value []byte) string {
 	if len(value) > 0 && value[0] == '"' {
 		return clip(jsontape.Unquote(value))

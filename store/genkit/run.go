@@ -97,7 +97,7 @@ func (s *Store) runtime(ctx context.Context, p place) (*runtimes.Runtime, string
 	return refuse(fmt.Sprintf("the folder of the rows is named after none of the agents that are running: %.300s", strings.Join(slices.Compact(others), ", ")))
 }
 
-// agentOf gives the agent after which a folder, or one above it, is named; else the
+// agentOf returns the agent after which a folder, or one above it, is named; else the
 // only one that there is.
 func agentOf(dir string, agents []string) string {
 	segments := strings.Split(dir, "/")

@@ -64,12 +64,12 @@ func (s *session) layoutOf() layout {
 	return layoutPython
 }
 
-// compareRows gives the order of rows.
+// compareRows returns the order of rows.
 func compareRows(a, b *row) int {
 	return cmp.Or(a.created.at.Compare(b.created.at), strings.Compare(a.id, b.id))
 }
 
-// sessionName gives what the port calls a session. Slashes part it, so that none
+// sessionName returns what the port calls a session. Slashes part it, so that none
 // may be in the id itself; the SDKs refuse such an id.
 func sessionName(label, sid string) string {
 	if label == "" {
@@ -195,7 +195,7 @@ func (g *grouping) addLost() {
 	}
 }
 
-// leastOf gives the least id of the circle that a row is on.
+// leastOf returns the least id of the circle that a row is on.
 func leastOf(byID map[string]*row, start string) string {
 	least := start
 	for at := byID[start].parentID; at != start; at = byID[at].parentID {
@@ -238,7 +238,7 @@ func (s *Store) lookUp(p place, id string) *row {
 	return &one.row
 }
 
-// find gives the session that the port calls id. Of two places that have the
+// find returns the session that the port calls id. Of two places that have the
 // same label, "global" comes first.
 func (s *Store) find(ctx context.Context, id string) (*session, error) {
 	label, name := path.Split(id)

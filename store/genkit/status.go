@@ -32,7 +32,7 @@ const (
 // takes it for dead: defaultHeartbeatTimeout of every SDK.
 const heartbeatTimeout = 60 * time.Second
 
-// statusAt gives the status as Genkit shows it at a time: "" is completed, and
+// statusAt returns the status as Genkit shows it at a time: "" is completed, and
 // work whose worker has not given a sign of life for a minute has expired. Work
 // that never gave one has not.
 func (r *row) statusAt(now time.Time) string {

@@ -53,7 +53,7 @@ type offer struct {
 	refused error
 }
 
-// offers gives those of all journals, the one to take first.
+// offers returns those of all journals, the one to take first.
 func (s *Store) offers(ctx context.Context, op model.Op) ([]offer, error) {
 	var list []offer
 	for _, v := range s.known() {
@@ -141,7 +141,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	return c.load(plan), nil
 }
 
-// stepsOf gives what an entry changes if it is taken back or done again, and has c
+// stepsOf returns what an entry changes if it is taken back or done again, and has c
 // tell which session that is about. A place that is not in the opened folder is
 // left empty.
 func (s *Store) stepsOf(c *carry, e *journal.Entry, op model.Op) (steps []step, err error) {

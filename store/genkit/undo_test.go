@@ -296,7 +296,7 @@ func TestRedo_refusedWhereANewerRowCame(t *testing.T) {
 	}
 }
 
-// firstOf gives the first row of a session.
+// firstOf returns the first row of a session.
 func firstOf(t *testing.T, s *Store, session string) model.Ref {
 	t.Helper()
 	list := storetest.Headers(t, s, session)

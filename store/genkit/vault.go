@@ -31,7 +31,7 @@ type vault struct {
 	at, up string
 }
 
-// vaultOf gives the journal that rows below a base have.
+// vaultOf returns the journal that rows below a base have.
 func (s *Store) vaultOf(b base) *vault {
 	s.basing.Lock()
 	defer s.basing.Unlock()
@@ -80,7 +80,7 @@ func isStorage(dir string) bool {
 	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && filepath.Base(filepath.Dir(dir)) == ".genkit"
 }
 
-// inside gives the name in the vault of a name in the store.
+// inside returns the name in the vault of a name in the store.
 func (v *vault) inside(name string) string {
 	if v.at == "." {
 		return v.Inside(name)
@@ -88,7 +88,7 @@ func (v *vault) inside(name string) string {
 	return strings.TrimPrefix(name, v.at+"/")
 }
 
-// outside gives the name in the store of a name in the vault. It begins with
+// outside returns the name in the store of a name in the vault. It begins with
 // "../" where that is not in the opened folder.
 func (v *vault) outside(name string) string {
 	if v.up != "" {
@@ -100,7 +100,7 @@ func (v *vault) outside(name string) string {
 	return path.Join(v.at, name)
 }
 
-// known gives the journals of all bases, in their order.
+// known returns the journals of all bases, in their order.
 func (s *Store) known() []*vault {
 	var list []*vault
 	for _, b := range s.bases() {

@@ -3,8 +3,8 @@ package genkit
 import "hindcast/model/jsontape"
 
 // walk visits the members of the object, or the elements of the array, that
-// starts at off, and gives the end of it. visit gets the key with its quotes
-// (nil in an array) and where the value starts, and gives where it ends, by
+// starts at off, and returns the end of it. visit gets the key with its quotes
+// (nil in an array) and where the value starts, and returns where it ends, by
 // [jsontape.Skip] or by walking it in turn: so every byte is looked at once,
 // however deep the members lie that are wanted. That is what it has over
 // [jsontape.Members].
@@ -57,7 +57,7 @@ func syntaxError(at int, msg string) error {
 	return &jsontape.SyntaxError{Offset: int64(at), Msg: msg}
 }
 
-// space gives the first byte from off on that is no white space, or the end.
+// space returns the first byte from off on that is no white space, or the end.
 func space(data []byte, off int) int {
 	for off < len(data) {
 		switch data[off] {

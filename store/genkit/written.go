@@ -56,7 +56,7 @@ type asideRow struct {
 	data []byte
 }
 
-// written gives what the journal tells of a place. A journal that cannot be read
+// written returns what the journal tells of a place. A journal that cannot be read
 // tells nothing; Faults says why.
 func (s *Store) written(ctx context.Context, p place) (w written) {
 	v := s.vaultOf(p.base)
@@ -94,7 +94,7 @@ func (s *Store) written(ctx context.Context, p place) (w written) {
 	return w
 }
 
-// read gives a content that the journal keeps.
+// read returns a content that the journal keeps.
 func read(v *vault, version journal.Version) ([]byte, error) {
 	j, err := v.Journal()
 	if err != nil {
@@ -103,7 +103,7 @@ func read(v *vault, version journal.Version) ([]byte, error) {
 	return j.Read(version)
 }
 
-// rowIn gives the id of the row whose file has a path, if that is in a folder.
+// rowIn returns the id of the row whose file has a path, if that is in a folder.
 func rowIn(dir, name string) (id string, ok bool) {
 	id, ok = strings.CutSuffix(path.Base(name), rowSuffix)
 	return id, ok && id != "" && path.Dir(name) == dir
@@ -157,7 +157,7 @@ func rowOf(id string, data []byte) *row {
 	return &r
 }
 
-// asideRow gives a row that was set aside, nil for none.
+// asideRow returns a row that was set aside, nil for none.
 func (s *session) asideRow(id string) *asideRow {
 	for i := range s.aside {
 		if s.aside[i].id == id {
@@ -167,7 +167,7 @@ func (s *session) asideRow(id string) *asideRow {
 	return nil
 }
 
-// all gives the rows of the session and those that were set aside, in order.
+// all returns the rows of the session and those that were set aside, in order.
 func (s *session) all() []*row {
 	if len(s.aside) == 0 {
 		return s.rows
@@ -202,7 +202,7 @@ func (m *mark) reason() *model.Reason {
 	return &model.Reason{Kind: model.ReasonRestore, At: m.at, TargetID: m.to, TargetIndex: m.toIndex}
 }
 
-// mark gives what wrote a row, nil for an SDK.
+// mark returns what wrote a row, nil for an SDK.
 func (s *session) mark(r *row) *mark {
 	if s.written == nil || r == nil {
 		return nil

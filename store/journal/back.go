@@ -61,7 +61,7 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 	return plan, nil
 }
 
-// lasting gives the guards of an entry that must still hold when it is taken back:
+// lasting returns the guards of an entry that must still hold when it is taken back:
 // those in folders in which it changed something. That a fork's origin went on does
 // not matter to the fork.
 func lasting(e *Entry) []Guard {

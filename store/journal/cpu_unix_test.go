@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpu gives the processor time that this process has used: a clock does not tell what
+// cpu returns the processor time that this process has used: a clock does not tell what
 // a write costs where others use the processors as well.
 func cpu() time.Duration {
 	var used syscall.Rusage

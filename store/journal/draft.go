@@ -49,13 +49,13 @@ func (j *Journal) Draft() *Draft {
 	}
 }
 
-// Err gives the first error.
+// Err returns the first error.
 func (d *Draft) Err() error {
 	d.settle()
 	return d.err
 }
 
-// Changes gives what is collected. The caller may not write to it.
+// Changes returns what is collected. The caller may not write to it.
 func (d *Draft) Changes() []Change {
 	d.settle()
 	return d.changes
@@ -154,7 +154,7 @@ func (d *Draft) Expect(name string) {
 // writes between two writes, and the journal does not see that. Text is UTF-8.
 func (d *Draft) Was(text string) { d.was = text }
 
-// content gives a new content; a nil draft has none.
+// content returns a new content; a nil draft has none.
 func (d *Draft) content(v Version) (data []byte, ok bool) {
 	if d == nil || !v.file() {
 		return nil, false
@@ -163,7 +163,7 @@ func (d *Draft) content(v Version) (data []byte, ok bool) {
 	return data, ok
 }
 
-// source gives a file of the store that has a content; a nil draft has none.
+// source returns a file of the store that has a content; a nil draft has none.
 func (d *Draft) source(v Version) (name string, ok bool) {
 	if d == nil {
 		return "", false
@@ -256,7 +256,7 @@ func (d *Draft) makeFolders(dir string) {
 // beside is how many neighbours of a new file are looked at for its mode.
 const beside = 32
 
-// modeBeside gives the mode for a new file: that of the newest of a few that stand
+// modeBeside returns the mode for a new file: that of the newest of a few that stand
 // beside it.
 func (d *Draft) modeBeside(name string) fs.FileMode {
 	dir := path.Dir(name)
@@ -274,7 +274,7 @@ func (d *Draft) modeBeside(name string) fs.FileMode {
 	return mode
 }
 
-// folderModeBeside gives the mode for a new folder: what a few that stand beside it
+// folderModeBeside returns the mode for a new folder: what a few that stand beside it
 // all allow, and its owner everything. In a new one it is the mode of that.
 func (d *Draft) folderModeBeside(name string) fs.FileMode {
 	if mode, ok := d.made[path.Dir(name)]; ok {
@@ -381,7 +381,7 @@ func (d *Draft) forgets(plan *model.Plan) error {
 	return nil
 }
 
-// others gives the hash of the names in a folder that neither change nor are
+// others returns the hash of the names in a folder that neither change nor are
 // ignored. The names are in order.
 func (j *Journal) others(dir string, names []string, changing map[string]bool) string {
 	sum := sha256.New()

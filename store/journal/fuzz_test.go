@@ -12,7 +12,7 @@ import (
 	"hindcast/store/journal"
 )
 
-// sealed gives each line that begins as JSON does the checksum that it needs: what a
+// sealed returns each line that begins as JSON does the checksum that it needs: what a
 // journal says is fuzzed as well as how it is written.
 func sealed(data []byte) []byte {
 	var out []byte

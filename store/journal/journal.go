@@ -69,7 +69,7 @@ type Journal struct {
 	knownAs fs.FileInfo
 }
 
-// New gives the journal of the store on a disk. Nothing is read or written.
+// New returns the journal of the store on a disk. Nothing is read or written.
 func New(d disk.Disk, o Options) *Journal {
 	if o.Ignore == nil {
 		o.Ignore = func(string) bool { return false }
@@ -80,7 +80,7 @@ func New(d disk.Disk, o Options) *Journal {
 	return &Journal{disk: d, o: o}
 }
 
-// Entries gives what was written, the oldest first, each with whether it is undone
+// Entries returns what was written, the oldest first, each with whether it is undone
 // just now, those included that were taken back before they ended. Undoing and redoing
 // are not entries of their own. A store to which
 // nothing was written has none. The list is the caller's, what is in it is not to be
@@ -97,7 +97,7 @@ func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
 	return slices.Clone(h.entries), h.err()
 }
 
-// Unfinished gives the write that was broken off and is not finished yet, with
+// Unfinished returns the write that was broken off and is not finished yet, with
 // what it was to change; nil for none. It may be one that somebody is at just now.
 func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	h, err := j.history()
@@ -111,7 +111,7 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	return &e, ctx.Err()
 }
 
-// Journal gives the entries as store.Undoer does, newest first and without those that
+// Journal returns the entries as store.Undoer does, newest first and without those that
 // were taken back. The error is that of Entries.
 func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Entries(ctx)
@@ -129,7 +129,7 @@ func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	return entries, err
 }
 
-// planFiles gives changes as plans do.
+// planFiles returns changes as plans do.
 func planFiles(changes []Change) []model.PlanFile {
 	list := make([]model.PlanFile, 0, len(changes))
 	for _, c := range changes {

@@ -558,7 +558,7 @@ func TestRecover_nothing(t *testing.T) {
 	}
 }
 
-// lines gives the journal's file, and sets it.
+// lines returns the journal's file, and sets it.
 func lines(t *testing.T, m *disktest.Memory) []string {
 	t.Helper()
 	data, err := m.Read(".hindcast/journal")

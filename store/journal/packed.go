@@ -94,7 +94,7 @@ func appendText(data []byte, text string) []byte {
 
 var errPacked = errors.New("packed changes that cannot be read")
 
-// unpack gives the changes, which need not be sound.
+// unpack returns the changes, which need not be sound.
 func unpack(data []byte) ([]Change, error) {
 	p := &packed{data: data}
 	changes := make([]Change, 0, len(data)/48)

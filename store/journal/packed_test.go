@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 )
 
-// someChanges gives changes of every shape.
+// someChanges returns changes of every shape.
 func someChanges() []Change {
 	file := func(text string, mode fs.FileMode) Version { return versionOf([]byte(text), mode) }
 	folder := Version{Folder: true, Mode: 0o750}

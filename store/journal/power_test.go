@@ -46,7 +46,7 @@ func powerCuts(m *disktest.Memory, rng *rand.Rand, draws int, seen map[[sha256.S
 }
 
 // powerFailures lets the power fail at every moment of every write of the life, and
-// of recoveries after that, and gives how many distinct states that were. wrong is
+// of recoveries after that, and returns how many distinct states that were. wrong is
 // told of each that is not as it must be.
 func powerFailures(t *testing.T, start *disktest.Memory, draws int, wrong func(chapter string, err error)) (states int) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -79,7 +79,7 @@ func roleStep(dir string, args []string) error {
 	return life[i].apply(context.Background(), f, nil)
 }
 
-// treeOf gives what is in a folder on a real disk as Memory.Tree does.
+// treeOf returns what is in a folder on a real disk as Memory.Tree does.
 func treeOf(t *testing.T, dir string, keep func(string) bool) map[string]string {
 	t.Helper()
 	tree := map[string]string{}

@@ -84,7 +84,7 @@ func listed(list []string) string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode gives the line of a record. One that could not be read again is an error.
+// encode returns the line of a record. One that could not be read again is an error.
 func encode(r record) ([]byte, error) {
 	if !r.sound() {
 		return nil, fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
@@ -320,7 +320,7 @@ func (h *history) find(id int64) int {
 	return slices.IndexFunc(h.entries, func(e Entry) bool { return e.ID == id })
 }
 
-// pending gives the entry that an undo or a redo is about: the last that is not
+// pending returns the entry that an undo or a redo is about: the last that is not
 // undone, or the first that is, was not followed by another write and not taken back
 // before it ended. Nil for none.
 func (h *history) pending(op model.Op) *Entry {

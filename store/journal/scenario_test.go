@@ -159,7 +159,7 @@ func (s step) apply(ctx context.Context, d disk.Disk, verify func(context.Contex
 	return err
 }
 
-// contents gives what is in the files of the store, and of kept/.
+// contents returns what is in the files of the store, and of kept/.
 func contents(m *disktest.Memory) map[string]bool {
 	all := map[string]bool{}
 	for name, text := range m.Tree(whole) {
@@ -170,7 +170,7 @@ func contents(m *disktest.Memory) map[string]bool {
 	return all
 }
 
-// told gives what the journal says of what was not taken back, but for numbers and times.
+// told returns what the journal says of what was not taken back, but for numbers and times.
 func told(j *journal.Journal) (string, error) {
 	var b strings.Builder
 	list, err := j.Entries(context.Background())
@@ -265,7 +265,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// faulty runs a step on a disk that fails, and gives how many calls there were.
+// faulty runs a step on a disk that fails, and returns how many calls there were.
 func (c *chapter) faulty(m *disktest.Memory, hook func(disktest.Call) error) (calls int, err error) {
 	f := &disktest.Faulty{Disk: m, Hook: hook}
 	err = c.apply(context.Background(), f, nil)

@@ -72,7 +72,7 @@ func versionOf(data []byte, mode fs.FileMode) Version {
 	return Version{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data)), Mode: mode.Perm()}
 }
 
-// Version gives what a path holds. The error is disk.ErrSymlink or
+// Version returns what a path holds. The error is disk.ErrSymlink or
 // disk.ErrNotRegular of what is neither a file nor a folder.
 func (j *Journal) Version(name string) (Version, error) {
 	look, err := j.look(name, nil)
@@ -137,7 +137,7 @@ func (j *Journal) still(name string, seen look) (bool, error) {
 	return now == seen.Version, err
 }
 
-// Read gives a content that is kept. The error is fs.ErrNotExist if it was purged, and
+// Read returns a content that is kept. The error is fs.ErrNotExist if it was purged, and
 // a KeptError if it is no longer the same.
 func (j *Journal) Read(v Version) ([]byte, error) {
 	data, err := j.disk.Read(v.kept())

@@ -262,7 +262,7 @@ func (w *write) stage(changes []Change, which []int, d *Draft) error {
 	return nil
 }
 
-// bringing gives the changes that bring a content which their path does not have.
+// bringing returns the changes that bring a content which their path does not have.
 func (w *write) bringing() (which []int) {
 	for i, c := range w.Changes {
 		if c.After.file() && w.seen[i].Version != c.After {
@@ -315,7 +315,7 @@ func (w *write) purged(name string, v Version) error {
 	return gone
 }
 
-// forgotBy gives the entry that forgot a content, 0 for none.
+// forgotBy returns the entry that forgot a content, 0 for none.
 func (h *history) forgotBy(v Version) int64 {
 	for _, e := range slices.Backward(h.entries) {
 		for _, c := range e.Changes {
@@ -417,7 +417,7 @@ func (w *write) setAside(i int, c Change, seen look) error {
 	return nil
 }
 
-// appear gives a free path the content that was staged for it.
+// appear puts at a free path the content that was staged for it.
 func (w *write) appear(i int, c Change) error {
 	err := w.j.disk.Place(w.staged[i], c.Path)
 	switch {
@@ -651,7 +651,7 @@ func (w *write) takeBack(n int, why error) error {
 	return why
 }
 
-// toTakeBack gives what takes the first n changes back, and which of that brings a
+// toTakeBack returns what takes the first n changes back, and which of that brings a
 // content again.
 func (w *write) toTakeBack(n int) (back []Change, which []int) {
 	back = make([]Change, n)
@@ -704,7 +704,7 @@ func (w *write) changeBack(i int, back Change) error {
 	return err
 }
 
-// reverse gives the change that takes a change back.
+// reverse returns the change that takes a change back.
 func reverse(c Change) Change {
 	does := model.FilePutBack
 	switch {
@@ -716,7 +716,7 @@ func reverse(c Change) Change {
 	return Change{c.Path, does, c.After, c.Before}
 }
 
-// reversed gives the changes that take changes back.
+// reversed returns the changes that take changes back.
 func reversed(changes []Change) []Change {
 	back := make([]Change, 0, len(changes))
 	for _, c := range slices.Backward(changes) {

@@ -69,7 +69,7 @@ func (s *Store) read(ctx context.Context) error {
 	return err
 }
 
-// from gives the rest of the file. What is no regular file is read once, from
+// from returns the rest of the file. What is no regular file is read once, from
 // where it stands.
 func (s *Store) from(start int64) io.Reader {
 	if s.still {
@@ -140,7 +140,7 @@ func (s *Store) readAnew(ctx context.Context) error {
 	return old.Close()
 }
 
-// session gives a session of the file as it is now. Until unlock is called the
+// session returns a session of the file as it is now. Until unlock is called the
 // session stays as it is. The error is model.ErrNoSession.
 func (s *Store) session(ctx context.Context, id string) (ss *session, unlock func(), err error) {
 	if err := s.catchUp(ctx); err != nil {

@@ -187,10 +187,10 @@ func open(ctx context.Context, address string, f *os.File) (*Store, error) {
 	return s, nil
 }
 
-// Kind gives "jsonl".
+// Kind returns "jsonl".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the path that was opened, or "-".
+// Address returns the path that was opened, or "-".
 func (s *Store) Address() string { return s.address }
 
 // Lacks says what store.Reason does: nothing can be done to a file of lines.
@@ -310,7 +310,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateIn(ss, ref)
 }
 
-// stateIn gives a state of a session, for whoever holds the lock.
+// stateIn returns a state of a session, for whoever holds the lock.
 func (s *Store) stateIn(ss *session, ref model.Ref) ([]byte, error) {
 	at, ok := ss.states[ref.ID]
 	if !ok {

@@ -129,7 +129,7 @@ func locate(text []byte, members []member, err error) error {
 	return &lineError{0, err}
 }
 
-// scanMembers gives the members of the one object in a line.
+// scanMembers returns the members of the one object in a line.
 func scanMembers(text []byte) ([]member, error) {
 	var members []member
 	i := skipBlank(text, 0)
@@ -187,7 +187,7 @@ func scanMember(text []byte, i int) (member, error) {
 	return m, nil
 }
 
-// decodeKey gives what encoding/json makes of a key.
+// decodeKey returns what encoding/json makes of a key.
 func decodeKey(quoted []byte) (string, error) {
 	var key string
 	if err := json.Unmarshal(quoted, &key); err != nil {

@@ -40,7 +40,7 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{in: bufio.NewReaderSize(r, 1<<18)} }
 
-// read gives the next line that is not blank, without its line end and a byte
+// read returns the next line that is not blank, without its line end and a byte
 // order mark; it is overwritten by the next call. The error is io.EOF at the
 // end; after ErrLineTooLong the next call goes on with the line after.
 func (l *lines) read() ([]byte, error) {
@@ -87,7 +87,7 @@ func (l *lines) readAny() ([]byte, error) {
 	}
 }
 
-// Read gives the rows of a portable file, each with a state of its own. It
+// Read returns the rows of a portable file, each with a state of its own. It
 // ends with an error at the first line that is damaged: half a file is not
 // imported. r is read to its end only if the consumer goes on to there.
 func Read(r io.Reader) iter.Seq2[store.Row, error] {
@@ -130,7 +130,7 @@ func readRow(text []byte, err error) (store.Row, error) {
 	return store.Row{Header: l.header, State: state}, nil
 }
 
-// decodeState gives the state that is written as raw; the error is
+// decodeState returns the state that is written as raw; the error is
 // store.ErrNotJSON.
 func decodeState(raw []byte, coded bool) ([]byte, error) {
 	if coded {
@@ -193,7 +193,7 @@ type record struct {
 // maxFaults bounds the damaged lines that are listed one by one.
 const maxFaults = 100
 
-// newIndex gives the index of an empty file.
+// newIndex returns the index of an empty file.
 func newIndex() *index { return &index{sessions: map[string]*session{}} }
 
 // read reads on to the end of a file and keeps everything but the states. r

@@ -17,7 +17,7 @@ import (
 // ErrNotUTF8: an id is not UTF-8, and JSON can only carry what is.
 var ErrNotUTF8 = errors.New("the id is not valid UTF-8, which JSON cannot carry")
 
-// Write writes rows as lines and gives how many it wrote. The bytes of the
+// Write writes rows as lines and returns how many it wrote. The bytes of the
 // states are written as they are. An error of the rows ends it; what was
 // written before stays written.
 func Write(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {

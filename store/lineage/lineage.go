@@ -87,7 +87,7 @@ type Tree struct {
 	steps int // that are left for this snapshot
 }
 
-// NewTree gives a tree without snapshots.
+// NewTree returns a tree without snapshots.
 func NewTree() *Tree {
 	return &Tree{seed: rand.Uint64() | 1, whole: make(map[uint64]int32), ends: make(map[Print][]int32)}
 }
@@ -102,7 +102,7 @@ type match struct {
 	how                  How
 }
 
-// Add takes in the next snapshot and gives its parent among those before.
+// Add takes in the next snapshot and returns its parent among those before.
 // removed is how many messages were taken out at its front since the
 // conversation began, UnknownRemoved if that is not known. The list is not kept.
 func (t *Tree) Add(messages []Print, removed int) Link {
@@ -127,7 +127,7 @@ func (t *Tree) Add(messages []Print, removed int) Link {
 	return link
 }
 
-// longestBeginning gives the window with the most messages of which all lead the
+// longestBeginning returns the window with the most messages of which all lead the
 // list, and hashes the list. An empty window leads every list.
 func (t *Tree) longestBeginning(messages []Print) match {
 	same := 0
@@ -154,7 +154,7 @@ func (t *Tree) longestBeginning(messages []Print) match {
 	return match{window: t.lookUp(t.seed), how: Beginning}
 }
 
-// grow gives the hash of a list with one message more.
+// grow returns the hash of a list with one message more.
 func (t *Tree) grow(hash uint64, print Print) uint64 {
 	high, low := bits.Mul64(hash^uint64(print), 0x9E3779B97F4A7C15^t.seed)
 	return bits.RotateLeft64(high^low, 23) + t.seed
@@ -167,7 +167,7 @@ func (t *Tree) lookUp(hash uint64) int32 {
 	return -1
 }
 
-// overlap gives the window whose end is behind the first beyond messages of the
+// overlap returns the window whose end is behind the first beyond messages of the
 // list, as far as there is one; of several the one that leaves the fewest
 // messages unexplained, and of those the last that was saved.
 func (t *Tree) overlap(messages []Print, beyond int) (best match, ok bool) {
@@ -256,7 +256,7 @@ func (b *backwards) next() (print Print, more bool) {
 	return 0, false
 }
 
-// guess gives the last snapshot that ended before the messages began that are
+// guess returns the last snapshot that ended before the messages began that are
 // left of this one, -1 for none.
 func (t *Tree) guess(removed int) int {
 	if removed <= 0 {

@@ -12,10 +12,10 @@ type Print uint64
 // byID is the bit that tells a print of an id from one of a content.
 const byID Print = 1
 
-// OfID gives the print of a message that has an id.
+// OfID returns the print of a message that has an id.
 func OfID(id string) Print { return OfContent([]byte(id)) | byID }
 
-// OfContent gives the print of a message that has none, from what it says.
+// OfContent returns the print of a message that has none, from what it says.
 func OfContent(content []byte) Print {
 	sum := sha256.Sum256(content)
 	return Print(binary.LittleEndian.Uint64(sum[:])) &^ byID

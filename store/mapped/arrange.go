@@ -16,7 +16,7 @@ type session struct {
 	states map[string]int
 }
 
-// arrange gives the rows in the order in which they are to be imported, with
+// arrange returns the rows in the order in which they are to be imported, with
 // their index, their parent and the head.
 func (s *session) arrange(m Map) []*row {
 	_, named := m.columns[columnParent]
@@ -50,7 +50,7 @@ func (s *session) given() []*row {
 	return list
 }
 
-// byTime gives the rows as they were found, or turned around if their times only
+// byTime returns the rows as they were found, or turned around if their times only
 // ever go back.
 func (s *session) byTime() []*row {
 	list := s.given()
@@ -68,7 +68,7 @@ func (s *session) byTime() []*row {
 	return list
 }
 
-// byParent gives the rows as they were found, or turned around if all parents
+// byParent returns the rows as they were found, or turned around if all parents
 // come after their children, and then each parent that comes too late brought
 // before its first child.
 func (s *session) byParent() []*row {
@@ -125,7 +125,7 @@ func parentsFirst(list []*row) []*row {
 	return ordered
 }
 
-// headOf gives the last row that says it is the head, else the last one that is
+// headOf returns the last row that says it is the head, else the last one that is
 // not orphaned and that no other such row names as its parent, else the last
 // that is not orphaned; nil where there is none.
 func headOf(list []*row) *row {

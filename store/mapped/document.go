@@ -27,7 +27,7 @@ var (
 
 const blanks = " \t\r\n"
 
-// documents gives what is in a file: its lines if it is called so, or if its
+// documents returns what is in a file: its lines if it is called so, or if its
 // first line is JSON and not the last; otherwise the whole. A document stays
 // valid until the next. Lines may be none, a document not. The error is that of
 // reading, or files.ErrTooLarge.
@@ -65,7 +65,7 @@ type lineReader struct {
 	given  int
 }
 
-// next gives the next line without its end and without a byte order mark. The
+// next returns the next line without its end and without a byte order mark. The
 // error is io.EOF at the end.
 func (l *lineReader) next() (document, error) {
 	for {
@@ -112,7 +112,7 @@ func (l *lineReader) goesOn() bool {
 	}
 }
 
-// rest gives the file from a line on as one document.
+// rest returns the file from a line on as one document.
 func (l *lineReader) rest(first document) (document, error) {
 	data := first.data
 	more, err := io.ReadAll(io.LimitReader(l.in, int64(files.MaxSize-len(data)+1)))

@@ -173,7 +173,7 @@ func ParseMap(text string) (Map, error) {
 	}
 }
 
-// part reads one KEY=PATH into the map and gives its key, "" for one that does
+// part reads one KEY=PATH into the map and returns its key, "" for one that does
 // not exist.
 func (m *Map) part(s *scanner) (key string, wrong *problem) {
 	start := s.at

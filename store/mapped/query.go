@@ -90,7 +90,7 @@ func split(steps []step) (outside, inside []step) {
 	return steps, nil
 }
 
-// from gives the value that one step leads to, or None.
+// from returns the value that one step leads to, or None.
 func (s *step) from(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 	switch {
 	case s.kind == stepMember, s.kind == stepToken && t.Kind(n) == jsontape.Object:
@@ -111,7 +111,7 @@ func (s *step) from(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 	return t.At(n, i)
 }
 
-// all gives the values that a query leads to from the root, in the order of the
+// all returns the values that a query leads to from the root, in the order of the
 // text. ok is false where it leads to nothing before its first stepAll, or that
 // is not asked of an array or an object.
 func (p *query) all(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {

@@ -15,7 +15,7 @@ import (
 	"hindcast/store/files"
 )
 
-// Read gives the rows that a map finds in the sources: session by session in
+// Read returns the rows that a map finds in the sources: session by session in
 // the order in which they begin, and in each in the order of the sources, parents
 // before children. Rows that are listed newest first are turned around: those of
 // a session in which every parent that is there comes after its child, or where

@@ -25,7 +25,7 @@ import (
 
 const fixtures = "../../testdata/mapped/"
 
-// in gives a source that is one document, or lines.
+// in returns a source that is one document, or lines.
 func in(text string) []mapped.Source {
 	return []mapped.Source{{Path: "in", In: strings.NewReader(text)}}
 }
@@ -51,7 +51,7 @@ func mustRead(t *testing.T, m mapped.Map, text string) []store.Row {
 	return rows
 }
 
-// folder writes files into a new folder and gives its path.
+// folder writes files into a new folder and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

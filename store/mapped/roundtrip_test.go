@@ -62,7 +62,7 @@ func all(t *testing.T, s store.Store) []store.Row {
 	return rows
 }
 
-// lived gives a store in which something happened: snapshots, some of them the
+// lived returns a store in which something happened: snapshots, some of them the
 // same as before, of two sessions, and restores as the seed does them.
 func lived(t *testing.T, r *rapid.T) *memory.Store {
 	s := memory.New()

@@ -167,7 +167,7 @@ func notJSON(v value, err error) error {
 	return err
 }
 
-// place gives the JSON Pointer of a value for people.
+// place returns the JSON Pointer of a value for people.
 func place(t *jsontape.Tape, n jsontape.Node) string {
 	if n == 0 {
 		return "it"
@@ -260,7 +260,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line[:min(len(line), 4*conversation.MaxTitle)])
 }
 
-// name gives the text of the column, or its number as it is written; "" where
+// name returns the text of the column, or its number as it is written; "" where
 // there is none.
 func (r *reader) name() (string, error) {
 	v, err := r.find()

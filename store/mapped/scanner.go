@@ -22,7 +22,7 @@ type problem struct {
 
 func (s *scanner) more() bool { return s.at < len(s.text) }
 
-// peek gives the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
 	if !s.more() {
 		return 0

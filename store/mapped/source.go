@@ -25,7 +25,7 @@ type Source struct {
 	In io.Reader
 }
 
-// From gives the sources for paths, of which "-" stands for in.
+// From returns the sources for paths, of which "-" stands for in.
 func From(in io.Reader, paths ...string) []Source {
 	var sources []Source
 	for _, p := range paths {
@@ -146,7 +146,7 @@ type kept struct{ io.ReaderAt }
 
 func (kept) Close() error { return nil }
 
-// bare gives the name of a file without its extension.
+// bare returns the name of a file without its extension.
 func bare(name string) string {
 	if ext := filepath.Ext(name); len(ext) < len(name) {
 		return strings.TrimSuffix(name, ext)

@@ -148,7 +148,7 @@ func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	return plan, nil
 }
 
-// pending gives the entry that an undo or a redo is about: the last that is
+// pending returns the entry that an undo or a redo is about: the last that is
 // not undone, or the first that is and was not followed by another write. Nil
 // for none.
 func (s *Store) pending(op model.Op) *entry {
@@ -205,7 +205,7 @@ func (e *entry) check(op model.Op, ss *session) error {
 	return nil
 }
 
-// detail gives what a plan has to know of an entry.
+// detail returns what a plan has to know of an entry.
 func (ss *session) detail(e *entry) store.Entry {
 	return store.Entry{
 		JournalEntry: e.JournalEntry, Target: e.target, Head: e.head,
@@ -213,7 +213,7 @@ func (ss *session) detail(e *entry) store.Entry {
 	}
 }
 
-// orphanedBy gives the numbers of the visits that an entry took off the path.
+// orphanedBy returns the numbers of the visits that an entry took off the path.
 func (ss *session) orphanedBy(e *entry) (visits []int64) {
 	for i := range ss.visits.Headers {
 		if h := &ss.visits.Headers[i]; h.Reason != nil && h.Reason == e.reason {
@@ -259,7 +259,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	return s.receipt(plan, e), nil
 }
 
-// again computes a plan anew, and gives the entry that an undo or a redo is
+// again computes a plan anew, and returns the entry that an undo or a redo is
 // about.
 func (s *Store) again(ctx context.Context, plan model.Plan) (model.Plan, *entry, error) {
 	if err := ctx.Err(); err != nil {

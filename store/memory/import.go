@@ -119,7 +119,7 @@ func (p *importing) check(in *incoming, row *store.Row) error {
 	return store.ErrNoState
 }
 
-// commit puts everything in and gives the number of new visits of snapshots, and the
+// commit puts everything in and returns the number of new visits of snapshots, and the
 // sessions that changed.
 func (p *importing) commit() (n int, changed []imported) {
 	for _, id := range p.order {
@@ -167,7 +167,7 @@ func (in *incoming) into(s *Store, ss *session) (moved bool) {
 	return moved
 }
 
-// reason gives one pointer for equal reasons.
+// reason returns one pointer for equal reasons.
 func (in *incoming) reason(r model.Reason) *model.Reason {
 	if in.reasons[r] == nil {
 		in.reasons[r] = &r

@@ -51,7 +51,7 @@ func (s *Store) commit(ctx context.Context, data *model.Data[json.RawMessage], a
 	return store.Revision(ss.writes), nil
 }
 
-// conflict gives the error of a commit that came too late.
+// conflict returns the error of a commit that came too late.
 func (ss *session) conflict(data *model.Data[json.RawMessage]) error {
 	var head *model.Header
 	if i := ss.visits.Head; i >= 0 {
@@ -105,7 +105,7 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 	return store.Growth{Headers: ss.after(since.Visit), Cursor: now}, nil
 }
 
-// after gives the visits beyond a number.
+// after returns the visits beyond a number.
 func (ss *session) after(visit int64) []model.Header {
 	all := ss.visits.Headers
 	first, _ := slices.BinarySearchFunc(all, visit+1, func(h model.Header, n int64) int { return cmp.Compare(h.Visit, n) })

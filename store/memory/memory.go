@@ -68,7 +68,7 @@ type Option func(*Store)
 // WithClock sets where the store takes the time from, instead of time.Now.
 func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
 
-// New gives an empty store.
+// New returns an empty store.
 func New(options ...Option) *Store {
 	s := &Store{now: time.Now, sessions: map[string]*session{}, states: map[[sha256.Size]byte][]byte{}}
 	for _, o := range options {
@@ -107,10 +107,10 @@ type record struct {
 	turn  int
 }
 
-// Kind gives "memory".
+// Kind returns "memory".
 func (s *Store) Kind() string { return kind }
 
-// Address gives "", as a memory store has none.
+// Address returns "", as a memory store has none.
 func (s *Store) Address() string { return "" }
 
 // Close does nothing: the store goes with the last reference to it.
@@ -179,7 +179,7 @@ func (s *Store) Tail(ctx context.Context, sessionID string, n int) ([]model.Head
 	return s.tail(sessionID, max(n, 0))
 }
 
-// tail gives the last n headers, all of them for -1, and whether there are more.
+// tail returns the last n headers, all of them for -1, and whether there are more.
 func (s *Store) tail(sessionID string, n int) ([]model.Header, bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -195,7 +195,7 @@ func (s *Store) tail(sessionID string, n int) ([]model.Header, bool, error) {
 	return ss.from(first), first > 0, nil
 }
 
-// from gives the headers from a position on.
+// from returns the headers from a position on.
 func (ss *session) from(first int) []model.Header {
 	headers := slices.Clone(ss.visits.Headers[first:])
 	if head := ss.visits.Head; head >= first {
@@ -342,7 +342,7 @@ func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string)
 	return ss.row(snapshotID), nil
 }
 
-// holders gives the ids of the sessions other than but that hold a snapshot.
+// holders returns the ids of the sessions other than but that hold a snapshot.
 func (s *Store) holders(snapshotID string, but *session) []string {
 	var ids []string
 	for id, ss := range s.sessions {
@@ -431,7 +431,7 @@ func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, 
 	return nil
 }
 
-// clock gives the time as it is kept.
+// clock returns the time as it is kept.
 func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
 
 // touch notes a change of a session of the present moment.
@@ -456,7 +456,7 @@ func (s *Store) wrote(ss *session) {
 // rewrote notes that the last change of a session was more than growth.
 func (s *Store) rewrote(ss *session) { ss.rewrites = ss.writes }
 
-// at gives a session, or a new one, which is not in the store yet.
+// at returns a session, or a new one, which is not in the store yet.
 func (s *Store) at(sessionID string) *session {
 	if ss := s.sessions[sessionID]; ss != nil {
 		return ss
@@ -471,7 +471,7 @@ func newSession(id string) *session {
 	}
 }
 
-// visit records a visit of the snapshot and gives its position; a visit that
+// visit records a visit of the snapshot and returns its position; a visit that
 // tells of the same event, and stands as the snapshot does, is there already.
 func (s *Store) visit(ss *session, snapshot *model.Snapshot[json.RawMessage]) (int, error) {
 	h, err := store.Header(snapshot)
@@ -508,7 +508,7 @@ func (s *Store) add(ss *session, h model.Header, state []byte) int {
 	return i
 }
 
-// intern gives the store's own copy of a state.
+// intern returns the store's own copy of a state.
 func (s *Store) intern(state []byte) []byte {
 	sum := sha256.Sum256(state)
 	if have, ok := s.states[sum]; ok {
@@ -519,7 +519,7 @@ func (s *Store) intern(state []byte) []byte {
 	return own
 }
 
-// row gives the snapshot of an id as it was first written, or nil.
+// row returns the snapshot of an id as it was first written, or nil.
 func (ss *session) row(id string) *model.Snapshot[json.RawMessage] {
 	positions := ss.rows[id]
 	if positions == nil {
@@ -528,7 +528,7 @@ func (ss *session) row(id string) *model.Snapshot[json.RawMessage] {
 	return store.Snapshot(ss.rowHeader(positions), bytes.Clone(ss.states[id]))
 }
 
-// rowHeader gives the first of some visits of an id, active if any of them is
+// rowHeader returns the first of some visits of an id, active if any of them is
 // (rule 4).
 func (ss *session) rowHeader(positions []int) model.Header {
 	h := ss.visits.Headers[positions[0]]

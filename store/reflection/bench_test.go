@@ -13,7 +13,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// served gives a store, and the same through a server.
+// served returns a store, and the same through a server.
 func served(b *testing.B, content func(*memory.Store)) map[string]store.Store {
 	b.Helper()
 	original := memory.New()

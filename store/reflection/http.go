@@ -68,7 +68,7 @@ func parse(address string) (base, error) {
 	return base{u, u.Scheme == "http"}, nil
 }
 
-// newClient gives a client that follows no redirect: a server could send it
+// newClient returns a client that follows no redirect: a server could send it
 // anywhere. Where only this machine may be reached, what "localhost" resolves to
 // is looked at as well, and no proxy is asked.
 func newClient(at base) *http.Client {
@@ -109,7 +109,7 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	})
 }
 
-// lists gives what reads lists, each element as it comes, as long as there is
+// lists returns what reads lists, each element as it comes, as long as there is
 // room for all of them together.
 func (s *Store) lists() func(*json.Decoder, func(*json.Decoder) error) error {
 	room := 1 + s.limit/leastListed

@@ -29,7 +29,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-// sessions gives the sessions of all agents; with an error, those of the agents
+// sessions returns the sessions of all agents; with an error, those of the agents
 // before the one that failed.
 func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err error) {
 	var mute []string
@@ -253,7 +253,7 @@ func (s *Store) data(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	return data, nil
 }
 
-// record gives the record of a session, nil where it has none, or where the
+// record returns the record of a session, nil where it has none, or where the
 // agent keeps none.
 func (s *Store) record(ctx context.Context, a *agent, session string) (*wire.Record, error) {
 	if !a.has(wire.GetSession) {

@@ -200,10 +200,10 @@ func (s *Store) discover(ctx context.Context) (map[string]*agent, error) {
 	return agents, nil
 }
 
-// Kind gives "reflection".
+// Kind returns "reflection".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the URL that was opened.
+// Address returns the URL that was opened.
 func (s *Store) Address() string { return s.address }
 
 // Lacks implements store.Writer.
@@ -223,10 +223,10 @@ func (s *Store) Close() error {
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
 
-// names gives the names of the agents, in order.
+// names returns the names of the agents, in order.
 func (s *Store) names() []string { return slices.Sorted(maps.Keys(s.agents)) }
 
-// id gives how every call names a session of an agent.
+// id returns how every call names a session of an agent.
 func (s *Store) id(a *agent, session string) string {
 	if len(s.agents) == 1 {
 		return session
@@ -234,7 +234,7 @@ func (s *Store) id(a *agent, session string) string {
 	return session + "/" + a.name
 }
 
-// locate gives the agent of a session, and the session's id in the process. The
+// locate returns the agent of a session, and the session's id in the process. The
 // error is model.ErrNoSession. An agent's name has no slash in it, so there is
 // one way to read an id.
 func (s *Store) locate(id string) (*agent, string, error) {

@@ -26,7 +26,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// start serves agents and gives the URL.
+// start serves agents and returns the URL.
 func start(t *testing.T, agents ...serve.Agent) string {
 	t.Helper()
 	h, err := serve.New(agents)

@@ -54,7 +54,7 @@ func script(t *testing.T, run http.HandlerFunc, actions ...string) string {
 	return serveHTTP(t, mux)
 }
 
-// say gives an answer of that status, type and text.
+// say returns an answer of that status, type and text.
 func say(status int, kind, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -130,7 +130,7 @@ func questions(ctx context.Context, s *reflection.Store, session, id string) map
 	}
 }
 
-// ask asks everything, and gives the errors.
+// ask asks everything, and returns the errors.
 func ask(ctx context.Context, s *reflection.Store, session, id string) map[string]error {
 	errs := map[string]error{}
 	for what, question := range questions(ctx, s, session, id) {

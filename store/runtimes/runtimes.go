@@ -65,7 +65,7 @@ type Runtime struct {
 	id string
 }
 
-// New gives the process at an address, such as http://127.0.0.1:3100. Nothing is
+// New returns the process at an address, such as http://127.0.0.1:3100. Nothing is
 // asked yet. The error is ErrRemote for a host that is not this machine.
 func New(address string) (*Runtime, error) {
 	at, err := url.Parse(address)
@@ -88,10 +88,10 @@ func New(address string) (*Runtime, error) {
 	}}, nil
 }
 
-// Address gives the URL of the process.
+// Address returns the URL of the process.
 func (r *Runtime) Address() string { return r.at.String() }
 
-// Agents gives the names of its agents, in order.
+// Agents returns the names of its agents, in order.
 func (r *Runtime) Agents(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -282,7 +282,7 @@ func (r *Runtime) do(ctx context.Context, method, path, query string, body []byt
 // upward bounds how far up from a folder of rows its project is looked for.
 const upward = 8
 
-// Find gives the processes of the project that a folder is in, which they wrote
+// Find returns the processes of the project that a folder is in, which they wrote
 // down in .genkit/runtimes, whether they still live or not. A file that names
 // another machine is passed over. A project without any has none.
 func Find(dir string) []*Runtime {
@@ -312,7 +312,7 @@ func (r *Runtime) isSame(other *Runtime) bool {
 	return true
 }
 
-// read gives the processes of a folder of runtimes, each once.
+// read returns the processes of a folder of runtimes, each once.
 func read(dir string) (list []*Runtime) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -208,7 +208,7 @@ func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err 
 	return entries, nil
 }
 
-// pending gives the entry that an undo or a redo is about: the last that is
+// pending returns the entry that an undo or a redo is about: the last that is
 // not undone, or the first that is and was not followed by another write. The
 // error is a model.NothingToError.
 func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
@@ -346,7 +346,7 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	return s.verify(ctx, t, plan, e)
 }
 
-// again computes a plan anew, and gives the entry that an undo or a redo is
+// again computes a plan anew, and returns the entry that an undo or a redo is
 // about.
 func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
 	switch plan.Op {
@@ -392,7 +392,7 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 	return e, moveHead(ctx, t, ss, e)
 }
 
-// why gives the reason that a restore gives to the visits that leave the path.
+// why returns the reason that a restore gives to the visits that leave the path.
 func (e *entry) why() model.Reason {
 	return model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 }
@@ -490,7 +490,7 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 	return settle(ctx, t, ss, e, int64(len(path)))
 }
 
-// way gives the session that holds an entry's target, and the way from the root to
+// way returns the session that holds an entry's target, and the way from the root to
 // the target.
 func (s *Store) way(ctx context.Context, t *tx, e entry) (source session, visits *store.Visits, path []int, err error) {
 	if source, err = find(ctx, t, e.Target.Session); err != nil {

@@ -52,7 +52,7 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 // mostPatience is how long a connection waits to be made.
 const mostPatience = 5 * time.Second
 
-// connect gives a connection. To make one sets the journal mode, for which SQLite
+// connect returns a connection. To make one sets the journal mode, for which SQLite
 // does not wait where another program is just closing the file or taking up a log,
 // whatever the busy_timeout is: so it is waited here.
 func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
@@ -88,7 +88,7 @@ func setPatience(ctx context.Context, c *sql.Conn, milliseconds int64) error {
 	return err
 }
 
-// interrupted gives the context's error for one of SQLite that only says that
+// interrupted returns the context's error for one of SQLite that only says that
 // the context ended.
 func interrupted(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && isCode(err, lib.SQLITE_INTERRUPT) {

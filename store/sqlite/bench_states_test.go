@@ -18,7 +18,7 @@ import (
 	"hindcast/store/sqlite"
 )
 
-// conversation gives the rows of a session that grows by a message of about
+// conversation returns the rows of a session that grows by a message of about
 // 1 kB a turn, its counters with it. Once in fifty turns it is restored to one
 // of the last twenty snapshots. content is told the bytes of each new message.
 func conversation(session string, seed uint64, turns int, content func(int)) iter.Seq2[store.Row, error] {
@@ -52,7 +52,7 @@ func conversation(session string, seed uint64, turns int, content func(int)) ite
 	}
 }
 
-// grown makes a store of conversations, closed again, and gives the bytes of
+// grown makes a store of conversations, closed again, and returns the bytes of
 // their messages and of their states.
 func grown(b testing.TB, path string, sessions, turns int) (content, naive int) {
 	b.Helper()
@@ -258,7 +258,7 @@ func BenchmarkCapture(b *testing.B) {
 	})
 }
 
-// captures gives states of about 1 MB, each one message longer than the last.
+// captures returns states of about 1 MB, each one message longer than the last.
 func captures(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for ctx.Err() == nil {

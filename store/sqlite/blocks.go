@@ -129,7 +129,7 @@ type want struct {
 	to []byte
 }
 
-// read gives the bytes of a list one behind the other, in dst, which is as long
+// read returns the bytes of a list one behind the other, in dst, which is as long
 // as they are. Every row is decoded once, wherever its bytes go.
 func (c codec) read(ctx context.Context, t *tx, list []parts.Extent, dst []byte) error {
 	wants := make([]want, len(list))
@@ -190,7 +190,7 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 
 var errMissing = fmt.Errorf("%w: some of it is missing", ErrDamagedState)
 
-// serve gives what is in a row to those that want it, and who still wants more.
+// serve returns what is in a row to those that want it, and who still wants more.
 func (c codec) serve(open []want, row parts.Extent, encoding int64, data, scratch []byte) ([]want, []byte, error) {
 	var bytes []byte
 	still := open[:0]
@@ -255,7 +255,7 @@ func streamEnd(ctx context.Context, t *tx, stream parts.Stream) (end int64, err 
 	return last.At.Offset() + last.Len, nil
 }
 
-// add gives the place at which the bytes will be. They are copied.
+// add returns the place at which the bytes will be. They are copied.
 func (w *writer) add(ctx context.Context, bytes []byte) (parts.Place, error) {
 	offset := w.offset + int64(len(w.rest))
 	if offset > parts.MaxOffset-int64(len(bytes)) {

@@ -48,7 +48,7 @@ func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) 
 }
 
 // copyEdited makes the session of an edit with the way from the root to the
-// target, which has another state there, and gives the key of that state.
+// target, which has another state there, and returns the key of that state.
 func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (int64, error) {
 	source, visits, path, err := s.way(ctx, t, e)
 	if err != nil {

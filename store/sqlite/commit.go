@@ -55,7 +55,7 @@ func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMess
 	return store.Revision(ss.writes), nil
 }
 
-// conflict gives the error of a commit that came too late.
+// conflict returns the error of a commit that came too late.
 func conflict(ctx context.Context, t *tx, ss session, data *model.Data[json.RawMessage]) error {
 	var head *model.Header
 	if ss.head.Valid {

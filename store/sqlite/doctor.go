@@ -61,7 +61,7 @@ func databaseFaults(ctx context.Context, t *tx) (faults []model.Fault, err error
 	return faults, nil
 }
 
-// pragmaFaults gives what a check of SQLite's says, in its words.
+// pragmaFaults returns what a check of SQLite's says, in its words.
 func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fault, err error) {
 	rows, err := t.rows(ctx, pragma)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *states) hashedParts(ctx context.Context, t *tx) (all []hashedPart, err 
 	return all, rows.Err()
 }
 
-// damagedParts gives those that are not what their hash says. They are read
+// damagedParts returns those that are not what their hash says. They are read
 // together, and one at a time only if that fails.
 func (s *states) damagedParts(ctx context.Context, t *tx, group []hashedPart) (bad []hashedPart, err error) {
 	list := make([]parts.Extent, len(group))
@@ -278,7 +278,7 @@ type held struct {
 	session string
 }
 
-// held gives the states of a query that no visit has.
+// held returns the states of a query that no visit has.
 func (s *states) held(ctx context.Context, t *tx, query string) (all []held, err error) {
 	rows, err := t.rows(ctx, query+" EXCEPT SELECT v.state, s.id FROM visits v JOIN sessions s USING (session)")
 	if err != nil {

@@ -148,7 +148,7 @@ func (d *drafts) rewrite(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// follow gives a list as it is after the move.
+// follow returns a list as it is after the move.
 func (d *drafts) follow(list []parts.Extent) (now []parts.Extent) {
 	for _, e := range list {
 		if isDraft(e.At) {

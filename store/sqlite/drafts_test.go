@@ -94,7 +94,7 @@ func (b *busy) check() {
 	}
 }
 
-// unsynced gives a directory in memory where there is one: what is tested is
+// unsynced returns a directory in memory where there is one: what is tested is
 // not what reaches the disk.
 func unsynced(t *testing.T) string {
 	t.Helper()
@@ -167,7 +167,7 @@ func TestSave_theFileStaysBounded(t *testing.T) {
 	}
 }
 
-// draftBytes gives how many bytes of drafts a store has.
+// draftBytes returns how many bytes of drafts a store has.
 func draftBytes(t *testing.T, path string) int {
 	t.Helper()
 	return number(t, path, "SELECT ifnull(sum(size), 0) FROM blocks WHERE (place >> 36) & 7 >= 4")

@@ -640,7 +640,7 @@ func TestOpen_damagedFile(t *testing.T) {
 	}
 }
 
-// damagedStore reads all it can of a file and gives the first error.
+// damagedStore reads all it can of a file and returns the first error.
 func damagedStore(t testing.TB, content []byte) (first error) {
 	path := filepath.Join(t.TempDir(), "damaged.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {

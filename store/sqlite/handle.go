@@ -118,7 +118,7 @@ func look(path string) (access, fs.FileInfo, error) {
 // logHeader is the size of the header of a log, in bytes.
 const logHeader = 32
 
-// size gives the size of a file, 0 where there is none.
+// size returns the size of a file, 0 where there is none.
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -139,7 +139,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// acquire gives a handle for reading that fits the file as it is now. The
+// acquire returns a handle for reading that fits the file as it is now. The
 // caller hands it to release.
 func (s *Store) acquire(ctx context.Context) (*handle, error) {
 	s.mu.Lock()
@@ -166,7 +166,7 @@ func (s *Store) acquire(ctx context.Context) (*handle, error) {
 	return s.handle, nil
 }
 
-// acquireWritable gives the handle for writing, which from then on is the one
+// acquireWritable returns the handle for writing, which from then on is the one
 // for reading too.
 func (s *Store) acquireWritable(ctx context.Context) (*handle, error) {
 	s.mu.Lock()
@@ -213,7 +213,7 @@ func (s *Store) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
 	return s.retireLocked(before)
 }
 
-// release gives a handle back.
+// release hands a handle back.
 func (s *Store) release(h *handle) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -377,7 +377,7 @@ type tx struct {
 	statements map[string]*sql.Stmt
 }
 
-// prepare gives a statement, which is kept until the transaction ends.
+// prepare returns a statement, which is kept until the transaction ends.
 func (t *tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if statement := t.statements[query]; statement != nil {
 		return statement, nil

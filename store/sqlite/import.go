@@ -186,7 +186,7 @@ func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (
 	return sql.Null[int64]{V: number, Valid: true}, nil
 }
 
-// finish settles the heads and records of the sessions and gives the number of
+// finish settles the heads and records of the sessions and returns the number of
 // new visits of snapshots.
 func (p *importing) finish(ctx context.Context) (n int, err error) {
 	for _, in := range p.order {

@@ -85,7 +85,7 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	return v, nil
 }
 
-// all gives every header, a batch at a time. The batch is used again.
+// all returns every header, a batch at a time. The batch is used again.
 func (l *listing) all(ctx context.Context, give func(batch []model.Header) error) error {
 	if err := l.loadReasons(ctx); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 	return flush()
 }
 
-// tail gives the last n headers and whether there are more.
+// tail returns the last n headers and whether there are more.
 func (l *listing) tail(ctx context.Context, n int) ([]model.Header, bool, error) {
 	rows, err := l.gather(ctx, "visits WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *listing) tail(ctx context.Context, n int) ([]model.Header, bool, error)
 	return headers, more, nil
 }
 
-// one gives the header of one visit; the error is model.ErrNoSnapshot.
+// one returns the header of one visit; the error is model.ErrNoSnapshot.
 func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit = ?", l.session.key, visit)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 	return l.complete(ctx, rows[0])
 }
 
-// some gives the headers of a few visits, which from asks for by ascending
+// some returns the headers of a few visits, which from asks for by ascending
 // number.
 func (l *listing) some(ctx context.Context, from string, args ...any) ([]model.Header, error) {
 	rows, err := l.gather(ctx, from, args...)
@@ -197,7 +197,7 @@ func (l *listing) remember(h *model.Header) {
 	l.numbers, l.ids = append(l.numbers, h.Visit), append(l.ids, h.ID)
 }
 
-// idOf gives the id of a visit met before, or "".
+// idOf returns the id of a visit met before, or "".
 func (l *listing) idOf(visit int64) string {
 	if last := len(l.numbers) - 1; last >= 0 && l.numbers[last] == visit {
 		return l.ids[last]
@@ -261,7 +261,7 @@ type visitRow struct {
 
 const visitColumns = 11
 
-// query gives the rows of visits: from is the table and the condition. No other
+// query returns the rows of visits: from is the table and the condition. No other
 // statement can run on the connection meanwhile.
 func (l *listing) query(ctx context.Context, from string, args []any, give func(visitRow) error) error {
 	named := make([]driver.NamedValue, len(args))
@@ -360,7 +360,7 @@ func (d *columns) time(v driver.Value) time.Time {
 	return t
 }
 
-// encodeTime gives a time as a column holds it: null for the zero time,
+// encodeTime returns a time as a column holds it: null for the zero time,
 // nanoseconds since 1970 where they can say it, else RFC 3339.
 func encodeTime(t time.Time) any {
 	if t.IsZero() {

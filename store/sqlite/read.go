@@ -32,7 +32,7 @@ type session struct {
 	rewrote bool
 }
 
-// find gives the row of a session; the error is model.ErrNoSession.
+// find returns the row of a session; the error is model.ErrNoSession.
 func find(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
 	err := t.row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?", id).
@@ -209,7 +209,7 @@ func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.peek)
 }
 
-// stateBy gives what read makes of the key of a snapshot's state.
+// stateBy returns what read makes of the key of a snapshot's state.
 func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Context, *tx, int64) ([]byte, error)) (state []byte, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, ref.Session)
@@ -229,7 +229,7 @@ func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Co
 	return state, nil
 }
 
-// stateOf gives the state of a snapshot.
+// stateOf returns the state of a snapshot.
 func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) ([]byte, error) {
 	key, err := stateKey(ctx, t, ss, ref)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) (
 	return s.states.get(ctx, t, key)
 }
 
-// stateKey gives the key of a snapshot's state; nothing tells the visits of one
+// stateKey returns the key of a snapshot's state; nothing tells the visits of one
 // id apart but that they have to be there.
 func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64, err error) {
 	err = t.row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
@@ -313,7 +313,7 @@ func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *m
 	return snapshot, nil
 }
 
-// holders gives the ids of the sessions that hold a snapshot, in order.
+// holders returns the ids of the sessions that hold a snapshot, in order.
 func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
 	rows, err := t.rows(ctx, "SELECT id FROM sessions WHERE session IN (SELECT session FROM visits WHERE id = ?) ORDER BY id", snapshotID)
 	if err != nil {
@@ -343,7 +343,7 @@ func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string)
 	return snapshot, nil
 }
 
-// row gives the first visit of an id, which is its row (rule 3), or nil. It is
+// row returns the first visit of an id, which is its row (rule 3), or nil. It is
 // active when any of its visits is (rule 4).
 func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
 	ss, err := find(ctx, t, sessionID)

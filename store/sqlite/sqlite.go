@@ -55,7 +55,7 @@ func Kind() store.Kind {
 	}
 }
 
-// below gives a pattern below a folder that is known.
+// below returns a pattern below a folder that is known.
 func below(dir, pattern string) []string {
 	if dir == "" {
 		return nil
@@ -195,10 +195,10 @@ func newStore(path string, options []Option) *Store {
 	return s
 }
 
-// Kind gives "sqlite".
+// Kind returns "sqlite".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the path that was opened.
+// Address returns the path that was opened.
 func (s *Store) Address() string { return s.path }
 
 // Close lets go of the file, and ends what Watch gave. A sequence that is still
@@ -215,7 +215,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// clock gives the time as it is kept.
+// clock returns the time as it is kept.
 func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
 
 var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)

@@ -116,7 +116,7 @@ type row struct {
 	list  []byte
 }
 
-// lookup gives the row of a state.
+// lookup returns the row of a state.
 func lookup(ctx context.Context, t *tx, key int64) (row, error) {
 	r := row{key: key}
 	var sum sql.RawBytes
@@ -138,7 +138,7 @@ func lookup(ctx context.Context, t *tx, key int64) (row, error) {
 	return r, nil
 }
 
-// list gives where the first limit bytes of a state are. nodes, if it is not
+// list returns where the first limit bytes of a state are. nodes, if it is not
 // nil, is told where its nodes are.
 func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[string]parts.Place) ([]parts.Extent, error) {
 	list, err := parts.Decode(r.list, r.size, limit, func(wanted []parts.Extent) ([][]byte, error) {
@@ -161,7 +161,7 @@ func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[
 	return list, err
 }
 
-// get gives the bytes of a state, which are those of its hash.
+// get returns the bytes of a state, which are those of its hash.
 func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
 	r, err := lookup(ctx, t, key)
 	if err != nil {
@@ -210,7 +210,7 @@ func present(ctx context.Context, t *tx, list []parts.Extent) error {
 	return nil
 }
 
-// peek gives the first peekSize bytes of a state, all of it if it is smaller.
+// peek returns the first peekSize bytes of a state, all of it if it is smaller.
 func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
 	r, err := lookup(ctx, t, key)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int6
 }
 
 // putRecord keeps the state of a session's record, which was another before,
-// and gives its key. Its new parts are drafts: they go when the record does.
+// and returns its key. Its new parts are drafts: they go when the record does.
 func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Null[int64], state content) (int64, error) {
 	base, err := stateAt(ctx, t, ss, ss.head.V)
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Nu
 	return s.put(ctx, t, owner{session: ss.key, draft: true}, state, base, before)
 }
 
-// stateAt gives the state of a visit, null if there is none.
+// stateAt returns the state of a visit, null if there is none.
 func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Null[int64], err error) {
 	err = t.row(ctx, "SELECT state FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&state)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -262,7 +262,7 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 	return state, err
 }
 
-// put keeps a state, unless it is there, and gives its key. One that is there but
+// put keeps a state, unless it is there, and returns its key. One that is there but
 // damaged is made whole. Its parts are looked for in other states, the first of
 // them preferred.
 func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
@@ -411,7 +411,7 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 	return b, nil
 }
 
-// keep writes the parts that are new and gives the state's list, and whether
+// keep writes the parts that are new and returns the state's list, and whether
 // some of its parts are drafts.
 func (p *putting) keep(ctx context.Context) (list []byte, drafted bool, err error) {
 	var where []parts.Extent
@@ -433,7 +433,7 @@ func (p *putting) keep(ctx context.Context) (list []byte, drafted bool, err erro
 	return list, drafted, p.flush(ctx)
 }
 
-// encode gives the bytes of a list, its new nodes written.
+// encode returns the bytes of a list, its new nodes written.
 func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, error) {
 	return parts.Encode(list, func(node []byte) (parts.Place, error) {
 		if at, ok := p.nodes[string(node)]; ok && p.owner.may(at) {
@@ -490,7 +490,7 @@ func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Exten
 	return []parts.Extent{{At: place, Len: int64(len(part))}}, err
 }
 
-// partHash gives what a large part is found by. Bytes are compared before they
+// partHash returns what a large part is found by. Bytes are compared before they
 // are taken to be the same.
 func partHash(part []byte) int64 {
 	sum := sha256.Sum256(part)

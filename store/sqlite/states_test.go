@@ -20,7 +20,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// chunkState gives a JSON string of exactly size bytes that does not compress
+// chunkState returns a JSON string of exactly size bytes that does not compress
 // to nothing.
 func chunkState(size int) string {
 	r := rand.New(rand.NewPCG(uint64(size), 7))
@@ -193,7 +193,7 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 	}
 }
 
-// holds checks the contract of store.Comparer, and gives how many bytes the
+// holds checks the contract of store.Comparer, and returns how many bytes the
 // spans have.
 func holds(t testing.TB, a, b []byte, spans []store.Span) (size int64) {
 	t.Helper()

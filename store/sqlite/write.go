@@ -146,7 +146,7 @@ func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIn
 	return s.touch(ctx, t, &ss)
 }
 
-// visitAt gives the number of the visit at a position, null for -1.
+// visitAt returns the number of the visit at a position, null for -1.
 func visitAt(v *store.Visits, i int) sql.Null[int64] {
 	if i < 0 {
 		return sql.Null[int64]{}
@@ -154,7 +154,7 @@ func visitAt(v *store.Visits, i int) sql.Null[int64] {
 	return sql.Null[int64]{V: v.Headers[i].Visit, Valid: true}
 }
 
-// findOrMake gives the row of a session, which it makes where there is none.
+// findOrMake returns the row of a session, which it makes where there is none.
 // The counters of one that was removed are gone on from (see session.writes).
 func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	ss, err := find(ctx, t, id)
@@ -243,12 +243,12 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 	return v, err
 }
 
-// visitsOf gives the visits of an id with an index in a session.
+// visitsOf returns the visits of an id with an index in a session.
 func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]model.Header, error) {
 	return (&listing{tx: t, session: ss}).some(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
 }
 
-// parentOf gives the visit that a new one with that parent follows, by the
+// parentOf returns the visit that a new one with that parent follows, by the
 // rule of store.Visits.ParentOf.
 func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit int64, err error) {
 	if parentID == "" {
@@ -301,7 +301,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
 
-// parentID gives what the column of that name holds: the id of the parent,
+// parentID returns what the column of that name holds: the id of the parent,
 // null where it is the id of the parent visit.
 func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header) (any, error) {
 	if h.ParentVisit == 0 {
@@ -323,7 +323,7 @@ func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header
 	return nil, nil
 }
 
-// unknownReason gives the reason of a visit of which nothing tells why it is
+// unknownReason returns the reason of a visit of which nothing tells why it is
 // off the active path; null for one that is on it.
 func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.Null[int64], error) {
 	if !orphaned {
@@ -333,7 +333,7 @@ func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.N
 	return sql.Null[int64]{V: noReason, Valid: true}, err
 }
 
-// addReason keeps a reason and gives its number, which is its own even if the
+// addReason keeps a reason and returns its number, which is its own even if the
 // session has another that says the same: an undo tells them apart.
 func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number int64, err error) {
 	if err := t.row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
@@ -364,7 +364,7 @@ func extraOf(h *model.Header) (any, error) {
 	return string(text), err
 }
 
-// orphan gives the visits at some positions a reason to be off the active
+// orphan returns the visits at some positions a reason to be off the active
 // path, a run of neighbours at a time.
 func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions []int, reason int64) error {
 	sorted := slices.Sorted(slices.Values(positions))

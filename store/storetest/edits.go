@@ -142,7 +142,7 @@ func refusedEdits(b *bench) {
 	b.same(b.dump(), before)
 }
 
-// converter gives the store as one that takes sessions over, and another one with
+// converter returns the store as one that takes sessions over, and another one with
 // the session s to take over.
 func (b *bench) converter() (store.Converter, *bench) {
 	c, ok := b.Store.(store.Converter)

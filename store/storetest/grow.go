@@ -12,7 +12,7 @@ import (
 	"hindcast/store"
 )
 
-// Grow gives the rows of a session of that many snapshots, each with a state
+// Grow returns the rows of a session of that many snapshots, each with a state
 // of about stateSize bytes, the same every time. Once in about fifty
 // snapshots the session is restored to one of the last twenty, so that two in
 // a hundred snapshots are the tip of a lost branch. It is for benchmarks.
@@ -37,7 +37,7 @@ func Grow(session string, snapshots, stateSize int) iter.Seq2[store.Row, error] 
 	}
 }
 
-// growHeaders plays the session without its states, and gives the visits to
+// growHeaders plays the session without its states, and returns the visits to
 // which it was restored by reason. path holds the positions of the active
 // visits.
 func growHeaders(session string, snapshots int) ([]model.Header, map[*model.Reason]int64) {

@@ -31,7 +31,7 @@ var imports = []check{
 	{"TestExport_namedSessionsOnly", exportNamed},
 }
 
-// seq gives rows one by one.
+// seq returns rows one by one.
 func seq(rows ...store.Row) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for _, row := range rows {
@@ -42,7 +42,7 @@ func seq(rows ...store.Row) iter.Seq2[store.Row, error] {
 	}
 }
 
-// rich gives rows with everything in them that a row can say.
+// rich returns rows with everything in them that a row can say.
 func rich(b *bench) []store.Row {
 	at := b.clock.Now().In(time.FixedZone("", -3600))
 	why := &model.Reason{Kind: model.ReasonRestore, At: at.Add(time.Hour), TargetID: id("1")}
@@ -59,7 +59,7 @@ func rich(b *bench) []store.Row {
 	}
 }
 
-// words gives rows in words, to compare them.
+// words returns rows in words, to compare them.
 func words(rows iter.Seq2[store.Row, error]) string {
 	var out strings.Builder
 	for row, err := range rows {
@@ -237,7 +237,7 @@ func importSelf(b *bench) {
 	b.same(b.dump(), before)
 }
 
-// more gives rows that go on with session s behind b, make session t, and one that has
+// more returns rows that go on with session s behind b, make session t, and one that has
 // a record alone.
 func more(b *bench) []store.Row {
 	at := b.clock.Now()

@@ -408,7 +408,7 @@ func (have *reading) grow(t *testing.T, s Store, session string) error {
 	return nil
 }
 
-// headerLines gives headers in words.
+// headerLines returns headers in words.
 func headerLines(headers []model.Header) string {
 	var out strings.Builder
 	for _, h := range headers {

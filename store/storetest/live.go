@@ -36,7 +36,7 @@ var live = []check{
 // patience is how long a test waits for what has to come.
 const patience = 20 * time.Second
 
-// growth gives what is new in a session since a cursor, which it moves on.
+// growth returns what is new in a session since a cursor, which it moves on.
 func (b *bench) growth(session string, since *store.Cursor) store.Growth {
 	b.Helper()
 	g, err := b.Growth(b.Context(), session, *since)

@@ -7,7 +7,7 @@ import (
 	"hindcast/store"
 )
 
-// Sessions gives the sessions of a store in its order. An error fails the test.
+// Sessions returns the sessions of a store in its order. An error fails the test.
 func Sessions(t testing.TB, s store.Store) (list []model.SessionInfo) {
 	t.Helper()
 	for info, err := range s.Sessions(t.Context()) {
@@ -19,7 +19,7 @@ func Sessions(t testing.TB, s store.Store) (list []model.SessionInfo) {
 	return list
 }
 
-// Headers gives the headers of a session in their order. An error fails the test.
+// Headers returns the headers of a session in their order. An error fails the test.
 func Headers(t testing.TB, s store.Store, session string) (list []model.Header) {
 	t.Helper()
 	for h, err := range s.Headers(t.Context(), session) {
@@ -31,7 +31,7 @@ func Headers(t testing.TB, s store.Store, session string) (list []model.Header) 
 	return list
 }
 
-// Faults gives what a store finds wrong with a session. An error fails the test.
+// Faults returns what a store finds wrong with a session. An error fails the test.
 func Faults(t testing.TB, s store.Doctor, session string) []model.Fault {
 	t.Helper()
 	list, err := s.Faults(t.Context(), session)

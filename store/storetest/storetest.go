@@ -71,7 +71,7 @@ type Clock struct {
 	passed time.Duration
 }
 
-// Now gives the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (a *agent) snapshot(state string, event model.SnapshotEvent) *model.Snapsho
 	return s
 }
 
-// step saves one snapshot and then the session, and gives the snapshot.
+// step saves one snapshot and then the session, and returns the snapshot.
 func (a *agent) step(state string, event model.SnapshotEvent) *model.Snapshot[json.RawMessage] {
 	a.Helper()
 	a.clock.Advance(time.Second)
@@ -207,7 +207,7 @@ func (b *bench) redo() model.Receipt {
 	return b.apply(plan)
 }
 
-// headers gives all headers of a session.
+// headers returns all headers of a session.
 func (b *bench) headers(session string) (all []model.Header) {
 	b.Helper()
 	for h, err := range b.Headers(b.Context(), session) {
@@ -245,7 +245,7 @@ func (b *bench) want(session, picture string) {
 	}
 }
 
-// Dump gives everything that a store holds, but for its journal, in words.
+// Dump returns everything that a store holds, but for its journal, in words.
 func Dump(t *testing.T, s Store) string {
 	t.Helper()
 	var out strings.Builder
@@ -305,7 +305,7 @@ func (b *bench) same(got, want string) {
 	}
 }
 
-// ids gives the ids of snapshots, in order.
+// ids returns the ids of snapshots, in order.
 func ids(list []*model.Snapshot[json.RawMessage]) (ids []string) {
 	for _, s := range list {
 		ids = append(ids, s.ID)
@@ -313,7 +313,7 @@ func ids(list []*model.Snapshot[json.RawMessage]) (ids []string) {
 	return ids
 }
 
-// id gives the id of a state.
+// id returns the id of a state.
 func id(state string) string { return model.SnapshotID([]byte(state)) }
 
 func (b *bench) wantIDs(got []*model.Snapshot[json.RawMessage], states ...string) {

@@ -46,7 +46,7 @@ type seen struct {
 	content string
 }
 
-// look gives what is at each path below dir, and at dir itself as ".".
+// look returns what is at each path below dir, and at dir itself as ".".
 func look(dir string) (map[string]seen, error) {
 	found := map[string]seen{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

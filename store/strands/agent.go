@@ -187,7 +187,7 @@ func (r *agentReader) read() {
 	}
 }
 
-// stateBytes gives the first bytes in the agent's own state, which takes none.
+// stateBytes returns the first bytes in the agent's own state, which takes none.
 func stateBytes(t *jsontape.Tape) []flaw {
 	state := t.Find(0, "state")
 	for n := max(0, state); state >= 0 && n < t.End(state); n++ {
@@ -301,7 +301,7 @@ func (a *agentFile) removedText() string {
 	return model.Count(a.removed, "message")
 }
 
-// clamp gives the number as an int that is no larger than any number of files.
+// clamp returns the number as an int that is no larger than any number of files.
 func (n number) clamp() int {
 	value, ok := n.int64()
 	switch {

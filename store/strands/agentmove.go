@@ -30,7 +30,7 @@ type movedAgent struct {
 	hazards []string
 }
 
-// apply gives the agent.json for the other log.
+// apply returns the agent.json for the other log.
 //
 // removed_message_count is the field that can lose data: where it leaves no message
 // of the log, the SDK numbers the next one 0 and writes over the first. So it stays

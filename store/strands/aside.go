@@ -291,7 +291,7 @@ type messageChange struct {
 	file messageFile
 }
 
-// messageChanges gives the changes of an entry to the messages in a folder, in the
+// messageChanges returns the changes of an entry to the messages in a folder, in the
 // order of the log.
 func messageChanges(e *journal.Entry, folder string) (list []messageChange) {
 	for _, c := range e.Changes {
@@ -313,7 +313,7 @@ type element struct {
 	version
 }
 
-// predecessors gives for each version that an entry wrote, replaced or set aside the
+// predecessors returns for each version that an entry wrote, replaced or set aside the
 // one before it in the log of that time: of the first entry that names it.
 func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
 	before := map[version]version{}
@@ -464,12 +464,12 @@ func (b *branches) id(s *Store, k int) [sha256.Size]byte {
 	return b.list[k].id
 }
 
-// folder gives one that holds message k alone.
+// folder returns one that holds message k alone.
 func (b *branches) folder(s *Store, k int) folder {
 	return &keptFolder{journal: s.journal, kept: map[string]journal.Version{b.list[k].file.name: b.list[k].version}}
 }
 
-// body gives message k of those that are aside.
+// body returns message k of those that are aside.
 func (b *branches) body(s *Store, k int) []byte {
 	var d decoder
 	var m message
@@ -477,7 +477,7 @@ func (b *branches) body(s *Store, k int) []byte {
 	return m.body
 }
 
-// find gives the message of an id, or -1.
+// find returns the message of an id, or -1.
 func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (int, error) {
 	for k := range b.list {
 		if err := ctx.Err(); err != nil {
@@ -490,7 +490,7 @@ func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (in
 	return -1, model.ErrNoSnapshot
 }
 
-// chain gives the messages that are aside from the one at which they leave the log
+// chain returns the messages that are aside from the one at which they leave the log
 // to message k.
 func (b *branches) chain(k int) (list []int) {
 	for ; k >= 0; k = b.list[k].parent {
@@ -500,7 +500,7 @@ func (b *branches) chain(k int) (list []int) {
 	return list
 }
 
-// branchLog gives the log that ends with message k of those that are aside, and how
+// branchLog returns the log that ends with message k of those that are aside, and how
 // many of its messages lie in the folder. Its agent is the one of that time if that
 // is kept, else one that nothing is known of.
 func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
@@ -590,7 +590,7 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, branches: b}, nil
 }
 
-// asides gives what is aside of a log; nothing if the journal cannot be read, which
+// asides returns what is aside of a log; nothing if the journal cannot be read, which
 // Faults tells.
 func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
 	b, err := l.branches(ctx, s.desk)
@@ -669,7 +669,7 @@ func (w *walker) aside(i int, m *message) (h model.Header) {
 	return h
 }
 
-// from gives the message of the log at which a reading has to begin that gives the
+// from returns the message of the log at which a reading has to begin that gives the
 // last n headers of all.
 func (b *branches) from(l *messageLog, n int) int {
 	from := len(l.files)

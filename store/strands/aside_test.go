@@ -18,7 +18,7 @@ import (
 	"hindcast/store/writing"
 )
 
-// drawn gives headers as "index[parent's index]" in their order, those that are aside
+// drawn returns headers as "index[parent's index]" in their order, those that are aside
 // in lower case letters of their own: "0 1[0] (2[1] 3[2]) 2[1]".
 func drawn(list []model.Header) string {
 	index := map[string]int{}

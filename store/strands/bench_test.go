@@ -35,7 +35,7 @@ func longLog(b *testing.B, n int) string {
 	return dir
 }
 
-// messagesOf gives the folder of the messages of session "h".
+// messagesOf returns the folder of the messages of session "h".
 func messagesOf(dir string) string {
 	return filepath.Join(dir, "session_h", "agents", "agent_default", "messages")
 }
@@ -45,7 +45,7 @@ func prose(i, n int) string {
 	return strings.Repeat(fmt.Sprintf("In step %d the “plan” was looked at again, and the café on the corner is open.\n", i), n)
 }
 
-// longMessage gives message i of a long log as json.dump with indent=2 and
+// longMessage returns message i of a long log as json.dump with indent=2 and
 // ensure_ascii=False writes it.
 func longMessage(i int) []byte {
 	tool := fmt.Sprintf("tooluse_search_%06d", i/4)
@@ -90,7 +90,7 @@ for name in names:
 print(time.perf_counter() - start)
 `
 
-// python gives how long Python takes to load the messages of a session.
+// python returns how long Python takes to load the messages of a session.
 func python(b *testing.B, messages string) (took time.Duration, ok bool) {
 	b.Helper()
 	interpreter, err := exec.LookPath("python3")

@@ -174,7 +174,7 @@ func TestStore_stopsWhenNobodyListens(t *testing.T) {
 	}
 }
 
-// longFiles gives a session of n messages.
+// longFiles returns a session of n messages.
 func longFiles(t *testing.T, n int) written {
 	f := hazards(t)["healthy"]
 	for i := range n {

@@ -26,7 +26,7 @@ const (
 	maxPythonDigits = 4300
 )
 
-// encodingFlaws gives what keeps Python from reading a file that parses here.
+// encodingFlaws returns what keeps Python from reading a file that parses here.
 func encodingFlaws(d *files.Document) (flaws []flaw) {
 	e := d.Encoding()
 	if e.BOM {
@@ -47,7 +47,7 @@ func encodingFlaws(d *files.Document) (flaws []flaw) {
 	return flaws
 }
 
-// longIntegers gives the first integer that Python does not read.
+// longIntegers returns the first integer that Python does not read.
 func longIntegers(t *jsontape.Tape) []flaw {
 	for n := range jsontape.Node(t.Len()) {
 		if t.Kind(n) != jsontape.Number {
@@ -85,7 +85,7 @@ func encodedBytes(d *files.Document) iter.Seq2[jsontape.Node, jsontape.Node] {
 	}
 }
 
-// bytesFlaws gives the first bytes that decode_bytes_values of the SDK cannot
+// bytesFlaws returns the first bytes that decode_bytes_values of the SDK cannot
 // decode, with an exception.
 func bytesFlaws(d *files.Document) []flaw {
 	t := d.Tape
@@ -155,7 +155,7 @@ func decodedDigits(digits []byte) []byte {
 	return data
 }
 
-// oddities gives what Python reads without a word and others would not, or not in
+// oddities returns what Python reads without a word and others would not, or not in
 // the same way: of each sort the first. halved is the verdict on half of a surrogate
 // pair, which Python cannot write again.
 func oddities(d *files.Document, halved sdk.Verdict) (notes []flaw) {

@@ -179,7 +179,7 @@ func (e *editing) takeMessages(ctx context.Context, list jsontape.Node) (err err
 	return nil
 }
 
-// parts gives where each message of the state after message i comes from.
+// parts returns where each message of the state after message i comes from.
 func (l *messageLog) parts(ctx context.Context, i int) (list []part, err error) {
 	positions := l.held(i)
 	held := make([]messageFile, len(positions))
@@ -243,7 +243,7 @@ func (e *editing) put() error {
 	return nil
 }
 
-// withMessage gives a message file with another effective message. Where the SDK
+// withMessage returns a message file with another effective message. Where the SDK
 // redacted it, it wrote the redacted one twice.
 func withMessage(d *files.Document, from *jsontape.Tape, message jsontape.Node) []byte {
 	t := d.Tape
@@ -345,7 +345,7 @@ func (e *editing) check(ctx context.Context) error {
 	return e.readHead(ctx)
 }
 
-// mended gives what the SDK mends in memory when it loads the log.
+// mended returns what the SDK mends in memory when it loads the log.
 func (c *course) mended(ctx context.Context) (map[string]model.Fault, error) {
 	in := newInspector(c.log)
 	list := map[string]model.Fault{}

@@ -172,7 +172,7 @@ func (f *factList) agent(a *agentFile) {
 // mostAsked bounds the interrupts that are told one by one.
 const mostAsked = 20
 
-// brief gives a value in one line: a string decoded, anything else as it is
+// brief returns a value in one line: a string decoded, anything else as it is
 // written; "" for none and for null.
 func brief(t *jsontape.Tape, n jsontape.Node) string {
 	switch t.Kind(n) {
@@ -185,7 +185,7 @@ func brief(t *jsontape.Tape, n jsontape.Node) string {
 	return conversation.Cut(string(jsontape.AppendCompact(nil, t.Raw(n))), maxFact)
 }
 
-// managerName gives the class of the conversation manager.
+// managerName returns the class of the conversation manager.
 func (a *agentFile) managerName() string { return cmp.Or(a.manager, "the conversation manager") }
 
 // clock writes a time in a fact.

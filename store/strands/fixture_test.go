@@ -83,7 +83,7 @@ func hazards(t testing.TB) map[string]written {
 	return all
 }
 
-// with gives the session with other files in their place.
+// with returns the session with other files in their place.
 func (f written) with(more map[string]string) written {
 	f = maps.Clone(f)
 	for name, content := range more {
@@ -124,7 +124,7 @@ func (f written) write(t testing.TB, dir string) {
 // age makes a file one that nobody is writing any more.
 func age(file string) error { return os.Chtimes(file, time.Time{}, time.Now().Add(-time.Hour)) }
 
-// openFiles gives a store with one session "h".
+// openFiles returns a store with one session "h".
 func openFiles(t testing.TB, f written) *Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -210,7 +210,7 @@ func canonical(tape *jsontape.Tape, n jsontape.Node) string {
 	return string(tape.Raw(n))
 }
 
-// canonicalMessages gives the messages of a state, each as canonical writes it.
+// canonicalMessages returns the messages of a state, each as canonical writes it.
 func canonicalMessages(t testing.TB, state []byte) []string {
 	t.Helper()
 	tape := tape(t, state)
@@ -225,7 +225,7 @@ func canonicalMessages(t testing.TB, state []byte) []string {
 	return messages
 }
 
-// plainMessages gives the messages of an answer in the same way.
+// plainMessages returns the messages of an answer in the same way.
 func plainMessages(t testing.TB, answer []json.RawMessage) []string {
 	t.Helper()
 	messages := []string{}

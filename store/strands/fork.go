@@ -118,7 +118,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	return draft.Plan(plan)
 }
 
-// within gives a name below the folder of a session, without that.
+// within returns a name below the folder of a session, without that.
 func within(session, name string) string {
 	if session == "." {
 		return name
@@ -126,7 +126,7 @@ func within(session, name string) string {
 	return strings.TrimPrefix(name, session+"/")
 }
 
-// sessionFile gives the session.json of a session for another id.
+// sessionFile returns the session.json of a session for another id.
 func (s *Store) sessionFile(session, as string) ([]byte, error) {
 	name := path.Join(session, "session.json")
 	d := files.ReadDocument(files.From(s.root), name, nil)

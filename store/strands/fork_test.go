@@ -169,7 +169,7 @@ func TestFork_fromTheFolderOfOneSession(t *testing.T) {
 	checkStart(t, agentDir(s.dir, "f", "default"), model.Plan{Target: model.Point{Index: 3}, Loads: "becomes message_4.json"})
 }
 
-// edited gives a state with another value at a place.
+// edited returns a state with another value at a place.
 func edited(t testing.TB, state []byte, pointer, value string) []byte {
 	t.Helper()
 	old := tape(t, state)

@@ -102,7 +102,7 @@ func (l *messageLog) writesNext(id int64) (words string, there bool) {
 	return "the next message becomes " + name, false
 }
 
-// lastChange gives the newest time that the log tells of.
+// lastChange returns the newest time that the log tells of.
 func (l *messageLog) lastChange(ctx context.Context) (latest time.Time, err error) {
 	note := func(at time.Time) {
 		if at.After(latest) {
@@ -130,7 +130,7 @@ func newInspector(l *messageLog) *inspector {
 	return &inspector{log: l, list: l.faults}
 }
 
-// faults gives what was found.
+// faults returns what was found.
 func (in *inspector) faults() []model.Fault { return in.list.All() }
 
 func (in *inspector) add(file string, f flaw, at stand) {
@@ -203,7 +203,7 @@ func (in *inspector) redacted(s *step) {
 	}
 }
 
-// resultsOf gives results that answer exactly the calls.
+// resultsOf returns results that answer exactly the calls.
 func resultsOf(calls []call) []result {
 	results := make([]result, len(calls))
 	for i, c := range calls {

@@ -50,7 +50,7 @@ type place struct {
 	unlisted string
 }
 
-// path gives the name of a file of the agent, below root.
+// path returns the name of a file of the agent, below root.
 func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
@@ -82,7 +82,7 @@ func isSession(root *os.Root, dir string) bool {
 	return false
 }
 
-// sessionDirs gives the folders of the sessions in a store.
+// sessionDirs returns the folders of the sessions in a store.
 func (s *Store) sessionDirs() ([]string, error) {
 	if s.single != nil {
 		return []string{"."}, nil
@@ -150,7 +150,7 @@ func linkedSession(dir, name string) (string, error) {
 	return to, nil
 }
 
-// sessionID gives the id of the session in a folder.
+// sessionID returns the id of the session in a folder.
 func (s *Store) sessionID(dir string) string {
 	if s.single != nil {
 		return *s.single
@@ -158,7 +158,7 @@ func (s *Store) sessionID(dir string) string {
 	return strings.TrimPrefix(dir, sessionPrefix)
 }
 
-// places gives the agents and the orchestrators of a session. A session without
+// places returns the agents and the orchestrators of a session. A session without
 // any has one place that is neither, and one in which they cannot be listed has
 // such a place, too.
 func (s *Store) places(dir string) []place {
@@ -207,7 +207,7 @@ func (s *Store) places(dir string) []place {
 	return list
 }
 
-// named gives the folders in a folder whose names begin with prefix, in order. A
+// named returns the folders in a folder whose names begin with prefix, in order. A
 // folder that is not there has none.
 func named(root *os.Root, dir, prefix string) (names []string, err error) {
 	entries, err := files.Entries(root, dir)

@@ -25,7 +25,7 @@ type messageFile struct {
 	small bool
 }
 
-// fileOf gives the file of a name, if the SDK takes it for that of a message.
+// fileOf returns the file of a name, if the SDK takes it for that of a message.
 func fileOf(name string) (f messageFile, ok bool) {
 	text, isMessage := strings.CutPrefix(name, messagePrefix)
 	text, isJSON := strings.CutSuffix(text, messageSuffix)
@@ -40,18 +40,18 @@ func fileOf(name string) (f messageFile, ok bool) {
 	return f, ok
 }
 
-// text gives the number as it stands in the name.
+// text returns the number as it stands in the name.
 func (f messageFile) text() string {
 	return f.name[len(messagePrefix) : len(f.name)-len(messageSuffix)]
 }
 
-// number gives the number in the name, of any size.
+// number returns the number in the name, of any size.
 func (f messageFile) number() number {
 	n, _ := parseNumber(f.text())
 	return n
 }
 
-// int64 gives the number if it fits.
+// int64 returns the number if it fits.
 func (f messageFile) int64() (int64, bool) {
 	if f.small {
 		return f.value, true
@@ -229,7 +229,7 @@ func (l *messageLog) window() {
 	l.start = l.agent.start(n)
 }
 
-// start gives the first file behind the window's gap in a log of n.
+// start returns the first file behind the window's gap in a log of n.
 func (a *agentFile) start(n int) int {
 	pinned := min(a.pinned, n)
 	start := pinned + a.removed
@@ -275,7 +275,7 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 	m.written = d.stamp.Size
 }
 
-// body gives the message in a file, for one that was recalled.
+// body returns the message in a file, for one that was recalled.
 func (l *messageLog) body(name string) []byte {
 	var d decoder
 	var m message

@@ -58,10 +58,10 @@ func (c counted) Stat(name string) (files.Stamp, error) {
 
 func (r *reads) reset() { r.read, r.stated = map[string]int{}, map[string]int{} }
 
-// names gives what was read, in order.
+// names returns what was read, in order.
 func (r *reads) names() []string { return slices.Sorted(maps.Keys(r.read)) }
 
-// looked gives what was read, with every file as often as it was.
+// looked returns what was read, with every file as often as it was.
 func (r *reads) looked() (list []string) {
 	for name, n := range r.read {
 		for range n {

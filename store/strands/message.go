@@ -80,7 +80,7 @@ type decoder struct {
 	sum       [sha256.Size]byte
 }
 
-// reader gives the files of a folder, and the stamp of the last one.
+// reader returns the files of a folder, and the stamp of the last one.
 func (d *decoder) reader(in folder) files.Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
 		data, d.stamp, err = in.ReadStamped(name, buf)
@@ -303,7 +303,7 @@ func finds(t *jsontape.Tape, content, b jsontape.Node, key string) bool {
 	return t.Find(b, key) >= 0
 }
 
-// path gives the JSON Pointer of a block.
+// path returns the JSON Pointer of a block.
 func (m *message) path(block int) string { return fmt.Sprintf("%s/content/%d", m.location, block) }
 
 func (d *decoder) block(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
@@ -448,7 +448,7 @@ func (d *decoder) words(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	d.odd(m, i)
 }
 
-// identity gives an id for comparing: a string decoded, anything else as it is.
+// identity returns an id for comparing: a string decoded, anything else as it is.
 func identity(t *jsontape.Tape, n jsontape.Node) string {
 	if t.Kind(n) == jsontape.String {
 		return t.Text(n)
@@ -464,7 +464,7 @@ func unquoted(raw string) string {
 	return jsontape.Unquote([]byte(raw))
 }
 
-// shortText gives at most limit bytes of a string; "" if n is none.
+// shortText returns at most limit bytes of a string; "" if n is none.
 func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
 	if t.Kind(n) != jsontape.String {
 		return ""

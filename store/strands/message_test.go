@@ -56,7 +56,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// readText gives what a file with this text says.
+// readText returns what a file with this text says.
 func readText(text string) *message {
 	var m message
 	new(decoder).take(func(string, []byte) ([]byte, error) { return []byte(text), nil }, messageFile{name: "message_0.json"}, &m)
@@ -127,7 +127,7 @@ func TestHeader_positionIsThatOfItsConversation(t *testing.T) {
 	}
 }
 
-// fixtureFiles gives every file of a kind below the fixtures and hazards.
+// fixtureFiles returns every file of a kind below the fixtures and hazards.
 func fixtureFiles(f *testing.F, pattern string) (texts [][]byte) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join(fixtures, pattern))

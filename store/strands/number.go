@@ -39,7 +39,7 @@ func parseNumber(text string) (n number, ok bool) {
 // isPythonSpace is str.isspace of Python, which knows four more than Unicode.
 func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
 
-// plainDigits gives the digits of text in ASCII without the underscores, or ""
+// plainDigits returns the digits of text in ASCII without the underscores, or ""
 // if it is not digits alone.
 func plainDigits(text string) string {
 	var digits strings.Builder
@@ -58,7 +58,7 @@ func plainDigits(text string) string {
 	return digits.String()
 }
 
-// digitValue gives the value of a decimal digit. Unicode has each script's ten
+// digitValue returns the value of a decimal digit. Unicode has each script's ten
 // digits in one run that starts at zero, and where runs touch they are whole.
 func digitValue(r rune) byte {
 	before := 0
@@ -99,13 +99,13 @@ func (n number) compare(m number) int {
 	return size
 }
 
-// int64 gives the value if it fits.
+// int64 returns the value if it fits.
 func (n number) int64() (int64, bool) {
 	value, err := strconv.ParseInt(n.String(), 10, 64)
 	return value, err == nil
 }
 
-// String gives the number in decimal.
+// String returns the number in decimal.
 func (n number) String() string {
 	if n.negative {
 		return "-" + n.digits

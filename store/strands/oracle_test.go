@@ -136,7 +136,7 @@ func anyMessage(t *rapid.T, label string) object {
 	return object{"role": role, "content": content, "extra": json.Number("12345678901234567890")}
 }
 
-// decoded gives a copy of JSON that nothing else holds.
+// decoded returns a copy of JSON that nothing else holds.
 func decoded(t interface{ Fatal(...any) }, data []byte) any {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.UseNumber()

@@ -252,7 +252,7 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 	m.did(m.now.path("messages", name), format, args...)
 }
 
-// log gives the log as it will be.
+// log returns the log as it will be.
 func (m *mender) log() *messageLog {
 	l := &messageLog{folders: m.s.folders(m.now.place), files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir}
 	l.folder = &keptFolder{folder: m.now.folder, journal: m.s.journal, made: m.made}

@@ -59,7 +59,7 @@ func (m *mender) mendAgent(l *messageLog, faults []model.Fault) {
 	}
 }
 
-// plainState gives an agent.json in whose state no bytes are encoded, nil where there
+// plainState returns an agent.json in whose state no bytes are encoded, nil where there
 // are none: the SDK decodes them, and then refuses a state that has bytes.
 func plainState(t *jsontape.Tape) []byte {
 	state := t.Find(0, "state")
@@ -80,7 +80,7 @@ func plainState(t *jsontape.Tape) []byte {
 	return p.Bytes()
 }
 
-// newAgent gives an agent.json of the parts.
+// newAgent returns an agent.json of the parts.
 func (m *mender) newAgent(state, manager, internal string) []byte {
 	now := pythonTime(m.s.now())
 	id := strings.TrimPrefix(m.now.agentFolder(), agentPrefix)
@@ -88,7 +88,7 @@ func (m *mender) newAgent(state, manager, internal string) []byte {
 		jsontape.AppendQuoted(nil, id), state, manager, internal, now)
 }
 
-// agentFolder gives the name of the agent's folder. (The agent of a log is what its
+// agentFolder returns the name of the agent's folder. (The agent of a log is what its
 // agent.json says.)
 func (l *messageLog) agentFolder() string { return l.place.agent }
 

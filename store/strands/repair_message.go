@@ -135,7 +135,7 @@ func (r *round) document(name string) files.Document {
 	}, name, nil)
 }
 
-// effectiveNode gives the message in a file that counts.
+// effectiveNode returns the message in a file that counts.
 func effectiveNode(t *jsontape.Tape) jsontape.Node {
 	if n := t.Find(0, "redact_message"); n >= 0 && t.Kind(n) != jsontape.Null {
 		return n
@@ -403,7 +403,7 @@ func (r *round) blocks(at int, t *jsontape.Tape, p *jsontape.Patch, content json
 	return t.Count(content) - len(goes), words
 }
 
-// partners gives the ids that a neighbour of a message has and the message lacks.
+// partners returns the ids that a neighbour of a message has and the message lacks.
 func (r *round) partners(at int, kind string) (ids []string) {
 	own := r.seen[at]
 	switch {

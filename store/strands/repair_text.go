@@ -40,7 +40,7 @@ func mendText(d *files.Document) (data []byte, words string) {
 	return data, strings.Join(did, "; ")
 }
 
-// plainText gives a text without a byte order mark, and with U+FFFD for what is not
+// plainText returns a text without a byte order mark, and with U+FFFD for what is not
 // UTF-8.
 func plainText(data []byte) []byte {
 	return bytes.ToValidUTF8(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\ufffd"))
@@ -112,7 +112,7 @@ func mendBytes(t *jsontape.Tape, p *jsontape.Patch) string {
 	return fmt.Sprintf("what is no base64 is cut out of %d encoded values, which may be incomplete", count)
 }
 
-// plainBase64 gives what of a text is base64, padded.
+// plainBase64 returns what of a text is base64, padded.
 func plainBase64(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -127,7 +127,7 @@ func plainBase64(text string) string {
 	return text + strings.Repeat("=", (4-len(text)%4)%4)
 }
 
-// mendSurrogates gives a text in which halves of surrogate pairs are U+FFFD.
+// mendSurrogates returns a text in which halves of surrogate pairs are U+FFFD.
 func mendSurrogates(t *jsontape.Tape) []byte {
 	_, warnings, err := jsontape.ParseTolerant(t.Data())
 	p := jsontape.NewPatch(t)
@@ -150,7 +150,7 @@ func mendSurrogates(t *jsontape.Tape) []byte {
 	return p.Bytes()
 }
 
-// readable gives the JSON that can be read of a text that does not parse: the value
+// readable returns the JSON that can be read of a text that does not parse: the value
 // that it begins with, or what stands there up to where it goes wrong, with the
 // brackets closed. cut is where that is; what ended before it was whole. ok is false
 // where there is nothing.
@@ -248,7 +248,7 @@ func jsonLiteral(text []byte) bool {
 	return err == nil
 }
 
-// readString gives the string that a text begins with, with what has to be escaped
+// readString returns the string that a text begins with, with what has to be escaped
 // escaped, and where it ends; without its closing quote if that is missing.
 func readString(text []byte) (quoted []byte, end int, closed bool) {
 	quoted = append(quoted, '"')

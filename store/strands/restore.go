@@ -317,10 +317,10 @@ func (c *course) continues(op model.Op) error {
 	return nil
 }
 
-// next gives the name of the file that the SDK writes next.
+// next returns the name of the file that the SDK writes next.
 func (c *course) next() string { return fmt.Sprintf("message_%d.json", c.head.messageID+1) }
 
-// plan gives what every plan says of where it leads.
+// plan returns what every plan says of where it leads.
 func (c *course) plan(op model.Op) model.Plan {
 	plan := model.Plan{
 		Op: op, Session: c.now.id, Target: model.Point{ID: c.headID, Index: len(c.log.files) - 1},
@@ -368,7 +368,7 @@ func (c *course) write(draft *journal.Draft, d *desk) {
 	}
 }
 
-// items gives the messages of a log from one on for a plan.
+// items returns the messages of a log from one on for a plan.
 func (l *messageLog) items(ctx context.Context, from int) ([]model.Point, error) {
 	list := make([]model.Point, 0, len(l.files)-from)
 	err := l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
@@ -420,7 +420,7 @@ func (l *messageLog) unmoved() error {
 // writes to.
 const quiet = 5 * time.Second
 
-// lively gives why an agent may still be running on the log, "" for no sign of it.
+// lively returns why an agent may still be running on the log, "" for no sign of it.
 // A running agent counts on from what it holds in memory, and knows nothing of a
 // restore. One that starts lists the messages and then opens one after the other, in
 // every version (list_messages of session/file_session_manager.py).

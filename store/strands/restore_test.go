@@ -53,7 +53,7 @@ func redo(t testing.TB, s *Store) model.Plan {
 	return plan
 }
 
-// refusedFor gives the reason of a plan that was refused.
+// refusedFor returns the reason of a plan that was refused.
 func refusedFor(t testing.TB, err error) string {
 	t.Helper()
 	refused := (*model.UnsupportedError)(nil)

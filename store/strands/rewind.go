@@ -36,12 +36,12 @@ type asideRun struct {
 // mostAside bounds the versions of one record that are looked at, the newest.
 const mostAside = 64
 
-// recordPath gives the name of the file of an orchestrator, relative to the store.
+// recordPath returns the name of the file of an orchestrator, relative to the store.
 func (p place) recordPath() string {
 	return path.Join(p.session, "multi_agents", p.orchestrator, "multi_agent.json")
 }
 
-// asideRuns gives the versions of a record that are kept, the oldest first: those that
+// asideRuns returns the versions of a record that are kept, the oldest first: those that
 // were set aside, and those that came back and a run from before wrote over. What
 // cannot be read is left out.
 func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
@@ -93,7 +93,7 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 	return slices.DeleteFunc(list, func(a asideRun) bool { return a.run == nil }), nil
 }
 
-// older gives the runs that are kept.
+// older returns the runs that are kept.
 func (o *orchestrator) older() (list []*multiagent.Run) {
 	for _, a := range o.aside {
 		list = append(list, a.run)
@@ -101,7 +101,7 @@ func (o *orchestrator) older() (list []*multiagent.Run) {
 	return list
 }
 
-// branches gives the headers of the nodes that are aside, by the id of the one in
+// branches returns the headers of the nodes that are aside, by the id of the one in
 // the record that they follow.
 func (o *orchestrator) branches(now []model.Header) map[string][]model.Header {
 	anchors := make(map[string]string, len(now)) // where a known snapshot leaves the record
@@ -216,7 +216,7 @@ func forked(err error) error {
 	return err
 }
 
-// versionOf gives the version of a run that is kept, false for the one that lies
+// versionOf returns the version of a run that is kept, false for the one that lies
 // there.
 func (o *orchestrator) versionOf(r *multiagent.Run) (journal.Version, bool) {
 	for _, a := range o.aside {
@@ -243,7 +243,7 @@ func (o *orchestrator) moves(plan *model.Plan, r *multiagent.Run, i int) {
 	plan.Orphans, plan.Reactivates = without(now, then), without(then, now)
 }
 
-// without gives the snapshots of a list that another list does not have.
+// without returns the snapshots of a list that another list does not have.
 func without(list, other []model.Header) []model.Point {
 	var items []model.Point
 	for i := range list {
@@ -309,7 +309,7 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 	return nil
 }
 
-// busy gives why an orchestrator may still be running, "" for no sign of it.
+// busy returns why an orchestrator may still be running, "" for no sign of it.
 func (s *Store) busy(file string) string {
 	info, err := s.root.Lstat(file)
 	if err != nil {

@@ -37,7 +37,7 @@ func oldStore(t *testing.T, from string) string {
 	return dir
 }
 
-// tree gives the files of a store without the journal.
+// tree returns the files of a store without the journal.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)

@@ -75,7 +75,7 @@ func (o *orchestrator) unreadable(name string, d *files.Document) {
 	o.err = fmt.Errorf("%s: %w", name, d.Err)
 }
 
-// now gives the headers of the node executions that the record has.
+// now returns the headers of the node executions that the record has.
 func (o *orchestrator) now() []model.Header {
 	if o.run == nil {
 		return nil
@@ -83,7 +83,7 @@ func (o *orchestrator) now() []model.Header {
 	return o.run.Headers()
 }
 
-// headers gives the headers of all node executions, those that are aside behind the
+// headers returns the headers of all node executions, those that are aside behind the
 // one that they follow.
 func (o *orchestrator) headers() []model.Header {
 	now := o.now()
@@ -95,7 +95,7 @@ func (o *orchestrator) headers() []model.Header {
 	return list
 }
 
-// find gives the run of a snapshot and its number there: of the record, or else of
+// find returns the run of a snapshot and its number there: of the record, or else of
 // the newest version that is kept and has it. The errors are that of the file, and
 // model.ErrNoSnapshot.
 func (o *orchestrator) find(id string) (*multiagent.Run, int, error) {
@@ -116,7 +116,7 @@ func (o *orchestrator) find(id string) (*multiagent.Run, int, error) {
 	return nil, 0, cmp.Or(o.err, model.ErrNoSnapshot)
 }
 
-// info gives what a list of sessions shows.
+// info returns what a list of sessions shows.
 func (o *orchestrator) info() model.SessionInfo {
 	info := model.SessionInfo{ID: o.id, Kind: kind, UpdatedAt: o.updated, Faults: len(o.faults.All()), Size: o.written}
 	if o.run != nil {

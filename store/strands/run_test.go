@@ -18,7 +18,7 @@ import (
 	"hindcast/store/strands/multiagent"
 )
 
-// record gives the multi_agent.json of a fixture.
+// record returns the multi_agent.json of a fixture.
 func record(t testing.TB, session, orchestrator string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(orchestrators, "session_"+session, "multi_agents", "multi_agent_"+orchestrator, "multi_agent.json"))

@@ -25,7 +25,7 @@ const (
 	oldestSDK = "1.40.0" // the one before of which repairs were asked
 )
 
-// effective gives the message of a file in the plainest way.
+// effective returns the message of a file in the plainest way.
 func effective(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func effective(t *testing.T, file string) string {
 	return canonical(tape(t, wrapper.Message), 0)
 }
 
-// storedMessages gives the effective messages of an agent in order.
+// storedMessages returns the effective messages of an agent in order.
 func storedMessages(t *testing.T, dir string) []string {
 	t.Helper()
 	var messages []string

@@ -42,7 +42,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return at.log.state(ctx, at.i, at.message)
 }
 
-// position gives the position of a snapshot in a log, from an index if one has
+// position returns the position of a snapshot in a log, from an index if one has
 // it, else by reading the log.
 func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byte) (int, error) {
 	if l.err != nil {
@@ -78,7 +78,7 @@ func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
 	return x, nil
 }
 
-// position gives the position of the file of a name, or -1.
+// position returns the position of the file of a name, or -1.
 func (l *messageLog) position(name string) int {
 	f, ok := fileOf(name)
 	if !ok {
@@ -91,7 +91,7 @@ func (l *messageLog) position(name string) int {
 	return i
 }
 
-// identity gives the id of the snapshot after message i as its file is now; one
+// identity returns the id of the snapshot after message i as its file is now; one
 // that no snapshot has if the context has ended.
 func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte) {
 	if err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error { id = m.id; return nil }); err != nil {
@@ -134,7 +134,7 @@ func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]
 	return append(state, '}'), nil
 }
 
-// held gives the positions of the messages in the state of snapshot i.
+// held returns the positions of the messages in the state of snapshot i.
 func (l *messageLog) held(i int) (positions []int) {
 	for k := range i + 1 {
 		if !l.through(i) || !l.evicted(k) {

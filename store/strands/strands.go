@@ -277,10 +277,10 @@ func openFolder(root *os.Root, dir string) (folder, error) {
 	return f, nil
 }
 
-// Kind gives "strands".
+// Kind returns "strands".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the folder that was opened.
+// Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the shelf.
@@ -323,7 +323,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-// newest gives all places, that with the newest change first.
+// newest returns all places, that with the newest change first.
 func (s *Store) newest(ctx context.Context) ([]place, error) {
 	dirs, err := s.sessionDirs()
 	if err != nil {
@@ -344,7 +344,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	return places, nil
 }
 
-// lastChange gives the newest time that a place tells of.
+// lastChange returns the newest time that a place tells of.
 func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
 	if p.orchestrator != "" {
 		return s.openRun(p).updated, ctx.Err()
@@ -515,7 +515,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 // mostIndexes bounds the logs of which an index is kept.
 const mostIndexes = 4
 
-// indexed gives the file of a snapshot, if an index has it.
+// indexed returns the file of a snapshot, if an index has it.
 func (s *Store) indexed(session string, id [sha256.Size]byte) (name string, ok bool) {
 	s.mu.Lock()
 	kept := slices.Clone(s.indexes)

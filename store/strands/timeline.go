@@ -90,7 +90,7 @@ func (l *messageLog) walker() *walker {
 	return w
 }
 
-// branch gives a walker that goes on from here on a branch.
+// branch returns a walker that goes on from here on a branch.
 func (w *walker) branch() *walker {
 	b := &walker{log: w.log, full: w.full, completed: w.completed, asked: slices.Clone(w.asked), parent: w.parent, midway: w.midway}
 	b.full.calls = slices.Clone(w.full.calls)
@@ -128,7 +128,7 @@ func (w *walker) step(i int, m *message) *step {
 	return s
 }
 
-// size gives the length of the state after message i, 0 if it is not known.
+// size returns the length of the state after message i, 0 if it is not known.
 func (w *walker) size(i int) int64 {
 	l := w.log
 	held := &w.full
@@ -148,7 +148,7 @@ func (w *walker) size(i int) int64 {
 }
 
 // load adds the message to the windows that it is in, the summary in its place
-// before it, and gives the repairs in the one that is loaded.
+// before it, and returns the repairs in the one that is loaded.
 func (w *walker) load(i int, m *message) (fixes []fix) {
 	l := w.log
 	if (i < l.start || w.wide) && !w.midway {
@@ -245,7 +245,7 @@ func (x *index) add(m *message) {
 	x.names = append(x.names, m.name)
 }
 
-// find gives the file of a snapshot. The newest are looked at first.
+// find returns the file of a snapshot. The newest are looked at first.
 func (x *index) find(id [sha256.Size]byte) (name string, ok bool) {
 	for i := len(x.ids) - 1; i >= 0; i-- {
 		if x.ids[i] == id {
@@ -255,7 +255,7 @@ func (x *index) find(id [sha256.Size]byte) (name string, ok bool) {
 	return "", false
 }
 
-// idText gives an id as a header has it.
+// idText returns an id as a header has it.
 func idText(id [sha256.Size]byte) string {
 	var text [2 * sha256.Size]byte
 	hex.Encode(text[:], id[:])

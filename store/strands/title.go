@@ -29,7 +29,7 @@ func (m *message) asks() bool {
 	return m.whole && m.role == "user" && len(m.results) == 0 && len(m.calls) == 0
 }
 
-// say gives the title of a message that does not depend on another; "" for tool
+// say returns the title of a message that does not depend on another; "" for tool
 // results.
 func (d *decoder) say(m *message) string {
 	switch {
@@ -84,7 +84,7 @@ func cutBytes(text []byte, limit int) []byte {
 	return append(text[:limit], "…"...)
 }
 
-// toolName gives the name of the tool that a result is of, or else its id.
+// toolName returns the name of the tool that a result is of, or else its id.
 func toolName(asked []call, id string) string {
 	for _, c := range asked {
 		if c.id == id {
@@ -101,7 +101,7 @@ func nameOf(name, id string) string {
 	return conversation.OneLine(name)
 }
 
-// status gives the status of a tool result in a word.
+// status returns the status of a tool result in a word.
 func status(s string) string {
 	switch s {
 	case "success":

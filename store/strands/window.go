@@ -64,7 +64,7 @@ type fix struct {
 // wasInterrupted is what the SDK puts in the place of a result that is missing.
 const wasInterrupted = "Tool was interrupted."
 
-// add appends a message and gives the repairs that it took.
+// add appends a message and returns the repairs that it took.
 func (w *window) add(m *message) (fixes []fix) {
 	answers := w.answers
 	w.answers = !m.whole || len(m.calls) > 0
@@ -107,7 +107,7 @@ func (w *window) add(m *message) (fixes []fix) {
 	return fixes
 }
 
-// body gives the body of a message.
+// body returns the body of a message.
 func (w *window) body(m *message) []byte {
 	if m.body == nil {
 		return w.again(m.name)
@@ -132,7 +132,7 @@ func (w *window) put(json []byte, size int) {
 	}
 }
 
-// mismatch gives the calls that have no result, and the results that have no
+// mismatch returns the calls that have no result, and the results that have no
 // call; neither if there are no calls.
 func mismatch(calls []call, results []result) (missing []call, stale []result) {
 	if len(calls) == 0 || slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
@@ -166,12 +166,12 @@ func behind(missing []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
 	}
 }
 
-// keepOthers gives the blocks of a content that are no tool results.
+// keepOthers returns the blocks of a content that are no tool results.
 func keepOthers(_ map[string][]byte, others, _ [][]byte) []byte {
 	return joined(nil, others)
 }
 
-// rebuild gives a function that makes the content of a message which answers
+// rebuild returns a function that makes the content of a message which answers
 // exactly these calls.
 func rebuild(calls []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
 	return func(results map[string][]byte, others, _ [][]byte) []byte {
@@ -197,7 +197,7 @@ func joined(dst []byte, blocks [][]byte) []byte {
 	return dst
 }
 
-// withContent gives a message with another content: what makes has of the tool
+// withContent returns a message with another content: what makes has of the tool
 // results by id, the last of each, of the other blocks, and of all of them. All else
 // stays byte for byte.
 func withContent(body []byte, makes func(results map[string][]byte, others, all [][]byte) []byte) []byte {
@@ -310,7 +310,7 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 	return f
 }
 
-// duplicate gives the first tool result of a message that answers a call again.
+// duplicate returns the first tool result of a message that answers a call again.
 func (m *message) duplicate() (result, bool) {
 	if len(m.results) < 2 {
 		return result{}, false

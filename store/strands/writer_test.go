@@ -250,7 +250,7 @@ func rest(t testing.TB, dir string) {
 	}
 }
 
-// contents gives every file below a folder but those of the journal, with its mode.
+// contents returns every file below a folder but those of the journal, with its mode.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -284,7 +284,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// agentDir gives the folder of an agent of a session.
+// agentDir returns the folder of an agent of a session.
 func agentDir(dir, session, agent string) string {
 	return filepath.Join(dir, "session_"+session, "agents", "agent_"+agent)
 }

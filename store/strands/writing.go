@@ -38,11 +38,11 @@ type desk struct {
 // mostNotes bounds the notes of messages that are kept: those of two long branches.
 const mostNotes = 200_000
 
-// entries gives the entries of the journal, the oldest first; those that can be read
+// entries returns the entries of the journal, the oldest first; those that can be read
 // where it is damaged, with a journal.DamagedError. Nobody may write to them.
 func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) { return d.on.Entries(ctx) }
 
-// recalled gives what was made of a message that is kept.
+// recalled returns what was made of a message that is kept.
 func (d *desk) recalled(v version) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,10 +79,10 @@ func (d *desk) reach() (err error) {
 	return err
 }
 
-// onDesk gives the path for the journal of a name below the store.
+// onDesk returns the path for the journal of a name below the store.
 func (d *desk) onDesk(name string) string { return d.on.Inside(name) }
 
-// writable gives why nothing can be written, nil if it can be.
+// writable returns why nothing can be written, nil if it can be.
 func (d *desk) writable(op model.Op) error {
 	if d.journal == nil {
 		return &model.UnsupportedError{Op: op, Reason: "the folder around the session cannot be opened: " + d.broken.Error()}
@@ -209,7 +209,7 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	return nil
 }
 
-// whole gives a store that has a session: this one, or where this is the folder of
+// whole returns a store that has a session: this one, or where this is the folder of
 // another session the one around it. done lets go of it.
 func (s *Store) whole(ctx context.Context, session string) (whole *Store, done func(), err error) {
 	if id, _, _ := strings.Cut(session, "/"); s.single == nil || id == *s.single {

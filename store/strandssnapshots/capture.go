@@ -182,7 +182,7 @@ func (r *reader) file(data []byte) error {
 	return cmp.Or(r.data(payload), closed(data, end))
 }
 
-// spelling gives the dialect that a key of two words is spelled in.
+// spelling returns the dialect that a key of two words is spelled in.
 func spelling(key []byte) dialect {
 	if bytes.IndexByte(key, '_') >= 0 {
 		return python
@@ -281,7 +281,7 @@ func (r *reader) message(message []byte) {
 	r.list.prints = append(r.list.prints, lineage.OfContent(said))
 }
 
-// compact gives JSON without white space, or what is none as it is. What was
+// compact returns JSON without white space, or what is none as it is. What was
 // only skipped over may be anything.
 func compact(value []byte) []byte {
 	if _, _, err := jsontape.ParseTolerant(value); err != nil {
@@ -378,7 +378,7 @@ func (r *reader) finish() {
 	r.Title, _ = r.tail.Title(adds)
 }
 
-// text gives up to limit bytes of a string; "" for anything else.
+// text returns up to limit bytes of a string; "" for anything else.
 func text(value []byte, limit int) string {
 	if len(value) < 2 || value[0] != '"' {
 		return ""
@@ -396,7 +396,7 @@ func text(value []byte, limit int) string {
 // maxBrief bounds the objects of which a text is made, in bytes.
 const maxBrief = 64 << 10
 
-// brief gives the beginning of an object for people, "" for an empty one.
+// brief returns the beginning of an object for people, "" for an empty one.
 func brief(value []byte) string {
 	if len(value) > maxBrief {
 		return fmt.Sprintf("%d bytes", len(value))

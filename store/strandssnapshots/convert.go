@@ -114,7 +114,7 @@ func (c *conversion) state(i int) ([]byte, error) {
 	return c.from.State(c.ctx, c.path[i].Ref())
 }
 
-// agent gives the id of the agent, which the SDK looks for by the name of a
+// agent returns the id of the agent, which the SDK looks for by the name of a
 // folder. The log tells it by the names of its files.
 func (c *conversion) agent() string {
 	const inLog = "agent_"
@@ -137,7 +137,7 @@ func (c *conversion) agent() string {
 	return "default"
 }
 
-// destination gives the place for a session that is to be: a storage of both SDKs
+// destination returns the place for a session that is to be: a storage of both SDKs
 // has it below session/.
 func (s *Store) destination(as, agent string) (to place, err error) {
 	session, named, several := strings.Cut(as, "/")
@@ -231,7 +231,7 @@ func sound(h *model.Header) bool {
 		h.Event == model.SnapshotEventNamed && h.Position == "" && !h.Marks.Has(model.MarkInterrupted)
 }
 
-// choose gives the messages that become snapshots: those from which a program can
+// choose returns the messages that become snapshots: those from which a program can
 // go on; where these would be too large together, the ends of turns; and where
 // those are too large, the last ones.
 func (c *conversion) choose() []int {
@@ -262,7 +262,7 @@ func (c *conversion) choose() []int {
 	return turns
 }
 
-// snapshot gives the file for the log up to a message.
+// snapshot returns the file for the log up to a message.
 func (c *conversion) snapshot(i int, at time.Time) ([]byte, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (c *conversion) snapshot(i int, at time.Time) ([]byte, error) {
 	return append(out, `}, "app_data": {}}`...), nil
 }
 
-// manager gives the state of the conversation manager for a snapshot: what it is
+// manager returns the state of the conversation manager for a snapshot: what it is
 // now, or what it was when nothing had been taken out.
 func (c *conversion) manager(state jsontape.Node, whole bool) []byte {
 	t := c.newest

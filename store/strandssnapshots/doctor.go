@@ -162,7 +162,7 @@ func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.
 	return py
 }
 
-// dialect gives the SDK that starts on a history: the one that wrote what it
+// dialect returns the SDK that starts on a history: the one that wrote what it
 // loads, else the newest.
 func (h *history) dialect() dialect {
 	for i := len(h.items) - 1; i >= 0; i-- {

@@ -70,7 +70,7 @@ func faultsOf(root *os.Root, running *sdk.Running, p *place, d *document, other 
 	return fatal, others
 }
 
-// sound gives the document of an item, and refuses one that an SDK would not
+// sound returns the document of an item, and refuses one that an SDK would not
 // start from.
 func (m *move) sound(it *item) (document, error) {
 	data, err := m.s.contentOf(&m.place, it)
@@ -103,7 +103,7 @@ func (s *Store) contentOf(p *place, it *item) ([]byte, error) {
 	return s.content(p, &o, it)
 }
 
-// resumable gives the bytes of a document as the SDK can go on from them. They are
+// resumable returns the bytes of a document as the SDK can go on from them. They are
 // those of the document but where the SDK for TypeScript would send tool calls
 // without their results: that SDK keeps the message that asks for them out of the
 // list until the tools have run, and holds it with the state of the interrupts.

@@ -61,7 +61,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 	return m.draft.Plan(m.plan)
 }
 
-// edited gives the document of the target with another state, and refuses one
+// edited returns the document of the target with another state, and refuses one
 // that the SDK would not load.
 func (m *move) edited(state []byte) (document, error) {
 	old := &m.doc
@@ -108,7 +108,7 @@ func (m *move) check(d *document) error {
 	return nil
 }
 
-// inState gives the place of a fault below the data of a file.
+// inState returns the place of a fault below the data of a file.
 func inState(pointer string) string {
 	const data = "/data"
 	if len(pointer) >= len(data) && pointer[:len(data)] == data {
@@ -160,7 +160,7 @@ func (d *document) endsAs(other *document) bool {
 	return n == k && (n == 0 || jsontape.Equal(d.Tape, a, other.Tape, b))
 }
 
-// lastMessage gives the last message, -1 for none, and how many there are.
+// lastMessage returns the last message, -1 for none, and how many there are.
 func (d *document) lastMessage() (last jsontape.Node, n int) {
 	messages := d.Tape.Find(d.data, "messages")
 	last = jsontape.None

@@ -41,7 +41,7 @@ func open(t testing.TB, dir string) *Store {
 	return s
 }
 
-// sessions gives the sessions of a store by name.
+// sessions returns the sessions of a store by name.
 func sessions(t testing.TB, s *Store) []model.SessionInfo {
 	t.Helper()
 	list := storetest.Sessions(t, s)

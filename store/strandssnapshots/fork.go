@@ -56,7 +56,7 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	return m.draft.Plan(m.plan)
 }
 
-// found checks that a session can be made under a name, and gives the place in it.
+// found checks that a session can be made under a name, and returns the place in it.
 func (m *move) found(as string) (to place, err error) {
 	d := m.doc.Dialect
 	if err := identity(as, d); err != nil {

@@ -38,7 +38,7 @@ func (m *move) headDocument() *document {
 	return &d
 }
 
-// member gives a member of the data by the name that the dialect has for it,
+// member returns a member of the data by the name that the dialect has for it,
 // without white space; nil for none.
 func (d *document) member(python, typeScriptName string) []byte {
 	key := python
@@ -143,7 +143,7 @@ func (d *document) redactedHazard(head *document) string {
 	return fmt.Sprintf("%d messages say something else in the head, maybe because they were redacted: what they said comes back", changed)
 }
 
-// said gives the content of the messages that have an id.
+// said returns the content of the messages that have an id.
 func (d *document) said() map[string][]byte {
 	said := make(map[string][]byte)
 	t := d.Tape

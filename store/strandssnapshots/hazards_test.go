@@ -87,7 +87,7 @@ func age(t testing.TB, file string) {
 	}
 }
 
-// snapshotsOf gives the folder of the snapshots of a session's one agent, as
+// snapshotsOf returns the folder of the snapshots of a session's one agent, as
 // unified storage has it.
 func snapshotsOf(dir, session string) string {
 	agent := "agent"

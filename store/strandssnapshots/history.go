@@ -26,7 +26,7 @@ var historyName = regexp.MustCompile(`^snapshot_([\w-]+)\.json$`)
 // uuid7 is the pattern of the ids that both SDKs make.
 var uuid7 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// timeOfID gives the time that a UUID of version 7 begins with, to the
+// timeOfID returns the time that a UUID of version 7 begins with, to the
 // millisecond.
 func timeOfID(id string) (at time.Time, ok bool) {
 	if !uuid7.MatchString(id) {
@@ -62,7 +62,7 @@ type item struct {
 // isLatest reports whether it is snapshot_latest.json.
 func (i *item) isLatest() bool { return i.name == latestFile && i.kept == nil }
 
-// created gives when the snapshot was taken: as it says itself, else as its id
+// created returns when the snapshot was taken: as it says itself, else as its id
 // says.
 func (i *item) created() time.Time {
 	if !i.Created.IsZero() {
@@ -72,7 +72,7 @@ func (i *item) created() time.Time {
 	return at
 }
 
-// saved gives when the snapshot was saved: as its id says, else as it says
+// saved returns when the snapshot was saved: as its id says, else as it says
 // itself.
 func (i *item) saved() time.Time {
 	if at, ok := timeOfID(i.id); ok {
@@ -97,7 +97,7 @@ type history struct {
 	entries []journal.Entry
 }
 
-// file gives the name of a snapshot's file, relative to the store.
+// file returns the name of a snapshot's file, relative to the store.
 func (p *place) file(name string) string {
 	if name == latestFile {
 		return p.path(name)
@@ -137,7 +137,7 @@ func (o *opened) close() {
 	}
 }
 
-// folder gives the folder that a file is in.
+// folder returns the folder that a file is in.
 func (o *opened) folder(name string) *files.Folder {
 	if name == latestFile {
 		return o.latest
@@ -257,7 +257,7 @@ func (h *history) compare() {
 	h.same = h.shown(&latest.capture)
 }
 
-// shown gives the position of the immutable snapshot by which people know what is
+// shown returns the position of the immutable snapshot by which people know what is
 // loaded, -1 for none: that with the same data and of the same time, else with the
 // same data; of several the last.
 func (h *history) shown(latest *capture) int {
@@ -274,7 +274,7 @@ func (h *history) shown(latest *capture) int {
 	return found
 }
 
-// index gives the number by which people know an item: the latest has none of its
+// index returns the number by which people know an item: the latest has none of its
 // own where an immutable snapshot holds the same.
 func (h *history) index(i int) int {
 	if h.same >= 0 && i > h.latest {
@@ -283,7 +283,7 @@ func (h *history) index(i int) int {
 	return i
 }
 
-// head gives the position of the snapshot that an SDK loads on start, -1 for
+// head returns the position of the snapshot that an SDK loads on start, -1 for
 // none.
 func (h *history) head() int {
 	if h.same >= 0 {
@@ -292,7 +292,7 @@ func (h *history) head() int {
 	return h.latest
 }
 
-// lastChange gives the newest time that the snapshots of a place tell of: the
+// lastChange returns the newest time that the snapshots of a place tell of: the
 // latest itself, and the others in their names.
 func (s *Store) lastChange(ctx context.Context, p place) (latest time.Time, err error) {
 	o, err := s.open(&p)

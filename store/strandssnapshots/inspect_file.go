@@ -128,7 +128,7 @@ func (in *inspector) notAnObject() verdict {
 	return v
 }
 
-// key gives a member by the name that the dialect of the file has for it.
+// key returns a member by the name that the dialect of the file has for it.
 func (in *inspector) key(n jsontape.Node, pythonName, typeScriptName string) jsontape.Node {
 	if in.item.Dialect == typeScript {
 		return in.t.Find(n, typeScriptName)

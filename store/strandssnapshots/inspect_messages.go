@@ -97,7 +97,7 @@ func (in *inspector) checkRole(role, message jsontape.Node) {
 	}
 }
 
-// known gives what a message is known by, "" for one without an id.
+// known returns what a message is known by, "" for one without an id.
 func (in *inspector) known(message jsontape.Node) string {
 	if id := in.key(message, "tracking_id", "trackingId"); in.t.Kind(id) == jsontape.String {
 		return string(in.t.AppendText(nil, id, maxText))
@@ -105,7 +105,7 @@ func (in *inspector) known(message jsontape.Node) string {
 	return ""
 }
 
-// callID gives the id of a call or a result for comparing: a string decoded,
+// callID returns the id of a call or a result for comparing: a string decoded,
 // anything else as it is.
 func (in *inspector) callID(n jsontape.Node) string {
 	id := in.t.Find(n, "toolUseId")

@@ -99,7 +99,7 @@ func (c *checkup) snapshotNames(h *history) {
 	}
 }
 
-// name gives the name of an item's file.
+// name returns the name of an item's file.
 func (c *checkup) name(it *item) string { return c.place.file(it.name) }
 
 // order compares the times in the files with the names, which begin with a time.

@@ -50,7 +50,7 @@ type place struct {
 	agent string // the name of the folder below that
 }
 
-// path gives the name of a file of the place, relative to the store.
+// path returns the name of a file of the place, relative to the store.
 func (p *place) path(elem ...string) string {
 	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
 }
@@ -58,7 +58,7 @@ func (p *place) path(elem ...string) string {
 // isSingle reports whether a folder is itself that of one session.
 func isSingle(root *os.Root) bool { return files.IsFolder(root, scopesDir) }
 
-// sessionDirs gives the folders of the sessions: those below "session" and,
+// sessionDirs returns the folders of the sessions: those below "session" and,
 // because legacy storage of TypeScript has no such folder, those beside it. Both
 // may be in one store.
 func (s *Store) sessionDirs() ([]sessionDir, error) {
@@ -73,7 +73,7 @@ func (s *Store) sessionDirs() ([]sessionDir, error) {
 	return append(dirs, more...), err
 }
 
-// sessionsIn gives the folders of sessions that lie directly in a folder, by
+// sessionsIn returns the folders of sessions that lie directly in a folder, by
 // name.
 func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err error) {
 	entries, err := files.Entries(s.root, dir)
@@ -90,7 +90,7 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 	return dirs, nil
 }
 
-// placesIn gives the agents and orchestrators of a session that have snapshots,
+// placesIn returns the agents and orchestrators of a session that have snapshots,
 // agents first, by name.
 func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 	for _, scope := range scopes {
@@ -115,7 +115,7 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 	return list, nil
 }
 
-// places gives all places of the store, each with an id of its own.
+// places returns all places of the store, each with an id of its own.
 func (s *Store) places() ([]place, error) {
 	dirs, err := s.sessionDirs()
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) places() ([]place, error) {
 	return s.placesOf(dirs), nil
 }
 
-// placesOf gives the places of some sessions. A session whose folders cannot be
+// placesOf returns the places of some sessions. A session whose folders cannot be
 // listed has those that could be.
 func (s *Store) placesOf(dirs []sessionDir) (list []place) {
 	taken := make(map[string]bool)
@@ -157,7 +157,7 @@ func (s *Store) locate(id string) (place, error) {
 	return place{}, model.ErrNoSession
 }
 
-// named gives the folders of the sessions that a place of this id can be in: all
+// named returns the folders of the sessions that a place of this id can be in: all
 // of them, if two may have had one name.
 func (s *Store) named(id string) (dirs []sessionDir, err error) {
 	if s.single != nil || strings.HasSuffix(id, "~") {
@@ -175,7 +175,7 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 	return dirs, nil
 }
 
-// single gives the session whose folder dir is, nil for none.
+// single returns the session whose folder dir is, nil for none.
 func single(dir string, root *os.Root) (*sessionDir, error) {
 	if !isSingle(root) {
 		return nil, nil

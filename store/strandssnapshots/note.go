@@ -75,7 +75,7 @@ func run(before *messages, from int, m *messages) (n int) {
 	return n
 }
 
-// appendNote gives the note of a file whose list follows another one.
+// appendNote returns the note of a file whose list follows another one.
 func appendNote(c *capture, before, m *messages) []byte {
 	n := note{capture: *c, After: before.mark()}
 	n.From, n.Keep = m.share(before)

@@ -68,7 +68,7 @@ func (r *record) decode(p *place) *multiagent.Run {
 	return multiagent.Decode(t, t.Find(data, "state"), at)
 }
 
-// orchestratorID gives the node of the id that the SDK compares.
+// orchestratorID returns the node of the id that the SDK compares.
 func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	if id := t.Find(data, "orchestrator_id"); id >= 0 {
 		return id
@@ -76,7 +76,7 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	return t.Find(data, "orchestratorId")
 }
 
-// runHeaders gives the rows of an orchestrator: the node executions of its
+// runHeaders returns the rows of an orchestrator: the node executions of its
 // latest record, and those that only an earlier one has.
 func runHeaders(p *place, records []record, entries []journal.Entry) []model.Header {
 	var headers []model.Header
@@ -136,7 +136,7 @@ func (r *record) headers(p *place) []model.Header {
 	}}
 }
 
-// find gives the record that tells of a row, the latest if several do, and which
+// find returns the record that tells of a row, the latest if several do, and which
 // of its executions the row is.
 func find(records []record, id string) (r *record, n int, err error) {
 	for i := len(records) - 1; i >= 0; i-- {
@@ -152,7 +152,7 @@ func find(records []record, id string) (r *record, n int, err error) {
 	return nil, 0, model.ErrNoSnapshot
 }
 
-// runState gives the state of a row of an orchestrator.
+// runState returns the state of a row of an orchestrator.
 func (s *Store) runState(ctx context.Context, p *place, id string) ([]byte, error) {
 	records, err := s.records(ctx, p)
 	if err != nil {

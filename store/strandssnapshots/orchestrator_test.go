@@ -11,7 +11,7 @@ import (
 	"hindcast/store/storetest"
 )
 
-// recordOf gives the record that the SDK for Python wrote of a graph, as it is in a
+// recordOf returns the record that the SDK for Python wrote of a graph, as it is in a
 // message log and, the same, in a snapshot.
 func recordOf(t testing.TB, session, orchestrator string) string {
 	t.Helper()

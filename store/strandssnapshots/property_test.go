@@ -151,7 +151,7 @@ func (w *world) rows() (list []model.Header) {
 	return list
 }
 
-// reachable gives the states of all rows.
+// reachable returns the states of all rows.
 func (w *world) reachable() map[string]string {
 	all := make(map[string]string)
 	for _, h := range w.rows() {
@@ -359,7 +359,7 @@ func TestProperty_undoOfEverything(t *testing.T) {
 	})
 }
 
-// tempDir gives a folder for one check.
+// tempDir returns a folder for one check.
 func tempDir(t *rapid.T) string {
 	dir, err := os.MkdirTemp("", "property")
 	if err != nil {

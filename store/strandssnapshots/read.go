@@ -140,7 +140,7 @@ func (s *Store) settle(p *place, o *opened, f *slot, before, list *messages) {
 	}
 }
 
-// timeOfLatest gives the time that snapshot_latest.json says of itself. In all
+// timeOfLatest returns the time that snapshot_latest.json says of itself. In all
 // that the SDKs write it comes before the data, so that these need not be
 // skipped over.
 func (s *Store) timeOfLatest(o *opened) time.Time {

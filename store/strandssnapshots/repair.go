@@ -209,7 +209,7 @@ func (m *move) askSchema(d *document) {
 	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the snapshot says that it is of schema %.40q: if a newer SDK wrote it, take that SDK and leave the file as it is", d.Schema))
 }
 
-// without gives the document without a member of its data, nil where there is
+// without returns the document without a member of its data, nil where there is
 // none.
 func (d *document) without(key string) []byte {
 	t := d.Tape

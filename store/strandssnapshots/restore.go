@@ -108,7 +108,7 @@ func (m *move) twin() {
 	m.plan.Target = m.h.point(i)
 }
 
-// find gives the position of the row of an id, -1 for none.
+// find returns the position of the row of an id, -1 for none.
 func (h *history) find(id string) int {
 	for i := range h.items {
 		if h.items[i].id == id && (i != h.latest || h.same < 0) {
@@ -121,7 +121,7 @@ func (h *history) find(id string) int {
 // point returns the visit of an item.
 func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
 
-// path gives the items from the root to one, itself included.
+// path returns the items from the root to one, itself included.
 func (h *history) path(i int) map[int]bool {
 	on := make(map[int]bool)
 	for ; i >= 0 && !on[i]; i = h.items[i].Parent {
@@ -214,7 +214,7 @@ func (m *move) listed(d *document) bool {
 	return other.Err == nil && bytes.Equal(appDataOf(d), appDataOf(&other))
 }
 
-// appDataOf gives what an application put beside the data, without white space.
+// appDataOf returns what an application put beside the data, without white space.
 func appDataOf(d *document) []byte {
 	for _, key := range []string{"app_data", "appData"} {
 		if n := d.Tape.Find(0, key); n >= 0 {

@@ -103,7 +103,7 @@ func (s *standing) byTail(t *jsontape.Tape, last jsontape.Node) {
 	}
 }
 
-// interrupts gives the node of the state of the interrupts, -1 for none.
+// interrupts returns the node of the state of the interrupts, -1 for none.
 func (d *document) interrupts() jsontape.Node {
 	if d.Dialect == typeScript {
 		return d.Tape.Find(d.data, "interrupts")
@@ -111,7 +111,7 @@ func (d *document) interrupts() jsontape.Node {
 	return d.Tape.Find(d.data, "interrupt_state")
 }
 
-// pending gives the message whose tools are still to run as the state of the
+// pending returns the message whose tools are still to run as the state of the
 // interrupts has it; -1 for none. Older SDKs for Python have it in the context.
 func (d *document) pending() jsontape.Node {
 	t, state := d.Tape, d.interrupts()
@@ -144,7 +144,7 @@ func toolsOf(t *jsontape.Tape, message jsontape.Node) (names []string) {
 	return names
 }
 
-// textAt gives a member of an object that is a string, "" for anything else.
+// textAt returns a member of an object that is a string, "" for anything else.
 func textAt(t *jsontape.Tape, object jsontape.Node, key string) string {
 	n := t.Find(object, key)
 	if n < 0 {
@@ -165,7 +165,7 @@ func waitingOf(t *jsontape.Tape, interrupts jsontape.Node) (ids []string) {
 	return ids
 }
 
-// resume gives the calls that go on from there, the best first, as they were seen
+// resume returns the calls that go on from there, the best first, as they were seen
 // to work; see versions.go.
 func (s *standing) resume() []model.Resume {
 	text, none := `agent("…")`, `agent(None)`
@@ -208,7 +208,7 @@ func (s *standing) resume() []model.Resume {
 	}
 }
 
-// answers gives the call that answers the interrupts.
+// answers returns the call that answers the interrupts.
 func (s *standing) answers() []model.Resume {
 	var parts []string
 	for _, id := range s.waiting {
@@ -239,7 +239,7 @@ func (s *standing) pendingThen(done string) string {
 		s.sdk.Words(runsUnread, "the tools of the last message run, also those that have a result: "+naming(s.tools), "KeyError: 'tool_use_message'"))
 }
 
-// asks gives the reasons to ask once more before a session is put there.
+// asks returns the reasons to ask once more before a session is put there.
 func (s *standing) asks() []string {
 	switch {
 	case s.hidden:
@@ -283,7 +283,7 @@ func (s *standing) loads(p *place, session string) string {
 	return fmt.Sprintf("%s with agent %q loads %s of %s, %s", manager, p.agent, latestFile, what, where)
 }
 
-// naming gives names in a sentence.
+// naming returns names in a sentence.
 func naming(names []string) string {
 	const most = 5
 	quoted := make([]string, 0, most+1)

@@ -66,7 +66,7 @@ func (s *Store) beginRewind(ctx context.Context, p place, op model.Op, id string
 
 func (r *rewind) runHeaders() []model.Header { return runHeaders(&r.place, r.records, r.h.entries) }
 
-// rewound gives the record as it stands after an execution. After its last one that
+// rewound returns the record as it stands after an execution. After its last one that
 // is the record itself, also of a run that has ended or that waits for an answer: it
 // may be one that was set aside.
 func (r *rewind) rewound(ctx context.Context, from *record, n int) (multiagent.Rewound, error) {
@@ -83,7 +83,7 @@ func (r *rewind) rewound(ctx context.Context, from *record, n int) (multiagent.R
 	return made, nil
 }
 
-// older gives the other versions of a record: those that are there, and those that
+// older returns the other versions of a record: those that are there, and those that
 // the journal has.
 func (r *rewind) older(ctx context.Context, than *record) (list []*multiagent.Run) {
 	for i := range r.records {

@@ -16,7 +16,7 @@ import (
 // no SDK can load it, or list it, is a row that was left, too: the journal has it. And
 // so is a snapshot_latest.json that an undo brought back and an agent then wrote over.
 
-// entriesOf gives what the journal knows of a place, the oldest first: all writes but
+// entriesOf returns what the journal knows of a place, the oldest first: all writes but
 // forks that are undone, which took all along that was in them. One that was broken off
 // may have set something aside.
 func (s *Store) entriesOf(ctx context.Context, p *place) (list []journal.Entry) {
@@ -29,7 +29,7 @@ func (s *Store) entriesOf(ctx context.Context, p *place) (list []journal.Entry) 
 	return list
 }
 
-// keptItems gives the snapshots of a place that the journal alone still has, with
+// keptItems returns the snapshots of a place that the journal alone still has, with
 // the ids of present ones left out.
 func (s *Store) keptItems(p *place, entries []journal.Entry, present []item) (list []item) {
 	taken := make(map[string]bool, len(present))
@@ -98,7 +98,7 @@ func (s *Store) readKept(i *item) (m messages, ok bool) {
 }
 
 // leftBy reports whether a change took a snapshot away for which no other file of
-// the place stands now, and gives the id that it had.
+// the place stands now, and returns the id that it had.
 func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string, ok bool) {
 	name := path.Base(c.Path)
 	if c.Before.None() || c.Before.Folder || c.Path != s.writer.file(p, name) {
@@ -121,7 +121,7 @@ func (s *Store) leftBy(p *place, e *journal.Entry, c journal.Change) (id string,
 	return m[1], true
 }
 
-// moves gives the times that Hindcast put the head of the place elsewhere, as the rows
+// moves returns the times that Hindcast put the head of the place elsewhere, as the rows
 // are now.
 func (h *history) moves() (list []model.Move) {
 	for i := range h.entries {
@@ -138,7 +138,7 @@ func (h *history) moves() (list []model.Move) {
 	return list
 }
 
-// before gives the item that was the head before an entry, -1 if it is not known:
+// before returns the item that was the head before an entry, -1 if it is not known:
 // what was the latest is now saved beside the others, or set aside.
 func (h *history) before(e *journal.Entry) int {
 	if e.From != latestID {

@@ -74,7 +74,7 @@ func (s *Store) content(p *place, o *opened, i *item) (data []byte, err error) {
 	return data, nil
 }
 
-// payload gives the data of a snapshot file.
+// payload returns the data of a snapshot file.
 func payload(file []byte) (data []byte, err error) {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	for m, err := range jsontape.Members(file) {

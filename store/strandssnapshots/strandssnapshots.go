@@ -85,10 +85,10 @@ func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, erro
 	return s, nil
 }
 
-// Kind gives "strands-snapshots".
+// Kind returns "strands-snapshots".
 func (s *Store) Kind() string { return kind }
 
-// Address gives the folder that was opened.
+// Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the shelf.
@@ -134,7 +134,7 @@ type dated struct {
 	updated time.Time
 }
 
-// newest gives all places, that with the newest change first.
+// newest returns all places, that with the newest change first.
 func (s *Store) newest(ctx context.Context) ([]dated, error) {
 	places, err := s.places()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"hindcast/store/lineage"
 )
 
-// headers gives the rows of a place.
+// headers returns the rows of a place.
 func (h *history) headers() []model.Header {
 	head := h.head()
 	headers := make([]model.Header, 0, len(h.items))

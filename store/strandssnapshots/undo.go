@@ -93,7 +93,7 @@ func (s *Store) moved(ctx context.Context, plan *model.Plan, p *place, content [
 	return nil
 }
 
-// holding gives the item with the data of a file, -1 for none.
+// holding returns the item with the data of a file, -1 for none.
 func (h *history) holding(file []byte) int {
 	if file == nil {
 		return -1

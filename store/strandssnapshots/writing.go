@@ -73,7 +73,7 @@ func (w *desk) reach() (err error) {
 	return err
 }
 
-// name gives the name of a file of a place in the storage folder.
+// name returns the name of a file of a place in the storage folder.
 func (w *desk) name(p *place, elem ...string) string {
 	return w.Inside(p.path(elem...))
 }
@@ -81,11 +81,11 @@ func (w *desk) name(p *place, elem ...string) string {
 // file is name for a snapshot.
 func (w *desk) file(p *place, name string) string { return w.Inside(p.file(name)) }
 
-// ready gives why nothing can be written, nil if it can. A write that was broken
+// ready returns why nothing can be written, nil if it can. A write that was broken
 // off is no reason: the next one finishes it first.
 func (w *desk) ready() error { return w.err }
 
-// entries gives what the journal knows; nothing where it cannot be read, because
+// entries returns what the journal knows; nothing where it cannot be read, because
 // the sessions can be read without it. Where some records are damaged, it is the others.
 func (w *desk) entries(ctx context.Context) []journal.Entry {
 	list, _ := w.Entries(ctx)

@@ -20,7 +20,7 @@ import (
 // noon is when the tests write; the fixtures are from long before.
 var noon = time.Date(2027, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// copied gives a copy of a store of the fixtures.
+// copied returns a copy of a store of the fixtures.
 func copied(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -118,7 +118,7 @@ func undo(t testing.TB, s *Store) model.Plan {
 	return plan
 }
 
-// head gives the head of a session; its id is "" where there is none.
+// head returns the head of a session; its id is "" where there is none.
 func head(t testing.TB, s *Store, session string) (h model.Header) {
 	t.Helper()
 	for _, row := range storetest.Headers(t, s, session) {
@@ -141,7 +141,7 @@ func latestOf(t testing.TB, dir, session, agent string) string {
 	return ""
 }
 
-// agents gives the sessions of agents in a store.
+// agents returns the sessions of agents in a store.
 func agents(t testing.TB, s *Store) (ids []string) {
 	t.Helper()
 	for _, info := range sessions(t, s) {
@@ -537,7 +537,7 @@ func mustRead(t testing.TB, name string) []byte {
 	return data
 }
 
-// plainTree gives every file and folder of a store as a line.
+// plainTree returns every file and folder of a store as a line.
 func plainTree(t failer, dir string) (lines []string) {
 	t.Helper()
 	for name, h := range tree(t, dir) {

@@ -11,7 +11,7 @@ import (
 // free are the levels of a store whose folders nest as somebody likes.
 var free = []Level{{Depth: 4}}
 
-// below gives the folders that are followed, from the root.
+// below returns the folders that are followed, from the root.
 func (w *watcher) below() (list []string) {
 	for path, p := range w.places {
 		if rel, err := filepath.Rel(w.base, path); err == nil && p.isFolder() {

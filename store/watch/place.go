@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// in gives the names of the entries of a folder that belong to the level, and
+// in returns the names of the entries of a folder that belong to the level, and
 // whether these are all: no more are read than most.
 func (l Level) in(dir string, most int, ignore func(name string) bool) (names map[string]bool, all bool, err error) {
 	if l.Name != "" {
@@ -39,7 +39,7 @@ func (l Level) in(dir string, most int, ignore func(name string) bool) (names ma
 	return names, false, nil
 }
 
-// stat gives what is at a path, nil for nothing that is followed: a link to a
+// stat returns what is at a path, nil for nothing that is followed: a link to a
 // folder has to stay within the root.
 func (w *watcher) stat(path string) fs.FileInfo {
 	info, err := os.Lstat(path)

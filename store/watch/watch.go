@@ -44,7 +44,7 @@ type Level struct {
 	Depth        int
 }
 
-// flat gives the levels one by one.
+// flat returns the levels one by one.
 func flat(levels []Level) (list []Level) {
 	for _, l := range levels {
 		list = append(list, slices.Repeat([]Level{l}, max(1, l.Depth))...)

@@ -101,7 +101,7 @@ func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 	}
 }
 
-// listens gives an ear on a system that can tell, or else nil.
+// listens returns an ear on a system that can tell, or else nil.
 func listens(t *testing.T) *ear {
 	e := listen(isTemporary)
 	t.Cleanup(e.close)

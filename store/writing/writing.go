@@ -52,17 +52,17 @@ type Desk struct {
 	broken  error
 }
 
-// New gives the desk of a storage folder. way leads from there down to the folder that
+// New returns the desk of a storage folder. way leads from there down to the folder that
 // the names of the store are below; "" and "." are the folder itself. ignore is
 // that of journal.Options. Nothing is opened.
 func New(dir, way string, ignore func(name string) bool) *Desk {
 	return &Desk{Now: time.Now, dir: dir, way: way, ignore: ignore}
 }
 
-// Folder gives the storage folder, in which the journal's lies.
+// Folder returns the storage folder, in which the journal's lies.
 func (d *Desk) Folder() string { return d.dir }
 
-// Inside gives the name in the storage folder of a name in the store.
+// Inside returns the name in the storage folder of a name in the store.
 func (d *Desk) Inside(name string) string { return path.Join(d.way, name) }
 
 // Journal opens the journal, and the disk that it is on. The error is why nothing can be
@@ -86,7 +86,7 @@ func (d *Desk) put(on Disk) {
 	d.journal = journal.New(on, journal.Options{Ignore: d.ignore, Now: func() time.Time { return d.Now() }})
 }
 
-// Disk gives the disk that the journal is on, with the errors of Journal.
+// Disk returns the disk that the journal is on, with the errors of Journal.
 func (d *Desk) Disk() (disk.Disk, error) {
 	if _, err := d.Journal(); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (d *Desk) Check(ctx context.Context) error {
 	return j.Check(ctx)
 }
 
-// Entries gives what was written, the oldest first; nothing where that is nothing. What
+// Entries returns what was written, the oldest first; nothing where that is nothing. What
 // can be read of a damaged journal comes with a journal.DamagedError.
 func (d *Desk) Entries(ctx context.Context) ([]journal.Entry, error) {
 	if !d.Begun() {
@@ -215,7 +215,7 @@ func (d *Desk) Lively(within time.Duration, list ...Stamp) (ago time.Duration, l
 	return 0, false
 }
 
-// PlanBack plans an undo or a redo as far as the journal knows it, and gives the entry
+// PlanBack plans an undo or a redo as far as the journal knows it, and returns the entry
 // that it is of. The errors are those of journal.Journal.PlanUndo.
 func (d *Desk) PlanBack(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
 	j, err := d.Journal()

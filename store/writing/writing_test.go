@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// at gives the desk of a storage folder with a session s.
+// at returns the desk of a storage folder with a session s.
 func at(t *testing.T, dir string) *Desk {
 	t.Helper()
 	d := New(dir, "s", func(string) bool { return false })

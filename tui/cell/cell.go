@@ -28,10 +28,10 @@ func Begin(dst []byte, g *theme.Glyphs, w int) Row {
 	return Row{dst: dst, room: max(w, 0), glyphs: g}
 }
 
-// Room gives the number of cells that are still free.
+// Room returns the number of cells that are still free.
 func (r *Row) Room() int { return r.room }
 
-// Put puts text in a style and gives how many cells it took. What does not fit
+// Put puts text in a style and returns how many cells it took. What does not fit
 // is cut, with an ellipsis in the last cell.
 func (r *Row) Put(st theme.Style, text string) int { return put(r, st, text, r.room) }
 
@@ -85,14 +85,14 @@ func (r *Row) Repeat(st theme.Style, glyph string, n int) {
 	r.room -= n
 }
 
-// End fills the rest of the row with spaces and gives the slice that the row
+// End fills the rest of the row with spaces and returns the slice that the row
 // was appended to.
 func (r *Row) End(st theme.Style) []byte {
 	r.Fill(st, r.room)
 	return r.dst
 }
 
-// put draws text in at most w cells and gives how many it took.
+// put draws text in at most w cells and returns how many it took.
 func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	if w <= 0 || len(text) == 0 {
 		return 0
@@ -180,7 +180,7 @@ func decode[T ~string | ~[]byte](text T) (rune, int) {
 	return utf8.DecodeRune(buf[:copy(buf[:], text)])
 }
 
-// plainPrefix gives how many bytes at the start of text are visible ASCII,
+// plainPrefix returns how many bytes at the start of text are visible ASCII,
 // looking at no more than n.
 func plainPrefix[T ~string | ~[]byte](text T, n int) int {
 	n = min(n, len(text))

@@ -53,7 +53,7 @@ func (v *Window) SetLen(n int) {
 
 func (v *Window) clamp() { v.Top = max(0, min(v.Top, v.Len-v.Height)) }
 
-// Thumb gives the rows of the screen that a scrollbar's thumb covers, from and
+// Thumb returns the rows of the screen that a scrollbar's thumb covers, from and
 // up to but without to; both are 0 where everything is in sight.
 func (v *Window) Thumb() (from, to int) {
 	if v.Len <= v.Height || v.Height <= 0 {
@@ -64,7 +64,7 @@ func (v *Window) Thumb() (from, to int) {
 	return from, from + size
 }
 
-// Steps gives by how many rows an action moves down a list of which height rows
+// Steps returns by how many rows an action moves down a list of which height rows
 // show; up is negative. ok is false for actions that do not move by rows.
 func Steps(a keymap.Action, height int) (n int, ok bool) {
 	// A row of the page before stays in sight, so that the eye finds its place.

@@ -64,7 +64,7 @@ func (b *box) Resize(maxW, maxH int) {
 	b.h = min(text+kept+frame, maxH)
 }
 
-// fitKept gives what stays in sight up to half of the room, and the number of rows
+// fitKept returns what stays in sight up to half of the room, and the number of rows
 // that it takes with the line above it.
 func (b *box) fitKept(room int) int {
 	b.keptRows = 0
@@ -84,7 +84,7 @@ func (b *box) fitKept(room int) int {
 	return rows + 1
 }
 
-// Size gives the cells that the dialog takes.
+// Size returns the cells that the dialog takes.
 func (b *box) Size() (w, h int) { return b.w, b.h }
 
 // Wheel scrolls by n rows.

@@ -26,7 +26,7 @@ func NewBroken(styles *theme.Styles, keys *keymap.Map, reason, where string, ite
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Broken) Scope() keymap.Scope { return keymap.Broken }
 
 // Do carries out an action.

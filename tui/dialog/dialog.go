@@ -15,7 +15,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// keyHelp gives the spans that tell what a key does: "y restore".
+// keyHelp returns the spans that tell what a key does: "y restore".
 func keyHelp(keys *keymap.Map, scope keymap.Scope, a keymap.Action, what string) []span {
 	label := keymap.Label(keys.Keys(scope, a))
 	if label == "" {
@@ -35,7 +35,7 @@ func NewText(styles *theme.Styles, keys *keymap.Map, heading, text string) *Text
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Text) Scope() keymap.Scope { return keymap.Overlay }
 
 // Do carries out an action.

@@ -122,7 +122,7 @@ func joined(list, separator, word string) string {
 	return list + separator + word
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Help) Scope() keymap.Scope {
 	if d.field != nil {
 		return keymap.Input

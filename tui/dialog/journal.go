@@ -57,7 +57,7 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 	return d
 }
 
-// row gives an entry as a row of the list.
+// row returns an entry as a row of the list.
 func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet.Paragraph {
 	p := sheet.Paragraph{
 		Label: strconv.FormatInt(e.ID, 10), LabelPick: sheet.Muted,
@@ -100,7 +100,7 @@ func (d *Journal) selected() (model.JournalEntry, bool) {
 	return model.JournalEntry{}, false
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Journal) Scope() keymap.Scope { return keymap.Written }
 
 // Do carries out an action.

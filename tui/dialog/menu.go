@@ -49,7 +49,7 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Menu) Scope() keymap.Scope { return d.scope }
 
 // Do carries out an action. Choosing an item that is disabled does nothing.

@@ -29,7 +29,7 @@ func NewPrompt(styles *theme.Styles, keys *keymap.Map, heading, label, value str
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Prompt) Scope() keymap.Scope { return keymap.Input }
 
 // Type hands the prompt a key that is not bound to an action.

@@ -107,7 +107,7 @@ func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan,
 	return d
 }
 
-// Scope gives the scope of the dialog's keys.
+// Scope returns the scope of the dialog's keys.
 func (d *Question) Scope() keymap.Scope { return keymap.Confirm }
 
 // Resize says how much room there is. The short form takes at most shortRows, and

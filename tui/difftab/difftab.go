@@ -88,7 +88,7 @@ func (p *Pane) Set(c *Content) {
 	p.window.Top(p)
 }
 
-// head gives the rows above the changes.
+// head returns the rows above the changes.
 func (p *Pane) head() int {
 	switch {
 	case p.h < 2:
@@ -186,7 +186,7 @@ func (p *Pane) Wheel(n int) {
 	}
 }
 
-// Thumb gives the rows that the thumb of a scrollbar covers. It goes by
+// Thumb returns the rows that the thumb of a scrollbar covers. It goes by
 // changes, for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
 	from, to = p.window.Thumb(p, func(first, last row) (int, int, int) {
@@ -198,7 +198,7 @@ func (p *Pane) Thumb() (from, to int) {
 	return from + p.head(), to + p.head()
 }
 
-// entry gives the entry under the cursor, or nil.
+// entry returns the entry under the cursor, or nil.
 func (p *Pane) entry() *diff.Entry {
 	if at, _, ok := p.window.Cursor(); ok {
 		return &p.c.result.Entries[at.entry]
@@ -206,7 +206,7 @@ func (p *Pane) entry() *diff.Entry {
 	return nil
 }
 
-// Path gives the JSON Pointer of what is under the cursor: in the new state, or
+// Path returns the JSON Pointer of what is under the cursor: in the new state, or
 // in the old one if it was removed. It is untrusted.
 func (p *Pane) Path() string {
 	if e := p.entry(); e != nil {
@@ -215,7 +215,7 @@ func (p *Pane) Path() string {
 	return ""
 }
 
-// Value gives the value under the cursor, the new one unless it was removed: a
+// Value returns the value under the cursor, the new one unless it was removed: a
 // string as it reads, anything else as it is spelled. It is untrusted; nil when
 // nothing shows.
 func (p *Pane) Value() []byte {

@@ -120,7 +120,7 @@ func (p *Pane) unchanged(r *cell.Row) {
 	r.Put(p.styles.Muted, text)
 }
 
-// signAt gives the column of an entry's sign of folding.
+// signAt returns the column of an entry's sign of folding.
 func (p *Pane) signAt(entry int32) int {
 	if p.group(entry) {
 		return 1
@@ -128,13 +128,13 @@ func (p *Pane) signAt(entry int32) int {
 	return 3 + p.indent(entry)
 }
 
-// indent gives how far in an entry stands, in cells.
+// indent returns how far in an entry stands, in cells.
 func (p *Pane) indent(entry int32) int { return min(2*p.depth(entry), p.w/3) }
 
-// width gives the cells that lines below an entry have.
+// width returns the cells that lines below an entry have.
 func (p *Pane) width(entry int32) int { return max(1, p.w-p.indent(entry)-8) }
 
-// sign gives the sign of what happened to an entry, its style and, where the
+// sign returns the sign of what happened to an entry, its style and, where the
 // sign does not say it all, the word.
 func (p *Pane) sign(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.Style, word string) {
 	g := &p.styles.Glyphs
@@ -429,7 +429,7 @@ func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
 	}
 }
 
-// side draws the sign of the side that a line is on and gives the styles of
+// side draws the sign of the side that a line is on and returns the styles of
 // what is the same and of what differs.
 func (p *Pane) side(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, word theme.Style) {
 	g := &p.styles.Glyphs

@@ -72,7 +72,7 @@ func within(q match.Query, t *jsontape.Tape, s diff.Span) bool {
 	return false
 }
 
-// Len gives the number of matches, and whether there are more than are kept.
+// Len returns the number of matches, and whether there are more than are kept.
 func (m *Matches) Len() (n int, more bool) { return len(m.entries), m.more }
 
 func (m *Matches) has(entry int32) bool {
@@ -94,7 +94,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and gives the
+// Match moves the cursor by n matches, going round at the ends, and returns the
 // number of the match from 1 and how many there are; both are 0 for none.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.entries)

@@ -55,7 +55,7 @@ type Content struct {
 // name; "" for none. It is untrusted.
 func (c *Content) LeftOut(most int) string { return c.gaps.Compared(most) }
 
-// sideOf gives one of the states; for none, an empty one of the kind of other.
+// sideOf returns one of the states; for none, an empty one of the kind of other.
 func sideOf(s *Side, other *jsontape.Tape) side {
 	conv := s.Conversation
 	if conv == nil {
@@ -130,7 +130,7 @@ func (c *Content) row(entry int32) int32 {
 	return entry
 }
 
-// number gives which change an entry is, from 1; 0 for none.
+// number returns which change an entry is, from 1; 0 for none.
 func (c *Content) number(entry int32) int {
 	i, found := slices.BinarySearch(c.changes, entry)
 	if !found {
@@ -139,14 +139,14 @@ func (c *Content) number(entry int32) int {
 	return i + 1
 }
 
-// nodeAt gives the value of a tape that has the bytes of a span.
+// nodeAt returns the value of a tape that has the bytes of a span.
 func nodeAt(t *jsontape.Tape, s diff.Span) jsontape.Node { return t.NodeAt(int(s.Start)) }
 
 func isString(t *jsontape.Tape, n jsontape.Node) bool {
 	return n >= 0 && t.Kind(n) == jsontape.String
 }
 
-// value gives where an entry's value is, and its place there: in the new state
+// value returns where an entry's value is, and its place there: in the new state
 // unless it was removed.
 func (c *Content) value(e *diff.Entry) (*side, jsontape.Node) {
 	if e.Op == diff.Removed {
@@ -155,7 +155,7 @@ func (c *Content) value(e *diff.Entry) (*side, jsontape.Node) {
 	return &c.new, nodeAt(c.new.tape, e.New)
 }
 
-// message gives the message that an entry is, or -1.
+// message returns the message that an entry is, or -1.
 func (c *Content) message(e *diff.Entry) (*conversation.Conversation, int) {
 	s, n := c.value(e)
 	if n <= 0 || s.tape.Parent(n) != s.conv.List() {

@@ -11,7 +11,7 @@ import (
 	"hindcast/tui/prose"
 )
 
-// Next gives the row after r.
+// Next returns the row after r.
 func (p *Pane) Next(r row) (row, bool) {
 	if int(r.line) < p.lines(r.entry) {
 		return row{r.entry, r.line + 1}, true
@@ -26,7 +26,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	return row{entry: p.c.row(next)}, true
 }
 
-// Prev gives the row before r.
+// Prev returns the row before r.
 func (p *Pane) Prev(r row) (row, bool) {
 	if r.line > 0 {
 		return row{r.entry, r.line - 1}, true
@@ -45,7 +45,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 // firstEntry is the first one that has a row.
 func (p *Pane) firstEntry() int32 { return p.c.row(0) }
 
-// First gives the first row.
+// First returns the first row.
 func (p *Pane) First() (row, bool) {
 	if p.c == nil || len(p.c.result.Entries) == 0 {
 		return row{}, false
@@ -53,7 +53,7 @@ func (p *Pane) First() (row, bool) {
 	return row{entry: p.firstEntry()}, true
 }
 
-// Last gives the last row.
+// Last returns the last row.
 func (p *Pane) Last() (row, bool) {
 	if p.c == nil || len(p.c.result.Entries) == 0 {
 		return row{}, false
@@ -65,7 +65,7 @@ func (p *Pane) Last() (row, bool) {
 // group reports whether an entry has others inside.
 func (p *Pane) group(entry int32) bool { return p.c.result.Entries[entry].End > entry+1 }
 
-// depth gives how far in an entry stands.
+// depth returns how far in an entry stands.
 func (p *Pane) depth(entry int32) int { return int(p.c.depth[entry]) }
 
 // folded reports whether a fold hides what is inside an entry.
@@ -84,7 +84,7 @@ func (p *Pane) opened(entry int32) bool {
 	return !p.group(entry) && open != turned
 }
 
-// visible gives the outermost fold that hides an entry, or the entry itself.
+// visible returns the outermost fold that hides an entry, or the entry itself.
 func (p *Pane) visible(entry int32) int32 {
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
 		if p.folded(at) {
@@ -138,7 +138,7 @@ func newTree(op diff.TextOp, s *side, root jsontape.Node) tree {
 	return v
 }
 
-// lines gives the rows that an entry shows below its own.
+// lines returns the rows that an entry shows below its own.
 func (p *Pane) lines(entry int32) int {
 	if !p.opened(entry) || !p.openable(entry) {
 		return 0

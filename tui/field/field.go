@@ -36,7 +36,7 @@ func New(styles *theme.Styles, text string) *Field {
 // Type hands the field a key: a character, or one that edits.
 func (f *Field) Type(k tea.KeyMsg) { f.input, _ = f.input.Update(k) }
 
-// Text gives what was typed.
+// Text returns what was typed.
 func (f *Field) Text() string { return f.input.Value() }
 
 // Draw puts the text with its cursor into what is left of a row. Where it does

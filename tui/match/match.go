@@ -51,7 +51,7 @@ func (q Query) In(text []byte) bool {
 // InString reports whether the query is in a text.
 func (q Query) InString(text string) bool { return q.In([]byte(text)) }
 
-// Index gives where in text the query is for the first time, from start up to
+// Index returns where in text the query is for the first time, from start up to
 // end, for whoever wants to show it; -1 where it is not, or where upper and
 // lower case are not equally long.
 func (q Query) Index(text string) (start, end int) {
@@ -67,7 +67,7 @@ func (q Query) Index(text string) (start, end int) {
 	return start, start + len(q.lower)
 }
 
-// find gives where an ASCII query is in text, or -1.
+// find returns where an ASCII query is in text, or -1.
 func (q Query) find(text []byte) int {
 	lower, upper := index(text, 0, q.lower[0]), index(text, 0, q.upper)
 	for {
@@ -86,7 +86,7 @@ func (q Query) find(text []byte) int {
 	}
 }
 
-// index gives where c is in text, from a place on, or the length of text.
+// index returns where c is in text, from a place on, or the length of text.
 func index(text []byte, from int, c byte) int {
 	if i := bytes.IndexByte(text[from:], c); i >= 0 {
 		return from + i

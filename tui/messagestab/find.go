@@ -49,7 +49,7 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	return m, nil
 }
 
-// search gives the places in a block that hold the query.
+// search returns the places in a block that hold the query.
 func (c *Content) search(q match.Query, block int) func(yield func(place) bool) {
 	return func(yield func(place) bool) {
 		b, unit := c.conv.Block(block), int32(c.unitOf(block))
@@ -87,7 +87,7 @@ func (c *Content) holds(q match.Query, n jsontape.Node) bool {
 	return false
 }
 
-// Len gives the number of matches, and whether there are more than are kept.
+// Len returns the number of matches, and whether there are more than are kept.
 func (m *Matches) Len() (n int, more bool) { return len(m.places), m.more }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -103,7 +103,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and gives the
+// Match moves the cursor by n matches, going round at the ends, and returns the
 // number of the match from 1 and how many there are; both are 0 for none.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.places)
@@ -119,7 +119,7 @@ func (p *Pane) Match(n int) (at, of int) {
 	return i + 1, of
 }
 
-// nearest gives the first match at or after the cursor, and whether the cursor
+// nearest returns the first match at or after the cursor, and whether the cursor
 // is on it.
 func (p *Pane) nearest() (i int, on bool) {
 	at, _, _ := p.window.Cursor()
@@ -155,7 +155,7 @@ func (p *Pane) show(at place) {
 	p.window.Place(p, first, p.window.Height()/2)
 }
 
-// firstRow gives the row at which a place begins.
+// firstRow returns the row at which a place begins.
 func (p *Pane) firstRow(at place) row {
 	if at.page == 0 {
 		return row{unit: at.unit}

@@ -332,7 +332,7 @@ func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) 
 	p.tree(u, n, in)
 }
 
-// found gives the style of a text: its own, or that of a match.
+// found returns the style of a text: its own, or that of a match.
 func (p *Pane) found(tokens *theme.Tokens, own theme.Style, text string) theme.Style {
 	if p.matches.query.InString(text) {
 		return tokens.Match

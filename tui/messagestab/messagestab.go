@@ -165,7 +165,7 @@ func (p *Pane) Wheel(n int) {
 	}
 }
 
-// Thumb gives the rows that the thumb of a scrollbar covers. It goes by units,
+// Thumb returns the rows that the thumb of a scrollbar covers. It goes by units,
 // for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
 	return p.window.Thumb(p, func(first, last row) (int, int, int) {
@@ -173,7 +173,7 @@ func (p *Pane) Thumb() (from, to int) {
 	})
 }
 
-// Selected gives the block under the cursor as a value of the state's tape, or
+// Selected returns the block under the cursor as a value of the state's tape, or
 // the message where the cursor is on its heading; -1 when nothing shows.
 func (p *Pane) Selected() jsontape.Node {
 	at, _, ok := p.window.Cursor()
@@ -187,7 +187,7 @@ func (p *Pane) Selected() jsontape.Node {
 	return p.c.conv.Message(m).Node
 }
 
-// Path gives the JSON Pointer of what is under the cursor. It is untrusted.
+// Path returns the JSON Pointer of what is under the cursor. It is untrusted.
 func (p *Pane) Path() string {
 	if n := p.Selected(); n != jsontape.None {
 		return p.c.conv.Tape().Pointer(n)
@@ -195,7 +195,7 @@ func (p *Pane) Path() string {
 	return ""
 }
 
-// Value gives what is under the cursor: the text of a block that is one, else
+// Value returns what is under the cursor: the text of a block that is one, else
 // the JSON of the block or the message. It is untrusted; nil when nothing
 // shows.
 func (p *Pane) Value() []byte {

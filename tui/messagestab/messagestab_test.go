@@ -299,7 +299,7 @@ func TestPane_anyUseOfAnyConversation(t *testing.T) {
 	})
 }
 
-// long gives a conversation of a number of turns with a tool call in each.
+// long returns a conversation of a number of turns with a tool call in each.
 func long(turns int) []byte {
 	const turn = `{"role":"user","content":[{"text":"and the next train?"}]},` +
 		`{"role":"assistant","content":[{"text":"Let me look."},{"toolUse":{"toolUseId":"t%[1]d","name":"search","input":{"day":"2026-05-09"}}}]},` +

@@ -54,7 +54,7 @@ const (
 	treeRows
 )
 
-// unit gives a unit, laid out.
+// unit returns a unit, laid out.
 func (p *Pane) unit(n int32) *unit {
 	u := p.units[n]
 	if u == nil {
@@ -67,10 +67,10 @@ func (p *Pane) unit(n int32) *unit {
 	return u
 }
 
-// width gives the cells that text has at an indent.
+// width returns the cells that text has at an indent.
 func (p *Pane) width(in int) int { return max(1, min(p.w-in-1, widest)) }
 
-// lines gives a page of a text.
+// lines returns a page of a text.
 func (p *Pane) lines(u *unit, piece, page int32) []string {
 	key := [2]int32{piece, page}
 	lines := u.pages[key]
@@ -85,7 +85,7 @@ func (p *Pane) lines(u *unit, piece, page int32) []string {
 	return lines
 }
 
-// firstNode gives the first value of a tree that has a row: what is in a
+// firstNode returns the first value of a tree that has a row: what is in a
 // container, for its brackets say nothing.
 func (v *piece) firstNode() jsontape.Node {
 	if v.tape.First(v.tree) == jsontape.None {
@@ -94,7 +94,7 @@ func (v *piece) firstNode() jsontape.Node {
 	return v.tree + 1
 }
 
-// Next gives the row after r.
+// Next returns the row after r.
 func (p *Pane) Next(r row) (row, bool) {
 	u := p.unit(r.unit)
 	switch v := &u.pieces[r.piece]; v.kind {
@@ -117,7 +117,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	return row{unit: r.unit + 1}, int(r.unit)+1 < p.c.units()
 }
 
-// Prev gives the row before r.
+// Prev returns the row before r.
 func (p *Pane) Prev(r row) (row, bool) {
 	switch {
 	case r.line > 0:
@@ -133,7 +133,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 	return r, false
 }
 
-// lastIn gives the last row of a piece.
+// lastIn returns the last row of a piece.
 func (p *Pane) lastIn(n, piece int32) row {
 	r := row{unit: n, piece: piece}
 	switch v := &p.unit(n).pieces[piece]; v.kind {
@@ -145,7 +145,7 @@ func (p *Pane) lastIn(n, piece int32) row {
 	return p.lastOf(r)
 }
 
-// lastOf gives the last row of a page.
+// lastOf returns the last row of a page.
 func (p *Pane) lastOf(r row) row {
 	if u := p.unit(r.unit); u.pieces[r.piece].kind == textRows {
 		r.line = int32(len(p.lines(u, r.piece, r.page))) - 1
@@ -153,10 +153,10 @@ func (p *Pane) lastOf(r row) row {
 	return r
 }
 
-// First gives the first row.
+// First returns the first row.
 func (p *Pane) First() (row, bool) { return row{}, p.c != nil && p.c.units() > 0 }
 
-// Last gives the last row that says something: the one before the empty row.
+// Last returns the last row that says something: the one before the empty row.
 func (p *Pane) Last() (row, bool) {
 	if p.c == nil || p.c.units() == 0 {
 		return row{}, false

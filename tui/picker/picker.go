@@ -184,7 +184,7 @@ func (p *Pane[T]) Named(name string) (T, bool) {
 	return none, false
 }
 
-// Selected gives the row under the cursor; false if there is none.
+// Selected returns the row under the cursor; false if there is none.
 func (p *Pane[T]) Selected() (T, bool) {
 	if p.window.Cursor >= len(p.shown) {
 		var none T
@@ -193,7 +193,7 @@ func (p *Pane[T]) Selected() (T, bool) {
 	return p.all[p.shown[p.window.Cursor]], true
 }
 
-// Name gives the name of the row under the cursor, "" if there is none.
+// Name returns the name of the row under the cursor, "" if there is none.
 func (p *Pane[T]) Name() string {
 	row, ok := p.Selected()
 	if !ok {
@@ -212,7 +212,7 @@ func (p *Pane[T]) Select(name string) {
 	}
 }
 
-// Len gives the number of rows, filtered out or not.
+// Len returns the number of rows, filtered out or not.
 func (p *Pane[T]) Len() int { return len(p.all) }
 
 // Status says how many rows there are, and how they are sorted if not as at first.

@@ -34,7 +34,7 @@ const (
 // empty. It is read-only and safe for concurrent use.
 type Text struct{ raw []byte }
 
-// Of gives the text of the string n; that of any other value is as it is
+// Of returns the text of the string n; that of any other value is as it is
 // spelled.
 func Of(t *jsontape.Tape, n jsontape.Node) Text {
 	raw := t.Raw(n)
@@ -48,13 +48,13 @@ func Of(t *jsontape.Tape, n jsontape.Node) Text {
 	return Text{raw}
 }
 
-// Len gives the length of the text in bytes of JSON.
+// Len returns the length of the text in bytes of JSON.
 func (x Text) Len() int { return len(x.raw) }
 
-// Pages gives the number of pages; an empty text has one.
+// Pages returns the number of pages; an empty text has one.
 func (x Text) Pages() int { return max(1, (len(x.raw)+pageSize-1)/pageSize) }
 
-// Lines gives page i, from 0, wrapped to w cells. The lines are safe to print.
+// Lines returns page i, from 0, wrapped to w cells. The lines are safe to print.
 // There is at least one, and an empty text has one empty line.
 func (x Text) Lines(i, w int) []string {
 	text := strings.ReplaceAll(x.decode(x.bound(i), x.bound(i+1)), "\r\n", "\n")
@@ -71,14 +71,14 @@ func (x Text) Holds(i int, q match.Query) bool {
 	return q.InString(x.decode(x.bound(i), end))
 }
 
-// decode gives a part of the text as it reads. Without a closing quote, an
+// decode returns a part of the text as it reads. Without a closing quote, an
 // escape that was cut at the end of the whole text is left out.
 func (x Text) decode(start, end int) string {
 	quoted := append(append(make([]byte, 0, end-start+1), '"'), x.raw[start:end]...)
 	return jsontape.Prefix(quoted, len(quoted)).Text(0)
 }
 
-// bound gives where page i starts: after a line break, else after a space, else
+// bound returns where page i starts: after a line break, else after a space, else
 // anywhere between two characters.
 func (x Text) bound(i int) int {
 	o := i * pageSize
@@ -105,7 +105,7 @@ func (x Text) bound(i int) int {
 // unicodeEscape is how long the longest escape is.
 const unicodeEscape = len(`\u0041`)
 
-// safe gives the first place at or after o that is between two characters.
+// safe returns the first place at or after o that is between two characters.
 func (x Text) safe(o int) int {
 	if x.backslashes(o)%2 == 1 { // the last one starts an escape
 		o--

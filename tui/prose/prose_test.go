@@ -23,7 +23,7 @@ func of(t testing.TB, raw []byte) Text {
 	return Of(tape, 0)
 }
 
-// lines gives all lines of a text.
+// lines returns all lines of a text.
 func lines(x Text, w int) []string {
 	var out []string
 	for i := range x.Pages() {

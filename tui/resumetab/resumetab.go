@@ -220,7 +220,7 @@ type Pane struct{ *sheet.Sheet }
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
 
-// Title gives the name of the tab.
+// Title returns the name of the tab.
 func (p *Pane) Title() string { return "Resume" }
 
 // Set shows another snapshot; nil shows nothing.

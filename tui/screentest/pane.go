@@ -27,12 +27,12 @@ type fatal interface {
 	Fatalf(format string, args ...any)
 }
 
-// Colourless gives Unicode shapes and not one escape sequence.
+// Colourless returns Unicode shapes and not one escape sequence.
 func Colourless() *theme.Styles {
 	return theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
 }
 
-// Themes gives each palette by its name, with as many colours as its terminals
+// Themes returns each palette by its name, with as many colours as its terminals
 // have.
 func Themes() map[string]*theme.Styles {
 	themes := map[string]*theme.Styles{}
@@ -46,7 +46,7 @@ func Themes() map[string]*theme.Styles {
 	return themes
 }
 
-// Show gives a pane its size and its content.
+// Show sets the size and the content of a pane.
 func Show[C any, P interface {
 	Resize(w, h int)
 	Set(C)
@@ -74,7 +74,7 @@ func Frame(dst []byte, p Rows, h int) []byte {
 	return dst
 }
 
-// Draw gives the first h rows of a pane, line by line, without the spaces at the
+// Draw returns the first h rows of a pane, line by line, without the spaces at the
 // ends of lines.
 func Draw(p Rows, h int) string {
 	var b strings.Builder

@@ -19,7 +19,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	panic(v)
 }
 
-// judge gives why a check failed, "" if it did not.
+// judge returns why a check failed, "" if it did not.
 func judge(check func(tb fatal)) string {
 	v := &verdict{}
 	func() {

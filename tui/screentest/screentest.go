@@ -160,7 +160,7 @@ func (p *Program) until(what string, reached func() bool) {
 	}
 }
 
-// Screen gives what the terminal shows, line by line, without the spaces at the
+// Screen returns what the terminal shows, line by line, without the spaces at the
 // ends of lines.
 func (p *Program) Screen() string { return p.screen.text() }
 
@@ -211,7 +211,7 @@ func (p *Program) Counting() *Counting {
 	return c
 }
 
-// Raw gives every byte that was written to the terminal so far.
+// Raw returns every byte that was written to the terminal so far.
 func (p *Program) Raw() []byte {
 	p.drain()
 	return slices.Clone(p.raw)
@@ -257,7 +257,7 @@ func golden(tb testing.TB, name, got string) {
 	}
 }
 
-// moduleRoot gives the directory with the module's go.mod; tests run in that of
+// moduleRoot returns the directory with the module's go.mod; tests run in that of
 // their package.
 func moduleRoot(tb testing.TB) string {
 	tb.Helper()
@@ -294,7 +294,7 @@ func (p *Program) drain() {
 	p.screen.Write(data)
 }
 
-// drawn gives the screen that a view makes on an empty terminal.
+// drawn returns the screen that a view makes on an empty terminal.
 func drawn(view string, w, h int) string {
 	e := newEmulator(w, h)
 	defer e.close()
@@ -333,7 +333,7 @@ func (e *emulator) text() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Key gives the message of a key by Bubble Tea's name for it: "j", "ctrl+d",
+// Key returns the message of a key by Bubble Tea's name for it: "j", "ctrl+d",
 // "enter", " ".
 func Key(tb testing.TB, name string) tea.KeyMsg {
 	tb.Helper()
@@ -382,7 +382,7 @@ func (c *count) add(n int) {
 // program. It gives how many of them there are now.
 type waiter interface{ Waiting() int }
 
-// busy gives the number of commands in flight, without those that wait for the
+// busy returns the number of commands in flight, without those that wait for the
 // world outside: they may do so for ever.
 func (w *watcher) busy() int {
 	w.count.mu.Lock()

@@ -87,10 +87,10 @@ func (s *Sheet) Resize(w, h int) {
 	s.layout()
 }
 
-// Len gives the number of rows that the text takes at its width.
+// Len returns the number of rows that the text takes at its width.
 func (s *Sheet) Len() int { return len(s.rows) }
 
-// Cursor gives the row under the cursor of a list.
+// Cursor returns the row under the cursor of a list.
 func (s *Sheet) Cursor() int { return s.window.Cursor }
 
 // Status says which rows show, where there are more: "3-12 of 40".

@@ -10,7 +10,7 @@ import (
 	"hindcast/tui/screentest"
 )
 
-// large gives a state of about n MB, with some 46 bytes for each value as the
+// large returns a state of about n MB, with some 46 bytes for each value as the
 // states of agents have.
 func large(mb int) []byte {
 	var out bytes.Buffer

@@ -161,7 +161,7 @@ func muted(tokens *theme.Tokens) *theme.Tokens {
 	return &dim
 }
 
-// matched gives tokens in which a value stands out as found.
+// matched returns tokens in which a value stands out as found.
 func matched(tokens *theme.Tokens) *theme.Tokens {
 	found := *tokens
 	found.String, found.Number, found.Literal = tokens.Match, tokens.Match, tokens.Match

@@ -47,7 +47,7 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	return m, nil
 }
 
-// Len gives the number of matches, and whether there are more than are kept.
+// Len returns the number of matches, and whether there are more than are kept.
 func (m *Matches) Len() (n int, more bool) { return len(m.nodes), m.more }
 
 // find returns the first match at or after n, and whether n is it.
@@ -71,7 +71,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and gives the
+// Match moves the cursor by n matches, going round at the ends, and returns the
 // number of the match from 1 and how many there are; both are 0 for none.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.nodes)

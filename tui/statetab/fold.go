@@ -70,7 +70,7 @@ func (p *Pane) folded(n jsontape.Node) bool {
 	return (aside || t.Depth(n) >= p.level) != turned
 }
 
-// visible gives the outermost fold that hides n, or n itself.
+// visible returns the outermost fold that hides n, or n itself.
 func (p *Pane) visible(n jsontape.Node) jsontape.Node {
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
 		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level && p.level != firstLevel {
@@ -179,7 +179,7 @@ func (p *Pane) setLevel(level int) {
 // unfoldAllFrom is the level from which unfolding one more means unfolding all.
 const unfoldAllFrom = 5
 
-// deeper gives the next level: one more, and then all.
+// deeper returns the next level: one more, and then all.
 func (p *Pane) deeper() int {
 	if p.level >= unfoldAllFrom {
 		return all

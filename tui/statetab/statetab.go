@@ -133,7 +133,7 @@ func (p *Pane) follow(old *Content) {
 	p.window.Place(p, row{node: p.visible(n)}, y)
 }
 
-// sameNode gives the value at the path of m in another tape, or the last one on
+// sameNode returns the value at the path of m in another tape, or the last one on
 // the way there, and whether it got there.
 func (p *Pane) sameNode(other *jsontape.Tape, m jsontape.Node) (n jsontape.Node, whole bool) {
 	var path []jsontape.Node
@@ -153,7 +153,7 @@ func (p *Pane) sameNode(other *jsontape.Tape, m jsontape.Node) (n jsontape.Node,
 	return n, true
 }
 
-// child gives the child of n that is called as m of another tape is, if it is
+// child returns the child of n that is called as m of another tape is, if it is
 // among the first ones.
 func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.Node) jsontape.Node {
 	index, key := other.Index(m), other.RawKey(m)
@@ -220,7 +220,7 @@ func (p *Pane) Wheel(n int) {
 	}
 }
 
-// Thumb gives the rows that the thumb of a scrollbar covers. It goes by bytes,
+// Thumb returns the rows that the thumb of a scrollbar covers. It goes by bytes,
 // for the rows are not counted.
 func (p *Pane) Thumb() (from, to int) {
 	if rows := p.window.Rows(); len(rows) == 0 || p.c.size == 0 || len(rows) < p.window.Height() {
@@ -313,7 +313,7 @@ func (p *Pane) Status() string {
 // longestPlace bounds the path in the status, in bytes.
 const longestPlace = 120
 
-// place gives the end of the cursor's path.
+// place returns the end of the cursor's path.
 func (p *Pane) place() string {
 	t, n := p.under()
 	if n == jsontape.None || n == 0 {

@@ -66,7 +66,7 @@ func (c *colours) overUnfocused(s lipgloss.Style) lipgloss.Style {
 	return onGround(s, c.unfocused)
 }
 
-// onGround gives s a background unless it has one of its own.
+// onGround puts a background on s unless it has one of its own.
 func onGround(s lipgloss.Style, ground string) lipgloss.Style {
 	if _, none := s.GetBackground().(lipgloss.NoColor); !none {
 		return s

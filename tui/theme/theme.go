@@ -79,7 +79,7 @@ func Choose(names string, getenv func(string) string) (Choice, error) {
 	return c, err
 }
 
-// atLeast gives the richer of two profiles; termenv counts downwards.
+// atLeast returns the richer of two profiles; termenv counts downwards.
 func atLeast(a, b termenv.Profile) termenv.Profile { return min(a, b) }
 
 // environment shows a getenv function to termenv.

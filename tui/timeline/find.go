@@ -18,7 +18,7 @@ type Matches struct {
 	fits  func(*model.Timeline, model.Node) bool // nil for no search
 }
 
-// Len gives the number of matches.
+// Len returns the number of matches.
 func (m *Matches) Len() int { return len(m.nodes) }
 
 func (m *Matches) has(n model.Node) bool {
@@ -104,7 +104,7 @@ func told(query string) func(*model.Timeline, model.Node) bool {
 	}
 }
 
-// Matches gives what SetMatches was given, and what has come to match since.
+// Matches returns what SetMatches was given, and what has come to match since.
 func (p *Pane) Matches() Matches { return p.matches }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -119,14 +119,14 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// nextMatch gives the number of the first match at or after the cursor, 0 where
+// nextMatch returns the number of the first match at or after the cursor, 0 where
 // there is none.
 func (p *Pane) nextMatch() int {
 	i, _ := p.place(p.matches.nodes)
 	return i % len(p.matches.nodes)
 }
 
-// Match moves the cursor by n matches, going round at the ends, and gives the
+// Match moves the cursor by n matches, going round at the ends, and returns the
 // number of the match from 1 and how many there are; both are 0 for none.
 func (p *Pane) Match(n int) (at, of int) {
 	of = p.matches.Len()

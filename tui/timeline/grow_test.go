@@ -28,7 +28,7 @@ func (c *recorder) head() int {
 	return -1
 }
 
-// record adds a visit and gives its header as the store tells of it.
+// record adds a visit and returns its header as the store tells of it.
 func (c *recorder) record() model.Header {
 	n := len(c.all)
 	h := model.Header{ID: fmt.Sprintf("%016x", n), SessionID: "s", Index: n, TurnIndex: n / 2, Event: model.SnapshotEvent(n % 3), Title: fmt.Sprint("title ", n%7)}
@@ -52,7 +52,7 @@ func (c *recorder) record() model.Header {
 	return h
 }
 
-// headers gives all visits as the store gives them when it is read.
+// headers returns all visits as the store gives them when it is read.
 func (c *recorder) headers() []model.Header {
 	all := slices.Clone(c.all)
 	if head := c.head(); c.named && head >= 0 {
@@ -107,7 +107,7 @@ func TestPane_grownIsAsPreparedAnew(t *testing.T) {
 	}
 }
 
-// after gives n headers that follow the head of a pane.
+// after returns n headers that follow the head of a pane.
 func after(p *Pane, n int) []model.Header {
 	var fresh []model.Header
 	last := *p.t.Header(p.t.Head())
@@ -246,7 +246,7 @@ func BenchmarkPane_append(b *testing.B) {
 	}
 }
 
-// lengthy gives a pane with a session of n snapshots.
+// lengthy returns a pane with a session of n snapshots.
 func lengthy(b *testing.B, n int) *Pane {
 	b.Helper()
 	headers := make([]model.Header, n, n+64*most)

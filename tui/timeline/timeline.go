@@ -117,7 +117,7 @@ func (c *Content) usual() model.Marks {
 	return 0
 }
 
-// digits gives the length of a number in decimals.
+// digits returns the length of a number in decimals.
 func digits(n int) int {
 	var buf [20]byte
 	return len(strconv.AppendInt(buf[:0], int64(n), 10))
@@ -144,7 +144,7 @@ type Pane struct {
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 
-// New gives an empty pane. Times are shown in zone.
+// New returns an empty pane. Times are shown in zone.
 func New(styles *theme.Styles, zone *time.Location) *Pane {
 	p := &Pane{styles: styles, zone: zone, focus: styles.Selected}
 	p.Set(Prepare(nil))
@@ -164,7 +164,7 @@ func (p *Pane) Resize(w, h int) {
 	p.rows.Resize(max(h-footer(h), 0))
 }
 
-// footer gives the rows at the bottom that explain the cursor's.
+// footer returns the rows at the bottom that explain the cursor's.
 func footer(h int) int {
 	if h < 4 {
 		return 0
@@ -194,7 +194,7 @@ func (p *Pane) Set(c *Content) {
 	}
 }
 
-// refolded gives the folds of this timeline for another one: the same where that
+// refolded returns the folds of this timeline for another one: the same where that
 // has the same snapshots and maybe more after them, else none.
 func (p *Pane) refolded(in *model.Timeline) *model.Folds {
 	switch {
@@ -210,7 +210,7 @@ func (p *Pane) refolded(in *model.Timeline) *model.Folds {
 	return model.NewFolds(in)
 }
 
-// finder gives what finds nodes of this timeline in another one by their ids.
+// finder returns what finds nodes of this timeline in another one by their ids.
 func (p *Pane) finder(in *model.Timeline) func(model.Node) model.Node {
 	type key struct{ session, id string }
 	at := make(map[key]model.Node, in.Len())
@@ -233,7 +233,7 @@ func (p *Pane) start() model.Node {
 	return model.Node(p.t.Len() - 1)
 }
 
-// find gives the node of another timeline that is the same visit as n of this
+// find returns the node of another timeline that is the same visit as n of this
 // one. The same place from the front or from the back is tried first: a
 // timeline grows at its end, and at its front when the older part comes in.
 func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
@@ -258,13 +258,13 @@ func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
 	return found
 }
 
-// Timeline gives what is shown.
+// Timeline returns what is shown.
 func (p *Pane) Timeline() *model.Timeline { return p.t }
 
-// Selected gives the node under the cursor, or NoNode in an empty timeline.
+// Selected returns the node under the cursor, or NoNode in an empty timeline.
 func (p *Pane) Selected() model.Node { return p.cursor }
 
-// Marked gives the node that is marked, or NoNode.
+// Marked returns the node that is marked, or NoNode.
 func (p *Pane) Marked() model.Node { return p.marked }
 
 // Mark sets the node aside to compare with; NoNode clears the mark.
@@ -304,7 +304,7 @@ func (p *Pane) reveal() {
 	p.cursor = p.nodeAt(i, -1)
 }
 
-// nodeAt gives the node of visible row i, or of the nearest row that has one,
+// nodeAt returns the node of visible row i, or of the nearest row that has one,
 // looking in the direction of step first.
 func (p *Pane) nodeAt(i, step int) model.Node {
 	i = max(0, min(i, p.rows.Len-1))
@@ -372,7 +372,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// before gives the node before n, but for steps that n hides.
+// before returns the node before n, but for steps that n hides.
 func (p *Pane) before(n model.Node) model.Node {
 	at := p.t.Parent(n)
 	for range p.folds.Steps(n) {
@@ -381,7 +381,7 @@ func (p *Pane) before(n model.Node) model.Node {
 	return at
 }
 
-// showing gives n, or if it is a step that is hidden the snapshot that its turn
+// showing returns n, or if it is a step that is hidden the snapshot that its turn
 // ended in.
 func (p *Pane) showing(n model.Node) model.Node {
 	if n != model.NoNode && step(p.t.Header(n)) && p.hidden(n) {
@@ -444,7 +444,7 @@ func (p *Pane) Fault(ids map[string]struct{}) {
 // step reports whether a header is that of a step and not of a snapshot.
 func step(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 
-// firstChild gives the child that is drawn first: at a branch point that leads
+// firstChild returns the child that is drawn first: at a branch point that leads
 // into the branch, where a step forward would stay on the line.
 func (p *Pane) firstChild() model.Node {
 	next := p.t.Next(p.cursor)
@@ -500,7 +500,7 @@ func (p *Pane) Wheel(n int) {
 	}
 }
 
-// Thumb gives the rows that the thumb of a scrollbar covers.
+// Thumb returns the rows that the thumb of a scrollbar covers.
 func (p *Pane) Thumb() (from, to int) { return p.rows.Thumb() }
 
 // Position says where the cursor is among the rows that show, and what the marks

@@ -21,7 +21,7 @@ func styles() *theme.Styles {
 	return theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.Unicode})
 }
 
-// trip gives the headers of the demo's session with branches.
+// trip returns the headers of the demo's session with branches.
 func trip(t testing.TB) []model.Header {
 	t.Helper()
 	var headers []model.Header

@@ -18,9 +18,9 @@ type Row comparable
 
 // List is what a [Window] walks in. All of its methods take rows that show.
 type List[R Row] interface {
-	// Next gives the row after r; false at the end.
+	// Next returns the row after r; false at the end.
 	Next(r R) (R, bool)
-	// Prev gives the row before r; false at the beginning.
+	// Prev returns the row before r; false at the beginning.
 	Prev(r R) (R, bool)
 	// First and Last give the ends of the list; false when it is empty.
 	First() (R, bool)
@@ -38,11 +38,11 @@ type Window[R Row] struct {
 	at     int // the cursor, in rows
 }
 
-// Rows gives the rows on the screen, from the top. There are fewer than the
+// Rows returns the rows on the screen, from the top. There are fewer than the
 // height only when the list ends.
 func (w *Window[R]) Rows() []R { return w.rows }
 
-// Cursor gives the row under the cursor and its place on the screen; false when
+// Cursor returns the row under the cursor and its place on the screen; false when
 // there is none.
 func (w *Window[R]) Cursor() (row R, y int, ok bool) {
 	if len(w.rows) == 0 {
@@ -51,7 +51,7 @@ func (w *Window[R]) Cursor() (row R, y int, ok bool) {
 	return w.rows[w.at], w.at, true
 }
 
-// Height gives the number of rows that there is room for.
+// Height returns the number of rows that there is room for.
 func (w *Window[R]) Height() int { return w.height }
 
 // Clear takes all rows off the screen, as for an empty list.
@@ -174,7 +174,7 @@ func (w *Window[R]) end(list List[R], end func() (R, bool)) {
 	w.Place(list, row, 0)
 }
 
-// Thumb gives the rows of the screen that a scrollbar's thumb covers, from and
+// Thumb returns the rows of the screen that a scrollbar's thumb covers, from and
 // up to but without to; both are 0 where everything is in sight. As the rows
 // are not counted, measure gives how far into the list the first and the last
 // row that show are, and how far it goes, in any unit; it goes further than 0.

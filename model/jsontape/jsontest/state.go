@@ -26,7 +26,7 @@ type State struct {
 	made   int
 }
 
-// New gives a state whose JSON has about size bytes. Another seed gives a state
+// New returns a state whose JSON has about size bytes. Another seed gives a state
 // that has nothing in common with it but its shape.
 func New(size int, seed uint64) *State {
 	s := &State{random: rand.New(rand.NewPCG(seed, 46))}
@@ -38,7 +38,7 @@ func New(size int, seed uint64) *State {
 	return s
 }
 
-// Clone gives a copy to change; both go on to make different messages.
+// Clone returns a copy to change; both go on to make different messages.
 func (s *State) Clone() *State {
 	return &State{
 		Messages: slices.Clone(s.Messages),
@@ -48,7 +48,7 @@ func (s *State) Clone() *State {
 	}
 }
 
-// JSON gives the state as compact JSON.
+// JSON returns the state as compact JSON.
 func (s *State) JSON() []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"session":{"id":"trip-planner","turn":`)
@@ -114,7 +114,7 @@ func (s *State) Mix(n int) *State {
 	return s
 }
 
-// Indented gives the state with line breaks and indentation.
+// Indented returns the state with line breaks and indentation.
 func (s *State) Indented() []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, s.JSON(), "", "  "); err != nil {
@@ -123,7 +123,7 @@ func (s *State) Indented() []byte {
 	return b.Bytes()
 }
 
-// Reordered gives the state with the keys of all objects in another order.
+// Reordered returns the state with the keys of all objects in another order.
 func (s *State) Reordered() []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(s.JSON()))
@@ -145,7 +145,7 @@ type Pair struct {
 	Old, New []byte
 }
 
-// Pairs gives states of about size bytes and what may become of them.
+// Pairs returns states of about size bytes and what may become of them.
 func Pairs(size int) []Pair {
 	s := New(size, 1)
 	old := s.JSON()
@@ -167,7 +167,7 @@ var words = []string{
 	"refund", "policy", "until", "Friday", "arrives", "platform", "with", "breakfast", "cheaper", "—", "and", "or",
 }
 
-// text gives about n bytes of prose with a line break and a quotation here and
+// text returns about n bytes of prose with a line break and a quotation here and
 // there.
 func (s *State) text(n int) string {
 	var b []byte

@@ -12,7 +12,7 @@ import (
 //go:embed genkit.txtar
 var recorded string
 
-// Genkit gives what was recorded, by name: "NAME/request", "NAME/header" and
+// Genkit returns what was recorded, by name: "NAME/request", "NAME/header" and
 // "NAME/answer", and "actions.json" for the list of actions.
 func Genkit() map[string]string {
 	files := map[string]string{}

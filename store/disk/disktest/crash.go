@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Crash gives a disk as it could be found after a power failure just now. This one
+// Crash returns a disk as it could be found after a power failure just now. This one
 // stays as it is. What can be found is the work of a file system that journals its
 // names, as ext4, XFS, Btrfs and APFS do, at its worst:
 //
@@ -31,7 +31,7 @@ func (m *Memory) Crash(rng *rand.Rand) *Memory {
 	return after
 }
 
-// Clone gives a disk with the same on it, all of it durable.
+// Clone returns a disk with the same on it, all of it durable.
 func (m *Memory) Clone() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (n *node) clone(copies map[*node]*node) *node {
 	return next
 }
 
-// sorted gives the names of a folder in order, so that a seed always gives the same.
+// sorted returns the names of a folder in order, so that a seed always gives the same.
 func (n *node) sorted() []string {
 	var list []string
 	for base := range n.names {
@@ -137,7 +137,7 @@ func survive(n *node, rng *rand.Rand, found map[*name]int, copies map[*node]*nod
 	return next
 }
 
-// tear gives what may be found of bytes that were to take the place of others.
+// tear returns what may be found of bytes that were to take the place of others.
 func tear(old, new []byte, rng *rand.Rand) []byte {
 	unit := 512
 	if rng.IntN(2) == 0 {

@@ -15,7 +15,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// found draws many states after a power failure, and gives what each holds in the
+// found draws many states after a power failure, and returns what each holds in the
 // order of names, "-" for a name that is not there, with how often that was.
 func found(m *Memory, names ...string) map[string]int {
 	rng := rand.New(rand.NewPCG(1, 2))

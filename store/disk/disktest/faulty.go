@@ -40,7 +40,7 @@ type Faulty struct {
 	n    atomic.Int64
 }
 
-// Calls gives how many calls there were.
+// Calls returns how many calls there were.
 func (f *Faulty) Calls() int { return int(f.n.Load()) }
 
 func (f *Faulty) ask(op, name string) error {

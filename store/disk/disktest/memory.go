@@ -98,7 +98,7 @@ func (m *Memory) step() {
 	}
 }
 
-// find gives what a name stands for.
+// find returns what a name stands for.
 func (m *Memory) find(full string) (*node, error) {
 	if !fs.ValidPath(full) {
 		return nil, fs.ErrInvalid
@@ -120,7 +120,7 @@ func (m *Memory) find(full string) (*node, error) {
 	return at, nil
 }
 
-// slot gives a name, which may stand for nothing yet.
+// slot returns a name, which may stand for nothing yet.
 func (m *Memory) slot(full string) (*name, error) {
 	if !fs.ValidPath(full) || full == "." {
 		return nil, fs.ErrInvalid
@@ -474,7 +474,7 @@ func (m *Memory) Lock(name string) (func() error, error) {
 	}, nil
 }
 
-// Tree gives every file and folder that keep wants, folders with a slash at their
+// Tree returns every file and folder that keep wants, folders with a slash at their
 // end: the mode in octal, a space, and the bytes.
 func (m *Memory) Tree(keep func(name string) bool) map[string]string {
 	m.mu.Lock()

@@ -89,7 +89,7 @@ func (d *document) byStart(a, b int) int {
 	return cmp.Or(d.spans[a].start.Compare(d.spans[b].start), cmp.Compare(d.spans[a].id, d.spans[b].id))
 }
 
-// text gives a member that is a string, "" for any other.
+// text returns a member that is a string, "" for any other.
 func (d *document) text(n jsontape.Node, key string) string {
 	if v := d.tape.Find(n, key); d.tape.Kind(v) == jsontape.String {
 		return d.tape.Text(v)
@@ -97,10 +97,10 @@ func (d *document) text(n jsontape.Node, key string) string {
 	return ""
 }
 
-// attr gives the attribute of a span.
+// attr returns the attribute of a span.
 func (d *document) attr(i int, key string) string { return d.text(d.spans[i].attrs, key) }
 
-// time gives a member that is a time in milliseconds since 1970, the zero time
+// time returns a member that is a time in milliseconds since 1970, the zero time
 // for anything that is none.
 func (d *document) time(n jsontape.Node, key string) time.Time {
 	v := d.tape.Find(n, key)
@@ -180,7 +180,7 @@ type round struct {
 	tools []int
 }
 
-// rounds gives the model calls of a turn and their tools, in the order of time.
+// rounds returns the model calls of a turn and their tools, in the order of time.
 // What a tool or another agent called is theirs, and not looked at.
 func (d *document) rounds(turn int) []round {
 	var calls []int // of models and of tools

@@ -7,7 +7,7 @@ import (
 	"hindcast/model/conversation"
 )
 
-// Headers gives a header for each tool iteration of the turn, to be drawn before
+// Headers returns a header for each tool iteration of the turn, to be drawn before
 // the snapshot that the turn ended in, whose header is end. Each has the
 // snapshot's index and turn, and names as its parent the step before it, the
 // first the parent of the snapshot. Visits are left to the caller, who numbers
@@ -58,7 +58,7 @@ func (r *Run) outcome() string {
 	return "ok"
 }
 
-// Facts gives what the trace knows about the turn, for the snapshot that it
+// Facts returns what the trace knows about the turn, for the snapshot that it
 // ended in.
 func (t *Turn) Facts() []model.Fact {
 	var f facts
@@ -74,7 +74,7 @@ func (t *Turn) Facts() []model.Fact {
 	return f.Facts
 }
 
-// StepFacts gives what the trace knows about step i.
+// StepFacts returns what the trace knows about step i.
 func (t *Turn) StepFacts(i int) []model.Fact {
 	s := &t.Steps[i]
 	var f facts
@@ -123,7 +123,7 @@ func (f *facts) took(label, key string, from, to time.Time) {
 	}
 }
 
-// lasted gives the time between two moments; "" where one is not known.
+// lasted returns the time between two moments; "" where one is not known.
 func lasted(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return ""

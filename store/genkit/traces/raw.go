@@ -6,7 +6,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// elements gives the elements of the array that an object's member is, none
+// elements returns the elements of the array that an object's member is, none
 // where it is no array.
 func elements(object []byte, key string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {

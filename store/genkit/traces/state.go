@@ -12,7 +12,7 @@ import (
 	"hindcast/store/files"
 )
 
-// State gives the state of a step by its id, or of a turn's end.
+// State returns the state of a step by its id, or of a turn's end.
 //
 // That of a turn's end is what the turn span gives as its output, byte for byte.
 //
@@ -58,7 +58,7 @@ func (t *Traces) State(ctx context.Context, id string) ([]byte, error) {
 	return state, nil
 }
 
-// state finds a span among the turns and gives its state.
+// state finds a span among the turns and returns its state.
 func (d *document) state(id, trace string) ([]byte, error) {
 	for agent := range d.spans {
 		session := d.attr(agent, attrSession)
@@ -80,7 +80,7 @@ func (d *document) state(id, trace string) ([]byte, error) {
 	return nil, ErrUnknown
 }
 
-// endState gives the state in the output of a turn.
+// endState returns the state in the output of a turn.
 func (d *document) endState(turn int) ([]byte, error) {
 	output := []byte(d.attr(turn, attrOutput))
 	if len(output) == 0 {
@@ -185,7 +185,7 @@ func (d *document) appendSpan(b *bytes.Buffer, before byte, i int) {
 	}
 }
 
-// quoted gives a text as JSON, with <, > and & as they are.
+// quoted returns a text as JSON, with <, > and & as they are.
 func quoted(text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -196,7 +196,7 @@ func quoted(text string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// given gives the messages that a model was called with.
+// given returns the messages that a model was called with.
 func (d *document) given(model int) ([][]byte, error) {
 	input := []byte(d.attr(model, attrInput))
 	if !jsontape.Valid(input) {
@@ -213,7 +213,7 @@ func (d *document) given(model int) ([][]byte, error) {
 	return list, nil
 }
 
-// answer gives the message with which a model answered, nil if it did not.
+// answer returns the message with which a model answered, nil if it did not.
 func (d *document) answer(model int) ([]byte, error) {
 	output := d.attr(model, attrOutput)
 	if output == "" {
@@ -234,7 +234,7 @@ func (d *document) answer(model int) ([]byte, error) {
 // has the calls of all between.
 const maxLater = 16
 
-// continued gives what the next call of the same conversation was given beyond
+// continued returns what the next call of the same conversation was given beyond
 // the messages of this one: the answer and what the tools told. It is nil where
 // no later call goes on from here.
 func (d *document) continued(later []round, given [][]byte, answer []byte) [][]byte {

@@ -60,7 +60,7 @@ type Skipped struct {
 	Err  error
 }
 
-// New gives the traces in a folder .genkit, whose path is dir, below root. It
+// New returns the traces in a folder .genkit, whose path is dir, below root. It
 // reads nothing, and the folder need not exist: there are no turns then.
 func New(root *os.Root, dir string) *Traces {
 	reader := func(f *files.Folder) files.Reader { return f.Read }
@@ -75,7 +75,7 @@ const NoteKind = "genkit traces 2"
 // to be called before anything else.
 func (t *Traces) Remember(m *files.Memory) { t.memory = m }
 
-// Turns gives the turns of one session in the order in which they started, the
+// Turns returns the turns of one session in the order in which they started, the
 // agents of a project taken together. A folder that cannot be listed is an
 // error, a file that cannot be read is not: see [Traces.Skipped].
 func (t *Traces) Turns(ctx context.Context, session string) ([]Turn, error) {
@@ -85,7 +85,7 @@ func (t *Traces) Turns(ctx context.Context, session string) ([]Turn, error) {
 	return t.turns(ctx, session)
 }
 
-// All gives the turns of all sessions, as Turns does.
+// All returns the turns of all sessions, as Turns does.
 func (t *Traces) All(ctx context.Context) ([]Turn, error) { return t.turns(ctx, "") }
 
 func (t *Traces) turns(ctx context.Context, session string) ([]Turn, error) {
@@ -247,7 +247,7 @@ func (s *Skipped) add(name string, text []byte) {
 	}
 }
 
-// makeNote reads one file and gives what is to be remembered of it. buf may be
+// makeNote reads one file and returns what is to be remembered of it. buf may be
 // used again.
 func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
 	if u.at.Size > maxSize {
@@ -274,7 +274,7 @@ func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
 // which may hold a whole state, waiting for one, and aborting.
 var idleTypes = []string{"agent-snapshot", "agent-wait", "agent-abort"}
 
-// idle gives the ids of the traces that the index calls so. An index that
+// idle returns the ids of the traces that the index calls so. An index that
 // cannot be read, or a line of it, costs no more than reading the traces.
 func (t *Traces) idle(ctx context.Context) map[string]bool {
 	idle := make(map[string]bool)
@@ -307,7 +307,7 @@ func (t *Traces) idle(ctx context.Context) map[string]bool {
 	return idle
 }
 
-// indexed gives the id and the type that a line of the index tells.
+// indexed returns the id and the type that a line of the index tells.
 func indexed(line []byte) (id, kind string) {
 	for m, err := range jsontape.Members(line) {
 		if err != nil {

@@ -95,7 +95,7 @@ func writeFacts(b *strings.Builder, facts []model.Fact) {
 	}
 }
 
-// messages gives the messages of a state as they stand in it.
+// messages returns the messages of a state as they stand in it.
 func messages(t testing.TB, state []byte) (list []string) {
 	t.Helper()
 	if !json.Valid(state) {

@@ -68,11 +68,11 @@ type Run struct {
 	Interrupted bool
 }
 
-// ID gives the id under which the state of the turn's end is found: a span and
+// ID returns the id under which the state of the turn's end is found: a span and
 // its trace, the same at every reading.
 func (t *Turn) ID() string { return join(t.Span, t.Trace) }
 
-// StepID gives the id of step i, as [Turn.Headers] gives it to its header.
+// StepID returns the id of step i, as [Turn.Headers] gives it to its header.
 func (t *Turn) StepID(i int) string { return join(t.Steps[i].Span, t.Trace) }
 
 // EndedIn reports whether the turn ended in the snapshot of a header of its
@@ -87,7 +87,7 @@ func (t *Turn) EndedIn(h *model.Header) bool {
 	return t.Answered != "" && t.Answered == h.ID && !t.Start.IsZero() && !h.CreatedAt.Before(t.Start) && !h.CreatedAt.After(t.RunEnd)
 }
 
-// End gives when the step was over: its last tool run.
+// End returns when the step was over: its last tool run.
 func (s *Step) End() time.Time {
 	end := s.Call.End
 	for i := range s.Tools {

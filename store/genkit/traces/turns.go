@@ -19,7 +19,7 @@ const (
 	maxCalls = 10_000
 )
 
-// turns gives the turns of all agents that ran in a trace.
+// turns returns the turns of all agents that ran in a trace.
 func (d *document) turns(trace string) []Turn {
 	var turns []Turn
 	calls := 0
@@ -56,7 +56,7 @@ func (d *document) turns(trace string) []Turn {
 	return turns
 }
 
-// turnsOf gives the spans of an agent's turns in the order of time. Those of an
+// turnsOf returns the spans of an agent's turns in the order of time. Those of an
 // agent that it called are not its own.
 func (d *document) turnsOf(agent int) []int {
 	var places []int
@@ -147,7 +147,7 @@ func tokens(usage []byte) (in, out int64) {
 	return in, out
 }
 
-// answered gives the snapshot that an agent's answer names.
+// answered returns the snapshot that an agent's answer names.
 func (d *document) answered(agent int) string {
 	for m, err := range jsontape.Members([]byte(d.attr(agent, attrOutput))) {
 		if err != nil {
@@ -178,7 +178,7 @@ func note(turns []Turn) []byte {
 	return text
 }
 
-// noted gives the turns of a note, those of one session or, for "", all.
+// noted returns the turns of a note, those of one session or, for "", all.
 func noted(text []byte, session string) []Turn {
 	if len(text) == 0 {
 		return nil

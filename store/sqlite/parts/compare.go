@@ -8,7 +8,7 @@ import (
 	"hindcast/store"
 )
 
-// Compare gives the spans in which two states differ, from where their bytes
+// Compare returns the spans in which two states differ, from where their bytes
 // are kept and nothing else: what lies at the same place is the same. The spans
 // are in order and apart from each other.
 //
@@ -106,7 +106,7 @@ func (c *comparison) find() {
 	}
 }
 
-// choose gives the runs that stand for each other, in order.
+// choose returns the runs that stand for each other, in order.
 func (c *comparison) choose() (chosen []run) {
 	runs := c.runs
 	slices.SortFunc(runs, func(x, y run) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
@@ -150,7 +150,7 @@ func (c *comparison) choose() (chosen []run) {
 	return chosen
 }
 
-// spans gives what lies between the chosen runs.
+// spans returns what lies between the chosen runs.
 func (c *comparison) spans(chosen []run) (spans []store.Span) {
 	a, b := c.front, c.front
 	for _, r := range append(chosen, run{a: c.sizeA - c.back, b: c.sizeB - c.back}) {

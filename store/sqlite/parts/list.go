@@ -35,7 +35,7 @@ type entry struct {
 	covers int64
 }
 
-// Encode gives the bytes of a list. A long list is cut into nodes; keep gives
+// Encode returns the bytes of a list. A long list is cut into nodes; keep gives
 // where a node lies, and is not called for a list of up to 64 extents.
 func Encode(list []Extent, keep func(node []byte) (Place, error)) ([]byte, error) {
 	entries := make([]entry, len(list))
@@ -66,7 +66,7 @@ func Encode(list []Extent, keep func(node []byte) (Place, error)) ([]byte, error
 // HasNodes reports whether an encoded list is cut into nodes.
 func HasNodes(root []byte) bool { return len(root) > 0 && root[0] > 0 }
 
-// nodeEnd gives how many of the entries are the first node.
+// nodeEnd returns how many of the entries are the first node.
 func nodeEnd(entries []entry) int {
 	for i, e := range entries[:min(len(entries), maxEntries)] {
 		h := uint64(e.At)*0x9e3779b97f4a7c15 ^ uint64(e.Len)*0xbf58476d1ce4e5b9
@@ -120,7 +120,7 @@ func appendNode(dst []byte, level byte, entries []entry) []byte {
 	return dst
 }
 
-// Decode gives the list of a state of that size, as far as its first limit
+// Decode returns the list of a state of that size, as far as its first limit
 // bytes need. read gives the bytes of nodes, in their order. The error is
 // ErrDamaged, or that of read. What is damaged cannot make it loop, nor give
 // more than there is room for in a state of that size.
@@ -165,7 +165,7 @@ func Decode(root []byte, size, limit int64, read func(nodes []Extent) ([][]byte,
 	return list, nil
 }
 
-// upTo gives the entries that stand for the first limit bytes.
+// upTo returns the entries that stand for the first limit bytes.
 func upTo(entries []entry, limit int64) []entry {
 	for i, e := range entries {
 		if limit <= 0 {
@@ -236,7 +236,7 @@ func (r *reader) varint() int64 {
 	return r.read(v, n)
 }
 
-// uvarint gives a number of no more than 63 bits.
+// uvarint returns a number of no more than 63 bits.
 func (r *reader) uvarint() int64 {
 	v, n := binary.Uvarint(r.rest)
 	if v > math.MaxInt64 {

@@ -14,10 +14,10 @@ type Text struct {
 // NewText cuts a text. The text is kept, not copied.
 func NewText(text []byte) *Text { return &Text{text, Split(text)} }
 
-// part gives the bytes of the part at i.
+// part returns the bytes of the part at i.
 func (t *Text) part(i int) []byte { return t.Bytes[t.from(i):t.Parts[i].End] }
 
-// from gives where the part at i begins.
+// from returns where the part at i begins.
 func (t *Text) from(i int) int {
 	if i == 0 {
 		return 0
@@ -79,7 +79,7 @@ type cursor struct {
 	given []Extent
 }
 
-// find gives where a part is kept, nil if it is not found.
+// find returns where a part is kept, nil if it is not found.
 func (c *cursor) find(part []byte) []Extent {
 	for i := c.next; i < min(c.next+lookahead, len(c.base.Parts)); i++ {
 		if bytes.Equal(c.base.part(i), part) {
@@ -93,7 +93,7 @@ func (c *cursor) find(part []byte) []Extent {
 	return nil
 }
 
-// extents gives where a run of the base lies, nil if that may not be used.
+// extents returns where a run of the base lies, nil if that may not be used.
 func (c *cursor) extents(from, to int64) []Extent {
 	if c.ends == nil {
 		c.ends = make([]int64, len(c.base.List))

@@ -25,17 +25,17 @@ const (
 // Stream is the number of a run of bytes that only grows.
 type Stream int64
 
-// At gives the place of the byte at an offset, which is below MaxOffset.
+// At returns the place of the byte at an offset, which is below MaxOffset.
 func (s Stream) At(offset int64) Place { return Place(int64(s)<<offsetBits | offset) }
 
 // Place says where one byte is kept: in which stream, and where in it. The
 // places of a stream are consecutive numbers.
 type Place int64
 
-// Stream gives the stream of a place.
+// Stream returns the stream of a place.
 func (p Place) Stream() Stream { return Stream(p >> offsetBits) }
 
-// Offset gives where in its stream a place is.
+// Offset returns where in its stream a place is.
 func (p Place) Offset() int64 { return int64(p) & (MaxOffset - 1) }
 
 // Extent is a run of bytes that lie one behind the other in one stream.
@@ -44,7 +44,7 @@ type Extent struct {
 	Len int64
 }
 
-// End gives the place after the last byte.
+// End returns the place after the last byte.
 func (e Extent) End() Place { return e.At + Place(e.Len) }
 
 // Append adds an extent to a list, as a part of the last one if it goes on
@@ -60,7 +60,7 @@ func Append(list []Extent, e Extent) []Extent {
 	return append(list, e)
 }
 
-// Size gives how many bytes a list stands for.
+// Size returns how many bytes a list stands for.
 func Size(list []Extent) (size int64) {
 	for _, e := range list {
 		size += e.Len

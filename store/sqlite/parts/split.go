@@ -84,7 +84,7 @@ type splitter struct {
 	open bool
 }
 
-// end gives where the last part ends.
+// end returns where the last part ends.
 func (s *splitter) end() int {
 	if len(s.parts) == 0 {
 		return 0
@@ -168,7 +168,7 @@ func (s *splitter) cut(i int, array, element bool) {
 	}
 }
 
-// mix gives a number that depends on all bytes of a small text.
+// mix returns a number that depends on all bytes of a small text.
 func mix(text []byte) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(len(text)) * prime
@@ -198,7 +198,7 @@ func cutLong(text []byte, parts []Part) []Part {
 	return out
 }
 
-// rollingCut gives the length of the first piece of a text, all of it if no cut
+// rollingCut returns the length of the first piece of a text, all of it if no cut
 // is found.
 func rollingCut(text []byte) int {
 	// The hash of the last 64 bytes: older ones have been shifted out.

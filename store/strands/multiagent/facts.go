@@ -10,7 +10,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Facts gives what is known about snapshot i besides its header and its state,
+// Facts returns what is known about snapshot i besides its header and its state,
 // in the order in which people want to know it; the head's tell of the run as a
 // whole too.
 func (r *Run) Facts(i int) []model.Fact {

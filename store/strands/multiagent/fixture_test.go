@@ -90,7 +90,7 @@ func decodeOf(t testing.TB, data []byte, orchestrator string) *Run {
 	return Decode(tape, n, Place{Session: "s", File: "f.json", Updated: updated, Orchestrator: orchestrator})
 }
 
-// short gives the name of a fixture below testdata.
+// short returns the name of a fixture below testdata.
 func short(name string) string {
 	return strings.TrimPrefix(filepath.ToSlash(name), testdata+"/")
 }
@@ -130,7 +130,7 @@ type hazard struct {
 	Delete          []string
 }
 
-// hazards gives the hazards of an SDK.
+// hazards returns the hazards of an SDK.
 func hazards(t testing.TB, sdk string) []hazard {
 	t.Helper()
 	var all map[string][]hazard
@@ -143,7 +143,7 @@ func hazards(t testing.TB, sdk string) []hazard {
 	return all[sdk]
 }
 
-// build gives the record of a hazard.
+// build returns the record of a hazard.
 func (h hazard) build(t testing.TB, folder string, within ...string) []byte {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(read(t, filepath.Join(testdata, folder, h.Base+".json"))))
@@ -213,7 +213,7 @@ func locate(at any, place string) (holder any, key string) {
 	panic("no place " + place)
 }
 
-// ids gives the ids of a run.
+// ids returns the ids of a run.
 func ids(r *Run) []string {
 	var list []string
 	for _, h := range r.Headers() {
@@ -222,7 +222,7 @@ func ids(r *Run) []string {
 	return list
 }
 
-// refusals gives the faults that keep the SDK from starting.
+// refusals returns the faults that keep the SDK from starting.
 func refusals(r *Run) (list []model.Fault) {
 	for _, f := range r.Faults() {
 		if f.Severity == model.Stops {

@@ -18,7 +18,7 @@ const (
 	EventInterrupted = "node interrupted"
 )
 
-// Headers gives the headers of all snapshots, a new slice. The last is the head:
+// Headers returns the headers of all snapshots, a new slice. The last is the head:
 // whatever the next start does, it starts from the whole record.
 func (r *Run) Headers() []model.Header {
 	headers := make([]model.Header, len(r.steps))
@@ -116,7 +116,7 @@ func (r *Run) afterwards() string {
 	return "; next: " + conversation.List(r.summary.Next, func(name string) string { return shorten(name, maxName) })
 }
 
-// position gives where an agent stopped that was told to stop at checkpoints.
+// position returns where an agent stopped that was told to stop at checkpoints.
 func (r *Run) position(s *step) string {
 	c, _, err := r.checkpoint(s.result)
 	if c < 0 || err != nil {
@@ -126,7 +126,7 @@ func (r *Run) position(s *step) string {
 	return cp.Boundary()
 }
 
-// checkpoint gives the checkpoint in a NodeResult of Python, None if there is
+// checkpoint returns the checkpoint in a NodeResult of Python, None if there is
 // none, and what the SDK makes of it. It holds none where the member is null or
 // empty.
 func (r *Run) checkpoint(result jsontape.Node) (jsontape.Node, model.Checkpoint, error) {

@@ -29,7 +29,7 @@ func (p *pythonRecord) inspect() {
 	p.inspectAgreement()
 }
 
-// ifRead gives a verdict on what is read only by a start that goes on with the
+// ifRead returns a verdict on what is read only by a start that goes on with the
 // run.
 func (p *pythonRecord) ifRead(refusal string) sdk.Verdict {
 	if p.resumes {
@@ -444,7 +444,7 @@ func (p *pythonRecord) inspectAgreement() {
 	}
 }
 
-// orElse gives n, or other where there is no n.
+// orElse returns n, or other where there is no n.
 func orElse(n, other jsontape.Node) jsontape.Node {
 	if n >= 0 {
 		return n

@@ -11,7 +11,7 @@ import (
 // mostMends bounds how often what was mended is looked at again.
 const mostMends = 256
 
-// Mend gives the document with what keeps the Python SDK from starting on the record
+// Mend returns the document with what keeps the Python SDK from starting on the record
 // mended, or waits for an answer that leads nowhere, and says what that was; no words where there is nothing. What goes is what
 // the SDK does not need, or could not read anyway: an interrupt state that cannot be
 // made, a status, which does not matter when a run is gone on with, counts, what the
@@ -39,7 +39,7 @@ func (r *Run) Mend() (document []byte, words []string, err error) {
 	return nil, nil, &model.UnsupportedError{Op: model.OpRepair, Reason: "there is too much that would have to be mended"}
 }
 
-// firstFatal gives the first fault that is in the way.
+// firstFatal returns the first fault that is in the way.
 func (r *Run) firstFatal() (f model.Fault, is bool) {
 	for _, f := range r.faults {
 		if f.Severity >= model.Loses {

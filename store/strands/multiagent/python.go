@@ -87,7 +87,7 @@ func (p *pythonRecord) set(key string) map[string]bool {
 	return set
 }
 
-// nodeNames gives the names in a list of nodes as Python goes through it: of an
+// nodeNames returns the names in a list of nodes as Python goes through it: of an
 // object it takes the keys.
 func (p *pythonRecord) nodeNames(list jsontape.Node) []string {
 	if p.tape.Kind(list) != jsontape.Object {
@@ -247,7 +247,7 @@ func (p *pythonRecord) readBehind() {
 	slices.SortFunc(p.outline.known, func(a, b knownResult) int { return cmp.Compare(a.member, b.member) })
 }
 
-// asksInSwarm gives the node of a Swarm that stopped to ask: the next one, or
+// asksInSwarm returns the node of a Swarm that stopped to ask: the next one, or
 // where none is next the one of which something is kept.
 func (p *pythonRecord) asksInSwarm() (name string, ok bool) {
 	if p.summary.Kind != Swarm || p.status != outcomeInterrupted {

@@ -15,7 +15,7 @@ const (
 	maxText = 200
 )
 
-// children gives the children of a container; none of anything else.
+// children returns the children of a container; none of anything else.
 func (r *Run) children(n jsontape.Node) iter.Seq[jsontape.Node] {
 	return func(yield func(jsontape.Node) bool) {
 		if n < 0 {
@@ -27,7 +27,7 @@ func (r *Run) children(n jsontape.Node) iter.Seq[jsontape.Node] {
 	}
 }
 
-// text gives a string, "" for anything else.
+// text returns a string, "" for anything else.
 func (r *Run) text(n jsontape.Node) string {
 	if r.tape.Kind(n) != jsontape.String {
 		return ""
@@ -35,7 +35,7 @@ func (r *Run) text(n jsontape.Node) string {
 	return r.tape.Text(n)
 }
 
-// texts gives the strings in a list.
+// texts returns the strings in a list.
 func (r *Run) texts(list jsontape.Node) []string {
 	if r.tape.Kind(list) != jsontape.Array {
 		return nil
@@ -49,7 +49,7 @@ func (r *Run) texts(list jsontape.Node) []string {
 	return texts
 }
 
-// brief gives the beginning of a value in one line: a string without its
+// brief returns the beginning of a value in one line: a string without its
 // quotes, anything else as it is written, "" for what is not there or null.
 func (r *Run) brief(n jsontape.Node, limit int) string {
 	switch r.tape.Kind(n) {
@@ -74,12 +74,12 @@ func shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }
 
-// word gives a status in lower case.
+// word returns a status in lower case.
 func (r *Run) word(n jsontape.Node) string { return strings.ToLower(r.brief(n, maxName)) }
 
 func (r *Run) outcome(n jsontape.Node) outcome { return outcomes[strings.ToLower(r.text(n))] }
 
-// number gives a whole number that is not negative.
+// number returns a whole number that is not negative.
 func (r *Run) number(n jsontape.Node) (value int64, ok bool) {
 	if r.tape.Kind(n) != jsontape.Number {
 		return 0, false

@@ -95,7 +95,7 @@ func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
 	return w.check()
 }
 
-// Ended gives why a run that stands at its last snapshot cannot be gone on with
+// Ended returns why a run that stands at its last snapshot cannot be gone on with
 // from there, "" if a start goes on with it.
 func (r *Run) Ended() string {
 	switch {
@@ -110,7 +110,7 @@ func (r *Run) Ended() string {
 	return "the run has ended here and nothing is next: a start drops all results and runs the first nodes"
 }
 
-// Source gives the whole text that the record was read from. Nobody may write to
+// Source returns the whole text that the record was read from. Nobody may write to
 // it.
 func (r *Run) Source() []byte { return r.tape.Data() }
 
@@ -153,7 +153,7 @@ func (r *Run) Unanswered() Rewound {
 	return w
 }
 
-// answers gives the input that answers the interrupts that wait.
+// answers returns the input that answers the interrupts that wait.
 func (r *Run) answers() string {
 	format := `{"interruptResponse": {"interruptId": %s, "response": …}}`
 	if isTypeScript(r.tape, r.root) {
@@ -172,7 +172,7 @@ var startTwice = model.Resume{Call: `build_graph()("…"); build_graph()("…")`
 
 const storedTask = "the stored task is taken, whatever text is passed"
 
-// Shared gives how many executions two versions of a record begin with that are the
+// Shared returns how many executions two versions of a record begin with that are the
 // same: of the same node, with the same words. Another SDK that goes on with a run
 // writes the results again, with more members.
 func (r *Run) Shared(other *Run) int {
@@ -254,7 +254,7 @@ func list(nodes []string) string {
 	return conversation.List(nodes, func(name string) string { return shorten(name, maxName) })
 }
 
-// version gives the older version that ended with the very snapshot and that a
+// version returns the older version that ended with the very snapshot and that a
 // start goes on with, nil for none: it knows better than anybody what was next.
 func (w *rewinder) version(older []*Run) *Run {
 	id := w.steps[w.to].id

@@ -101,7 +101,7 @@ func keys(m map[string]int) map[string]bool {
 	return set
 }
 
-// frontier gives what a Graph runs next, or WorkOut where that is not known.
+// frontier returns what a Graph runs next, or WorkOut where that is not known.
 //
 // Where it is worked out, all that ran since is listed as interrupted besides: for
 // the SDK such a node still owes its result, and one that joins it with others is not
@@ -201,7 +201,7 @@ func (w *rewinder) subtract(goes func(name string) bool) {
 	}
 }
 
-// quotedList gives a list of strings as JSON.
+// quotedList returns a list of strings as JSON.
 func quotedList(texts []string) []byte {
 	list := []byte{'['}
 	for i, text := range texts {

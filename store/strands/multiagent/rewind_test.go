@@ -20,7 +20,7 @@ import (
 // testdata/interop/strands_rewinds.py and .mjs.
 const rewinds = testdata + "/rewinds"
 
-// runsOf gives every version of the records of some runs, as an SDK writes them.
+// runsOf returns every version of the records of some runs, as an SDK writes them.
 func runsOf(t testing.TB, file string) map[string][][]byte {
 	t.Helper()
 	var all map[string][]json.RawMessage
@@ -126,7 +126,7 @@ func TestRewind_recordsThatTheSDKWasAskedAbout(t *testing.T) {
 	}
 }
 
-// answersTo gives what an SDK made of what was put back.
+// answersTo returns what an SDK made of what was put back.
 func answersTo(t *testing.T, file string, done map[string]Rewound) map[string]answerTo {
 	t.Helper()
 	var found map[string]answerTo
@@ -262,7 +262,7 @@ func TestRewind_theTypeScriptSDKRunsWhatCameAfter(t *testing.T) {
 	}
 }
 
-// positionOf gives the run and the number of the snapshot that a name stands for.
+// positionOf returns the run and the number of the snapshot that a name stands for.
 func positionOf(t *testing.T, runs map[string][][]byte, at string) (r *Run, i int) {
 	t.Helper()
 	name, position, _ := strings.Cut(strings.TrimSuffix(at, forms[1]), "@")
@@ -272,7 +272,7 @@ func positionOf(t *testing.T, runs map[string][][]byte, at string) (r *Run, i in
 	return decode(t, lastOf(runs[name])), i
 }
 
-// split gives the nodes that ran up to a snapshot and those that ran after it.
+// split returns the nodes that ran up to a snapshot and those that ran after it.
 func split(r *Run, i int) (before, after []string) {
 	for k, s := range r.steps {
 		if k <= i {
@@ -327,7 +327,7 @@ func TestRewind_isTheRecordOfThatMoment(t *testing.T) {
 	}
 }
 
-// momentOf gives the version in which snapshot i was the last.
+// momentOf returns the version in which snapshot i was the last.
 func momentOf(t *testing.T, versions [][]byte, r *Run, i int) []byte {
 	t.Helper()
 	for _, v := range versions {
@@ -339,7 +339,7 @@ func momentOf(t *testing.T, versions [][]byte, r *Run, i int) []byte {
 	return nil
 }
 
-// plain gives the members of a record that are the same at any moment, in order.
+// plain returns the members of a record that are the same at any moment, in order.
 func plain(t *testing.T, record []byte) string {
 	t.Helper()
 	var members map[string]any

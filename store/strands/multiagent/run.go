@@ -39,7 +39,7 @@ const (
 	Swarm
 )
 
-// String gives the kind in a word.
+// String returns the kind in a word.
 func (k Kind) String() string {
 	switch k {
 	case Graph:
@@ -131,10 +131,10 @@ func (r *Run) readDamaged() {
 	r.fault(FaultShape, r.root, "the record of the run is "+r.tape.Kind(r.root).String()+", not an object", sdk.Refuses("TypeError or AttributeError"))
 }
 
-// Len gives the number of snapshots.
+// Len returns the number of snapshots.
 func (r *Run) Len() int { return len(r.steps) }
 
-// Find gives the number of the snapshot of an id, or -1.
+// Find returns the number of the snapshot of an id, or -1.
 func (r *Run) Find(id string) int {
 	for i := range r.steps {
 		if r.steps[i].id == id {
@@ -147,7 +147,7 @@ func (r *Run) Find(id string) int {
 // Summary tells of the run as a whole. The caller may not write to its lists.
 func (r *Run) Summary() Summary { return r.summary }
 
-// Faults gives what is wrong with the record, in no particular order but the
+// Faults returns what is wrong with the record, in no particular order but the
 // same each time. Their number is bounded by the size of the record only, see
 // store.FaultList; of each code the first 20 say where in the record they are.
 func (r *Run) Faults() []model.Fault { return r.faults }

@@ -13,7 +13,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// everything gives all records of the tests by name: those of the stores, of the
+// everything returns all records of the tests by name: those of the stores, of the
 // lives, and the hazards.
 func everything(t testing.TB) map[string][]byte {
 	t.Helper()

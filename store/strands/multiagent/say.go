@@ -9,7 +9,7 @@ import (
 // longer one nothing is told.
 const maxSaid = 1 << 20
 
-// sayPython gives one line on a NodeResult of Python: the answer, or why there
+// sayPython returns one line on a NodeResult of Python: the answer, or why there
 // is none.
 func (r *Run) sayPython(result jsontape.Node) string {
 	said := ""
@@ -47,7 +47,7 @@ func (r *Run) walkPython(result jsontape.Node, visit func(n jsontape.Node, name 
 	}
 }
 
-// nested gives the first of the results inside a NodeResult, or None.
+// nested returns the first of the results inside a NodeResult, or None.
 func (r *Run) nested(result jsontape.Node) jsontape.Node {
 	inner := r.tape.Find(result, "result")
 	if r.text(r.tape.Find(inner, "type")) != "multiagent_result" {
@@ -59,7 +59,7 @@ func (r *Run) nested(result jsontape.Node) jsontape.Node {
 	return jsontape.None
 }
 
-// sayTypeScript gives one line on a NodeResult of TypeScript. What a node of a
+// sayTypeScript returns one line on a NodeResult of TypeScript. What a node of a
 // Swarm said may stand in its structured output alone.
 func (r *Run) sayTypeScript(result jsontape.Node) string {
 	t := r.tape
@@ -72,7 +72,7 @@ func (r *Run) sayTypeScript(result jsontape.Node) string {
 	return r.sayMessages(`[{"role":"assistant","content":`, t.Find(result, "content"), "}]")
 }
 
-// sayInput gives one line on a task: a text, blocks, or messages.
+// sayInput returns one line on a task: a text, blocks, or messages.
 func (r *Run) sayInput(n jsontape.Node) string {
 	switch r.tape.Kind(n) {
 	case jsontape.String:
@@ -86,7 +86,7 @@ func (r *Run) sayInput(n jsontape.Node) string {
 	return ""
 }
 
-// sayMessages gives one line on the last message in before + n + after, which
+// sayMessages returns one line on the last message in before + n + after, which
 // are a list of messages.
 func (r *Run) sayMessages(before string, n jsontape.Node, after string) string {
 	if n < 0 || len(r.tape.Raw(n)) > maxSaid {
@@ -97,7 +97,7 @@ func (r *Run) sayMessages(before string, n jsontape.Node, after string) string {
 	return shorten(title, conversation.MaxTitle)
 }
 
-// sayInterrupts gives one line on what is asked.
+// sayInterrupts returns one line on what is asked.
 func (r *Run) sayInterrupts(list []jsontape.Node) string {
 	return conversation.List(list, func(n jsontape.Node) string {
 		name, reason := r.brief(r.tape.Find(n, "name"), maxName), r.brief(r.tape.Find(n, "reason"), maxName)

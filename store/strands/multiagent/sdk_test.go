@@ -43,7 +43,7 @@ func has(r *Run, code string) bool {
 	return slices.ContainsFunc(r.Faults(), func(f model.Fault) bool { return f.Code == code })
 }
 
-// exception gives the name of an exception in a message of the SDK's.
+// exception returns the name of an exception in a message of the SDK's.
 func exception(message string) string { return strings.SplitN(message, ":", 2)[0] }
 
 func TestFaults_sayWhatThePythonSDKDoes(t *testing.T) {

@@ -28,7 +28,7 @@ type knownResult struct {
 	from int
 }
 
-// State gives the state of snapshot i, a new slice. The newest is the whole
+// State returns the state of snapshot i, a new slice. The newest is the whole
 // record; see the package comment for the others. It is JSON as the record is:
 // with NaN where that has it.
 func (r *Run) State(i int) []byte {

@@ -64,7 +64,7 @@ var outcomes = map[string]outcome{
 	"failed": outcomeFailed, "cancelled": outcomeCancelled, "interrupted": outcomeInterrupted,
 }
 
-// String gives the outcome in a word; "" for one that is not known.
+// String returns the outcome in a word; "" for one that is not known.
 func (o outcome) String() string {
 	switch o {
 	case outcomePending:

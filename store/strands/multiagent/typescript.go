@@ -158,7 +158,7 @@ func (ts *typeScriptRecord) readNodes() {
 	}
 }
 
-// lastResult gives the last result in the state of a node, None for none. It
+// lastResult returns the last result in the state of a node, None for none. It
 // goes through all of them.
 func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
 	results := ts.tape.Find(node, "results")
@@ -168,7 +168,7 @@ func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
 	return ts.tape.At(results, ts.tape.Count(results)-1)
 }
 
-// ended gives when a run of a node ended whose result is the last in the node's
+// ended returns when a run of a node ended whose result is the last in the node's
 // state, the zero time for any other. The SDK takes the duration of
 // a result from the node's startTime at that very moment; but for what a hook
 // cancelled, whose duration is 0 and whose node was never started.
@@ -189,7 +189,7 @@ func (ts *typeScriptRecord) ended(node, last jsontape.Node, s *step) time.Time {
 // written.
 const lastMillisecond = 253402300799999
 
-// milliseconds gives the time of JavaScript's Date.now, zero for one that
+// milliseconds returns the time of JavaScript's Date.now, zero for one that
 // cannot be.
 func milliseconds(ms int64) time.Time {
 	if ms <= 0 || ms > lastMillisecond {
@@ -285,7 +285,7 @@ func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
 	return true
 }
 
-// handOff gives whom a node of a Swarm handed over to, and what it said to it.
+// handOff returns whom a node of a Swarm handed over to, and what it said to it.
 func (r *Run) handOff(result jsontape.Node) (to, message string) {
 	output := r.tape.Find(result, "structuredOutput")
 	return r.text(r.tape.Find(output, "agentId")), r.brief(r.tape.Find(output, "message"), maxText)
