@@ -421,7 +421,7 @@ func (k *killing) takeAllBack(t *testing.T) {
 	}
 }
 
-// different returns the names of which two folders do not hold the same.
+// different returns the names whose contents differ between two folders.
 func different(a, b map[string]string) (names []string) {
 	for name := range a {
 		if a[name] != b[name] {

@@ -51,7 +51,7 @@ func written[S any](state S, text []byte) *value[S] {
 	return &value[S]{state: state, text: text, id: sync.OnceValue(func() string { return model.SnapshotID(text) })}
 }
 
-// copy returns the state as somebody else's own.
+// copy returns a copy of the state, which the caller may change.
 func (v *value[S]) copy() S {
 	if v.err == nil {
 		// What could be copied when it came in can be copied again.

@@ -29,7 +29,7 @@ only, it is examined too. If there is none, the exit code is 1.
 
 It changes nothing; where hindcast repair or hindcast purge can mend something it
 says so. With --json a store gives an array of
-{fault, severity, file, path, meaning, verdict, next, stays}, and a directory that is no store one object,
+{fault, severity, file, path, meaning, verdict, next, stays, sdk}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
 		Example: `  hindcast doctor ~/.strands/sessions

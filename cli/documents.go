@@ -129,12 +129,12 @@ func planOf(p *planned) planJSON {
 	return planJSON{
 		p.Op, p.Session, p.Others, p.NewSession, p.Removes, p.Final,
 		p.Target.ID, p.Target.Index, p.Target.Name, p.Head.ID, p.Head.Index, p.Head.Name,
-		list(p.Orphans), list(p.Reactivates), list(p.Writes), p.Files, p.Loads, p.Resume, list(p.Hazards), p.Asks, p.Entry, p.assumed,
+		notNil(p.Orphans), notNil(p.Reactivates), notNil(p.Writes), p.Files, p.Loads, p.Resume, notNil(p.Hazards), p.Asks, p.Entry, p.assumed,
 	}
 }
 
-// list returns a list that JSON writes as [] where there is none.
-func list[T any](of []T) []T { return append([]T{}, of...) }
+// notNil returns a list that JSON writes as [] where there is none.
+func notNil[T any](of []T) []T { return append([]T{}, of...) }
 
 // receiptJSON is what was done.
 type receiptJSON struct {

@@ -58,7 +58,7 @@ that, --anyway does.`,
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, at(args[1], args[2]))
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, atSnapshot(args[1], args[2]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -79,7 +79,7 @@ func (a *App) fork() *cobra.Command {
 			if as == "" {
 				return usagef("fork needs --as with the id of the new session")
 			}
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, at(args[1], args[2]))
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, atSnapshot(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
@@ -91,7 +91,7 @@ func (a *App) fork() *cobra.Command {
 func (a *App) undo() *cobra.Command {
 	return a.takeBack(model.OpUndo, "take back Hindcast's last write", `Undo takes back the last of Hindcast's own writes to a store that is not undone,
 also one of another day: the store is as it was before, byte for byte. It refuses
-where somebody else wrote to the session since. hindcast journal lists the writes.`)
+where another program wrote to the session since. hindcast journal lists the writes.`)
 }
 
 func (a *App) redo() *cobra.Command {
@@ -119,18 +119,18 @@ func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
 // where finds out in a store which snapshot or session a change is about.
 type where func(ctx context.Context, s store.Store) (model.Ref, error)
 
-// at is a snapshot as a person names it.
-func at(session, snapshot string) where {
+// atSnapshot is a snapshot as a person names it.
+func atSnapshot(session, snapshot string) where {
 	return func(ctx context.Context, s store.Store) (model.Ref, error) { return resolve(ctx, s, session, snapshot) }
 }
 
-// in is a session.
-func in(session string) where {
+// inSession is a session.
+func inSession(session string) where {
 	return func(context.Context, store.Store) (model.Ref, error) { return model.Ref{Session: session}, nil }
 }
 
 // nowhere is for a change of what was written last, wherever that was.
-var nowhere = in("")
+var nowhere = inSession("")
 
 // change carries out one write.
 func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, c model.Change, of where) (err error) {

@@ -14,8 +14,8 @@ type Bell struct {
 	closed    bool
 }
 
-// Listen returns a channel with room for one value, so that rings which nobody
-// has heard yet are one. It is closed when ctx ends, and by Close.
+// Listen returns a channel with room for one value, so that several rings before the
+// next receive are one. It is closed when ctx ends, and by Close.
 func (b *Bell) Listen(ctx context.Context) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	b.mu.Lock()

@@ -326,7 +326,7 @@ func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
 	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: msg.state}, draft: d, difference: func(ctx context.Context) dialog.Change {
 		return changeOf(ctx, d.name, d.whole, msg.state, model.Gaps{})
 	}}
-	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, name)
+	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, takeName)
 	return nil
 }
 

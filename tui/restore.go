@@ -310,11 +310,11 @@ func (m *Model) newName(suffix string) string {
 // cursor, and plans that.
 func (m *Model) askFork() {
 	s := m.subject()
-	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, name)
+	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
 }
 
-// name takes a text for the name of the new session.
-func name(c *model.Change, text string) { c.As = text }
+// takeName takes a text for the name of the new session.
+func takeName(c *model.Change, text string) { c.As = text }
 
 // askRun asks for what to say next to the process that is running, and plans to
 // let it go on from the snapshot under the cursor.

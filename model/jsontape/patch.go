@@ -133,8 +133,8 @@ func (p *Patch) between(start, end int) []byte {
 	return append(out, data[at:end]...)
 }
 
-// cuts returns all cuts in the order of the text. Of two one of which is in the other,
-// the outer one comes first.
+// cuts returns all cuts in the order of the text. Where one cut encloses another, the
+// outer one comes first.
 func (p *Patch) cuts() (list []cut) {
 	for n, text := range p.values {
 		if !p.gone[n] {

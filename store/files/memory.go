@@ -51,8 +51,8 @@ const noteCost = 128
 
 func (n *note) size(name string) int { return noteCost + len(name) + len(n.text) }
 
-// Recall returns the note of a file that has not changed since. Nobody may write
-// to it.
+// Recall returns the note of a file that has not changed since. The note must not be
+// changed.
 func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 	m.load.Do(m.takeFromShelf)
 	m.mu.Lock()

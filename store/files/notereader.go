@@ -74,7 +74,7 @@ func (r *NoteReader) number(size int) {
 // Count returns the next unsigned number as one that an int holds on any system.
 func (r *NoteReader) Count() int { return int(min(r.Uvarint(), 1<<31-1)) }
 
-// Items returns how many things follow, each of which takes a byte at least.
+// Items returns how many items follow. Each takes at least one byte.
 func (r *NoteReader) Items() int {
 	items := r.Uvarint()
 	if items > uint64(len(r.rest)) {

@@ -102,8 +102,8 @@ func (s *session) scan() choice {
 	})
 }
 
-// newestLeaf returns the row that comes before all others of those that are nobody's
-// parent, and goes back from there.
+// newestLeaf returns the row that comes first among the rows without children, and goes
+// back from there.
 func (s *session) newestLeaf(takes func(*row) bool, before func(a, b *row) bool) choice {
 	parents := make(map[string]bool, len(s.rows))
 	taken := 0

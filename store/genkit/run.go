@@ -112,7 +112,7 @@ func agentOf(dir string, agents []string) string {
 	return ""
 }
 
-// run carries a plan of PlanRun out.
+// run carries out a plan of planRun.
 func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
 	out, err := t.at.Take(ctx, t.Turn)
 	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}

@@ -224,8 +224,8 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	return w.done()
 }
 
-// verified checks that nobody wrote meanwhile, and what the kind has to say. What it
-// says of a store into which somebody wrote since is of no use.
+// verified checks that no other program wrote meanwhile, and then what the kind reads.
+// If another program wrote while the kind read, the error is that conflict.
 func (w *write) verified(ctx context.Context, verify func(context.Context) error) error {
 	err := w.undisturbed()
 	if err != nil || verify == nil {

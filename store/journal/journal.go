@@ -44,7 +44,7 @@ type Entry struct {
 	// [Draft.Was].
 	Was string `json:"was,omitempty"`
 	// TakenBack says that it was not carried out to its end: it counts as undone, and
-	// cannot be done again. Somebody may have seen the store in the middle of it.
+	// cannot be done again. An agent may have read the store in the middle of it.
 	TakenBack bool `json:"-"`
 }
 
@@ -82,8 +82,7 @@ func New(d disk.Disk, o Options) *Journal {
 
 // Entries returns what was written, the oldest first, each with whether it is undone
 // just now, those included that were taken back before they ended. Undoing and redoing
-// are not entries of their own. A store to which
-// nothing was written has none. The list is the caller's, what is in it is not to be
+// are not entries of their own. A store to which nothing was written has none. The list is the caller's, what is in it is not to be
 // written to. The error is a DamagedError where records cannot be read: then the
 // others are given as well.
 func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
@@ -111,7 +110,7 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	return &e, ctx.Err()
 }
 
-// Journal returns the entries as store.Undoer does, newest first and without those that
+// Journal returns the entries as store.Writer does, newest first and without those that
 // were taken back. The error is that of Entries.
 func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Entries(ctx)

@@ -355,7 +355,7 @@ func TestApply_verified(t *testing.T) {
 	if !maps.Equal(m.Tree(live), before) {
 		t.Error(difference(m.Tree(live), before, before))
 	}
-	// Somebody may have seen it nevertheless: the entry names what there was.
+	// An agent may have read it nevertheless: the entry names what there was.
 	if list, err := j.Entries(t.Context()); err != nil || len(list) != 1 || !list[0].TakenBack || !list[0].Undone || len(list[0].Changes) != 4 {
 		t.Error(list, err)
 	}

@@ -193,7 +193,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the path that was opened, or "-".
 func (s *Store) Address() string { return s.address }
 
-// Lacks says what store.Reason does: nothing can be done to a file of lines.
+// Lacks returns why a file of lines cannot be changed, which [store.Reason] hands on.
 func (s *Store) Lacks(model.Op) string {
 	return "a portable file is only read; import it into a store first"
 }

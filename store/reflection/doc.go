@@ -4,5 +4,5 @@
 //
 // What a server says is untrusted, and bounded before it is taken. The package
 // may not know how anything is shown. It asks for nothing that writes, but for one
-// thing: an agent goes on from a snapshot where a plan of PlanRun is carried out.
+// thing: an agent goes on from a snapshot where the plan of a run is carried out.
 package reflection

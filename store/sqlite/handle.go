@@ -285,11 +285,11 @@ func (s *Store) readable() bool {
 // read runs what on a connection, in one transaction, so that it sees one
 // state of the store. It runs it again when the file moved meanwhile.
 func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
-	return again(ctx, func() error { return s.readOnce(ctx, what) })
+	return retry(ctx, func() error { return s.readOnce(ctx, what) })
 }
 
-// again reads again when the file moved meanwhile.
-func again(ctx context.Context, once func() error) (err error) {
+// retry reads again when the file moved meanwhile.
+func retry(ctx context.Context, once func() error) (err error) {
 	const attempts = 5
 	for range attempts {
 		if err = once(); !errors.Is(err, ErrChanged) || ctx.Err() != nil {

@@ -145,7 +145,7 @@ var errStopped = errors.New("stopped")
 
 func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	begun, ended := false, error(nil) // what was yielded is not yielded again
-	err := again(ctx, func() error {
+	err := retry(ctx, func() error {
 		err := s.headersOnce(ctx, sessionID, func(h model.Header, err error) bool {
 			begun = true
 			return yield(h, err)

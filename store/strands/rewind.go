@@ -249,7 +249,7 @@ func without(list, other []model.Header) []model.Point {
 	for i := range list {
 		id := list[i].ID
 		if !slices.ContainsFunc(other, func(h model.Header) bool { return h.ID == id }) {
-			items = append(items, model.Point{ID: id, Index: list[i].Index})
+			items = append(items, list[i].Point())
 		}
 	}
 	return items

@@ -249,7 +249,7 @@ func (m *move) mendHistory() error {
 			m.draft.SetAside(w.file(p, it.name))
 			m.hazards(fmt.Sprintf("%s gets the name of a snapshot, %s", it.name, id))
 			if m.plan.Target.ID == it.id {
-				m.plan.Target.ID, m.plan.Target.ID = id, id
+				m.plan.Target.ID = id
 			}
 		}
 	}

@@ -133,12 +133,11 @@ func (r *rewind) leave() error {
 	}
 	for i := range r.rows {
 		h := &r.rows[i]
-		it := model.Point{ID: h.ID, Index: h.Index}
 		switch {
 		case !h.Orphaned && !on[h.ID]:
-			r.plan.Orphans = append(r.plan.Orphans, it)
+			r.plan.Orphans = append(r.plan.Orphans, h.Point())
 		case h.Orphaned && on[h.ID]:
-			r.plan.Reactivates = append(r.plan.Reactivates, it)
+			r.plan.Reactivates = append(r.plan.Reactivates, h.Point())
 		}
 	}
 	return nil
