@@ -160,7 +160,7 @@ func (s *Store) acquire(ctx context.Context) (*handle, error) {
 		return h, nil
 	}
 	if err := s.swap(ctx, how, info); err != nil {
-		return nil, s.blame(how, err)
+		return nil, s.blame(&handle{access: how, stamp: info}, err)
 	}
 	s.handle.users++
 	return s.handle, nil
@@ -252,16 +252,25 @@ func (s *Store) stale(h *handle) bool {
 	return err != nil || !sameFile(h.stamp, info)
 }
 
-// blame turns an error into ErrChanged if the file is no longer to be opened
-// in the way in which it was: a writer came or went meanwhile.
-func (s *Store) blame(how access, err error) error {
-	if err == nil || how == writable {
+// blame turns an error into ErrChanged if a writer came or went while the file was
+// read: it is another one, is no longer to be opened in the way in which it was, or its
+// log was not all there.
+func (s *Store) blame(h *handle, err error) error {
+	if err == nil || h.access == writable {
 		return err
 	}
-	if now, _, lookErr := look(s.file); lookErr == nil && (now != how || isCode(err, lib.SQLITE_CANTOPEN) && s.readable()) {
+	now, _, lookErr := look(s.file)
+	switch {
+	case s.stale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && s.readable():
 		return fmt.Errorf("%w (%w)", ErrChanged, err)
 	}
 	return err
+}
+
+// halfThere reports whether SQLite found no log, or an index of it that is not ready.
+func halfThere(err error) bool {
+	coded, ok := errors.AsType[*driver.Error](err)
+	return ok && (coded.Code()&0xff == lib.SQLITE_CANTOPEN || coded.Code() == lib.SQLITE_READONLY_CANTINIT)
 }
 
 // The uses for which denied asks, as access(2) has them.
@@ -310,7 +319,7 @@ func (s *Store) readOnce(ctx context.Context, what func(t *tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = s.blame(h.access, h.transaction(ctx, beginRead, what))
+	err = s.blame(h, h.transaction(ctx, beginRead, what))
 	if s.stale(h) {
 		err = ErrChanged
 	}

@@ -163,7 +163,7 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 	if err != nil {
 		return err
 	}
-	err = s.blame(h.access, h.transaction(ctx, beginRead, func(t *tx) error {
+	err = s.blame(h, h.transaction(ctx, beginRead, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
