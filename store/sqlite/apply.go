@@ -124,16 +124,13 @@ func workingState(ctx context.Context, t *tx, ss session) (bool, error) {
 		return false, nil
 	}
 	var same bool
-	err := t.row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE session = ? AND visit IS ? AND state = ?)", ss.key, ss.head, ss.record).Scan(&same)
+	err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE session = ? AND visit IS ? AND state = ?)", ss.key, ss.head, ss.record).Scan(&same)
 	return !same, err
 }
 
 // liveHazard warns of another program that has the file open.
 func (s *Store) liveHazard() []string {
-	s.mu.Lock()
-	own := s.handle != nil && s.handle.access == writable
-	s.mu.Unlock()
-	if _, err := os.Stat(s.file + "-wal"); own || err != nil {
+	if _, err := os.Stat(s.file.Path() + "-wal"); s.file.Open() || err != nil {
 		return nil
 	}
 	return []string{"another program has the store open, or was killed with it open: an agent that runs goes on from what it holds in memory, so stop it first"}
@@ -169,7 +166,7 @@ func scanEntry(row interface{ Scan(...any) error }) (e entry, err error) {
 // entriesFrom returns the entries from one on, the oldest first. first is SQL for the
 // number of the one.
 func entriesFrom(ctx context.Context, t *tx, first string) (list []entry, err error) {
-	rows, err := t.rows(ctx, "SELECT "+entryColumns+" FROM journal WHERE entry >= "+first+" ORDER BY entry")
+	rows, err := t.Rows(ctx, "SELECT "+entryColumns+" FROM journal WHERE entry >= "+first+" ORDER BY entry")
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +280,7 @@ func (e *entry) detail(ctx context.Context, t *tx, ss session) (err error) {
 }
 
 func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64, err error) {
-	rows, err := t.rows(ctx, query, args...)
+	rows, err := t.Rows(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -400,10 +397,10 @@ func (e *entry) why() model.Reason {
 // insert adds an entry to the journal. What was undone before can then not be
 // done again.
 func (e *entry) insert(ctx context.Context, t *tx) error {
-	if _, err := t.exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
 		return err
 	}
-	result, err := t.exec(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
+	result, err := t.Exec(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
 		reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		encodeTime(e.At), string(e.Op), e.Session, e.Target.Session, e.Target.Visit, e.From, e.FromIndex, e.To, e.ToIndex,
@@ -431,7 +428,7 @@ func moveHead(ctx context.Context, t *tx, ss session, e entry) error {
 	}
 	for _, i := range reactivates {
 		visit := visits.Headers[i].Visit
-		if _, err := t.exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
+		if _, err := t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
 			return err
 		}
 		if err := rejoin(ctx, t, ss, "visit = ?2", visit); err != nil {
@@ -444,19 +441,19 @@ func moveHead(ctx context.Context, t *tx, ss session, e entry) error {
 // rejoin makes the visits of a session that a condition selects active. The
 // condition's argument is ?2.
 func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error {
-	_, err := t.exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
+	_, err := t.Exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
 		orphaned = orphaned - (SELECT count(*) FROM visits WHERE session = ?1 AND reason IS NOT NULL AND `+where+` AND `+countedVisit+`) WHERE session = ?1`, ss.key, arg)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ?1 AND "+where, ss.key, arg)
+	_, err = t.Exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ?1 AND "+where, ss.key, arg)
 	return err
 }
 
 // settle makes a visit the head and its state the session's.
 func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error {
 	ss.head = sql.Null[int64]{V: visit, Valid: true}
-	if err := t.row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
+	if err := t.Row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
 		return err
 	}
 	ss.updated, ss.revision, ss.rewrote = encodeTime(e.At), e.revision, true
@@ -520,14 +517,14 @@ func copyVisits(ctx context.Context, t *tx, id string, source session, visits *s
 			counted++
 		}
 		visit := int64(n + 1)
-		_, err := t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
+		_, err := t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
 			SELECT ?, ?, id, nullif(?, 0), iif(?, parent_id, nullif(?, '')), idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
 			ss.key, visit, visit-1, n > 0, visits.Headers[i].ParentID, source.key, visits.Headers[i].Visit)
 		if err != nil {
 			return ss, err
 		}
 	}
-	_, err = t.exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key)
+	_, err = t.Exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key)
 	return ss, err
 }
 
@@ -550,7 +547,7 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "UPDATE journal SET undone = 1 WHERE entry = ?", e.ID)
+	_, err = t.Exec(ctx, "UPDATE journal SET undone = 1 WHERE entry = ?", e.ID)
 	return err
 }
 
@@ -559,17 +556,17 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 	if err := rejoin(ctx, t, ss, "reason = ?2", e.reason); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
+	_, err := t.Exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
 		WHERE moved.entry = ? AND visits.session = ? AND visits.visit = moved.visit`, e.ID, ss.key)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `UPDATE sessions SET orphaned = orphaned + (SELECT count(*) FROM journal_visits AS moved JOIN visits
+	_, err = t.Exec(ctx, `UPDATE sessions SET orphaned = orphaned + (SELECT count(*) FROM journal_visits AS moved JOIN visits
 		ON visits.session = ?2 AND visits.visit = moved.visit WHERE moved.entry = ?1 AND `+countedVisit+`) WHERE session = ?2`, e.ID, ss.key)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
 	e.before.key, e.before.rewrote = ss.key, true
@@ -579,11 +576,11 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 // remove takes a fork or an edit back: its visits and record go, its states stay
 // with the session that it was made from or with the entry, and so do its counters.
 func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error {
-	if _, err := t.exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
 		return err
 	}
 	for _, table := range []string{"visits", "reasons", "sessions"} {
-		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
+		if _, err := t.Exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
 			return err
 		}
 	}
@@ -591,7 +588,7 @@ func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error 
 }
 
 func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
-	if _, err := t.exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
 	switch e.Op {

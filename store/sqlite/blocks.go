@@ -154,7 +154,7 @@ func (c codec) read(ctx context.Context, t *tx, list []parts.Extent, dst []byte)
 
 // readRun reads what lies near each other, up to end.
 func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place) error {
-	rows, err := t.rows(ctx, `SELECT place, size, encoding, data FROM blocks
+	rows, err := t.Rows(ctx, `SELECT place, size, encoding, data FROM blocks
 		WHERE place >= ifnull((SELECT max(place) FROM blocks WHERE place <= ?1), ?1) AND place < ?2 ORDER BY place`, int64(wants[0].At), int64(end))
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func newWriter(ctx context.Context, t *tx, c codec, stream parts.Stream) (*write
 
 func streamEnd(ctx context.Context, t *tx, stream parts.Stream) (end int64, err error) {
 	var last parts.Extent
-	err = t.row(ctx, "SELECT place, size FROM blocks WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
+	err = t.Row(ctx, "SELECT place, size FROM blocks WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
 		int64(stream.At(0)), int64(stream.At(parts.MaxOffset-1))).Scan(&last.At, &last.Len)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -298,7 +298,7 @@ func (w *writer) takeBack(ctx context.Context, begun int64) ([]byte, error) {
 	if err := w.codec.read(ctx, w.tx, []parts.Extent{{At: at, Len: begun}}, bytes); err != nil {
 		return nil, err
 	}
-	_, err := w.tx.exec(ctx, "DELETE FROM blocks WHERE place >= ? AND place < ?", int64(at), int64(w.stream.At(w.offset)))
+	_, err := w.tx.Exec(ctx, "DELETE FROM blocks WHERE place >= ? AND place < ?", int64(at), int64(w.stream.At(w.offset)))
 	return bytes, err
 }
 
@@ -307,7 +307,7 @@ func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.tx.exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), len(bytes), encoding, data)
+	_, err = w.tx.Exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), len(bytes), encoding, data)
 	return err
 }
 

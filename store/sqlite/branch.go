@@ -134,6 +134,6 @@ func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, re
 // forget notes that a row of the journal is undone and cannot be done again, because
 // what it made came from elsewhere. Nor can what was undone before it, which followed it.
 func forget(ctx context.Context, t *tx, row int64) error {
-	_, err := t.exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
+	_, err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
 	return err
 }

@@ -76,7 +76,7 @@ func FuzzDamage(f *testing.F) {
 	undo := errors.New("take it back")
 	f.Fuzz(func(t *testing.T, which uint8, row uint16, size, encoding int64, data []byte) {
 		err := s.update(context.Background(), func(tx *transaction) error {
-			if _, err := tx.exec(context.Background(), statements[int(which)%len(statements)], size, encoding, append([]byte{}, data...), row); err != nil {
+			if _, err := tx.Exec(context.Background(), statements[int(which)%len(statements)], size, encoding, append([]byte{}, data...), row); err != nil {
 				return nil // a place that is taken
 			}
 			for id, text := range want {

@@ -63,7 +63,7 @@ func databaseFaults(ctx context.Context, t *tx) (faults []model.Fault, err error
 
 // pragmaFaults returns what a check of SQLite's says, in its words.
 func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fault, err error) {
-	rows, err := t.rows(ctx, pragma)
+	rows, err := t.Rows(ctx, pragma)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fau
 }
 
 func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(iif(`+countedVisit+`, visit, NULL)), count(iif(`+countedVisit+`, reason, NULL)),
+	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(iif(`+countedVisit+`, visit, NULL)), count(iif(`+countedVisit+`, reason, NULL)),
 		s.head IS NULL OR count(iif(visit = s.head, 1, NULL)) > 0
 		FROM sessions s LEFT JOIN visits ON visits.session = s.session GROUP BY s.session ORDER BY s.id`)
 	if err != nil {
@@ -125,7 +125,7 @@ const mostFaults = 100
 
 // blockFaults decodes every block.
 func (s *states) blockFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	rows, err := t.rows(ctx, "SELECT place, size, encoding, data FROM blocks ORDER BY place")
+	rows, err := t.Rows(ctx, "SELECT place, size, encoding, data FROM blocks ORDER BY place")
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ type hashedPart struct {
 }
 
 func (s *states) hashedParts(ctx context.Context, t *tx) (all []hashedPart, err error) {
-	rows, err := t.rows(ctx, "SELECT hash, place, size FROM parts ORDER BY place")
+	rows, err := t.Rows(ctx, "SELECT hash, place, size FROM parts ORDER BY place")
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ type held struct {
 
 // held returns the states of a query that no visit has.
 func (s *states) held(ctx context.Context, t *tx, query string) (all []held, err error) {
-	rows, err := t.rows(ctx, query+" EXCEPT SELECT v.state, s.id FROM visits v JOIN sessions s USING (session)")
+	rows, err := t.Rows(ctx, query+" EXCEPT SELECT v.state, s.id FROM visits v JOIN sessions s USING (session)")
 	if err != nil {
 		return nil, err
 	}

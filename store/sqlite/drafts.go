@@ -124,7 +124,7 @@ func (d *drafts) read(ctx context.Context) error {
 // rewrite deletes everything and writes what is in use again.
 func (d *drafts) rewrite(ctx context.Context) error {
 	first, last := d.owner.stream(0), d.owner.stream(streamsKept-1)
-	if _, err := d.tx.exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
+	if _, err := d.tx.Exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
 		return err
 	}
 	p := putting{states: d.states, tx: d.tx, owner: d.owner}
@@ -141,7 +141,7 @@ func (d *drafts) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.tx.exec(ctx, "UPDATE states SET list = ? WHERE state = ?", list, r.key); err != nil {
+		if _, err := d.tx.Exec(ctx, "UPDATE states SET list = ? WHERE state = ?", list, r.key); err != nil {
 			return err
 		}
 	}

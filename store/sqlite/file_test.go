@@ -24,6 +24,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 
@@ -384,7 +385,7 @@ func TestOpen_afterAKilledWriter(t *testing.T) {
 	if err := os.Remove(left + "-shm"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), left); !errors.Is(err, sqlite.ErrUnsettled) {
+	if _, err := sqlite.Open(t.Context(), left); !errors.Is(err, sqlitefile.ErrUnsettled) {
 		t.Errorf("a log without its index: %v", err)
 	}
 	if why, ok, err := sqlite.Kind().Recognise(t.Context(), left); !ok || err != nil || why == "" {
@@ -483,7 +484,7 @@ func TestHeaders_fileThatChangesUnderneath(t *testing.T) {
 			closeStore(t, writer)
 		}
 	}
-	if !errors.Is(last, sqlite.ErrChanged) || n == 0 || n == 2500 {
+	if !errors.Is(last, sqlitefile.ErrChanged) || n == 0 || n == 2500 {
 		t.Errorf("after %d headers: %v", n, last)
 	}
 	// The next reading is of the new file.
@@ -528,17 +529,17 @@ func TestOpen_refuses(t *testing.T) {
 		{"no file", filepath.Join(dir, "none"), fs.ErrNotExist, "no such file"},
 		{"no directory", filepath.Join(dir, "none", "store.db"), fs.ErrNotExist, "no such file"},
 		{"a directory", dir, nil, "directory"},
-		{"an empty file", file("empty", nil), sqlite.ErrNotSQLite, "empty"},
-		{"text", file("text", bytes.Repeat([]byte("hello\n"), 1000)), sqlite.ErrNotSQLite, "not a SQLite database"},
-		{"short text", file("short", []byte("hello")), sqlite.ErrNotSQLite, "not a SQLite database"},
+		{"an empty file", file("empty", nil), sqlitefile.ErrNotSQLite, "empty"},
+		{"text", file("text", bytes.Repeat([]byte("hello\n"), 1000)), sqlitefile.ErrNotSQLite, "not a SQLite database"},
+		{"short text", file("short", []byte("hello")), sqlitefile.ErrNotSQLite, "not a SQLite database"},
 		{"half a header", file("half", whole[:50]), sqlite.ErrForeign, "not a Hindcast store"},
 		{"another program's", foreign, sqlite.ErrForeign, "application id"},
 		{"a newer schema", altered("newer", "PRAGMA user_version = 7"), sqlite.ErrVersion, "version 7"},
 		{"an unknown schema", altered("unknown", "PRAGMA user_version = 0"), sqlite.ErrVersion, "version 0"},
 		{"a trigger", altered("trigger", "CREATE TRIGGER x AFTER INSERT ON visits BEGIN DELETE FROM visits; END"), sqlite.ErrForeign, "schema"},
 		{"a missing index", altered("index", "DROP INDEX visits_by_id"), sqlite.ErrForeign, "schema"},
-		{"a file cut short", file("cut", whole[:3000]), sqlite.ErrDamaged, "malformed"},
-		{"an unfinished write", unsettled, sqlite.ErrUnsettled, "unfinished"},
+		{"a file cut short", file("cut", whole[:3000]), sqlitefile.ErrDamaged, "malformed"},
+		{"an unfinished write", unsettled, sqlitefile.ErrUnsettled, "unfinished"},
 	} {
 		_, err := sqlite.Open(t.Context(), c.path)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.word) || !strings.HasPrefix(err.Error(), fmt.Sprintf("sqlite: open %q: ", c.path)) {
@@ -786,7 +787,7 @@ func TestOpenOrCreate(t *testing.T) {
 	if err := os.WriteFile(text, []byte("Dear diary, today I learnt about databases."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]error{foreign: sqlite.ErrForeign, text: sqlite.ErrNotSQLite} {
+	for path, want := range map[string]error{foreign: sqlite.ErrForeign, text: sqlitefile.ErrNotSQLite} {
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

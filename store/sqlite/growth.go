@@ -50,7 +50,7 @@ func (s *Store) grown(ctx context.Context, sessionID string, what func(t *tx, ss
 				return err
 			}
 			now := store.Cursor{Rewrites: ss.rewrites + files<<32}
-			if err := t.row(ctx, "SELECT ifnull(max(visit), 0) FROM visits WHERE session = ?", ss.key).Scan(&now.Visit); err != nil {
+			if err := t.Row(ctx, "SELECT ifnull(max(visit), 0) FROM visits WHERE session = ?", ss.key).Scan(&now.Visit); err != nil {
 				return err
 			}
 			return what(t, ss, now)
@@ -65,7 +65,7 @@ func (s *Store) grown(ctx context.Context, sessionID string, what func(t *tx, ss
 // worth nothing in another file, whose sessions may have the same names and
 // numbers.
 func (s *Store) fileCount() int64 {
-	info, err := os.Stat(s.file)
+	info, err := os.Stat(s.file.Path())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && (s.met == nil || !os.SameFile(s.met, info)) {

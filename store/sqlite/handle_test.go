@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 
@@ -55,7 +57,7 @@ func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(t.Context(), sabotage); err != nil {
+			if _, err := tx.Exec(t.Context(), sabotage); err != nil {
 				return err
 			}
 			_, err = s.verify(t.Context(), tx, plan, e)
@@ -77,7 +79,7 @@ func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
 // back when it is done.
 func anotherWriter(t *testing.T, s *Store) (done func()) {
 	t.Helper()
-	db, err := open(s.path, "mode=rw")
+	db, err := sql.Open("sqlite", s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +109,9 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 	done := anotherWriter(t, s)
 	// The same store, with less patience.
 	hasty := newStore(s.path, nil)
-	var err error
-	if hasty.handle, err = hastyHandle(s.path); err != nil {
-		t.Fatal(err)
-	}
+	hasty.file = sqlitefile.NewOwn(s.path, "&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)", check)
 	defer hasty.Close()
-	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, ErrBusy) {
+	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, sqlitefile.ErrBusy) {
 		t.Errorf("while another program writes: %v", err)
 	}
 	done()
@@ -122,11 +121,6 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 	if _, err := hasty.Apply(t.Context(), plan); err != nil {
 		t.Errorf("when it is done: %v", err)
 	}
-}
-
-func hastyHandle(path string) (*handle, error) {
-	db, err := open(path, "mode=rw&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)")
-	return &handle{db: db, access: writable}, err
 }
 
 // TestChange_contextEndsTheWaitForAnotherWriter: nothing is written, and the

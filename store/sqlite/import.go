@@ -163,7 +163,7 @@ func (p *importing) check(ctx context.Context, in *incoming, row store.Row) erro
 		return store.CheckState(row.State)
 	}
 	var known bool
-	err := p.tx.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+visitsByID+" WHERE id = ? AND session = ?)", row.Header.ID, in.key).Scan(&known)
+	err := p.tx.Row(ctx, "SELECT EXISTS (SELECT 1 FROM "+visitsByID+" WHERE id = ? AND session = ?)", row.Header.ID, in.key).Scan(&known)
 	if err == nil && !known {
 		return store.ErrNoState
 	}

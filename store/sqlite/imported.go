@@ -33,7 +33,7 @@ func (e *entry) goesOn() bool { return e.Op == model.OpImport && e.Target.Sessio
 // begun reports whether the store holds anything. What an empty store begins with is no
 // entry of the journal.
 func begun(ctx context.Context, t *tx) (yes bool, err error) {
-	err = t.row(ctx, "SELECT EXISTS (SELECT 1 FROM journal) OR EXISTS (SELECT 1 FROM sessions)").Scan(&yes)
+	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM journal) OR EXISTS (SELECT 1 FROM sessions)").Scan(&yes)
 	return yes, err
 }
 
@@ -48,7 +48,7 @@ func (p *importing) earlier(ctx context.Context, ss session, visits *store.Visit
 		h := &visits.Headers[visits.Head]
 		e.From, e.FromIndex = h.ID, h.Index
 	}
-	return e, p.tx.row(ctx, "SELECT ifnull(max(reason), 0) FROM reasons WHERE session = ?", ss.key).Scan(&e.reason)
+	return e, p.tx.Row(ctx, "SELECT ifnull(max(reason), 0) FROM reasons WHERE session = ?", ss.key).Scan(&e.reason)
 }
 
 // enter notes in the journal what an import did to a session.
@@ -61,7 +61,7 @@ func (p *importing) enter(ctx context.Context, in *incoming) error {
 	}
 	e := in.earlier
 	e.At, e.revision, e.Target.Session = p.store.clock(), in.revision, p.first.id
-	err := p.tx.row(ctx, "SELECT id, idx FROM visits WHERE session = ? AND visit = ?", in.key, in.head).Scan(&e.To, &e.ToIndex)
+	err := p.tx.Row(ctx, "SELECT id, idx FROM visits WHERE session = ? AND visit = ?", in.key, in.head).Scan(&e.To, &e.ToIndex)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -120,14 +120,14 @@ func (s *Store) undoImport(ctx context.Context, t *tx, e entry) error {
 func (e *entry) takeOut(ctx context.Context, t *tx, ss session) error {
 	last := e.Target.Visit
 	added := "SELECT count(*) FROM visits WHERE session = ?1 AND visit > ?2 AND " + countedVisit
-	_, err := t.exec(ctx, "UPDATE sessions SET visits = visits - ("+added+"), orphaned = orphaned - ("+added+" AND reason IS NOT NULL) WHERE session = ?1", ss.key, last)
+	_, err := t.Exec(ctx, "UPDATE sessions SET visits = visits - ("+added+"), orphaned = orphaned - ("+added+" AND reason IS NOT NULL) WHERE session = ?1", ss.key, last)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "DELETE FROM visits WHERE session = ? AND visit > ?", ss.key, last); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM visits WHERE session = ? AND visit > ?", ss.key, last); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, "DELETE FROM reasons WHERE session = ? AND reason > ?", ss.key, e.reason); err != nil {
+	if _, err := t.Exec(ctx, "DELETE FROM reasons WHERE session = ? AND reason > ?", ss.key, e.reason); err != nil {
 		return err
 	}
 	before := e.before

@@ -178,7 +178,7 @@ func (l *listing) complete(ctx context.Context, row visitRow) (model.Header, err
 	h := row.Header
 	if row.parentDerived {
 		if h.ParentID = l.idOf(h.ParentVisit); h.ParentID == "" {
-			err := l.tx.row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", l.session.key, h.ParentVisit).Scan(&h.ParentID)
+			err := l.tx.Row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", l.session.key, h.ParentVisit).Scan(&h.ParentID)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return h, err
 			}
@@ -218,7 +218,7 @@ func (l *listing) loadReason(ctx context.Context, reason int64) error {
 }
 
 func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) error {
-	rows, err := l.tx.rows(ctx, "SELECT reason, kind, at, target_id, target_index FROM reasons WHERE "+where, args...)
+	rows, err := l.tx.Rows(ctx, "SELECT reason, kind, at, target_id, target_index FROM reasons WHERE "+where, args...)
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (l *listing) query(ctx context.Context, from string, args []any, give func(
 		}
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
 	}
-	return l.tx.conn.Raw(func(conn any) error {
+	return l.tx.Conn().Raw(func(conn any) error {
 		rows, err := conn.(driver.QueryerContext).QueryContext(ctx,
 			"SELECT visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra FROM "+from, named)
 		if err != nil {

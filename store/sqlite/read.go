@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/sqlitefile"
 )
 
 // session is a row of sessions.
@@ -35,7 +36,7 @@ type session struct {
 // find returns the row of a session; the error is model.ErrNoSession.
 func find(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
-	err := t.row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?", id).
+	err := t.Row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?", id).
 		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision, &ss.writes, &ss.rewrites)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ss, model.ErrNoSession
@@ -90,7 +91,7 @@ type listed struct {
 // list returns the sessions without their titles.
 func list(ctx context.Context, t *tx) (all []listed, err error) {
 	size := fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
-	rows, err := t.rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), `+size+`, f.state, f.sha256
+	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), `+size+`, f.state, f.sha256
 		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
 		LEFT JOIN states f ON f.state = (SELECT state FROM visits WHERE session = s.session ORDER BY visit LIMIT 1)`)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error)
 
 // Headers implements store.Store. All of them are of one moment, unless the
 // file is changed by another program while they are read: then the sequence
-// ends with ErrChanged, before anything wrong is given.
+// ends with sqlitefile.ErrChanged, before anything wrong is given.
 func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		if err := s.headers(ctx, sessionID, yield); err != nil && !errors.Is(err, errStopped) {
@@ -145,7 +146,7 @@ var errStopped = errors.New("stopped")
 
 func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	begun, ended := false, error(nil) // what was yielded is not yielded again
-	err := retry(ctx, func() error {
+	err := sqlitefile.Retry(ctx, func() error {
 		err := s.headersOnce(ctx, sessionID, func(h model.Header, err error) bool {
 			begun = true
 			return yield(h, err)
@@ -159,18 +160,14 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 }
 
 func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
-	h, err := s.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	err = s.blame(h, h.transaction(ctx, beginRead, func(t *tx) error {
+	return s.file.ReadOnce(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
 		}
 		return (&listing{tx: t, session: ss}).all(ctx, func(batch []model.Header) error {
-			if s.stale(h) {
-				return ErrChanged
+			if t.Stale() {
+				return sqlitefile.ErrChanged
 			}
 			for i := range batch {
 				if !yield(batch[i], nil) {
@@ -179,8 +176,7 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 			}
 			return nil
 		})
-	}))
-	return errors.Join(err, s.release(h))
+	})
 }
 
 // Tail implements store.Tailer.
@@ -241,7 +237,7 @@ func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) (
 // stateKey returns the key of a snapshot's state; nothing tells the visits of one
 // id apart but that they have to be there.
 func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64, err error) {
-	err = t.row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
+	err = t.Row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = model.ErrNoSnapshot
 	}
@@ -315,7 +311,7 @@ func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *m
 
 // holders returns the ids of the sessions that hold a snapshot, in order.
 func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
-	rows, err := t.rows(ctx, "SELECT id FROM sessions WHERE session IN (SELECT session FROM visits WHERE id = ?) ORDER BY id", snapshotID)
+	rows, err := t.Rows(ctx, "SELECT id FROM sessions WHERE session IN (SELECT session FROM visits WHERE id = ?) ORDER BY id", snapshotID)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +351,7 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 	}
 	var first sql.Null[int64]
 	var orphaned sql.Null[bool]
-	err = t.row(ctx, "SELECT min(visit), count(*) = count(reason) FROM "+visitsByID+" WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
+	err = t.Row(ctx, "SELECT min(visit), count(*) = count(reason) FROM "+visitsByID+" WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
 	if err != nil || !first.Valid {
 		return nil, err
 	}

@@ -18,27 +18,16 @@ import (
 	"time"
 
 	"hindcast/store"
+	"hindcast/store/sqlitefile"
 )
 
 const kind = "sqlite"
 
 var (
-	// ErrNotSQLite: the file is no SQLite database.
-	ErrNotSQLite = errors.New("not a SQLite database")
 	// ErrForeign: the file is a SQLite database of another program.
 	ErrForeign = errors.New("a SQLite database, but not a Hindcast store")
 	// ErrVersion: the store was written by a version of the program with another schema.
 	ErrVersion = errors.New("a Hindcast store of another version")
-	// ErrDamaged: SQLite cannot make sense of the file.
-	ErrDamaged = errors.New("the file is damaged")
-	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
-	// -wal without its -shm) that SQLite can only settle by writing.
-	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
-	// ErrChanged: another program wrote to the file while it was read; read
-	// again.
-	ErrChanged = errors.New("the store changed while it was read")
-	// ErrBusy: another program has been writing to the file for too long.
-	ErrBusy = errors.New("another program is writing to the store")
 	// ErrReadBack: what was written did not read back as planned, so that
 	// nothing was kept.
 	ErrReadBack = errors.New("the store does not read back as planned")
@@ -80,11 +69,11 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 	switch {
 	case err == nil:
 		return "a SQLite database with Hindcast's application id", true, s.Close()
-	case errors.Is(err, ErrNotSQLite):
-		return ErrNotSQLite.Error(), false, nil
+	case errors.Is(err, sqlitefile.ErrNotSQLite):
+		return sqlitefile.ErrNotSQLite.Error(), false, nil
 	case errors.Is(err, ErrForeign):
 		return ErrForeign.Error(), false, nil
-	case errors.Is(err, ErrVersion), errors.Is(err, ErrUnsettled), errors.Is(err, ErrDamaged):
+	case errors.Is(err, ErrVersion), errors.Is(err, sqlitefile.ErrUnsettled), errors.Is(err, sqlitefile.ErrDamaged):
 		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil
 	}
@@ -95,21 +84,16 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 // model.Store of raw JSON states. It is safe for concurrent use, by several
 // programs at once too. Use Open or Create.
 type Store struct {
-	// path is the address, file the file itself, links followed: SQLite keeps
-	// the log beside that.
-	path, file string
+	// path is the address.
+	path string
+	file *sqlitefile.Own
 
 	now    func() time.Time
 	states states
 	// openings has what the user said first in a state, by the hash of the state.
 	openings sync.Map
 
-	// writing lets one write at a time in, and a context give up waiting.
-	writing chan struct{}
-
-	mu     sync.Mutex
-	handle *handle
-	closed bool
+	mu sync.Mutex
 	// met is the last file that was at the path, files how many there were.
 	met   fs.FileInfo
 	files int64
@@ -138,8 +122,8 @@ type Option func(*Store)
 func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
 
 // Open opens the store in a file, which must exist; it writes nothing. The
-// errors are fs.ErrNotExist, fs.ErrPermission, ErrNotSQLite, ErrForeign,
-// ErrVersion, ErrDamaged and ErrUnsettled.
+// errors are fs.ErrNotExist, fs.ErrPermission, sqlitefile.ErrNotSQLite, ErrForeign,
+// ErrVersion, sqlitefile.ErrDamaged and sqlitefile.ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
 	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
@@ -172,23 +156,20 @@ func OpenOrCreate(ctx context.Context, path string, options ...Option) (*Store, 
 // openSettled opens the store in a file and settles what a program left unfinished
 // there when it was killed, Hindcast itself for one: SQLite then takes back what
 // was not done, and forgets nothing that was. The errors are otherwise those of
-// Open; ErrUnsettled is left where the file cannot be written.
+// Open; sqlitefile.ErrUnsettled is left where the file cannot be written.
 func openSettled(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s, err := Open(ctx, path, options...)
-	if !errors.Is(err, ErrUnsettled) {
+	if !errors.Is(err, sqlitefile.ErrUnsettled) {
 		return s, err
 	}
-	if settling := settleFile(ctx, path); settling != nil {
+	if settling := sqlitefile.NewOwn(path, pragmas, check).Settle(ctx); settling != nil {
 		return nil, errors.Join(err, fmt.Errorf("sqlite: settle %q: %w", path, settling))
 	}
 	return Open(ctx, path, options...)
 }
 
 func newStore(path string, options []Option) *Store {
-	s := &Store{path: path, file: path, now: time.Now, writing: make(chan struct{}, 1), states: states{codec: newCodec()}}
-	if file, err := filepath.EvalSymlinks(path); err == nil {
-		s.file = file
-	}
+	s := &Store{path: path, file: sqlitefile.NewOwn(path, pragmas, check), now: time.Now, states: states{codec: newCodec()}}
 	for _, o := range options {
 		o(s)
 	}
@@ -204,12 +185,8 @@ func (s *Store) Address() string { return s.path }
 // Close lets go of the file, and ends what Watch gave. A sequence that is still
 // running ends first.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	h := s.handle
-	s.handle, s.closed = nil, true
-	s.mu.Unlock()
 	s.bell.Close()
-	if err := s.retire(h); err != nil {
+	if err := s.file.Close(); err != nil {
 		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
 	}
 	return nil
@@ -217,5 +194,3 @@ func (s *Store) Close() error {
 
 // clock returns the time as it is kept.
 func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }
-
-var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)

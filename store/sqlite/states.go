@@ -120,7 +120,7 @@ type row struct {
 func lookup(ctx context.Context, t *tx, key int64) (row, error) {
 	r := row{key: key}
 	var sum sql.RawBytes
-	rows, err := t.rows(ctx, "SELECT sha256, size, draft, list FROM states WHERE state = ?", key)
+	rows, err := t.Rows(ctx, "SELECT sha256, size, draft, list FROM states WHERE state = ?", key)
 	if err != nil {
 		return r, err
 	}
@@ -199,7 +199,7 @@ func present(ctx context.Context, t *tx, list []parts.Extent) error {
 			continue
 		}
 		var have sql.Null[int64]
-		err := t.row(ctx, "SELECT sum(size) FROM blocks WHERE place > ? AND place < ?", int64(e.At)-segmentSize, int64(e.End())).Scan(&have)
+		err := t.Row(ctx, "SELECT sum(size) FROM blocks WHERE place > ? AND place < ?", int64(e.At)-segmentSize, int64(e.End())).Scan(&have)
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Nu
 
 // stateAt returns the state of a visit, null if there is none.
 func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Null[int64], err error) {
-	err = t.row(ctx, "SELECT state FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&state)
+	err = t.Row(ctx, "SELECT state FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&state)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -271,7 +271,7 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	}
 	var key int64
 	var draft sql.Null[int64]
-	err := t.row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", state.sum[:]).Scan(&key, &draft)
+	err := t.Row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", state.sum[:]).Scan(&key, &draft)
 	known := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
@@ -297,13 +297,13 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	now := sql.Null[int64]{V: o.session, Valid: drafted}
 	if known {
 		// It was a draft and is a snapshot's from now on, or it was damaged.
-		_, err := t.exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, key)
+		_, err := t.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, key)
 		if err != nil || !draft.Valid {
 			return key, err
 		}
 		return key, s.sweep(ctx, t, draft.V)
 	}
-	result, err := t.exec(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?)", state.sum[:], len(state.bytes), now, list)
+	result, err := t.Exec(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?)", state.sum[:], len(state.bytes), now, list)
 	if err != nil {
 		return 0, err
 	}
@@ -344,7 +344,7 @@ func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
 // drafts of its session are swept.
 func (s *states) drop(ctx context.Context, t *tx, key int64) error {
 	var draft sql.Null[int64]
-	err := t.row(ctx, `DELETE FROM states WHERE state = ?1
+	err := t.Row(ctx, `DELETE FROM states WHERE state = ?1
 		AND NOT EXISTS (SELECT 1 FROM visits WHERE state = ?1)
 		AND NOT EXISTS (SELECT 1 FROM sessions WHERE record_state = ?1)
 		AND NOT EXISTS (SELECT 1 FROM journal WHERE before_state = ?1) RETURNING draft`, key).Scan(&draft)
@@ -485,7 +485,7 @@ func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Exten
 	}
 	place, err := p.write(ctx, kind, part)
 	if err == nil && !p.owner.draft {
-		_, err = p.tx.exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(place), len(part))
+		_, err = p.tx.Exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(place), len(part))
 	}
 	return []parts.Extent{{At: place, Len: int64(len(part))}}, err
 }

@@ -161,7 +161,7 @@ func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	if !errors.Is(err, model.ErrNoSession) {
 		return ss, err
 	}
-	_, err = t.exec(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
+	_, err = t.Exec(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
 		FROM (SELECT ifnull(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5))`,
 		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport))
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
 
 // write writes the row of a session as it is, and gives it its next revision.
 func (ss *session) write(ctx context.Context, t *tx) error {
-	return t.row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
+	return t.Row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
 		writes = writes + 1, rewrites = rewrites + ? WHERE session = ? RETURNING writes`,
 		ss.head, ss.record, ss.turn, ss.updated, ss.revision, ss.rewrote, ss.key).Scan(&ss.writes)
 }
@@ -254,7 +254,7 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 	if parentID == "" {
 		return 0, nil
 	}
-	err = t.row(ctx, `SELECT visit FROM `+visitsByID+` WHERE id = ? AND session = ?
+	err = t.Row(ctx, `SELECT visit FROM `+visitsByID+` WHERE id = ? AND session = ?
 		ORDER BY visit IS ? DESC, reason IS NULL DESC, visit DESC LIMIT 1`, parentID, ss.key, ss.head).Scan(&visit)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -268,12 +268,12 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 // that the key may be that of other bytes.
 func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
-		if err := t.row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
+		if err := t.Row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
 			return v, err
 		}
 	}
 	var key int64
-	err = t.row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
+	err = t.Row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
 		h.Size = int64(len(state.bytes))
 		key, err = s.states.putSnapshot(ctx, t, ss, h.ParentVisit, state)
@@ -289,14 +289,14 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	if err != nil {
 		return v, err
 	}
-	_, err = t.exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
+	_, err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
 		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), key, h.Size, reason, more)
 	if err != nil {
 		return v, err
 	}
 	if !h.Marks.Has(model.MarkTraced) {
-		_, err = t.exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
+		_, err = t.Exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
 	}
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
@@ -311,7 +311,7 @@ func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header
 		return h.ParentID, nil
 	}
 	var id string
-	err := t.row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", ss.key, h.ParentVisit).Scan(&id)
+	err := t.Row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", ss.key, h.ParentVisit).Scan(&id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return h.ParentID, nil
@@ -329,14 +329,14 @@ func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.N
 	if !orphaned {
 		return sql.Null[int64]{}, nil
 	}
-	_, err := t.exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, target_id, target_index) VALUES (?, ?, 0, '', 0)", ss.key, noReason)
+	_, err := t.Exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, target_id, target_index) VALUES (?, ?, 0, '', 0)", ss.key, noReason)
 	return sql.Null[int64]{V: noReason, Valid: true}, err
 }
 
 // addReason keeps a reason and returns its number, which is its own even if the
 // session has another that says the same: an undo tells them apart.
 func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number int64, err error) {
-	if err := t.row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
+	if err := t.Row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
 		return 0, err
 	}
 	return number, keepReason(ctx, t, ss, number, r)
@@ -344,7 +344,7 @@ func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number i
 
 // keepReason keeps a reason under its number, unless it is there.
 func keepReason(ctx context.Context, t *tx, ss session, number int64, r model.Reason) error {
-	_, err := t.exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err := t.Exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
 		ss.key, number, int64(r.Kind), encodeTime(r.At), r.TargetID, r.TargetIndex)
 	return err
 }
@@ -379,13 +379,13 @@ func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions [
 		for last+1 < len(sorted) && sorted[last+1] == sorted[last]+1 {
 			last++
 		}
-		_, err := t.exec(ctx, "UPDATE visits SET reason = ? WHERE session = ? AND visit BETWEEN ? AND ?",
+		_, err := t.Exec(ctx, "UPDATE visits SET reason = ? WHERE session = ? AND visit BETWEEN ? AND ?",
 			reason, ss.key, v.Headers[sorted[first]].Visit, v.Headers[sorted[last]].Visit)
 		if err != nil {
 			return err
 		}
 		first = last + 1
 	}
-	_, err := t.exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", counted, ss.key)
+	_, err := t.Exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", counted, ss.key)
 	return err
 }

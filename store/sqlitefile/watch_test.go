@@ -1,4 +1,4 @@
-package sqlite
+package sqlitefile
 
 import (
 	"os"
@@ -89,42 +89,25 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 
 // BenchmarkWatch is what a look costs, by the ways that there are.
 func BenchmarkWatch(b *testing.B) {
-	s, err := Create(b.Context(), filepath.Join(b.TempDir(), "store.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	if err := s.change(b.Context(), func(t *tx) error { _, err := findOrMake(b.Context(), t, "s"); return err }); err != nil {
-		b.Fatal(err)
-	}
+	f, writer := written(b)
 	b.Run("Files", func(b *testing.B) {
-		l := newLookout(s.file, time.Now())
+		l := newLookout(f.Path(), time.Now())
 		for b.Loop() {
 			l.changed(time.Time{})
 		}
 	})
 	b.Run("DataVersion", func(b *testing.B) {
-		conn, err := s.handle.db.Conn(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer conn.Close()
 		var version int64
 		for b.Loop() {
-			if err := conn.QueryRowContext(b.Context(), "PRAGMA data_version").Scan(&version); err != nil {
+			if err := writer.QueryRowContext(b.Context(), "PRAGMA data_version").Scan(&version); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("NewConnection", func(b *testing.B) {
-		reader, err := Open(b.Context(), s.file)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer reader.Close()
 		for b.Loop() {
-			if err := reader.read(b.Context(), func(t *tx) error { _, err := find(b.Context(), t, "s"); return err }); err != nil {
-				b.Fatal(err)
+			if n := count(b, f); n != 1 {
+				b.Fatal(n)
 			}
 		}
 	})

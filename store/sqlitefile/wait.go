@@ -1,4 +1,4 @@
-package sqlite
+package sqlitefile
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -88,17 +87,19 @@ func setPatience(ctx context.Context, c *sql.Conn, milliseconds int64) error {
 	return err
 }
 
-// interrupted returns the context's error for one of SQLite that only says that
-// the context ended.
-func interrupted(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil && isCode(err, lib.SQLITE_INTERRUPT) {
-		return ended
+// Retry reads again when the file moved meanwhile.
+func Retry(ctx context.Context, once func() error) (err error) {
+	const attempts = 5
+	for range attempts {
+		if err = once(); !errors.Is(err, ErrChanged) || ctx.Err() != nil {
+			break
+		}
+	}
+	// What looks left behind may be that of a writer at work, which is soon done; and
+	// writers may come and go.
+	for pause := time.Millisecond; (errors.Is(err, ErrUnsettled) || errors.Is(err, ErrChanged)) && pause < 100*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+		time.Sleep(pause)
+		err = once()
 	}
 	return err
-}
-
-// isCode reports whether an error is one of SQLite with that primary code.
-func isCode(err error, code int) bool {
-	coded, ok := errors.AsType[*sqlite.Error](err)
-	return ok && coded.Code()&0xff == code
 }

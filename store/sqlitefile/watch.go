@@ -1,8 +1,7 @@
-package sqlite
+package sqlitefile
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -10,9 +9,8 @@ import (
 
 // How a file is watched
 //
-// What this Store writes itself, it knows. Of other programs it sees the times,
-// sizes and inodes of the file and of its log, which are asked for five times a
-// second. Nothing is opened for that: a connection that is kept would keep a
+// Of other programs the times, sizes and inodes of the file and of its log are seen,
+// which are asked for five times a second. Nothing is opened for that: a connection that is kept would keep a
 // writer from tidying up when it goes, and a descriptor of our own on a file
 // would, when closed, drop the locks that this process holds on it. It is the
 // cheapest way besides (BenchmarkWatch): 3 µs a look, where asking a kept
@@ -33,22 +31,22 @@ const (
 	lastEcho = 128 * watchEvery
 )
 
-// Watch implements store.Watcher. A write of this Store is told of at once,
-// that of another within 200 ms of becoming visible, or within as long as it
-// took to become so. After a change come a few more values, in case that it
-// was not visible yet. The error is fs.ErrClosed.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
+// Watch returns a value for each of own, which tells of the changes that this program
+// makes, and one within 200 ms after a write of another became visible, or within as
+// long as it took to become so. After a change come a few more values, in case that it
+// was not visible yet. The channel is closed when own is. The errors are fs.ErrClosed
+// and that of ctx.
+func (f *File) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error) {
+	f.mu.Lock()
+	closed := f.closed
+	f.mu.Unlock()
 	if closed {
-		return nil, fmt.Errorf("sqlite: watch: %w", errClosed)
+		return nil, errClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("sqlite: watch: %w", err)
+		return nil, err
 	}
-	l := newLookout(s.file, time.Now())
-	own := s.bell.Listen(ctx)
+	l := newLookout(f.path, time.Now())
 	changes := make(chan struct{}, 1)
 	go func() {
 		defer close(changes)
@@ -72,15 +70,6 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		}
 	}()
 	return changes, nil
-}
-
-// change is update, of which watchers are told.
-func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
-	err := s.update(ctx, what)
-	if err == nil {
-		s.bell.Ring()
-	}
-	return err
 }
 
 // lookout is what has been seen of a file from outside.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sqlite
+package sqlitefile
 
 // denied returns nil: what SQLite says is all that is known.
 func denied(string, uint32) error { return nil }

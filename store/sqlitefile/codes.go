@@ -1,0 +1,58 @@
+package sqlitefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// explain puts SQLite's own error codes into the package's errors.
+func explain(err error) error {
+	coded, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return err
+	}
+	if coded.Code() == lib.SQLITE_READONLY_RECOVERY {
+		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
+	}
+	switch coded.Code() & 0xff {
+	case lib.SQLITE_PROTOCOL:
+		// The log and its index do not go together: a writer was killed between
+		// changing the one and the other.
+		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
+	case lib.SQLITE_NOTADB:
+		return ErrNotSQLite
+	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:
+		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
+	case lib.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case lib.SQLITE_BUSY:
+		return fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	return err
+}
+
+// halfThere reports whether SQLite found no log, or an index of it that is not ready.
+func halfThere(err error) bool {
+	coded, ok := errors.AsType[*driver.Error](err)
+	return isCode(err, lib.SQLITE_CANTOPEN) || ok && coded.Code() == lib.SQLITE_READONLY_CANTINIT
+}
+
+// isCode reports whether an error is one of SQLite with that primary code.
+func isCode(err error, code int) bool {
+	coded, ok := errors.AsType[*driver.Error](err)
+	return ok && coded.Code()&0xff == code
+}
+
+// interrupted returns the context's error for one of SQLite that only says that
+// the context ended.
+func interrupted(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && isCode(err, lib.SQLITE_INTERRUPT) {
+		return ended
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package sqlitefile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// Own is a file of this program, which it may write.
+type Own struct {
+	*File
+	how access
+	// writing lets one write at a time in, and a context give up waiting.
+	writing chan struct{}
+}
+
+// NewOwn returns the file at a path as New does. pragmas are how a connection for
+// writing is set up, in the words of the driver's URI, such as "&_pragma=foreign_keys(1)".
+func NewOwn(path, pragmas string, check func(context.Context, *Tx) error) *Own {
+	return &Own{File: New(path, check), how: "mode=rw" + access(pragmas), writing: make(chan struct{}, 1)}
+}
+
+// Open reports whether the file is open for writing, and so its log may be of this
+// program.
+func (o *Own) Open() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.handle.keeps()
+}
+
+// Write runs what in a transaction that writes: all of it or nothing. The errors are
+// those of Read.
+func (o *Own) Write(ctx context.Context, what func(*Tx) error) error {
+	err := o.write(ctx, what)
+	// Within one process SQLite shares the index of the log between connections: as
+	// long as another store only reads there, this one cannot write.
+	for pause := time.Millisecond; isCode(err, lib.SQLITE_READONLY) && o.Denied(nil) == nil && pause < 200*time.Millisecond && ctx.Err() == nil; pause *= 2 {
+		time.Sleep(pause)
+		err = o.write(ctx, what)
+	}
+	return err
+}
+
+func (o *Own) write(ctx context.Context, what func(*Tx) error) error {
+	select {
+	case o.writing <- struct{}{}:
+		defer func() { <-o.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h, err := o.acquireOwn(ctx)
+	if err != nil {
+		return err
+	}
+	err = o.transaction(ctx, h, beginWrite, what)
+	if isCode(err, lib.SQLITE_READONLY) {
+		err = errors.Join(err, o.forget(h))
+	}
+	return errors.Join(err, o.release(h))
+}
+
+// acquireOwn returns the handle for writing, which from then on is the one for
+// reading too.
+func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return nil, errClosed
+	}
+	if !o.handle.keeps() {
+		if _, _, err := look(o.path); err != nil && !errors.Is(err, ErrUnsettled) {
+			return nil, err
+		}
+		if err := o.swap(ctx, o.how, nil); err != nil {
+			return nil, err
+		}
+	}
+	o.handle.users++
+	return o.handle, nil
+}
+
+// forget has the next use open the file anew.
+func (o *Own) forget(h *handle) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.handle != h {
+		return nil
+	}
+	o.handle = nil
+	return o.retireLocked(h)
+}
+
+// Denied returns what the system has against a write to the file, cause where it has
+// nothing: SQLite's codes are the same for a file system that is read-only.
+func (o *Own) Denied(cause error) error {
+	return cmp.Or(denied(o.path, toWrite), denied(filepath.Dir(o.path), toWrite), cause)
+}
+
+// Settle has SQLite finish, or take back, the write that was left unfinished in a
+// file. It does nothing else to the file, whose check is that of Read.
+func (o *Own) Settle(ctx context.Context) error {
+	return o.alone("mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
+		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checked(ctx, t) })
+	})
+}
+
+// Fill runs what in the file, which is there and empty, and puts it into WAL mode.
+func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
+	return o.alone("mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
+		if err := o.transaction(ctx, h, beginWrite, what); err != nil {
+			return err
+		}
+		_, err := h.db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		if isCode(err, lib.SQLITE_BUSY) {
+			return nil // another program looks at the file; the first write does it then
+		}
+		return err
+	})
+}
+
+// alone runs what on a handle that is closed behind it.
+func (o *Own) alone(how access, what func(*handle) error) (err error) {
+	db, err := open(o.path, how)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return what(&handle{db: db, access: how})
+}
+
+// The uses for which denied asks, as access(2) has them.
+const (
+	toWrite = 2
+	toRead  = 4
+)

@@ -1,0 +1,312 @@
+// Package sqlitefile reads a SQLite database that another program may be writing, and
+// leaves no trace: no byte of the file or of its folder changes, no file appears or
+// goes. It says what SQLite's error codes mean, and tells when the file changed.
+//
+// SQLite keeps a database in WAL mode in three files: the database, the log (-wal)
+// and an index of the log in shared memory (-shm). Opened the plain way, even
+// read-only, it creates the last two and leaves them behind. A [File] is therefore
+// opened in one of two other ways:
+//
+//   - Without a log, or with one that was only begun, the file holds the last word of
+//     its writers. It is opened as immutable, which takes no lock and creates nothing.
+//     Since SQLite then trusts that the file stays as it is, its size, time and inode
+//     are compared after every reading, and the reading is done again if they moved.
+//   - With a log, a writer is at work, or was killed. The file is opened read-only with
+//     a read-only index, which SQLite supports as long as the -shm file exists.
+//     Connections are not kept between readings, so that a writer that ends can tidy up.
+//
+// An [Own] is a file of this program. It is read in the same ways until the first
+// write, which opens it the plain way; it stays so until Close.
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	driver "modernc.org/sqlite"
+)
+
+var (
+	// ErrNotSQLite: the file is no SQLite database.
+	ErrNotSQLite = errors.New("not a SQLite database")
+	// ErrDamaged: SQLite cannot make sense of the file.
+	ErrDamaged = errors.New("the file is damaged")
+	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
+	// -wal without its -shm) that SQLite can only settle by writing.
+	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
+	// ErrChanged: another program wrote to the file while it was read; read
+	// again.
+	ErrChanged = errors.New("the store changed while it was read")
+	// ErrBusy: another program has been writing to the file for too long.
+	ErrBusy = errors.New("another program is writing to the store")
+
+	errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
+)
+
+// access is one of the ways to open a file: parameters of its URI.
+type access string
+
+const (
+	immutable access = "mode=ro&immutable=1"
+	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
+	// Whatever is in the file is data: it may not bring code with it.
+	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
+)
+
+// File is a database that is only read. It is safe for concurrent use.
+type File struct {
+	path  string
+	check func(context.Context, *Tx) error
+
+	mu     sync.Mutex
+	handle *handle
+	closed bool
+}
+
+// New returns the file at a path, links followed: SQLite keeps the log beside the
+// file itself. It opens nothing. check looks at the database whenever it was opened,
+// and its error is that of the reading; nil takes any database.
+func New(path string, check func(context.Context, *Tx) error) *File {
+	f := &File{path: path, check: check}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		f.path = file
+	}
+	return f
+}
+
+// Path returns the path of the file, links followed.
+func (f *File) Path() string { return f.path }
+
+// Read runs what in one transaction, so that it sees one state of the database. It
+// runs it again when the file moved meanwhile. The errors are those of what,
+// fs.ErrNotExist, fs.ErrPermission, fs.ErrClosed and those of the package.
+func (f *File) Read(ctx context.Context, what func(*Tx) error) error {
+	return Retry(ctx, func() error {
+		return f.ReadOnce(ctx, func(t *Tx) error {
+			err := what(t)
+			if t.Stale() {
+				return ErrChanged
+			}
+			return err
+		})
+	})
+}
+
+// ReadOnce is Read for rows that are handed on before all are read, and so without
+// another attempt: what asks [Tx.Stale] before it does.
+func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
+	h, err := f.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	err = f.blame(h, f.transaction(ctx, h, beginRead, what))
+	return errors.Join(err, f.release(h))
+}
+
+// Close closes the file. A reading that still runs ends first.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.handle
+	f.handle, f.closed = nil, true
+	return f.retireLocked(h)
+}
+
+// handle is a pool of connections that were all opened in one way.
+type handle struct {
+	db     *sql.DB
+	access access
+	// stamp is the file as it was when an immutable handle was made.
+	stamp fs.FileInfo
+	// users and retired are guarded by the file's mutex.
+	users   int
+	retired bool
+}
+
+func open(path string, how access) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := driver.NewConnector((&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: string(how) + guarded}).String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	if how == beside {
+		db.SetMaxIdleConns(0)
+	}
+	return db, nil
+}
+
+// look says how the file can be read just now.
+func look(path string) (access, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", nil, plain(err)
+	case info.IsDir():
+		return "", nil, errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return "", nil, errors.New("it is not a regular file")
+	case info.Size() == 0:
+		return "", nil, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
+	}
+	if size(path+"-journal") > 0 {
+		return "", nil, ErrUnsettled
+	}
+	// A log that was only begun says nothing yet, and its index may not be ready:
+	// its writer may have been killed there.
+	if size(path+"-wal") <= logHeader {
+		return immutable, info, nil
+	}
+	if size(path+"-shm") == 0 {
+		return "", nil, ErrUnsettled
+	}
+	return beside, info, nil
+}
+
+// logHeader is the size of the header of a log, in bytes.
+const logHeader = 32
+
+// size returns the size of a file, 0 where there is none.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// plain drops the path from an error of package os: the caller names it.
+func plain(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// acquire returns a handle for reading that fits the file as it is now. The
+// caller hands it to release.
+func (f *File) acquire(ctx context.Context) (*handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errClosed
+	}
+	if f.handle.keeps() {
+		f.handle.users++
+		return f.handle, nil
+	}
+	how, info, err := look(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if h := f.handle; h != nil && h.access == how && (how == beside || sameFile(h.stamp, info)) {
+		h.users++
+		return h, nil
+	}
+	if err := f.swap(ctx, how, info); err != nil {
+		return nil, f.blame(&handle{access: how, stamp: info}, err)
+	}
+	f.handle.users++
+	return f.handle, nil
+}
+
+// keeps reports whether the handle is for writing, and so stays whatever happens to
+// the file.
+func (h *handle) keeps() bool { return h != nil && h.access != immutable && h.access != beside }
+
+// swap replaces the handle by one of another way, once the check took it. The caller
+// holds the mutex.
+func (f *File) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
+	db, err := open(f.path, how)
+	if err != nil {
+		return err
+	}
+	h := &handle{db: db, access: how, stamp: stamp}
+	if err := f.transaction(ctx, h, beginRead, func(t *Tx) error { return f.checked(ctx, t) }); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	before := f.handle
+	f.handle = h
+	return f.retireLocked(before)
+}
+
+func (f *File) checked(ctx context.Context, t *Tx) error {
+	if f.check == nil {
+		return nil
+	}
+	return f.check(ctx, t)
+}
+
+// release hands a handle back.
+func (f *File) release(h *handle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h.users--
+	if h.retired && h.users == 0 {
+		return h.db.Close()
+	}
+	return nil
+}
+
+// retireLocked closes a handle as soon as it has no user.
+func (f *File) retireLocked(h *handle) error {
+	if h == nil {
+		return nil
+	}
+	h.retired = true
+	if h.users > 0 {
+		return nil
+	}
+	return h.db.Close()
+}
+
+// stale reports whether what was read through h may be wrong, because the file
+// moved underneath.
+func (f *File) stale(h *handle) bool {
+	if h.access != immutable {
+		return false
+	}
+	info, err := os.Stat(f.path)
+	return err != nil || !sameFile(h.stamp, info)
+}
+
+// blame turns an error into ErrChanged if a writer came or went while the file was
+// read: it is another one, is no longer to be opened in the way in which it was, or its
+// log was not all there.
+func (f *File) blame(h *handle, err error) error {
+	if err == nil || h.keeps() || errors.Is(err, ErrChanged) {
+		return err
+	}
+	now, _, lookErr := look(f.path)
+	switch {
+	case f.stale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && f.readable():
+		return fmt.Errorf("%w (%w)", ErrChanged, err)
+	}
+	return err
+}
+
+// readable reports whether the system lets all files of the database be read. A log
+// that cannot be opened all the same went in that moment, with the writer that it was
+// of. The files are only asked about: to open and close one would end SQLite's locks on it.
+func (f *File) readable() bool {
+	for _, part := range []string{"", "-wal", "-shm"} {
+		if errors.Is(denied(f.path+part, toRead), fs.ErrPermission) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package sqlitefile
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindcast/store/storetest"
+)
+
+// written makes a database in WAL mode with a table of one row. It returns what wrote
+// it, too, which is closed when the test ends.
+func written(t testing.TB) (*File, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "theirs.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = db.Exec("PRAGMA journal_mode = WAL; CREATE TABLE rows (n INTEGER); INSERT INTO rows VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	f := New(path, nil)
+	t.Cleanup(func() {
+		if err := errors.Join(f.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return f, db
+}
+
+// count returns how many rows a reader sees.
+func count(t testing.TB, f *File) (n int) {
+	t.Helper()
+	err := f.Read(t.Context(), func(tx *Tx) error { return tx.Row(t.Context(), "SELECT count(*) FROM rows").Scan(&n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Another program has the database open, has just written to it, or has ended: a reader
+// sees the last row, and no file of the folder changes, comes or goes.
+func TestFile_leavesNoTrace(t *testing.T) {
+	if path := os.Getenv("HINDCAST_TEST_WRITES"); path != "" {
+		writeOnDemand(t, path)
+		return
+	}
+	f, writer := written(t)
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFile_leavesNoTrace$")
+	cmd.Env = append(os.Environ(), "HINDCAST_TEST_WRITES="+f.Path())
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	order := func(what string) {
+		t.Helper()
+		_, err := fmt.Fprintln(in, what)
+		line, readErr := said.ReadString('\n')
+		if err != nil || readErr != nil || line != "done\n" {
+			t.Fatalf("%s: the writer says %q, %v, %v", what, line, err, readErr)
+		}
+	}
+	for i, step := range []struct {
+		order string
+		log   bool
+	}{
+		{"INSERT INTO rows VALUES (2)", true},
+		{"INSERT INTO rows VALUES (3)", true},
+		{"PRAGMA wal_checkpoint(TRUNCATE)", true},
+		{"INSERT INTO rows VALUES (4)", true},
+		{"close", false},
+	} {
+		order(step.order)
+		if _, err := os.Stat(f.Path() + "-wal"); (err == nil) != step.log {
+			t.Errorf("%s: the log: %v", step.order, err)
+		}
+		untouched := storetest.Untouched(t, filepath.Dir(f.Path()))
+		want := min(i+2, 3) + min(i/3, 1)
+		for range 3 {
+			other := New(f.Path(), nil)
+			if n, m := count(t, f), count(t, other); n != want || m != want {
+				t.Errorf("%s: readers see %d and %d rows, want %d", step.order, n, m, want)
+			}
+			if err := other.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		untouched()
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+// writeOnDemand runs each statement that the standard input orders.
+func writeOnDemand(t *testing.T, path string) {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		if orders.Text() == "close" {
+			err = db.Close()
+		} else {
+			_, err = db.Exec(orders.Text())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("done")
+	}
+}
+
+// A check that refuses a database is asked at each opening, and its error is that of
+// the reading.
+func TestFile_checkRefuses(t *testing.T) {
+	f, _ := written(t)
+	foreign := errors.New("foreign")
+	refuses := New(f.Path(), func(ctx context.Context, tx *Tx) error { return foreign })
+	if err := refuses.Read(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, foreign) {
+		t.Errorf("the reading: %v", err)
+	}
+	if err := refuses.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := refuses.Read(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// What is no database is named, and a rollback journal that was left is not rolled back.
+func TestFile_refusals(t *testing.T) {
+	f, _ := written(t)
+	dir := filepath.Dir(f.Path())
+	text := filepath.Join(dir, "text.db")
+	unsettled := filepath.Join(dir, "unsettled.db")
+	whole, err := os.ReadFile(f.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]string{text: strings.Repeat("no database ", 100), unsettled: string(whole), unsettled + "-journal": "half a write"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untouched := storetest.Untouched(t, dir)
+	for path, want := range map[string]error{text: ErrNotSQLite, unsettled: ErrUnsettled, filepath.Join(dir, "none"): fs.ErrNotExist} {
+		file := New(path, nil)
+		err := file.Read(t.Context(), func(tx *Tx) error { return tx.Row(t.Context(), "SELECT count(*) FROM sqlite_schema").Scan(new(int)) })
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	untouched()
+}

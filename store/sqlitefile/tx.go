@@ -1,0 +1,115 @@
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Tx is a transaction: one connection, and the statements prepared on it.
+type Tx struct {
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	stale      func() bool
+}
+
+// Stale reports whether the file moved since it was opened, so that rows may be wrong.
+func (t *Tx) Stale() bool { return t.stale() }
+
+// prepare returns a statement, which is kept until the transaction ends.
+func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if statement := t.statements[query]; statement != nil {
+		return statement, nil
+	}
+	statement, err := t.conn.PrepareContext(ctx, query)
+	if err == nil {
+		t.statements[query] = statement
+	}
+	return statement, err
+}
+
+// Exec runs a statement that changes rows.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.ExecContext(ctx, args...)
+}
+
+// Conn returns the connection, for what goes past database/sql.
+func (t *Tx) Conn() *sql.Conn { return t.conn }
+
+// Rows returns the rows of a query. The caller closes them.
+func (t *Tx) Rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.QueryContext(ctx, args...)
+}
+
+// Each runs row on each row of a query, which it scans.
+func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+	rows, err := t.Rows(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Row returns the first row of a query.
+func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
+	statement, err := t.prepare(ctx, query)
+	if err != nil {
+		// It fails in the same way, and the row carries the error.
+		return t.conn.QueryRowContext(ctx, query, args...)
+	}
+	return statement.QueryRowContext(ctx, args...)
+}
+
+// close lets go of the statements and the connection.
+func (t *Tx) close() error {
+	var errs []error
+	for _, statement := range t.statements {
+		errs = append(errs, statement.Close())
+	}
+	return errors.Join(append(errs, t.conn.Close())...)
+}
+
+// transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
+func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Context, *sql.Conn) error, what func(t *Tx) error) (err error) {
+	c, err := connect(ctx, h.db)
+	if err != nil {
+		return explain(err)
+	}
+	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, stale: func() bool { return f.stale(h) }}
+	defer func() { err = interrupted(ctx, errors.Join(err, t.close())) }()
+	if err := begin(ctx, c); err != nil {
+		return explain(err)
+	}
+	open := true
+	defer func() {
+		if open {
+			_, undo := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			err = errors.Join(err, undo)
+		}
+	}()
+	if err := what(t); err != nil {
+		return explain(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := c.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		return explain(err)
+	}
+	open = false
+	return nil
+}
