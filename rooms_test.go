@@ -115,6 +115,8 @@ var directions = []struct {
 		"files change in the same way whatever kind of store they are of"},
 	{"hindcast/store/writing", []string{"hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/model/..."},
 		"a folder is written in the same way whatever kind of store it is of"},
+	{"hindcast/store/folder", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/writing", "hindcast/model/..."},
+		"what kinds made of files have in common knows none of them"},
 	{"hindcast/store/lineage", nil,
 		"who follows whom is worked out from prints alone"},
 	{"hindcast/store/mapped", []string{"hindcast/store", "hindcast/store/files", "hindcast/model/..."},

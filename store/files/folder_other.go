@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // openFolder first makes sure that there is a folder: another thing may block.
@@ -82,9 +83,10 @@ func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
 }
 
 func (f *Folder) stat(name string) (Stamp, error) {
+	now := time.Now()
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return Stamp{}, Cause(err)
 	}
-	return StampOf(info), nil
+	return StampOf(info, now), nil
 }

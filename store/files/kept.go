@@ -91,7 +91,7 @@ func (m *Memory) decodeNotes(text []byte) error {
 	for i := range all {
 		n := &all[i]
 		name := string(k.Text())
-		n.stamp = Stamp{Size: k.Varint(), Modified: k.Time(), changed: k.Time(), inode: k.Uvarint(), device: k.Uvarint(), settled: true}
+		n.stamp = Stamp{Kind: Regular, Size: k.Varint(), Modified: k.Time(), changed: k.Time(), inode: k.Uvarint(), device: k.Uvarint(), settled: true}
 		n.unused = int(min(k.Uvarint(), maxUnused)) + 1
 		n.text = k.Text()
 		if k.Damaged() {

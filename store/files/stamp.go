@@ -5,9 +5,36 @@ import (
 	"time"
 )
 
-// Stamp tells one content of a file from another without reading it. It is that
-// of one look at the file. A stamp is not compared with ==, see [Stamp.Same].
+// Kind is what a name stands for.
+type Kind uint8
+
+// The kinds. A link is not followed, wherever it leads.
+const (
+	Nothing Kind = iota
+	Regular
+	Directory
+	Link
+	Other // a pipe, a device
+)
+
+// kindOf returns the kind of a mode.
+func kindOf(mode fs.FileMode) Kind {
+	switch mode.Type() {
+	case 0:
+		return Regular
+	case fs.ModeDir:
+		return Directory
+	case fs.ModeSymlink:
+		return Link
+	}
+	return Other
+}
+
+// Stamp says what a name stands for, and tells one content of a file from another
+// without reading it. It is that of one look at the name; its zero value is that of
+// nothing. A stamp is not compared with ==, see [Stamp.Same].
 type Stamp struct {
+	Kind     Kind
 	Size     int64 // bytes
 	Modified time.Time
 	// changed is when the system last changed what it keeps about the file, its
@@ -22,11 +49,12 @@ type Stamp struct {
 // tick is the coarsest that times of files are.
 const tick = 2 * time.Second
 
-// StampOf returns the stamp of a file from what was just asked of the system.
-func StampOf(info fs.FileInfo) Stamp {
-	s := Stamp{Size: info.Size(), Modified: info.ModTime()}
-	s.identify(info)
-	return s.lookedAt(time.Now())
+// StampOf returns the stamp of a name from what the system says of it, to whomever it
+// was said: package os, or package disk. before is a time before the system was asked.
+func StampOf(info fs.FileInfo, before time.Time) Stamp {
+	s := Stamp{Kind: kindOf(info.Mode()), Size: info.Size(), Modified: info.ModTime()}
+	s.identify(info.Sys())
+	return s.lookedAt(before)
 }
 
 // lookedAt completes the stamp of a look at a time.
@@ -44,10 +72,16 @@ func (s Stamp) lookedAt(now time.Time) Stamp {
 	return s
 }
 
+// Unchanged reports whether nothing that the system says of a name differs between two
+// looks. Whether the content is surely the same, Same says.
+func (s Stamp) Unchanged(other Stamp) bool {
+	return s.Size == other.Size && s.inode == other.inode && s.device == other.device &&
+		s.Modified.Equal(other.Modified) && s.changed.Equal(other.changed)
+}
+
 // Same reports whether the file surely has the content that it had at the other
 // look, as far as times of files can tell: nothing that the system says of it
 // differs, and neither look was too soon after it was written.
 func (s Stamp) Same(other Stamp) bool {
-	return s.settled && other.settled && s.Size == other.Size && s.inode == other.inode && s.device == other.device &&
-		s.Modified.Equal(other.Modified) && s.changed.Equal(other.changed)
+	return s.settled && other.settled && s.Unchanged(other)
 }

@@ -3,14 +3,19 @@
 package files
 
 import (
-	"io/fs"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // identify completes the stamp with what only some systems say.
-func (s *Stamp) identify(info fs.FileInfo) {
-	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+func (s *Stamp) identify(sys any) {
+	switch sys := sys.(type) {
+	case *syscall.Stat_t:
+		s.changed = time.Unix(sys.Ctim.Unix())
+		s.inode, s.device = uint64(sys.Ino), uint64(sys.Dev)
+	case *unix.Stat_t:
 		s.changed = time.Unix(sys.Ctim.Unix())
 		s.inode, s.device = uint64(sys.Ino), uint64(sys.Dev)
 	}

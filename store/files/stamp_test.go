@@ -90,7 +90,7 @@ func TestStampOf_seesWhatHappened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return StampOf(info)
+			return StampOf(info, time.Now())
 		}
 		before := look()
 		if before.changed.IsZero() {

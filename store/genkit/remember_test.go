@@ -63,7 +63,7 @@ func TestStore_remembersTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := memory.Recall(e.Name(), files.StampOf(info)); !ok {
+		if _, ok := memory.Recall(e.Name(), files.StampOf(info, time.Now())); !ok {
 			t.Errorf("%s is not remembered", e.Name())
 		}
 	}

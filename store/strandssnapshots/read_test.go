@@ -146,7 +146,7 @@ func TestHeaders_ofALongSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		note, ok := s.memory.Recall(name, files.StampOf(info))
+		note, ok := s.memory.Recall(name, files.StampOf(info, time.Now()))
 		if !ok {
 			t.Fatalf("there is no note of %s", name)
 		}

@@ -1,0 +1,184 @@
+package folder
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"path"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hindcast/store/files"
+)
+
+// In is what a format reads: a tree, what is remembered of its files, and the time, by
+// which work that is pending expires.
+type In struct {
+	Tree
+	Memo *Memo
+	Now  time.Time
+}
+
+// Memo is what is remembered of files. It is safe for concurrent use.
+type Memo struct {
+	// Notes outlive the plan, and maybe the program.
+	Notes *files.Memory
+	// Fetched counts the files that were read.
+	Fetched atomic.Int64
+
+	mu      sync.Mutex
+	decoded map[string]decoded
+	large   sync.Mutex
+}
+
+// decoded is what was made of a file in the course of one plan.
+type decoded struct {
+	at Stamp
+	is any
+}
+
+// Planning returns the memo for the course of one plan: a file is decoded once in it, in
+// whatever trees it is.
+func (m *Memo) Planning() *Memo { return &Memo{Notes: m.Notes, decoded: map[string]decoded{}} }
+
+// File is what a note is made of.
+type File struct {
+	Name string // in its folder
+	Size int64
+	Data []byte // lent
+}
+
+// Codec makes something of a file, and of a note what was made of the file then.
+type Codec[T any] struct {
+	// Decode decodes a file. Where it is not whole, which may be because its writer is
+	// at work, it is read again until it no longer changes.
+	Decode func(File) (is T, whole bool)
+	// Note returns the note of what was made of a file, nil to remember nothing.
+	Note func(T) []byte
+	// Recall decodes a note, in Data. After an error the file is decoded.
+	Recall func(File) (T, error)
+}
+
+// Noted is what was made of a file.
+type Noted[T any] struct {
+	Name string
+	Is   T
+	Err  error // why it could not be read
+}
+
+const (
+	// readTries is how often a file is read that its writer seems to replace.
+	readTries = 3
+	// keepBuffer and largeFile, in bytes: buffers that are kept from one file to the
+	// next, and files of which one at a time is in memory.
+	keepBuffer = 16 << 20
+	largeFile  = 32 << 20
+	// fewNotes is how many files are not worth a second worker.
+	fewNotes = 8
+)
+
+// Notes returns what is made of files of one folder, in the order of their names: what is
+// known of those that have not changed, and of the others what they hold, several at
+// once. The error is that of a context that has ended.
+func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
+	list := make([]Noted[T], len(names))
+	var next atomic.Int64
+	work := func() {
+		var buf []byte
+		for ctx.Err() == nil {
+			from := int(next.Add(fewNotes)) - fewNotes
+			if from >= len(names) {
+				return
+			}
+			for i := from; i < min(from+fewNotes, len(names)); i++ {
+				list[i].Name = names[i]
+				list[i].Is, buf, list[i].Err = note(in, dir, names[i], c, buf)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(max(4, runtime.GOMAXPROCS(0)), 16, (len(names)+fewNotes-1)/fewNotes) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return list, ctx.Err()
+}
+
+// note returns what is made of one file, reading into buf.
+func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byte, err error) {
+	key := path.Join(dir, name)
+	at, err := in.Stamp(key)
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return is, buf, err
+	}
+	if known, ok := in.Memo.recall(key, at).(T); ok {
+		return known, buf, nil
+	}
+	if text, ok := in.Memo.Notes.Recall(key, at.Stamp); ok && at.Tag == "" {
+		if is, err = c.Recall(File{name, at.Size, text}); err == nil {
+			in.Memo.keep(key, at, is)
+			return is, buf, nil
+		}
+	}
+	if at.Size > largeFile {
+		in.Memo.large.Lock()
+		defer in.Memo.large.Unlock()
+	}
+	data, read, err := in.fetch(key, buf)
+	if err != nil {
+		return is, buf, err
+	}
+	if at.Tag == "" && cap(data) <= keepBuffer {
+		buf = data
+	}
+	for try := 1; ; try++ {
+		whole := false
+		if is, whole = c.Decode(File{name, int64(len(data)), data}); whole || try == readTries {
+			break
+		}
+		again, then, err := in.fetch(key, nil)
+		if err != nil || bytes.Equal(again, data) {
+			break
+		}
+		data, read = again, then
+	}
+	in.Memo.keep(key, read, is)
+	if text := c.Note(is); text != nil && read.Tag == "" {
+		in.Memo.Notes.Note(key, read.Stamp, text)
+	}
+	return is, buf, nil
+}
+
+// fetch reads a file, and counts it.
+func (in *In) fetch(name string, buf []byte) ([]byte, Stamp, error) {
+	in.Memo.Fetched.Add(1)
+	return in.Read(name, buf)
+}
+
+// recall returns what was made of a file in the course of the plan, nil for nothing.
+func (m *Memo) recall(name string, at Stamp) any {
+	if m.decoded == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.decoded[name]; known.at.Is(at) {
+		return known.is
+	}
+	return nil
+}
+
+func (m *Memo) keep(name string, at Stamp, is any) {
+	if m.decoded == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.decoded[name] = decoded{at, is}
+}

@@ -1,0 +1,140 @@
+package folder
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// Step is one name that a plan changes.
+type Step struct {
+	Name string
+	// Data is what a file of that name holds then; it counts where Version is none.
+	Data []byte
+	// Version is a content that the journal keeps and that the file gets back, or a
+	// folder.
+	Version journal.Version
+	// Aside says that the file, or the empty folder, is taken away.
+	Aside bool
+}
+
+// Steps are in the order in which they are safe.
+type Steps []Step
+
+// Kept reads a content that the journal keeps.
+type Kept func(journal.Version) ([]byte, error)
+
+// Overlay returns a tree with steps laid over it: the tree as it is after them. Of two
+// steps of one name the last counts. The folders that a file needs are there.
+func Overlay(below Tree, steps Steps, kept Kept) Tree {
+	o := &overlay{below: below, kept: kept, steps: make(map[string]laid, len(steps)), dirs: map[string]map[string]bool{}}
+	for _, s := range steps {
+		o.steps[s.Name] = laid{s, s.stamp()}
+		for at := s.Name; at != "."; at = path.Dir(at) {
+			dir := path.Dir(at)
+			if o.dirs[dir] == nil {
+				o.dirs[dir] = map[string]bool{}
+			}
+			o.dirs[dir][path.Base(at)] = true
+		}
+	}
+	return o
+}
+
+// overlay is a tree with steps over it.
+type overlay struct {
+	below Tree
+	kept  Kept
+	steps map[string]laid
+	// dirs are the names in each folder that the steps have, or that lead to them.
+	dirs map[string]map[string]bool
+}
+
+// laid is a step with the stamp of what it leaves at its name.
+type laid struct {
+	Step
+	at Stamp
+}
+
+// stamp returns that of what the step leaves: its content is known, its time is not.
+func (s *Step) stamp() (at Stamp) {
+	switch {
+	case s.Aside:
+	case s.Version.Folder:
+		at.Kind = files.Directory
+	case s.Version.None():
+		at.Kind, at.Size, at.Tag = files.Regular, int64(len(s.Data)), fmt.Sprintf("%x", sha256.Sum256(s.Data))
+	default:
+		at.Kind, at.Size, at.Tag = files.Regular, s.Version.Size, s.Version.SHA256
+	}
+	return at
+}
+
+// List implements Tree.
+func (o *overlay) List(dir string) ([]string, error) {
+	own, stepped := o.steps[dir]
+	names, err := o.below.List(dir)
+	switch {
+	case stepped && own.at.Kind != files.Directory:
+		return nil, fs.ErrNotExist
+	case err != nil && !isFree(err), o.dirs[dir] == nil && !stepped:
+		return names, err
+	}
+	names = slices.Clone(names)
+	for name := range o.dirs[dir] {
+		at, there := slices.BinarySearch(names, name)
+		now, failed := o.Stamp(path.Join(dir, name))
+		switch {
+		case failed != nil:
+			return nil, failed
+		case now.Kind == files.Nothing && there:
+			names = slices.Delete(names, at, at+1)
+		case now.Kind != files.Nothing && !there:
+			names = slices.Insert(names, at, name)
+		}
+	}
+	if err != nil && len(names) == 0 && !stepped {
+		return nil, err
+	}
+	return names, nil
+}
+
+// Read implements Tree.
+func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
+	s, stepped := o.steps[name]
+	switch {
+	case !stepped:
+		return o.below.Read(name, buf)
+	case s.Aside:
+		return buf[:0], Stamp{}, fs.ErrNotExist
+	case s.Version.Folder:
+		return buf[:0], Stamp{}, files.ErrNotRegular
+	case s.Version.None():
+		return s.Data, s.at, nil
+	}
+	data, err := o.kept(s.Version)
+	return data, s.at, err
+}
+
+// Stamp implements Tree.
+func (o *overlay) Stamp(name string) (Stamp, error) {
+	if s, stepped := o.steps[name]; stepped {
+		return s.at, nil
+	}
+	at, err := o.below.Stamp(name)
+	if err != nil || at.Kind != files.Nothing || o.dirs[name] == nil {
+		return at, err
+	}
+	switch _, err := o.List(name); { // a folder that is made for what is in it
+	case isFree(err):
+		return Stamp{}, nil
+	case err != nil:
+		return Stamp{}, err
+	}
+	return Stamp{Stamp: files.Stamp{Kind: files.Directory}}, nil
+}

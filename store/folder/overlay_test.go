@@ -1,0 +1,248 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/store/disk"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+func openTree(t testing.TB, dir string) *Disk {
+	t.Helper()
+	d, err := OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// held returns all that is in a tree below a folder, the journal's own left out: of a
+// file its bytes. Whatever the tree says of a name has to agree.
+func held(t rapid.TB, tree Tree, dir string, all map[string]string) map[string]string {
+	names, err := tree.List(dir)
+	if err != nil {
+		t.Fatalf("list %s: %v", dir, err)
+	}
+	if !slices.IsSorted(names) {
+		t.Fatalf("%s lists %q", dir, names)
+	}
+	for _, name := range names {
+		name = path.Join(dir, name)
+		if name == journal.Folder {
+			continue
+		}
+		switch at, err := tree.Stamp(name); {
+		case err != nil:
+			t.Fatal(err)
+		case at.Kind == files.Directory:
+			all[name] = "a folder"
+			held(t, tree, name, all)
+		case at.Kind != files.Regular:
+			t.Fatalf("%s is listed and %+v", name, at)
+		default:
+			data, read, err := tree.Read(name, nil)
+			if err != nil || !at.Is(read) || at.Size != int64(len(data)) {
+				t.Fatalf("%s is %+v, read it is %+v, %v", name, at, read, err)
+			}
+			all[name] = string(data)
+		}
+	}
+	return all
+}
+
+// A tree with steps laid over it is the tree after the same steps were done on a disk.
+func TestOverlay_isTheDiskAfterTheSteps(t *testing.T) {
+	root, n := t.TempDir(), 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		dir := filepath.Join(root, fmt.Sprint(n))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			r.Fatal(err)
+		}
+		names := rapid.SampledFrom([]string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/b", "f/a", "f/g/a"})
+		put := func(name, text string) {
+			file := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				r.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				r.Fatal(err)
+			}
+		}
+		there := map[string]bool{}
+		for _, name := range rapid.SliceOfDistinct(names, rapid.ID[string]).Draw(r, "files") {
+			put(name, rapid.StringN(0, 5, -1).Draw(r, "text"))
+			there[name] = true
+		}
+		d, err := OpenDisk(dir)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer d.Close()
+		on, err := disk.Open(dir)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer on.Close()
+		j := journal.New(on, journal.Options{})
+		for range rapid.IntRange(1, 3).Draw(r, "writes") {
+			var steps Steps
+			for _, name := range rapid.SliceOfDistinct(names, rapid.ID[string]).Draw(r, "changed") {
+				if there[name] && rapid.Bool().Draw(r, "aside") {
+					steps = append(steps, Step{Name: name, Aside: true})
+					delete(there, name)
+					continue
+				}
+				steps = append(steps, Step{Name: name, Data: []byte(rapid.StringN(0, 5, -1).Draw(r, "new"))})
+				there[name] = true
+			}
+			over := Overlay(NewView(d), steps, j.Read)
+			want := held(r, over, ".", map[string]string{})
+			plan, err := Draft(j, steps).Plan(model.Plan{Op: model.OpRestore})
+			if err != nil {
+				r.Fatal(err)
+			}
+			if _, err := j.Apply(t.Context(), plan, nil); err != nil {
+				r.Fatal(err)
+			}
+			same(r, want, held(r, d, ".", map[string]string{}))
+		}
+		for { // each taken back, by the steps that the journal tells
+			plan, err := j.PlanUndo(t.Context())
+			if errors.As(err, new(*model.NothingToError)) {
+				return
+			}
+			if err != nil {
+				r.Fatal(err)
+			}
+			entries, err := j.Entries(t.Context())
+			if err != nil {
+				r.Fatal(err)
+			}
+			i := slices.IndexFunc(entries, func(e journal.Entry) bool { return e.ID == plan.Entry })
+			over := Overlay(NewView(d), Back(&entries[i], model.OpUndo), j.Read)
+			want := held(r, over, ".", map[string]string{})
+			if _, err := j.Apply(t.Context(), plan, nil); err != nil {
+				r.Fatal(err)
+			}
+			same(r, want, held(r, d, ".", map[string]string{}))
+		}
+	})
+}
+
+func same(t rapid.TB, want, got map[string]string) {
+	for name := range want {
+		if was, there := got[name]; !there || was != want[name] {
+			t.Fatalf("%s is %q (there: %v), laid over it was %q", name, was, there, want[name])
+		}
+	}
+	for name := range got {
+		if _, laid := want[name]; !laid {
+			t.Fatalf("%s is there, and was not laid over", name)
+		}
+	}
+}
+
+// What one plan reads is of one moment: a file that changes between a look and the next
+// is told of.
+func TestView_seesAFileThatChanges(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	v := NewView(openTree(t, dir))
+	if _, _, err := v.Read("a", nil); err != nil {
+		t.Fatal(err)
+	}
+	write("another")
+	if _, _, err := v.Read("a", nil); !errors.As(err, new(*ChangedError)) || v.Changed() == nil {
+		t.Errorf("%v, %v", err, v.Changed())
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := v.Stamp("a"); err != nil || at.Size != 3 {
+		t.Errorf("a second look finds %+v, %v", at, err)
+	}
+	if _, _, err := v.Read("b", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A file is decoded once in the course of a plan, whatever trees it is in, and not at all
+// where it is remembered.
+func TestNotes_decodesOnce(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	var names []string
+	for i := range 40 {
+		name := fmt.Sprintf("f%02d", i)
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(name+" says"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, old, old); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	codec := Codec[*string]{
+		Decode: func(f File) (*string, bool) { text := string(f.Data); return &text, true },
+		Note:   func(s *string) []byte { return []byte(*s) },
+		Recall: func(f File) (*string, error) { text := string(f.Data); return &text, nil },
+	}
+	v := NewView(openTree(t, dir))
+	memo := &Memo{Notes: &files.Memory{}}
+	read := func(tree Tree, memo *Memo) []Noted[*string] {
+		t.Helper()
+		list, err := Notes(t.Context(), In{Tree: tree, Memo: memo}, ".", names, codec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	plan := memo.Planning()
+	first := read(v, plan)
+	over := read(Overlay(v, Steps{{Name: "f07", Data: []byte("changed")}, {Name: "f09", Aside: true}}, nil), plan)
+	for i := range first {
+		switch names[i] {
+		case "f07":
+			if *first[i].Is != "f07 says" || *over[i].Is != "changed" {
+				t.Errorf("%q, then %q", *first[i].Is, *over[i].Is)
+			}
+		case "f09":
+			if !errors.Is(over[i].Err, fs.ErrNotExist) {
+				t.Error(over[i].Err)
+			}
+		default:
+			if first[i].Is != over[i].Is || *first[i].Is != names[i]+" says" {
+				t.Errorf("%s was decoded twice, or is %q", names[i], *first[i].Is)
+			}
+		}
+	}
+	if n := plan.Fetched.Load(); n != 41 {
+		t.Errorf("%d files were read", n)
+	}
+	next := memo.Planning()
+	if read(v, next); next.Fetched.Load() != 0 {
+		t.Errorf("%d files were read again", next.Fetched.Load())
+	}
+}

@@ -1,0 +1,42 @@
+package folder
+
+import (
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/journal"
+)
+
+// Draft begins a write of steps.
+func Draft(j *journal.Journal, steps Steps) *journal.Draft {
+	d := j.Draft()
+	for _, s := range steps {
+		switch {
+		case s.Aside:
+			d.SetAside(s.Name)
+		case s.Version.Folder:
+			d.MakeFolder(s.Name)
+		case !s.Version.None():
+			d.PutBack(s.Name, s.Version)
+		default:
+			d.Put(s.Name, s.Data)
+		}
+	}
+	return d
+}
+
+// Back returns the steps by which an entry is taken back, or done again.
+func Back(e *journal.Entry, op model.Op) Steps {
+	steps := make(Steps, 0, len(e.Changes))
+	for _, c := range e.Changes {
+		then := c.After
+		if op == model.OpUndo {
+			then = c.Before
+		}
+		steps = append(steps, Step{Name: c.Path, Version: then, Aside: then.None()})
+	}
+	if op == model.OpUndo {
+		slices.Reverse(steps)
+	}
+	return steps
+}
