@@ -17,21 +17,21 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/mattn/go-isatty"
 
-	agentdemo "hindcast/agent/demo"
+	"hindcast/agent/scripted"
 	"hindcast/cli"
 	"hindcast/keymap"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
 	"hindcast/store/installed"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
 	"hindcast/store/memory"
-	"hindcast/store/reflection"
+	"hindcast/store/remote"
+	"hindcast/store/sample"
 	"hindcast/store/sqlite"
-	"hindcast/store/strands"
-	"hindcast/store/strandssnapshots"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
 )
@@ -48,16 +48,16 @@ func app() *cli.App {
 	notes := shelf()
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), strands.Kind(notes), strandssnapshots.Kind(notes), genkit.Kind(notes), sqlite.Kind(), reflection.Kind()},
+		Kinds:   store.Kinds{jsonl.Kind(), messages.Kind(notes), snapshots.Kind(notes), genkit.Kind(notes), sqlite.Kind(), remote.Kind()},
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},
 		Decode:       jsonl.Read,
 		Encode:       jsonl.Write,
 		DecodeMapped: decodeMapped,
-		Demo:         demo.Rows,
+		Demo:         sample.Rows,
 		Live:         live,
-		Sample:       sample,
+		Sample:       showSample,
 		Around:       around(),
 		Installed:    inProject,
 		Screen:       screen,
@@ -94,18 +94,18 @@ func screen(ctx context.Context, what cli.Shown) error {
 	}
 	if what.Demo {
 		options.Tour = &tui.Tour{
-			Session: demo.Trip, At: demo.Cancelled,
+			Session: sample.Trip, At: sample.Cancelled,
 			Text: "No store was found: a demo. Here the cart was emptied.",
 		}
 	}
 	return tui.Run(ctx, options)
 }
 
-// sample is the demo in memory, open at the session that has branches.
-func sample(ctx context.Context) (cli.Shown, error) {
+// showSample returns the sample store in memory, open at the session that has branches.
+func showSample(ctx context.Context) (cli.Shown, error) {
 	s := memory.New()
-	_, err := s.Import(ctx, demo.Rows())
-	return cli.Shown{Store: s, Session: demo.Trip, Demo: true}, err
+	_, err := s.Import(ctx, sample.Rows())
+	return cli.Shown{Store: s, Session: sample.Trip, Demo: true}, err
 }
 
 // decodeMapped returns the rows that a map finds in any JSON.
@@ -119,7 +119,7 @@ func decodeMapped(ctx context.Context, words string, in io.Reader, paths []strin
 
 // live lets the agent of the live demo work in a store.
 func live(ctx context.Context, s store.Store, how cli.Live) (cli.Lived, error) {
-	report, err := agentdemo.Run(ctx, s, agentdemo.Options(how))
+	report, err := scripted.Run(ctx, s, scripted.Options(how))
 	return cli.Lived(report), err
 }
 

@@ -114,7 +114,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("no such condition")
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "serve": serve},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": exitCode, "serve": serveStores},
 	})
 }
 

@@ -6,14 +6,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hindcast/agent/reflection"
-	"hindcast/store/demo"
+	"hindcast/agent/serve"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 )
 
-// serve is the script command `serve AGENT…`: until the script ends it shows
+// serveStores is the script command `serve AGENT…`: until the script ends it shows
 // the demo as the sessions of each agent, at $URL.
-func serve(ts *testscript.TestScript, neg bool, args []string) {
+func serveStores(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: serve agent...")
 	}
@@ -25,15 +25,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 
 // demoServer shows the demo as the sessions of each agent.
 func demoServer(ctx context.Context, names ...string) (*httptest.Server, error) {
-	agents := make([]reflection.Agent, len(names))
+	agents := make([]serve.Agent, len(names))
 	for i, name := range names {
 		s := memory.New()
-		if _, err := s.Import(ctx, demo.Rows()); err != nil {
+		if _, err := s.Import(ctx, sample.Rows()); err != nil {
 			return nil, err
 		}
-		agents[i] = reflection.Agent{Name: name, Store: s}
+		agents[i] = serve.Agent{Name: name, Store: s}
 	}
-	h, err := reflection.New(agents)
+	h, err := serve.New(agents)
 	if err != nil {
 		return nil, err
 	}

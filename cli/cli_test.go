@@ -20,9 +20,9 @@ import (
 	"hindcast/cli"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/jsonl"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 )
 
 // session is a command line in this process, on one store in memory.
@@ -50,7 +50,7 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 		Kinds:   store.Kinds{{Name: "mem", Open: open}},
 		Decode:  jsonl.Read,
 		Encode:  jsonl.Write,
-		Demo:    demo.Rows,
+		Demo:    sample.Rows,
 		Sample:  func(context.Context) (cli.Shown, error) { return cli.Shown{Store: c.store}, nil },
 		Screen:  func(context.Context, cli.Shown) error { return nil },
 		In:      strings.NewReader(""),
@@ -104,7 +104,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"sessions /nowhere/at/all", 1, "hindcast: no such file: /nowhere/at/all\n"},
 		{"mem:", 1, "the screen needs a terminal"},
 	} {
-		code, out, err := start(t, demo.Rows()).run(t, strings.Fields(c.line)...)
+		code, out, err := start(t, sample.Rows()).run(t, strings.Fields(c.line)...)
 		if code != c.code || !strings.Contains(err, c.says) {
 			t.Errorf("hindcast %s: exit %d, want %d; said %q, want %q", c.line, code, c.code, err, c.says)
 		}
@@ -118,12 +118,12 @@ func TestRun_exitCodes(t *testing.T) {
 }
 
 func TestRun_exitCodeOfTheDoctor(t *testing.T) {
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	if code, out, err := c.run(t, "doctor", "mem:"); code != 0 || out != "recognised as mem: its address names the kind\nno faults\n" || err != "" {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
 	var broken []store.Row
-	for row := range demo.Rows() {
+	for row := range sample.Rows() {
 		row.Header.ParentVisit = 0
 		if row.Header.Index == 1 {
 			row.Header.ParentID = row.Header.ID
@@ -265,7 +265,7 @@ func TestRun_hostileTextIsShownAndNeverObeyed(t *testing.T) {
 }
 
 func TestRun_jsonIsOneDocument(t *testing.T) {
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	for _, args := range everyCommand("trip-planner") {
 		code, out, err := c.run(t, append(args, "--json")...)
 		if args[0] == "__complete" || code != 0 && out == "" {
@@ -290,7 +290,7 @@ func TestRun_coloursOnlyHelp(t *testing.T) {
 		{"NO_COLOR empty", true, map[string]string{"NO_COLOR": ""}, true},
 		{"dumb", true, map[string]string{"TERM": "dumb"}, false},
 	} {
-		c := start(t, demo.Rows())
+		c := start(t, sample.Rows())
 		c.Getenv = func(name string) string { return world.env[name] }
 		_, plain, _ := c.run(t, "log", "mem:")
 		c.OutTerminal = world.terminal
@@ -306,7 +306,7 @@ func TestRun_coloursOnlyHelp(t *testing.T) {
 
 // On a terminal the head, what is off the path and what failed have a colour.
 func TestLog_coloursWhatCounts(t *testing.T) {
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	c.OutTerminal = true
 	_, out, _ := c.run(t, "log", "mem:", "trip-planner")
 	for what, want := range map[string]string{"the head": "\x1b[1;32m◉", "off the path": "\x1b[2m│ ◌", "an error": "\x1b[31m[error]\x1b[0m book_train"} {
@@ -341,7 +341,7 @@ func TestRestore_asksFirst(t *testing.T) {
 		{"\n", 1, "head #13"},
 		{"", 1, "head #13"},
 	} {
-		s := start(t, demo.Rows())
+		s := start(t, sample.Rows())
 		s.In, s.InTerminal = strings.NewReader(c.typed), true
 		code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5")
 		if code != c.code || !strings.Contains(err, "restore now? [y/N]") || !strings.Contains(out, "plan: restore trip-planner to #5") {
@@ -355,7 +355,7 @@ func TestRestore_asksFirst(t *testing.T) {
 
 // With --json the answer is the receipt alone; whoever is asked sees the plan.
 func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
-	s := start(t, demo.Rows())
+	s := start(t, sample.Rows())
 	s.In, s.InTerminal = strings.NewReader("y\n"), true
 	code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5", "--json")
 	if code != 0 || !strings.HasPrefix(err, "plan: restore trip-planner to #5\n") || !strings.HasSuffix(err, "restore now? [y/N] ") {
@@ -368,11 +368,11 @@ func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
 }
 
 func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
-	s := start(t, demo.Rows())
+	s := start(t, sample.Rows())
 	s.InTerminal = true
 	s.In = typing(func() string {
 		// Somebody else restores while the question waits.
-		other := start(t, demo.Rows())
+		other := start(t, sample.Rows())
 		other.store = s.store
 		if code, _, err := other.run(t, "restore", "mem:", "trip-planner", "#2", "--yes"); code != 0 {
 			t.Error(err)
@@ -417,7 +417,7 @@ func TestRun_asksTwice(t *testing.T) {
 		{[]string{"--yes", "--anyway"}, 0, "hello", ""},
 	} {
 		ran := ""
-		s := start(t, demo.Rows())
+		s := start(t, sample.Rows())
 		s.store = runner{s.store.(keep), &ran}
 		code, out, err := s.run(t, append([]string{"run", "mem:", "trip-planner", "head", "--input", "hello"}, c.flags...)...)
 		if code != c.code || ran != c.ran || !strings.Contains(err, c.says) || !strings.Contains(out, "  asks         models and tools run\n") {

@@ -12,8 +12,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 )
 
 // patient is a store with faults that a test writes.
@@ -35,7 +35,7 @@ func (p patient) Faults(_ context.Context, session string) ([]model.Fault, error
 // ill returns a command line on a store with faults, of a kind that has a framework.
 func ill(t *testing.T, framework string, p patient) *session {
 	t.Helper()
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	p.Store = c.store.(keep).Store
 	c.store = p
 	c.Kinds[0].Framework = framework
@@ -44,7 +44,7 @@ func ill(t *testing.T, framework string, p patient) *session {
 
 var faults = map[string][]model.Fault{
 	"": {{Code: "stray-file", File: "x\x1b[2J", Meaning: "it is none\nof ours", Verdict: "loads"}},
-	demo.Trip: {
+	sample.Trip: {
 		{Code: "message-file", File: "messages/message_3.json", Path: "byte 40", Meaning: strings.Repeat("a word and ", 20) + "the end", Verdict: "refuses to start: " + strings.Repeat("the reason ", 9)},
 		{Code: "bare", Meaning: "no more is known"},
 	},
@@ -56,7 +56,7 @@ func TestDoctor_groupsFaultsAndNamesWhoJudges(t *testing.T) {
 		{"", "loads", "the framework: loads"},
 		{"Genkit", "Genkit Go 1.13: loads", "Genkit Go 1.13: loads"},
 	} {
-		list := map[string][]model.Fault{demo.Trip: {{Code: "f", File: "file", Meaning: "m", Verdict: c.verdict}}}
+		list := map[string][]model.Fault{sample.Trip: {{Code: "f", File: "file", Meaning: "m", Verdict: c.verdict}}}
 		code, out, err := ill(t, c.framework, patient{faults: list}).run(t, "doctor", "mem:")
 		want := "recognised as mem: its address names the kind\n\n" +
 			"trip-planner  1 fault\n  f\n    file\n    m\n    " + c.want + "\n\n1 fault, in 1 of 2 sessions\n"
@@ -82,12 +82,12 @@ func TestDoctor_isReadableInSixtyCells(t *testing.T) {
 }
 
 func TestDoctor_ofOneSession(t *testing.T) {
-	c := ill(t, "Strands", patient{faults: faults, broken: demo.Packing})
-	code, out, err := c.run(t, "doctor", "mem:", demo.Trip)
+	c := ill(t, "Strands", patient{faults: faults, broken: sample.Packing})
+	code, out, err := c.run(t, "doctor", "mem:", sample.Trip)
 	if code != 3 || strings.Contains(out, "the store itself") || strings.Contains(out, "sessions\n") || err != "" {
 		t.Errorf("exit %d, %q, %s", code, err, out)
 	}
-	code, out, err = c.run(t, "doctor", "mem:", demo.Packing)
+	code, out, err = c.run(t, "doctor", "mem:", sample.Packing)
 	if code != 1 || out != "" || !strings.Contains(err, "torn") {
 		t.Errorf("exit %d, %q, %q", code, out, err)
 	}
@@ -101,7 +101,7 @@ func TestDoctor_ofOneSession(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	for _, args := range [][]string{{"doctor", "mem:", "nobody"}, {"doctor", "mem:", "nobody", "--json"}} {
-		code, out, err = start(t, demo.Rows()).run(t, args...)
+		code, out, err = start(t, sample.Rows()).run(t, args...)
 		if code != 1 || out != "" || !strings.Contains(err, "no session") {
 			t.Errorf("exit %d, %q, %q", code, out, err)
 		}

@@ -13,8 +13,8 @@ import (
 
 	"hindcast/cli"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 )
 
 // shelf is a session with a kind whose stores are the files that end in .mem; its
@@ -54,7 +54,7 @@ func (n noted) Close() error {
 
 func newShelf(t *testing.T, places ...string) *shelf {
 	t.Helper()
-	c := &shelf{session: start(t, demo.Rows()), dir: t.TempDir()}
+	c := &shelf{session: start(t, sample.Rows()), dir: t.TempDir()}
 	c.OutTerminal = true
 	inner := c.store.(keep).Store
 	c.Around = store.Surroundings{Work: c.dir}
@@ -113,7 +113,7 @@ func TestScreen_opensTheSession(t *testing.T) {
 	s := newShelf(t)
 	s.put(t, "a.mem")
 	at := filepath.Join(s.dir, "a.mem")
-	if code, _, said := s.run(t, at, demo.Trip); code != 0 || s.shown.Session != demo.Trip || s.shown.Store == nil {
+	if code, _, said := s.run(t, at, sample.Trip); code != 0 || s.shown.Session != sample.Trip || s.shown.Store == nil {
 		t.Errorf("exit %d, shown %+v, said %s", code, s.shown, said)
 	}
 	s.shown = cli.Shown{}
@@ -207,10 +207,10 @@ func TestOpen_directories(t *testing.T) {
 	if code != 1 || out != "" || err != want {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}
-	if code, out, err = s.run(t, "sessions", filepath.Join(s.dir, "deep")); code != 0 || !strings.Contains(out, demo.Trip) {
+	if code, out, err = s.run(t, "sessions", filepath.Join(s.dir, "deep")); code != 0 || !strings.Contains(out, sample.Trip) {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}
-	if code, out, err = s.run(t, "doctor", filepath.Join(s.dir, "deep"), demo.Trip); code != 0 || !strings.HasSuffix(out, "no faults\n") {
+	if code, out, err = s.run(t, "doctor", filepath.Join(s.dir, "deep"), sample.Trip); code != 0 || !strings.HasSuffix(out, "no faults\n") {
 		t.Errorf("exit %d, %q, %s", code, out, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"hindcast/cli"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 )
 
 func TestPager_isThatOfTheEnvironment(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPager_getsWhatATerminalWouldShow(t *testing.T) {
 		{"one that is not there", "no-such-pager -x", []string{"log", "mem:"}, true, false},
 		{"a command that asks", "sed s/^/paged:/", []string{"restore", "mem:", "trip-planner", "#5", "--dry-run"}, true, false},
 	} {
-		c := start(t, demo.Rows())
+		c := start(t, sample.Rows())
 		c.OutTerminal = test.terminal
 		_, plain, _ := c.run(t, test.args...)
 		c.Pager = test.pager
@@ -77,7 +77,7 @@ func TestPager_isLeftEarlyWithoutANoise(t *testing.T) {
 
 // The exit code of a command is its own, whatever the pager ended with.
 func TestPager_leavesTheExitCode(t *testing.T) {
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	c.OutTerminal = true
 	said := filepath.Join(t.TempDir(), "said")
 	c.Pager = "cat > " + said + "; exit 7"

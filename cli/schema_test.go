@@ -19,13 +19,13 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
+	"hindcast/store/sample"
 	"hindcast/store/sqlite"
-	"hindcast/store/strands"
-	"hindcast/store/strandssnapshots"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 )
 
 // published are the schemas in the folder, as any validator reads them.
@@ -193,7 +193,7 @@ func TestSchema_describesWhatCommandsPrint(t *testing.T) {
 }
 
 func (a *answers) everyCommand(t *testing.T) {
-	for name, rows := range map[string]*session{"demo": start(t, demo.Rows()), "hostile": start(t, hostile()), "steps": start(t, turns())} {
+	for name, rows := range map[string]*session{"demo": start(t, sample.Rows()), "hostile": start(t, hostile()), "steps": start(t, turns())} {
 		t.Run(name, func(t *testing.T) {
 			c := rows
 			var session string
@@ -224,7 +224,7 @@ func (a *answers) everyCommand(t *testing.T) {
 
 // realKinds are the kinds that read the stores of frameworks.
 func realKinds() store.Kinds {
-	return store.Kinds{strands.Kind(nil), strandssnapshots.Kind(nil), genkit.Kind(nil), sqlite.Kind(), jsonl.Kind()}
+	return store.Kinds{messages.Kind(nil), snapshots.Kind(nil), genkit.Kind(nil), sqlite.Kind(), jsonl.Kind()}
 }
 
 func (a *answers) realStores(t *testing.T) {
@@ -238,7 +238,7 @@ func (a *answers) realStores(t *testing.T) {
 	}
 	examined := 0
 	for _, dir := range stores {
-		c := start(t, demo.Rows())
+		c := start(t, sample.Rows())
 		c.Kinds = realKinds()
 		code, out, _ := c.run(t, "sessions", dir, "--json")
 		if code != 0 {
@@ -274,7 +274,7 @@ func (a *answers) realStores(t *testing.T) {
 // their own.
 func (a *answers) moves(t *testing.T) {
 	dir := t.TempDir()
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	c.Create = func(ctx context.Context, path string) (store.Store, error) { return sqlite.Create(ctx, path) }
 	c.Kinds = realKinds()
 	c.DecodeMapped = func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(int)) (iter.Seq2[store.Row, error], error) {
@@ -340,7 +340,7 @@ func (a *answers) moves(t *testing.T) {
 // What `hindcast schema` prints stands alone: it describes the same documents
 // without the other files.
 func TestSchema_isPrintedWhole(t *testing.T) {
-	c := start(t, demo.Rows())
+	c := start(t, sample.Rows())
 	_, list, _ := c.run(t, "schema", "--json")
 	var names []string
 	if err := json.Unmarshal([]byte(list), &names); err != nil || len(names) != len(published(t)) {

@@ -12,8 +12,8 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/genkit"
-	"hindcast/store/strands"
-	"hindcast/store/strandssnapshots"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 )
 
 // What is called a gap is one: of a session that keeps a key once, no state but
@@ -21,8 +21,8 @@ import (
 // what a comparison without the gaps calls added was added there.
 func TestGaps_areWhatIsKeptOnce(t *testing.T) {
 	open := map[string]func(dir string) (store.Store, error){
-		"strands":           func(dir string) (store.Store, error) { return strands.Open(t.Context(), dir) },
-		"strands-snapshots": func(dir string) (store.Store, error) { return strandssnapshots.Open(t.Context(), dir) },
+		"strands":           func(dir string) (store.Store, error) { return messages.Open(t.Context(), dir) },
+		"strands-snapshots": func(dir string) (store.Store, error) { return snapshots.Open(t.Context(), dir) },
 		"genkit":            func(dir string) (store.Store, error) { return genkit.Options{}.Open(t.Context(), dir) },
 	}
 	for _, tc := range []struct {
@@ -119,7 +119,7 @@ func stateOf(t *testing.T, s store.Store, ref model.Ref) []byte {
 // What is counted first is what is read then.
 func TestCounter_countsHeaders(t *testing.T) {
 	for _, dir := range []string{"python-file", "python-multiagent"} {
-		s, err := strands.Open(t.Context(), filepath.Join("..", "testdata", "strands", dir))
+		s, err := messages.Open(t.Context(), filepath.Join("..", "testdata", "strands", dir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui/screentest"
 )
 
@@ -64,7 +64,7 @@ func editing(t *testing.T, s store.Store, editor string) (p *screentest.Program,
 	t.Helper()
 	temp = t.TempDir()
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.Temp = temp
 	o.Getenv = environment(map[string]string{"VISUAL": editor, "EDITOR": "false"})
 	return start(t, o, 100, 30), temp
@@ -113,7 +113,7 @@ func TestEdit_choosesWhatIsSelected(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		o := options(newAble(t))
-		o.Session = demo.Trip
+		o.Session = sample.Trip
 		p := start(t, o, w, h)
 		p.Press(keymap.Timeline, keymap.ShowState, keymap.Open)
 		p.Press(keymap.State, keymap.MoveDown, keymap.Edit)
@@ -126,7 +126,7 @@ func TestEdit_choosesWhatIsSelected(t *testing.T) {
 func TestEdit_offersMessagesAndResults(t *testing.T) {
 	t.Parallel()
 	o := options(newAble(t))
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Edit)
 	shows(t, p, "s  edit whole state", "m  edit message  message 21, assistant", "t  edit tool result  change_train, in message 20", "v  edit value  /status")
@@ -165,7 +165,7 @@ printf '"lost"' > "$1"`))
 	if len(s.done) != 1 || s.done[0].NewSession != "trip-planner-edit" {
 		t.Fatalf("carried out %+v", s.done)
 	}
-	before, err := s.Store.State(t.Context(), model.Ref{Session: demo.Trip, ID: idAt(t, s, 13)})
+	before, err := s.Store.State(t.Context(), model.Ref{Session: sample.Trip, ID: idAt(t, s, 13)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestEdit_nameIsTaken(t *testing.T) {
 	s := newAble(t)
 	plan := s.plan
 	s.plan = func(op model.Op, ref model.Ref, as string) (model.Plan, error) {
-		if as == demo.Trip+"-edit" {
+		if as == sample.Trip+"-edit" {
 			return model.Plan{}, fmt.Errorf("plan: %w", store.ErrSessionExists)
 		}
 		return plan(op, ref, as)
@@ -295,7 +295,7 @@ func TestRestore_asksOnceMore(t *testing.T) {
 		return model.Plan{Op: op, Session: ref.Session, Writes: []string{"one row"}, Asks: []string{"book_train would run again", "the session was written 3 s ago"}}, nil
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == quiet {
 			return clock.after(d)
@@ -358,7 +358,7 @@ func TestRepair_nothingToMend(t *testing.T) {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Repair)
 	if got := lastLine(p); got != "nothing to repair" {
@@ -370,7 +370,7 @@ func TestRun_asksForTheInput(t *testing.T) {
 	t.Parallel()
 	s := newAble(t)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Run)
 	shows(t, p, "Run from #13: models and tools will run")
@@ -389,9 +389,9 @@ func TestRun_asksForTheInput(t *testing.T) {
 func TestPurge_fromTheJournal(t *testing.T) {
 	t.Parallel()
 	s := newAble(t)
-	restore(t, s.Store, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	restore(t, s.Store, model.Ref{Session: sample.Trip, ID: idAt(t, s, 5)})
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Journal)
 	p.Press(keymap.Written, keymap.Purge)
@@ -417,7 +417,7 @@ func TestRestore_resumeCallCanBeCopied(t *testing.T) {
 	}
 	terminal := newSyncBuffer()
 	o := options(s)
-	o.Session, o.Output = demo.Trip, terminal
+	o.Session, o.Output = sample.Trip, terminal
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
 	shows(t, p, "c  copy resume call  what goes on from here")
@@ -440,7 +440,7 @@ func TestRestore_resumeCallCanBeCopied(t *testing.T) {
 func TestEdit_storeThatCannotSaysWhy(t *testing.T) {
 	t.Parallel()
 	o := options(readOnly{demoStore(t)})
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	for a, want := range map[keymap.Action]string{
 		keymap.Edit:   "edit and fork: a memory store cannot edit",

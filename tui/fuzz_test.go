@@ -10,7 +10,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui/screentest"
 )
 
@@ -62,10 +62,10 @@ func FuzzModel(f *testing.F) {
 		for i, b := range presses[:min(len(presses), 300)] {
 			switch {
 			case i%29 == 28:
-				restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, int(b)%5)})
+				restore(t, s, model.Ref{Session: sample.Trip, ID: idAt(t, s, int(b)%5)})
 				l.news()
 			case i%7 == 6:
-				newWriter(t, s, demo.Trip).write(t, 1+int(b)%3)
+				newWriter(t, s, sample.Trip).write(t, 1+int(b)%3)
 				l.news()
 			case b < 240:
 				l.send(keys[int(b)%len(keys)])

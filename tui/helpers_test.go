@@ -16,8 +16,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -87,7 +87,7 @@ func (h *held) waiting(d time.Duration) int {
 func demoStore(t testing.TB) *memory.Store {
 	t.Helper()
 	s := memory.New(memory.WithClock(func() time.Time { return now }))
-	if _, err := s.Import(t.Context(), demo.Rows()); err != nil {
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -141,7 +141,7 @@ func trip(t *testing.T, w, h int) *screentest.Program {
 func opened(t *testing.T, s store.Store, w, h int) *screentest.Program {
 	t.Helper()
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	return start(t, o, w, h)
 }
 

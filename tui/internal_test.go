@@ -14,8 +14,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
@@ -24,10 +24,10 @@ import (
 func demoModel(t testing.TB) *Model {
 	t.Helper()
 	s := memory.New()
-	if _, err := s.Import(t.Context(), demo.Rows()); err != nil {
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := New(t.Context(), Options{Store: s, Session: demo.Trip})
+	m, err := New(t.Context(), Options{Store: s, Session: sample.Trip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func framed(b *testing.B, n int) *Model {
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
-	headers, _, err := m.o.Store.(*memory.Store).Tail(b.Context(), demo.Trip, 100)
+	headers, _, err := m.o.Store.(*memory.Store).Tail(b.Context(), sample.Trip, 100)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func grown(m *Model, k int) grewMsg {
 	var fresh []model.Header
 	for i := range k {
 		last = model.Header{
-			ID: fmt.Sprintf("%064x", n+i), ParentID: last.ID, SessionID: demo.Trip, Index: last.Index + 1, TurnIndex: last.TurnIndex,
+			ID: fmt.Sprintf("%064x", n+i), ParentID: last.ID, SessionID: sample.Trip, Index: last.Index + 1, TurnIndex: last.TurnIndex,
 			Visit: int64(n + i + 1), ParentVisit: last.Visit, CreatedAt: time.Unix(int64(1e9+n+i), 0), Title: "Booked the 09:40 to Lyon.",
 		}
 		fresh = append(fresh, last)
@@ -419,7 +419,7 @@ func long(n int) *timeline.Content {
 	for i := range headers {
 		h := &headers[i]
 		*h = model.Header{
-			ID: fmt.Sprintf("%064x", i), SessionID: demo.Trip, Index: i, TurnIndex: i / 3,
+			ID: fmt.Sprintf("%064x", i), SessionID: sample.Trip, Index: i, TurnIndex: i / 3,
 			Visit: int64(i + 1), ParentVisit: int64(tip), Title: "Booked the 09:40 to Lyon, and a room for two nights.",
 			CreatedAt: time.Unix(int64(1e9+i), 0), Event: model.SnapshotEvent(i % 3),
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/strands"
+	"hindcast/store/strands/messages"
 	"hindcast/tui"
 )
 
@@ -26,7 +26,7 @@ func strandsCopy(t *testing.T, fixture, session string) tui.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := strands.Open(t.Context(), dir)
+	s, err := messages.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

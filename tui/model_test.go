@@ -25,8 +25,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -44,7 +44,7 @@ func TestModel_pastedTextIsNoKeys(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	paste := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("grqq"), Paste: true}
 	p.Send(paste)
@@ -168,7 +168,7 @@ func TestModel_showsTheTailBeforeTheRest(t *testing.T) {
 	rest := newGate()
 	s := tailFirst(t, rest)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "the last 6 snapshots")
 	shows(t, p, "▌ ◉   13", "earlier snapshots are being read")
@@ -201,7 +201,7 @@ func TestModel_progressIsShownAndCancelled(t *testing.T) {
 	}
 	clock := &held{}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == 200*time.Millisecond || d == 100*time.Millisecond {
 			return clock.after(d)
@@ -247,7 +247,7 @@ func TestModel_movingCancelsTheLoadThatRuns(t *testing.T) {
 		return s.Store.State(ctx, ref)
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "▌ ◉   13")
 	p.Send(screentest.Key(t, "5"))
@@ -275,7 +275,7 @@ func TestModel_debouncesWhileTheCursorMoves(t *testing.T) {
 		return s.Store.State(ctx, ref)
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == settle {
 			return clock.after(d)
@@ -306,10 +306,10 @@ func TestModel_followsTheCursorOnItsSnapshotThroughAReload(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child, keymap.Mark)
-	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)}})
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sample.Trip, ID: idAt(t, s, 5)}})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
 	}
@@ -449,7 +449,7 @@ func TestModel_copiesOnlyOnItsKey(t *testing.T) {
 	terminal := newSyncBuffer()
 	s := demoStore(t)
 	o := options(s)
-	o.Session, o.Output = demo.Packing, terminal
+	o.Session, o.Output = sample.Packing, terminal
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Yank)
 	p.Golden()
@@ -477,7 +477,7 @@ func TestModel_copiesTheCallOfAnySnapshot(t *testing.T) {
 	t.Parallel()
 	terminal := newSyncBuffer()
 	o := options(demoStore(t))
-	o.Session, o.Output = demo.Packing, terminal
+	o.Session, o.Output = sample.Packing, terminal
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Top, keymap.Yank)
 	shows(t, p, "copy resume call  what goes on from here, after a restore")
@@ -507,11 +507,11 @@ func TestModel_copyRefused(t *testing.T) {
 			terminal := newSyncBuffer()
 			s := &scripted{Store: demoStore(t)}
 			s.tail = func(context.Context, string, int) ([]model.Header, bool, error) {
-				return []model.Header{{ID: tc.id, SessionID: demo.Trip}}, false, nil
+				return []model.Header{{ID: tc.id, SessionID: sample.Trip}}, false, nil
 			}
 			s.state = func(context.Context, model.Ref) ([]byte, error) { return []byte("{}"), nil }
 			o := options(s)
-			o.Session, o.Output = demo.Trip, terminal
+			o.Session, o.Output = sample.Trip, terminal
 			o.Getenv = func(name string) string { return map[string]string{"TERM": tc.term}[name] }
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.Yank)
@@ -656,7 +656,7 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 			return nil
 		},
 		"in an update": func(s *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
-			o.Store, o.Session = namer{s.Store, func() { panic(evil) }}, demo.Trip
+			o.Store, o.Session = namer{s.Store, func() { panic(evil) }}, sample.Trip
 			return pressFork
 		},
 		"in a view": func(_ *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
@@ -757,7 +757,7 @@ func TestModel_copiesToTmux(t *testing.T) {
 	tmux("set", "-s", "set-clipboard", "off")
 	terminal := newSyncBuffer()
 	o := options(demoStore(t))
-	o.Session, o.Output = demo.Packing, terminal
+	o.Session, o.Output = sample.Packing, terminal
 	o.Getenv = environment(map[string]string{"TERM": "tmux-256color", "TMUX": socket + ",1,0"})
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
@@ -778,7 +778,7 @@ func TestModel_copiesWithoutTmux(t *testing.T) {
 	t.Parallel()
 	terminal := newSyncBuffer()
 	o := options(demoStore(t))
-	o.Session, o.Output = demo.Packing, terminal
+	o.Session, o.Output = sample.Packing, terminal
 	o.Getenv = environment(map[string]string{"TERM": "tmux-256color", "TMUX": filepath.Join(t.TempDir(), "gone") + ",1,0"})
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)

@@ -17,8 +17,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/tui/screentest"
 )
@@ -90,7 +90,7 @@ func TestNews_theCursorGoesAlongWithTheHead(t *testing.T) {
 		s := demoStore(t)
 		p := opened(t, s, w, h)
 		shows(t, p, "head #13  following")
-		newWriter(t, s, demo.Trip).write(t, 2)
+		newWriter(t, s, sample.Trip).write(t, 2)
 		waitFor(t, p, "head #15  following")
 		p.Idle()
 		shows(t, p, "▌ ◉   15", "snapshot 14", "snapshot 15")
@@ -105,7 +105,7 @@ func TestNews_theCursorStaysElsewhere(t *testing.T) {
 		p := opened(t, s, w, h)
 		p.Press(keymap.Timeline, keymap.MoveUp, keymap.Mark)
 		lacks(t, p, "following", "new")
-		newWriter(t, s, demo.Trip).write(t, 3)
+		newWriter(t, s, sample.Trip).write(t, 3)
 		waitFor(t, p, "head #16  3 new")
 		p.Idle()
 		shows(t, p, "▌=○   12", "You leave at 10:40")
@@ -131,7 +131,7 @@ func TestNews_everythingElseStays(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open)
 	p.Press(keymap.Tab, keymap.MoveDown, keymap.MoveDown, keymap.Fold)
 	before := p.Screen()
-	w := newWriter(t, s, demo.Trip)
+	w := newWriter(t, s, sample.Trip)
 	w.write(t, 1)
 	waitFor(t, p, "head #14  1 new")
 	p.Idle()
@@ -152,7 +152,7 @@ func TestNews_everythingElseStays(t *testing.T) {
 		}
 	}
 	// A restore elsewhere reads everything again, and moves nothing either.
-	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 13)})
+	restore(t, s, model.Ref{Session: sample.Trip, ID: idAt(t, s, 13)})
 	waitFor(t, p, "head #13  1 new")
 	p.Idle()
 	shows(t, p, "#13", "▸", "[State]")
@@ -170,7 +170,7 @@ func TestNews_matchesGrow(t *testing.T) {
 	p.Type("turn end")
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, "of 9")
-	w := newWriter(t, s, demo.Trip)
+	w := newWriter(t, s, sample.Trip)
 	w.write(t, 2)
 	waitFor(t, p, "head #15")
 	p.Press(keymap.Timeline, keymap.SearchNext)
@@ -181,11 +181,11 @@ func TestNews_restoredElsewhere(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
 	p := opened(t, s, 100, 30)
-	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	restore(t, s, model.Ref{Session: sample.Trip, ID: idAt(t, s, 5)})
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 	p.Idle()
 	shows(t, p, "head #5  following", "▌ ◉      5", "12 off the path")
-	newWriter(t, s, demo.Trip).write(t, 1)
+	newWriter(t, s, sample.Trip).write(t, 1)
 	waitFor(t, p, "head #6.3  following")
 	p.Idle()
 	p.Golden()
@@ -198,7 +198,7 @@ func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(s.(store.Store))
-			o.Session = demo.Trip
+			o.Session = sample.Trip
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
 			p.Press(keymap.Confirm, keymap.Yes)
@@ -213,7 +213,7 @@ func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 			newWriter(t, s.(interface {
 				store.Store
 				SaveSnapshot(context.Context, *model.Snapshot[json.RawMessage]) error
-			}), demo.Trip).write(t, 1)
+			}), sample.Trip).write(t, 1)
 			waitFor(t, p, "head #11")
 			p.Idle()
 			shows(t, p, "done again: at #10")
@@ -229,7 +229,7 @@ func demoFile(t testing.TB) *sqlite.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Import(t.Context(), demo.Rows()); err != nil {
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -245,12 +245,12 @@ func TestNews_ofAFileThatAnotherWrites(t *testing.T) {
 	}
 	defer shown.Close()
 	p := opened(t, shown, 100, 30)
-	w := newWriter(t, other, demo.Trip)
+	w := newWriter(t, other, sample.Trip)
 	w.write(t, 1)
 	waitFor(t, p, "head #14  following")
 	w.write(t, 5)
 	waitFor(t, p, "head #19  following")
-	restore(t, other, model.Ref{Session: demo.Trip, ID: idAt(t, other, 5)})
+	restore(t, other, model.Ref{Session: sample.Trip, ID: idAt(t, other, 5)})
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 
 	// The file goes: what shows stays, and the last line tells.
@@ -268,7 +268,7 @@ func TestNews_listOfSessions(t *testing.T) {
 	p := start(t, options(s), 100, 30)
 	p.Press(keymap.Picker, keymap.MoveDown)
 	shows(t, p, "▌ packing-list")
-	newWriter(t, s, demo.Trip).write(t, 2)
+	newWriter(t, s, sample.Trip).write(t, 2)
 	waitFor(t, p, "  20  ")
 	newWriter(t, s, "another").write(t, 1)
 	waitFor(t, p, "another")
@@ -313,14 +313,14 @@ func TestNews_theQuestionOfAPlanSaysThatTheSessionMovedOn(t *testing.T) {
 		s := demoStore(t)
 		p := opened(t, s, w, h)
 		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Restore)
-		newWriter(t, s, demo.Trip).write(t, 1)
+		newWriter(t, s, sample.Trip).write(t, 1)
 		waitFor(t, p, "the session has moved on since")
 		p.Idle()
 		p.Golden()
 		p.Press(keymap.Confirm, keymap.Yes)
 		shows(t, p, "[ No ]", "#14", "nothing was changed")
 		p.Press(keymap.Confirm, keymap.Yes)
-		if got := head(t, s, demo.Trip); got != "#10" {
+		if got := head(t, s, sample.Trip); got != "#10" {
 			t.Errorf("head %s", got)
 		}
 	})
@@ -360,7 +360,7 @@ func TestNews_aWatchThatBreaksIsTold(t *testing.T) {
 	s.changes <- first
 	s.changes <- second
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "following")
 	p.Idle()
@@ -369,7 +369,7 @@ func TestNews_aWatchThatBreaksIsTold(t *testing.T) {
 	p.Idle() // nothing goes on
 	lacks(t, p, "following")
 	reads := s.reads.Load()
-	w := newWriter(t, s.Store, demo.Trip)
+	w := newWriter(t, s.Store, sample.Trip)
 	w.write(t, 1)
 	p.Press(keymap.Timeline, keymap.MoveUp)
 	if got := s.reads.Load(); got != reads || s.watches.Load() != 1 {
@@ -407,15 +407,15 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 		*scripted
 		noGrower
 	}{&scripted{Store: s}, noGrower{}})
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
-	w := newWriter(t, s, demo.Trip)
+	w := newWriter(t, s, sample.Trip)
 	w.write(t, 1)
 	waitFor(t, p, "head #14  following")
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch)
 	w.write(t, 2)
 	waitFor(t, p, "head #16  2 new")
-	restore(t, s, model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)})
+	restore(t, s, model.Ref{Session: sample.Trip, ID: idAt(t, s, 5)})
 	waitFor(t, p, "head moved to #5: restored elsewhere")
 	p.Idle()
 	shows(t, p, "▌   ◌   10")
@@ -455,7 +455,7 @@ func TestNews_ofAnotherSession(t *testing.T) {
 	}{s, noGrower{}}, 100, 30)
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open, keymap.MoveDown, keymap.Fold)
 	before, readBefore, statesBefore := p.Screen(), headers.Load(), states.Load()
-	newWriter(t, s.Store, demo.Packing).write(t, 1)
+	newWriter(t, s.Store, sample.Packing).write(t, 1)
 	p.WaitFor("the session to be read", func(string) bool { return headers.Load() > readBefore })
 	p.Idle()
 	p.Press(keymap.State, keymap.MoveDown, keymap.MoveUp)
@@ -483,7 +483,7 @@ func TestNews_aSessionThatVanishes(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.MoveUp)
 	lacks(t, p, "✗ the session") // said once
 	gone.gone.Store(false)
-	newWriter(t, s.Store, demo.Trip).write(t, 1)
+	newWriter(t, s.Store, sample.Trip).write(t, 1)
 	changes <- struct{}{}
 	waitFor(t, p, "head #14  1 new")
 }
@@ -515,7 +515,7 @@ func TestNews_restsGetLongerWhileThereIsNews(t *testing.T) {
 	clock := &held{}
 	s := demoStore(t)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == first || d == 2*first || d == longest || d == calm {
 			return clock.after(d)
@@ -534,7 +534,7 @@ func TestNews_restsGetLongerWhileThereIsNews(t *testing.T) {
 	clock.fire(calm)
 	waitFor(t, p, "following")
 	p.Idle()
-	w := newWriter(t, s, demo.Trip)
+	w := newWriter(t, s, sample.Trip)
 	index := 13
 	next := func() {
 		w.write(t, 1)
@@ -575,12 +575,12 @@ func TestNews_whileTheRestIsRead(t *testing.T) {
 	rest := newGate()
 	s := tailFirst(t, rest)
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := startBusy(t, o, 100, 30)
 	waitFor(t, p, "the last 6 snapshots")
 	p.Send(screentest.Key(t, "k"))
 	waitFor(t, p, "▌ ○   12")
-	w := newWriter(t, s.Store, demo.Trip)
+	w := newWriter(t, s.Store, sample.Trip)
 	w.write(t, 2)
 	rest.open()
 	waitFor(t, p, "20 snapshots")
@@ -597,7 +597,7 @@ func TestNews_waitsForASearch(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
 	p := opened(t, s, 100, 30)
-	w := newWriter(t, s, demo.Trip)
+	w := newWriter(t, s, sample.Trip)
 	for i := range 20 {
 		p.Send(screentest.Key(t, "/"))
 		p.Send(screentest.Key(t, "e"))
@@ -618,13 +618,13 @@ func TestRun_burst(t *testing.T) {
 	const n = 10_000
 	s := demoStore(t)
 	o := options(s)
-	o.Session, o.After = demo.Trip, time.After
+	o.Session, o.After = sample.Trip, time.After
 	var frames int
 	written, err := run(t, o, func(keyboard io.Writer, screen *syncBuffer) {
 		screen.waitFor("following")
 		before := strings.Count(screen.String(), frame)
 		began := time.Now()
-		newWriter(t, s, demo.Trip).write(t, n)
+		newWriter(t, s, sample.Trip).write(t, n)
 		took := time.Since(began)
 		screen.waitFor(fmt.Sprintf("#%d", 13+n))
 		screen.waitFor(fmt.Sprintf("%d snapshots", 18+n))

@@ -8,8 +8,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui/screentest"
 	"hindcast/tui/screentest/picture"
 	"hindcast/tui/theme"
@@ -71,7 +71,7 @@ func TestPictures(t *testing.T) {
 	abandoned := []keymap.Action{keymap.PrevBranch} // from the head: the tip of the last branch
 
 	t.Run("scene", func(t *testing.T) {
-		s := newScene(t, demo.Trip, w, h)
+		s := newScene(t, sample.Trip, w, h)
 		s.stay(glance, "head #13").press(keymap.Session, abandoned...).stay(read, "left by a restore to #10")
 		s.press(keymap.Session, keymap.CompareHead).stay(read, "#13")
 		s.press(keymap.Session, keymap.Parent, keymap.Parent).stay(glance)
@@ -82,22 +82,22 @@ func TestPictures(t *testing.T) {
 		s.golden("scene")
 	})
 	t.Run("thrown-away", func(t *testing.T) {
-		s := newScene(t, demo.Trip, w, h)
+		s := newScene(t, sample.Trip, w, h)
 		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.Parent)
 		s.stay(0, "cancel_all", "left by a restore to #10").golden("thrown-away")
 	})
 	t.Run("changed", func(t *testing.T) {
-		s := newScene(t, demo.Trip, w, h)
+		s := newScene(t, sample.Trip, w, h)
 		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.CompareHead)
 		s.stay(0, "total").golden("changed")
 	})
 	t.Run("restore", func(t *testing.T) {
-		s := newScene(t, demo.Trip, w, h)
+		s := newScene(t, sample.Trip, w, h)
 		s.press(keymap.Session, keymap.NextError, keymap.Parent, keymap.Restore)
 		s.stay(0, string(model.OpRestore)+" trip-planner to #2").golden("restore")
 	})
 	t.Run("resume", func(t *testing.T) {
-		s := newScene(t, demo.Packing, w, h)
+		s := newScene(t, sample.Packing, w, h)
 		s.press(keymap.Session, keymap.ShowResume).stay(0, "NOT RUN").golden("resume")
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui/screentest"
 )
 
@@ -19,7 +19,7 @@ import (
 func toRestore(t *testing.T, s store.Store) *screentest.Program {
 	t.Helper()
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch)
 	return p
@@ -41,7 +41,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Restore)
 	shows(t, p, "restore trip-planner to #10", "[ No ]", "leaves   3 snapshots, kept as a branch: #11.2 … #13", "state    ")
 	p.Press(keymap.Confirm, keymap.Yes)
-	if got := head(t, s, demo.Trip); got != "#10" {
+	if got := head(t, s, sample.Trip); got != "#10" {
 		t.Fatalf("head %s", got)
 	}
 	shows(t, p, "✓ at #10 · y c copies · u undo", "head #10", "▌ ◉   10")
@@ -50,14 +50,14 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.Undo)
 	shows(t, p, "undo write 1", "trip-planner back to #13 · 3 come back", "[ Yes ]", "y undo", "tab details")
 	p.Press(keymap.Confirm, keymap.Yes)
-	if got := head(t, s, demo.Trip); got != "#13" {
+	if got := head(t, s, sample.Trip); got != "#13" {
 		t.Fatalf("head after undo %s", got)
 	}
 	shows(t, p, "✓ undone: at #13 · y c copies · ^r redo", "head #13", "▌ ◉   13")
 
 	p.Press(keymap.Timeline, keymap.Redo)
 	p.Press(keymap.Confirm, keymap.Yes)
-	if got := head(t, s, demo.Trip); got != "#10" {
+	if got := head(t, s, sample.Trip); got != "#10" {
 		t.Fatalf("head after redo %s", got)
 	}
 	shows(t, p, "✓ done again: at #10")
@@ -77,7 +77,7 @@ func TestRestore_refused(t *testing.T) {
 			p := toRestore(t, s)
 			p.Press(keymap.Timeline, keymap.Restore)
 			p.Press(keymap.Confirm, answers...)
-			if got := head(t, s, demo.Trip); got != "#13" {
+			if got := head(t, s, sample.Trip); got != "#13" {
 				t.Errorf("head %s", got)
 			}
 			shows(t, p, "nothing was changed", "head #13")
@@ -93,7 +93,7 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 	const quiet = 300 * time.Millisecond
 	s, clock := demoStore(t), &held{}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == quiet {
 			return clock.after(d)
@@ -119,7 +119,7 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 	p.Send(screentest.Key(t, "y"))
 	handled()
 	shows(t, p, "read the plan…")
-	if got := head(t, s, demo.Trip); got != "#13" {
+	if got := head(t, s, sample.Trip); got != "#13" {
 		t.Fatalf("head %s", got)
 	}
 	clock.fire(quiet)
@@ -131,7 +131,7 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
 	t.Parallel()
 	o := options(readOnly{demoStore(t)})
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	lacks(t, p, "r restore", "f fork") // the help says why
 	for a, want := range map[keymap.Action]string{
@@ -154,7 +154,7 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 	p := toRestore(t, s)
 	p.Press(keymap.Timeline, keymap.Restore)
 	// Somebody else restores while the plan is on the screen.
-	plan, err := s.Store.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: demo.Trip, ID: idAt(t, s, 5)}})
+	plan, err := s.Store.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sample.Trip, ID: idAt(t, s, 5)}})
 	if err == nil {
 		_, err = s.Store.Apply(t.Context(), plan)
 	}
@@ -163,12 +163,12 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 	}
 	p.Press(keymap.Confirm, keymap.Yes)
 	shows(t, p, "the session has moved on since: nothing was changed", "restore trip-planner to #10", "head #5 → #10")
-	if got := head(t, s, demo.Trip); got != "#5" {
+	if got := head(t, s, sample.Trip); got != "#5" {
 		t.Fatalf("head %s", got)
 	}
 	p.Golden()
 	p.Press(keymap.Confirm, keymap.Yes)
-	if got := head(t, s, demo.Trip); got != "#10" {
+	if got := head(t, s, sample.Trip); got != "#10" {
 		t.Errorf("head %s", got)
 	}
 }
@@ -176,7 +176,7 @@ func TestRestore_headMovedMeanwhile(t *testing.T) {
 // idAt returns the id of the active snapshot of the trip at an index.
 func idAt(t *testing.T, s store.Store, index int) string {
 	t.Helper()
-	for h, err := range s.Headers(t.Context(), demo.Trip) {
+	for h, err := range s.Headers(t.Context(), sample.Trip) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestRestore_isNotLeftInTheMiddle(t *testing.T) {
 	p.Send(screentest.Key(t, "esc")) // a write is not cancelled
 	writing.open()
 	p.WaitEnd()
-	if got := head(t, s, demo.Trip); got != "#10" {
+	if got := head(t, s, sample.Trip); got != "#10" {
 		t.Errorf("head %s", got)
 	}
 }
@@ -238,7 +238,7 @@ func TestFork_asksForAName(t *testing.T) {
 	for range len("trip-planner-fork") {
 		p.Key("backspace")
 	}
-	p.Type(demo.Packing)
+	p.Type(sample.Packing)
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, store.ErrSessionExists.Error(), "Fork from #10")
 	p.Golden()
@@ -271,7 +271,7 @@ func TestUndo_import(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
-		added := model.Header{ID: "added", SessionID: demo.Trip, Index: 14, CreatedAt: now, Head: true}
+		added := model.Header{ID: "added", SessionID: sample.Trip, Index: 14, CreatedAt: now, Head: true}
 		made := model.Header{ID: "made", SessionID: "made", CreatedAt: now}
 		_, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
 			_ = yield(store.Row{Header: added, State: []byte("1")}, nil) && yield(store.Row{Header: made, State: []byte("2")}, nil)
@@ -280,14 +280,14 @@ func TestUndo_import(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := options(s)
-		o.Session = demo.Trip
+		o.Session = sample.Trip
 		p := start(t, o, w, h)
 		p.Press(keymap.Timeline, keymap.Journal)
 		shows(t, p, "import ", "trip-planner and 1")
 		p.Press(keymap.Written, keymap.Undo)
 		p.Golden()
 		p.Press(keymap.Confirm, keymap.Yes)
-		if got := head(t, s, demo.Trip); got != "#13" {
+		if got := head(t, s, sample.Trip); got != "#13" {
 			t.Errorf("head %s", got)
 		}
 		shows(t, p, "✓ undone: at #13")
@@ -312,7 +312,7 @@ func TestJournal_listsWrites(t *testing.T) {
 	atSizes(t, func(t *testing.T, w, h int) {
 		s := demoStore(t)
 		o := options(s)
-		o.Session = demo.Trip
+		o.Session = sample.Trip
 		p := start(t, o, w, h)
 		p.Press(keymap.Timeline, keymap.Journal)
 		shows(t, p, "nothing") // nothing was written yet
@@ -322,7 +322,7 @@ func TestJournal_listsWrites(t *testing.T) {
 		p.Press(keymap.Timeline, keymap.Journal)
 		p.Press(keymap.Overlay, keymap.Undo)
 		p.Press(keymap.Confirm, keymap.Yes)
-		if got := head(t, s, demo.Trip); got != "#13" {
+		if got := head(t, s, sample.Trip); got != "#13" {
 			t.Errorf("head %s", got)
 		}
 		p.Press(keymap.Timeline, keymap.Journal)

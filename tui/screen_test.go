@@ -16,8 +16,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -82,7 +82,7 @@ func TestScreen_help(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		o := options(readOnly{demoStore(t)})
-		o.Session = demo.Trip
+		o.Session = sample.Trip
 		p := start(t, o, w, h)
 		p.Press(keymap.Timeline, keymap.Help)
 		p.Golden()
@@ -116,8 +116,8 @@ func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
 	rows := func(yield func(store.Row, error) bool) {
-		for r, err := range demo.Rows() {
-			if r.Header.SessionID == demo.Packing && !yield(r, err) {
+		for r, err := range sample.Rows() {
+			if r.Header.SessionID == sample.Packing && !yield(r, err) {
 				return
 			}
 		}
@@ -174,7 +174,7 @@ func TestScreen_badSession(t *testing.T) {
 	bad := errors.New("strands: read session.json: byte 812: unexpected end")
 	s := &scripted{Store: demoStore(t)}
 	s.tail = func(_ context.Context, session string, n int) ([]model.Header, bool, error) {
-		if session == demo.Trip {
+		if session == sample.Trip {
 			return nil, false, bad
 		}
 		return s.Store.Tail(t.Context(), session, n)
@@ -189,7 +189,7 @@ func TestScreen_badSession(t *testing.T) {
 	shows(t, p, "memory › packing-list") // the rest of the store still opens
 
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	shows(t, start(t, o, 100, 30), "This session cannot be shown.", bad.Error())
 }
 
@@ -198,13 +198,13 @@ func TestScreen_damagedState(t *testing.T) {
 	bad := errors.New("strands: read message_7.json: byte 12: unexpected end of JSON")
 	s := &scripted{Store: demoStore(t)}
 	s.state = func(ctx context.Context, ref model.Ref) ([]byte, error) {
-		if ref.Session == demo.Trip {
+		if ref.Session == sample.Trip {
 			return nil, bad
 		}
 		return s.Store.State(ctx, ref)
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.ShowResume)
 	p.Golden()
@@ -231,7 +231,7 @@ func TestScreen_palettes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(demoStore(t))
-			o.Session, o.Theme = demo.Trip, s
+			o.Session, o.Theme = sample.Trip, s
 			p := start(t, o, 100, 30)
 			p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
 			shows(t, p, "▌ │ ◌ 11", "◉   13", "◌ #11.1 left by a restore", "[Diff]")
@@ -252,7 +252,7 @@ func TestScreen_palettes(t *testing.T) {
 func TestScreen_asciiGlyphs(t *testing.T) {
 	t.Parallel()
 	o := options(demoStore(t))
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch, keymap.Child)
@@ -319,8 +319,8 @@ func TestScreen_asciiEverywhere(t *testing.T) {
 		t.Run(fmt.Sprintf("demo %dx%d", size.w, size.h), func(t *testing.T) {
 			t.Parallel()
 			o := options(demoStore(t))
-			o.Session, o.Theme = demo.Trip, ascii
-			o.Tour = &tui.Tour{Session: demo.Trip, At: demo.Cancelled, Text: "Here the cart was emptied."}
+			o.Session, o.Theme = sample.Trip, ascii
+			o.Tour = &tui.Tour{Session: sample.Trip, At: sample.Cancelled, Text: "Here the cart was emptied."}
 			walk(t, start(t, o, size.w, size.h))
 		})
 	}
@@ -348,7 +348,7 @@ func TestScreen_asciiEverywhere(t *testing.T) {
 func TestScreen_everyLineIsAsWideAsTheTerminal(t *testing.T) {
 	t.Parallel()
 	o := options(demoStore(t))
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	m, err := tui.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -242,7 +242,7 @@ func TestStores_wayBack(t *testing.T) {
 	lacks(t, p, "trip-planner")
 	p.Press(keymap.Picker, keymap.Undo)
 	shows(t, p, "undo: no store is open yet")
-	newWriter(t, first, demo.Trip).write(t, 1) // nobody looks at it any more
+	newWriter(t, first, sample.Trip).write(t, 1) // nobody looks at it any more
 	p.Idle()
 
 	p.Press(keymap.Picker, keymap.MoveDown, keymap.Open) // it has one session only

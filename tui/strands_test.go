@@ -7,7 +7,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/store"
-	"hindcast/store/strands"
+	"hindcast/store/strands/messages"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -15,7 +15,7 @@ import (
 // strandsStore opens the sessions that the Strands SDK for Python wrote.
 func strandsStore(t *testing.T) tui.Options {
 	t.Helper()
-	s, err := strands.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-file"))
+	s, err := messages.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-file"))
 	if err != nil {
 		t.Fatal(err)
 	}

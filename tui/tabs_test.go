@@ -13,8 +13,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/memory"
+	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 )
 
@@ -38,7 +38,7 @@ func TestScreen_tabs(t *testing.T) {
 			atSizes(t, func(t *testing.T, w, h int) {
 				s := demoStore(t)
 				o := options(s)
-				o.Session = demo.Packing
+				o.Session = sample.Packing
 				p := start(t, o, w, h)
 				p.Press(keymap.Timeline, tab.show, keymap.Open)
 				p.Golden()
@@ -106,7 +106,7 @@ func TestTabs_copyTheValueUnderTheCursor(t *testing.T) {
 	t.Parallel()
 	terminal := newSyncBuffer()
 	o := options(demoStore(t))
-	o.Session, o.Output = demo.Trip, terminal
+	o.Session, o.Output = sample.Trip, terminal
 	p := start(t, o, 120, 30)
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open)
 	p.Press(keymap.State, keymap.Search)
@@ -155,7 +155,7 @@ func TestTabs_faultsAreFoundOnceForAllTabs(t *testing.T) {
 	var asked []string
 	s := &doctored{Store: demoStore(t), asked: &asked}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 120, 50)
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.StepBack)
 	shows(t, p, "18 snapshots · 4 off the path · ! 1 fault")
@@ -163,7 +163,7 @@ func TestTabs_faultsAreFoundOnceForAllTabs(t *testing.T) {
 	shows(t, p, "missing-tool-result")
 	p.Press(keymap.Timeline, keymap.StepBack)
 	shows(t, p, "missing-tool-result")
-	if fmt.Sprint(asked) != "["+demo.Trip+"]" {
+	if fmt.Sprint(asked) != "["+sample.Trip+"]" {
 		t.Errorf("asked for %v", asked)
 	}
 }
@@ -201,11 +201,11 @@ func TestTabs_infoSaysWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Import(t.Context(), demo.Rows()); err != nil {
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	p := start(t, o, 120, 40)
 	p.Press(keymap.Timeline, keymap.ShowInfo)
 	// The head says "booked" instead of "planning", somewhere in small parts.

@@ -5,7 +5,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/store"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -14,7 +14,7 @@ import (
 func touring(t *testing.T, s store.Store, w, h int) *screentest.Program {
 	t.Helper()
 	o := options(s)
-	o.Session, o.Tour = demo.Trip, &tui.Tour{Session: demo.Trip, At: demo.Cancelled, Text: "Here the cart was emptied."}
+	o.Session, o.Tour = sample.Trip, &tui.Tour{Session: sample.Trip, At: sample.Cancelled, Text: "Here the cart was emptied."}
 	return start(t, o, w, h)
 }
 
@@ -46,7 +46,7 @@ func TestTour_endsWithARestore(t *testing.T) {
 	shows(t, p, "T hides")
 	p.Press(keymap.Timeline, keymap.Parent, keymap.Restore)
 	p.Press(keymap.Confirm, keymap.Yes)
-	if got := head(t, s, demo.Trip); got != "#10" {
+	if got := head(t, s, sample.Trip); got != "#10" {
 		t.Errorf("head %s", got)
 	}
 	lacks(t, p, "T hides")

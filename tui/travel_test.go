@@ -13,11 +13,11 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/demo"
 	"hindcast/store/genkit"
 	"hindcast/store/memory"
-	"hindcast/store/strands"
-	"hindcast/store/strandssnapshots"
+	"hindcast/store/sample"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -94,7 +94,7 @@ func TestTravel_errors(t *testing.T) {
 	p.Press(keymap.Timeline, keymap.NextError)
 	shows(t, p, "▌ ○    3", "error 1 of 1")
 	o := options(demoStore(t))
-	o.Session = demo.Packing
+	o.Session = sample.Packing
 	p = start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.NextError)
 	shows(t, p, "next error: no snapshot has an error", "▌ ◉ 2")
@@ -108,7 +108,7 @@ func TestTravel_plays(t *testing.T) {
 	t.Parallel()
 	clock := &held{}
 	o := options(demoStore(t))
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == beat {
 			return clock.after(d)
@@ -239,7 +239,7 @@ func TestScreen_boxWithTheKeysIsMarked(t *testing.T) {
 	t.Parallel()
 	for _, look := range []theme.Glyphs{theme.Unicode, theme.ASCII} {
 		o := options(demoStore(t))
-		o.Session = demo.Trip
+		o.Session = sample.Trip
 		o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: look})
 		p := start(t, o, 100, 30)
 		shows(t, p, look.TopLeft+look.Cursor+" Timeline ", look.TopLeft+look.Horizontal+"[Diff]")
@@ -277,24 +277,24 @@ func TestScreen_timelines(t *testing.T) {
 		name, session string
 		open          func(t *testing.T) tui.Options
 	}{
-		{"demo", demo.Trip, func(t *testing.T) tui.Options { return options(demoStore(t)) }},
+		{"demo", sample.Trip, func(t *testing.T) tui.Options { return options(demoStore(t)) }},
 		{"strands-log", "basic", func(t *testing.T) tui.Options {
-			s, err := strands.Open(t.Context(), filepath.Join(data, "strands", "python-file"))
+			s, err := messages.Open(t.Context(), filepath.Join(data, "strands", "python-file"))
 			return steady(t, s, err)
 		}},
 		{"strands-faults", "broken_missing_toolresult", func(t *testing.T) tui.Options {
-			s, err := strands.Open(t.Context(), filepath.Join(data, "strands", "python-file"))
+			s, err := messages.Open(t.Context(), filepath.Join(data, "strands", "python-file"))
 			return steady(t, s, err)
 		}},
 		{"strands-snapshots", "every4", func(t *testing.T) tui.Options {
-			s, err := strandssnapshots.Open(t.Context(), filepath.Join(data, "strands", "python-snapshot", "session"))
+			s, err := snapshots.Open(t.Context(), filepath.Join(data, "strands", "python-snapshot", "session"))
 			return steady(t, s, err)
 		}},
 		{"strands-graph", "graph_done", func(t *testing.T) tui.Options {
 			// Its snapshots have the times of their files.
 			dir := filepath.Join(t.TempDir(), "python-multiagent")
 			aged(t, filepath.Join("strands", "python-multiagent"), dir)
-			s, err := strands.Open(t.Context(), dir)
+			s, err := messages.Open(t.Context(), dir)
 			return steady(t, s, err)
 		}},
 		{"genkit", "toggler/sess-aba", func(t *testing.T) tui.Options {
@@ -319,7 +319,7 @@ func TestScreen_timelines(t *testing.T) {
 func TestScreen_faultsAreSeen(t *testing.T) {
 	t.Parallel()
 	for _, w := range []int{60, 100, 200} {
-		s, err := strands.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-file"))
+		s, err := messages.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-file"))
 		o := steady(t, s, err)
 		o.Session = "broken_missing_toolresult"
 		p := start(t, o, w, 30)

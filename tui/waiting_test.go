@@ -11,7 +11,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -30,7 +30,7 @@ func (s *heldStore) Count(context.Context, string) (int, error) { return s.total
 func patient(s *heldStore, choice theme.Choice) (tui.Options, *held) {
 	clock := &held{}
 	o := options(s)
-	o.Session = demo.Trip
+	o.Session = sample.Trip
 	o.Theme = theme.New(choice)
 	o.After = func(d time.Duration) <-chan time.Time {
 		if d == 200*time.Millisecond || d == 100*time.Millisecond {
@@ -60,7 +60,7 @@ func TestWaiting_aStateIsRead(t *testing.T) {
 				inner := demoStore(t)
 				slow := ""
 				s := &heldStore{scripted: &scripted{Store: inner}, total: 18}
-				for hd, err := range inner.Headers(t.Context(), demo.Trip) {
+				for hd, err := range inner.Headers(t.Context(), sample.Trip) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -112,7 +112,7 @@ func TestWaiting_whatIsStaleStepsBack(t *testing.T) {
 			inner := demoStore(t)
 			s := &heldStore{scripted: &scripted{Store: inner}}
 			slow := map[string]bool{}
-			for hd, err := range inner.Headers(t.Context(), demo.Trip) {
+			for hd, err := range inner.Headers(t.Context(), sample.Trip) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,8 +20,8 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/genkit"
-	"hindcast/store/strands"
-	"hindcast/store/strandssnapshots"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -39,13 +39,13 @@ type onDisk struct {
 // kept are sessions of every kind that Hindcast writes files of.
 var kept = map[string]onDisk{
 	"strands log": {"strands/python-file", "", "basic", 2, func(ctx context.Context, dir string) (store.Store, error) {
-		return strands.Open(ctx, dir)
+		return messages.Open(ctx, dir)
 	}},
 	"python snapshots": {"strands/python-snapshot", "", "message-strategy", 2, func(ctx context.Context, dir string) (store.Store, error) {
-		return strandssnapshots.Open(ctx, dir)
+		return snapshots.Open(ctx, dir)
 	}},
 	"typescript snapshots": {"strands/typescript", "unified", "msgstrategy", 3, func(ctx context.Context, dir string) (store.Store, error) {
-		return strandssnapshots.Open(ctx, dir)
+		return snapshots.Open(ctx, dir)
 	}},
 	"genkit": {"genkit/stepsproject-go-1.13.1", ".genkit/snapshots/planner", "trip", 2, func(ctx context.Context, dir string) (store.Store, error) {
 		return genkit.Open(ctx, dir)
@@ -419,7 +419,7 @@ func TestWrites_planIsOutdatedByAnAgent(t *testing.T) {
 func TestWrites_conflictIsShownAndPlannedAnew(t *testing.T) {
 	t.Parallel()
 	w := copied(t, kept["strands log"])
-	p := w.screen(deaf{w.store().(*strands.Store)}, 100, 30)
+	p := w.screen(deaf{w.store().(*messages.Store)}, 100, 30)
 	w.toTarget(p)
 	p.Press(keymap.Timeline, keymap.Restore)
 	w.say(14)
@@ -437,7 +437,7 @@ func TestWrites_conflictIsShownAndPlannedAnew(t *testing.T) {
 }
 
 // deaf is a store that tells of no change.
-type deaf struct{ *strands.Store }
+type deaf struct{ *messages.Store }
 
 func (deaf) Watch(context.Context) (<-chan struct{}, error) { return make(chan struct{}), nil }
 

@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"hindcast/model/printable"
-	wire "hindcast/model/reflection"
+	"hindcast/model/wire"
 )
 
 // ErrRemote: the address is not one of this machine.

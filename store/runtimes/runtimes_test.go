@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	wire "hindcast/model/reflection"
+	"hindcast/model/wire"
 )
 
 // serve answers as a runtime of Genkit Go 1.13.1 does, with the lines given.

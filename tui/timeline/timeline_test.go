@@ -13,7 +13,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/demo"
+	"hindcast/store/sample"
 	"hindcast/tui/theme"
 )
 
@@ -25,11 +25,11 @@ func styles() *theme.Styles {
 func trip(t testing.TB) []model.Header {
 	t.Helper()
 	var headers []model.Header
-	for row, err := range demo.Rows() {
+	for row, err := range sample.Rows() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row.Header.SessionID == demo.Trip {
+		if row.Header.SessionID == sample.Trip {
 			headers = append(headers, row.Header)
 		}
 	}
@@ -227,7 +227,7 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 		t.Errorf("after the older part came in: cursor %d, mark %d", p.Selected(), p.Marked())
 	}
 	p.Do(keymap.FoldAll)
-	more := append(trip(t), model.Header{ID: "new", SessionID: demo.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
+	more := append(trip(t), model.Header{ID: "new", SessionID: sample.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
 	p.Set(Prepare(more))
 	if p.folds.Hidden(5) != 2 {
 		t.Error("the folds are gone")

@@ -1,0 +1,119 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/wire"
+	"hindcast/store"
+)
+
+// pollInterval is how often Watch asks for the sessions.
+const pollInterval = 500 * time.Millisecond
+
+// Watch implements store.Watcher: it asks for the list of sessions twice a
+// second and tells when the list is another than when Watch was called. A
+// process that stops answering is a change too, and so is one that answers
+// again; the channel is closed only when ctx ends. The error is ErrNoList where
+// an agent has no such list.
+func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	for _, name := range s.names() {
+		if !s.agents[name].has(wire.ListSessions) {
+			return nil, fmt.Errorf("reflection: watch: agent %.80q: %w", name, ErrNoList)
+		}
+	}
+	last, err := s.sessions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reflection: watch: %w", err)
+	}
+	changed := make(chan struct{}, 1)
+	go func() {
+		defer close(changed)
+		s.poll(ctx, last, changed)
+	}()
+	return changed, nil
+}
+
+func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan<- struct{}) {
+	tick := time.NewTicker(s.interval)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, err := s.sessions(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		same := failing == (err != nil)
+		if failing = err != nil; !failing {
+			same = same && slices.EqualFunc(now, last, sameInfo)
+			last = now
+		}
+		if same {
+			continue
+		}
+		select {
+		case changed <- struct{}{}:
+		default: // one that nobody has taken yet says as much
+		}
+	}
+}
+
+// sameInfo compares what is told of a session; times may have another zone.
+func sameInfo(a, b model.SessionInfo) bool {
+	same := a.UpdatedAt.Equal(b.UpdatedAt)
+	a.UpdatedAt, b.UpdatedAt = time.Time{}, time.Time{}
+	return same && a == b
+}
+
+// Cursor implements store.Grower. The error is ErrNoGrowth where the process
+// cannot tell what is new.
+func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
+	var cursor wire.Cursor
+	err := s.follow(ctx, wire.GetCursor, session, store.Cursor{}, func(dec *json.Decoder) error { return dec.Decode(&cursor) })
+	if err != nil {
+		return store.Cursor{}, fmt.Errorf("reflection: look how far session %.80q reaches: %w", session, err)
+	}
+	return store.Cursor(cursor), nil
+}
+
+// Growth implements store.Grower. The errors are as those of Cursor.
+func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
+	var sent wire.Growth
+	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
+		sent, err = wire.ReadGrowth(dec, s.lists())
+		return err
+	})
+	if err == nil {
+		err = adopt(sent.Headers, session)
+	}
+	if err != nil {
+		return store.Growth{}, fmt.Errorf("reflection: look what is new in session %.80q: %w", session, err)
+	}
+	growth := store.Growth{Headers: sent.Headers, Rewritten: sent.Rewritten, Cursor: store.Cursor(sent.Cursor)}
+	if growth.Rewritten {
+		growth.Headers = nil
+	}
+	return growth, nil
+}
+
+// follow runs one of the two actions, and has what it gives read.
+func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, read func(*json.Decoder) error) error {
+	a, inside, err := s.locate(session)
+	if err != nil {
+		return err
+	}
+	if !a.has(action) {
+		return ErrNoGrowth
+	}
+	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}
+	return noSession(s.run(ctx, a, action, in, read))
+}

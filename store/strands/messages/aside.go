@@ -1,0 +1,692 @@
+package messages
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// What was set aside.
+//
+// A restore takes the messages behind its target out of the folder, and the
+// journal keeps them. They are the branch that was left. Which branches there are,
+// and where each of them left the path, is worked out from the journal and the
+// folder alone:
+//
+// Aside is every content of a message that the journal names and keeps, and that does
+// not lie in the folder under its name now: what a restore or a repair took out or
+// replaced, what a write made that was undone, and what an agent wrote over after it
+// had come back. Such an agent holds a view from before a restore, and numbers its
+// messages from there. What it writes over and the journal never named, Hindcast never
+// had: that is gone, as it is without Hindcast. A fork names what it copies, and keeps
+// nothing of that.
+//
+// Where it left is told backwards. An entry says which messages the log had before
+// it; they are those of the log behind it, with the changes taken back. There the
+// message before one that the write set aside is the one that it follows. What was
+// before the earlier writes follows in the same way.
+
+// kept is a message that was set aside.
+type kept struct {
+	file    messageFile
+	version journal.Version
+	reason  *model.Reason
+	// parent is the position of the message that it follows if that is aside, too,
+	// else -1: it then follows the file after of the log, or nothing if that is "".
+	parent int
+	after  string
+	// id is that of its snapshot, once it is known, see identify.
+	id [sha256.Size]byte
+}
+
+// branches are the messages of a log that are aside, parents before children.
+type branches struct {
+	list []kept
+	// leaving has those that leave the log at a file, in the order in which they
+	// were set aside; those that follow nothing are at "".
+	leaving map[string][]int
+	// children has those that follow another one that is aside.
+	children map[int][]int
+	// agents has the agent.json that there was when a snapshot was the head, by the
+	// id of that, as far as it is kept.
+	agents map[string]journal.Version
+	// named has the messages of one name, lying the id of the one that lies there.
+	named map[string][]int
+	lying map[string][sha256.Size]byte
+}
+
+// version tells one content of a message file from another; "" for sum is what
+// lies in the folder.
+type version struct{ name, sum string }
+
+// told is what the journal tells of a content of a message.
+type told struct {
+	file    messageFile
+	version journal.Version
+	// reason is why it left; nil if it came, or came back.
+	reason *model.Reason
+	// order counts the times that one came or left.
+	order int
+	// sure says that it was kept.
+	sure bool
+}
+
+// toldOf collects the contents of messages that a journal names, those not counted that
+// it forgot, and which it forgot.
+func toldOf(entries []journal.Entry, folder string) (list map[version]told, forgotten map[version]bool) {
+	list, forgotten = map[version]told{}, map[version]bool{}
+	order := 0
+	for i := range entries {
+		e := &entries[i]
+		if e.Undone && e.NewSession != "" {
+			continue // it took everything along that was in it
+		}
+		for _, c := range e.Changes {
+			if c.Does == model.FileForgotten {
+				for v := range list {
+					if v.sum == c.Before.SHA256 {
+						delete(list, v)
+						forgotten[v] = true
+					}
+				}
+			}
+		}
+		left, came := reasonOf(e), (*model.Reason)(nil)
+		for _, c := range messageChanges(e, folder) {
+			tell := func(v journal.Version, reason *model.Reason) {
+				if v.None() {
+					return
+				}
+				key := version{c.file.name, v.SHA256}
+				before, known := list[key]
+				if known && reason == nil && e.Broken != "" {
+					return // it may not have come
+				}
+				list[key] = told{c.file, v, reason, order, before.sure || e.Broken == "" && !e.TakenBack && c.Does != model.FileCopied}
+				delete(forgotten, key)
+				order++
+			}
+			if e.Undone {
+				if _, known := list[version{c.file.name, c.After.SHA256}]; !known && !e.TakenBack { // else it is as it was before
+					tell(c.After, &model.Reason{Kind: model.ReasonUndo})
+				}
+				tell(c.Before, came)
+			} else {
+				tell(c.Before, left)
+				tell(c.After, came)
+			}
+		}
+	}
+	return list, forgotten
+}
+
+// branches works out what is aside. Where nothing was ever written it costs one
+// look.
+func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
+	entries, _ := d.entries(ctx) // what is wrong with it the doctor tells: the log can be read
+	if len(entries) == 0 {
+		return &branches{}, ctx.Err()
+	}
+	folder := d.onDesk(l.path("messages"))
+	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json"))),
+		named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
+	list, forgotten := toldOf(entries, folder)
+	if err := l.lying(ctx, d, list, b.lying); err != nil {
+		return nil, err
+	}
+	before := predecessors(entries, folder, l.files)
+	names := make([]version, 0, len(list))
+	for v := range list {
+		names = append(names, v)
+	}
+	slices.SortFunc(names, func(a, b version) int { return list[a].order - list[b].order })
+	below := map[version][]version{} // by the one before it
+	for _, v := range names {
+		at := before[v]
+		for forgotten[at] {
+			at = before[at]
+		}
+		for _, aside := list[at]; !aside && at.name != "" && l.position(at.name) < 0; _, aside = list[at] {
+			at = before[at] // it was taken away, and is not kept
+		}
+		if _, aside := list[at]; !aside {
+			at.sum = "" // it lies in the folder
+		}
+		below[at] = append(below[at], v)
+	}
+	b.lay(l, below, func(v version, parent int, after string) {
+		a := list[v]
+		b.named[v.name] = append(b.named[v.name], len(b.list))
+		b.list = append(b.list, kept{file: a.file, version: a.version, reason: a.reason, parent: parent, after: after})
+	})
+	return b, nil
+}
+
+// lying takes out of what the journal tells of what lies in the folder, and what is not
+// kept; and it notes the ids of the messages that have the names of others. What was
+// redacted in its place is no branch: the SDK was to forget it, and a purge does.
+func (l *messageLog) lying(ctx context.Context, d *desk, list map[version]told, ids map[string][sha256.Size]byte) error {
+	versions := map[string][]version{}
+	for v := range list {
+		versions[v.name] = append(versions[v.name], v)
+	}
+	var there []messageFile
+	for _, f := range l.files {
+		if versions[f.name] != nil {
+			there = append(there, f)
+		}
+	}
+	err := l.read(ctx, there, l.known, func(_ int, m *message) error {
+		sum := hex.EncodeToString(m.sum[:])
+		unread := m.sum == [sha256.Size]byte{}
+		for _, v := range versions[m.name] {
+			t := list[v]
+			if v.sum == sum || t.reason == nil && (unread || m.redacted && d.createdAt(t, m.created)) {
+				delete(list, v)
+				continue
+			}
+			ids[m.name] = m.id
+			if t.reason == nil {
+				t.reason = &model.Reason{Kind: model.ReasonOverwritten}
+				list[v] = t
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for v, t := range list {
+		if t.reason == nil {
+			t.reason = &model.Reason{}
+			list[v] = t
+		}
+		if t.sure {
+			continue
+		}
+		if _, err := d.journal.Read(t.version); errors.Is(err, fs.ErrNotExist) {
+			delete(list, v)
+		}
+	}
+	return ctx.Err()
+}
+
+// createdAt reports whether a message that is kept was created at a time.
+func (d *desk) createdAt(t told, at time.Time) bool {
+	data, err := d.journal.Read(t.version)
+	if err != nil || at.IsZero() {
+		return false
+	}
+	tape, err := files.Parse(data)
+	return err == nil && originOf(tape).created.Equal(at)
+}
+
+// lay puts what is aside in order: each behind the one that it follows.
+func (b *branches) lay(l *messageLog, below map[version][]version, add func(v version, parent int, after string)) {
+	type next struct {
+		version
+		parent int
+		after  string
+	}
+	var stack []next
+	push := func(list []version, parent int, after string) {
+		for _, v := range slices.Backward(list) {
+			stack = append(stack, next{v, parent, after})
+		}
+	}
+	var roots []version
+	for at := range below {
+		if at.sum == "" {
+			roots = append(roots, at)
+		}
+	}
+	slices.SortFunc(roots, func(a, b version) int { return strings.Compare(a.name, b.name) })
+	for _, root := range roots {
+		after := root.name
+		if l.position(after) < 0 {
+			after = ""
+		}
+		push(below[root], -1, after)
+		for len(stack) > 0 {
+			n := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			i := len(b.list)
+			add(n.version, n.parent, n.after)
+			if n.parent < 0 {
+				b.leaving[n.after] = append(b.leaving[n.after], i)
+			} else {
+				b.children[n.parent] = append(b.children[n.parent], i)
+			}
+			push(below[n.version], i, "")
+		}
+	}
+}
+
+// reasonOf words why what an entry set aside left the path.
+func reasonOf(e *journal.Entry) *model.Reason {
+	r := &model.Reason{At: e.At.UTC()}
+	switch e.Op {
+	case model.OpRestore:
+		r.Kind, r.TargetID, r.TargetIndex = model.ReasonRestore, e.To, e.ToIndex
+	case model.OpRepair:
+		r.Kind = model.ReasonRepair
+	}
+	return r
+}
+
+// messageChange is a change of a message file.
+type messageChange struct {
+	journal.Change
+	file messageFile
+}
+
+// messageChanges returns the changes of an entry to the messages in a folder, in the
+// order of the log.
+func messageChanges(e *journal.Entry, folder string) (list []messageChange) {
+	for _, c := range e.Changes {
+		dir, name := path.Split(c.Path)
+		if path.Clean(dir) != folder {
+			continue
+		}
+		if f, ok := fileOf(name); ok && c.Does != model.FileForgotten && !c.Before.Folder && !c.After.Folder && c.Before != c.After {
+			list = append(list, messageChange{c, f})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b messageChange) int { return a.file.compare(b.file) })
+	return list
+}
+
+// element is a message of a log as it once was.
+type element struct {
+	file messageFile
+	version
+}
+
+// predecessors returns for each version that an entry wrote, replaced or set aside the
+// one before it in the log of that time: of the first entry that names it.
+func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
+	before := map[version]version{}
+	log := make([]element, len(now))
+	for i, f := range now {
+		log[i] = element{f, version{f.name, ""}}
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &entries[i]
+		changes := messageChanges(e, folder)
+		if len(changes) == 0 {
+			continue
+		}
+		changed := make(map[string]bool, len(changes))
+		for _, c := range changes {
+			changed[c.file.name] = true
+		}
+		// What is in front of the first change stays where it is.
+		was := namesFrom(e.Was)
+		first, _ := slices.BinarySearchFunc(log, changes[0].file, func(e element, f messageFile) int { return e.file.compare(f) })
+		if !was.hasAll(log[:first]) {
+			log, first = slices.Clone(log), 0
+		}
+		stays := log[first:first:first]
+		for _, e := range log[first:] {
+			if !changed[e.name] && was.has(e.file) {
+				stays = append(stays, e)
+			}
+		}
+		// with is the log with one side of the changes.
+		with := func(side func(c *messageChange) journal.Version) []element {
+			tail := slices.Clone(stays)
+			for k := range changes {
+				if v := side(&changes[k]); !v.None() {
+					tail = append(tail, element{changes[k].file, version{changes[k].file.name, v.SHA256}})
+				}
+			}
+			slices.SortStableFunc(tail, func(a, b element) int { return a.file.compare(b.file) })
+			whole := append(log[:first:first], tail...)
+			for k := first; k < len(whole); k++ {
+				switch {
+				case !changed[whole[k].name]:
+				case k > 0:
+					before[whole[k].version] = whole[k-1].version
+				default:
+					before[whole[k].version] = version{}
+				}
+			}
+			return whole
+		}
+		with(func(c *messageChange) journal.Version { return c.After })
+		log = with(func(c *messageChange) journal.Version { return c.Before })
+	}
+	return before
+}
+
+// agentsOf finds what agent.json was when a snapshot was the head: as a write found
+// it that then led elsewhere, unless Hindcast itself had left it there.
+func agentsOf(entries []journal.Entry, file string) map[string]journal.Version {
+	agents, own := map[string]journal.Version{}, map[string]bool{}
+	for i := range entries {
+		e := &entries[i]
+		for _, c := range e.Changes {
+			if c.Path != file {
+				continue
+			}
+			if e.From != "" && !c.Before.None() && !own[c.Before.SHA256] {
+				agents[e.From] = c.Before
+			}
+			if c.Does != model.FilePutBack {
+				own[c.After.SHA256] = true
+			}
+		}
+	}
+	return agents
+}
+
+// keptFolder is a folder of messages in which some files are those that are kept.
+type keptFolder struct {
+	folder
+	journal *journal.Journal
+	kept    map[string]journal.Version
+	// made are contents that are not written yet.
+	made map[string][]byte
+}
+
+// ReadStamped implements folder.
+func (f *keptFolder) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
+	if data, ok := f.made[name]; ok {
+		return append(buf[:0], data...), files.Stamp{}, nil
+	}
+	if v, ok := f.kept[name]; ok {
+		data, err := f.journal.Read(v)
+		return data, files.Stamp{}, files.Cause(err)
+	}
+	if f.folder == nil {
+		return buf[:0], files.Stamp{}, fs.ErrNotExist
+	}
+	return f.folder.ReadStamped(name, buf)
+}
+
+// Stat implements folder.
+func (f *keptFolder) Stat(name string) (files.Stamp, error) {
+	if _, ok := f.made[name]; ok || f.kept[name] != (journal.Version{}) || f.folder == nil {
+		return files.Stamp{}, fs.ErrNotExist // nothing is remembered of it by its name
+	}
+	return f.folder.Stat(name)
+}
+
+// read takes in message k of those that are aside. It is remembered by its content,
+// which does not change.
+func (b *branches) read(s *Store, d *decoder, k int, m *message) {
+	a := &b.list[k]
+	key := version{a.file.name, a.version.SHA256}
+	if note, ok := s.recalled(key); ok && m.recall(a.file.name, note) {
+		return
+	}
+	d.arena = d.arena[:0]
+	if d.read(b.folder(s, k), a.file, m) {
+		s.remember(key, m.appendNote(nil))
+	}
+}
+
+// identify gives the messages of a name their ids. Where two have one id, as a message
+// has that a repair did not change, the second has the SHA-256 of its file instead.
+func (b *branches) identify(s *Store, name string) {
+	taken := map[[sha256.Size]byte]bool{}
+	if id, lies := b.lying[name]; lies {
+		taken[id] = true
+	}
+	var d decoder
+	var m message
+	for _, k := range b.named[name] {
+		b.read(s, &d, k, &m)
+		if taken[m.id] {
+			_, _ = hex.Decode(m.id[:], []byte(b.list[k].version.SHA256)) // a record that is sound has one
+		}
+		taken[m.id] = true
+		b.list[k].id = m.id
+	}
+}
+
+// id returns the id of the snapshot after message k.
+func (b *branches) id(s *Store, k int) [sha256.Size]byte {
+	if b.list[k].id == ([sha256.Size]byte{}) {
+		b.identify(s, b.list[k].file.name)
+	}
+	return b.list[k].id
+}
+
+// folder returns one that holds message k alone.
+func (b *branches) folder(s *Store, k int) folder {
+	return &keptFolder{journal: s.journal, kept: map[string]journal.Version{b.list[k].file.name: b.list[k].version}}
+}
+
+// body returns message k of those that are aside.
+func (b *branches) body(s *Store, k int) []byte {
+	var d decoder
+	var m message
+	d.read(b.folder(s, k), b.list[k].file, &m)
+	return m.body
+}
+
+// find returns the message of an id, or -1.
+func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (int, error) {
+	for k := range b.list {
+		if err := ctx.Err(); err != nil {
+			return -1, err
+		}
+		if b.id(s, k) == id {
+			return k, nil
+		}
+	}
+	return -1, model.ErrNoSnapshot
+}
+
+// chain returns the messages that are aside from the one at which they leave the log
+// to message k.
+func (b *branches) chain(k int) (list []int) {
+	for ; k >= 0; k = b.list[k].parent {
+		list = append(list, k)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// branchLog returns the log that ends with message k of those that are aside, and how
+// many of its messages lie in the folder. Its agent is the one of that time if that
+// is kept, else one that nothing is known of.
+func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
+	chain := b.chain(k)
+	common = l.position(b.list[chain[0]].after) + 1
+	at = &messageLog{folders: folders{place: l.place, running: l.running}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
+	folder := &keptFolder{folder: l.folder, journal: s.journal, kept: make(map[string]journal.Version, len(chain))}
+	for _, c := range chain {
+		at.files = append(at.files, b.list[c].file)
+		folder.kept[b.list[c].file.name] = b.list[c].version
+	}
+	at.folder = folder
+	if v, ok := b.agents[id]; ok {
+		if data, err := s.journal.Read(v); err == nil {
+			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, l.running, &at.faults)
+			at.agentVersion = v
+		}
+	} else {
+		s.seenThrough(b, at, k)
+	}
+	at.window()
+	return at, common
+}
+
+// seenThrough sets the window of a log of a branch to that of the nearest snapshot
+// behind it whose agent.json is kept: both were in one log when that was the head. Of a
+// log that ends before what the window then left out, the whole was seen.
+func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
+	if len(b.agents) == 0 {
+		return
+	}
+	var d decoder
+	var m message
+	for next := slices.Clone(b.children[k]); len(next) > 0; {
+		k, next = next[0], append(next[1:], b.children[next[0]]...)
+		b.read(s, &d, k, &m)
+		v, ok := b.agents[idText(m.id)]
+		if !ok {
+			continue
+		}
+		data, err := s.journal.Read(v)
+		if err != nil {
+			return // it was purged, and the whole log is shown
+		}
+		a := parseAgent(at.path("agent.json"), data, at.running, new(store.FaultList))
+		if a.pinned+a.removed < len(at.files) && (a.removed > 0 || a.summary == nil) {
+			at.behind = data
+			at.agent = agentFile{removed: a.removed, pinned: a.pinned, summary: a.summary, manager: a.manager, since: a.since}
+		}
+		return
+	}
+}
+
+// snapshot is where a snapshot was found: in a log that ends with it or goes on
+// behind it.
+type snapshot struct {
+	log *messageLog
+	i   int
+	// message is the id that the message has by itself.
+	message [sha256.Size]byte
+	// aside is its position among what is aside, -1 if it lies in the folder.
+	aside int
+	// common is how many messages of the log lie in the folder.
+	common   int
+	branches *branches // nil if nobody had to look
+}
+
+// find finds a snapshot of a log, also one that is aside.
+func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot, error) {
+	id := parseID(text)
+	i, err := s.position(ctx, l, id)
+	if err == nil || !errors.Is(err, model.ErrNoSnapshot) {
+		return snapshot{log: l, i: i, message: id, aside: -1, common: i + 1}, err
+	}
+	b, err := l.branches(ctx, s.desk)
+	if err != nil {
+		return snapshot{}, err
+	}
+	k, err := b.find(ctx, s, id)
+	if err != nil {
+		return snapshot{}, err
+	}
+	at, common := s.branchLog(l, b, k, text)
+	var d decoder
+	var m message
+	b.read(s, &d, k, &m)
+	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, branches: b}, nil
+}
+
+// asides returns what is aside of a log; nothing if the journal cannot be read, which
+// Faults tells.
+func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
+	b, err := l.branches(ctx, s.desk)
+	if err != nil {
+		return &branches{}
+	}
+	return b
+}
+
+// leave hands on the headers of the branches that leave the log at message i, where
+// the walker is; at -1 those that follow nothing.
+func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit func(*model.Header) error) error {
+	name := ""
+	if i >= 0 {
+		name = w.log.files[i].name
+	}
+	roots := b.leaving[name]
+	if len(roots) == 0 {
+		return nil
+	}
+	type next struct {
+		k, i int // which message, and its place in its log
+		w    *walker
+	}
+	var stack []next
+	push := func(list []int, i int, w *walker) {
+		for n, k := range slices.Backward(list) {
+			along := w
+			if n < len(list)-1 || w == nil {
+				along = w.branch()
+			}
+			stack = append(stack, next{k, i, along})
+		}
+	}
+	push(roots, i+1, w.branch())
+	var d decoder
+	var m message
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.read(s, &d, n.k, &m)
+		m.id = b.id(s, n.k)
+		n.w.full.again = func(string) []byte { return b.body(s, n.k) }
+		h := n.w.aside(n.i, &m)
+		h.Reason = b.list[n.k].reason
+		if len(b.agents) > 0 {
+			h.Size = 0 // what agent.json held and left out then is a part of its state
+		}
+		if err := visit(&h); err != nil {
+			return err
+		}
+		push(b.children[n.k], n.i+1, n.w)
+	}
+	return nil
+}
+
+// aside goes on to a message that is aside, message i of its log.
+func (w *walker) aside(i int, m *message) (h model.Header) {
+	if !w.midway {
+		w.full.add(m)
+	}
+	h.ID, h.ParentID, h.SessionID = idText(m.id), w.parent, w.log.id
+	h.CreatedAt, h.Index, h.TurnIndex = m.created, i, w.completed
+	w.parent = h.ID
+	w.event(&h, m)
+	h.Title, h.Marks, h.Orphaned = m.title(w.asked), m.marks(), true
+	if w.midway {
+		h.TurnIndex = model.TurnUnknown
+	} else {
+		h.Size = int64(len(stateOpen)+len(stateClose)+len("}")) + w.full.size
+	}
+	w.asked = append(w.asked[:0], m.calls...)
+	return h
+}
+
+// from returns the message of the log at which a reading has to begin that gives the
+// last n headers of all.
+func (b *branches) from(l *messageLog, n int) int {
+	from := len(l.files)
+	for n > 0 && from > 0 {
+		n -= 1 + b.behind(b.leaving[l.files[from-1].name])
+		from--
+	}
+	return from
+}
+
+// behind counts the messages of branches.
+func (b *branches) behind(roots []int) (n int) {
+	stack := slices.Clone(roots)
+	for len(stack) > 0 {
+		k := stack[len(stack)-1]
+		stack = append(stack[:len(stack)-1], b.children[k]...)
+		n++
+	}
+	return n
+}

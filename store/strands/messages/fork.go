@@ -1,0 +1,214 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// A fork is the session once more under another id, with the agent that was forked
+// put back to the snapshot. Files that are the same in both are links: the SDK
+// replaces files and never writes into one, so that what happens to one session
+// leaves the other alone. Other agents and orchestrators of the session come along
+// as they are, because the program that opens the fork will ask for them, too.
+
+// planFork plans a fork. Besides those of planRestore the errors are
+// store.ErrSessionExists and a model.UnsupportedError for a name that the SDK or the
+// file system would not take.
+func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
+	p, err := s.locate(ref.Session)
+	if err == nil {
+		err = s.checkName(model.OpFork, as)
+	}
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if p.orchestrator != "" {
+		return s.planRunFork(ctx, p, ref, as)
+	}
+	l, err := s.logOf(p)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	defer l.close()
+	c, err := s.course(ctx, l, ref.ID, agentForFork)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return s.planCopy(ctx, c, model.OpFork, as)
+}
+
+// logOf opens a log that can be read.
+func (s *Store) logOf(p place) (*messageLog, error) {
+	l := s.openLog(p)
+	if l.err != nil {
+		l.close()
+		return nil, l.err
+	}
+	return l, nil
+}
+
+// planCopy plans a new session that ends where a course leads.
+func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string) (model.Plan, error) {
+	if err := c.sound(ctx, op, nil); err != nil {
+		return model.Plan{}, err
+	}
+	l := c.now
+	session, rest, several := strings.Cut(l.id, "/")
+	c.as = as
+	plan := c.plan(op)
+	if plan.NewSession = as; several {
+		plan.NewSession += "/" + rest
+	}
+	var err error
+	if plan.Head, err = l.head(ctx); err != nil {
+		return model.Plan{}, err
+	}
+	to := sessionPrefix + as
+	draft := s.journal.Draft()
+	copied := func(name string) { draft.Copy(path.Join(to, within(l.session, name)), s.onDesk(name)) }
+	for _, f := range c.log.files {
+		name := l.path("messages", f.name)
+		switch data, made := c.folder.made[f.name]; {
+		case made:
+			draft.Put(path.Join(to, within(l.session, name)), data)
+		case c.folder.kept[f.name] != (journal.Version{}):
+			draft.PutBack(path.Join(to, within(l.session, name)), c.folder.kept[f.name])
+		default:
+			copied(name)
+		}
+	}
+	agent := l.path("agent.json")
+	switch {
+	case c.version != (journal.Version{}):
+		draft.PutBack(path.Join(to, within(l.session, agent)), c.version)
+	case c.unchanged:
+		copied(agent)
+	default:
+		draft.Put(path.Join(to, within(l.session, agent)), c.agent)
+	}
+	others, err := s.others(l.place)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	for _, o := range others {
+		for _, name := range o.files {
+			copied(name)
+		}
+		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session))
+	}
+	// Until there is a session.json, the SDK does not take the folder for a session.
+	data, err := s.sessionFile(l.session, as)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	draft.Put(path.Join(to, "session.json"), data)
+	return draft.Plan(plan)
+}
+
+// within returns a name below the folder of a session, without that.
+func within(session, name string) string {
+	if session == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, session+"/")
+}
+
+// sessionFile returns the session.json of a session for another id.
+func (s *Store) sessionFile(session, as string) ([]byte, error) {
+	name := path.Join(session, "session.json")
+	d := files.ReadDocument(files.From(s.root), name, nil)
+	if d.Err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, d.Err)
+	}
+	p := jsontape.NewPatch(d.Tape)
+	p.Put(0, "session_id", jsontape.AppendQuoted(nil, as))
+	return p.Bytes(), nil
+}
+
+// companion is another agent of a session, or an orchestrator.
+type companion struct {
+	what  string
+	files []string
+}
+
+// others finds what else is in the session of a place.
+func (s *Store) others(p place) (list []companion, err error) {
+	for _, o := range s.places(p.session) {
+		switch {
+		case o.err != nil:
+			return nil, fmt.Errorf("%s: %w", o.unlisted, o.err)
+		case o.orchestrator != "":
+			name := path.Join(o.session, "multi_agents", o.orchestrator, "multi_agent.json")
+			if s.isFile(name) {
+				list = append(list, companion{fmt.Sprintf("orchestrator %q", strings.TrimPrefix(o.orchestrator, runPrefix)), []string{name}})
+			}
+		case o.agent != "" && o.agent != p.agent:
+			c := companion{what: fmt.Sprintf("agent %q", strings.TrimPrefix(o.agent, agentPrefix))}
+			names, err := files.Names(s.root, o.path("messages"))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%s: %w", o.path("messages"), err)
+			}
+			var l messageLog
+			for _, name := range names {
+				if f, ok := fileOf(name); ok && s.isFile(o.path("messages", name)) {
+					l.files = append(l.files, f)
+				}
+			}
+			l.order()
+			for _, f := range l.files {
+				c.files = append(c.files, o.path("messages", f.name))
+			}
+			if name := o.path("agent.json"); s.isFile(name) {
+				c.files = append(c.files, name)
+			}
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func (s *Store) isFile(name string) bool {
+	info, err := s.root.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// maxFileName is how long a name may be on the file systems that there are, in bytes.
+const maxFileName = 255
+
+// checkName refuses an id that cannot be that of a new session. The SDK's own rule
+// is that it is the name of one file.
+func (s *Store) checkName(op model.Op, as string) error {
+	refuse := func(reason string) error { return &model.UnsupportedError{Op: op, Reason: reason} }
+	switch {
+	case as == "":
+		return refuse("the new session needs a name")
+	case as == "." || as == "..":
+		return refuse("a session cannot be called " + as)
+	case strings.ContainsRune(as, '/') || filepath.Base(as) != as:
+		return refuse("the name of a session has no path separators")
+	case !utf8.ValidString(as) || strings.ContainsFunc(as, unicode.IsControl):
+		return refuse("the name of a session has no control characters")
+	case len(sessionPrefix)+len(as) > maxFileName:
+		return refuse(fmt.Sprintf("the name of a session takes at most %d bytes", maxFileName-len(sessionPrefix)))
+	}
+	switch _, err := s.disk.Lstat(sessionPrefix + as); {
+	case err == nil:
+		return store.ErrSessionExists
+	case !errors.Is(err, fs.ErrNotExist):
+		return files.Cause(err)
+	}
+	return nil
+}

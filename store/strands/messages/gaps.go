@@ -1,0 +1,59 @@
+package messages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Gaps implements store.Partial: the keys that agent.json has, or the record of an
+// orchestrator. It does not look for the message of a snapshot.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	gaps, err := s.gaps(ctx, ref)
+	if err != nil {
+		return model.Gaps{}, fmt.Errorf("strands: read what is kept once for %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return gaps, nil
+}
+
+func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	if p.orchestrator != "" {
+		r, _, err := s.openRun(p).find(ref.ID)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return model.Gaps{}, err
+		}
+		return r.Gaps(), nil
+	}
+	now := readAgent(p.root, p.path("agent.json"), nil, new(store.FaultList))
+	gaps := now.gaps()
+	if len(gaps.Keys) == len(agentMembers) {
+		return gaps, nil
+	}
+	// The tip of a branch that was left has the agent.json of then.
+	entries, err := s.entries(ctx)
+	if err != nil && len(entries) == 0 {
+		return gaps, ctx.Err() // Faults tells what is wrong with the journal
+	}
+	if v, ok := agentsOf(entries, s.onDesk(p.path("agent.json")))[ref.ID]; ok {
+		if data, err := s.journal.Read(v); err == nil {
+			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))
+			gaps = gaps.With(then.gaps())
+		}
+	}
+	return gaps, nil
+}
+
+// gaps returns the keys of a state that are in agent.json alone.
+func (a *agentFile) gaps() model.Gaps {
+	if len(a.keys) == 0 {
+		return model.Gaps{}
+	}
+	return model.Gaps{Keys: a.keys, Why: model.GapKeptOnce}
+}

@@ -1,0 +1,245 @@
+package messages
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/files"
+)
+
+const (
+	sessionPrefix = "session_"
+	agentPrefix   = "agent_"
+	runPrefix     = "multi_agent_"
+	messagePrefix = "message_"
+	messageSuffix = ".json"
+)
+
+// place is where the log of one agent is, or the record of one orchestrator. Its
+// names were read from folders, or compared with such.
+type place struct {
+	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
+	// has several agents. An orchestrator is SESSION/ORCHESTRATOR, and SESSION
+	// where the session has nothing else.
+	id string
+	// session is the session's folder below the store: "session_basic", or "."
+	// when the store is one session, and when the session's folder is a link.
+	session string
+	// root is what its names are below: the store, or the folder that link leads to.
+	root *os.Root
+	// link is the session's folder if that is a link; nil for none.
+	link *link
+	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
+	// and for a session that has neither.
+	agent string
+	// orchestrator is the orchestrator's folder: "multi_agent_g1"; "" for none.
+	orchestrator string
+	// updated is the time of the last change, as far as it is known.
+	updated time.Time
+	// err is why the folder of the session's agents, or else that of its
+	// orchestrators, cannot be listed; unlisted is its name.
+	err      error
+	unlisted string
+}
+
+// path returns the name of a file of the agent, below root.
+func (p place) path(elem ...string) string {
+	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
+}
+
+// shown returns the name of a file as it is below the store.
+func (p place) shown(name string) string {
+	if p.link == nil {
+		return name
+	}
+	return path.Join(p.link.name, name)
+}
+
+// refusal is why nothing is written to a place; nil if it can be.
+func (p place) refusal(op model.Op) error {
+	if p.link == nil {
+		return nil
+	}
+	return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("%s is a link to %s, and nothing is written through a link: open that folder, as strands:%s", p.link.name, p.link.to, p.link.to)}
+}
+
+// isSession reports whether a folder is that of a session: whether it has a
+// session.json or a folder of agents or orchestrators, or does not let anybody see.
+func isSession(root *os.Root, dir string) bool {
+	for _, name := range []string{"session.json", "agents", "multi_agents"} {
+		if _, err := root.Lstat(path.Join(dir, name)); err == nil || errors.Is(err, fs.ErrPermission) {
+			return true
+		}
+	}
+	return false
+}
+
+// sessionDirs returns the folders of the sessions in a store.
+func (s *Store) sessionDirs() ([]string, error) {
+	if s.single != nil {
+		return []string{"."}, nil
+	}
+	entries, err := files.Entries(s.root, ".")
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.root, e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
+			dirs = append(dirs, e.Name())
+		}
+	}
+	return dirs, nil
+}
+
+// link is a link to the folder of a session. The SDK follows it wherever it leads, and
+// so it is read; nothing is written through it.
+type link struct {
+	name string // in the store
+	to   string // the folder
+	root *os.Root
+}
+
+// link opens the session that a link in the store leads to; nil for anything else.
+// Close lets go of it.
+func (s *Store) link(name string) *link {
+	if info, err := s.root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	to, err := linkedSession(s.dir, name)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	root := s.linked[to]
+	if root == nil {
+		if root, err = os.OpenRoot(to); err != nil {
+			return nil
+		}
+		if s.linked == nil {
+			s.linked = map[string]*os.Root{}
+		}
+		s.linked[to] = root
+	}
+	return &link{name, to, root}
+}
+
+// linkedSession returns the folder of the session that a link in a folder leads to.
+func linkedSession(dir, name string) (string, error) {
+	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if !isSession(root, ".") {
+		return "", fs.ErrNotExist
+	}
+	return to, nil
+}
+
+// sessionID returns the id of the session in a folder.
+func (s *Store) sessionID(dir string) string {
+	if s.single != nil {
+		return *s.single
+	}
+	return strings.TrimPrefix(dir, sessionPrefix)
+}
+
+// places returns the agents and the orchestrators of a session. A session without
+// any has one place that is neither, and one in which they cannot be listed has
+// such a place, too.
+func (s *Store) places(dir string) []place {
+	id := s.sessionID(dir)
+	root, l := s.root, s.link(dir)
+	if l != nil {
+		root, dir = l.root, "."
+	}
+	var list []place
+	agents, err := named(root, path.Join(dir, "agents"), agentPrefix)
+	if err != nil {
+		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "agents")})
+	}
+	runs, err := named(root, path.Join(dir, "multi_agents"), runPrefix)
+	if err != nil && list == nil {
+		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "multi_agents")})
+	}
+	alone := len(list)+len(agents)+len(runs) == 1
+	taken := make(map[string]bool)
+	for _, folder := range agents {
+		p := place{id: id, session: dir, agent: folder}
+		if len(agents) > 1 || list != nil && list[0].err != nil {
+			p.id += "/" + strings.TrimPrefix(folder, agentPrefix)
+		}
+		taken[p.id] = true
+		list = append(list, p)
+	}
+	for _, folder := range runs {
+		p := place{id: id, session: dir, orchestrator: folder}
+		if !alone {
+			p.id += "/" + strings.TrimPrefix(folder, runPrefix)
+		}
+		// Where an agent has the name, too, the folder's name tells them apart.
+		for taken[p.id] {
+			p.id = id + "/" + runPrefix + strings.TrimPrefix(p.id, id+"/")
+		}
+		taken[p.id] = true
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = []place{{id: id, session: dir}}
+	}
+	for i := range list {
+		list[i].root, list[i].link = root, l
+	}
+	return list
+}
+
+// named returns the folders in a folder whose names begin with prefix, in order. A
+// folder that is not there has none.
+func named(root *os.Root, dir, prefix string) (names []string, err error) {
+	entries, err := files.Entries(root, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) && files.IsDir(root, dir, e) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// locate finds the place that the port calls id. Folder names hold no slash, so
+// that the first one ends the session's. The id is data: it names a folder only
+// as what follows the prefix in a single name, and an agent is looked up among
+// the names that are there.
+func (s *Store) locate(id string) (place, error) {
+	session, _, _ := strings.Cut(id, "/")
+	dir := sessionPrefix + session
+	if s.single != nil {
+		dir = "."
+	}
+	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.root, dir) && s.link(dir) == nil {
+		return place{}, model.ErrNoSession
+	}
+	for _, p := range s.places(dir) {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return place{}, model.ErrNoSession
+}

@@ -1,0 +1,222 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/storetest"
+)
+
+// bounded is the context of tests that have none of their own.
+var bounded = context.Background()
+
+// reads counts which message files are read and looked at.
+type reads struct {
+	mu           sync.Mutex
+	read, stated map[string]int
+}
+
+// counting makes a store one whose reads are counted.
+func counting(s *Store) (*Store, *reads) {
+	r := &reads{}
+	r.reset()
+	s.openFolder = func(root *os.Root, dir string) (folder, error) {
+		f, err := files.OpenFolder(root, dir)
+		return counted{f, r}, err
+	}
+	return s, r
+}
+
+type counted struct {
+	*files.Folder
+	reads *reads
+}
+
+func (c counted) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
+	c.reads.mu.Lock()
+	c.reads.read[name]++
+	c.reads.mu.Unlock()
+	return c.Folder.ReadStamped(name, buf)
+}
+
+func (c counted) Stat(name string) (files.Stamp, error) {
+	c.reads.mu.Lock()
+	c.reads.stated[name]++
+	c.reads.mu.Unlock()
+	return c.Folder.Stat(name)
+}
+
+func (r *reads) reset() { r.read, r.stated = map[string]int{}, map[string]int{} }
+
+// names returns what was read, in order.
+func (r *reads) names() []string { return slices.Sorted(maps.Keys(r.read)) }
+
+// looked returns what was read, with every file as often as it was.
+func (r *reads) looked() (list []string) {
+	for name, n := range r.read {
+		for range n {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// settle makes files some that were written an hour ago: what was written just now
+// is not trusted to stay.
+func settle(t *testing.T, pattern string) {
+	t.Helper()
+	for _, name := range mustGlob(t, pattern) {
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A second reading reads what changed, and tells what a first one would.
+func TestHeaders_areReadAgainWhereFilesChanged(t *testing.T) {
+	f := hazards(t)["partial-result"] // its repair takes the message itself
+	for i := 6; i < 60; i++ {
+		f[fmt.Sprintf("messages/message_%d.json", i)] = fmt.Appendf(nil,
+			`{"message":{"role":%q,"content":[{"text":"message %d"}]},"message_id":%d,"created_at":"2026-03-01T11:00:00+00:00"}`, []string{"user", "assistant"}[i%2], i, i)
+	}
+	f["messages/message_50.json"] = []byte(`{"message":{"role":"user","content":[{"text":"to go"}]},"message_id":50,"redact_message":null}`)
+	f["messages/message_55.json"] = []byte(`{"message":`)
+	s, read := counting(openFiles(t, f))
+	agent := filepath.Join(s.dir, "session_h", "agents", "agent_default")
+	settle(t, filepath.Join(agent, "messages", "*"))
+	message := func(n int) string { return filepath.Join(agent, "messages", fmt.Sprintf("message_%d.json", n)) }
+	check := func(what string, want ...string) {
+		t.Helper()
+		read.reset()
+		got := storetest.Headers(t, s, "h")
+		slices.Sort(want)
+		if names := read.names(); !slices.Equal(names, want) {
+			t.Errorf("%s: %q are read, want %q", what, names, want)
+		}
+		if first := storetest.Headers(t, open(t, s.dir), "h"); !slices.Equal(got, first) {
+			t.Errorf("%s: the headers are\n%s, a first reading gives\n%s", what, picture(got), picture(first))
+		}
+		if told, first := pictureFaults(storetest.Faults(t, s, "h")), pictureFaults(storetest.Faults(t, open(t, s.dir), "h")); told != first {
+			t.Errorf("%s: the faults are\n%s, a first reading gives\n%s", what, told, first)
+		}
+	}
+	all := make([]string, 0, 60)
+	for i := range 60 {
+		all = append(all, filepath.Base(message(i)))
+	}
+	check("the first time", all...)
+	// What could not be read is tried again, and the repair looks at a message.
+	again := []string{"message_2.json", "message_55.json"}
+	check("nothing changed", again...)
+
+	mustWrite(t, message(60), `{"message":{"role":"user","content":[{"text":"new"}]},"message_id":60}`)
+	settle(t, message(60))
+	check("one was appended", append(again, "message_60.json")...)
+	check("nothing since", again...)
+
+	mustWrite(t, message(50), `{"message":{"role":"user","content":[{"text":"gone"}]},"message_id":50,"redact_message":{"role":"user","content":[{"text":"gone"}]}}`)
+	settle(t, message(50))
+	check("one was redacted", append(again, "message_50.json")...)
+	if h := storetest.Headers(t, s, "h")[50]; !h.Marks.Has(model.MarkRedacted) || h.Title != "gone" {
+		t.Errorf("it is %+v", h)
+	}
+
+	mustWrite(t, filepath.Join(agent, "agent.json"), strings.Replace(string(f["agent.json"]), `"removed_message_count":0`, `"removed_message_count":58`, 1))
+	check("agent.json was rewritten", again...)
+	if h := storetest.Headers(t, s, "h")[57]; !h.Marks.Has(model.MarkEvicted) {
+		t.Errorf("it is %+v", h)
+	}
+	if err := os.Remove(message(3)); err != nil {
+		t.Fatal(err)
+	}
+	check("one was removed", again...)
+}
+
+// What was remembered is what was read, whatever the message.
+func TestNote_givesTheMessageBack(t *testing.T) {
+	for name, f := range hazards(t) {
+		for file, text := range f {
+			if !strings.HasPrefix(file, "messages/") {
+				continue
+			}
+			m := readText(string(text))
+			note := m.appendNote(nil)
+			var got message
+			if !got.recall(m.name, note) {
+				t.Fatalf("%s/%s: the note is damaged", name, file)
+			}
+			m.body = nil
+			if want := fmt.Sprintf("%+v", *m); fmt.Sprintf("%+v", got) != want {
+				t.Errorf("%s/%s:\n%+v, want\n%s", name, file, got, want)
+			}
+			for n := range note {
+				if got.recall(m.name, note[:n]) {
+					t.Fatalf("%s/%s: %d of %d bytes are taken for the whole", name, file, n, len(note))
+				}
+			}
+		}
+	}
+}
+
+func FuzzNote(f *testing.F) {
+	for _, text := range fixtureFiles(f, "session_*/agents/*/messages/*") {
+		f.Add(readText(string(text)).appendNote(nil))
+	}
+	f.Fuzz(func(t *testing.T, note []byte) {
+		var m, again message
+		if !m.recall("message_0.json", note) {
+			return
+		}
+		if !again.recall("message_0.json", m.appendNote(nil)) || fmt.Sprintf("%+v", m) != fmt.Sprintf("%+v", again) {
+			t.Errorf("%+v is kept as %+v", m, again)
+		}
+	})
+}
+
+// What one process read, the next one need not: the shelf is all that is written,
+// and it is not in the store.
+func TestKind_remembersOnTheShelf(t *testing.T) {
+	f := longFiles(t, 40)
+	for i := range 40 { // 4 MiB are worth keeping
+		f[fmt.Sprintf("messages/message_%d.json", i)] = fmt.Appendf(nil, `{"message":{"role":"user","content":[{"text":"message %d %s"}]},"message_id":%d}`, i, strings.Repeat("x", 150_000), i)
+	}
+	dir, shelf := t.TempDir(), filepath.Join(t.TempDir(), "shelf")
+	f.write(t, filepath.Join(dir, "session_h"))
+	settle(t, filepath.Join(messagesOf(dir), "*"))
+	before := inventory(t, dir)
+	var first []model.Header
+	for again := range 2 {
+		s, err := openWith(t.Context(), files.NewShelf(shelf), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, read := counting(s)
+		list := storetest.Headers(t, s, "h")
+		if again == 0 {
+			first = list
+		}
+		if want := 40 - 40*again; len(read.names()) != want || !slices.Equal(list, first) {
+			t.Errorf("opening %d reads %d files, want %d", again, len(read.names()), want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := inventory(t, dir); after != before {
+		t.Errorf("the store is not as it was:\n%s", after)
+	}
+	kept, err := os.ReadDir(shelf)
+	if err != nil || len(kept) != 1 {
+		t.Errorf("on the shelf: %v, %v", kept, err)
+	}
+}

@@ -1,0 +1,434 @@
+package messages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// Repair.
+//
+// A session is mended in memory first: agent.json, the message files and
+// session.json as they would be, over those that lie there. That is inspected with
+// the very eyes that find the faults, what is still fatal is mended, and so on until
+// nothing is: only then there is a plan. One that would leave something is none.
+//
+// What is mended is as little as lets the SDK start, count on, and send the messages
+// to a model. A text that can be saved is: what a file lacks is added, what is too
+// much is cut off, and a message is set aside only where nothing is left of it. The
+// order of the messages stays, and so do their numbers: gaps do no harm. A result that
+// stands elsewhere than behind its call is put there. Everything
+// that was there before is kept by the journal.
+
+// fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
+// it write over a message or fail at writing the next one, leaves a question that
+// nobody can answer, or has most models refuse the messages.
+const fatal = model.Loses
+
+// repairs says for each code of a fault what a repair does about it, or why there is
+// none.
+var repairs = map[string]string{
+	FaultSessionFile:     "session.json is made, or gets what it lacks",
+	FaultAgentMissing:    "agent.json is made anew, so that the messages are loaded",
+	FaultAgentFile:       "what can be read of agent.json stays, and what it lacks is added",
+	FaultRemovedCount:    "the count becomes 0, and all messages are loaded",
+	FaultManager:         "the conversation manager becomes one of the SDK's",
+	FaultBidi:            "not fatal: it is how a BidiAgent writes it",
+	FaultSummary:         "the summary gets its role, or goes and all messages are loaded",
+	FaultPinnedHead:      "not fatal: the two sorts of SDK load other messages, and neither loses one",
+	FaultState:           "not fatal: only a program that uses the state stumbles over it",
+	FaultCheckpoint:      "not fatal: only a program that resumes from it stumbles over it",
+	FaultStatefulModel:   "not fatal: it is how such a model works",
+	FaultInterrupt:       "the interrupt goes, as nobody could answer it",
+	FaultRunFile:         "the record is read as far as it can be; else it goes, and the run begins anew",
+	FaultDirectory:       "the folder of messages is made; one that cannot be read is for its owner to open",
+	FaultJournal:         "none: it is Hindcast's own journal, and the fault says what to do",
+	FaultName:            "the file is set aside",
+	FaultDuplicateNumber: "not fatal: both are loaded, one after the other",
+	FaultGap:             "not fatal: the SDK does not notice",
+	FaultMessageID:       "the last message gets the number of its file",
+	FaultMessageFile:     "what can be read of the message stays; else the file is set aside",
+	FaultMessageShape:    "what the message lacks is added; where nothing is left of it, the file is set aside",
+	FaultEncoding:        "the byte order mark goes, and what is not UTF-8 becomes U+FFFD",
+	FaultInteger:         "the integer becomes a string of its digits",
+	FaultBytes:           "what is no base64 is cut out of it; in the agent's state it becomes its text",
+	FaultDuplicateKey:    "not fatal: the last one counts",
+	FaultNumber:          "not fatal: Python reads and writes it",
+	FaultSurrogate:       "half of a pair in agent.json becomes U+FFFD; in a message it is not fatal",
+	FaultDepth:           "what is nested too deep becomes a string of its JSON",
+	FaultSymlink:         "none: what a link leads to may be anybody's; put the file itself in the place of the link",
+	FaultLeftover:        "not fatal: the file is ignored",
+	FaultStray:           "not fatal: the file is ignored; of a session that is a file, none: move it away",
+	FaultRole:            "not fatal: the message is sent to the model as it is",
+	FaultBlock:           "not fatal: the block is sent to the model as it is",
+	FaultRedacted:        "not fatal: see purge",
+	FaultOverwritten:     "not fatal: what was there before is a branch",
+	FaultPinned:          "not fatal: the message is not loaded",
+
+	FaultMissingResult:   "not fatal: every SDK mends it in memory",
+	FaultPartialResult:   "not fatal but for old SDKs: results of other calls go, and errors take the place of those that are missing",
+	FaultStaleResult:     "the result goes",
+	FaultDuplicateResult: "the last result of the call stays",
+	FaultLeadingResult:   "not fatal: every SDK drops it in memory",
+	FaultOrphanResult:    "the result moves behind its call; without a call it goes, and its message where that has nothing else",
+}
+
+// mostRounds bounds how often what was mended is looked at again.
+const mostRounds = 64
+
+// planRepair plans a repair. Besides a model.NothingToError the errors are
+// model.ErrNoSession and a model.UnsupportedError that names what cannot be repaired, and
+// why.
+func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	if p.orchestrator != "" {
+		return s.planRunRepair(ctx, p)
+	}
+	l := s.openLog(p)
+	defer l.close()
+	m := &mender{s: s, now: l, files: slices.Clone(l.files), made: make(map[string][]byte)}
+	m.session(&l.folders)
+	if p.agent != "" {
+		if err := m.begin(); err != nil {
+			return model.Plan{}, err
+		}
+		if err := m.mend(ctx); err != nil {
+			return model.Plan{}, err
+		}
+	}
+	if len(m.stays) > 0 {
+		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: strings.Join(m.stays, "; ")}
+	}
+	if len(m.words) == 0 {
+		return model.Plan{}, &model.NothingToError{Op: model.OpRepair}
+	}
+	return m.plan(ctx)
+}
+
+// mender mends one session.
+type mender struct {
+	s   *Store
+	now *messageLog // as it lies there
+	// agent is agent.json as it will be, nil for none; wrote says that it is another.
+	agent []byte
+	wrote bool
+	// sessionFile is session.json as it will be, nil where it stays.
+	sessionFile []byte
+	// files are those of the log as it will be, made the contents that are new, aside
+	// the files that go.
+	files []messageFile
+	made  map[string][]byte
+	aside []string
+	// folder says that the folder of messages is made.
+	folder bool
+
+	words, asks, hazards []string
+	// stays are the faults that cannot be mended, each with its reason.
+	stays []string
+}
+
+// did says what was mended.
+func (m *mender) did(file, format string, args ...any) {
+	m.words = append(m.words, file+": "+fmt.Sprintf(format, args...))
+}
+
+// ask says that something goes that the agent knew.
+func (m *mender) ask(format string, args ...any) {
+	m.asks = append(m.asks, fmt.Sprintf(format, args...))
+}
+
+// cannot says what stays, and why.
+func (m *mender) cannot(file, format string, args ...any) {
+	text := file + ": " + fmt.Sprintf(format, args...)
+	if !slices.Contains(m.stays, text) {
+		m.stays = append(m.stays, text)
+	}
+}
+
+// unreadable says why a file that cannot be read cannot be mended.
+func (m *mender) unreadable(file string, err error) {
+	if errors.Is(err, files.ErrSymlink) {
+		m.cannot(file, "it is a symbolic link, and what that leads to may be anybody's: put the file itself in its place")
+		return
+	}
+	m.cannot(file, "it cannot be read (%v), and so neither kept nor replaced: give yourself the right to read it, or move it away", err)
+}
+
+// session mends session.json.
+func (m *mender) session(f *folders) {
+	name := path.Join(f.session, "session.json")
+	d := files.ReadDocument(files.From(m.s.root), name, nil)
+	id := m.s.sessionID(f.session)
+	anew := fmt.Appendf(nil, `{"session_id": %s, "session_type": "AGENT", "created_at": %[2]q, "updated_at": %[2]q}`, jsontape.AppendQuoted(nil, id), pythonTime(m.s.now()))
+	syntax := (*jsontape.SyntaxError)(nil)
+	switch {
+	case errors.Is(d.Err, fs.ErrNotExist):
+		m.sessionFile = anew
+		m.did(name, "made anew")
+	case errors.As(d.Err, &syntax):
+		m.sessionFile = anew
+		m.did(name, "made anew, as it cannot be read: %v", d.Err)
+	case d.Err != nil:
+		m.unreadable(name, d.Err)
+	case d.Tape.Kind(0) != jsontape.Object:
+		m.sessionFile = anew
+		m.did(name, "made anew, as it holds no object")
+	default:
+		text, words := mendText(&d)
+		if words != "" {
+			m.did(name, "%s", words)
+			m.sessionFile = text
+		}
+		t, err := files.Parse(text)
+		if err != nil {
+			return // it parsed before
+		}
+		p := jsontape.NewPatch(t)
+		for _, lacks := range []struct{ key, value string }{{"session_id", string(jsontape.AppendQuoted(nil, id))}, {"session_type", `"AGENT"`}} {
+			if t.Find(0, lacks.key) < 0 {
+				p.Put(0, lacks.key, []byte(lacks.value))
+				m.did(name, "gets the %s %s", lacks.key, lacks.value)
+				m.sessionFile = p.Bytes()
+			}
+		}
+	}
+}
+
+// begin takes in what can be read of the agent's folder.
+func (m *mender) begin() error {
+	l := m.now
+	if l.folder == nil {
+		if l.agent.missing {
+			return nil
+		}
+		if _, err := l.root.Lstat(l.path("messages")); !errors.Is(err, fs.ErrNotExist) {
+			m.cannot(l.path("messages"), "the folder cannot be read: it is for its owner to open")
+			return nil
+		}
+		m.folder = true
+		m.did(l.path("messages"), "the folder is made")
+	}
+	d := files.ReadDocument(files.From(l.root), l.path("agent.json"), nil)
+	syntax := (*jsontape.SyntaxError)(nil)
+	switch {
+	case errors.Is(d.Err, fs.ErrNotExist):
+	case d.Err != nil && !errors.As(d.Err, &syntax):
+		m.unreadable(l.path("agent.json"), d.Err)
+	default:
+		m.agent = d.Data
+	}
+	for _, name := range l.strays {
+		if strings.HasPrefix(name, messagePrefix) && strings.HasSuffix(name, messageSuffix) {
+			m.setAside(name, "its name has no number")
+		}
+	}
+	return nil
+}
+
+// setAside takes a file out of the log.
+func (m *mender) setAside(name, reason string) {
+	m.files = slices.DeleteFunc(m.files, func(f messageFile) bool { return f.name == name })
+	delete(m.made, name)
+	m.aside = append(m.aside, name)
+	m.did(m.now.path("messages", name), "set aside: %s", reason)
+}
+
+// write gives a message file another content.
+func (m *mender) write(name string, data []byte, format string, args ...any) {
+	m.made[name] = data
+	m.did(m.now.path("messages", name), format, args...)
+}
+
+// log returns the log as it will be.
+func (m *mender) log() *messageLog {
+	l := &messageLog{folders: m.s.folders(m.now.place), files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir}
+	l.folder = &keptFolder{folder: m.now.folder, journal: m.s.journal, made: m.made}
+	if m.agent == nil {
+		l.agent.missing = true
+	} else {
+		l.agent = parseAgent(l.path("agent.json"), m.agent, l.running, &l.faults)
+	}
+	l.window()
+	l.checkNames()
+	l.checkWindow()
+	l.checkManager()
+	return l
+}
+
+// mend mends until nothing is fatal.
+func (m *mender) mend(ctx context.Context) error {
+	for range mostRounds {
+		if len(m.stays) > 0 {
+			return nil
+		}
+		l := m.log()
+		r := round{mender: m, log: l}
+		faults, err := r.look(ctx)
+		if err != nil {
+			return err
+		}
+		if r.reunite() {
+			continue // what is wrong with the rest is seen then
+		}
+		if len(faults) == 0 && len(r.jobs) == 0 {
+			return nil
+		}
+		before := len(m.words)
+		for _, job := range r.jobs {
+			job()
+		}
+		if slices.ContainsFunc(faults, func(f model.Fault) bool { return f.File == l.path("agent.json") }) {
+			m.mendAgent(l, faults)
+		}
+		if len(m.words) == before && len(m.stays) == 0 {
+			for _, f := range faults {
+				m.cannot(f.File, "%s (%s): nothing is known that would mend it", f.Meaning, f.Verdict)
+			}
+		}
+	}
+	return nil
+}
+
+// plan puts what was mended into a plan.
+func (m *mender) plan(ctx context.Context) (model.Plan, error) {
+	s, l, then := m.s, m.now, m.log()
+	plan := model.Plan{Op: model.OpRepair, Session: l.id, Writes: m.words, Hazards: slices.Clone(m.hazards), Asks: m.asks}
+	if l.folder != nil || m.folder {
+		if err := m.heads(ctx, &plan, then); err != nil {
+			return model.Plan{}, err
+		}
+	}
+	if plan.Loads == "" {
+		plan.Loads = "the SDK starts with the agents that it finds"
+	}
+	if ask := s.lively(l); ask != "" {
+		plan.Asks = append(plan.Asks, ask)
+	}
+	draft := s.journal.Draft()
+	draft.Was(namesOf(l.files))
+	messages := s.onDesk(l.path("messages"))
+	if m.folder {
+		draft.MakeFolder(messages)
+	}
+	// agent.json first: what it leaves out decides over what is written over.
+	if m.wrote {
+		draft.Put(s.onDesk(l.path("agent.json")), m.agent)
+	}
+	slices.Sort(m.aside)
+	for _, name := range m.aside {
+		draft.SetAside(path.Join(messages, name))
+	}
+	for _, f := range m.files {
+		if data, ok := m.made[f.name]; ok {
+			draft.Put(path.Join(messages, f.name), data)
+		}
+	}
+	// Without session.json the SDK does not start.
+	if m.sessionFile != nil {
+		draft.Put(s.onDesk(path.Join(l.session, "session.json")), m.sessionFile)
+	}
+	if l.folder != nil {
+		draft.Expect(messages)
+		if err := l.unmoved(); err != nil {
+			return model.Plan{}, err
+		}
+	}
+	return draft.Plan(plan)
+}
+
+// heads says where the log ends before and after, what leaves it, and what is loaded.
+func (m *mender) heads(ctx context.Context, plan *model.Plan, then *messageLog) error {
+	before, err := m.now.items(ctx, 0)
+	if err != nil {
+		return err
+	}
+	after, err := then.items(ctx, 0)
+	if err != nil {
+		return err
+	}
+	stays := make(map[string]bool, len(after))
+	for _, item := range after {
+		stays[item.ID] = true
+	}
+	for _, item := range before {
+		if !stays[item.ID] {
+			plan.Orphans = append(plan.Orphans, item)
+		}
+	}
+	if n := len(before); n > 0 {
+		plan.Head = before[n-1]
+	}
+	n := len(after)
+	if n == 0 {
+		plan.Loads = "the SDK starts, and loads no message: there is none"
+		return nil
+	}
+	plan.Target = after[n-1]
+	c := &course{now: m.now, log: then}
+	if err := c.readHead(ctx); err != nil {
+		return err
+	}
+	asks := plan.Asks
+	c.resume(plan)
+	plan.Asks = asks // what a start does is not asked by a repair
+	return nil
+}
+
+// ofRepair reports whether a plan is of a repair, or takes one back or does it again.
+func (s *Store) ofRepair(ctx context.Context, plan *model.Plan) bool {
+	if plan.Op != model.OpUndo && plan.Op != model.OpRedo {
+		return plan.Op == model.OpRepair
+	}
+	list, err := s.journal.Entries(ctx)
+	return err == nil && slices.ContainsFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry && e.Op == model.OpRepair })
+}
+
+// verifyRepair reads what a repair left: nothing fatal. What taking one back leaves
+// is as broken as it was.
+func (s *Store) verifyRepair(ctx context.Context, plan model.Plan) error {
+	if plan.Op == model.OpUndo {
+		return nil // the journal has compared every byte
+	}
+	faults, err := s.Faults(ctx, cmp.Or(plan.NewSession, plan.Session))
+	if err != nil {
+		return fmt.Errorf("%w: %w", errReadBack, err)
+	}
+	for i := range faults {
+		if faults[i].Severity >= fatal {
+			return fmt.Errorf("%w: %s: %s", errReadBack, faults[i].File, faults[i].Meaning)
+		}
+	}
+	return nil
+}
+
+// repairBack says what taking a repair back, or doing it again, means.
+func (s *Store) repairBack(ctx context.Context, p place, plan *model.Plan) error {
+	if p.orchestrator == "" {
+		l := s.openLog(p)
+		defer l.close()
+		if l.err == nil && l.folder != nil {
+			if err := l.stillAt(ctx, plan); err != nil {
+				return err
+			}
+		}
+	}
+	plan.Loads = "the session is as it was after the repair: the SDK starts on it"
+	if plan.Op == model.OpUndo {
+		plan.Loads = "the session is as broken as it was before the repair: the SDK may refuse to start, or write over messages"
+		plan.Hazards = append(plan.Hazards, plan.Loads)
+	}
+	return nil
+}

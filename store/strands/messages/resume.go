@@ -1,0 +1,147 @@
+package messages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store/sdk"
+)
+
+// How the SDK goes on from a log depends on its last message (seen with 1.62.0):
+//
+//	the agent's answer     agent("…") is what comes next; agent(None) asks the model
+//	                       to go on with its own answer, a prefill
+//	the agent's tool calls agent(None) runs the tools, then asks the model;
+//	                       agent("…") writes an error for each call, then the text
+//	tool results           agent(None) has the model answer them
+//	a user's text          agent(None) has the model answer it once more
+//
+// agent([]) does what agent(None) does, but for tool calls: it writes an error for
+// each of them, and the model answers that. While an interrupt waits, nothing but an
+// answer to it is taken.
+//
+// Older versions do otherwise, see versions.go. A call that does harm in a version in
+// question is never the first that is offered, and one that only does harm is not.
+
+// twoInARow warns of what the SDK itself writes, too, and not every provider takes.
+const twoInARow = "two messages of the user follow each other, which not every provider takes"
+
+// resume says how the SDK goes on.
+func (c *course) resume(plan *model.Plan) {
+	l, m := c.log, &c.head
+	plan.Loads = c.loads()
+	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
+	versions := l.sdk()
+	text := func(then string) { add(`agent("…")`, then) }
+	// textless is a call without a text, which older versions take for a message.
+	textless := func(call, then string) {
+		switch {
+		case versions.Always(takesNoText):
+			add(call, then)
+		case versions.Differ(takesNoText):
+			add(call, then+"; "+takesNoText.Before()+" it damages the session: it stores a message without content, over which no agent starts from "+answersCalls.Since().String()+" on")
+		}
+	}
+	again := func(then string) { textless("agent(None)", then+"; so does agent([])") }
+	// ways are offered with the text last where that is the lesser way, but first where
+	// the others may do harm.
+	ways := func(textless func(), withText string) {
+		if versions.Always(takesNoText) {
+			textless()
+			text(withText)
+		} else {
+			text(withText)
+			textless()
+		}
+	}
+	tools := conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
+	switch {
+	case l.agent.interrupted:
+		for _, id := range l.agent.interrupts {
+			add(`agent([{"interruptResponse": {"interruptId": `+pyText(id)+`, "response": "…"}}])`, "answers the interrupt, and the tool calls that waited go on; anything else is a TypeError")
+		}
+	case m.role == "assistant" && len(m.calls) > 0:
+		const (
+			writes = "runs nothing: writes the error \"" + wasInterrupted + "\" for each of the calls, "
+			bare   = "runs nothing: the model is sent the calls without results, which most providers refuse"
+		)
+		ways(func() {
+			textless("agent(None)", versions.Words(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
+			textless("agent([])", versions.Words(answersCalls, writes+"and the model answers that", versions.Words(runsCalls, "runs "+tools, bare)))
+		}, versions.Words(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
+		if versions.Shown(runsCalls) {
+			plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
+		}
+	case m.role == "assistant":
+		text("the model answers your text")
+		again("asks the model to go on with the answer that is there (a prefill), which many providers refuse")
+		if c.midway {
+			plan.Asks = append(plan.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
+		}
+	case len(m.results) > 0:
+		ways(func() { again("the model answers the tool results") }, "the model answers the tool results and your text; "+twoInARow)
+	case m.role == "user":
+		ways(func() { again("the model answers the last message once more") }, "the model answers it and your text; "+twoInARow)
+	default:
+		text(fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
+	}
+}
+
+// loads says in a sentence what the SDK loads.
+func (c *course) loads() string {
+	l := c.log
+	n := len(l.files)
+	session, _, _ := strings.Cut(l.id, "/")
+	session = cmp.Or(c.as, session)
+	first := l.start
+	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
+	switch {
+	case l.agent.pinned > 0:
+		text += fmt.Sprintf("%s at the head and #%d to #%d", model.Count(l.agent.pinned, "message"), first, n-1)
+	case n-first == 1:
+		text += fmt.Sprintf("#%d", n-1)
+	default:
+		text += fmt.Sprintf("#%d to #%d, %d messages", first, n-1, n-first)
+	}
+	if l.agent.summary != nil {
+		text += " behind the summary"
+	}
+	return text + fmt.Sprintf("%s; the next message becomes %s", c.holds, c.next())
+}
+
+// startHolds says how many messages a start holds once it has dropped some or put some in,
+// and how many in the versions in question that do that otherwise.
+func (l *messageLog) startHolds(ctx context.Context) (string, error) {
+	versions := l.sdk()
+	type start struct {
+		before string
+		*walker
+	}
+	starts := []start{{"", l.walker()}}
+	for _, r := range []sdk.Rule{dropsOrphans, ordersResults, dropsLeading, answersCalls} {
+		if versions.Differ(r) {
+			older := l.walker()
+			older.live.sdk = sdk.LastBefore(r)
+			starts = append(starts, start{r.Before(), older})
+		}
+	}
+	err := l.read(ctx, l.files, l.known, func(i int, m *message) error {
+		for _, s := range starts {
+			s.load(i, m)
+		}
+		return nil
+	})
+	held := starts[0].live.n
+	text := fmt.Sprintf(", of which a start makes %s", model.Count(held, "message"))
+	for _, s := range starts[1:] {
+		if s.live.n != held {
+			held = s.live.n
+			text += fmt.Sprintf(" (%s: %d)", s.before, held)
+		}
+	}
+	return text, err
+}

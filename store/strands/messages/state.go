@@ -1,0 +1,145 @@
+package messages
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"hindcast/model"
+)
+
+// State implements store.Store. The bytes are put together anew from the
+// files: see the package comment for what is in them.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	state, err := s.state(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("strands: read state %q of session %q: %w", ref.ID, ref.Session, err)
+	}
+	return state, nil
+}
+
+func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		r, i, err := o.find(ref.ID)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		return r.State(i), nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	at, err := s.find(ctx, l, ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	return at.log.state(ctx, at.i, at.message)
+}
+
+// position returns the position of a snapshot in a log, from an index if one has
+// it, else by reading the log.
+func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byte) (int, error) {
+	if l.err != nil {
+		return 0, l.err
+	}
+	if name, ok := s.indexed(l.id, id); ok {
+		if i := l.position(name); i >= 0 && l.identity(ctx, i) == id {
+			return i, nil
+		}
+	}
+	x, err := s.reindex(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	name, ok := x.find(id)
+	if !ok {
+		return 0, model.ErrNoSnapshot
+	}
+	return l.position(name), nil
+}
+
+// reindex reads the whole log for its index, and keeps that.
+func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
+	x := newIndex(l, len(l.files))
+	err := l.read(ctx, l.files, l.known, func(_ int, m *message) error {
+		x.add(m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.keep(x)
+	return x, nil
+}
+
+// position returns the position of the file of a name, or -1.
+func (l *messageLog) position(name string) int {
+	f, ok := fileOf(name)
+	if !ok {
+		return -1
+	}
+	i, _ := slices.BinarySearchFunc(l.files, f, messageFile.compare)
+	if i == len(l.files) || l.files[i].name != name {
+		return -1
+	}
+	return i
+}
+
+// identity returns the id of the snapshot after message i as its file is now; one
+// that no snapshot has if the context has ended.
+func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte) {
+	if err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error { id = m.id; return nil }); err != nil {
+		return [sha256.Size]byte{}
+	}
+	return id
+}
+
+// state puts the state of snapshot i together, whose id is known.
+func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]byte, error) {
+	positions := l.held(i)
+	files := make([]messageFile, len(positions))
+	for k, position := range positions {
+		files[k] = l.files[position]
+	}
+	state := []byte(stateOpen)
+	w := window{sdk: l.sdk(), emit: func(json []byte) { state = append(state, json...) }}
+	summary := l.through(i)
+	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
+		if positions[k] == i && m.id != id {
+			return model.ErrNoSnapshot // it was there a moment ago
+		}
+		if summary && positions[k] >= l.agent.pinned {
+			w.addSummary(&l.agent)
+			summary = false
+		}
+		w.add(m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if summary {
+		w.addSummary(&l.agent)
+	}
+	state = append(state, stateClose...)
+	if i == len(l.files)-1 {
+		state = append(state, l.agent.members...)
+	}
+	return append(state, '}'), nil
+}
+
+// held returns the positions of the messages in the state of snapshot i.
+func (l *messageLog) held(i int) (positions []int) {
+	for k := range i + 1 {
+		if !l.through(i) || !l.evicted(k) {
+			positions = append(positions, k)
+		}
+	}
+	return positions
+}

@@ -1,0 +1,539 @@
+// Package messages reads the message logs that the Strands Agents SDK for Python
+// writes, and puts them back: FileSessionManager, and any other RepositorySessionManager over the
+// same files. It is the third seed of the design.
+//
+//	STORE/session_<id>/session.json
+//	                   agents/agent_<id>/agent.json
+//	                                     messages/message_<n>.json
+//
+// A message log has no snapshots; they are derived, one for each message file,
+// in the order in which the SDK sorts them. A snapshot's state is what the SDK
+// would hold if the log ended with that message:
+//
+//	{"messages": […], "state": {…}, "conversation_manager_state": {…},
+//	 "interrupt_state": {…}, "model_state": {…}}
+//
+// "messages" is what RepositorySessionManager.initialize puts together: the
+// effective messages (the redacted one where there is one) behind those that the
+// conversation manager took out, below its summary, with tool calls and results
+// mended as the comment on window says. A message is there byte for byte as it
+// was written, without the white space between its values. Where the SDK would
+// not start, it is what would be there if it passed over what stops it; a file
+// that holds no message is named in its place.
+//
+// Only the messages have a history. What agent.json says (how many messages
+// were taken out, the summary, the agent's state, a pending interrupt) is known
+// as of now and no earlier. So:
+//
+//   - the other four keys are in the state of the newest snapshot only;
+//   - the newest snapshot, and those whose message is still in the context, are
+//     seen through today's window, which is what a session that is put back to
+//     them starts with;
+//   - before that, nothing was taken out that is known of, and the state is the
+//     whole log up to there.
+//
+// The id of a snapshot is the SHA-256 of its message and where that is, see
+// timeline.go. So the newest snapshots are known from the last files alone; see
+// [Store.Tail]. What was made of a file is remembered until the file changes, see
+// note.go.
+//
+// What the SDK repairs in memory, what it stumbles over and what it would
+// overwrite is told as faults; see [Store.Faults]. Their verdicts were seen by
+// starting the SDK on such sessions (testdata/interop/strands_initialize.py).
+//
+// Beside its agents, a session may have orchestrators, Graphs and Swarms:
+//
+//	STORE/session_<id>/multi_agents/multi_agent_<id>/multi_agent.json
+//
+// Each is a session of its own, a timeline of the nodes that ran; what is in the
+// file is read by package runs.
+//
+// Names of sessions and agents are what stands in the names of their folders,
+// whatever characters that is. Files are only ever reached through an [os.Root].
+// What changes them is a plan that was shown, through the journal beside the
+// sessions: restore.go has how a log is put back, aside.go what becomes of the
+// messages that are taken out of it, fork.go and edit.go how others are made of it.
+//
+// The package may not know how anything is shown, nor any other kind of store.
+package messages
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/sdk"
+)
+
+const kind = "strands"
+
+// Kind describes the message logs of Strands. What was made of message files is
+// remembered on the shelf; nil remembers it as long as a store is open.
+func Kind(shelf *files.Shelf) store.Kind {
+	return store.Kind{
+		Name:      kind,
+		Framework: "Strands",
+		Recognise: recognise,
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, shelf, dir) },
+		Places:    places,
+	}
+}
+
+// places are where the SDK puts sessions by default (for the user since 1.48, in
+// the temporary folder before), and the names that its documentation uses.
+func places(around store.Surroundings) (list []string) {
+	for _, p := range []struct {
+		folder string
+		below  []string
+	}{
+		{around.Home, []string{".strands", "sessions"}},
+		{around.Temp, []string{"strands", "sessions"}},
+		{around.Work, []string{"sessions"}},
+		{around.Work, []string{".strands", "sessions"}},
+	} {
+		if p.folder != "" {
+			list = append(list, filepath.Join(append([]string{p.folder}, p.below...)...))
+		}
+	}
+	return list
+}
+
+// mostLooked bounds the names that recognise looks at: a folder with more and
+// no session among them is taken for something else.
+const mostLooked = 20_000
+
+// recognise looks for session_*/session.json, or for session.json beside
+// agents or orchestrators.
+func recognise(ctx context.Context, dir string) (string, bool, error) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "", false, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	if why, ok := isSingle(root, dir); ok {
+		return why, true, nil
+	}
+	f, err := root.Open(".")
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	missing, lost := "", ""
+	for looked := 0; looked < mostLooked; {
+		names, err := f.Readdirnames(256) // entries in an os.Root are each looked at
+		for _, name := range names {
+			if !strings.HasPrefix(name, sessionPrefix) {
+				continue
+			}
+			if info, err := root.Lstat(filepath.Join(name, "session.json")); err == nil && !info.IsDir() {
+				return sessionPrefix + "…/session.json", true, nil
+			}
+			if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				if _, err := linkedSession(dir, name); err == nil {
+					return sessionPrefix + "…, a link to a session", true, nil
+				}
+			}
+			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
+			if lost == "" && hasAgent(root, name) {
+				lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
+			}
+		}
+		if ctx.Err() != nil {
+			return "", false, ctx.Err()
+		}
+		if errors.Is(err, io.EOF) && lost != "" {
+			return lost, true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return missing, false, nil
+		}
+		if err != nil {
+			return "", false, err
+		}
+		looked += len(names)
+	}
+	return missing, false, nil
+}
+
+// hasAgent reports whether a folder that is named as a session's holds an agent: it
+// is one that lost its session.json, and can be mended.
+func hasAgent(root *os.Root, session string) bool {
+	f, err := root.Open(filepath.Join(session, "agents"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(256)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), agentPrefix) && e.IsDir()
+	})
+}
+
+// isSingle reports whether a folder is itself that of one session, and what shows
+// that. One that lost its session.json is known by its own name.
+func isSingle(root *os.Root, dir string) (why string, ok bool) {
+	info, err := root.Lstat("session.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		whole, err := filepath.Abs(dir)
+		return "agents/" + agentPrefix + "…, without a session.json", err == nil && strings.HasPrefix(filepath.Base(whole), sessionPrefix) && hasAgent(root, ".")
+	}
+	if err != nil || info.IsDir() {
+		return "", false
+	}
+	for _, beside := range []string{"agents", "multi_agents"} {
+		if info, err := root.Stat(beside); err == nil && info.IsDir() {
+			return "session.json beside " + beside, true
+		}
+	}
+	return "", false
+}
+
+// Store is an opened folder of sessions, or of one session. It is safe for
+// concurrent use. Use Open.
+type Store struct {
+	dir  string
+	root *os.Root
+	// single is the id of the session if dir is the folder of one.
+	single *string
+	// desk is where it is written; see writing.go.
+	*desk
+	// openFolder opens a folder of messages.
+	openFolder func(root *os.Root, dir string) (folder, error)
+	// memory has what was made of the message files.
+	memory *files.Memory
+	// running is the version of the SDK that is said to run.
+	running sdk.Running
+
+	mu      sync.Mutex
+	indexes []*index // the last used first
+	// linked are the folders of sessions that links lead to, by their paths.
+	linked map[string]*os.Root
+}
+
+var (
+	_ store.Store     = (*Store)(nil)
+	_ store.Tailer    = (*Store)(nil)
+	_ store.Counter   = (*Store)(nil)
+	_ store.Partial   = (*Store)(nil)
+	_ store.Describer = (*Store)(nil)
+	_ store.Doctor    = (*Store)(nil)
+	_ store.Deriver   = (*Store)(nil)
+	_ store.Watcher   = (*Store)(nil)
+	_ store.Versioned = (*Store)(nil)
+	_ store.Writer    = (*Store)(nil)
+)
+
+// Open opens the folder in which sessions are, or the folder of one session. An
+// empty folder is a store without sessions. The errors are those of the file
+// system: fs.ErrNotExist, fs.ErrPermission.
+//
+// Where a write of Hindcast's own was broken off, it is finished. What keeps that
+// from being done is told by Faults.
+func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
+
+func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
+	}
+	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
+	beside, base := dir, ""
+	if _, ok := isSingle(root, dir); ok {
+		whole, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
+		}
+		beside, base = filepath.Dir(whole), filepath.Base(whole)
+		id := strings.TrimPrefix(base, sessionPrefix)
+		s.single = &id
+	}
+	s.desk = openDesk(ctx, beside, base)
+	return s, nil
+}
+
+func openFolder(root *os.Root, dir string) (folder, error) {
+	f, err := files.OpenFolder(root, dir)
+	if err != nil {
+		return nil, err // not a folder that is nil
+	}
+	return f, nil
+}
+
+// Kind returns "strands".
+func (s *Store) Kind() string { return kind }
+
+// Address returns the folder that was opened.
+func (s *Store) Address() string { return s.dir }
+
+// Close lets go of the folder, and keeps what is remembered on the shelf.
+func (s *Store) Close() error {
+	s.memory.Keep()
+	err := errors.Join(s.desk.on.Close(), s.root.Close())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, root := range s.linked {
+		err = errors.Join(err, root.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("strands: close %q: %w", s.dir, err)
+	}
+	return nil
+}
+
+// DerivedIDs implements store.Deriver. Of an orchestrator, runs.DerivedIDs
+// says it at length.
+func (s *Store) DerivedIDs() string {
+	return "the SHA-256 of the message, or of the node's result, and its place"
+}
+
+// Sessions implements store.Store: the newest change comes first, as the last
+// message or agent.json tells it. For the head's id and the faults each log is
+// read whole when its turn comes.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		defer s.memory.Keep()
+		places, err := s.newest(ctx)
+		for _, p := range places {
+			var info model.SessionInfo
+			if info, err = s.info(ctx, p); err != nil || !yield(info, nil) {
+				break
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, files.Cause(err)))
+		}
+	}
+}
+
+// newest returns all places, that with the newest change first.
+func (s *Store) newest(ctx context.Context) ([]place, error) {
+	dirs, err := s.sessionDirs()
+	if err != nil {
+		return nil, err
+	}
+	var places []place
+	for _, dir := range dirs {
+		for _, p := range s.places(dir) {
+			if p.updated, err = s.lastChange(ctx, p); err != nil {
+				return nil, err
+			}
+			places = append(places, p)
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
+	})
+	return places, nil
+}
+
+// lastChange returns the newest time that a place tells of.
+func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
+	if p.orchestrator != "" {
+		return s.openRun(p).updated, ctx.Err()
+	}
+	l := s.openLog(p)
+	defer l.close()
+	at, err := l.lastChange(ctx)
+	return at, cmp.Or(err, ctx.Err())
+}
+
+// info reads a log for what the list of sessions shows.
+func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
+	if p.orchestrator != "" {
+		return s.openRun(p).info(), ctx.Err()
+	}
+	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
+	l := s.openLog(p)
+	defer l.close()
+	in := newInspector(l)
+	info.Size = l.written
+	err := l.walk(ctx, func(s *step) error {
+		info.Head, info.HeadIndex = s.header.ID, s.i
+		info.Size += s.msg.written
+		if info.Title == "" && s.msg.asks() {
+			info.Title = s.msg.said
+		}
+		in.see(s)
+		return nil
+	})
+	b := s.asides(ctx, l)
+	err = cmp.Or(err, s.keptFaults(ctx, l, b, in))
+	info.Orphaned = len(b.list)
+	info.Snapshots = len(l.files) + info.Orphaned
+	info.Faults = len(model.Harmful(in.faults()))
+	return info, err
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		if err := s.headers(ctx, session, yield); err != nil && !errors.Is(err, errStopped) {
+			yield(model.Header{}, fmt.Errorf("strands: list messages of session %q: %w", session, err))
+		}
+	}
+}
+
+// errStopped says that whoever asked has heard enough.
+var errStopped = errors.New("stopped")
+
+func (s *Store) headers(ctx context.Context, session string, yield func(model.Header, error) bool) error {
+	p, err := s.locate(session)
+	if err != nil {
+		return err
+	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		for _, h := range o.headers() {
+			if err := ctx.Err(); err != nil || !yield(h, nil) {
+				return cmp.Or(err, errStopped)
+			}
+		}
+		return o.err
+	}
+	l := s.openLog(p)
+	defer l.close()
+	if l.err != nil {
+		return l.err
+	}
+	x := newIndex(l, len(l.files))
+	w, b := l.walker(), s.asides(ctx, l)
+	w.wide = len(b.list) > 0
+	each := func(h *model.Header) error {
+		if !yield(*h, nil) {
+			return errStopped
+		}
+		return nil
+	}
+	if err := s.leave(ctx, b, w, -1, each); err != nil {
+		return err
+	}
+	err = l.read(ctx, l.files, l.known, func(i int, m *message) error {
+		x.add(m)
+		if err := each(&w.step(i, m).header); err != nil {
+			return err
+		}
+		return s.leave(ctx, b, w, i, each)
+	})
+	if err == nil {
+		s.keep(x)
+	}
+	return err
+}
+
+// Faults implements store.Doctor: what the SDK repairs in memory, what it does
+// not start on, what it would overwrite, and what is odd, each with its verdict.
+// For the store itself it tells which sessions are not listed, and why.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	var list []model.Fault
+	if session == "" {
+		found, err := s.unlisted()
+		if err != nil {
+			return nil, fmt.Errorf("strands: check %q: %w", s.dir, files.Cause(err))
+		}
+		list = found
+		if s.broken != nil {
+			list = append(list, s.journalFault(s.broken))
+		}
+		if err := s.on.Check(ctx); err != nil && ctx.Err() == nil {
+			list = append(list, s.journalFault(err))
+		}
+	}
+	p, err := s.locate(session)
+	switch {
+	case err != nil && session == "": // there may be a session of that name, too
+		return list, nil
+	case err != nil:
+		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+	case p.orchestrator != "":
+		return append(list, p.inStore(s.openRun(p).faults.All())...), nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	in := newInspector(l)
+	err = l.walk(ctx, func(s *step) error {
+		in.see(s)
+		return nil
+	})
+	err = cmp.Or(err, s.keptFaults(ctx, l, s.asides(ctx, l), in))
+	if err != nil {
+		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+	}
+	return append(list, p.inStore(in.faults())...), nil
+}
+
+// unlisted finds what looks like a session by its name and is not listed.
+func (s *Store) unlisted() ([]model.Fault, error) {
+	if s.single != nil {
+		return nil, nil
+	}
+	entries, err := files.Entries(s.root, ".")
+	if err != nil {
+		return nil, err
+	}
+	var faults store.FaultList
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), sessionPrefix) {
+			continue
+		}
+		f := flaw{code: FaultStray}
+		switch {
+		case e.IsDir() && isSession(s.root, e.Name()), s.link(e.Name()) != nil:
+			continue
+		case e.IsDir():
+			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")
+		case e.Type()&fs.ModeSymlink != 0:
+			f.code, f.meaning, f.verdict = FaultSymlink, "a link that leads to no session; it is not followed", sdk.Loads("the SDK follows links to folders")
+		case files.Foreign(e.Name()) != "":
+			f.meaning, f.verdict = files.Foreign(e.Name()), sdk.Ignores("the file is ignored")
+		default:
+			f.meaning, f.verdict = "it is named as a session is, and is no folder", sdk.Loads("the SDK looks at it only for a session of that name, which it cannot start")
+		}
+		faults.Add(f.fault(e.Name(), sdk.From(sdk.First), stand{}))
+	}
+	return faults.All(), nil
+}
+
+// mostIndexes bounds the logs of which an index is kept.
+const mostIndexes = 4
+
+// indexed returns the file of a snapshot, if an index has it.
+func (s *Store) indexed(session string, id [sha256.Size]byte) (name string, ok bool) {
+	s.mu.Lock()
+	kept := slices.Clone(s.indexes)
+	s.mu.Unlock()
+	for _, x := range kept {
+		if x.session == session && !ok {
+			name, ok = x.find(id)
+		}
+	}
+	return name, ok
+}
+
+// keep keeps an index instead of an older one that reached no further. An index
+// does not change.
+func (s *Store) keep(x *index) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.indexes = slices.DeleteFunc(s.indexes, func(old *index) bool { return old.session == x.session && len(old.ids) <= len(x.ids) })
+	s.indexes = slices.Insert(s.indexes, 0, x)
+	s.indexes = s.indexes[:min(len(s.indexes), mostIndexes)]
+}

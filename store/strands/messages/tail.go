@@ -1,0 +1,138 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hindcast/model"
+)
+
+// Tail implements store.Tailer: it lists the names, and reads agent.json and the
+// last files alone. Left out are the turns, which are counted from the first
+// message on, and the size of a state that messages are in which were not read.
+func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.Header, more bool, err error) {
+	list, more, err = s.tail(ctx, session, n)
+	if err != nil {
+		return nil, false, fmt.Errorf("strands: list the last messages of session %q: %w", session, err)
+	}
+	return list, more, nil
+}
+
+func (s *Store) tail(ctx context.Context, session string, n int) (list []model.Header, more bool, err error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return nil, false, err
+	}
+	if p.orchestrator != "" {
+		o := s.openRun(p)
+		list = o.headers()
+		from := len(list) - min(max(n, 0), len(list))
+		return list[from:], from > 0, o.err
+	}
+	l := s.openLog(p)
+	defer l.close()
+	if l.err != nil {
+		return nil, false, l.err
+	}
+	b := s.asides(ctx, l)
+	from := b.from(l, max(n, 0))
+	w := l.walker()
+	w.wide = len(b.list) > 0
+	if err := w.begin(ctx, from); err != nil {
+		return nil, false, err
+	}
+	x := newIndex(l, len(l.files)-from)
+	list = make([]model.Header, 0, len(l.files)-from)
+	each := func(h *model.Header) error {
+		list = append(list, *h)
+		return nil
+	}
+	// What leaves the log in front of the first message that is read follows it.
+	err = s.leave(ctx, b, w, from-1, each)
+	if err == nil {
+		err = l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
+			x.add(m)
+			list = append(list, w.step(from+i, m).header)
+			return s.leave(ctx, b, w, from+i, each)
+		})
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	s.keep(x)
+	more = from > 0 || len(list) > n
+	return list[len(list)-min(max(n, 0), len(list)):], more, nil
+}
+
+// Count implements store.Counter: it lists the names alone.
+func (s *Store) Count(ctx context.Context, session string) (int, error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, err)
+	}
+	if p.orchestrator != "" {
+		return len(s.openRun(p).headers()), nil
+	}
+	l := s.openLog(p)
+	defer l.close()
+	if l.err != nil {
+		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, l.err)
+	}
+	return len(l.files) + len(s.asides(ctx, l).list), nil
+}
+
+// begin makes the walker one that comes to message from. Whatever stands before
+// that, the header of a message depends on its two neighbours before it: on one
+// for its parent and for what tool results answer, and on the other for whether
+// the one is dropped; in the window those before the gap are neighbours, too.
+func (w *walker) begin(ctx context.Context, from int) error {
+	if from == 0 {
+		return nil
+	}
+	l := w.log
+	w.midway = true
+	var before []int
+	for _, i := range []int{l.agent.pinned - 2, l.agent.pinned - 1, from - 2, from - 1} {
+		if i >= 0 && i < from && !slices.Contains(before, i) {
+			before = append(before, i)
+		}
+	}
+	slices.Sort(before)
+	files := make([]messageFile, len(before))
+	for k, i := range before {
+		files[k] = l.files[i]
+	}
+	next := 0 // the message that would follow
+	err := l.read(ctx, files, l.known, func(k int, m *message) error {
+		i := before[k]
+		for ; next < i; next++ {
+			w.pass(next)
+		}
+		w.step(i, m)
+		next = i + 1
+		return nil
+	})
+	for ; next < from; next++ {
+		w.pass(next)
+	}
+	return err
+}
+
+// pass goes past message i without reading it.
+func (w *walker) pass(i int) {
+	l := w.log
+	if i == l.agent.pinned {
+		w.live.addSummary(&l.agent)
+	}
+	if !l.evicted(i) {
+		w.live.skip()
+	}
+}
+
+// skip goes past a message that is not known. What follows it is taken for right
+// until something that is known stands before it.
+func (w *window) skip() {
+	w.partial, w.answers, w.calls = true, true, w.calls[:0]
+	w.n++
+}

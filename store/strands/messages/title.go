@@ -1,0 +1,113 @@
+package messages
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"hindcast/model/conversation"
+)
+
+const (
+	maxText = 200 // bytes of a text that are looked at for a title
+	maxName = 40  // bytes of a role, a status or the name of a tool
+)
+
+// title returns one line on what happened, in the words of package conversation:
+// "Weather in Paris?", "calls get_weather, add", "get_weather: no such city". asked
+// are the tool calls of the message before, which the results may answer.
+func (m *message) title(asked []call) string {
+	if m.said == "" && len(m.results) > 0 {
+		return conversation.List(m.results, func(r result) string {
+			return conversation.Outcome(toolName(asked, r.id), status(r.status), r.failure)
+		})
+	}
+	return m.said
+}
+
+// asks reports whether the user says something in the message besides tool results.
+func (m *message) asks() bool {
+	return m.whole && m.role == "user" && len(m.results) == 0 && len(m.calls) == 0
+}
+
+// say returns the title of a message that does not depend on another; "" for tool
+// results.
+func (d *decoder) say(m *message) string {
+	switch {
+	case len(m.flaws) > 0 && !m.whole:
+		return conversation.Cut(m.name+": "+m.flaws[0].meaning, conversation.MaxTitle)
+	case len(m.calls) > 0:
+		d.line = appendOneLine(d.line[:0], d.text, conversation.MaxTitle)
+		return conversation.Calls(string(d.line), conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) }))
+	case len(m.results) > 0:
+		return ""
+	}
+	if d.line = appendOneLine(d.line[:0], d.text, conversation.MaxTitle); len(d.line) == 0 {
+		d.line = append(d.line, d.label...)
+	}
+	return string(cutBytes(d.line, conversation.MaxTitle))
+}
+
+// appendOneLine appends a text as conversation.OneLine gives it, until there are
+// more than limit bytes.
+func appendOneLine(dst, text []byte, limit int) []byte {
+	start, between := len(dst), false
+	for i := 0; i < len(text) && len(dst) <= limit; {
+		c, size, space := text[i], 1, false
+		if c < utf8.RuneSelf {
+			space = c == ' ' || '\t' <= c && c <= '\r'
+		} else {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			space = unicode.IsSpace(r)
+		}
+		if space {
+			between = len(dst) > start
+		} else {
+			if between {
+				dst, between = append(dst, ' '), false
+			}
+			dst = append(dst, text[i:i+size]...)
+		}
+		i += size
+	}
+	return dst
+}
+
+// cutBytes is cut of bytes that may be written to.
+func cutBytes(text []byte, limit int) []byte {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return append(text[:limit], "…"...)
+}
+
+// toolName returns the name of the tool that a result is of, or else its id.
+func toolName(asked []call, id string) string {
+	for _, c := range asked {
+		if c.id == id {
+			return nameOf(c.name, id)
+		}
+	}
+	return nameOf("", id)
+}
+
+func nameOf(name, id string) string {
+	if name == "" {
+		return conversation.Cut(conversation.OneLine(id), maxName)
+	}
+	return conversation.OneLine(name)
+}
+
+// status returns the status of a tool result in a word.
+func status(s string) string {
+	switch s {
+	case "success":
+		return "ok"
+	case "":
+		return "no status"
+	}
+	return conversation.OneLine(s)
+}

@@ -1,0 +1,326 @@
+package messages
+
+import (
+	"fmt"
+	"slices"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+	"hindcast/store/sdk"
+)
+
+// window puts messages together to what the SDK holds in memory, in the way of
+// RepositorySessionManager._fix_broken_tool_use.
+//
+// The rules are those of the newest version in question, see versions.go. The newest
+// of all goes over the whole list twice, which comes down to looking at neighbours:
+//
+//  1. Tool results in a user message are taken out when the message before it,
+//     as it was stored, asks for no tool. A message that has nothing else goes.
+//     (Before dropsOrphans a first message with results goes whole, and others stay;
+//     before dropsLeading all stay.)
+//  2. Of what is left, let a message that asks for tools be followed by another.
+//     If the results in that are not for exactly these calls, they are replaced
+//     by one for each call, in the calls' order: the result that is there (the
+//     last, if there are several), or an error. Where it has no results at all
+//     but something else, a message with the errors is put in before it.
+//     (Before ordersResults an error is put behind the rest, or without any results in
+//     a message before; what is too much stays. Before answersCalls nothing is done.)
+//
+// The last message is left alone: what happens to its calls is decided when the
+// agent is called.
+//
+// Of a message that is not whole, nothing is concluded: the SDK would not have
+// come this far.
+type window struct {
+	sdk sdk.Span
+	// emit takes the pieces of the array, without the brackets.
+	emit func(json []byte)
+	// again gives the body of a message that was recalled without one.
+	again func(name string) []byte
+	size  int64
+	n     int // messages in the array
+	// partial says that messages were skipped: size is not known then.
+	partial bool
+
+	// answers says that the message before, as it was stored, lets the next one
+	// have tool results.
+	answers bool
+	// The message before in the array: its file, where it is in that, and the
+	// calls that the next one has to answer.
+	file, location string
+	calls          []call
+}
+
+// fix is one repair.
+type fix struct {
+	// flaw is what is repaired, file where it is.
+	flaw
+	file string
+	// kept says that the version in question repairs nothing.
+	kept bool
+}
+
+// wasInterrupted is what the SDK puts in the place of a result that is missing.
+const wasInterrupted = "Tool was interrupted."
+
+// add appends a message and returns the repairs that it took.
+func (w *window) add(m *message) (fixes []fix) {
+	answers := w.answers
+	w.answers = !m.whole || len(m.calls) > 0
+	if !m.whole || m.nameless && len(w.calls) > 0 {
+		w.write(m.body, m.size)
+		w.calls = w.calls[:0]
+		return nil
+	}
+	body, size, results := m.body, m.size, m.results
+	if m.role == "user" && len(results) > 0 && !answers {
+		f := w.orphan(m)
+		fixes = append(fixes, f)
+		switch {
+		case f.kept:
+		case m.others == 0 || !w.sdk.Shown(dropsOrphans):
+			return fixes
+		default:
+			body, results = withContent(w.body(m), keepOthers), nil
+			size = len(body)
+		}
+	}
+	if missing, stale := mismatch(w.calls, results); len(missing)+len(stale) > 0 {
+		f := w.mismatched(m, missing, stale)
+		fixes = append(fixes, f)
+		switch {
+		case f.kept:
+		case len(results) == 0 && (m.others > 0 || !w.sdk.Shown(ordersResults)):
+			put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
+			w.write(put, len(put))
+		case !w.sdk.Shown(ordersResults):
+			body = withContent(w.body(m), behind(missing))
+			size = len(body)
+		default:
+			body = withContent(w.body(m), rebuild(w.calls))
+			size = len(body)
+		}
+	}
+	w.write(body, size)
+	w.file, w.location, w.calls = m.name, m.location, append(w.calls[:0], m.calls...)
+	return fixes
+}
+
+// body returns the body of a message.
+func (w *window) body(m *message) []byte {
+	if m.body == nil {
+		return w.again(m.name)
+	}
+	return m.body
+}
+
+// write appends one element to the array, of a size that is known where its bytes
+// are not.
+func (w *window) write(body []byte, size int) {
+	if w.n > 0 {
+		w.put([]byte{','}, 1)
+	}
+	w.n++
+	w.put(body, size)
+}
+
+func (w *window) put(json []byte, size int) {
+	w.size += int64(size)
+	if w.emit != nil {
+		w.emit(json)
+	}
+}
+
+// mismatch returns the calls that have no result, and the results that have no
+// call; neither if there are no calls.
+func mismatch(calls []call, results []result) (missing []call, stale []result) {
+	if len(calls) == 0 || slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
+		return nil, nil
+	}
+	asked, answered := make(map[string]bool, len(calls)), make(map[string]bool, len(results))
+	for _, r := range results {
+		answered[r.id] = true
+	}
+	for _, c := range calls {
+		asked[c.id] = true
+		if !answered[c.id] {
+			missing = append(missing, c)
+		}
+	}
+	for _, r := range results {
+		if !asked[r.id] {
+			stale = append(stale, r)
+		}
+	}
+	return missing, stale
+}
+
+// behind returns a function that puts an error for each call behind a content.
+func behind(missing []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
+	return func(_ map[string][]byte, _, all [][]byte) []byte {
+		for _, c := range missing {
+			all = append(all, appendError(nil, c))
+		}
+		return joined(nil, all)
+	}
+}
+
+// keepOthers returns the blocks of a content that are no tool results.
+func keepOthers(_ map[string][]byte, others, _ [][]byte) []byte {
+	return joined(nil, others)
+}
+
+// rebuild returns a function that makes the content of a message which answers
+// exactly these calls.
+func rebuild(calls []call) func(map[string][]byte, [][]byte, [][]byte) []byte {
+	return func(results map[string][]byte, others, _ [][]byte) []byte {
+		var blocks [][]byte
+		for _, c := range calls {
+			block, ok := results[c.id]
+			if !ok {
+				block = appendError(nil, c)
+			}
+			blocks = append(blocks, block)
+		}
+		return joined(nil, append(blocks, others...))
+	}
+}
+
+func joined(dst []byte, blocks [][]byte) []byte {
+	for i, block := range blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, block...)
+	}
+	return dst
+}
+
+// withContent returns a message with another content: what makes has of the tool
+// results by id, the last of each, of the other blocks, and of all of them. All else
+// stays byte for byte.
+func withContent(body []byte, makes func(results map[string][]byte, others, all [][]byte) []byte) []byte {
+	t, err := files.Parse(body)
+	if err != nil {
+		return body // it was parsed before
+	}
+	content := t.Find(0, "content")
+	results := make(map[string][]byte)
+	var others, all [][]byte
+	for b := t.First(content); b >= 0; b = t.Next(b) {
+		raw := t.Raw(b)
+		if t.Kind(content) == jsontape.Object {
+			raw = jsontape.AppendQuoted(nil, t.Key(b))
+		}
+		all = append(all, raw)
+		if !finds(t, content, b, "toolResult") {
+			others = append(others, raw)
+			continue
+		}
+		if id := t.Find(t.Find(b, "toolResult"), "toolUseId"); id >= 0 {
+			results[identity(t, id)] = raw
+		}
+	}
+	start, end := t.Span(content)
+	out := append([]byte(nil), body[:start]...)
+	out = append(append(append(out, '['), makes(results, others, all)...), ']')
+	return append(out, body[end:]...)
+}
+
+// appendError appends the result that stands for one that is missing.
+func appendError(dst []byte, c call) []byte {
+	dst = append(dst, `{"toolResult":{"toolUseId":`...)
+	dst = append(dst, c.rawID...)
+	return append(dst, `,"status":"error","content":[{"text":"`+wasInterrupted+`"}]}}`...)
+}
+
+// appendErrors appends one for each call and ends the message. The SDK also
+// gives it a tracking_id, another one on every start.
+func appendErrors(dst []byte, calls []call) []byte {
+	for i, c := range calls {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendError(dst, c)
+	}
+	return append(dst, "]}"...)
+}
+
+// orphan words that rule 1 applies.
+func (w *window) orphan(m *message) fix {
+	f := fix{file: m.name, flaw: flaw{code: FaultOrphanResult, path: m.path(m.results[0].block) + "/toolResult",
+		meaning: fmt.Sprintf("the result of %.60q follows a message that asks for no tool", m.results[0].id)}}
+	first := w.n == 0
+	dropped := sdk.Repairs("the message is dropped")
+	now, before := dropped, sdk.Loses("the result is kept, and most providers refuse it")
+	if m.others > 0 {
+		now = sdk.Repairs("the result is dropped, its message stays")
+	}
+	if first {
+		before = dropped.Since(dropsLeading, before)
+		f.kept = !w.sdk.Shown(dropsLeading)
+	} else {
+		f.kept = !w.sdk.Shown(dropsOrphans)
+	}
+	if f.verdict = before; !first || m.others > 0 {
+		f.verdict = now.Since(dropsOrphans, before)
+	}
+	if first {
+		f.code = FaultLeadingResult
+		f.meaning = fmt.Sprintf("what is loaded begins with the result of %.60q, without its call", m.results[0].id)
+	}
+	return f
+}
+
+// mismatched words that rule 2 applies between the message before and m.
+func (w *window) mismatched(m *message, missing []call, stale []result) fix {
+	const put = "the error \"" + wasInterrupted + "\" "
+	if len(missing) == 0 {
+		return fix{file: m.name, flaw: flaw{code: FaultStaleResult, path: m.path(stale[0].block) + "/toolResult",
+			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
+			verdict: sdk.Repairs("the result is dropped").Since(ordersResults, sdk.Loses("the result is kept, and most providers refuse it"))},
+			kept: !w.sdk.Shown(ordersResults)}
+	}
+	f := fix{file: w.file, flaw: flaw{code: FaultMissingResult, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}, kept: !w.sdk.Shown(answersCalls)}
+	if more := len(missing) - 1; more > 0 {
+		f.meaning += fmt.Sprintf(", nor have %d others", more)
+	}
+	between := sdk.Repairs("a message with the error \"" + wasInterrupted + "\" is put in between")
+	now, before := sdk.Repairs(put+"takes the place of what is missing"), sdk.Repairs(put+"comes behind the rest")
+	switch {
+	case len(m.results) == 0 && m.others > 0:
+		now = between
+		before = between
+	case len(stale) > 0:
+		now = sdk.Repairs(now.Text() + ", and the results of other calls are dropped")
+		before = sdk.Loses(before.Text() + ", and the results of other calls stay, which most providers refuse")
+	case len(m.results) == 0:
+		now = sdk.Repairs(now.Text() + ", in the empty message that follows")
+		before = between
+	}
+	f.verdict = before.Since(answersCalls, sdk.Loses("nothing is put in, and most providers refuse the call"))
+	if now.Text() != before.Text() {
+		f.verdict = now.Since(ordersResults, f.verdict)
+	}
+	if len(m.results) > len(stale) {
+		f.code = FaultPartialResult
+	}
+	return f
+}
+
+// duplicate returns the first tool result of a message that answers a call again.
+func (m *message) duplicate() (result, bool) {
+	if len(m.results) < 2 {
+		return result{}, false
+	}
+	seen := make(map[string]bool, len(m.results))
+	for _, r := range m.results {
+		if seen[r.id] {
+			return r, true
+		}
+		seen[r.id] = true
+	}
+	return result{}, false
+}

@@ -1,0 +1,100 @@
+package runs
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+const (
+	maxName = 60 // bytes of a name in a title or a fact
+	maxText = 200
+)
+
+// children returns the children of a container; none of anything else.
+func (r *Run) children(n jsontape.Node) iter.Seq[jsontape.Node] {
+	return func(yield func(jsontape.Node) bool) {
+		if n < 0 {
+			return
+		}
+		for c := r.tape.First(n); c >= 0 && yield(c); {
+			c = r.tape.Next(c)
+		}
+	}
+}
+
+// text returns a string, "" for anything else.
+func (r *Run) text(n jsontape.Node) string {
+	if r.tape.Kind(n) != jsontape.String {
+		return ""
+	}
+	return r.tape.Text(n)
+}
+
+// texts returns the strings in a list.
+func (r *Run) texts(list jsontape.Node) []string {
+	if r.tape.Kind(list) != jsontape.Array {
+		return nil
+	}
+	var texts []string
+	for n := range r.children(list) {
+		if r.tape.Kind(n) == jsontape.String {
+			texts = append(texts, r.tape.Text(n))
+		}
+	}
+	return texts
+}
+
+// brief returns the beginning of a value in one line: a string without its
+// quotes, anything else as it is written, "" for what is not there or null.
+func (r *Run) brief(n jsontape.Node, limit int) string {
+	switch r.tape.Kind(n) {
+	case jsontape.Invalid, jsontape.Null:
+		return ""
+	case jsontape.String:
+		return shorten(string(r.tape.AppendText(nil, n, limit+len("…"))), limit)
+	}
+	raw := r.tape.Raw(n)
+	if len(raw) > 4*limit {
+		return shorten(string(raw[:4*limit]), limit)
+	}
+	return shorten(string(jsontape.AppendCompact(nil, raw)), limit)
+}
+
+// shorten puts a text on one line of at most limit bytes.
+func shorten(text string, limit int) string {
+	text = conversation.OneLine(text)
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
+}
+
+// word returns a status in lower case.
+func (r *Run) word(n jsontape.Node) string { return strings.ToLower(r.brief(n, maxName)) }
+
+func (r *Run) outcome(n jsontape.Node) outcome { return outcomes[strings.ToLower(r.text(n))] }
+
+// number returns a whole number that is not negative.
+func (r *Run) number(n jsontape.Node) (value int64, ok bool) {
+	if r.tape.Kind(n) != jsontape.Number {
+		return 0, false
+	}
+	raw := r.tape.Raw(n)
+	if len(raw) > len("999999999999999999") {
+		return 0, false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		value = 10*value + int64(c-'0')
+	}
+	return value, true
+}
+
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -1,0 +1,264 @@
+package snapshots
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store/storetest"
+)
+
+// breaks are ways in which a latest snapshot keeps an SDK from starting, and
+// whether the mend keeps what it held.
+var breaks = map[string]struct {
+	// of is what becomes of the file.
+	of   func(file string) string
+	kept bool
+}{
+	"truncated":   {func(f string) string { return f[:len(f)/2] }, false},
+	"empty":       {func(string) string { return "" }, false},
+	"null":        {func(string) string { return "null" }, false},
+	"a list":      {func(string) string { return "[1]" }, false},
+	"more behind": {func(f string) string { return f + "}" }, false},
+	"not UTF-8":   {func(f string) string { return strings.Replace(f, "q3", "q\xff", 1) }, false},
+	"too deep": {func(f string) string {
+		return strings.Replace(f, `"state": {}`, `"state": `+strings.Repeat("[", 600)+strings.Repeat("]", 600), 1)
+	}, false},
+	"schema":    {func(f string) string { return strings.Replace(f, `"1.0"`, `"2.0"`, 1) }, true},
+	"no schema": {func(f string) string { return strings.Replace(f, `"schema_version": "1.0", `, "", 1) }, true},
+	"scope":     {func(f string) string { return strings.Replace(f, `"scope": "agent"`, `"scope": "multiAgent"`, 1) }, true},
+	"no time":   {func(f string) string { return strings.Replace(f, `"created_at": "2026-03-01T10:00:00Z", `, "", 1) }, true},
+	"no data":   {func(f string) string { return strings.Replace(f, `"data"`, `"gone"`, 1) }, false},
+	"data": {func(f string) string {
+		return `{"scope": "agent", "schema_version": "1.0", "created_at": "x", "data": []}`
+	}, false},
+	"manager":    {func(f string) string { return strings.Replace(f, `"__name__"`, `"name"`, 1) }, true},
+	"removed":    {func(f string) string { return strings.Replace(f, `, "removed_message_count": 0`, "", 1) }, true},
+	"interrupts": {func(f string) string { return strings.Replace(f, `"state": {}`, `"interrupt_state": []`, 1) }, true},
+	"no interrupts": {func(f string) string {
+		return strings.Replace(f, `"state": {}`, `"interrupt_state": {"activated": true}`, 1)
+	}, true},
+	"all at once": {func(f string) string {
+		f = strings.Replace(f, `"schema_version": "1.0"`, `"schema_version": 1`, 1)
+		return strings.NewReplacer(`"created_at"`, `"createdx"`, `"__name__"`, `"name"`, `"agent"`, `"x"`).Replace(f)
+	}, true},
+}
+
+func TestPlanRepair(t *testing.T) {
+	good := []string{
+		pythonFile(pythonTalk("q", "-a"), `"state": {}`, managerState),
+		pythonFile(pythonTalk("q", "-a", "q2", "-b"), `"state": {}`, managerState),
+	}
+	whole := pythonFile(pythonTalk("q", "-a", "q2", "-b", "q3", "-c"), `"state": {}`, managerState)
+	for name, c := range breaks {
+		broken := c.of(whole)
+		if broken == whole {
+			t.Fatal(name, "breaks nothing")
+		}
+		dir, s := sessionOf(t, "default", "x", good...)
+		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), broken)
+		before := tree(t, dir)
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		do(t, s, plan, nil)
+		want := 4
+		if c.kept {
+			want = 6
+		}
+		for _, f := range storetest.Faults(t, s, "s") {
+			if strings.Contains(f.Verdict, "refuses to start: ") {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		got := parsed([]byte(latestOf(t, dir, "s", "default")))
+		if _, n := got.lastMessage(); n != want || len(plan.Hazards) < 2 || plan.Resume == nil {
+			t.Errorf("%s: %d messages, not %d; %q", name, n, want, plan.Hazards)
+		}
+		h := head(t, s, "s")
+		if h.ID != plan.Target.ID {
+			t.Errorf("%s: the head is %q, not %q", name, h.ID, plan.Target.ID)
+		}
+		left := 0
+		for _, row := range storetest.Headers(t, s, "s") {
+			if strings.HasPrefix(row.ID, "kept-") {
+				left++
+				if !row.Orphaned || row.Reason == nil || row.Reason.Kind != model.ReasonRestore {
+					t.Errorf("%s: %+v", name, row)
+				}
+			}
+		}
+		if left != 1 {
+			t.Errorf("%s: %d rows of what was set aside", name, left)
+		}
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}}); !errors.As(err, new(*model.NothingToError)) {
+			t.Errorf("%s: repaired again: %v", name, err)
+		}
+		undo(t, s)
+		sameTree(t, name, before, tree(t, dir))
+	}
+}
+
+// A version that this SDK does not know may be that of a newer one.
+func TestPlanRepair_asksAboutASchema(t *testing.T) {
+	_, s := sessionOf(t, "default", strings.Replace(pythonFile(pythonTalk("q", "-a")), `"1.0"`, `"2.0"`, 1))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+	if err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], `"2.0"`) {
+		t.Error(plan.Asks, err)
+	}
+}
+
+func TestPlanRepair_ofTypeScript(t *testing.T) {
+	whole := told("q", "-a", "q2", "-b")
+	for name, c := range map[string]struct {
+		broken string
+		want   int
+	}{
+		"NaN":          {strings.Replace(whole, `"data":{`, `"data":{"state":{"n":NaN},`, 1), 2},
+		"block":        {strings.Replace(whole, `{"text":"q2"}`, `{"hologram":{}}`, 1), 2},
+		"schema":       {strings.Replace(whole, `"1.0"`, `1`, 1), 4},
+		"interrupts":   {strings.Replace(whole, `"data":{`, `"data":{"interrupts":{},`, 1), 4},
+		"other SDK":    {pythonFile(pythonTalk("q", "-a", "q2", "-b", "q3", "-c")), 2},
+		"prompt":       {strings.Replace(whole, `"data":{`, `"data":{"systemPrompt":[{"x":1}],`, 1), 2},
+		"not a string": {`"text"`, 2},
+	} {
+		dir, s := sessionOf(t, "agent", c.broken, told("q", "-a"))
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		do(t, s, plan, nil)
+		d := parsed([]byte(latestOf(t, dir, "s", "agent")))
+		if _, n := d.lastMessage(); n != c.want || d.Dialect != typeScript {
+			t.Errorf("%s: %d messages of %s", name, n, d.Dialect)
+		}
+	}
+	// The mark keeps legacy storage alone from starting.
+	dir := t.TempDir()
+	at := filepath.Join(dir, "s", scopesDir, scopeAgent, "agent", snapshots, latestFile)
+	mustWrite(t, at, "\ufeff"+whole)
+	s := openAt(t, dir)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+	do(t, s, plan, err)
+	if got := string(mustRead(t, at)); got != whole {
+		t.Error(got)
+	}
+}
+
+// Where no snapshot is any good the SDK begins anew, which is asked about.
+func TestPlanRepair_nothingLeft(t *testing.T) {
+	dir, s := sessionOf(t, "default", "{", `{"scope"`, `[]`)
+	before := tree(t, dir)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+	do(t, s, plan, err)
+	if len(plan.Asks) == 0 || !strings.Contains(plan.Loads, "begins anew") {
+		t.Error(plan.Asks, plan.Loads)
+	}
+	for name, h := range tree(t, dir) {
+		if h.text != "" {
+			t.Error(name, "is still there")
+		}
+	}
+	if rows := storetest.Headers(t, s, "s"); len(rows) != 3 {
+		t.Errorf("%d rows of three files", len(rows))
+	}
+	undo(t, s)
+	sameTree(t, "undo", before, tree(t, dir))
+}
+
+// Snapshots that an SDK lists and cannot restore get a name that it can, or go.
+func TestPlanRepair_history(t *testing.T) {
+	dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), pythonFile(pythonTalk("q", "-a")), `{"scope": "agent"`)
+	kept := filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, historyDir)
+	mustWrite(t, filepath.Join(kept, "snapshot_mine.json"), pythonFile(pythonTalk("q", "-a", "q2")))
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+	do(t, s, plan, err)
+	names, err := os.ReadDir(kept)
+	if err != nil || len(names) != 2 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		if m := historyName.FindStringSubmatch(name.Name()); m == nil || !uuid7.MatchString(m[1]) {
+			t.Error(name)
+		}
+	}
+	// Its time is the one that it says itself, so it is listed behind the first.
+	if got := string(mustRead(t, filepath.Join(kept, names[1].Name()))); got != pythonFile(pythonTalk("q", "-a", "q2")) {
+		t.Error(got)
+	}
+	if plan.Target.ID != plan.Head.ID {
+		t.Error("the head moves", plan.Target.ID, plan.Head.ID)
+	}
+}
+
+func TestPlanRepair_whatItCannot(t *testing.T) {
+	dir := t.TempDir()
+	mustWrite(t, filepath.Join(dir, namespace, "Upper", scopesDir, scopeAgent, "agent", snapshots, latestFile), told("q"))
+	s := openAt(t, dir)
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "Upper"}}); !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "another name") {
+		t.Error(err)
+	}
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "none"}}); !errors.Is(err, model.ErrNoSession) {
+		t.Error(err)
+	}
+	for _, name := range written {
+		s := open(t, fixture(name))
+		for _, session := range agents(t, s) {
+			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}}); !errors.As(err, new(*model.NothingToError)) {
+				t.Errorf("%s %s: %v", name, session, err)
+			}
+		}
+	}
+}
+
+// Whatever keeps an SDK from starting on a session, a repair mends it or says why
+// not; and an undo gives the first bytes back.
+func TestPlanRepair_everyHazard(t *testing.T) {
+	t.Parallel() // it waits for the disk
+	mended, refused := 0, 0
+	for name, h := range hazards(t) {
+		dir := t.TempDir()
+		h.write(t, snapshotsOf(dir, name))
+		s := openAt(t, dir)
+		before := tree(t, dir)
+		fatal := func() (list []model.Fault) {
+			for _, f := range storetest.Faults(t, s, name) {
+				if strings.HasPrefix(f.Verdict, "refuses to start: ") {
+					list = append(list, f)
+				}
+			}
+			return list
+		}
+		sick := fatal()
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: name}})
+		switch unsupported := (*model.UnsupportedError)(nil); {
+		case errors.As(err, &unsupported):
+			refused++
+			continue
+		case errors.As(err, new(*model.NothingToError)):
+			if len(sick) > 0 {
+				t.Errorf("%s: nothing to repair, and %+v", name, sick)
+			}
+			continue
+		}
+		do(t, s, plan, err)
+		if len(sick) > 0 {
+			mended++
+		}
+		if left := fatal(); len(left) > 0 {
+			t.Errorf("%s: there still is %+v", name, left)
+		}
+		undo(t, s)
+		sameTree(t, name, before, tree(t, dir))
+	}
+	t.Logf("%d mended, %d refused", mended, refused)
+	if mended < 10 {
+		t.Error("too few are mended for this to say anything")
+	}
+}
