@@ -22,16 +22,13 @@ import (
 	"hindcast/keymap"
 	"hindcast/store"
 	"hindcast/store/files"
-	"hindcast/store/genkit"
 	"hindcast/store/installed"
 	"hindcast/store/jsonl"
+	"hindcast/store/kinds"
 	"hindcast/store/mapped"
 	"hindcast/store/memory"
-	"hindcast/store/remote"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
-	"hindcast/store/strands/messages"
-	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
 )
@@ -45,10 +42,9 @@ func main() {
 }
 
 func app() *cli.App {
-	notes := shelf()
 	return &cli.App{
 		Version: version(),
-		Kinds:   store.Kinds{jsonl.Kind(), messages.Kind(notes), snapshots.Kind(notes), genkit.Kind(notes), sqlite.Kind(), remote.Kind()},
+		Kinds:   kinds.All(shelf()),
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

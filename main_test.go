@@ -1,20 +1,24 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
-	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hindcast/agent/serve"
 	"hindcast/store/files"
+	"hindcast/store/memory"
+	"hindcast/store/sample"
+	"hindcast/store/storetest/program"
 	_ "hindcast/tui/screentest" // brings the flag -update along
 )
 
@@ -24,56 +28,7 @@ func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 // The commands that scripts and the README run are this test binary itself,
 // started again as the program.
 func TestMain(m *testing.M) {
-	testscript.Main(tidy{m}, map[string]func(){"hindcast": main})
-}
-
-// tidy keeps the tests out of the folders of whoever runs them, and takes away
-// what they share when all have run.
-type tidy struct{ *testing.M }
-
-func (m tidy) Run() int {
-	os.Setenv("HINDCAST_CACHE", "off") // what the tests read is nothing to remember
-	code := m.M.Run()
-	if shared.dir != "" {
-		os.RemoveAll(shared.dir)
-	}
-	return code
-}
-
-// shared is the program as it is shipped, built once for all tests.
-var shared struct {
-	once sync.Once
-	dir  string
-	err  error
-}
-
-// program returns the path of the program as it is shipped.
-func program(tb testing.TB) string {
-	tb.Helper()
-	shared.once.Do(func() {
-		if shared.dir, shared.err = os.MkdirTemp("", "hindcast-test-"); shared.err != nil {
-			return
-		}
-		out, err := exec.Command("go", "build", "-buildvcs=false", "-o", shared.dir, ".").CombinedOutput()
-		if err != nil {
-			shared.err = fmt.Errorf("go build: %w: %s", err, out)
-		}
-	})
-	if shared.err != nil {
-		tb.Fatal(shared.err)
-	}
-	return filepath.Join(shared.dir, "hindcast")
-}
-
-// quietly is the environment in which output is the same on every machine:
-// no store in the usual places, one time zone, one locale. Under the race
-// detector a program sleeps for a second before it ends, if it is not told
-// otherwise.
-func quietly(home string) []string {
-	return []string{
-		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "HINDCAST_CACHE=" + filepath.Join(home, ".cache"), "TZ=UTC", "LC_ALL=C.UTF-8",
-		"NO_COLOR=", "HINDCAST_THEME=", "HINDCAST_PAGER=", "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0",
-	}
+	testscript.Main(m, map[string]func(){"hindcast": main})
 }
 
 func TestShelf(t *testing.T) {
@@ -104,7 +59,7 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: updating(),
 		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, quietly(env.Getenv("WORK"))...)
+			env.Vars = append(env.Vars, program.Env(env.Getenv("WORK"))...)
 			env.Setenv("FIXTURES", fixtures)
 			return nil
 		},
@@ -136,4 +91,33 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// serveStores is the script command `serve AGENT…`: until the script ends it shows
+// the demo as the sessions of each agent, at $URL.
+func serveStores(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serve agent...")
+	}
+	server, err := demoServer(context.Background(), args...)
+	ts.Check(err)
+	ts.Defer(server.Close)
+	ts.Setenv("URL", server.URL)
+}
+
+// demoServer shows the demo as the sessions of each agent.
+func demoServer(ctx context.Context, names ...string) (*httptest.Server, error) {
+	agents := make([]serve.Agent, len(names))
+	for i, name := range names {
+		s := memory.New()
+		if _, err := s.Import(ctx, sample.Rows()); err != nil {
+			return nil, err
+		}
+		agents[i] = serve.Agent{Name: name, Store: s}
+	}
+	h, err := serve.New(agents)
+	if err != nil {
+		return nil, err
+	}
+	return httptest.NewServer(h), nil
 }

@@ -20,6 +20,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest/program"
 	"hindcast/tui/theme"
 )
 
@@ -98,7 +100,7 @@ func shell(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), quietly(dir)...)
+	cmd.Env = append(os.Environ(), program.Env(dir)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		t.Fatalf("%s: %v", line, err)
@@ -511,7 +513,7 @@ var positions = regexp.MustCompile(`(?m)^  \S.*?  +(\d+) `)
 
 // The number of positions is that of the matrix.
 func TestREADME_positionsAreThoseOfTheMatrix(t *testing.T) {
-	matrix, err := os.ReadFile(matrixFile)
+	matrix, err := os.ReadFile(filepath.Join("testdata", "interop", "matrix.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -564,14 +566,14 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	for _, row := range storeRow.FindAllStringSubmatch(storePage.text(t), -1) {
 		documented[row[1]] = row[2:]
 	}
-	for _, kind := range app().Kinds {
+	for _, kind := range kinds.All(nil) {
 		row, ok := documented[kind.Name]
 		if !ok {
 			t.Errorf("%s is not in the table", kind.Name)
 			continue
 		}
 		delete(documented, kind.Name)
-		s, err := app().Kinds.Open(t.Context(), addresses[kind.Name])
+		s, err := kinds.All(nil).Open(t.Context(), addresses[kind.Name])
 		if err != nil {
 			t.Error(err)
 			continue
@@ -610,4 +612,36 @@ func TestREADME_aCloneHasNoStoreOfItsOwn(t *testing.T) {
 	for _, s := range found.Stores {
 		t.Errorf("%s is taken for a store of the user", s.Path)
 	}
+}
+
+// The page of stores names the places that are looked at.
+func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
+	_, rest, _ := strings.Cut(storePage.text(t), "Without an argument Hindcast looks")
+	sentence, _, _ := strings.Cut(rest, "; then below")
+	var named, real []string
+	for i, word := range strings.Split(sentence, "`") {
+		if i%2 == 1 {
+			named = append(named, word)
+		}
+	}
+	for _, k := range kinds.All(nil) {
+		if k.Places != nil {
+			real = append(real, k.Places(store.Surroundings{Home: "~", Temp: "$TMPDIR", Work: "."})...)
+		}
+	}
+	real = slices.DeleteFunc(real, func(place string) bool { return place == filepath.Join(".strands", "session") }) // a part of .strands
+	slices.Sort(named)
+	slices.Sort(real)
+	if real = slices.Compact(real); !slices.Equal(named, real) {
+		t.Errorf("it names %q, and the kinds %q", named, real)
+	}
+}
+
+// What the page shows is what the test found.
+func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
+	matrix, err := os.ReadFile(filepath.Join("testdata", "interop", "matrix.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
 }

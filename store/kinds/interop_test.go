@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/cli"
+	"hindcast/store/storetest/program"
 )
 
 // kit is an SDK with one of its stores, and what sessions are written into it.
@@ -115,7 +115,7 @@ var kits = []kit{
 // stances are the rows of the matrix, in its order.
 var stances = []string{atStart, atUser, atCalls, atResults, atTurnEnd, atInterrupt, atNode, atFailedNode, atLastNode}
 
-const matrixFile = "testdata/interop/matrix.txt"
+var matrixFile = filepath.Join(testdata, "interop", "matrix.txt")
 
 // TestInterop proves by the real SDKs what Hindcast does to their stores. Each SDK
 // writes sessions with a model that says what it is told to. Then, at every position
@@ -131,7 +131,7 @@ func TestInterop(t *testing.T) {
 	}
 	at := sdks(t)
 	driven := drivers(t, at)
-	hindcast := program(t)
+	hindcast := program.Path(t)
 	var came matrix
 	var titles []string
 	t.Run("at", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestInterop(t *testing.T) {
 	}
 	want, err := os.ReadFile(matrixFile)
 	switch {
-	case updating():
+	case *update:
 		err = os.WriteFile(matrixFile, []byte(drawn), 0o644)
 	case err == nil && string(want) != drawn:
 		t.Errorf("%s is stale; -update rewrites it", matrixFile)
@@ -277,7 +277,7 @@ func (r *rehearsal) told(args []string) []string {
 func (r *rehearsal) run(t *testing.T, args ...string) (out []byte, failed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), r.hindcast, r.told(args)...)
-	cmd.Env = append(os.Environ(), quietly(r.home)...)
+	cmd.Env = append(os.Environ(), program.Env(r.home)...)
 	cmd.Env = append(cmd.Env, "HINDCAST_CACHE=off")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -295,13 +295,11 @@ func (r *rehearsal) run(t *testing.T, args ...string) (out []byte, failed string
 // it.
 func (r *rehearsal) look(t *testing.T, args ...string) (out []byte, failed string) {
 	t.Helper()
-	var said, errs bytes.Buffer
-	a := app()
-	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(""), &said, &errs, false, false
-	if cli.Run(t.Context(), a, r.told(args)) != 0 {
-		return said.Bytes(), strings.TrimSpace(errs.String())
+	code, said, errs := inProcess(t, r.told(args)...)
+	if code != 0 {
+		return []byte(said), strings.TrimSpace(errs)
 	}
-	return said.Bytes(), ""
+	return []byte(said), ""
 }
 
 // ask has Hindcast answer.
@@ -608,13 +606,4 @@ func setText(state map[string]any, at string) map[string]any {
 		}
 	}
 	return state
-}
-
-// What the page shows is what the test found.
-func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
-	matrix, err := os.ReadFile(matrixFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package terminal_test
 
 import (
 	"encoding/json"
@@ -19,6 +19,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/program"
 )
 
 // What a person waits for, measured on the program as it is shipped: from the
@@ -162,7 +163,7 @@ func (t *terminal) press(tb testing.TB, keys string) time.Duration {
 func BenchmarkTerminal_store100k(b *testing.B) {
 	const n = 100_000
 	dir, name := storeOf(b, grown(n))
-	program(b)
+	program.Path(b)
 	var first, complete time.Duration
 	var memory float64
 	runs := 0
@@ -252,7 +253,7 @@ func (t *terminal) frames() int { return strings.Count(t.written(), "\x1b[H") }
 // the last one on the screen within a second.
 func BenchmarkTerminal_burst(b *testing.B) {
 	const before, n = 1000, 10_000
-	program(b)
+	program.Path(b)
 	var frames, behind, took, grew float64
 	runs := 0
 	for b.Loop() {
@@ -285,7 +286,7 @@ func BenchmarkTerminal_burst(b *testing.B) {
 // The figure: a capture by another process is on the wire within a second.
 func BenchmarkTerminal_captureToWire(b *testing.B) {
 	dir, name := storeOf(b, grown(10_000))
-	program(b)
+	program.Path(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "timeline", func(screen string) bool { return strings.Contains(screen, "following") })
 	c := newCapturer(b, filepath.Join(dir, name))
@@ -309,7 +310,7 @@ func BenchmarkTerminal_captureToWire(b *testing.B) {
 // followed and nothing changes.
 func BenchmarkTerminal_idle(b *testing.B) {
 	dir, name := storeOf(b, grown(100_000))
-	program(b)
+	program.Path(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "whole timeline", func(screen string) bool {
 		return strings.Contains(screen, "100000 snapshots") && strings.Contains(screen, "following")
@@ -365,7 +366,7 @@ func BenchmarkTerminal_gitLogGraph100k(b *testing.B) {
 // The figure: p50 at most 6 ms from the key to the bytes on the wire.
 func BenchmarkTerminal_keyToWire(b *testing.B) {
 	dir, name := storeOf(b, grown(10_000))
-	program(b)
+	program.Path(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "timeline", filled(high-5))
 	r := rand.New(rand.NewPCG(3, 4))
@@ -397,7 +398,7 @@ func BenchmarkTerminal_openState(b *testing.B) {
 			dir, name := storeOf(b, func(yield func(store.Row, error) bool) {
 				yield(store.Row{Header: model.Header{ID: model.SnapshotID(state), SessionID: "big", CreatedAt: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC), Visit: 1, Head: true}, State: state}, nil)
 			})
-			program(b)
+			program.Path(b)
 			var opened, stateShown time.Duration
 			runs := 0
 			for b.Loop() {

@@ -1,7 +1,8 @@
-package main
+package kinds_test
 
 import (
 	"bytes"
+	"hindcast/store/storetest/program"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // NAME, besides those of "base"; the head of the archive says the rest.
 func hazards(t *testing.T) map[string]map[string][]byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "strands", "hazards.txtar"))
+	data, err := os.ReadFile(filepath.Join(testdata, "strands", "hazards.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestInterop_repair(t *testing.T) {
 		t.Skip("the real SDKs are driven without -short")
 	}
 	python := drivers(t, sdks(t), "python")["python"]
-	r := rehearsal{driver: python, hindcast: program(t), home: t.TempDir()}
+	r := rehearsal{driver: python, hindcast: program.Path(t), home: t.TempDir()}
 	var bricked, mended int
 	sessions := hazards(t)
 	for name, files := range sessions {

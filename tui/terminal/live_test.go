@@ -1,9 +1,10 @@
-package main
+package terminal_test
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"hindcast/store/storetest/program"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,8 +22,8 @@ type worker struct {
 
 func work(t *testing.T, dir string, args ...string) *worker {
 	t.Helper()
-	w := &worker{t: t, cmd: exec.CommandContext(t.Context(), program(t), append([]string{"demo", "--live", dir}, args...)...)}
-	w.cmd.Env = append(os.Environ(), quietly(dir)...)
+	w := &worker{t: t, cmd: exec.CommandContext(t.Context(), program.Path(t), append([]string{"demo", "--live", dir}, args...)...)}
+	w.cmd.Env = append(os.Environ(), program.Env(dir)...)
 	w.cmd.Stderr = &w.err
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
@@ -63,7 +64,14 @@ func (w *worker) end() (code int, said, errs string) {
 // hindcast runs a command as a program beside the worker.
 func (w *worker) hindcast(line string) string {
 	w.t.Helper()
-	return shell(w.t, w.cmd.Args[3], "hindcast "+line)
+	cmd := exec.CommandContext(w.t.Context(), "sh", "-c", `"$0" `+line, program.Path(w.t))
+	cmd.Dir = w.cmd.Args[3]
+	cmd.Env = append(os.Environ(), program.Env(cmd.Dir)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		w.t.Fatalf("%s: %v", line, err)
+	}
+	return string(out)
 }
 
 // Each step is told when it happens, and is in the store by then for whoever

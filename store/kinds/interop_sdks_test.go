@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func sdks(t *testing.T) string {
 		dir = filepath.Join(cache, "hindcast-sdks")
 	}
 	for part, list := range sdkParts {
-		want, err := os.ReadFile(filepath.Join("testdata", "interop", list))
+		want, err := os.ReadFile(filepath.Join(testdata, "interop", list))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func sdks(t *testing.T) string {
 // process of its own that answers until the test ends.
 func drivers(t *testing.T, sdks string, names ...string) map[string]*driver {
 	t.Helper()
-	at, err := filepath.Abs(filepath.Join("testdata", "interop"))
+	at, err := filepath.Abs(filepath.Join(testdata, "interop"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ var olderDrivers = map[string]func(t *testing.T, sdks, version string) *driver{"
 // the newest.
 func typeScriptDriver(t *testing.T, sdks, version string) *driver {
 	t.Helper()
-	driver, err := filepath.Abs(filepath.Join("testdata", "interop", "typescript", "driver.mjs"))
+	driver, err := filepath.Abs(filepath.Join(testdata, "interop", "typescript", "driver.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func typeScriptDriver(t *testing.T, sdks, version string) *driver {
 // newest.
 func pythonDriver(t *testing.T, sdks, version string) *driver {
 	t.Helper()
-	driver, err := filepath.Abs(filepath.Join("testdata", "interop", "python", "driver.py"))
+	driver, err := filepath.Abs(filepath.Join(testdata, "interop", "python", "driver.py"))
 	if err != nil {
 		t.Fatal(err)
 	}

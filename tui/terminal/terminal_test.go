@@ -1,9 +1,10 @@
 //go:build unix
 
-package main
+package terminal_test
 
 import (
 	"bytes"
+	"hindcast/store/storetest/program"
 	"io"
 	"os"
 	"os/exec"
@@ -40,13 +41,13 @@ type terminal struct {
 // on starts the program on a terminal of that size, in a directory.
 func on(tb testing.TB, width, height int, dir string, env []string, args ...string) *terminal {
 	tb.Helper()
-	return onCommand(tb, width, height, exec.CommandContext(tb.Context(), program(tb), args...), dir, env)
+	return onCommand(tb, width, height, exec.CommandContext(tb.Context(), program.Path(tb), args...), dir, env)
 }
 
 func onCommand(tb testing.TB, width, height int, cmd *exec.Cmd, dir string, env []string) *terminal {
 	tb.Helper()
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), quietly(dir)...), env...)
+	cmd.Env = append(append(os.Environ(), program.Env(dir)...), env...)
 	t := &terminal{cmd: cmd, screen: vt.NewEmulator(width, height), changed: make(chan struct{}, 1), ended: make(chan struct{}), started: time.Now()}
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
 	if err != nil {
@@ -147,15 +148,6 @@ func (t *terminal) end(tb testing.TB) {
 	}
 }
 
-func demoStore(tb testing.TB) string {
-	tb.Helper()
-	dir := tb.TempDir()
-	if out, err := exec.CommandContext(tb.Context(), program(tb), "demo", dir).CombinedOutput(); err != nil {
-		tb.Fatalf("%v: %s", err, out)
-	}
-	return dir
-}
-
 var everySubcommand = [][]string{
 	{"--help"},
 	{"--version"},
@@ -235,7 +227,7 @@ func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
 func TestTerminal_screenOfAPipe(t *testing.T) {
 	term := on(t, 100, 30, demoStore(t), nil, "export", "hindcast-demo.db", "-o", "demo.jsonl")
 	term.end(t)
-	term = onCommand(t, 100, 30, exec.CommandContext(t.Context(), "sh", "-c", `cat demo.jsonl | "$0" -`, program(t)), term.cmd.Dir, nil)
+	term = onCommand(t, 100, 30, exec.CommandContext(t.Context(), "sh", "-c", `cat demo.jsonl | "$0" -`, program.Path(t)), term.cmd.Dir, nil)
 	term.until(t, "screen", painted)
 	if _, err := term.tty.WriteString("q"); err != nil {
 		t.Fatal(err)
@@ -250,8 +242,8 @@ func TestTerminal_followsWhatOthersWrite(t *testing.T) {
 	term.until(t, "list", func(screen string) bool { return strings.Contains(screen, "packing-list") })
 	other := func(args ...string) time.Time {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program(t), args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), quietly(dir)...)
+		cmd := exec.CommandContext(t.Context(), program.Path(t), args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), program.Env(dir)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("hindcast %q: %v: %s", args, err, out)
 		}
@@ -294,7 +286,7 @@ func TestTerminal_badBindings(t *testing.T) {
 // First paint, from the start of the process: the figure is 50 ms.
 func BenchmarkTerminal_firstPaint(b *testing.B) {
 	dir := b.TempDir()
-	program(b)
+	program.Path(b)
 	var total time.Duration
 	n := 0
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"bytes"
@@ -94,10 +94,10 @@ func (w *oldStrands) replace(path string, data []byte) error {
 // meets of the others is a conflict that is told; what is read is never a part of
 // a file; and every message that was ever there can be reached in the end.
 func TestWrites_besideALiveWriter(t *testing.T) {
-	dir := copyStore(t, filepath.Join("testdata", "strands", "python-file"))
+	dir := copyStore(t, filepath.Join(testdata, "strands", "python-file"))
 	const session = "basic"
 	open := func() store.Store {
-		s, err := app().Kinds.Open(t.Context(), dir)
+		s, err := allKinds.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,8 @@
-package main
+package kinds_test
 
 import (
 	"fmt"
+	"hindcast/store/storetest/program"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +15,7 @@ import (
 // TestKilled_leavesNothingBehind kills the program while it makes a store or a file, or
 // amid an edit. The next run takes away what it left.
 func TestKilled_leavesNothingBehind(t *testing.T) {
-	hindcast := program(t)
+	hindcast := program.Path(t)
 	home, temp := t.TempDir(), t.TempDir()
 	var rows strings.Builder
 	for i := range 60_000 { // to export them takes a while
@@ -27,7 +28,7 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 	command := func(dir string, args ...string) *exec.Cmd {
 		cmd := exec.Command(hindcast, args...)
 		cmd.Dir = dir
-		cmd.Env = append(append(os.Environ(), quietly(home)...), "TMPDIR="+temp, "VISUAL=cat")
+		cmd.Env = append(append(os.Environ(), program.Env(home)...), "TMPDIR="+temp, "VISUAL=cat")
 		return cmd
 	}
 	run := func(dir string, args ...string) string {
@@ -132,10 +133,10 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 // TestKilled_sparesTheLiving: what a process is at work on stays, whatever else runs
 // in the same place.
 func TestKilled_sparesTheLiving(t *testing.T) {
-	hindcast, dir := program(t), t.TempDir()
+	hindcast, dir := program.Path(t), t.TempDir()
 	cmd := exec.Command(hindcast, "import", "-", "slow.db", "--map", "state=$")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), quietly(t.TempDir())...)
+	cmd.Env = append(os.Environ(), program.Env(t.TempDir())...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"bytes"
@@ -162,7 +162,7 @@ func bounded(t *testing.T, args ...string) (code int, told string) {
 func lived(t *testing.T, path, part, session string, writes [][]string) (finished, killed folder) {
 	t.Helper()
 	dir := filepath.Join(memoryDir(t), "store")
-	if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("testdata", path, part))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(testdata, path, part))); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range writes {
@@ -416,7 +416,7 @@ func TestWrites_apart(t *testing.T) {
 	for _, v := range journaled {
 		t.Run(v.name, func(t *testing.T) {
 			dir := filepath.Join(memoryDir(t), "store")
-			if err := os.CopyFS(filepath.Join(dir, v.part), os.DirFS(filepath.Join("testdata", v.path, v.part))); err != nil {
+			if err := os.CopyFS(filepath.Join(dir, v.part), os.DirFS(filepath.Join(testdata, v.path, v.part))); err != nil {
 				t.Fatal(err)
 			}
 			first := readFolder(t, dir)

@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"cmp"
@@ -21,6 +21,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/program"
 )
 
 // killsWanted is how often each kind of store is killed. HINDCAST_KILLS says how
@@ -54,7 +55,7 @@ var victims = []struct{ path, session string }{
 // every snapshot still there, and a journal by which everything can be taken back
 // to the first byte.
 func TestWrites_killedAtAnyInstant(t *testing.T) {
-	hindcast, seed := program(t), seedOf(t)
+	hindcast, seed := program.Path(t), seedOf(t)
 	for i, v := range victims {
 		t.Run(strings.ReplaceAll(v.path+" "+v.session, "/", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -113,9 +114,11 @@ func seedOf(t *testing.T) uint64 {
 func (k *killing) begin(t *testing.T, path string) {
 	t.Helper()
 	if path == "" {
-		k.dir = filepath.Join(demoStore(t), "hindcast-demo.db")
+		dir := t.TempDir()
+		hindcastRuns(t, "", "demo", dir)
+		k.dir = filepath.Join(dir, "hindcast-demo.db")
 	} else {
-		k.dir = copyStore(t, filepath.Join("testdata", path))
+		k.dir = copyStore(t, filepath.Join(testdata, path))
 	}
 	k.first = k.tree(t)
 	s := k.open(t)
@@ -130,7 +133,7 @@ func (k *killing) begin(t *testing.T, path string) {
 
 func (k *killing) open(t *testing.T) store.Store {
 	t.Helper()
-	s, err := app().Kinds.Open(t.Context(), k.dir)
+	s, err := allKinds.Open(t.Context(), k.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +278,7 @@ func (k *killing) write(t *testing.T) {
 
 	before := k.tree(t)
 	cmd := exec.Command(k.hindcast, append(args, "--yes", "--anyway")...)
-	cmd.Env = append(os.Environ(), quietly(t.TempDir())...)
+	cmd.Env = append(os.Environ(), program.Env(t.TempDir())...)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	when := time.Minute // the first one shows how long a write takes

@@ -1,10 +1,11 @@
 //go:build linux
 
-package main
+package kinds_test
 
 import (
 	"cmp"
 	"encoding/json"
+	"hindcast/store/storetest/program"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 // Where the system lets no store be written, each kind says why in the same words, and
 // what to do, once.
 func TestUnwritable_isToldAlikeInEveryKind(t *testing.T) {
-	hindcast := program(t)
+	hindcast := program.Path(t)
 	run := func(args ...string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), hindcast, args...).Output()
@@ -59,9 +60,9 @@ func TestUnwritable_isToldAlikeInEveryKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, fill := range map[string]func(dir string) string{
-				"strands":           copied(t, "testdata/strands/python-file"),
-				"strands-snapshots": copied(t, "testdata/strands/python-snapshot"),
-				"genkit":            copied(t, "testdata/genkit/go-1.13.1"),
+				"strands":           copied(t, filepath.Join(testdata, "strands/python-file")),
+				"strands-snapshots": copied(t, filepath.Join(testdata, "strands/python-snapshot")),
+				"genkit":            copied(t, filepath.Join(testdata, "genkit/go-1.13.1")),
 				"sqlite": func(dir string) string {
 					run("demo", dir)
 					return filepath.Join(dir, "hindcast-demo.db")

@@ -1,7 +1,6 @@
-package main
+package kinds_test
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,27 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/cli"
-	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/kinds"
 	"hindcast/store/storetest"
 )
-
-// inProcess runs a command line in this process and returns its exit code and what
-// it wrote.
-func inProcess(t *testing.T, args ...string) (code int, out, err string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := app()
-	a.In, a.Out, a.Err = strings.NewReader(""), &stdout, &stderr
-	a.InTerminal, a.OutTerminal = false, false
-	code = cli.Run(t.Context(), a, args)
-	return code, stdout.String(), stderr.String()
-}
 
 // claims returns the stores below a folder, "kind path", the path from there on.
 func claims(t *testing.T, dir string) (stores []string) {
 	t.Helper()
-	for f, err := range app().Kinds.Survey(t.Context(), dir) {
+	for f, err := range allKinds.Survey(t.Context(), dir) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +39,6 @@ func claims(t *testing.T, dir string) (stores []string) {
 
 // Each store that an SDK wrote is recognised as what it is, by one kind alone.
 func TestSurvey_recognisesRealStores(t *testing.T) {
-	t.Setenv("HINDCAST_CACHE", "off")
 	want := []string{
 		"genkit genkit/devproject-go-1.13.1",
 		"genkit genkit/go-1.13.1",
@@ -64,31 +50,8 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"strands-snapshots strands/typescript/legacy",
 		"strands-snapshots strands/typescript/unified",
 	}
-	if got := claims(t, "testdata"); !slices.Equal(got, want) {
+	if got := claims(t, testdata); !slices.Equal(got, want) {
 		t.Errorf("recognised\n  %s\nand not\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
-	}
-}
-
-// The page of stores names the places that are looked at.
-func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
-	_, rest, _ := strings.Cut(storePage.text(t), "Without an argument Hindcast looks")
-	sentence, _, _ := strings.Cut(rest, "; then below")
-	var named, real []string
-	for i, word := range strings.Split(sentence, "`") {
-		if i%2 == 1 {
-			named = append(named, word)
-		}
-	}
-	for _, k := range app().Kinds {
-		if k.Places != nil {
-			real = append(real, k.Places(store.Surroundings{Home: "~", Temp: "$TMPDIR", Work: "."})...)
-		}
-	}
-	real = slices.DeleteFunc(real, func(place string) bool { return place == filepath.Join(".strands", "session") }) // a part of .strands
-	slices.Sort(named)
-	slices.Sort(real)
-	if real = slices.Compact(real); !slices.Equal(named, real) {
-		t.Errorf("it names %q, and the kinds %q", named, real)
 	}
 }
 
@@ -119,13 +82,11 @@ func readOnly(t *testing.T, dir string) {
 // Whatever is only looked at stays as it is: every byte, time and file of every
 // store that there is, damaged ones too.
 func TestDoctor_writesNothing(t *testing.T) {
-	home := t.TempDir()
-	for _, variable := range []string{"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "HINDCAST_CACHE"} {
-		t.Setenv(variable, home)
-	}
+	t.Setenv("TMPDIR", t.TempDir())
+	remembering := kinds.All(files.NewShelf(t.TempDir()))
 	dir := t.TempDir()
 	for _, part := range []string{"strands", "genkit"} {
-		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join("testdata", part))); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(testdata, part))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +112,7 @@ func TestDoctor_writesNothing(t *testing.T) {
 	}
 	look := func(want []int, args ...string) string {
 		t.Helper()
-		code, out, err := inProcess(t, args...)
+		code, out, err := inProcessWith(t, remembering, "", args...)
 		if !slices.Contains(want, code) || out == "" || (err != "") != (code == 1) {
 			t.Errorf("hindcast %q: exit %d, %q", args, code, err)
 		}
@@ -178,7 +139,7 @@ func TestDoctor_writesNothing(t *testing.T) {
 // idsOf returns the ids of the sessions of a store.
 func idsOf(t *testing.T, path string) (ids []string) {
 	t.Helper()
-	s, err := app().Kinds.Open(t.Context(), path)
+	s, err := allKinds.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +164,7 @@ func BenchmarkSurvey_messages(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	kinds := app().Kinds
+	kinds := allKinds
 	for b.Loop() {
 		found := 0
 		for f, err := range kinds.Survey(b.Context(), dir) {

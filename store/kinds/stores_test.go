@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/cli"
 	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -121,9 +120,8 @@ type opened struct {
 
 func openReal(t *testing.T, r realStore, dir string) *opened {
 	t.Helper()
-	t.Setenv("HINDCAST_CACHE", "off")
 	o := &opened{realStore: r, dir: dir, headers: map[string][]model.Header{}}
-	for _, k := range app().Kinds {
+	for _, k := range allKinds {
 		if k.Recognise == nil {
 			continue
 		}
@@ -134,7 +132,7 @@ func openReal(t *testing.T, r realStore, dir string) *opened {
 		}
 	}
 	var err error
-	if o.store, err = app().Kinds.Open(t.Context(), dir); err != nil {
+	if o.store, err = allKinds.Open(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -168,14 +166,14 @@ func stateOf(t *testing.T, s store.Store, h *model.Header) []byte {
 // eachReal runs a test on every real store.
 func eachReal(t *testing.T, run func(t *testing.T, r realStore, dir string)) {
 	for _, r := range realStores {
-		t.Run(r.path, func(t *testing.T) { run(t, r, filepath.Join("testdata", filepath.FromSlash(r.path))) })
+		t.Run(r.path, func(t *testing.T) { run(t, r, filepath.Join(testdata, filepath.FromSlash(r.path))) })
 	}
 }
 
 // Every folder that an SDK wrote is in the table, or is known to be no store.
 func TestStores_allAreInTheTable(t *testing.T) {
 	for _, sdk := range []string{"strands", "genkit"} {
-		entries, err := os.ReadDir(filepath.Join("testdata", sdk))
+		entries, err := os.ReadDir(filepath.Join(testdata, sdk))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,11 +190,11 @@ func TestStores_allAreInTheTable(t *testing.T) {
 func TestStores_lookAsTheyDid(t *testing.T) {
 	var all strings.Builder
 	for _, r := range realStores {
-		o := openReal(t, r, filepath.Join("testdata", filepath.FromSlash(r.path)))
+		o := openReal(t, r, filepath.Join(testdata, filepath.FromSlash(r.path)))
 		o.draw(t, &all)
 	}
-	const golden = "testdata/stores.txt"
-	if updating() {
+	const golden = "testdata/stores.txt" // of this package
+	if *update {
 		if err := os.WriteFile(golden, []byte(all.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +418,7 @@ func TestStores_areTheSameThroughAPortableFile(t *testing.T) {
 		o := openReal(t, r, dir)
 		file := filepath.Join(t.TempDir(), "all.jsonl")
 		hindcastRuns(t, "", "export", dir, "-o", file)
-		copied, err := app().Kinds.Open(t.Context(), file)
+		copied, err := allKinds.Open(t.Context(), file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,7 +437,7 @@ func TestStores_areTheSameInANativeStore(t *testing.T) {
 		native := filepath.Join(t.TempDir(), "native.db")
 		lines := hindcastRuns(t, "", "export", dir)
 		hindcastRuns(t, lines, "import", "-", native)
-		copied, err := app().Kinds.Open(t.Context(), native)
+		copied, err := allKinds.Open(t.Context(), native)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,28 +447,6 @@ func TestStores_areTheSameInANativeStore(t *testing.T) {
 			t.Errorf("importing it again brings something new: %s", again)
 		}
 	})
-}
-
-// hindcastRuns runs a command of the program in this process, which has to
-// succeed, and returns what it prints.
-func hindcastRuns(t *testing.T, in string, args ...string) string {
-	t.Helper()
-	code, out := hindcastEnds(t, in, args...)
-	if code != 0 {
-		t.Fatalf("hindcast %s: exit %d: %s", strings.Join(args, " "), code, out)
-	}
-	return out
-}
-
-// hindcastEnds runs a command and returns its exit code and all that it prints.
-func hindcastEnds(t *testing.T, in string, args ...string) (code int, out string) {
-	t.Helper()
-	a := app()
-	var text bytes.Buffer
-	a.In, a.Out, a.Err, a.InTerminal, a.OutTerminal = strings.NewReader(in), &text, &text, false, false
-	a.Getenv = func(string) string { return "" }
-	code = cli.Run(t.Context(), a, args)
-	return code, text.String()
 }
 
 // holds compares a copy of the store with it. forget drops what the copy cannot
@@ -546,8 +522,8 @@ func TestStores_areNotTouched(t *testing.T) {
 		for _, command := range []string{"sessions", "log", "export"} {
 			hindcastRuns(t, "", command, mine)
 		}
-		if code, out := hindcastEnds(t, "", "doctor", mine); code != 0 && code != 3 {
-			t.Errorf("hindcast doctor: exit %d: %s", code, out)
+		if code, out, errs := inProcess(t, "doctor", mine); code != 0 && code != 3 {
+			t.Errorf("hindcast doctor: exit %d: %s%s", code, out, errs)
 		}
 		check()
 	})
@@ -662,7 +638,7 @@ type follower struct {
 // open opens the store if it is one already.
 func (f *follower) open(t *testing.T, dir string) {
 	t.Helper()
-	s, err := app().Kinds.Open(t.Context(), dir)
+	s, err := allKinds.Open(t.Context(), dir)
 	if errors.Is(err, store.ErrUnrecognised) {
 		return
 	}

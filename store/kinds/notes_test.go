@@ -1,4 +1,4 @@
-package main
+package kinds_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,6 @@ import (
 // What other programs leave in a store is noted, and is no fault: the same faults are
 // found, and the same exit code comes of them.
 func TestDoctor_notesWhatOtherProgramsLeave(t *testing.T) {
-	t.Setenv("HINDCAST_CACHE", "off")
 	litter := []string{".DS_Store", "Thumbs.db", "desktop.ini", "._x", ".x.swp", "#x#", "x~", "x.bak", "x.orig"}
 	doctor := func(dir string) (code int, harmful, notes []model.Fault) {
 		code, out, err := inProcess(t, "doctor", dir, "--json")
@@ -31,7 +30,7 @@ func TestDoctor_notesWhatOtherProgramsLeave(t *testing.T) {
 	}
 	for name, of := range map[string]string{"strands": "strands/python-file", "strands-snapshots": "strands/python-snapshot", "genkit": "genkit/go-1.13.1"} {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", of))); err != nil {
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(testdata, of))); err != nil {
 			t.Fatal(err)
 		}
 		wantCode, want, none := doctor(dir)

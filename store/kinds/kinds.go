@@ -1,0 +1,19 @@
+// Package kinds is the list of the kinds of store that Hindcast knows.
+package kinds
+
+import (
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/genkit"
+	"hindcast/store/jsonl"
+	"hindcast/store/remote"
+	"hindcast/store/sqlite"
+	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
+)
+
+// All returns the kinds in the order in which they are asked whether a store is
+// theirs. They keep notes of what they read in the cache, if it is not nil.
+func All(cache *files.Shelf) store.Kinds {
+	return store.Kinds{jsonl.Kind(), messages.Kind(cache), snapshots.Kind(cache), genkit.Kind(cache), sqlite.Kind(), remote.Kind()}
+}

@@ -1,0 +1,2 @@
+// Package terminal holds the tests of the program as it is shipped, on a terminal.
+package terminal
