@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"hindcast/model"
 )
@@ -29,7 +30,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 	switch carry := plan.Carry.(type) {
 	case *Draft:
 		d = carry
-		e.Changes, e.NewSession, e.Was = carry.changes, plan.NewSession, carry.was
+		e.Changes, e.Stays, e.NewSession, e.Was = carry.changes, carry.stays, plan.NewSession, carry.was
 		for _, g := range carry.guards {
 			e.Guards = append(e.Guards, g.Guard)
 		}
@@ -135,6 +136,9 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	if err := w.keepAll(d); err != nil {
 		return nil, err
 	}
+	if err := w.keepStays(); err != nil {
+		return nil, err
+	}
 	if err := w.stage(w.Changes, w.bringing(), d); err != nil {
 		return nil, err
 	}
@@ -150,7 +154,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	}
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
-		r.Changes, r.Was = e.Changes, e.Was
+		r.Changes, r.Stays, r.Was = e.Changes, e.Stays, e.Was
 	}
 	if err := w.append(r); err != nil {
 		// It may be there nevertheless.
@@ -199,6 +203,39 @@ func (w *write) keepAll(d *Draft) error {
 	})
 	w.fresh = 2 * len(fresh)
 	return err
+}
+
+// keepStays copies what stays into kept/, as far as it is not there yet.
+func (w *write) keepStays() error {
+	if w.of != 0 {
+		return nil // it was kept by the write that this takes back, or does again
+	}
+	copies := make([]string, len(w.Stays))
+	err := parallel(len(w.Stays), func(i int, buf *[]byte) error {
+		s := w.Stays[i]
+		there, err := w.isKept(s.Version, buf)
+		if err != nil || there {
+			return err
+		}
+		copies[i] = fmt.Sprintf("%s/%s%d.stays.%d", outName, newPrefix, w.ID, i)
+		return w.copyLive(s.Path, copies[i], s.Version, buf)
+	})
+	made := slices.DeleteFunc(slices.Clone(copies), func(name string) bool { return name == "" })
+	if err == nil {
+		err = w.j.disk.Flush(made)
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range copies {
+		if name == "" {
+			continue
+		}
+		if err := w.put(name, w.Stays[i].Version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // carryOut makes all changes and says so in the journal, or takes them back.

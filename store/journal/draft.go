@@ -19,6 +19,7 @@ type Draft struct {
 	j       *Journal
 	changes []Change
 	guards  []guarded
+	stays   []Stay
 	// contents has the new ones by the names under which they will be kept, sources
 	// the files that have them.
 	contents map[string][]byte
@@ -150,6 +151,12 @@ func (d *Draft) Expect(name string) {
 	d.guards = append(d.guards, g)
 }
 
+// Keep has the write keep what a file holds, which stays where it is as it is. The file
+// may not be one that changes. That it is there is looked up with the next call: a missing
+// one is an error of [Draft.Err] and [Draft.Plan]. [Journal.Apply] returns a ConflictError
+// where it is another one by then.
+func (d *Draft) Keep(name string) { d.stays = append(d.stays, Stay{Path: name}) }
+
 // Was puts down what the store was before the write, in the kind's own words: an agent
 // writes between two writes, and the journal does not see that. Text is UTF-8.
 func (d *Draft) Was(text string) { d.was = text }
@@ -191,24 +198,43 @@ func (d *Draft) before(name string) Version {
 func (d *Draft) settle() {
 	unread := d.unread
 	d.unread = nil
-	err := parallel(len(unread), func(i int, buf *[]byte) error {
+	err := parallel(len(unread), func(i int, buf *[]byte) (err error) {
 		c := &d.changes[unread[i]]
-		found, err := d.j.look(c.Path, buf)
-		switch {
-		case err == nil && found.None():
-			err = fs.ErrNotExist
-		case err == nil && found.Folder:
-			err = errors.New("it is a folder")
-		}
-		if err != nil {
-			return fmt.Errorf("set aside %s: %w", c.Path, err)
-		}
-		c.Before = found.Version
-		return nil
+		c.Before, err = d.j.file(c.Path, buf)
+		return cause("set aside", c.Path, err)
 	})
+	if err == nil {
+		err = parallel(len(d.stays), func(i int, buf *[]byte) (err error) {
+			s := &d.stays[i]
+			if s.Version.None() {
+				s.Version, err = d.j.file(s.Path, buf)
+			}
+			return cause("keep", s.Path, err)
+		})
+	}
 	if err != nil {
 		d.fail(err)
 	}
+}
+
+// cause says in an error what was to be done to a path.
+func cause(does, name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", does, name, err)
+	}
+	return err
+}
+
+// file returns what a path holds, which is to be a file.
+func (j *Journal) file(name string, buf *[]byte) (Version, error) {
+	found, err := j.look(name, buf)
+	switch {
+	case err == nil && found.None():
+		err = fs.ErrNotExist
+	case err == nil && found.Folder:
+		err = errors.New("it is a folder")
+	}
+	return found.Version, err
 }
 
 // add appends a change, below the folders that it needs.

@@ -32,6 +32,13 @@ type Guard struct {
 	Others string `json:"others,omitempty"`
 }
 
+// Stay is a file that a write leaves as it is, and whose content it keeps: a program that
+// runs may write over it after the write.
+type Stay struct {
+	Path    string  `json:"path"`
+	Version Version `json:"version"`
+}
+
 // Entry is one write in the journal.
 type Entry struct {
 	model.JournalEntry
@@ -40,12 +47,23 @@ type Entry struct {
 	// Changes are in the order in which they were made.
 	Changes []Change `json:"changes,omitempty"`
 	Guards  []Guard  `json:"guards,omitempty"`
+	// Stays are in the order in which the kind named them, see [Draft.Keep].
+	Stays []Stay `json:"stays,omitempty"`
 	// Was is what the kind put down of its store as it was before the write, see
 	// [Draft.Was].
 	Was string `json:"was,omitempty"`
 	// TakenBack says that it was not carried out to its end: it counts as undone, and
 	// cannot be done again. An agent may have read the store in the middle of it.
 	TakenBack bool `json:"-"`
+}
+
+// Named returns the changes of the entry, and what stays as changes that do nothing.
+func (e *Entry) Named() []Change {
+	list := slices.Clip(e.Changes)
+	for _, s := range e.Stays {
+		list = append(list, Change{Path: s.Path, Before: s.Version, After: s.Version})
+	}
+	return list
 }
 
 // Options are what a kind says about its journal.

@@ -92,6 +92,25 @@ func appendText(data []byte, text string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(text))), text...)
 }
 
+// packStays packs what stays as changes that bring it.
+func packStays(stays []Stay) ([]byte, error) {
+	changes := make([]Change, 0, len(stays))
+	for _, s := range stays {
+		changes = append(changes, Change{Path: s.Path, After: s.Version})
+	}
+	return pack(changes)
+}
+
+// unpackStays returns what packStays packed, which need not be sound.
+func unpackStays(data []byte) ([]Stay, error) {
+	changes, err := unpack(data)
+	stays := make([]Stay, 0, len(changes))
+	for _, c := range changes {
+		stays = append(stays, Stay{c.Path, c.After})
+	}
+	return stays, err
+}
+
 var errPacked = errors.New("packed changes that cannot be read")
 
 // unpack returns the changes, which need not be sound.

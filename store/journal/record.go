@@ -23,8 +23,10 @@ type record struct {
 	*Entry
 	// Of is the entry that an undo or a redo is about.
 	Of int64 `json:"of,omitempty"`
-	// Packed are the changes of a large entry, instead of those that are in it.
-	Packed []byte `json:"packed,omitempty"`
+	// Packed are the changes of a large entry, and PackedStays what stays, instead of
+	// those that are in it.
+	Packed      []byte `json:"packed,omitempty"`
+	PackedStays []byte `json:"packedStays,omitempty"`
 	// Done, Back and Off are the intent that was finished, taken back, or left as it
 	// was found; Taking is one that is being taken back.
 	Done   int64 `json:"done,omitempty"`
@@ -89,14 +91,21 @@ func encode(r record) ([]byte, error) {
 	if !r.sound() {
 		return nil, fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
 	}
-	if r.Entry != nil && len(r.Changes) > unpacked {
-		data, err := pack(r.Changes)
+	if r.Entry != nil {
+		e := *r.Entry
+		var err error
+		if len(e.Changes) > unpacked {
+			r.Packed, err = pack(e.Changes)
+			e.Changes = nil
+		}
+		if len(e.Stays) > unpacked && err == nil {
+			r.PackedStays, err = packStays(e.Stays)
+			e.Stays = nil
+		}
 		if err != nil {
 			return nil, err
 		}
-		e := *r.Entry
-		e.Changes = nil
-		r.Entry, r.Packed = &e, data
+		r.Entry = &e
 	}
 	text, err := json.Marshal(r)
 	if err == nil && (len(text) > maxLine || bytes.Count(text, []byte("{")) > maxObjects) {
@@ -122,8 +131,11 @@ func decode(line []byte) (r record, ok bool) {
 	if json.Unmarshal(line[9:], &r) != nil {
 		return r, false
 	}
+	if r.Entry == nil {
+		return r, len(r.Packed)+len(r.PackedStays) == 0 && r.sound()
+	}
 	if len(r.Packed) > 0 {
-		if r.Entry == nil || len(r.Changes) > 0 {
+		if len(r.Changes) > 0 {
 			return r, false
 		}
 		if r.Changes, err = unpack(r.Packed); err != nil {
@@ -131,11 +143,18 @@ func decode(line []byte) (r record, ok bool) {
 		}
 		r.Packed = nil
 	}
-	if r.Entry != nil {
-		for i := range r.Changes {
-			if r.Changes[i].Does == linked {
-				r.Changes[i].Does = model.FileCopied
-			}
+	if len(r.PackedStays) > 0 {
+		if len(r.Stays) > 0 {
+			return r, false
+		}
+		if r.Stays, err = unpackStays(r.PackedStays); err != nil {
+			return r, false
+		}
+		r.PackedStays = nil
+	}
+	for i := range r.Changes {
+		if r.Changes[i].Does == linked {
+			r.Changes[i].Does = model.FileCopied
 		}
 	}
 	return r, r.sound()
@@ -162,6 +181,14 @@ func (r *record) sound() bool {
 		}
 		// A purge forgets what is kept of files, and nothing else does.
 		if forgets := c.Does == model.FileForgotten; forgets != purge || forgets && (!c.Before.file() || !c.After.None()) {
+			return false
+		}
+	}
+	if len(r.Stays) > 0 && (purge || r.Of != 0) {
+		return false
+	}
+	for _, s := range r.Stays {
+		if !ours(s.Path) || !s.Version.file() || !s.Version.sound() {
 			return false
 		}
 	}

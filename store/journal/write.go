@@ -275,36 +275,50 @@ func (w *write) bringing() (which []int) {
 // copyOf copies the content that the i-th change brings, and looks at what it copied.
 func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 	name := fmt.Sprintf("%s/%s%d.of.%d", outName, newPrefix, w.ID, i)
-	from, live := d.source(c.After)
-	if !live {
-		from = c.After.kept()
+	if from, live := d.source(c.After); live {
+		return name, w.copyLive(from, name, c.After, buf)
 	}
-	err := w.j.disk.Copy(from, name, c.After.Mode)
-	if errors.Is(err, fs.ErrExist) { // it failed before
-		if err = w.discard(name); err == nil {
-			err = w.j.disk.Copy(from, name, c.After.Mode)
-		}
-	}
+	same, err := w.copied(c.After.kept(), name, c.After, buf)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
-	case missing && live:
-		return "", &ConflictError{Path: from, Found: "was removed"}
 	case missing && c.Does == model.FileCopied && d == nil:
 		return "", errCopy
 	case missing:
 		return "", w.purged(c.Path, c.After)
-	case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
-	case err != nil:
-		return "", err
-	default:
-		copied, err := w.j.look(name, buf)
-		if err != nil || copied.Version == c.After {
-			return name, err
+	case err == nil && !same:
+		return "", &KeptError{Names: []string{c.After.kept()}}
+	}
+	return name, err
+}
+
+// copyLive copies a file of the store that is to have a content. The error is a
+// ConflictError where it has another one.
+func (w *write) copyLive(from, name string, v Version, buf *[]byte) error {
+	same, err := w.copied(from, name, v, buf)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &ConflictError{Path: from, Found: "was removed"}
+	case err == nil && !same:
+		return &ConflictError{Path: from, Found: "was changed"}
+	}
+	return err
+}
+
+// copied copies a file to a name in out/, and reports whether the copy has the content.
+func (w *write) copied(from, name string, v Version, buf *[]byte) (same bool, err error) {
+	err = w.j.disk.Copy(from, name, v.Mode)
+	if errors.Is(err, fs.ErrExist) { // it failed before
+		if err = w.discard(name); err == nil {
+			err = w.j.disk.Copy(from, name, v.Mode)
 		}
 	}
-	if live {
-		return "", &ConflictError{Path: from, Found: "was changed"}
+	if errors.Is(err, disk.ErrSymlink) || errors.Is(err, disk.ErrNotRegular) {
+		return false, nil
 	}
-	return "", &KeptError{Names: []string{from}}
+	if err != nil {
+		return false, err
+	}
+	now, err := w.j.look(name, buf)
+	return now.Version == v, err
 }
 
 func (w *write) purged(name string, v Version) error {

@@ -27,10 +27,11 @@ import (
 // Aside is every content of a message that the journal names and keeps, and that does
 // not lie in the folder under its name now: what a restore or a repair took out or
 // replaced, what a write made that was undone, and what an agent wrote over after it
-// had come back. Such an agent holds a view from before a restore, and numbers its
-// messages from there. What it writes over and the journal never named, Hindcast never
-// had: that is gone, as it is without Hindcast. A fork names what it copies, and keeps
-// nothing of that.
+// had come back or while it stayed. Such an agent holds a view from before a restore, and
+// numbers its messages from there; or it loads none, because another one wrote its view
+// into agent.json, and numbers from 0. What it writes over and the journal never named,
+// Hindcast never had: that is gone, as it is without Hindcast. A fork names what it
+// copies, and keeps nothing of that.
 //
 // Where it left is told backwards. An entry says which messages the log had before
 // it; they are those of the log behind it, with the changes taken back. There the
@@ -103,26 +104,30 @@ func toldOf(entries []journal.Entry, folder string) (list map[version]told, forg
 			}
 		}
 		left, came := reasonOf(e), (*model.Reason)(nil)
-		for _, c := range messageChanges(e, folder) {
+		for _, c := range messageChanges(e.Named(), folder) {
+			stays := c.Before == c.After // and is kept before the journal names it
 			tell := func(v journal.Version, reason *model.Reason) {
 				if v.None() {
 					return
 				}
 				key := version{c.file.name, v.SHA256}
 				before, known := list[key]
-				if known && reason == nil && e.Broken != "" {
+				if known && reason == nil && e.Broken != "" && !stays {
 					return // it may not have come
 				}
-				list[key] = told{c.file, v, reason, order, before.sure || e.Broken == "" && !e.TakenBack && c.Does != model.FileCopied}
+				list[key] = told{c.file, v, reason, order, before.sure || stays || e.Broken == "" && !e.TakenBack && c.Does != model.FileCopied}
 				delete(forgotten, key)
 				order++
 			}
-			if e.Undone {
+			switch {
+			case stays:
+				tell(c.Before, came)
+			case e.Undone:
 				if _, known := list[version{c.file.name, c.After.SHA256}]; !known && !e.TakenBack { // else it is as it was before
 					tell(c.After, &model.Reason{Kind: model.ReasonUndo})
 				}
 				tell(c.Before, came)
-			} else {
+			default:
 				tell(c.Before, left)
 				tell(c.After, came)
 			}
@@ -291,15 +296,15 @@ type messageChange struct {
 	file messageFile
 }
 
-// messageChanges returns the changes of an entry to the messages in a folder, in the
-// order of the log.
-func messageChanges(e *journal.Entry, folder string) (list []messageChange) {
-	for _, c := range e.Changes {
+// messageChanges returns those of some changes that are to the messages in a folder, in
+// the order of the log.
+func messageChanges(changes []journal.Change, folder string) (list []messageChange) {
+	for _, c := range changes {
 		dir, name := path.Split(c.Path)
 		if path.Clean(dir) != folder {
 			continue
 		}
-		if f, ok := fileOf(name); ok && c.Does != model.FileForgotten && !c.Before.Folder && !c.After.Folder && c.Before != c.After {
+		if f, ok := fileOf(name); ok && c.Does != model.FileForgotten && !c.Before.Folder && !c.After.Folder {
 			list = append(list, messageChange{c, f})
 		}
 	}
@@ -313,8 +318,8 @@ type element struct {
 	version
 }
 
-// predecessors returns for each version that an entry wrote, replaced or set aside the
-// one before it in the log of that time: of the first entry that names it.
+// predecessors returns for each version that an entry wrote, replaced, set aside or kept
+// where it was the one before it in the log of that time: of the first entry that names it.
 func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
 	before := map[version]version{}
 	log := make([]element, len(now))
@@ -323,7 +328,7 @@ func predecessors(entries []journal.Entry, folder string, now []messageFile) map
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]
-		changes := messageChanges(e, folder)
+		changes := messageChanges(e.Named(), folder)
 		if len(changes) == 0 {
 			continue
 		}

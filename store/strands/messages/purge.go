@@ -63,7 +63,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what model.PurgeS
 func (s *Store) planPurgeAll(draft *journal.Draft, plan model.Plan, entries []journal.Entry, folder string) (model.Plan, error) {
 	elsewhere := map[string]bool{}
 	for _, e := range entries {
-		for _, c := range e.Changes {
+		for _, c := range e.Named() {
 			if !strings.HasPrefix(c.Path, folder+"/") {
 				elsewhere[c.Before.SHA256] = true
 			}
@@ -71,7 +71,7 @@ func (s *Store) planPurgeAll(draft *journal.Draft, plan model.Plan, entries []jo
 	}
 	lies := map[string]journal.Version{}
 	for _, e := range entries {
-		for _, c := range e.Changes {
+		for _, c := range e.Named() {
 			if !strings.HasPrefix(c.Path, folder+"/") || c.Does == model.FileForgotten {
 				continue
 			}
@@ -116,7 +116,7 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, er
 	copies := map[string][]keptCopy{} // by name
 	seen := map[version]bool{}
 	for i := range entries {
-		for _, c := range messageChanges(&entries[i], s.onDesk(l.path("messages"))) {
+		for _, c := range messageChanges(entries[i].Named(), s.onDesk(l.path("messages"))) {
 			for _, v := range []journal.Version{c.Before, c.After} {
 				key := version{c.file.name, v.SHA256}
 				if !v.None() && !seen[key] {

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,6 +96,49 @@ func TestBranches_ofWhatAnOldAgentWroteOverAfterAnUndo(t *testing.T) {
 	comesBack(t, s, agent, first[4].ID, "message_4.json", old)
 }
 
+// An agent that ran before a restore writes back how many messages its window leaves out.
+// Where the log now has fewer, an agent that starts then loads none and numbers from 0: it
+// writes over the messages that the restore had left where they were.
+func TestBranches_ofWhatAnAgentThatLoadsNoneWroteOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after string // what the window leaves out, of the agent that runs
+		rests         bool   // nothing was written for an hour when the restore came
+	}{
+		"the window had left out more than stays": {"6", "6", true},
+		"the window goes on beside the restore":   {"0", "6", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, agent := freshLog(t, 14)
+			first := storetest.Headers(t, s, "h")
+			var was []string
+			for _, file := range []string{"message_0.json", "message_1.json", "message_2.json"} {
+				was = append(was, read(t, filepath.Join(agent, "messages", file)))
+			}
+			running := startAgent(t, agent, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC))
+			running.held = true
+			running.window(c.before)
+			if running.sync(nil); c.rests {
+				rest(t, s.dir)
+			}
+			plan := restore(t, s, "h", first[3].ID)
+			if told := strings.Join(slices.Concat(plan.Writes, plan.Asks), "\n"); !strings.Contains(told, "4 messages that stay") {
+				t.Errorf("the plan says %s", told)
+			}
+			running.window(c.after)
+			running.sync(nil)
+			next := startAgent(t, agent, time.Date(2026, 2, 3, 5, 5, 6, 0, time.UTC))
+			next.held = true
+			turns(next, 3)
+			if got, want := drawn(storetest.Headers(t, s, "h")), "(0) (1<0) (2<1) 0 1<0 2<1 3<2! (4<3) (5<4) (6<5) (7<6) (8<7) (9<8) (10<9) (11<10) (12<11) (13<12)"; got != want {
+				t.Errorf("\n%s, want\n%s", got, want)
+			}
+			for i, bytes := range was {
+				comesBack(t, s, agent, first[i].ID, fmt.Sprintf("message_%d.json", i), bytes)
+			}
+		})
+	}
+}
+
 // An old agent writes behind the end of a log that was put back, which leaves a gap, and
 // another into the gap: what was left before that still leaves where it did.
 func TestBranches_leaveWhereTheyLeftBesideAGap(t *testing.T) {
@@ -126,7 +170,8 @@ func TestBranches_leaveWhereTheyLeftBesideAGap(t *testing.T) {
 	restore(t, s, "h", first[3].ID)
 	startAgent(t, agent, clock.Add(2*time.Hour)).append("user", said("four"))
 	list = storetest.Headers(t, s, "h")
-	if got, want := drawn(list), "0 1<0 2<1 3<2 (4<3) (5<4) (6<5) (7<6) (4<3) (5<4) (6<5) 4<3!"; got != want {
+	// The restore to eight kept what stayed: so eight leaves where it was seen first.
+	if got, want := drawn(list), "0 1<0 2<1 3<2 (4<3) (5<4) (6<5) (7<6) (4<3) (4<3) (5<4) 4<3!"; got != want {
 		t.Errorf("\n%s, want\n%s", got, want)
 	}
 	if six := list[8]; six.Title != "six, into the gap" || six.ParentID != list[3].ID {

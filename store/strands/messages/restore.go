@@ -98,12 +98,16 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 		return model.Plan{}, err
 	}
 	plan.Hazards = append(plan.Hazards, redacted...)
-	if ask := s.lively(l); ask != "" {
+	ask := s.lively(l)
+	if ask != "" {
 		plan.Asks = append(plan.Asks, ask)
 	}
 	draft := s.journal.Draft()
 	draft.Was(namesOf(l.files))
 	c.write(draft, s.desk)
+	if ask != "" || c.leftOut() {
+		c.keepStays(draft, &plan, s.desk)
+	}
 	draft.Expect(s.onDesk(l.path("messages")))
 	if target := c.log.files[len(c.log.files)-1].name; c.folder.kept[target] == (journal.Version{}) {
 		draft.Expect(s.onDesk(l.path("messages", target)))
@@ -328,6 +332,24 @@ func (c *course) plan(op model.Op) model.Plan {
 	}
 	c.resume(&plan)
 	return plan
+}
+
+// leftOut reports whether the window leaves out, as it lies there, at least as many
+// messages as the restore leaves. An agent that runs writes that back into agent.json
+// with its next message; one that starts then loads none, and numbers from 0 (initialize
+// of session/repository_session_manager.py).
+func (c *course) leftOut() bool { return c.now.agent.removed >= len(c.log.files) }
+
+// keepStays has the write keep the messages that stay where they are: an agent that runs
+// may have them written over.
+func (c *course) keepStays(draft *journal.Draft, plan *model.Plan, d *desk) {
+	if c.common == 0 {
+		return
+	}
+	for _, f := range c.now.files[:c.common] {
+		draft.Keep(d.onDesk(c.now.path("messages", f.name)))
+	}
+	plan.Writes = append(plan.Writes, fmt.Sprintf("kept, too: the %d messages that stay, which an agent that still runs may write over", c.common))
 }
 
 // write collects the files of a restore.

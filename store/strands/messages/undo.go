@@ -80,7 +80,7 @@ func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry,
 	c := &course{now: l, folder: &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}}}
 	c.log = &messageLog{folders: folders{place: l.place, running: l.running}, folder: c.folder, memory: l.memory, dir: l.dir, agent: l.agent}
 	gone := map[string]bool{}
-	for _, change := range messageChanges(e, s.onDesk(l.path("messages"))) {
+	for _, change := range messageChanges(e.Changes, s.onDesk(l.path("messages"))) {
 		to := change.After
 		if plan.Op == model.OpUndo {
 			to = change.Before

@@ -185,6 +185,16 @@ func (a *runningAgent) sync(state any) {
 	a.replace("agent.json", a.agent)
 }
 
+// window has the conversation manager leave out so many messages, which agent.json tells
+// with the next sync.
+func (a *runningAgent) window(removed string) {
+	a.t.Helper()
+	held := tape(a.t, a.agent)
+	p := jsontape.NewPatch(held)
+	p.Put(held.Find(0, "conversation_manager_state"), "removed_message_count", []byte(removed))
+	a.agent = p.Bytes()
+}
+
 // redact takes the text out of a message, as redact_latest_message does.
 func (a *runningAgent) redact(name, text string) {
 	a.t.Helper()
