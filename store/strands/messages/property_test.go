@@ -204,6 +204,9 @@ func (w *world) late() {
 		a.append("user", said(fmt.Sprint("late at ", a.clock)))
 	}
 	if rapid.Bool().Draw(w.t, "syncs") {
+		if rapid.Bool().Draw(w.t, "slides") { // the next start may load none, and number from 0
+			a.window(fmt.Sprint(a.next))
+		}
 		a.sync(nil)
 	}
 	w.undoable = nil
@@ -226,7 +229,7 @@ func (w *world) over(a *runningAgent, name string) {
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(data))
 	for _, e := range entries {
-		for _, c := range e.Changes {
+		for _, c := range e.Named() {
 			// A fork keeps nothing of what it copies, and takes all along when it goes.
 			if c.Path == filepath.ToSlash(file) && (c.Before.SHA256 == sum || c.After.SHA256 == sum && c.Does != model.FileCopied) && (e.NewSession == "" || !e.Undone) {
 				w.held++
