@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"os"
@@ -26,8 +27,8 @@ import (
 	"hindcast/store/jsonl"
 	"hindcast/store/kinds"
 	"hindcast/store/mapped"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/scratch"
 	"hindcast/store/sqlite"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
@@ -97,12 +98,28 @@ func screen(ctx context.Context, what cli.Shown) error {
 	return tui.Run(ctx, options)
 }
 
-// showSample returns the sample store in memory, open at the session that has branches.
+// showSample returns the sample store, in a folder that goes when it is closed, open
+// at the session that has branches.
 func showSample(ctx context.Context) (cli.Shown, error) {
-	s := memory.New()
-	_, err := s.Import(ctx, sample.Rows())
-	return cli.Shown{Store: s, Session: sample.Trip, Demo: true}, err
+	folder, err := scratch.Make("")
+	if err != nil {
+		return cli.Shown{}, err
+	}
+	s, err := sqlite.Create(ctx, filepath.Join(folder.Path, "demo.db"))
+	if err != nil {
+		return cli.Shown{}, errors.Join(err, folder.Remove())
+	}
+	_, err = s.Import(ctx, sample.Rows())
+	return cli.Shown{Store: fleeting{s, folder}, Session: sample.Trip, Demo: true}, err
 }
+
+// fleeting is a store that goes when it is closed.
+type fleeting struct {
+	*sqlite.Store
+	folder *scratch.Folder
+}
+
+func (s fleeting) Close() error { return errors.Join(s.Store.Close(), s.folder.Remove()) }
 
 // decodeMapped returns the rows that a map finds in any JSON.
 func decodeMapped(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error) {

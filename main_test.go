@@ -16,8 +16,8 @@ import (
 
 	"hindcast/agent/serve"
 	"hindcast/store/files"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/store/storetest/program"
 	_ "hindcast/tui/screentest" // brings the flag -update along
 )
@@ -109,7 +109,7 @@ func serveStores(ts *testscript.TestScript, neg bool, args []string) {
 func demoServer(ctx context.Context, names ...string) (*httptest.Server, error) {
 	agents := make([]serve.Agent, len(names))
 	for i, name := range names {
-		s := memory.New()
+		s := fake.New()
 		if _, err := s.Import(ctx, sample.Rows()); err != nil {
 			return nil, err
 		}

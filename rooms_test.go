@@ -102,6 +102,8 @@ var directions = []struct {
 		"the agent of the live demo works in whatever store it is given"},
 	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/model/..."},
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
+	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/model/..."},
+		"it is written against the port, as any kind is"},
 	{"hindcast/store/storetest/program", nil,
 		"the program is run, and not known"},
 	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/model/...", "pgregory.net/rapid"},

@@ -12,8 +12,8 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/fake"
 )
 
 // conversation returns a state of about 1 MB: 2,000 messages.
@@ -64,7 +64,7 @@ func BenchmarkCapture(b *testing.B) {
 		}
 	})
 	stores := map[string]func(b *testing.B) model.Store[talk]{
-		"memory": func(*testing.B) model.Store[talk] { return store.Of[talk](memory.New()) },
+		"memory": func(*testing.B) model.Store[talk] { return store.Of[talk](fake.New()) },
 		"sqlite": func(b *testing.B) model.Store[talk] {
 			s, err := sqlite.Create(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 			if err != nil {

@@ -3,12 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/sqlite"
 )
 
 // ChatState is the state of the examples.
@@ -57,6 +59,23 @@ func converse(a *agent.Agent[ChatState, string, string], options []agent.BidiOpt
 	return out
 }
 
+// fresh returns a new store in a file, and a function that takes it away. A program that
+// keeps its sessions calls sqlite.OpenOrCreate(ctx, path).
+func fresh() (sessions model.Store[ChatState], done func()) {
+	dir, err := os.MkdirTemp("", "hindcast-example-")
+	if err != nil {
+		panic(err)
+	}
+	db, err := sqlite.Create(context.Background(), filepath.Join(dir, "chat.db"))
+	if err != nil {
+		panic(err)
+	}
+	return store.Of[ChatState](db), func() {
+		db.Close()
+		os.RemoveAll(dir)
+	}
+}
+
 // timeline prints the snapshots of a session, the orphaned ones in brackets.
 func timeline(s model.Store[ChatState], session string) {
 	list, err := s.ListSnapshots(context.Background(), session, true)
@@ -73,7 +92,8 @@ func timeline(s model.Store[ChatState], session string) {
 }
 
 func ExampleDefine() {
-	sessions := store.Of[ChatState](memory.New()) // or on sqlite.Create(ctx, path)
+	sessions, done := fresh()
+	defer done()
 	chat, err := agent.Define("chatAgent", chatting,
 		agent.WithSessionStore(sessions),
 		agent.WithSnapshotCallback(agent.SnapshotOn[ChatState](
@@ -109,7 +129,8 @@ func ExampleDefine() {
 }
 
 func ExampleWithSnapshotID() {
-	sessions := store.Of[ChatState](memory.New())
+	sessions, done := fresh()
+	defer done()
 	chat, err := agent.Define("chatAgent", chatting,
 		agent.WithSessionStore(sessions),
 		agent.WithSnapshotCallback(agent.SnapshotOn[ChatState](model.SnapshotEventTurnEnd)))
@@ -135,7 +156,8 @@ func ExampleWithSnapshotID() {
 
 // A callback of one's own: every second turn, and always in the end.
 func ExampleWithSnapshotCallback() {
-	sessions := store.Of[ChatState](memory.New())
+	sessions, done := fresh()
+	defer done()
 	chat, err := agent.Define("chatAgent", chatting,
 		agent.WithSessionStore(sessions),
 		agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[ChatState]) bool {
@@ -164,7 +186,8 @@ func ExampleWithSnapshotCallback() {
 
 // A callback that compares with the last snapshot.
 func ExampleSnapshotContext() {
-	sessions := store.Of[ChatState](memory.New())
+	sessions, done := fresh()
+	defer done()
 	chat, err := agent.Define("chatAgent", chatting,
 		agent.WithSessionStore(sessions),
 		agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[ChatState]) bool {
@@ -191,7 +214,8 @@ func ExampleTriggerSnapshot() {
 		}
 		return agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd)
 	}
-	sessions := store.Of[ChatState](memory.New())
+	sessions, done := fresh()
+	defer done()
 	chat, err := agent.Define("chatAgent",
 		func(ctx context.Context, sess *agent.Session[ChatState], in <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 			for words := range in {

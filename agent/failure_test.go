@@ -14,12 +14,12 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // faulty is a memory store whose commits go wrong on demand.
 type faulty struct {
-	*memory.Store
+	*fake.Store
 	// before runs ahead of every commit, which fails if it gives an error.
 	before func(ctx context.Context, data *model.Data[json.RawMessage]) error
 }
@@ -72,7 +72,7 @@ func events(err error) []*agent.EventError {
 
 func TestFailure_callbackPanics(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
 			if snap.State.Words == "b" {
 				panic(errDisk)
@@ -109,7 +109,7 @@ func TestFailure_callbackPanics(t *testing.T) {
 // changes the state; what it was shown is what is captured.
 func TestFailure_callbackReturnsLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
 			time.Sleep(time.Hour)
 			return snap.Event == model.SnapshotEventTurnEnd
@@ -141,7 +141,7 @@ func TestFailure_callbackReturnsLate(t *testing.T) {
 
 func TestFailure_callbackOutlivesTheContext(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), func(ctx context.Context, _ *agent.SnapshotContext[chat]) bool {
 			<-ctx.Done()
 			return true
@@ -162,7 +162,7 @@ func TestFailure_callbackOutlivesTheContext(t *testing.T) {
 // What a callback does is no event of its own, and it may use the session.
 func TestFailure_callbackThatTriggers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		var sess testSess
 		c := open(t, define(t, typed(db), func(ctx context.Context, snap *agent.SnapshotContext[chat]) bool {
 			if err := agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd); err != nil {
@@ -189,7 +189,7 @@ func TestFailure_callbackThatTriggers(t *testing.T) {
 
 func TestFailure_storeErrsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		c := open(t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a")
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
@@ -221,7 +221,7 @@ func TestFailure_storeErrsOnce(t *testing.T) {
 // What could not be saved in its turn is saved at the end, if the store is back.
 func TestFailure_stateIsSavedInTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		a := define(t, typed(db), agent.SnapshotNever[chat]())
 		c := open(t, a, session("s"))
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
@@ -237,7 +237,7 @@ func TestFailure_stateIsSavedInTheEnd(t *testing.T) {
 
 func TestFailure_storeIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		c := open(t, define(t, typed(db), onTurns()), session("s"))
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
 		const turns = 100
@@ -257,7 +257,7 @@ func TestFailure_storeIsGone(t *testing.T) {
 
 func TestFailure_storeIsSlow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -286,7 +286,7 @@ func TestFailure_storeIsSlow(t *testing.T) {
 
 func TestFailure_storeBlocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		db.before = func(ctx context.Context, _ *model.Data[json.RawMessage]) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -328,7 +328,7 @@ func wantNothing(t *testing.T, db store.Store) {
 // the snapshot counts.
 func TestFailure_plainStoreFailsHalfway(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		s := &halfway{Store: typed(db)}
 		a := define(t, s, onTurns())
 		c := open(t, a, session("s"))
@@ -366,7 +366,7 @@ func TestFailure_contextBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		db := memory.New()
+		db := fake.New()
 		ids := record(t, define(t, typed(db), onTurns()), "s", "a", "b")
 		for _, a := range []*testAgent{bare, define(t, typed(db), always())} {
 			if conn, err := a.StreamBidi(ctx, session("s")); conn != nil || !errors.Is(err, context.Canceled) {
@@ -382,7 +382,7 @@ func TestFailure_contextBefore(t *testing.T) {
 
 func TestFailure_contextDuringATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		ctx, cancel := context.WithCancel(t.Context())
 		c := openIn(ctx, t, define(t, typed(db), always()), session("s"))
 		c.turns("a")
@@ -417,7 +417,7 @@ func TestFailure_contextDuringATurn(t *testing.T) {
 
 func TestFailure_contextAfterATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		ctx, cancel := context.WithCancel(t.Context())
 		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a")
@@ -434,7 +434,7 @@ func TestFailure_contextAfterATurn(t *testing.T) {
 // A store that is waited for can be given up, and what it did is whole.
 func TestFailure_contextDuringACommit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := &faulty{Store: memory.New()}
+		db := &faulty{Store: fake.New()}
 		ctx, cancel := context.WithCancel(t.Context())
 		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a")
@@ -482,7 +482,7 @@ func TestFailure_functionEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				db := &faulty{Store: memory.New()}
+				db := &faulty{Store: fake.New()}
 				a := define(t, typed(db), always())
 				conn := open(t, a, session("s"))
 				conn.turns("a")
@@ -540,7 +540,7 @@ func TestFailure_endOfTheInvocation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				db := &faulty{Store: memory.New()}
+				db := &faulty{Store: fake.New()}
 				conn := open(t, define(t, typed(db), c.callback), session("s"))
 				conn.turns("a")
 				db.before = func(context.Context, *model.Data[json.RawMessage]) error {
@@ -570,7 +570,7 @@ type odd struct {
 
 func TestFailure_stateThatJSONCannotWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		circle := &odd{}
 		circle.Next = circle
 		states := []odd{{F: math.NaN()}, *circle, {F: 1}}
@@ -602,7 +602,7 @@ func TestFailure_stateThatJSONCannotWrite(t *testing.T) {
 // Hindcast puts a session back while an agent runs on it.
 func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		c := open(t, a, session("s"))
 		c.turns("a", "b", "c")
@@ -641,7 +641,7 @@ func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 
 func TestFailure_twoNewSessionsOfOneName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		one, two := open(t, a, session("s")), open(t, a, session("s"))
 		one.turns("a")

@@ -13,7 +13,7 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // chat is the state in most tests; Words is how they tell one from another.
@@ -227,7 +227,7 @@ func wantLine(t *testing.T, db store.Store, session, want string) {
 }
 
 // wantWhole checks that a session has no fault and nothing abandoned beyond n.
-func wantWhole(t *testing.T, db *memory.Store, session string, orphans int) {
+func wantWhole(t *testing.T, db *fake.Store, session string, orphans int) {
 	t.Helper()
 	faults, err := store.SessionFaults(t.Context(), db, session)
 	if err != nil || len(faults) != 0 {

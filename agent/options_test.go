@@ -9,11 +9,11 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 func TestDefine_refuses(t *testing.T) {
-	kept := agent.WithSessionStore(typed(memory.New()))
+	kept := agent.WithSessionStore(typed(fake.New()))
 	for name, c := range map[string]struct {
 		options []agent.Option[chat]
 		want    error
@@ -38,7 +38,7 @@ func TestDefine_refuses(t *testing.T) {
 // The seed's table of options (section 7.1), and what is missing from it.
 func TestStreamBidi_validation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		kept := define(t, typed(db), onTurns())
 		a, b := record(t, kept, "s", "a", "b")[0], record(t, kept, "other", "c")[0]
 		bare, err := agent.Define("bare", follow)
@@ -82,7 +82,7 @@ func TestStreamBidi_validation(t *testing.T) {
 
 func TestStreamBidi_newAndKnownSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		// A connection on which nothing happens leaves nothing behind.
 		open(t, a, session("idle")).end()
@@ -138,7 +138,7 @@ func TestStreamBidi_sessionWithoutRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				db := memory.New()
+				db := fake.New()
 				s := wrap(typed(db))
 				for i, words := range []string{"a", "b"} {
 					snap := &model.Snapshot[chat]{ID: idOf(words), SessionID: "s", State: chat{words}, Index: i, TurnIndex: i}
@@ -163,7 +163,7 @@ func TestStreamBidi_sessionWithoutRecord(t *testing.T) {
 
 func TestStreamBidi_stateOfAnotherShape(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		odd := json.RawMessage(`{"words":7}`)
 		last := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(odd), SessionID: "snapshot", State: odd}
@@ -186,7 +186,7 @@ func TestStreamBidi_stateOfAnotherShape(t *testing.T) {
 // A restore by the seed's calls stops where a call fails.
 func TestStreamBidi_restoreThatFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := &halfway{Store: typed(memory.New())}
+		s := &halfway{Store: typed(fake.New())}
 		a := define(t, s, onTurns())
 		ids := record(t, a, "s", "a", "b")
 		s.fail = true

@@ -12,7 +12,7 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // A reloaded session goes on with its tracking, whatever store it is in.
@@ -24,7 +24,7 @@ func TestSession_reloadedGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				db := memory.New()
+				db := fake.New()
 				a := define(t, wrap(typed(db)), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
 				c := open(t, a, session("s"))
 				c.turns("a")
@@ -69,7 +69,7 @@ func TestSession_marshalsAStateOnce(t *testing.T) {
 		times := 0
 		a, err := agent.Define("once", func(ctx context.Context, sess *agent.Session[counted], _ <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 			return agent.Result[string]{}, errors.Join(sess.UpdateState(ctx, counted{&times}), agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd), resp.EndTurn())
-		}, agent.WithSessionStore(store.Of[counted](memory.New())), agent.WithSnapshotCallback(agent.SnapshotAlways[counted]()))
+		}, agent.WithSessionStore(store.Of[counted](fake.New())), agent.WithSnapshotCallback(agent.SnapshotAlways[counted]()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestSession_marshalsAStateOnce(t *testing.T) {
 // the compact JSON (rule 1).
 func TestSession_recordWithBlanks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		if err := db.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`{ "words" : "a", "more": 1e2 }`)}); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestSession_recordWithBlanks(t *testing.T) {
 
 func TestSession_turnsThatAreNotCapturedCount(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), agent.SnapshotNever[chat]())
 		for i, words := range []string{"a", "b", "c"} {
 			c := open(t, a, session("s"))
@@ -123,7 +123,7 @@ func TestSession_turnsThatAreNotCapturedCount(t *testing.T) {
 
 func TestSession_statesAreTheCallersOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		spoil := func(s *talk) {
 			if len(s.Messages) > 0 {
 				s.Messages[0].Content[0].Text = "spoilt"
@@ -188,7 +188,7 @@ func TestSession_statesAreTheCallersOwn(t *testing.T) {
 func TestSession_changesAreAtomic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type count struct{ N int }
-		db := memory.New()
+		db := fake.New()
 		const workers, each = 8, 25
 		a, err := agent.Define("count", func(ctx context.Context, sess *agent.Session[count], _ <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 			var tools sync.WaitGroup
@@ -222,7 +222,7 @@ func TestSession_changesAreAtomic(t *testing.T) {
 
 func TestSession_changeThatFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := open(t, define(t, typed(memory.New()), always()), session("s"))
+		c := open(t, define(t, typed(fake.New()), always()), session("s"))
 		c.turns("a")
 		no := errors.New("no")
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
@@ -248,7 +248,7 @@ func TestSession_changeThatFails(t *testing.T) {
 
 func TestSession_nothingGoesInAfterTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		var late context.Context
 		var sess testSess
 		var resp testResp
@@ -281,7 +281,7 @@ func TestSession_nothingGoesInAfterTheEnd(t *testing.T) {
 }
 
 func TestSnapshot_timeAndClock(t *testing.T) {
-	db := memory.New()
+	db := fake.New()
 	noon := time.Date(2026, 3, 14, 12, 0, 0, 0, time.FixedZone("", 3600))
 	at := noon
 	a, err := agent.Define("clock", follow, agent.WithSessionStore(typed(db)), agent.WithSnapshotCallback(always()),

@@ -13,8 +13,8 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/fake"
 )
 
 // The traps of the seed, as somebody who follows it to the letter falls into
@@ -22,7 +22,7 @@ import (
 
 func TestTrap01_comingBackToAState(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), onTurns()), session("s"))
 		c.turns("a", "b", "a", "c")
 		out := c.end()
@@ -44,7 +44,7 @@ func TestTrap01_comingBackToAState(t *testing.T) {
 
 func TestTrap02_sameStateInTwoSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		record(t, a, "one", "a", "b")
 		record(t, a, "two", "a", "c")
@@ -64,7 +64,7 @@ func TestTrap02_sameStateInTwoSessions(t *testing.T) {
 
 func TestTrap03_savingAnOrphanedState(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
@@ -87,7 +87,7 @@ func TestTrap04_restoringToAnOrphanedSnapshot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				db := memory.New()
+				db := fake.New()
 				a := define(t, wrap(typed(db)), onTurns())
 				ids := record(t, a, "s", "a", "b", "c", "d")
 				c := open(t, a, snapshot(ids[0]))
@@ -127,7 +127,7 @@ func (s *saving) Save(ctx context.Context, id string, data *model.Data[chat]) er
 
 func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		s := &saving{Store: typed(db)}
 		for i, words := range []string{"a", "b"} {
 			snap := &model.Snapshot[chat]{ID: idOf(words), SessionID: "s", ParentID: idOf([]string{"b", "a"}[i]), State: chat{words}, Index: i, Orphaned: true}
@@ -150,7 +150,7 @@ func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
 
 func TestTrap05_indexIsUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
@@ -181,7 +181,7 @@ func headerOf(s *model.Snapshot[json.RawMessage]) model.Header {
 
 func TestTrap06_restoreIsOneWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
@@ -217,7 +217,7 @@ type anything struct {
 
 func TestTrap07_serialisation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		want := anything{
 			HTML: "<a&b> \u2028", Empty: []string{}, Raw: json.RawMessage(`{"z": 1.0, "a": 1e400}`),
 			Any: map[string]any{"z": 9007199254740993, "a": 5.0, "n": json.Number("1.10"), "u": uint64(math.MaxUint64)},
@@ -291,7 +291,7 @@ func TestTrap08_idIsBareHexOfTheStateAlone(t *testing.T) {
 
 func TestTrap09_eventsAreNumbers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), always()), session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			sess.UpdateState(ctx, chat{"a"})
@@ -318,7 +318,7 @@ func TestTrap10_noEvents(t *testing.T) {
 	for name, callback := range map[string]agent.SnapshotCallback[chat]{
 		"SnapshotOn": agent.SnapshotOn[chat](), "SnapshotOnChange": agent.SnapshotOnChange[chat](), "nil": nil,
 	} {
-		a, err := agent.Define("echo", follow, agent.WithSessionStore(typed(memory.New())), agent.WithSnapshotCallback(callback))
+		a, err := agent.Define("echo", follow, agent.WithSessionStore(typed(fake.New())), agent.WithSnapshotCallback(callback))
 		if !errors.Is(err, agent.ErrNoEvents) || a != nil {
 			t.Errorf("%s without events: %v, %v", name, a, err)
 		}
@@ -327,7 +327,7 @@ func TestTrap10_noEvents(t *testing.T) {
 
 func TestTrap11_invocationEndIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), always()), session("s"))
 		c.turns("a")
 		wantIDs(t, c.end().SnapshotIDs, "a", "a")
@@ -363,7 +363,7 @@ func turnsOf(t *testing.T, db store.Store, session string) (turns []int) {
 
 func TestTrap12_turnsAreCountedWhenTheyEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), always())
 		c := open(t, a, session("s"))
 		c.do(tools("a", 1))
@@ -395,7 +395,7 @@ func TestTrap12_turnsAreCountedWhenTheyEnd(t *testing.T) {
 
 func TestTrap12_functionThatReturnsInItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), always())
 		say := func(words string) step {
 			return func(ctx context.Context, sess testSess, _ testResp) error { return sess.UpdateState(ctx, chat{words}) }
@@ -425,7 +425,7 @@ func TestTrap12_functionThatReturnsInItsTurn(t *testing.T) {
 // Work after the last turn is in a turn of its own if tools had a part in it.
 func TestTrap12_toolsAfterTheLastTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		c := open(t, define(t, typed(db), always()), session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			turn("a")(ctx, sess, resp)
@@ -440,7 +440,7 @@ func TestTrap12_toolsAfterTheLastTurn(t *testing.T) {
 
 func TestTrap13_crashInATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		a := define(t, typed(db), always())
 		c := open(t, a, session("s"))
 		c.turns("a")
@@ -510,7 +510,7 @@ func wantConflict(t *testing.T, err error, head string, index int, expected stri
 
 func TestTrap15_listsAndLookupsStayInTheirSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		db := memory.New()
+		db := fake.New()
 		s := typed(db)
 		a := define(t, s, onTurns())
 		record(t, a, "one", "a")

@@ -21,8 +21,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 )
 
 // session is a command line in this process, on one store in memory.
@@ -33,13 +33,13 @@ type session struct {
 }
 
 // keep is a store that the command line does not close.
-type keep struct{ *memory.Store }
+type keep struct{ *fake.Store }
 
 func (keep) Close() error { return nil }
 
 func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 	t.Helper()
-	s := memory.New()
+	s := fake.New()
 	if _, err := s.Import(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}

@@ -12,13 +12,13 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 )
 
 // patient is a store with faults that a test writes.
 type patient struct {
-	*memory.Store
+	*fake.Store
 	faults map[string][]model.Fault
 	broken string // a session that cannot be looked at
 }

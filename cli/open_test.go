@@ -13,8 +13,8 @@ import (
 
 	"hindcast/cli"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 )
 
 // shelf is a session with a kind whose stores are the files that end in .mem; its
@@ -43,7 +43,7 @@ func (s *shelf) close() {
 
 // noted is a store that tells when it is closed.
 type noted struct {
-	*memory.Store
+	*fake.Store
 	closed func()
 }
 

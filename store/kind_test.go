@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // opened is a store that only tells where it came from.
@@ -115,7 +115,7 @@ func (l limited) Lacks(op model.Op) string { return l.reasons[op] }
 
 // owner has everything, but not always.
 type owner struct {
-	*memory.Store
+	*fake.Store
 	busy string
 }
 
@@ -136,13 +136,13 @@ func TestReason(t *testing.T) {
 		{plain, "erase", "a plain store cannot erase"},
 		{some, model.OpRestore, "it is a log of messages"},
 		{some, model.OpFork, "a some store cannot fork"},
-		{memory.New(), model.OpRestore, ""},
-		{memory.New(), model.OpFork, ""},
-		{memory.New(), model.OpUndo, ""},
-		{memory.New(), model.OpRedo, ""},
-		{memory.New(), "erase", "a memory store cannot erase"},
-		{owner{memory.New(), ""}, model.OpRestore, ""},
-		{owner{memory.New(), "an agent is at work"}, model.OpRestore, "an agent is at work"},
+		{fake.New(), model.OpRestore, ""},
+		{fake.New(), model.OpFork, ""},
+		{fake.New(), model.OpUndo, ""},
+		{fake.New(), model.OpRedo, ""},
+		{fake.New(), "erase", "a memory store cannot erase"},
+		{owner{fake.New(), ""}, model.OpRestore, ""},
+		{owner{fake.New(), "an agent is at work"}, model.OpRestore, "an agent is at work"},
 	} {
 		if got := store.Reason(c.s, c.op); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.s.Kind(), c.op, got, c.want)

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 type chat struct {
@@ -31,7 +31,7 @@ func snapshotOf(t *testing.T, session string, state chat) *model.Snapshot[chat] 
 }
 
 func TestOf_keepsAnyState(t *testing.T) {
-	raw := memory.New()
+	raw := fake.New()
 	s := store.Of[chat](raw)
 	// What encoding/json escapes is part of the bytes that are hashed.
 	want := snapshotOf(t, "s", chat{Messages: []string{"<a&b>", "é"}, Total: 120.5})
@@ -79,7 +79,7 @@ func TestOf_keepsAnyState(t *testing.T) {
 }
 
 func TestOf_nothingThere(t *testing.T) {
-	s := store.Of[chat](memory.New())
+	s := store.Of[chat](fake.New())
 	if data, err := s.Get(t.Context(), "none"); data != nil || err != nil {
 		t.Errorf("%+v, %v", data, err)
 	}
@@ -92,7 +92,7 @@ func TestOf_nothingThere(t *testing.T) {
 }
 
 func TestOf_errors(t *testing.T) {
-	raw := memory.New()
+	raw := fake.New()
 	s := store.Of[chat](raw)
 	wrong := snapshotOf(t, "s", chat{})
 	wrong.ID = "0000"
@@ -139,7 +139,7 @@ type plain struct {
 }
 
 func TestOf_commitsWhereTheStoreBeneathDoes(t *testing.T) {
-	raw := memory.New()
+	raw := fake.New()
 	s := store.Of[chat](raw)
 	if l, ok := s.(store.Layered); !ok || l.Raw() != store.Scoped[json.RawMessage](raw) {
 		t.Error("the store beneath is lost")

@@ -20,7 +20,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -119,9 +119,9 @@ func foreign(raw string) string {
 
 // hostileStore has a session in which every text is one of the payloads, and
 // its id too.
-func hostileStore(t *testing.T, payload string) (*memory.Store, string) {
+func hostileStore(t *testing.T, payload string) (*fake.Store, string) {
 	t.Helper()
-	s := memory.New()
+	s := fake.New()
 	session := "s" + payload
 	rows := func(yield func(store.Row, error) bool) {
 		for i := range 3 {
@@ -345,7 +345,7 @@ func (l *loop) lookAtEverything() {
 // The bytes on the wire are those of the views and of Bubble Tea, and no others.
 func TestEscapes_bytesOnTheWire(t *testing.T) {
 	t.Parallel()
-	s := memory.New()
+	s := fake.New()
 	for _, payload := range payloads {
 		inner, session := hostileStore(t, payload)
 		var rows []store.Row

@@ -10,7 +10,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"
 )
 
@@ -21,9 +21,9 @@ var doubtful = []string{
 }
 
 // doubtfulStore has a session with such texts everywhere, several in each row.
-func doubtfulStore(t *testing.T) *memory.Store {
+func doubtfulStore(t *testing.T) *fake.Store {
 	t.Helper()
-	s := memory.New()
+	s := fake.New()
 	for _, session := range doubtful[:8] {
 		if _, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
 			for i, text := range doubtful {

@@ -16,8 +16,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -84,9 +84,9 @@ func (h *held) waiting(d time.Duration) int {
 }
 
 // demoStore returns a store with the two sessions of the demo.
-func demoStore(t testing.TB) *memory.Store {
+func demoStore(t testing.TB) *fake.Store {
 	t.Helper()
-	s := memory.New(memory.WithClock(func() time.Time { return now }))
+	s := fake.New(fake.WithClock(func() time.Time { return now }))
 	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ type readOnly struct{ store.Store }
 // scripted is a store whose answers a test writes; what it does not write is
 // the inner store's.
 type scripted struct {
-	*memory.Store
+	*fake.Store
 	sessions func(context.Context) iter.Seq2[model.SessionInfo, error]
 	headers  func(context.Context, string) iter.Seq2[model.Header, error]
 	tail     func(context.Context, string, int) ([]model.Header, bool, error)

@@ -14,8 +14,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
@@ -23,7 +23,7 @@ import (
 // demoModel returns a model over the demo's sessions.
 func demoModel(t testing.TB) *Model {
 	t.Helper()
-	s := memory.New()
+	s := fake.New()
 	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestModel_viewIsTheLastFrameWhileNothingChanges(t *testing.T) {
 
 // states over a store that counts how often it is read.
 type counting struct {
-	*memory.Store
+	*fake.Store
 	reads map[string]int
 	fail  error
 }
@@ -208,7 +208,7 @@ func (c *counting) State(_ context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func TestStates_keepsWithinItsBudget(t *testing.T) {
-	s := &counting{Store: memory.New(), reads: map[string]int{}}
+	s := &counting{Store: fake.New(), reads: map[string]int{}}
 	c := newStates(s, 600) // three states, each with a tape as large
 	for _, id := range []string{"a", "b", "c", "a", "d", "a", "c", "b"} {
 		if _, err := c.get(t.Context(), model.Ref{ID: id}); err != nil {
@@ -229,7 +229,7 @@ func TestStates_keepsWithinItsBudget(t *testing.T) {
 }
 
 func TestStates_errorsAreNotKept(t *testing.T) {
-	s := &counting{Store: memory.New(), reads: map[string]int{}, fail: errors.New("unreadable")}
+	s := &counting{Store: fake.New(), reads: map[string]int{}, fail: errors.New("unreadable")}
 	c := newStates(s, 600)
 	if _, err := c.get(t.Context(), model.Ref{ID: "a"}); !errors.Is(err, s.fail) {
 		t.Errorf("error %v", err)
@@ -245,7 +245,7 @@ func TestStates_errorsAreNotKept(t *testing.T) {
 
 // slow is a store whose states come when the test says so.
 type slow struct {
-	*memory.Store
+	*fake.Store
 	asked, answer chan struct{}
 }
 
@@ -261,7 +261,7 @@ func (s *slow) State(ctx context.Context, _ model.Ref) ([]byte, error) {
 
 // Who waits for a state that somebody else gave up reads it himself.
 func TestStates_cancellingOneDoesNotCancelTheOthers(t *testing.T) {
-	s := &slow{memory.New(), make(chan struct{}), make(chan struct{})}
+	s := &slow{fake.New(), make(chan struct{}), make(chan struct{})}
 	c := newStates(s, 600)
 	first, giveUp := context.WithCancel(t.Context())
 	results := make(chan error)
@@ -308,7 +308,7 @@ func framed(b *testing.B, n int) *Model {
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
-	headers, _, err := m.o.Store.(*memory.Store).Tail(b.Context(), sample.Trip, 100)
+	headers, _, err := m.o.Store.(*fake.Store).Tail(b.Context(), sample.Trip, 100)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,8 +25,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -634,7 +634,7 @@ func TestRun_restoresTheTerminal(t *testing.T) {
 
 // namer is a store that is asked for a name in an update.
 type namer struct {
-	*memory.Store
+	*fake.Store
 	asked func()
 }
 

@@ -17,9 +17,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"
 )
 
@@ -292,7 +292,7 @@ func TestNews_listOfSessions(t *testing.T) {
 
 func TestNews_firstSnapshotOfAll(t *testing.T) {
 	t.Parallel()
-	s := memory.New()
+	s := fake.New()
 	p := start(t, options(s), 100, 30)
 	shows(t, p, "This store has no sessions yet.")
 	if err := s.Save(t.Context(), "fresh", &model.Data[json.RawMessage]{ID: "fresh", State: json.RawMessage(`{}`)}); err != nil {
@@ -328,7 +328,7 @@ func TestNews_theQuestionOfAPlanSaysThatTheSessionMovedOn(t *testing.T) {
 
 // told is a store whose changes a test tells of.
 type told struct {
-	*memory.Store
+	*fake.Store
 	watches atomic.Int64
 	changes chan (<-chan struct{}) // what Watch gives
 	fail    error
@@ -425,7 +425,7 @@ func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 // leads to the list of them.
 func TestNews_aSecondSession(t *testing.T) {
 	t.Parallel()
-	s := memory.New()
+	s := fake.New()
 	newWriter(t, s, "first").write(t, 2)
 	p := start(t, options(s), 100, 30)
 	p.Idle()

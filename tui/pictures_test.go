@@ -8,8 +8,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"
 	"hindcast/tui/screentest/picture"
 	"hindcast/tui/theme"
@@ -17,7 +17,7 @@ import (
 
 // trips is the demo as a store of its own: the pictures show what a person sees who
 // opens it by its name.
-type trips struct{ *memory.Store }
+type trips struct{ *fake.Store }
 
 func (trips) Address() string { return "trips.db" }
 

@@ -16,8 +16,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -114,7 +114,7 @@ func TestScreen_helpIsSearched(t *testing.T) {
 
 func TestScreen_onlySessionIsOpenedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := memory.New()
+	s := fake.New()
 	rows := func(yield func(store.Row, error) bool) {
 		for r, err := range sample.Rows() {
 			if r.Header.SessionID == sample.Packing && !yield(r, err) {
@@ -146,7 +146,7 @@ func TestScreen_note(t *testing.T) {
 func TestScreen_emptyStore(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
-		p := start(t, options(memory.New()), w, h)
+		p := start(t, options(fake.New()), w, h)
 		p.Golden()
 		p.Press(keymap.Picker, keymap.Open, keymap.MoveDown)
 		p.Send(click(5, 3))

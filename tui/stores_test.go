@@ -15,8 +15,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -171,7 +171,7 @@ func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {
 func TestStores_lastChoiceCounts(t *testing.T) {
 	t.Parallel()
 	slow, gone := newGate(), make(chan error, 2)
-	late, s := memory.New(), demoStore(t)
+	late, s := fake.New(), demoStore(t)
 	o := shelf(func(ctx context.Context, path string) (store.Store, error) {
 		if path != ".genkit/snapshots" {
 			gone <- slow.wait(ctx)
@@ -221,7 +221,7 @@ func TestOptions_needAStoreOrSeveral(t *testing.T) {
 // as the first was, and what the first one told or tells is gone.
 func TestStores_wayBack(t *testing.T) {
 	t.Parallel()
-	first, second := demoStore(t), memory.New()
+	first, second := demoStore(t), fake.New()
 	newWriter(t, second, "lonely").write(t, 3)
 	o := shelf(func(_ context.Context, path string) (store.Store, error) {
 		if strings.HasPrefix(path, ".genkit") {

@@ -13,9 +13,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/fake"
 )
 
 // tabs are the five tabs with the scope that their keys are in.
@@ -137,7 +137,7 @@ func TestTabs_stayWhereTheyAreWhileTheSnapshotChanges(t *testing.T) {
 // The beginning of a large state shows before the whole of it is read.
 func TestTabs_largeStateShowsItsBeginningFirst(t *testing.T) {
 	t.Parallel()
-	s := memory.New()
+	s := fake.New()
 	large := []byte(`{"first":1,"filler":"` + strings.Repeat("x", 1<<20) + `","last":2}`)
 	rows := func(yield func(store.Row, error) bool) {
 		yield(store.Row{Header: model.Header{ID: model.SnapshotID(large), SessionID: "large", Visit: 1, Head: true}, State: large}, nil)
@@ -170,7 +170,7 @@ func TestTabs_faultsAreFoundOnceForAllTabs(t *testing.T) {
 
 // doctored is a store with a fault.
 type doctored struct {
-	*memory.Store
+	*fake.Store
 	asked *[]string
 }
 

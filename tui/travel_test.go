@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/genkit"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 	"hindcast/store/strands/messages"
 	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
@@ -333,7 +333,7 @@ func TestScreen_faultsAreSeen(t *testing.T) {
 // A long session is not looked through before the Info tab asks for it.
 func TestScreen_faultsOfALongSession(t *testing.T) {
 	t.Parallel()
-	inner := memory.New()
+	inner := fake.New()
 	rows := func(yield func(store.Row, error) bool) {
 		var last model.Header
 		for i := range 1001 {

@@ -13,7 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // played runs the agent and returns what it told.
@@ -29,7 +29,7 @@ func played(t *testing.T, s store.Store, o Options) (Report, string) {
 }
 
 // restore puts the session back to the active snapshot of that index.
-func restore(t *testing.T, s *memory.Store, index int) {
+func restore(t *testing.T, s *fake.Store, index int) {
 	t.Helper()
 	for _, h := range headers(t, s) {
 		if h.Index != index || h.Orphaned {
@@ -74,7 +74,7 @@ func path(t *testing.T, s store.Store) string {
 }
 
 // state returns the state at the head.
-func state(t *testing.T, s *memory.Store) State {
+func state(t *testing.T, s *fake.Store) State {
 	t.Helper()
 	data, err := store.Of[State](s).Get(t.Context(), Session)
 	if err != nil || data == nil {
@@ -84,7 +84,7 @@ func state(t *testing.T, s *memory.Store) State {
 }
 
 func TestRun_tellsTheStory(t *testing.T) {
-	s := memory.New()
+	s := fake.New()
 	report, told := played(t, s, Options{})
 	const want = `0 user Prepare release 1.4 of the parser. What has changed since 1.3?
 0 tool list_commits {"since":"v1.3"}
@@ -145,10 +145,10 @@ func TestRun_tellsTheStory(t *testing.T) {
 // The story is the same every time, ids included, however the tools that run
 // side by side are scheduled.
 func TestRun_isTheSameEveryTime(t *testing.T) {
-	first := memory.New()
+	first := fake.New()
 	played(t, first, Options{})
 	for range 20 {
-		s := memory.New()
+		s := fake.New()
 		played(t, s, Options{})
 		if !slices.EqualFunc(headers(t, s), headers(t, first), func(a, b model.Header) bool { return a.ID == b.ID && a.TurnIndex == b.TurnIndex }) {
 			t.Fatal("another story")
@@ -161,7 +161,7 @@ func TestRun_isTheSameEveryTime(t *testing.T) {
 func TestRun_takesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		played(t, memory.New(), Options{Beat: time.Second})
+		played(t, fake.New(), Options{Beat: time.Second})
 		if took := time.Since(began); took < 50*time.Second || took > 70*time.Second {
 			t.Errorf("it takes %v", took)
 		}
@@ -172,7 +172,7 @@ func TestRun_takesItsTime(t *testing.T) {
 // way, to the end.
 func TestRun_takesAnotherWay(t *testing.T) {
 	for index := range 9 {
-		s := memory.New()
+		s := fake.New()
 		played(t, s, Options{})
 		for way := 1; way < len(sittings); way++ {
 			restore(t, s, index)
@@ -200,7 +200,7 @@ func TestRun_takesAnotherWay(t *testing.T) {
 
 // Put back behind the mistake, the other way ends well.
 func TestRun_anotherWayMendsTheMistake(t *testing.T) {
-	s := memory.New()
+	s := fake.New()
 	played(t, s, Options{})
 	if got := state(t, s).Announcement; got != "v1.4.0 is out: nothing has changed." {
 		t.Errorf("at first it announces %q", got)
@@ -241,11 +241,11 @@ func stops(t *testing.T, after int) (context.Context, Options) {
 // Stopped at any step, everything up to there is kept, and it goes on to the
 // same end.
 func TestRun_stoppedAnywhereGoesOn(t *testing.T) {
-	whole := memory.New()
+	whole := fake.New()
 	played(t, whole, Options{})
 	end := state(t, whole)
 	for after := 1; ; after++ {
-		s := memory.New()
+		s := fake.New()
 		ctx, o := stops(t, after)
 		report, err := Run(ctx, s, o)
 		if err != nil {
@@ -270,7 +270,7 @@ func TestRun_stoppedAnywhereGoesOn(t *testing.T) {
 // next write, nothing is overwritten, and it can go on from there.
 func TestRun_restoredUnderneath(t *testing.T) {
 	for _, at := range []string{"tool delete_files", "ok delete_branches", "agent Everything", "snapshot #6", "user Tag"} {
-		s := memory.New()
+		s := fake.New()
 		done := false
 		report, err := Run(t.Context(), s, Options{Tell: func(_ int, what, words string) {
 			if !done && strings.HasPrefix(what+" "+words, at) {
@@ -298,7 +298,7 @@ func TestRun_restoredUnderneath(t *testing.T) {
 // dying is a store that takes some commits, and then none: all that a run leaves
 // behind that was killed.
 type dying struct {
-	*memory.Store
+	*fake.Store
 	commits int
 }
 
@@ -314,16 +314,16 @@ func (d *dying) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 // Killed after any write, or before the first, it goes on to the same end by
 // the same snapshots.
 func TestRun_killedAnywhereGoesOn(t *testing.T) {
-	whole := memory.New()
+	whole := fake.New()
 	played(t, whole, Options{})
-	line := func(s *memory.Store) (text string) {
+	line := func(s *fake.Store) (text string) {
 		for _, h := range headers(t, s) {
 			text += fmt.Sprintf("%d turn %d %s %.8s\n", h.Index, h.TurnIndex, h.Event, h.ID)
 		}
 		return text
 	}
 	for commits := 0; ; commits++ {
-		s := memory.New()
+		s := fake.New()
 		if _, err := Run(t.Context(), &dying{s, commits}, Options{}); err == nil {
 			return // it was done before
 		} else if !errors.Is(err, errKilled) {
@@ -339,7 +339,7 @@ func TestRun_killedAnywhereGoesOn(t *testing.T) {
 }
 
 func TestRun_refuses(t *testing.T) {
-	s := memory.New()
+	s := fake.New()
 	err := store.Of[State](s).Save(t.Context(), Session, &model.Data[State]{ID: Session, State: State{Messages: []Message{{"user", []Block{{Text: "hello"}}}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -25,17 +25,17 @@ import (
 	"hindcast/model/wire"
 	"hindcast/model/wire/wiretest"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 // story is a store in which a session went a → b → a, was put back to b and
 // went on to <c>; another session holds a as well.
-func story(t testing.TB) *memory.Store {
+func story(t testing.TB) *fake.Store {
 	t.Helper()
 	clock := &storetest.Clock{}
-	s := memory.New(memory.WithClock(clock.Now))
+	s := fake.New(fake.WithClock(clock.Now))
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -147,7 +147,7 @@ func TestHandler_transcript(t *testing.T) {
 
 // counted is a story in which one change was more than growth. How a store
 // counts is its own business, and no part of the transcript.
-type counted struct{ *memory.Store }
+type counted struct{ *fake.Store }
 
 func (c counted) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	at, err := c.Store.Cursor(ctx, session)
@@ -342,7 +342,7 @@ func TestAllowHost(t *testing.T) {
 }
 
 func TestNew_refusesAgentsThatHaveNoKey(t *testing.T) {
-	s := memory.New()
+	s := fake.New()
 	for _, agents := range [][]serve.Agent{
 		{{Name: "", Store: s}},
 		{{Name: "a/b", Store: s}},
@@ -419,7 +419,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 // stubborn is a store whose parts can be replaced.
 type stubborn struct {
-	*memory.Store
+	*fake.Store
 	state    func(ctx context.Context, ref model.Ref) ([]byte, error)
 	sessions func(ctx context.Context) iter.Seq2[model.SessionInfo, error]
 }
@@ -474,7 +474,7 @@ func TestHandler_contextReachesTheStore(t *testing.T) {
 func TestHandler_doesNotPassOffHalfAnAnswer(t *testing.T) {
 	broken := errors.New("the disk is on fire")
 	big := []byte(`"` + strings.Repeat("x", 200_000) + `"`)
-	s := stubborn{Store: memory.New(), state: func(_ context.Context, ref model.Ref) ([]byte, error) {
+	s := stubborn{Store: fake.New(), state: func(_ context.Context, ref model.Ref) ([]byte, error) {
 		if ref.ID == id("1") {
 			return nil, broken
 		}
@@ -517,7 +517,7 @@ func TestHandler_tellsAFailureFromWhatIsNotThere(t *testing.T) {
 }
 
 // failing is a store that cannot look into a session.
-type failing struct{ *memory.Store }
+type failing struct{ *fake.Store }
 
 func (failing) GetSnapshotIn(context.Context, string, string) (*model.Snapshot[json.RawMessage], error) {
 	return nil, errors.New("the disk is on fire")
@@ -578,7 +578,7 @@ func TestHandler_tellsItsCursorsFromThoseOfAnother(t *testing.T) {
 type plain struct{ serve.Store }
 
 // forged is a store whose states are not JSON.
-type forged struct{ *memory.Store }
+type forged struct{ *fake.Store }
 
 const notJSON = `1,"forged":true`
 

@@ -7,13 +7,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"hindcast/agent/serve"
 	"hindcast/model"
 	"hindcast/model/wire"
-	"hindcast/store/memory"
+	"hindcast/store/sqlite"
+	"hindcast/store/storetest/fake"
 )
 
 func TestListen_isLoopbackOnly(t *testing.T) {
@@ -122,16 +125,19 @@ func TestServe_saysWhyItCannot(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if err := serve.Serve(t.Context(), l, newHandler(t, memory.New())); !errors.Is(err, net.ErrClosed) {
+	if err := serve.Serve(t.Context(), l, newHandler(t, fake.New())); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a listener that is closed: %v", err)
 	}
 }
 
-// A program shows the sessions of its agent, here those that it has in memory.
+// A program shows the sessions of its agent.
 func Example() {
-	sessions := memory.New()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	dir, _ := os.MkdirTemp("", "hindcast-example-")
+	defer os.RemoveAll(dir)
+	sessions, _ := sqlite.OpenOrCreate(ctx, filepath.Join(dir, "chat.db"))
+	defer sessions.Close()
 
 	handler, _ := serve.New([]serve.Agent{{Name: "chat", Store: sessions}})
 	listener, _ := serve.Listen("") // hindcast http://127.0.0.1:3100 opens it

@@ -15,14 +15,14 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/wire"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // impatient serves a session of one large state with short timeouts. ended
 // gets what became of each request when its handler returns.
 func impatient(t *testing.T, state string) (address string, ended <-chan any) {
 	t.Helper()
-	s := memory.New()
+	s := fake.New()
 	id := model.SnapshotID([]byte(state))
 	if err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: id, SessionID: "s", State: json.RawMessage(state)}); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestHandler_waitsForASlowReader(t *testing.T) {
 // Once a request is received whole its action has the time that it needs, and
 // so has whatever else is asked on the connection.
 func TestHandler_leavesNoDeadlineBehind(t *testing.T) {
-	s := slow{memory.New()}
+	s := slow{fake.New()}
 	h, err := New([]Agent{{Name: "a", Store: s}})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestHandler_leavesNoDeadlineBehind(t *testing.T) {
 }
 
 // slow is a store that takes longer than the deadlines.
-type slow struct{ *memory.Store }
+type slow struct{ *fake.Store }
 
 func (s slow) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {

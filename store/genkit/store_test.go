@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 var fixtures = []string{"go-1.13.1", "js-1.42.0-detachbug", "devproject-go-1.13.1"}
@@ -268,7 +268,7 @@ func TestStore_leavesEverythingAsItWas(t *testing.T) {
 func TestExport_keepsTheTimeline(t *testing.T) {
 	for _, name := range fixtures {
 		s := open(t, filepath.Join(testdata, name))
-		m := memory.New()
+		m := fake.New()
 		if _, err := m.Import(t.Context(), store.Rows(t.Context(), s)); err != nil {
 			t.Fatal(err)
 		}

@@ -21,9 +21,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
-	"hindcast/store/memory"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 // write puts a file of that content into a directory of its own.
@@ -362,7 +362,7 @@ func export(t *testing.T, s store.Store) string {
 
 func TestWrite_statesByteForByte(t *testing.T) {
 	states := []string{`{"b":1,"a":1.0}`, `"<>&\u2028` + "\u2028" + `"`, "\"\xff\"", "{\n \"a\": 1\r\n}", ` 1 `, `1e999`}
-	from := memory.New()
+	from := fake.New()
 	for i, state := range states {
 		err := from.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: "s", Index: i, State: json.RawMessage(state)})
 		if err != nil {
@@ -442,7 +442,7 @@ func TestRoundTrip_isByteIdentical(t *testing.T) {
 	dir, run := t.TempDir(), 0
 	rapid.Check(t, func(r *rapid.T) {
 		run++
-		from := memory.New()
+		from := fake.New()
 		if _, err := from.Import(t.Context(), drawRows(r)); err != nil {
 			r.Fatal(err)
 		}
@@ -452,7 +452,7 @@ func TestRoundTrip_isByteIdentical(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer disk.Close()
-		for _, to := range []storetest.Store{memory.New(), disk} {
+		for _, to := range []storetest.Store{fake.New(), disk} {
 			for range 2 {
 				if _, err := to.Import(t.Context(), jsonl.Read(strings.NewReader(first))); err != nil {
 					r.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/mapped"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 var maps = []string{
@@ -84,7 +84,7 @@ func FuzzRead(f *testing.F) {
 					t.Errorf("session %q has %d heads", session, n)
 				}
 			}
-			s := memory.New()
+			s := fake.New()
 			n, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
 				for _, row := range rows {
 					if !yield(row, nil) {

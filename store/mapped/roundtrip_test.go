@@ -14,7 +14,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
-	"hindcast/store/memory"
+	"hindcast/store/storetest/fake"
 )
 
 // seed is the map that reads the names of the seed.
@@ -30,7 +30,7 @@ func TestRead_ofAnExportIsTheImportOfIt(t *testing.T) {
 		if _, err := jsonl.Write(&export, store.Rows(t.Context(), lived(t, r))); err != nil {
 			r.Fatal(err)
 		}
-		plain, byMap := memory.New(), memory.New()
+		plain, byMap := fake.New(), fake.New()
 		n, err := plain.Import(t.Context(), jsonl.Read(bytes.NewReader(export.Bytes())))
 		if err != nil {
 			r.Fatal(err)
@@ -64,8 +64,8 @@ func all(t *testing.T, s store.Store) []store.Row {
 
 // lived returns a store in which something happened: snapshots, some of them the
 // same as before, of two sessions, and restores as the seed does them.
-func lived(t *testing.T, r *rapid.T) *memory.Store {
-	s := memory.New()
+func lived(t *testing.T, r *rapid.T) *fake.Store {
+	s := fake.New()
 	ids := map[string][]string{}
 	second := 0
 	for range rapid.IntRange(1, 12).Draw(r, "steps") {

@@ -8,15 +8,15 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/remote"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 // served returns a store, and the same through a server.
-func served(b *testing.B, content func(*memory.Store)) map[string]store.Store {
+func served(b *testing.B, content func(*fake.Store)) map[string]store.Store {
 	b.Helper()
-	original := memory.New()
+	original := fake.New()
 	content(original)
 	h, err := serve.New([]serve.Agent{{Name: "chat", Store: original}})
 	if err != nil {
@@ -32,7 +32,7 @@ func served(b *testing.B, content func(*memory.Store)) map[string]store.Store {
 
 // BenchmarkHeaders lists a session of 10,000 snapshots.
 func BenchmarkHeaders(b *testing.B) {
-	for name, s := range served(b, func(s *memory.Store) {
+	for name, s := range served(b, func(s *fake.Store) {
 		if _, err := s.Import(b.Context(), storetest.Grow("s", 10_000, 50)); err != nil {
 			b.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func BenchmarkHeaders(b *testing.B) {
 func BenchmarkState(b *testing.B) {
 	state := jsontest.New(500_000, 1).JSON()
 	ref := model.Ref{Session: "s", ID: model.SnapshotID(state), Visit: 1}
-	for name, s := range served(b, func(s *memory.Store) {
+	for name, s := range served(b, func(s *fake.Store) {
 		if err := s.SaveSnapshot(b.Context(), &model.Snapshot[json.RawMessage]{ID: ref.ID, SessionID: "s", State: state}); err != nil {
 			b.Fatal(err)
 		}

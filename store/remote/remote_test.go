@@ -19,11 +19,11 @@ import (
 	"hindcast/agent/serve"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/remote"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 // start serves agents and returns the URL.
@@ -88,7 +88,7 @@ func stores(t *testing.T) map[string]storetest.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return map[string]storetest.Store{"memory": memory.New(), "sqlite": file}
+	return map[string]storetest.Store{"memory": fake.New(), "sqlite": file}
 }
 
 func fill(t *testing.T, s store.Importer, rows iter.Seq2[store.Row, error]) {
@@ -173,7 +173,7 @@ func TestStore_conforms(t *testing.T) {
 		if strings.Contains(t.Name(), "_oddIDs") {
 			t.Skip("some of the ids are not UTF-8, and JSON can only carry what is; for the others see TestStore_isWhatIsServed")
 		}
-		original := memory.New(memory.WithClock(now))
+		original := fake.New(fake.WithClock(now))
 		return storetest.Opened{Store: throughWire{original, open(t, start(t, serve.Agent{Name: "chat", Store: original}))}}
 	})
 }
@@ -232,7 +232,7 @@ func TestStore_tellsVisitsApart(t *testing.T) {
 
 // With several agents a session is named SESSION/AGENT, whatever is in SESSION.
 func TestStore_namesSessionsOfSeveralAgents(t *testing.T) {
-	one, two := memory.New(), memory.New()
+	one, two := fake.New(), fake.New()
 	fill(t, one, odd())
 	fill(t, two, sample.Rows())
 	s := open(t, start(t, serve.Agent{Name: "one", Store: one}, serve.Agent{Name: "two", Store: two}))
@@ -263,7 +263,7 @@ func TestStore_namesSessionsOfSeveralAgents(t *testing.T) {
 			t.Errorf("%.20q has %d headers, and %d snapshots are listed", info.ID, n, info.Snapshots)
 		}
 	}
-	for agent, original := range map[string]*memory.Store{"one": one, "two": two} {
+	for agent, original := range map[string]*fake.Store{"one": one, "two": two} {
 		for info := range original.Sessions(t.Context()) {
 			if !slices.Contains(got, info.ID+"/"+agent) {
 				t.Errorf("session %.20q of agent %s is not listed", info.ID, agent)
@@ -280,7 +280,7 @@ func TestStore_namesSessionsOfSeveralAgents(t *testing.T) {
 }
 
 func TestStore_saysWhatItLacks(t *testing.T) {
-	original := memory.New()
+	original := fake.New()
 	fill(t, original, sample.Rows())
 	s := open(t, start(t, serve.Agent{Name: "chat", Store: original}))
 	for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo} {

@@ -15,8 +15,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/wire"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 )
 
 // withAgent serves a store of sessions as serve does, and the agent itself beside
@@ -57,7 +57,7 @@ func withAgent(t *testing.T, sessions serve.Store, ran http.HandlerFunc) string 
 }
 
 func TestRun_onlyAsAPlan(t *testing.T) {
-	original := memory.New()
+	original := fake.New()
 	fill(t, original, sample.Rows())
 	runs := 0
 	answer := `{"turnEnd":{}}` + "\n" + `{"result":{"finishReason":"stop","snapshotId":%q}}`
@@ -113,7 +113,7 @@ func TestRun_onlyAsAPlan(t *testing.T) {
 }
 
 func TestRun_whereThereIsNoAgent(t *testing.T) {
-	original := memory.New()
+	original := fake.New()
 	fill(t, original, sample.Rows())
 	s := open(t, start(t, serve.Agent{Name: "chat", Store: original}))
 	if why := store.Reason(s, model.OpRun); !strings.Contains(why, "no action that runs one") {

@@ -21,9 +21,9 @@ import (
 	"hindcast/model/wire"
 	"hindcast/model/wire/wiretest"
 	"hindcast/store"
-	"hindcast/store/memory"
 	"hindcast/store/remote"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/fake"
 )
 
 // script is a server of which each path says what it is told to; it is asked
@@ -258,7 +258,7 @@ func TestStore_endsWithItsContext(t *testing.T) {
 }
 
 func TestOpen_addresses(t *testing.T) {
-	original := memory.New()
+	original := fake.New()
 	fill(t, original, sample.Rows())
 	url := start(t, serve.Agent{Name: "chat", Store: original})
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
@@ -311,7 +311,7 @@ func TestOpen_addresses(t *testing.T) {
 
 // https goes wherever the address says, if the certificate is good.
 func TestOpen_checksCertificates(t *testing.T) {
-	h, err := serve.New([]serve.Agent{{Name: "chat", Store: memory.New()}})
+	h, err := serve.New([]serve.Agent{{Name: "chat", Store: fake.New()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestOpen_tellsARuntimeWithoutStores(t *testing.T) {
 // seed is a server that has what the seed has and not a name more: it refuses
 // anything else, gives no visits and no head, and answers null where the seed's
 // store gives nil.
-func seed(t *testing.T, original *memory.Store, describe bool) string {
+func seed(t *testing.T, original *fake.Store, describe bool) string {
 	t.Helper()
 	actions := map[string]json.RawMessage{}
 	for action, takes := range map[string]string{
@@ -427,7 +427,7 @@ func seed(t *testing.T, original *memory.Store, describe bool) string {
 
 // A server of the seed's three actions alone opens a session when it is named.
 func TestStore_readsAServerOfTheSeed(t *testing.T) {
-	original := memory.New()
+	original := fake.New()
 	fill(t, original, sample.Rows())
 	for name, describe := range map[string]bool{"with schemas": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -510,8 +510,8 @@ func TestStore_isNotGivenAnotherSnapshot(t *testing.T) {
 // Watch tells of what the agent saves, of nothing else, and ends with its
 // context.
 func TestStore_watches(t *testing.T) {
-	original := memory.New()
-	h, err := serve.New([]serve.Agent{{Name: "chat", Store: original}, {Name: "other", Store: memory.New()}})
+	original := fake.New()
+	h, err := serve.New([]serve.Agent{{Name: "chat", Store: original}, {Name: "other", Store: fake.New()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/memory"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 // TestMain lets the random lives be fewer than rapid's hundred, for the sake of
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestGrow_isASessionWithoutFaults(t *testing.T) {
-	s := memory.New()
+	s := fake.New()
 	n, err := s.Import(t.Context(), storetest.Grow("s", 2000, 200))
 	if err != nil || n != 2000 {
 		t.Fatal(n, err)
@@ -65,7 +65,7 @@ func TestGrow_isASessionWithoutFaults(t *testing.T) {
 func TestKinds_agree(t *testing.T) {
 	storetest.Lives(t,
 		func(_ *testing.T, now func() time.Time) storetest.Opened {
-			return storetest.Opened{Store: memory.New(memory.WithClock(now))}
+			return storetest.Opened{Store: fake.New(fake.WithClock(now))}
 		},
 		func(t *testing.T, now func() time.Time) storetest.Opened {
 			s, err := sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.WithClock(now))

@@ -346,3 +346,25 @@ func TestTerminal_wrapsWhereOthersWrite(t *testing.T) {
 		t.Errorf("the terminal was told\n%q, not\n%q", got, strings.Fields(want))
 	}
 }
+
+// Without a store the demo is opened, in a file that nobody sees and that goes with
+// the screen.
+func TestTerminal_demoLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	term := on(t, 100, 30, dir, nil)
+	term.until(t, "the demo", painted)
+	made := func() []string {
+		found, err := filepath.Glob(filepath.Join(dir, ".hindcast-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if len(made()) != 1 {
+		t.Errorf("it is open in %q", made())
+	}
+	if _, err := term.tty.WriteString("qq"); err != nil {
+		t.Fatal(err)
+	}
+	term.until(t, "the end", func(string) bool { return len(made()) == 0 })
+}

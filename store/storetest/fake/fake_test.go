@@ -1,15 +1,15 @@
-package memory_test
+package fake_test
 
 import (
 	"testing"
 	"time"
 
-	"hindcast/store/memory"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
 )
 
 func TestStore_conforms(t *testing.T) {
 	storetest.Run(t, "memory", func(t *testing.T, now func() time.Time) storetest.Opened {
-		return storetest.Opened{Store: memory.New(memory.WithClock(now))}
+		return storetest.Opened{Store: fake.New(fake.WithClock(now))}
 	})
 }

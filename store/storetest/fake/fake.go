@@ -1,8 +1,6 @@
-// Package memory is the store that lives in the process: for tests, and the
-// yardstick of the sqlite store, which passes the same suite.
-//
-// The package may not know how anything is shown, and touches no file.
-package memory
+// Package fake is a store that lives in the process, for tests: what the sqlite store
+// must do, without a file.
+package fake
 
 import (
 	"bytes"
@@ -22,15 +20,6 @@ import (
 )
 
 const kind = "memory"
-
-// Kind describes the memory store; its address is ignored, and every opening
-// gives an empty store of its own. No path is recognised as one.
-func Kind() store.Kind {
-	return store.Kind{
-		Name: kind,
-		Open: func(context.Context, string) (store.Store, error) { return New(), nil },
-	}
-}
 
 // Store keeps sessions in memory. It has every capability of the port and is a
 // model.Store of raw JSON states. It is safe for concurrent use. Use New.
@@ -544,7 +533,7 @@ func (ss *session) orphan(positions []int, reason *model.Reason) {
 	}
 }
 
-// Faults implements store.Doctor. A memory store has no faults of its own.
+// Faults implements store.Doctor. The store has no faults of its own.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {
 		return nil, ctx.Err()
