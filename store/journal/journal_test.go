@@ -391,6 +391,65 @@ func TestApply_disturbed(t *testing.T) {
 	}
 }
 
+// What stays is kept as the plan saw it, few files and many, and whatever becomes of it
+// after the write: an undo does not put it back.
+func TestDraft_Keep(t *testing.T) {
+	for _, n := range []int{3, 300} {
+		names := map[string]string{"s/a": "0"}
+		for i := range n {
+			names[fmt.Sprint("s/m/", i)] = fmt.Sprint("message ", i/2) // two have one content
+		}
+		m, j := desk(names)
+		keeping := func() model.Plan {
+			d := j.Draft()
+			d.Put("s/a", []byte("1"))
+			for i := range n {
+				d.Keep(fmt.Sprint("s/m/", i))
+			}
+			return plan(t, d)
+		}
+		stale := keeping()
+		must(t, m.Write("s/m/1", []byte("theirs"), 0o640))
+		conflict := (*journal.ConflictError)(nil)
+		if _, err := j.Apply(t.Context(), stale, nil); !errors.As(err, &conflict) || conflict.Path != "s/m/1" {
+			t.Errorf("of %d: a file was changed since: %v", n, err)
+		}
+		must(t, m.Remove("s/m/1"))
+		if _, err := j.Apply(t.Context(), stale, nil); !errors.As(err, &conflict) || conflict.Path != "s/m/1" {
+			t.Errorf("of %d: a file was removed since: %v", n, err)
+		}
+		must(t, m.Create("s/m/1", []byte("message 0"), 0o640))
+		_, err := j.Apply(t.Context(), keeping(), nil)
+		must(t, err)
+		before := m.Tree(live)
+		for i := range n {
+			must(t, m.Write(fmt.Sprint("s/m/", i), []byte("theirs"), 0o640))
+		}
+		j = journal.New(m, journal.Options{})
+		list, err := j.Entries(t.Context())
+		if err != nil || len(list) != 1 || len(list[0].Stays) != n {
+			t.Fatalf("of %d: %+v, %v", n, list, err)
+		}
+		for i, stays := range list[0].Stays {
+			data, err := j.Read(stays.Version)
+			if want := fmt.Sprint("message ", i/2); stays.Path != fmt.Sprint("s/m/", i) || string(data) != want || err != nil {
+				t.Errorf("of %d: %s is kept as %q, %v", n, stays.Path, data, err)
+			}
+		}
+		back, err := j.PlanUndo(t.Context())
+		must(t, err)
+		_, err = j.Apply(t.Context(), back, nil)
+		must(t, err)
+		before["s/a"] = "640 0"
+		for i := range n {
+			before[fmt.Sprint("s/m/", i)] = "640 theirs"
+		}
+		if now := m.Tree(live); !maps.Equal(now, before) {
+			t.Errorf("of %d: after the undo there is %v", n, now)
+		}
+	}
+}
+
 // TestApply_cancelled: a context that ends before the first file changes stops the
 // write, and one that ends later does not.
 func TestApply_cancelled(t *testing.T) {

@@ -33,6 +33,8 @@ var life = []step{
 			d.SetAside(fmt.Sprintf("s/m/%d", i))
 		}
 		d.Put("s/m/2", []byte("edited second"))
+		d.Keep("s/m/0")
+		d.Keep("s/m/1")
 		return d.Plan(model.Plan{Op: model.OpRestore, Session: "s", Head: model.Point{ID: "head"}})
 	}},
 	{name: "undo", plan: undo},
