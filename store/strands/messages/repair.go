@@ -23,12 +23,11 @@ import (
 // the very eyes that find the faults, what is still fatal is mended, and so on until
 // nothing is: only then there is a plan. One that would leave something is none.
 //
-// What is mended is as little as lets the SDK start, count on, and send the messages
-// to a model. A text that can be saved is: what a file lacks is added, what is too
-// much is cut off, and a message is set aside only where nothing is left of it. The
-// order of the messages stays, and so do their numbers: gaps do no harm. A result that
-// stands elsewhere than behind its call is put there. Everything
-// that was there before is kept by the journal.
+// What an SDK, a kill or a loss of power leaves is mended: a file that breaks off keeps
+// what stands before the break, a file that is gone is made anew, and results become
+// those of the calls before them. Any other damage takes its message, or its part of
+// agent.json, away. The order of the messages stays, and so do their numbers: gaps do no
+// harm. Everything that was there before is kept by the journal.
 
 // fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
 // it write over a message or fail at writing the next one, leaves a question that
@@ -38,34 +37,34 @@ const fatal = model.Loses
 // repairs says for each code of a fault what a repair does about it, or why there is
 // none.
 var repairs = map[string]string{
-	FaultSessionFile:     "session.json is made, or gets what it lacks",
+	FaultSessionFile:     "session.json is made anew",
 	FaultAgentMissing:    "agent.json is made anew, so that the messages are loaded",
-	FaultAgentFile:       "what can be read of agent.json stays, and what it lacks is added",
-	FaultRemovedCount:    "the count becomes 0, and all messages are loaded",
-	FaultManager:         "the conversation manager becomes one of the SDK's",
+	FaultAgentFile:       "the part of agent.json begins anew; of a file that breaks off the whole parts stay",
+	FaultRemovedCount:    "the state of the conversation manager begins anew, and all messages are loaded",
+	FaultManager:         "the state of the conversation manager begins anew, as one of the SDK's",
 	FaultBidi:            "not fatal: it is how a BidiAgent writes it",
-	FaultSummary:         "the summary gets its role, or goes and all messages are loaded",
+	FaultSummary:         "the state of the conversation manager begins anew, and all messages are loaded",
 	FaultPinnedHead:      "not fatal: the two sorts of SDK load other messages, and neither loses one",
 	FaultState:           "not fatal: only a program that uses the state stumbles over it",
 	FaultCheckpoint:      "not fatal: only a program that resumes from it stumbles over it",
 	FaultStatefulModel:   "not fatal: it is how such a model works",
 	FaultInterrupt:       "the interrupt goes, as nobody could answer it",
-	FaultRunFile:         "the record is read as far as it can be; else it goes, and the run begins anew",
+	FaultRunFile:         "the record is set aside, and the run begins anew",
 	FaultDirectory:       "the folder of messages is made; one that cannot be read is for its owner to open",
 	FaultJournal:         "none: it is Hindcast's own journal, and the fault says what to do",
 	FaultName:            "the file is set aside",
 	FaultDuplicateNumber: "not fatal: both are loaded, one after the other",
 	FaultGap:             "not fatal: the SDK does not notice",
 	FaultMessageID:       "the last message gets the number of its file",
-	FaultMessageFile:     "what can be read of the message stays; else the file is set aside",
-	FaultMessageShape:    "what the message lacks is added; where nothing is left of it, the file is set aside",
-	FaultEncoding:        "the byte order mark goes, and what is not UTF-8 becomes U+FFFD",
-	FaultInteger:         "the integer becomes a string of its digits",
-	FaultBytes:           "what is no base64 is cut out of it; in the agent's state it becomes its text",
+	FaultMessageFile:     "what stands before the break stays; else the file is set aside",
+	FaultMessageShape:    "the file is set aside",
+	FaultEncoding:        "the file is set aside",
+	FaultInteger:         "the file is set aside, or the part of agent.json begins anew",
+	FaultBytes:           "the file is set aside, or the part of agent.json begins anew",
 	FaultDuplicateKey:    "not fatal: the last one counts",
 	FaultNumber:          "not fatal: Python reads and writes it",
-	FaultSurrogate:       "half of a pair in agent.json becomes U+FFFD; in a message it is not fatal",
-	FaultDepth:           "what is nested too deep becomes a string of its JSON",
+	FaultSurrogate:       "the part of agent.json begins anew; in a message it is not fatal",
+	FaultDepth:           "the file is set aside; agent.json is made anew",
 	FaultSymlink:         "none: what a link leads to may be anybody's; put the file itself in the place of the link",
 	FaultLeftover:        "not fatal: the file is ignored",
 	FaultStray:           "not fatal: the file is ignored; of a session that is a file, none: move it away",
@@ -78,9 +77,9 @@ var repairs = map[string]string{
 	FaultMissingResult:   "not fatal: every SDK mends it in memory",
 	FaultPartialResult:   "not fatal but for old SDKs: results of other calls go, and errors take the place of those that are missing",
 	FaultStaleResult:     "the result goes",
-	FaultDuplicateResult: "the last result of the call stays",
+	FaultDuplicateResult: "the results become those of the calls, the last of each",
 	FaultLeadingResult:   "not fatal: every SDK drops it in memory",
-	FaultOrphanResult:    "the result moves behind its call; without a call it goes, and its message where that has nothing else",
+	FaultOrphanResult:    "it goes, and its message where that has nothing else",
 }
 
 // mostRounds bounds how often what was mended is looked at again.
@@ -167,44 +166,23 @@ func (m *mender) unreadable(file string, err error) {
 	m.cannot(file, "it cannot be read (%v), and so neither kept nor replaced: give yourself the right to read it, or move it away", err)
 }
 
-// session mends session.json.
+// session makes session.json anew where the SDK does not start on it: it has nothing
+// that the name of its folder does not say.
 func (m *mender) session(f *folders) {
 	name := path.Join(f.session, "session.json")
-	d := files.ReadDocument(files.From(m.s.root), name, nil)
-	id := m.s.sessionID(f.session)
-	anew := fmt.Appendf(nil, `{"session_id": %s, "session_type": "AGENT", "created_at": %[2]q, "updated_at": %[2]q}`, jsontape.AppendQuoted(nil, id), pythonTime(m.s.now()))
-	syntax := (*jsontape.SyntaxError)(nil)
-	switch {
-	case errors.Is(d.Err, fs.ErrNotExist):
-		m.sessionFile = anew
-		m.did(name, "made anew")
-	case errors.As(d.Err, &syntax):
-		m.sessionFile = anew
-		m.did(name, "made anew, as it cannot be read: %v", d.Err)
-	case d.Err != nil:
-		m.unreadable(name, d.Err)
-	case d.Tape.Kind(0) != jsontape.Object:
-		m.sessionFile = anew
-		m.did(name, "made anew, as it holds no object")
-	default:
-		text, words := mendText(&d)
-		if words != "" {
-			m.did(name, "%s", words)
-			m.sessionFile = text
-		}
-		t, err := files.Parse(text)
-		if err != nil {
-			return // it parsed before
-		}
-		p := jsontape.NewPatch(t)
-		for _, lacks := range []struct{ key, value string }{{"session_id", string(jsontape.AppendQuoted(nil, id))}, {"session_type", `"AGENT"`}} {
-			if t.Find(0, lacks.key) < 0 {
-				p.Put(0, lacks.key, []byte(lacks.value))
-				m.did(name, "gets the %s %s", lacks.key, lacks.value)
-				m.sessionFile = p.Bytes()
-			}
-		}
+	faults := f.faults.All()
+	i := slices.IndexFunc(faults, func(f model.Fault) bool { return f.File == name && f.Severity >= fatal })
+	if i < 0 {
+		return
 	}
+	d := files.ReadDocument(files.From(m.s.root), name, nil)
+	if syntax := (*jsontape.SyntaxError)(nil); d.Err != nil && !errors.Is(d.Err, fs.ErrNotExist) && !errors.As(d.Err, &syntax) {
+		m.unreadable(name, d.Err)
+		return
+	}
+	m.sessionFile = fmt.Appendf(nil, `{"session_id": %s, "session_type": "AGENT", "created_at": %[2]q, "updated_at": %[2]q}`,
+		jsontape.AppendQuoted(nil, m.s.sessionID(f.session)), pythonTime(m.s.now()))
+	m.did(name, "made anew: %s", faults[i].Meaning)
 }
 
 // begin takes in what can be read of the agent's folder.
@@ -280,9 +258,6 @@ func (m *mender) mend(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.reunite() {
-			continue // what is wrong with the rest is seen then
-		}
 		if len(faults) == 0 && len(r.jobs) == 0 {
 			return nil
 		}
@@ -290,8 +265,8 @@ func (m *mender) mend(ctx context.Context) error {
 		for _, job := range r.jobs {
 			job()
 		}
-		if slices.ContainsFunc(faults, func(f model.Fault) bool { return f.File == l.path("agent.json") }) {
-			m.mendAgent(l, faults)
+		if i := slices.IndexFunc(faults, func(f model.Fault) bool { return f.File == l.path("agent.json") }); i >= 0 {
+			m.mendAgent(l, faults[i])
 		}
 		if len(m.words) == before && len(m.stays) == 0 {
 			for _, f := range faults {

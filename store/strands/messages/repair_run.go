@@ -89,12 +89,10 @@ func (m *mender) record(o *orchestrator, name string) (data []byte, goes bool) {
 	case d.Err != nil:
 		return drop("it cannot be read: " + d.Err.Error())
 	}
-	data = d.Data
-	if text, words := mendText(&d); words != "" {
-		m.did(name, "%s", words)
-		data = text
+	for _, f := range encodingFlaws(&d) {
+		return drop(f.meaning)
 	}
-	mended, words, err := decodeRecord(o.place, data).Mend()
+	mended, words, err := o.run.Mend()
 	if unsupported := (*model.UnsupportedError)(nil); errors.As(err, &unsupported) {
 		return drop(unsupported.Reason)
 	} else if err != nil {

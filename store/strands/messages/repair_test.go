@@ -210,8 +210,13 @@ func TestRepair_theSDKStartsOnIt(t *testing.T) {
 				if sdk.Refuses != "" || sdk.Refused != "" || sdk.Overwrites || !sdk.Answered || len(sdk.Changed) > 0 {
 					t.Fatalf("the SDK: %+v", sdk)
 				}
-				// An answer to an interrupt is no message; tools that waited may run.
-				if n := len(sdk.Stored); n == 0 || n > 2 || n == 1 && !sdk.Waiting || sdk.Stored[0] != sdk.Next {
+				// An answer to an interrupt is no message; tools that waited may run. Where the
+				// log ends with a call, an error comes first in the place of its result.
+				most := 2
+				if strings.Contains(files["messages/message_5.json"], `"toolUse"`) {
+					most = 3
+				}
+				if n := len(sdk.Stored); n == 0 || n > most || n == 1 && !sdk.Waiting || sdk.Stored[0] != sdk.Next {
 					t.Errorf("a turn writes %q, and the next message goes to %s", sdk.Stored, sdk.Next)
 				}
 				if version == oldestSDK {
@@ -347,7 +352,7 @@ func TestRepair_ofAnAgentCutOff(t *testing.T) {
 	s, dir := broken(t, map[string]string{"agent.json": whole[:strings.Index(whole, `"_internal_state"`)+20]})
 	plan, files := mended(t, s, dir, "h")
 	wants(t, files["agent.json"], `"state": {"n":1}`, `"removed_message_count":0,"model_call_count":0}`)
-	wants(t, strings.Join(plan.Asks, "\n"), "an interrupt that waited")
+	wants(t, strings.Join(plan.Asks, "\n"), "any interrupt that waits")
 	if strings.Contains(strings.Join(plan.Asks, "\n"), "state begins empty") {
 		t.Errorf("it asks %q", plan.Asks)
 	}
@@ -360,13 +365,14 @@ func TestRepair_ofManyFaultsAtOnce(t *testing.T) {
 		"agent.json":                  "\xef\xbb\xbf" + `{"agent_id":"default","state":{"n":1},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":60}}`,
 		"messages/message_0.json":     `{"message":{"role":"user","content":[{"text":"hi, this is cut o`,
 		"messages/message_3.bak.json": "{}",
-		"messages/message_5.json":     `{"message":{"content":[{"text":"bye"}]},"message_id":2}`,
+		"messages/message_5.json":     `{"message":{"role":"assistant","content":[{"text":"bye"}]},"message_id":2}`,
 	})
 	plan, files := mended(t, s, dir, "h")
 	wants(t, files["message_0.json"], "hi, this is cut o", `"message_id": 0`)
-	wants(t, files["message_5.json"], `"role": "assistant"`, `"message_id":5`)
+	wants(t, files["message_5.json"], `"message_id":5`)
+	wants(t, files["agent.json"], `"state": {"n":1}`, `"removed_message_count": 0`)
 	wants(t, files["session.json"], `"session_type": "AGENT"`)
-	wants(t, strings.Join(plan.Writes, "\n"), "byte order mark", "removed_message_count becomes 0, and was 60", "message_3.bak.json: set aside", "message_id becomes 5")
+	wants(t, strings.Join(plan.Writes, "\n"), "byte order mark", "conversation_manager_state begins anew", "message_3.bak.json: set aside", "message_id becomes 5")
 	if plan.Target.Index != 5 || len(plan.Files) != 5 {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -443,8 +449,8 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 		gone           bool
 		says           string
 	}{
-		{"an interrupt with an unknown key", `"name": "approve-report"`, `"name": "approve-report", "source": "hook"`, false, `the key "source"`},
-		{"a byte order mark", "", "\xef\xbb\xbf", false, "byte order mark"},
+		{"an interrupt with an unknown key", `"name": "approve-report"`, `"name": "approve-report", "source": "hook"`, false, "the interrupt state becomes an empty one"},
+		{"a byte order mark", "", "\xef\xbb\xbf", true, "byte order mark"},
 		{"cut off", `"current_task"`, "", true, "set aside"},
 		{"a result of an unknown type", `"agent_result"`, `"novel"`, true, "set aside"},
 	} {
@@ -488,8 +494,8 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 // strands-agents 1.52.0 and 1.62.0 raise the ValueError, 1.40.0 loads the object.
 func TestRepair_bytesInTheAgentsState(t *testing.T) {
 	for _, c := range []struct{ state, at, after string }{
-		{`{"picture": {"__bytes_encoded__": true, "data": "aGVsbG8="}, "n": 1}`, "/state/picture", `{"picture": "aGVsbG8=", "n": 1}`},
-		{`{"list": [{"in": {"data": "aGk=", "__bytes_encoded__": true, "more": 1}}]}`, "/state/list/0/in", `{"list": [{"in": "aGk="}]}`},
+		{`{"picture": {"__bytes_encoded__": true, "data": "aGVsbG8="}, "n": 1}`, "/state/picture", `{}`},
+		{`{"list": [{"in": {"data": "aGk=", "__bytes_encoded__": true, "more": 1}}]}`, "/state/list/0/in", `{}`},
 		{`{"picture": {"__bytes_encoded__": false, "data": "aGk="}}`, "", ""},
 		{`{"picture": {"__bytes_encoded__": true}}`, "", ""},
 	} {
@@ -512,127 +518,5 @@ func TestRepair_bytesInTheAgentsState(t *testing.T) {
 		if want := agent[:start] + c.after + agent[end:]; files["agent.json"] != want {
 			t.Errorf("agent.json is\n%s\nand not\n%s", files["agent.json"], want)
 		}
-	}
-}
-
-// A true result that stands messages later than its call goes behind it, and nothing
-// that the repair made is a fault.
-func TestRepair_putsAResultBehindItsCall(t *testing.T) {
-	message := func(n int, role, content string) (name, text string) {
-		return fmt.Sprintf("messages/message_%d.json", n), fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
-	}
-	const far, half = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`, `{"toolResult":{"toolUseId":"b1","status":"success","content":[{"text":"r-b1"}]}}`
-	for name, c := range map[string]struct {
-		calls, behind, later string
-		gone                 bool
-	}{
-		"alone":        {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far, true},
-		"with a text":  {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far + `,{"text":"and go on"}`, false},
-		"one of two":   {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, half, far, true},
-		"both of them": {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, `{"text":"q2"}`, half + "," + far, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			files := map[string]string{}
-			for n := range 12 {
-				role, content := "assistant", fmt.Sprintf(`{"text":"d%d"}`, n)
-				switch {
-				case n == 1:
-					content = c.calls
-				case n == 2:
-					role, content = "user", c.behind
-				case n == 10:
-					role, content = "user", c.later
-				case n%2 == 0:
-					role, content = "user", fmt.Sprintf(`{"text":"q%d"}`, n)
-				}
-				file, text := message(n, role, content)
-				files[file] = text
-			}
-			s, dir := broken(t, files)
-			plan, after := mended(t, s, dir, "h")
-			if !strings.Contains(after["message_2.json"], far) {
-				t.Errorf("message 2 is %s\n%q", after["message_2.json"], plan.Writes)
-			}
-			if text, there := after["message_10.json"]; there == c.gone || strings.Contains(text, "toolResult") {
-				t.Errorf("message 10 is %s", text)
-			}
-			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
-			if err != nil {
-				t.Fatal(err)
-			}
-			applied(t, s, redo)
-			for _, f := range storetest.Faults(t, s, "h") {
-				if pairing[f.Code] {
-					t.Errorf("after the repair: %+v", f)
-				}
-			}
-		})
-	}
-}
-
-// Where the assistant's message follows the call, there is no message for the result, and
-// no number between: it moves there whole, and the messages between go on by one file.
-func TestRepair_movesAResultBehindItsCall(t *testing.T) {
-	const (
-		calls  = `{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`
-		result = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`
-	)
-	text := func(s string) string { return `{"text":"` + s + `"}` }
-	type said struct{ role, content string }
-	for name, c := range map[string]struct{ log, want []said }{
-		"late": {
-			[]said{{"user", text("q0")}, {"assistant", calls}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"user", result}, {"assistant", text("d6")}},
-			[]said{{"user", text("q0")}, {"assistant", calls}, {"user", result}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"assistant", text("d6")}},
-		},
-		"early": {
-			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"user", result}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"assistant", text("d6")}},
-			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"user", result}, {"assistant", text("d6")}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := func(n int, m said) string {
-				return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, m.role, m.content, n)
-			}
-			files := map[string]string{}
-			for n, m := range c.log {
-				files[fmt.Sprintf("messages/message_%d.json", n)] = file(n, m)
-			}
-			s, dir := broken(t, files)
-			_, after := mended(t, s, dir, "h")
-			for n, m := range c.want {
-				if got := after[fmt.Sprintf("message_%d.json", n)]; got != file(n, m) {
-					t.Errorf("message %d is %s, want %s", n, got, file(n, m))
-				}
-			}
-			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
-			if err != nil {
-				t.Fatal(err)
-			}
-			applied(t, s, redo)
-			for _, f := range storetest.Faults(t, s, "h") {
-				if pairing[f.Code] {
-					t.Errorf("after the repair: %+v", f)
-				}
-			}
-		})
-	}
-}
-
-// The results of two calls that were exchanged go back, and neither message goes.
-func TestRepair_ofResultsThatWereExchanged(t *testing.T) {
-	result := func(id string) string {
-		return `{"toolResult":{"toolUseId":"` + id + `","status":"success","content":[{"text":"r-` + id + `"}]}}`
-	}
-	text := func(n int, role, content string) string {
-		return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
-	}
-	s, dir := broken(t, map[string]string{
-		"messages/message_2.json": text(2, "user", result("b1")),
-		"messages/message_4.json": text(4, "assistant", `{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`),
-		"messages/message_5.json": text(5, "user", result("a1")),
-	})
-	_, after := mended(t, s, dir, "h")
-	if after["message_2.json"] != text(2, "user", result("a1")) || after["message_5.json"] != text(5, "user", result("b1")) {
-		t.Errorf("%s\n%s", after["message_2.json"], after["message_5.json"])
 	}
 }

@@ -1,23 +1,18 @@
 package snapshots
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store/files"
 )
 
-// A repair makes that an SDK starts again. What the SDK does not start from is
-// mended where the mend loses nothing; else the newest snapshot that it does start
-// from takes the place; and where there is none, the place is emptied, so that the
-// SDK begins anew. Beside that, what the SDK lists and cannot restore goes: files
-// that cannot be read are set aside, and those whose name is no id get one. The
-// journal keeps what was there, and the timeline shows it.
+// A repair makes that an SDK starts again. The newest snapshot that it starts from takes
+// the place of one that it does not start from; where there is none, the place is
+// emptied, so that the SDK begins anew. What the SDK lists and cannot restore is set
+// aside. The journal keeps what was there, and the timeline shows it.
 
 // planRepair plans a repair. The error is a model.NothingToError where nothing keeps the
 // SDK from starting, and a *model.UnsupportedError where something does that no file can
@@ -39,9 +34,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := m.mendHistory(); err != nil {
-		return model.Plan{}, err
-	}
+	m.mendHistory()
 	if len(m.draft.Changes()) == 0 {
 		return model.Plan{}, m.beyond()
 	}
@@ -77,10 +70,8 @@ func (m *move) mendLatest() (content []byte, err error) {
 		return data, nil
 	}
 	if len(fatal) > 0 {
-		if mended, ok := m.mend(doc, fatal); ok {
-			m.draft.Put(name, mended)
-			m.plan.Target = model.Point{ID: latestID, Index: m.h.index(m.h.latest)}
-			return mended, nil
+		if fatal[0].Code == FaultSchema {
+			m.askSchema(&doc)
 		}
 		m.hazards("the SDK does not start from what is loaded now: " + fatal[0].Meaning)
 	}
@@ -128,79 +119,6 @@ func (m *move) foreign(d *document) bool {
 	return others > 0 && d.Dialect != unknownDialect
 }
 
-// mend tries to take the faults of a document away one after the other, as far as
-// that loses nothing of the conversation.
-func (m *move) mend(d document, fatal []model.Fault) (data []byte, ok bool) {
-	const most = 20 // each round takes one away
-	var said []string
-	for range most {
-		if len(fatal) == 0 {
-			m.hazards(said...)
-			return d.Data, true
-		}
-		next, words := m.mendOne(&d, fatal[0].Code)
-		if next == nil {
-			return nil, false
-		}
-		if !slices.Contains(said, words) {
-			said = append(said, words)
-		}
-		d = parsed(next)
-		fatal, _ = m.judged(&d)
-	}
-	return nil, false
-}
-
-// mendOne takes one fault away, and says how in words; nil if that cannot be.
-func (m *move) mendOne(d *document, code string) (data []byte, said string) {
-	t := d.Tape
-	if t == nil || t.Kind(0) != jsontape.Object {
-		return nil, ""
-	}
-	key := func(python, typeScriptName string) string {
-		if d.Dialect == typeScript {
-			return typeScriptName
-		}
-		return python
-	}
-	set := func(object jsontape.Node, key, value, said string) ([]byte, string) {
-		if t.Kind(object) != jsontape.Object {
-			return nil, ""
-		}
-		p := jsontape.NewPatch(t)
-		p.Put(object, key, []byte(value))
-		return p.Bytes(), said
-	}
-	switch code {
-	case FaultEncoding:
-		if cut, ok := bytes.CutPrefix(d.Data, []byte("\ufeff")); ok {
-			return cut, "the byte order mark goes"
-		}
-	case FaultSchema:
-		m.askSchema(d)
-		return set(0, key("schema_version", "schemaVersion"), `"1.0"`, "the schema version becomes 1.0")
-	case FaultScope:
-		return set(0, "scope", `"`+m.place.scope+`"`, "the scope becomes that of the folder")
-	case FaultCreated:
-		at := m.s.writer.Now()
-		if info, err := m.s.root.Lstat(m.place.path(latestFile)); err == nil {
-			at = info.ModTime()
-		}
-		return set(0, key("created_at", "createdAt"), `"`+isoformat(at)+`"`, "the time of creation becomes that of the file")
-	case FaultRemovedCount:
-		return set(t.Find(d.data, "conversation_manager_state"), "removed_message_count", "0", "the count of removed messages becomes 0")
-	case FaultManager:
-		return d.without("conversation_manager_state"), "the state of the conversation manager goes: the program's begins anew"
-	case FaultInterruptState:
-		none := `{"interrupts": {}, "context": {}, "activated": false}`
-		if d.Dialect == typeScript {
-			none = `{"interrupts": {}, "activated": false}`
-		}
-		return set(d.data, key("interrupt_state", "interrupts"), none, "the state of the interrupts begins anew: none waits for an answer")
-	}
-	return nil, ""
-}
-
 // askSchema asks before a version becomes another.
 func (m *move) askSchema(d *document) {
 	if d.Schema == "" {
@@ -209,26 +127,10 @@ func (m *move) askSchema(d *document) {
 	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the snapshot says that it is of schema %.40q: if a newer SDK wrote it, take that SDK and leave the file as it is", d.Schema))
 }
 
-// without returns the document without a member of its data, nil where there is
-// none.
-func (d *document) without(key string) []byte {
-	t := d.Tape
-	n := t.Find(d.data, key)
-	if n < 0 {
-		return nil
-	}
-	p := jsontape.NewPatch(t)
-	p.Remove(d.data, func(m jsontape.Node) bool { return m == n })
-	return p.Bytes()
-}
-
 // mendHistory drafts what is to become of the immutable snapshots that an SDK
 // lists and cannot restore.
-func (m *move) mendHistory() error {
+func (m *move) mendHistory() {
 	p, w := &m.place, &m.s.writer
-	// An id is minted for the time of the snapshot, so that it is listed where it
-	// belongs.
-	ids := minter{random: w.random}
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		switch {
@@ -237,23 +139,10 @@ func (m *move) mendHistory() error {
 			m.draft.SetAside(w.file(p, it.name))
 			m.hazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
 		case !uuid7.MatchString(it.id):
-			id, err := ids.mint(it.created())
-			if err != nil {
-				return err
-			}
-			data, err := m.s.contentOf(p, it)
-			if err != nil {
-				return err
-			}
-			m.draft.Put(w.name(p, historyDir, "snapshot_"+id+".json"), data)
 			m.draft.SetAside(w.file(p, it.name))
-			m.hazards(fmt.Sprintf("%s gets the name of a snapshot, %s", it.name, id))
-			if m.plan.Target.ID == it.id {
-				m.plan.Target.ID = id
-			}
+			m.hazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
 		}
 	}
-	return nil
 }
 
 // beyond says why nothing is mended: because there is nothing, or because no file
