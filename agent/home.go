@@ -14,10 +14,9 @@ import (
 // home is where sessions are kept: the store, and what it can do besides.
 type home[S any] struct {
 	store model.Store[S]
-	// raw commits the bytes of states, committer the states. At most one is
-	// there; without either, nothing guards a session against a second writer.
-	raw       store.Committer[json.RawMessage]
-	committer store.Committer[S]
+	// raw commits the bytes of states. Without it nothing guards a session against a
+	// second writer.
+	raw store.Committer
 	// writer is nil where a restore is several writes.
 	writer store.Writer
 }
@@ -28,9 +27,7 @@ func newHome[S any](s model.Store[S]) *home[S] {
 	if l, ok := beneath.(store.Layered); ok {
 		beneath = l.Raw()
 	}
-	if h.raw, _ = beneath.(store.Committer[json.RawMessage]); h.raw == nil {
-		h.committer, _ = any(s).(store.Committer[S])
-	}
+	h.raw, _ = beneath.(store.Committer)
 	if w, ok := beneath.(store.Writer); ok && w.Lacks(model.OpRestore) == "" {
 		h.writer = w
 	}
@@ -43,25 +40,18 @@ func (h *home[S]) load(ctx context.Context, id string) (record[S], store.Revisio
 	var r record[S]
 	var at store.Revision
 	var err error
-	switch {
-	case h.raw != nil:
+	if h.raw != nil {
 		var data *model.Data[json.RawMessage]
 		if data, at, err = h.raw.Load(ctx, id); err == nil && data != nil {
 			r, err = readRecord[S](data)
 		}
-	case h.committer != nil:
-		var data *model.Data[S]
-		if data, at, err = h.committer.Load(ctx, id); err == nil && data != nil {
-			r = takeRecord(data)
-		}
-	default:
+	} else {
 		var data *model.Data[S]
 		if data, err = h.store.Get(ctx, id); err == nil && data != nil {
 			r = takeRecord(data)
 		}
 	}
-	guarded := h.raw != nil || h.committer != nil
-	if err == nil && r.state == nil && (at != 0 || !guarded) {
+	if err == nil && r.state == nil && (at != 0 || h.raw == nil) {
 		r, err = h.loadLast(ctx, id)
 	}
 	if err == nil && r.state != nil {
@@ -127,10 +117,6 @@ func (h *home[S]) commit(ctx context.Context, id string, r record[S], at store.R
 		return now, err == nil, err
 	}
 	d := data(id, r, (*value[S]).copy)
-	if h.committer != nil {
-		now, err = h.committer.Commit(ctx, d, at)
-		return now, err == nil, err
-	}
 	if d.LastSnapshot != nil {
 		if err := h.store.SaveSnapshot(ctx, d.LastSnapshot); err != nil {
 			return at, false, err

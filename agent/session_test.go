@@ -18,9 +18,8 @@ import (
 // A reloaded session goes on with its tracking, whatever store it is in.
 func TestSession_reloadedGoesOn(t *testing.T) {
 	for name, wrap := range map[string]func(model.Store[chat]) model.Store[chat]{
-		"raw commits":   func(s model.Store[chat]) model.Store[chat] { return s },
-		"typed commits": func(s model.Store[chat]) model.Store[chat] { return committing{s, s.(store.Committer[chat])} },
-		"plain":         func(s model.Store[chat]) model.Store[chat] { return plain{s} },
+		"commits": func(s model.Store[chat]) model.Store[chat] { return s },
+		"plain":   func(s model.Store[chat]) model.Store[chat] { return plain{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -46,12 +45,6 @@ func TestSession_reloadedGoesOn(t *testing.T) {
 			})
 		})
 	}
-}
-
-// committing is a typed store that commits, and does not say what it stands on.
-type committing struct {
-	model.Store[chat]
-	store.Committer[chat]
 }
 
 // counted is a state that knows how often it was marshalled.

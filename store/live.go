@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"hindcast/model"
 )
@@ -15,13 +16,13 @@ import (
 // comes under its name. 0 is while there is no session.
 type Revision int64
 
-// Committer is a model.Store in which a session moves on in one step, and only
+// Committer is a store of raw JSON in which a session moves on in one step, and only
 // from where the writer last saw it.
-type Committer[S any] interface {
+type Committer interface {
 	// Load returns the record of a session and the revision it is at, both of the
 	// same moment. The record is nil where there is none, as in a session of
 	// snapshots alone; the revision is 0 where there is no session.
-	Load(ctx context.Context, sessionID string) (*model.Data[S], Revision, error)
+	Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], Revision, error)
 	// Commit saves the record of the session data.ID as Save does, in one
 	// transaction: its LastSnapshot becomes the head, and a visit if it is not
 	// one yet. It does so only while the session is at that revision, 0 for one
@@ -29,7 +30,7 @@ type Committer[S any] interface {
 	// nothing is written. It gives the new revision. The other errors are those
 	// of Save, and ErrNoRecord for data that is nil. After an error of the
 	// context the commit was not made.
-	Commit(ctx context.Context, data *model.Data[S], at Revision) (Revision, error)
+	Commit(ctx context.Context, data *model.Data[json.RawMessage], at Revision) (Revision, error)
 }
 
 // Watcher is a Store that can tell that something in it changed.

@@ -20,17 +20,11 @@ type Scoped[S any] interface {
 // Of returns a store of states of type S on top of one that keeps raw JSON. A
 // state is written as encoding/json marshals it, which is compact, so that
 // its id is the hash of exactly these bytes. The result is as safe for
-// concurrent use as raw is. It is [Layered], and a [Committer] if raw is one.
-func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] {
-	if c, ok := raw.(Committer[json.RawMessage]); ok {
-		return committing[S]{typed[S]{raw}, c}
-	}
-	return typed[S]{raw}
-}
+// concurrent use as raw is. It is [Layered].
+func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] { return typed[S]{raw} }
 
-// Layered is a store that stands on one of raw JSON, such as that of [Of]:
-// whoever has the bytes of a state already can save them without marshalling
-// the state again.
+// Layered is a store that stands on one of raw JSON, such as that of [Of], so that the
+// bytes of a state can be saved without marshalling the state again.
 type Layered interface {
 	// Raw returns the store beneath.
 	Raw() Scoped[json.RawMessage]
@@ -40,37 +34,6 @@ type typed[S any] struct{ raw Scoped[json.RawMessage] }
 
 // Raw implements Layered.
 func (t typed[S]) Raw() Scoped[json.RawMessage] { return t.raw }
-
-// committing is a typed store on top of one that commits.
-type committing[S any] struct {
-	typed[S]
-	committer Committer[json.RawMessage]
-}
-
-// Load implements Committer.
-func (c committing[S]) Load(ctx context.Context, sessionID string) (*model.Data[S], Revision, error) {
-	raw, at, err := c.committer.Load(ctx, sessionID)
-	if err != nil {
-		return nil, 0, err
-	}
-	data, err := decodeData[S](sessionID, raw)
-	if err != nil {
-		return nil, 0, err
-	}
-	return data, at, nil
-}
-
-// Commit implements Committer.
-func (c committing[S]) Commit(ctx context.Context, data *model.Data[S], at Revision) (Revision, error) {
-	if data == nil {
-		return c.committer.Commit(ctx, nil, at)
-	}
-	raw, err := encodeData(data.ID, data)
-	if err != nil {
-		return 0, err
-	}
-	return c.committer.Commit(ctx, raw, at)
-}
 
 func (t typed[S]) Get(ctx context.Context, sessionID string) (*model.Data[S], error) {
 	raw, err := t.raw.Get(ctx, sessionID)

@@ -133,52 +133,9 @@ func TestOf_errors(t *testing.T) {
 	}
 }
 
-// plain is a store without what a recording program needs.
-type plain struct {
-	store.Scoped[json.RawMessage]
-}
-
-func TestOf_commitsWhereTheStoreBeneathDoes(t *testing.T) {
+func TestOf_isLayered(t *testing.T) {
 	raw := fake.New()
-	s := store.Of[chat](raw)
-	if l, ok := s.(store.Layered); !ok || l.Raw() != store.Scoped[json.RawMessage](raw) {
+	if l, ok := store.Of[chat](raw).(store.Layered); !ok || l.Raw() != store.Scoped[json.RawMessage](raw) {
 		t.Error("the store beneath is lost")
-	}
-	c, ok := s.(store.Committer[chat])
-	if !ok {
-		t.Fatal("it does not commit")
-	}
-	last := snapshotOf(t, "s", chat{Messages: []string{"<a&b>"}, Total: 120.5})
-	data := &model.Data[chat]{ID: "s", State: last.State, LastSnapshot: last, TurnIndex: 9}
-	at, err := c.Commit(t.Context(), data, 0)
-	if err != nil || at == 0 {
-		t.Fatal(at, err)
-	}
-	loaded, now, err := c.Load(t.Context(), "s")
-	if err != nil || now != at || loaded.ID != "s" || loaded.TurnIndex != 9 || loaded.State.Total != 120.5 || loaded.LastSnapshot.ID != last.ID {
-		t.Errorf("the record is %+v at %d, %v", loaded, now, err)
-	}
-	if loaded, now, err = c.Load(t.Context(), "none"); loaded != nil || now != 0 || err != nil {
-		t.Errorf("a session that is not there: %+v at %d, %v", loaded, now, err)
-	}
-	conflict := (*model.ConflictError)(nil)
-	if _, err := c.Commit(t.Context(), data, 0); !errors.As(err, &conflict) || conflict.Head != last.ID {
-		t.Errorf("a commit that comes too late: %v", err)
-	}
-	if _, err := c.Commit(t.Context(), nil, 0); !errors.Is(err, store.ErrNoRecord) {
-		t.Errorf("a commit of nothing: %v", err)
-	}
-	data.State.Total = math.Inf(1)
-	if _, err := c.Commit(t.Context(), data, at); err == nil || !strings.Contains(err.Error(), `"s"`) {
-		t.Errorf("a state that JSON cannot write: %v", err)
-	}
-	if err := raw.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`{"messages":7}`)}); err != nil {
-		t.Fatal(err)
-	}
-	if loaded, now, err := c.Load(t.Context(), "s"); loaded != nil || now != 0 || err == nil || !strings.Contains(err.Error(), `"s"`) {
-		t.Errorf("a state of another shape: %+v at %d, %v", loaded, now, err)
-	}
-	if _, ok := store.Of[chat](plain{raw}).(store.Committer[chat]); ok {
-		t.Error("a store commits that stands on one which does not")
 	}
 }

@@ -111,8 +111,8 @@ var (
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
 
-	_ store.Scoped[json.RawMessage]    = (*Store)(nil)
-	_ store.Committer[json.RawMessage] = (*Store)(nil)
+	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+	_ store.Committer               = (*Store)(nil)
 )
 
 // An Option changes how Open and Create make a Store.

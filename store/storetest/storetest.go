@@ -27,7 +27,7 @@ type Store interface {
 	store.Watcher
 	store.Grower
 	store.Scoped[json.RawMessage]
-	store.Committer[json.RawMessage]
+	store.Committer
 }
 
 // Opened is a store that has just been made, without a session in it.

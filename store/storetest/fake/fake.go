@@ -48,7 +48,7 @@ var (
 	_ store.Grower                  = (*Store)(nil)
 	_ store.Scoped[json.RawMessage] = (*Store)(nil)
 
-	_ store.Committer[json.RawMessage] = (*Store)(nil)
+	_ store.Committer = (*Store)(nil)
 )
 
 // An Option changes how New makes a store.
