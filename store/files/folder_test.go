@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"hindcast/store/disk"
 	"hindcast/store/files"
+	"hindcast/store/storetest"
 )
 
 // scene is a root with a folder "log" of one of each thing that a name can lead
@@ -37,7 +37,7 @@ func scene(t *testing.T) (dir string, root *os.Root) {
 	}
 	must(t, os.Symlink("log", filepath.Join(dir, "logs")))
 	must(t, os.Symlink("../..", filepath.Join(dir, "out")))
-	must(t, syscall.Mkfifo(filepath.Join(dir, "log", "pipe"), 0o644))
+	storetest.Pipe(t, filepath.Join(dir, "log", "pipe"))
 	return dir, open(t, dir)
 }
 

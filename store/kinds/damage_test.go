@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"hindcast/store/storetest"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -214,9 +214,7 @@ func special(t *testing.T, random *rand.Rand, path string) string {
 		t.Fatal(err)
 	}
 	if random.IntN(2) == 0 {
-		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Pipe(t, path)
 		return "pipe"
 	}
 	if err := os.Symlink("/etc/hostname", path); err != nil {

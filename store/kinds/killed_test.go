@@ -1,3 +1,5 @@
+//go:build unix
+
 package kinds_test
 
 import (
@@ -93,21 +95,6 @@ type killing struct {
 	before int // anything was written
 	within int // the write: the next opening had something to finish
 	after  int
-}
-
-// seedOf returns the seed of what a test decides by chance, the same as in an earlier run
-// where HINDCAST_SEED says so. It is told where the test fails.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("HINDCAST_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("HINDCAST_SEED=%d", seed)
-	return seed
 }
 
 // begin takes a new copy of the store.

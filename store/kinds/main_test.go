@@ -6,8 +6,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"hindcast/cli"
 	"hindcast/store"
@@ -58,4 +60,19 @@ func hindcastRuns(t *testing.T, in string, args ...string) string {
 		t.Fatalf("hindcast %s: exit %d: %s%s", strings.Join(args, " "), code, out, errs)
 	}
 	return out
+}
+
+// seedOf returns the seed of what a test decides by chance, the same as in an earlier run
+// where HINDCAST_SEED says so. It is told where the test fails.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("HINDCAST_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("HINDCAST_SEED=%d", seed)
+	return seed
 }

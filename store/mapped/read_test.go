@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -427,9 +426,7 @@ func TestRead_foldersAreNotLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "3.json"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Pipe(t, filepath.Join(dir, "3.json"))
 	check := storetest.Untouched(t, dir)
 	rows, err := read(t, mapped.Map{}, []mapped.Source{{Path: dir}})
 	if err != nil || len(rows) != 1 || string(rows[0].State) != "1" {
@@ -451,9 +448,7 @@ func TestRead_foldersAreNotLeft(t *testing.T) {
 // A pipe that a person names is read as a stream.
 func TestRead_pipesAreStreams(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "rows.jsonl")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Pipe(t, pipe)
 	go func() { _ = os.WriteFile(pipe, []byte("1\n2\n"), 0) }()
 	rows, err := read(t, parse(t, "id=$"), mapped.From(nil, pipe))
 	if err != nil {

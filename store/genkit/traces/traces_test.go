@@ -340,9 +340,7 @@ func TestTraces_passesOverWhatIsNone(t *testing.T) {
 	if err := os.Symlink(f.path("traces/"+ended), f.path(hex(5))); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(f.path(hex(6)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Pipe(t, f.path(hex(6)))
 	if err := os.Mkdir(f.path(hex(7)), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -235,7 +235,7 @@ func TestStore_reachesNothingElse(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(kept, historyDir, "snapshot_01950000-0000-7000-8000-00000000000a.json"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mkfifo(t, filepath.Join(kept, historyDir, "snapshot_01950000-0000-7000-8000-00000000000b.json"))
+	storetest.Pipe(t, filepath.Join(kept, historyDir, "snapshot_01950000-0000-7000-8000-00000000000b.json"))
 	s := open(t, dir)
 	if got := ids(sessions(t, s)); !slices.Equal(got, []string{"s"}) {
 		t.Errorf("sessions %q", got)
