@@ -179,15 +179,10 @@ func harm(list []remedied) error {
 // FaultSession is the fault of a session that could not be looked at.
 const FaultSession = "unreadable-session"
 
-// checkups looks at one session, or at the store and all of its sessions. A kind
-// that has no doctor of its own still has a lineage that can be looked at. Of all
+// checkups looks at one session, or at the store and all of its sessions. Of all
 // sessions, one that cannot be looked at is a fault.
 func checkups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
-	doctor, ok := s.(store.Doctor)
-	if !ok {
-		doctor = lineage{s}
-	}
-	faults, err := doctor.Faults(ctx, session)
+	faults, err := s.Faults(ctx, session)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +194,7 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		if err != nil {
 			return nil, err
 		}
-		faults, err := doctor.Faults(ctx, info.ID)
+		faults, err := s.Faults(ctx, info.ID)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -209,20 +204,6 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		list = append(list, checkup{of: info.ID, faults: faults})
 	}
 	return list, nil
-}
-
-// lineage is the doctor of a store that has none.
-type lineage struct{ store.Store }
-
-func (l lineage) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	if session == "" {
-		return nil, nil
-	}
-	t, err := timeline(ctx, l, session)
-	if err != nil {
-		return nil, err
-	}
-	return t.Faults(), nil
 }
 
 // identity says as what a store was recognised and why, and where it is unless it

@@ -69,13 +69,11 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
 				return err
 			}
-			if d, ok := s.(store.Describer); ok {
+			if d, ok := s.(store.Deriver); ok {
+				about.ids = d.DerivedIDs()
 				if about.facts, err = d.Facts(ctx, h.Ref()); err != nil {
 					return err
 				}
-			}
-			if d, ok := s.(store.Deriver); ok {
-				about.ids = d.DerivedIDs()
 			}
 			if p.json {
 				return showJSON(p, &about)

@@ -21,6 +21,8 @@ type telling struct{ store.Store }
 
 func (telling) DerivedIDs() string { return "made up" }
 
+func (telling) Gaps(context.Context, model.Ref) (model.Gaps, error) { return model.Gaps{}, nil }
+
 func (telling) Facts(_ context.Context, ref model.Ref) ([]model.Fact, error) {
 	if ref.ID == "d" {
 		return nil, nil

@@ -38,6 +38,9 @@ type Store interface {
 	// them. The caller may not write to them; they stay valid until Close.
 	// The errors are model.ErrNoSession and model.ErrNoSnapshot.
 	State(ctx context.Context, ref model.Ref) ([]byte, error)
+	// Faults returns what is wrong with a session, or with the store itself
+	// when session is "".
+	Faults(ctx context.Context, session string) ([]model.Fault, error)
 	// Close lets go of the store.
 	Close() error
 }
@@ -46,19 +49,14 @@ type Store interface {
 // that the first screen need not wait for all of them.
 type Tailer interface {
 	// Tail returns up to n headers, the last in the order of Headers, in that
-	// order, and whether there are more before them. What takes the earlier ones
-	// to know is left out of them: a TurnIndex is model.TurnUnknown then, and a
-	// Size 0.
-	Tail(ctx context.Context, session string, n int) (headers []model.Header, more bool, err error)
+	// order, and how many there are before them: [Uncounted] if there are some and it
+	// takes long to know how many. What takes the earlier ones to know is left out of
+	// them: a TurnIndex is model.TurnUnknown then, and a Size 0.
+	Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
 }
 
-// Counter is a Store in which to read the headers of a session takes long, and to
-// count them does not.
-type Counter interface {
-	// Count returns how many headers the session has. The error is
-	// model.ErrNoSession, or why they cannot be counted.
-	Count(ctx context.Context, session string) (int, error)
-}
+// Uncounted is a number that is not known and more than none.
+const Uncounted = -1
 
 // Peeker is a Store that can give the beginning of a state at once, however
 // large the state is.
@@ -66,13 +64,6 @@ type Peeker interface {
 	// Peek returns as much of the beginning of a state as is quick to read, all of
 	// it if it is small. The bytes are as those of State.
 	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
-}
-
-// Doctor is a Store that can tell what is wrong with it.
-type Doctor interface {
-	// Faults returns what is wrong with a session, or with the store itself
-	// when session is "". It reads, and never writes.
-	Faults(ctx context.Context, session string) ([]model.Fault, error)
 }
 
 // Writer is a Store that can be written to: each write is planned, shown, and then
@@ -109,33 +100,10 @@ type Converter interface {
 	PlanConvert(ctx context.Context, from Store, session, as string) (model.Plan, error)
 }
 
-// Namer is a Store that suggests a name for a session that is started from another.
-// Without it the suggestion is the old name with the suffix.
-type Namer interface {
-	// NewName returns a name to offer, which may be taken: that of session with suffix,
-	// as the store can have it.
-	NewName(session, suffix string) string
-}
-
 // Recorder is a Store that keeps session records.
 type Recorder interface {
 	// Get returns the record of a session, nil and no error where it has none.
 	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
-}
-
-// Describer is a Store that knows more about a snapshot than its header tells.
-type Describer interface {
-	// Facts returns what is known, in the order in which people want to know it.
-	// The errors are those of State.
-	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
-}
-
-// Deriver is a Store that derives its snapshots from what its framework wrote,
-// so that an id need not be the hash of the state.
-type Deriver interface {
-	// DerivedIDs says in a few words what the ids are, such as "the SHA-256
-	// of the message and its place".
-	DerivedIDs() string
 }
 
 // Row is one snapshot whole, or the record of one session: what export writes

@@ -88,19 +88,23 @@ func (m *Model) readSession() tea.Cmd {
 	m.info = sessionFacts{reading: m.info.reading + 1}
 	m.timeline.Fault(nil)
 	tailer, ok := m.o.Store.(store.Tailer)
-	if !ok || m.content.Timeline.Len() > 0 {
-		return m.readHeaders()
+	if known := m.content.Timeline.Len(); !ok || known > 0 {
+		return m.readHeaders(known)
 	}
 	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		cursor := cursorOf(ctx, s, session)
-		headers, more, err := tailer.Tail(ctx, session, tailSize)
+		headers, before, err := tailer.Tail(ctx, session, tailSize)
 		if err != nil {
 			return tailReadMsg{gen: gen, err: err}
 		}
 		content := timeline.Prepare(slices.Grow(headers, timeline.Spare(len(headers))))
-		content.More = more
-		return tailReadMsg{gen, content, cursor, nil}
+		content.More = before != 0
+		total := 0
+		if before != store.Uncounted {
+			total = before + len(headers)
+		}
+		return tailReadMsg{gen, content, total, cursor, nil}
 	})
 }
 
@@ -131,16 +135,18 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	if !msg.content.More {
 		return tea.Batch(m.follow(), m.findFaultsUnasked())
 	}
-	return tea.Batch(m.follow(), m.readHeaders())
+	return tea.Batch(m.follow(), m.readHeaders(msg.total))
 }
 
 // chunk is how many headers are gathered at a time.
 const chunk = 4096
 
-// readHeaders reads all headers of the open session.
-func (m *Model) readHeaders() tea.Cmd {
+// readHeaders reads all headers of the open session, about as many as total; 0 where
+// that is not known.
+func (m *Model) readHeaders(total int) tea.Cmd {
 	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+		done.of.Store(int64(total))
 		content, cursor, err := readAll(ctx, s, session, done)
 		return headersReadMsg{gen, content, cursor, err}
 	})
@@ -152,11 +158,6 @@ func (m *Model) readHeaders() tea.Cmd {
 // kept once.
 func readAll(ctx context.Context, s store.Store, session string, done *progress) (*timeline.Content, *store.Cursor, error) {
 	cursor := cursorOf(ctx, s, session)
-	if counter, ok := s.(store.Counter); ok {
-		if n, err := counter.Count(ctx, session); err == nil { // Headers tells what is wrong
-			done.of.Store(int64(n))
-		}
-	}
 	var chunks [][]model.Header
 	n, last := 0, ""
 	for h, err := range s.Headers(ctx, session) {
@@ -273,14 +274,13 @@ func (m *Model) findFaultsUnasked() tea.Cmd {
 // findFaults has the store look for what is wrong with the session, once for each
 // reading. what is for the progress line.
 func (m *Model) findFaults(what string) tea.Cmd {
-	doctor, ok := m.o.Store.(store.Doctor)
-	if !ok || m.info.checked {
+	if m.info.checked {
 		return nil
 	}
 	m.info.checked = true
-	session := m.session
+	s, session := m.o.Store, m.session
 	return m.start(checking, what, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		faults, err := doctor.Faults(ctx, session)
+		faults, err := s.Faults(ctx, session)
 		faults = model.Harmful(faults)
 		// The file or row of a snapshot is called by its id.
 		ids := make(map[string]struct{}, len(faults))

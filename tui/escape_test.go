@@ -319,8 +319,8 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			l.paste(payload)
 			l.press(keymap.Input, keymap.Accept)
 
-			s.tail = func(context.Context, string, int) ([]model.Header, bool, error) {
-				return nil, false, errors.New("gone" + payload)
+			s.tail = func(context.Context, string, int) ([]model.Header, int, error) {
+				return nil, 0, errors.New("gone" + payload)
 			}
 			newLoop(t, o, 60, 18)
 		})

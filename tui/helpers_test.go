@@ -215,7 +215,7 @@ type scripted struct {
 	*fake.Store
 	sessions func(context.Context) iter.Seq2[model.SessionInfo, error]
 	headers  func(context.Context, string) iter.Seq2[model.Header, error]
-	tail     func(context.Context, string, int) ([]model.Header, bool, error)
+	tail     func(context.Context, string, int) ([]model.Header, int, error)
 	state    func(context.Context, model.Ref) ([]byte, error)
 	apply    func(context.Context, model.Plan) (model.Receipt, error)
 	address  string
@@ -237,7 +237,7 @@ func (s *scripted) Headers(ctx context.Context, session string) iter.Seq2[model.
 	return s.Store.Headers(ctx, session)
 }
 
-func (s *scripted) Tail(ctx context.Context, session string, n int) ([]model.Header, bool, error) {
+func (s *scripted) Tail(ctx context.Context, session string, n int) ([]model.Header, int, error) {
 	if s.tail != nil {
 		return s.tail(ctx, session, n)
 	}

@@ -40,11 +40,12 @@ type sessionsListedMsg struct {
 }
 
 // tailReadMsg: the newest snapshots of a session were read; the content says
-// whether there are older ones. cursor is how far the session reached before, nil
-// if the store cannot tell.
+// whether there are older ones. total is how many there are in all, 0 if that is not
+// known; cursor is how far the session reached before, nil if the store cannot tell.
 type tailReadMsg struct {
 	gen     uint64
 	content *timeline.Content
+	total   int
 	cursor  *store.Cursor
 	err     error
 }

@@ -25,8 +25,8 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/sample"
-	"hindcast/store/storetest/fake"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -151,7 +151,7 @@ func (g *gate) wait(ctx context.Context) error {
 // them once the gate is open.
 func tailFirst(t *testing.T, rest *gate) *scripted {
 	s := &scripted{Store: demoStore(t)}
-	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
+	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, int, error) {
 		return s.Store.Tail(ctx, session, 6)
 	}
 	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
@@ -184,8 +184,9 @@ func TestModel_progressIsShownAndCancelled(t *testing.T) {
 	never := newGate()
 	var cancelled atomic.Bool
 	s := &scripted{Store: demoStore(t)}
-	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
-		return s.Store.Tail(ctx, session, 6)
+	s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, int, error) {
+		headers, _, err := s.Store.Tail(ctx, session, 6)
+		return headers, store.Uncounted, err
 	}
 	s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 		return func(yield func(model.Header, error) bool) {
@@ -506,8 +507,8 @@ func TestModel_copyRefused(t *testing.T) {
 			t.Parallel()
 			terminal := newSyncBuffer()
 			s := &scripted{Store: demoStore(t)}
-			s.tail = func(context.Context, string, int) ([]model.Header, bool, error) {
-				return []model.Header{{ID: tc.id, SessionID: sample.Trip}}, false, nil
+			s.tail = func(context.Context, string, int) ([]model.Header, int, error) {
+				return []model.Header{{ID: tc.id, SessionID: sample.Trip}}, 0, nil
 			}
 			s.state = func(context.Context, model.Ref) ([]byte, error) { return []byte("{}"), nil }
 			o := options(s)
@@ -632,23 +633,14 @@ func TestRun_restoresTheTerminal(t *testing.T) {
 	restored(t, written)
 }
 
-// namer is a store that is asked for a name in an update.
-type namer struct {
-	*fake.Store
-	asked func()
-}
-
-func (n namer) NewName(string, string) string {
-	n.asked()
-	return ""
-}
-
 func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = "boom \x1b]52;c;aGk=\x07"
-	pressFork := func(keyboard io.Writer, screen *syncBuffer) {
+	pressEdit := func(keyboard io.Writer, screen *syncBuffer) {
 		screen.waitFor("head #13")
-		io.WriteString(keyboard, "f")
+		io.WriteString(keyboard, "e")
+		screen.waitFor("edit whole state")
+		io.WriteString(keyboard, "s")
 	}
 	for name, plant := range map[string]func(*scripted, *tui.Options) (typing func(io.Writer, *syncBuffer)){
 		"in a command": func(s *scripted, _ *tui.Options) func(io.Writer, *syncBuffer) {
@@ -656,8 +648,8 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 			return nil
 		},
 		"in an update": func(s *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
-			o.Store, o.Session = namer{s.Store, func() { panic(evil) }}, sample.Trip
-			return pressFork
+			o.Session, o.Getenv = sample.Trip, func(string) string { panic(evil) }
+			return pressEdit
 		},
 		"in a view": func(_ *scripted, o *tui.Options) func(io.Writer, *syncBuffer) {
 			o.Now = func() time.Time { panic(evil) }

@@ -300,10 +300,8 @@ func (m *Model) ask(heading, label, value string, w write, take func(c *model.Ch
 
 // newName returns a name to offer for a session that is started from the open one.
 func (m *Model) newName(suffix string) string {
-	if namer, ok := m.o.Store.(store.Namer); ok {
-		return namer.NewName(m.session, suffix)
-	}
-	return m.session + suffix
+	session, _, _ := strings.Cut(m.session, "/") // of SESSION/AGENT the agent keeps its name
+	return session + suffix
 }
 
 // askFork asks for the name of a session to start from the snapshot under the

@@ -173,9 +173,9 @@ func TestScreen_badSession(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("strands: read session.json: byte 812: unexpected end")
 	s := &scripted{Store: demoStore(t)}
-	s.tail = func(_ context.Context, session string, n int) ([]model.Header, bool, error) {
+	s.tail = func(_ context.Context, session string, n int) ([]model.Header, int, error) {
 		if session == sample.Trip {
-			return nil, false, bad
+			return nil, 0, bad
 		}
 		return s.Store.Tail(t.Context(), session, n)
 	}

@@ -180,8 +180,6 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	}
 	if d, ok := f.store.(store.Deriver); ok {
 		facts.IDs = d.DerivedIDs()
-	}
-	if d, ok := f.store.(store.Describer); ok {
 		facts.Known, facts.KnownErr = d.Facts(ctx, s.ref)
 	}
 	if c, ok := f.store.(store.Comparer); ok && s.header.ParentID != "" {

@@ -17,14 +17,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// heldStore is a store that counts its headers first, and reads states and headers as
-// far as a test lets it.
-type heldStore struct {
-	*scripted
-	total int
-}
-
-func (s *heldStore) Count(context.Context, string) (int, error) { return s.total, nil }
+// heldStore is a store that reads states and headers as far as a test lets it.
+type heldStore struct{ *scripted }
 
 // patient returns options with a clock on which patience and the spinner wait.
 func patient(s *heldStore, choice theme.Choice) (tui.Options, *held) {
@@ -59,7 +53,7 @@ func TestWaiting_aStateIsRead(t *testing.T) {
 				first, second := newGate(), newGate()
 				inner := demoStore(t)
 				slow := ""
-				s := &heldStore{scripted: &scripted{Store: inner}, total: 18}
+				s := &heldStore{scripted: &scripted{Store: inner}}
 				for hd, err := range inner.Headers(t.Context(), sample.Trip) {
 					if err != nil {
 						t.Fatal(err)
@@ -162,9 +156,10 @@ func TestWaiting_progressHasABar(t *testing.T) {
 			atSizes(t, func(t *testing.T, w, h int) {
 				gate := newGate()
 				inner := demoStore(t)
-				s := &heldStore{scripted: &scripted{Store: inner}, total: 40}
-				s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, bool, error) {
-					return inner.Tail(ctx, session, 6)
+				s := &heldStore{scripted: &scripted{Store: inner}}
+				s.tail = func(ctx context.Context, session string, _ int) ([]model.Header, int, error) {
+					headers, _, err := inner.Tail(ctx, session, 6)
+					return headers, 40 - len(headers), err
 				}
 				s.headers = func(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 					return func(yield func(model.Header, error) bool) {

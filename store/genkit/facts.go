@@ -11,7 +11,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Facts implements store.Describer.
+// Facts implements store.Deriver.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
 	facts, err := s.describe(ctx, ref)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // turn.
 var traced = map[string]bool{"messages": true, "sessionId": true}
 
-// Gaps implements store.Partial: a row is whole. Of a step it is what the row that
+// Gaps implements store.Deriver: a row is whole. Of a step it is what the row that
 // the turn ended in has besides what a trace tells of.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	if !isStep(ref.ID) {

@@ -38,13 +38,10 @@ type Store struct {
 }
 
 var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Partial   = (*Store)(nil)
-	_ store.Describer = (*Store)(nil)
-	_ store.Doctor    = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
-	_ store.Deriver   = (*Store)(nil)
-	_ store.Writer    = (*Store)(nil)
+	_ store.Store   = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+	_ store.Deriver = (*Store)(nil)
+	_ store.Writer  = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.

@@ -17,7 +17,7 @@ import (
 	"hindcast/store/writing"
 )
 
-// Faults implements store.Doctor. For a session it reads every row whole; for the
+// Faults implements store.Store. For a session it reads every row whole; for the
 // store itself it tells of the files that are not listed, and why.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {

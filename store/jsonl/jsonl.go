@@ -106,7 +106,6 @@ type Store struct {
 
 var (
 	_ store.Tailer   = (*Store)(nil)
-	_ store.Doctor   = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
@@ -282,14 +281,14 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 }
 
 // Tail implements store.Tailer.
-func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, more bool, err error) {
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
 	ss, unlock, err := s.session(ctx, sessionID)
 	if err != nil {
-		return nil, false, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err)
+		return nil, 0, fmt.Errorf("jsonl: list snapshots of session %q: %w", sessionID, err)
 	}
 	defer unlock()
 	first := max(0, len(ss.headers)-max(n, 0))
-	return slices.Clone(ss.headers[first:]), first > 0, nil
+	return slices.Clone(ss.headers[first:]), first, nil
 }
 
 // State implements store.Store.
@@ -377,7 +376,7 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 	return data, nil
 }
 
-// Faults implements store.Doctor: the damaged lines are faults of the store.
+// Faults implements store.Store: the damaged lines are faults of the store.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session != "" {
 		return store.SessionFaults(ctx, s, session)

@@ -98,9 +98,9 @@ func TestStore_readsTheSeedsSnapshots(t *testing.T) {
 			t.Errorf("header %d is %+v", i, h)
 		}
 	}
-	tail, more, err := s.Tail(t.Context(), "s", 2)
-	if err != nil || !more || !slices.Equal(tail, all[1:]) {
-		t.Errorf("the tail is %+v, %v, %v", tail, more, err)
+	tail, before, err := s.Tail(t.Context(), "s", 2)
+	if err != nil || before != 1 || !slices.Equal(tail, all[1:]) {
+		t.Errorf("the tail is %+v, %v, %v", tail, before, err)
 	}
 	for info, err := range s.Sessions(t.Context()) {
 		if err != nil || info.ID != "s" || info.Snapshots != 3 || info.Head != all[2].ID || info.HeadIndex != 2 || !info.UpdatedAt.Equal(all[2].CreatedAt) {

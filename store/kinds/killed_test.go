@@ -323,7 +323,7 @@ func (k *killing) write(t *testing.T) {
 	if _, err := s.(store.Writer).Journal(t.Context()); err != nil {
 		t.Fatalf("%q killed: %v", args, err)
 	}
-	for _, fault := range storetest.Faults(t, s.(store.Doctor), "") {
+	for _, fault := range storetest.Faults(t, s, "") {
 		t.Fatalf("%q killed: %+v", args, fault)
 	}
 }

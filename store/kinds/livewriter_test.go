@@ -215,7 +215,7 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 			t.Errorf("nothing has %q", text)
 		}
 	}
-	for _, fault := range storetest.Faults(t, s.(store.Doctor), "") {
+	for _, fault := range storetest.Faults(t, s, "") {
 		t.Errorf("%+v", fault)
 	}
 }

@@ -309,11 +309,7 @@ func (o *opened) faults(t *testing.T, out *strings.Builder, session string) {
 
 func faultsOf(t *testing.T, s store.Store, session string) []model.Fault {
 	t.Helper()
-	doctor, ok := s.(store.Doctor)
-	if !ok {
-		t.Fatalf("a %s store has no doctor", s.Kind())
-	}
-	list, err := doctor.Faults(t.Context(), session)
+	list, err := s.Faults(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +387,7 @@ func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
 				} else if changes.Equal() && h.ID != line.Header(parent).ID && h.Title != line.Header(parent).Title {
 					t.Errorf("%s #%d has another title than its parent, and the same state", id, h.Index)
 				}
-				if d, ok := o.store.(store.Describer); ok {
+				if d, ok := o.store.(store.Deriver); ok {
 					if _, err := d.Facts(t.Context(), h.Ref()); err != nil {
 						t.Errorf("the facts of %s #%d: %v", id, h.Index, err)
 					}

@@ -270,7 +270,7 @@ func (s *Store) record(ctx context.Context, a *agent, session string) (*wire.Rec
 	return record, err
 }
 
-// Faults implements store.Doctor. A process has no faults of its own; of a
+// Faults implements store.Store. A process has no faults of its own; of a
 // session it is asked for every state.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {

@@ -63,7 +63,6 @@ type Store struct {
 var (
 	_ store.Store    = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
-	_ store.Doctor   = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
 	_ store.Writer   = (*Store)(nil)

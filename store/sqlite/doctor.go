@@ -26,7 +26,7 @@ const (
 	FaultPart = "damaged-part"
 )
 
-// Faults implements store.Doctor. For the store itself it runs SQLite's check
+// Faults implements store.Store. For the store itself it runs SQLite's check
 // of the whole file, and reads every block and the states that are in no
 // snapshot; those of snapshots are read with their session.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {

@@ -117,23 +117,25 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 	return flush()
 }
 
-// tail returns the last n headers and whether there are more.
-func (l *listing) tail(ctx context.Context, n int) ([]model.Header, bool, error) {
+// tail returns the last n headers and how many there are before them.
+func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, before int, err error) {
 	rows, err := l.gather(ctx, "visits WHERE session = ? ORDER BY visit DESC LIMIT ?", l.session.key, n+1)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
-	more := len(rows) > n
+	if len(rows) > n {
+		before = store.Uncounted
+	}
 	rows = rows[:min(n, len(rows))]
-	headers := make([]model.Header, len(rows))
+	headers = make([]model.Header, len(rows))
 	for i, row := range slices.Backward(rows) {
 		h := &headers[len(rows)-1-i]
 		if *h, err = l.complete(ctx, row); err != nil {
-			return nil, false, err
+			return nil, 0, err
 		}
 		l.remember(h)
 	}
-	return headers, more, nil
+	return headers, before, nil
 }
 
 // one returns the header of one visit; the error is model.ErrNoSnapshot.

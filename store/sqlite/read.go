@@ -180,19 +180,19 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 }
 
 // Tail implements store.Tailer.
-func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, more bool, err error) {
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
 		}
-		headers, more, err = (&listing{tx: t, session: ss}).tail(ctx, max(n, 0))
+		headers, before, err = (&listing{tx: t, session: ss}).tail(ctx, max(n, 0))
 		return err
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
+		return nil, 0, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
 	}
-	return headers, more, nil
+	return headers, before, nil
 }
 
 // State implements store.Store.

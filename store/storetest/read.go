@@ -32,7 +32,7 @@ func Headers(t testing.TB, s store.Store, session string) (list []model.Header) 
 }
 
 // Faults returns what a store finds wrong with a session. An error fails the test.
-func Faults(t testing.TB, s store.Doctor, session string) []model.Fault {
+func Faults(t testing.TB, s store.Store, session string) []model.Fault {
 	t.Helper()
 	list, err := s.Faults(t.Context(), session)
 	if err != nil {

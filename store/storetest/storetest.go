@@ -23,7 +23,6 @@ type Store interface {
 	store.Writer
 	store.Tailer
 	store.Importer
-	store.Doctor
 	store.Watcher
 	store.Grower
 	store.Scoped[json.RawMessage]

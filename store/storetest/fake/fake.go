@@ -43,7 +43,6 @@ var (
 	_ store.Writer                  = (*Store)(nil)
 	_ store.Importer                = (*Store)(nil)
 	_ store.Recorder                = (*Store)(nil)
-	_ store.Doctor                  = (*Store)(nil)
 	_ store.Watcher                 = (*Store)(nil)
 	_ store.Grower                  = (*Store)(nil)
 	_ store.Scoped[json.RawMessage] = (*Store)(nil)
@@ -161,27 +160,27 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 }
 
 // Tail implements store.Tailer.
-func (s *Store) Tail(ctx context.Context, sessionID string, n int) ([]model.Header, bool, error) {
+func (s *Store) Tail(ctx context.Context, sessionID string, n int) ([]model.Header, int, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, false, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err)
+		return nil, 0, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err)
 	}
 	return s.tail(sessionID, max(n, 0))
 }
 
-// tail returns the last n headers, all of them for -1, and whether there are more.
-func (s *Store) tail(sessionID string, n int) ([]model.Header, bool, error) {
+// tail returns the last n headers, all of them for -1, and how many there are before them.
+func (s *Store) tail(sessionID string, n int) ([]model.Header, int, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ss := s.sessions[sessionID]
 	if ss == nil {
-		return nil, false, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, model.ErrNoSession)
+		return nil, 0, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, model.ErrNoSession)
 	}
 	all := ss.visits.Headers
 	first := 0
 	if n >= 0 && n < len(all) {
 		first = len(all) - n
 	}
-	return ss.from(first), first > 0, nil
+	return ss.from(first), first, nil
 }
 
 // from returns the headers from a position on.
@@ -533,7 +532,7 @@ func (ss *session) orphan(positions []int, reason *model.Reason) {
 	}
 }
 
-// Faults implements store.Doctor. The store has no faults of its own.
+// Faults implements store.Store. The store has no faults of its own.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {
 		return nil, ctx.Err()

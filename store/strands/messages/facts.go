@@ -18,7 +18,7 @@ import (
 // maxFact bounds the value of a fact in bytes, give or take a name.
 const maxFact = 200
 
-// Facts implements store.Describer: what the file of the message says besides the
+// Facts implements store.Deriver: what the file of the message says besides the
 // message, what the conversation manager did to it, and at the head what the
 // agent waits for.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {

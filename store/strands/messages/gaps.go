@@ -9,7 +9,7 @@ import (
 	"hindcast/store"
 )
 
-// Gaps implements store.Partial: the keys that agent.json has, or the record of an
+// Gaps implements store.Deriver: the keys that agent.json has, or the record of an
 // orchestrator. It does not look for the message of a snapshot.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	gaps, err := s.gaps(ctx, ref)

@@ -42,8 +42,8 @@ func TestRun_isASessionOfItsOwn(t *testing.T) {
 		if got := state(t, s, h); int64(len(got)) != h.Size {
 			t.Errorf("#%d has %d bytes, the header says %d", h.Index, len(got), h.Size)
 		}
-		if tail, more, err := s.Tail(t.Context(), "graph_done", len(list)-h.Index); err != nil || more != (h.Index > 0) || tail[0] != h {
-			t.Errorf("the tail from #%d on: %v, %v", h.Index, more, err)
+		if tail, before, err := s.Tail(t.Context(), "graph_done", len(list)-h.Index); err != nil || before != h.Index || tail[0] != h {
+			t.Errorf("the tail from #%d on: %v, %v", h.Index, before, err)
 		}
 	}
 	for _, id := range []string{"", "x", strings.Repeat("0", 64)} {

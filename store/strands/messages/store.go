@@ -231,10 +231,6 @@ type Store struct {
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Tailer    = (*Store)(nil)
-	_ store.Counter   = (*Store)(nil)
-	_ store.Partial   = (*Store)(nil)
-	_ store.Describer = (*Store)(nil)
-	_ store.Doctor    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
 	_ store.Versioned = (*Store)(nil)
@@ -438,7 +434,7 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 	return err
 }
 
-// Faults implements store.Doctor: what the SDK repairs in memory, what it does
+// Faults implements store.Store: what the SDK repairs in memory, what it does
 // not start on, what it would overwrite, and what is odd, each with its verdict.
 // For the store itself it tells which sessions are not listed, and why.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {

@@ -11,36 +11,36 @@ import (
 // Tail implements store.Tailer: it lists the names, and reads agent.json and the
 // last files alone. Left out are the turns, which are counted from the first
 // message on, and the size of a state that messages are in which were not read.
-func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.Header, more bool, err error) {
-	list, more, err = s.tail(ctx, session, n)
+func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.Header, before int, err error) {
+	list, before, err = s.tail(ctx, session, n)
 	if err != nil {
-		return nil, false, fmt.Errorf("strands: list the last messages of session %q: %w", session, err)
+		return nil, 0, fmt.Errorf("strands: list the last messages of session %q: %w", session, err)
 	}
-	return list, more, nil
+	return list, before, nil
 }
 
-func (s *Store) tail(ctx context.Context, session string, n int) (list []model.Header, more bool, err error) {
+func (s *Store) tail(ctx context.Context, session string, n int) (list []model.Header, before int, err error) {
 	p, err := s.locate(session)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	if p.orchestrator != "" {
 		o := s.openRun(p)
 		list = o.headers()
 		from := len(list) - min(max(n, 0), len(list))
-		return list[from:], from > 0, o.err
+		return list[from:], from, o.err
 	}
 	l := s.openLog(p)
 	defer l.close()
 	if l.err != nil {
-		return nil, false, l.err
+		return nil, 0, l.err
 	}
 	b := s.asides(ctx, l)
 	from := b.from(l, max(n, 0))
 	w := l.walker()
 	w.wide = len(b.list) > 0
 	if err := w.begin(ctx, from); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
@@ -58,28 +58,11 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 		})
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	s.keep(x)
-	more = from > 0 || len(list) > n
-	return list[len(list)-min(max(n, 0), len(list)):], more, nil
-}
-
-// Count implements store.Counter: it lists the names alone.
-func (s *Store) Count(ctx context.Context, session string) (int, error) {
-	p, err := s.locate(session)
-	if err != nil {
-		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, err)
-	}
-	if p.orchestrator != "" {
-		return len(s.openRun(p).headers()), nil
-	}
-	l := s.openLog(p)
-	defer l.close()
-	if l.err != nil {
-		return 0, fmt.Errorf("strands: count the messages of session %q: %w", session, l.err)
-	}
-	return len(l.files) + len(s.asides(ctx, l).list), nil
+	list = list[len(list)-min(max(n, 0), len(list)):]
+	return list, len(l.files) + len(b.list) - len(list), nil
 }
 
 // begin makes the walker one that comes to message from. Whatever stands before

@@ -22,20 +22,20 @@ func sameTails(t interface {
 	t.Helper()
 	for n := range len(whole) + 3 {
 		s := fresh()
-		tail, more, err := s.Tail(bounded, session, n)
+		tail, before, err := s.Tail(bounded, session, n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first := max(0, len(whole)-n)
-		if len(tail) != len(whole)-first || more != (first > 0) {
-			t.Fatal(fmt.Sprintf("%s: the last %d of %d are %d, and more before them: %v", session, n, len(whole), len(tail), more))
+		if len(tail) != len(whole)-first || before != first {
+			t.Fatal(fmt.Sprintf("%s: the last %d of %d are %d, and %d before them", session, n, len(whole), len(tail), before))
 		}
 		for k, got := range tail {
 			want := whole[first+k]
-			if more {
+			if before > 0 {
 				want.TurnIndex = model.TurnUnknown
 			}
-			if more && got.Size == 0 {
+			if before > 0 && got.Size == 0 {
 				want.Size = 0
 			}
 			if got != want {
@@ -99,9 +99,9 @@ func TestTail_ofAnyLogIsTheEndOfItsHeaders(t *testing.T) {
 // What is seen through a window that the tail has whole has its size, too.
 func TestTail_knowsTheSizesOfASlidingWindow(t *testing.T) {
 	s := open(t, fixtures)
-	tail, more, err := s.Tail(t.Context(), "sliding", 7)
-	if err != nil || !more || len(tail) != 7 {
-		t.Fatal(len(tail), more, err)
+	tail, before, err := s.Tail(t.Context(), "sliding", 7)
+	if err != nil || before == 0 || len(tail) != 7 {
+		t.Fatal(len(tail), before, err)
 	}
 	for _, h := range tail {
 		if known := h.Index >= 10; known != (h.Size > 0) {
@@ -140,7 +140,7 @@ func TestTail_ofWhatIsNotThere(t *testing.T) {
 	if _, _, err := s.Tail(t.Context(), "missing", 3); !errors.Is(err, model.ErrNoSession) {
 		t.Errorf("%v", err)
 	}
-	if tail, more, err := s.Tail(t.Context(), "basic", -1); err != nil || len(tail) != 0 || !more {
-		t.Errorf("%v, %v, %v", tail, more, err)
+	if tail, before, err := s.Tail(t.Context(), "basic", -1); err != nil || len(tail) != 0 || before == 0 {
+		t.Errorf("%v, %v, %v", tail, before, err)
 	}
 }

@@ -118,7 +118,7 @@ func (c *conversion) state(i int) ([]byte, error) {
 // folder. The log tells it by the names of its files.
 func (c *conversion) agent() string {
 	const inLog = "agent_"
-	d, ok := c.from.(store.Describer)
+	d, ok := c.from.(store.Deriver)
 	if !ok {
 		return "default"
 	}

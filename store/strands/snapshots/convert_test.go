@@ -47,6 +47,9 @@ func (l *log) State(_ context.Context, ref model.Ref) ([]byte, error) {
 	}
 	return nil, model.ErrNoSnapshot
 }
+func (l *log) Faults(context.Context, string) ([]model.Fault, error) { return nil, nil }
+func (l *log) Gaps(context.Context, model.Ref) (model.Gaps, error)   { return model.Gaps{}, nil }
+func (l *log) DerivedIDs() string                                    { return "made up" }
 func (l *log) Facts(context.Context, model.Ref) ([]model.Fact, error) {
 	return []model.Fact{{Label: "file", Value: "session_s/agents/agent_planner/messages/message_0.json"}}, nil
 }

@@ -17,7 +17,7 @@ import (
 	"hindcast/store/sdk"
 )
 
-// Faults implements store.Doctor: what the SDKs do not start on, what they load
+// Faults implements store.Store: what the SDKs do not start on, what they load
 // although it cannot work, and what is odd. It reads each file whole. For the
 // store itself it tells which folders are not listed, and why.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {

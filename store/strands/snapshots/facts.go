@@ -10,7 +10,7 @@ import (
 	"hindcast/store/lineage"
 )
 
-// Facts implements store.Describer.
+// Facts implements store.Deriver.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
 	facts, err := s.facts(ctx, ref)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"hindcast/model"
 )
 
-// Gaps implements store.Partial: what the record of an orchestrator has once. A
+// Gaps implements store.Deriver: what the record of an orchestrator has once. A
 // snapshot of an agent is whole.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	gaps, err := s.gaps(ctx, ref)

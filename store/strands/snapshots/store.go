@@ -56,10 +56,7 @@ type Store struct {
 
 var (
 	_ store.Store     = (*Store)(nil)
-	_ store.Partial   = (*Store)(nil)
-	_ store.Doctor    = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
-	_ store.Describer = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
 	_ store.Converter = (*Store)(nil)
 	_ store.Versioned = (*Store)(nil)

@@ -6,8 +6,9 @@ import (
 	"hindcast/model"
 )
 
-// Partial is a Store that does not know every key of a state at every snapshot.
-// What each kind does not know:
+// Deriver is a Store that derives its snapshots from what a framework wrote: an id need
+// not be the hash of the state, more is known than the header tells, and of some states
+// less than all. What each kind does not know:
 //
 //	kind               sessions         keys at the top of the state
 //	strands            message logs     state, conversation_manager_state, interrupt_state, model_state: agent.json has them once
@@ -18,7 +19,13 @@ import (
 // In the first three the newest snapshot has the keys as of now. A branch that a
 // restore left has them as of then at its tip, where the record of then was kept.
 // The other kinds record whole states.
-type Partial interface {
+type Deriver interface {
+	// DerivedIDs says in a few words what the ids are, such as "the SHA-256
+	// of the message and its place".
+	DerivedIDs() string
+	// Facts returns what is known of a snapshot besides its header, in the order in
+	// which people want to know it. The errors are those of State.
+	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 	// Gaps returns the keys that the store does not know at a snapshot, none where
 	// it knows the whole state. State returns the same bytes all the same. The
 	// errors are those of State.
@@ -28,12 +35,12 @@ type Partial interface {
 // Gaps returns the gaps of some snapshots of a store of any kind together: what a
 // comparison of their states leaves out.
 func Gaps(ctx context.Context, s Store, refs ...model.Ref) (gaps model.Gaps, err error) {
-	p, ok := s.(Partial)
+	d, ok := s.(Deriver)
 	if !ok {
 		return model.Gaps{}, nil
 	}
 	for _, ref := range refs {
-		of, err := p.Gaps(ctx, ref)
+		of, err := d.Gaps(ctx, ref)
 		if err != nil {
 			return model.Gaps{}, err
 		}

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -114,33 +113,4 @@ func stateOf(t *testing.T, s store.Store, ref model.Ref) []byte {
 		t.Fatal(err)
 	}
 	return state
-}
-
-// What is counted first is what is read then.
-func TestCounter_countsHeaders(t *testing.T) {
-	for _, dir := range []string{"python-file", "python-multiagent"} {
-		s, err := messages.Open(t.Context(), filepath.Join("..", "testdata", "strands", dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		for info, err := range s.Sessions(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := 0
-			for _, err := range s.Headers(t.Context(), info.ID) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				want++
-			}
-			if got, err := s.Count(t.Context(), info.ID); got != want || err != nil {
-				t.Errorf("%s: %d headers counted, %v, and %d read", info.ID, got, err, want)
-			}
-		}
-		if _, err := s.Count(t.Context(), "none"); !errors.Is(err, model.ErrNoSession) {
-			t.Errorf("a session that is not there: %v", err)
-		}
-	}
 }
