@@ -11,9 +11,9 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // conversation returns a state of about 1 MB: 2,000 messages.
@@ -64,14 +64,14 @@ func BenchmarkCapture(b *testing.B) {
 		}
 	})
 	stores := map[string]func(b *testing.B) model.Store[talk]{
-		"memory": func(*testing.B) model.Store[talk] { return store.Of[talk](fake.New()) },
+		"memory": func(*testing.B) model.Store[talk] { return typed.Of[talk](fake.New()) },
 		"sqlite": func(b *testing.B) model.Store[talk] {
 			s, err := sqlite.Create(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.Cleanup(func() { s.Close() })
-			return store.Of[talk](s)
+			return typed.Of[talk](s)
 		},
 	}
 	for _, kind := range []string{"memory", "sqlite"} {

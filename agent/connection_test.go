@@ -26,7 +26,7 @@ func heard(t *testing.T, c client) (said []string) {
 
 func TestConnection_oneReceiveForEachTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := open(t, define(t, typed(fake.New()), always()), session("s"))
+		c := open(t, define(t, typedOn(fake.New()), always()), session("s"))
 		// The agent does not wait for anybody to listen.
 		for _, words := range []string{"a", "b"} {
 			if err := c.Send(turn(words)); err != nil {
@@ -73,7 +73,7 @@ func TestConnection_oneReceiveForEachTurn(t *testing.T) {
 
 func TestConnection_close(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := open(t, define(t, typed(fake.New()), always()), session("s"))
+		c := open(t, define(t, typedOn(fake.New()), always()), session("s"))
 		// An input that is on its way when Close comes still arrives.
 		if err := c.Send(func(ctx context.Context, sess testSess, resp testResp) error {
 			time.Sleep(time.Minute)
@@ -116,7 +116,7 @@ func TestConnection_sendGivesUp(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		c := openIn(ctx, t, define(t, typed(fake.New()), onTurns()), session("s"))
+		c := openIn(ctx, t, define(t, typedOn(fake.New()), onTurns()), session("s"))
 		if err := c.Send(busy); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestOutput_json(t *testing.T) {
 		a, err := agent.Define("artist", func(ctx context.Context, sess *agent.Session[chat], _ <-chan step, resp *agent.Responder[string]) (agent.Result[string], error) {
 			resp.SendArtifact(agent.Artifact{Name: "sketch", Parts: []any{map[string]string{"text": "x"}}})
 			return agent.Result[string]{Output: "done", Artifacts: []agent.Artifact{{Name: "picture"}}}, sess.UpdateState(ctx, chat{"a"})
-		}, agent.WithSessionStore(typed(fake.New())), agent.WithSnapshotCallback(always()))
+		}, agent.WithSessionStore(typedOn(fake.New())), agent.WithSnapshotCallback(always()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func contexts(into *[]agent.SnapshotContext[chat], then agent.SnapshotCallback[c
 func TestCallback_context(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var shown []agent.SnapshotContext[chat]
-		a := define(t, typed(fake.New()), contexts(&shown, onTurns()))
+		a := define(t, typedOn(fake.New()), contexts(&shown, onTurns()))
 		c := open(t, a, session("s"))
 		c.do(tools("a", 1))
 		c.do(tools("b", 1))
@@ -247,7 +247,7 @@ func TestCallbacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := fake.New()
-				conn := open(t, define(t, typed(db), c.callback), session("s"))
+				conn := open(t, define(t, typedOn(db), c.callback), session("s"))
 				twice := func(words string, n int) step {
 					return func(ctx context.Context, sess testSess, resp testResp) error {
 						sess.UpdateState(ctx, chat{words})
@@ -272,7 +272,7 @@ func TestCallbacks(t *testing.T) {
 func TestCallbacks_onChangeLooksAtTheState(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), agent.SnapshotOnChange[chat](model.SnapshotEventTurnEnd))
+		a := define(t, typedOn(db), agent.SnapshotOnChange[chat](model.SnapshotEventTurnEnd))
 		record(t, a, "s", "a", "a", "b", "b", "a")
 		record(t, a, "s", "a", "c")
 		wantLine(t, db, "s", "a0 b1 a2 c3*")
@@ -285,7 +285,7 @@ func TestTriggerSnapshot(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), always())
+		a := define(t, typedOn(db), always())
 		c := open(t, a, session("outer"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			for _, event := range []model.SnapshotEvent{model.SnapshotEventTurnEnd, model.SnapshotEventInvocationEnd} {
@@ -314,7 +314,7 @@ func TestTriggerSnapshot(t *testing.T) {
 func TestRule06_indexGoesOnFromTheTarget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[1]))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {

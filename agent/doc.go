@@ -21,7 +21,7 @@
 //			}
 //			return agent.Result[string]{Output: "done"}, nil
 //		},
-//		agent.WithSessionStore(store.Of[State](db)),
+//		agent.WithSessionStore(typed.Of[State](db)),
 //		agent.WithSnapshotCallback(agent.SnapshotAlways[State]()))
 //
 // # What goes wrong
@@ -33,7 +33,7 @@
 // at all.
 //
 // A session belongs to one writer at a time. Where the store can compare and
-// set (store.Committer), a second program that writes to the session, or a
+// set (typed.Committer), a second program that writes to the session, or a
 // restore under a running agent, makes the next write of this one fail with a
 // model.ConflictError that names the head as it is now; nothing is overwritten,
 // and a new connection goes on from there.

@@ -9,8 +9,8 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/typed"
 )
 
 // ChatState is the state of the examples.
@@ -70,7 +70,7 @@ func fresh() (sessions model.Store[ChatState], done func()) {
 	if err != nil {
 		panic(err)
 	}
-	return store.Of[ChatState](db), func() {
+	return typed.Of[ChatState](db), func() {
 		db.Close()
 		os.RemoveAll(dir)
 	}

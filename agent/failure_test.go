@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // faulty is a memory store whose commits go wrong on demand.
@@ -24,7 +25,7 @@ type faulty struct {
 	before func(ctx context.Context, data *model.Data[json.RawMessage]) error
 }
 
-func (f *faulty) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+func (f *faulty) Commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	if f.before != nil {
 		if err := f.before(ctx, data); err != nil {
 			return 0, err
@@ -73,7 +74,7 @@ func events(err error) []*agent.EventError {
 func TestFailure_callbackPanics(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
+		c := open(t, define(t, typedOn(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
 			if snap.State.Words == "b" {
 				panic(errDisk)
 			}
@@ -110,7 +111,7 @@ func TestFailure_callbackPanics(t *testing.T) {
 func TestFailure_callbackReturnsLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
+		c := open(t, define(t, typedOn(db), func(_ context.Context, snap *agent.SnapshotContext[chat]) bool {
 			time.Sleep(time.Hour)
 			return snap.Event == model.SnapshotEventTurnEnd
 		}), session("s"))
@@ -142,7 +143,7 @@ func TestFailure_callbackReturnsLate(t *testing.T) {
 func TestFailure_callbackOutlivesTheContext(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), func(ctx context.Context, _ *agent.SnapshotContext[chat]) bool {
+		a := define(t, typedOn(db), func(ctx context.Context, _ *agent.SnapshotContext[chat]) bool {
 			<-ctx.Done()
 			return true
 		})
@@ -164,7 +165,7 @@ func TestFailure_callbackThatTriggers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
 		var sess testSess
-		c := open(t, define(t, typed(db), func(ctx context.Context, snap *agent.SnapshotContext[chat]) bool {
+		c := open(t, define(t, typedOn(db), func(ctx context.Context, snap *agent.SnapshotContext[chat]) bool {
 			if err := agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd); err != nil {
 				t.Error(err)
 			}
@@ -190,7 +191,7 @@ func TestFailure_callbackThatTriggers(t *testing.T) {
 func TestFailure_storeErrsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := &faulty{Store: fake.New()}
-		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c := open(t, define(t, typedOn(db), onTurns()), session("s"))
 		c.turns("a")
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
 		var update, end error
@@ -222,7 +223,7 @@ func TestFailure_storeErrsOnce(t *testing.T) {
 func TestFailure_stateIsSavedInTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := &faulty{Store: fake.New()}
-		a := define(t, typed(db), agent.SnapshotNever[chat]())
+		a := define(t, typedOn(db), agent.SnapshotNever[chat]())
 		c := open(t, a, session("s"))
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
 		wantEvents(t, c.do(turn("a")), errDisk, "turnend#0")
@@ -238,7 +239,7 @@ func TestFailure_stateIsSavedInTheEnd(t *testing.T) {
 func TestFailure_storeIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := &faulty{Store: fake.New()}
-		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c := open(t, define(t, typedOn(db), onTurns()), session("s"))
 		db.before = func(context.Context, *model.Data[json.RawMessage]) error { return errDisk }
 		const turns = 100
 		for range turns {
@@ -262,7 +263,7 @@ func TestFailure_storeIsSlow(t *testing.T) {
 			time.Sleep(time.Minute)
 			return nil
 		}
-		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c := open(t, define(t, typedOn(db), onTurns()), session("s"))
 		var sess testSess
 		known := make(chan struct{})
 		go func() {
@@ -291,7 +292,7 @@ func TestFailure_storeBlocks(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		c := openIn(ctx, t, a, session("s"))
@@ -329,7 +330,7 @@ func wantNothing(t *testing.T, db store.Store) {
 func TestFailure_plainStoreFailsHalfway(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		s := &halfway{Store: typed(db)}
+		s := &halfway{Store: typedOn(db)}
 		a := define(t, s, onTurns())
 		c := open(t, a, session("s"))
 		c.turns("a")
@@ -367,13 +368,13 @@ func TestFailure_contextBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		db := fake.New()
-		ids := record(t, define(t, typed(db), onTurns()), "s", "a", "b")
-		for _, a := range []*testAgent{bare, define(t, typed(db), always())} {
+		ids := record(t, define(t, typedOn(db), onTurns()), "s", "a", "b")
+		for _, a := range []*testAgent{bare, define(t, typedOn(db), always())} {
 			if conn, err := a.StreamBidi(ctx, session("s")); conn != nil || !errors.Is(err, context.Canceled) {
 				t.Errorf("%v, %v", conn, err)
 			}
 		}
-		if conn, err := define(t, typed(db), always()).StreamBidi(ctx, snapshot(ids[0])); conn != nil || !errors.Is(err, context.Canceled) {
+		if conn, err := define(t, typedOn(db), always()).StreamBidi(ctx, snapshot(ids[0])); conn != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v", conn, err)
 		}
 		wantLine(t, db, "s", "a0 b1*")
@@ -384,7 +385,7 @@ func TestFailure_contextDuringATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
 		ctx, cancel := context.WithCancel(t.Context())
-		c := openIn(ctx, t, define(t, typed(db), always()), session("s"))
+		c := openIn(ctx, t, define(t, typedOn(db), always()), session("s"))
 		c.turns("a")
 		err := c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			if err := sess.UpdateState(ctx, chat{"half of b"}); err != nil {
@@ -419,7 +420,7 @@ func TestFailure_contextAfterATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
 		ctx, cancel := context.WithCancel(t.Context())
-		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
+		c := openIn(ctx, t, define(t, typedOn(db), onTurns()), session("s"))
 		c.turns("a")
 		cancel()
 		<-c.Done()
@@ -436,7 +437,7 @@ func TestFailure_contextDuringACommit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := &faulty{Store: fake.New()}
 		ctx, cancel := context.WithCancel(t.Context())
-		c := openIn(ctx, t, define(t, typed(db), onTurns()), session("s"))
+		c := openIn(ctx, t, define(t, typedOn(db), onTurns()), session("s"))
 		c.turns("a")
 		db.before = func(_ context.Context, data *model.Data[json.RawMessage]) error {
 			if data.LastSnapshot.Index == 1 {
@@ -483,7 +484,7 @@ func TestFailure_functionEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := &faulty{Store: fake.New()}
-				a := define(t, typed(db), always())
+				a := define(t, typedOn(db), always())
 				conn := open(t, a, session("s"))
 				conn.turns("a")
 				err := conn.do(func(ctx context.Context, sess testSess, resp testResp) error {
@@ -541,7 +542,7 @@ func TestFailure_endOfTheInvocation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := &faulty{Store: fake.New()}
-				conn := open(t, define(t, typed(db), c.callback), session("s"))
+				conn := open(t, define(t, typedOn(db), c.callback), session("s"))
 				conn.turns("a")
 				db.before = func(context.Context, *model.Data[json.RawMessage]) error {
 					if c.store != nil {
@@ -585,7 +586,7 @@ func TestFailure_stateThatJSONCannotWrite(t *testing.T) {
 				}
 			}
 			return agent.Result[string]{}, nil
-		}, agent.WithSessionStore(store.Of[odd](db)), agent.WithSnapshotCallback(agent.SnapshotOnChange[odd](model.SnapshotEventTurnEnd)))
+		}, agent.WithSessionStore(typed.Of[odd](db)), agent.WithSnapshotCallback(agent.SnapshotOnChange[odd](model.SnapshotEventTurnEnd)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -603,7 +604,7 @@ func TestFailure_stateThatJSONCannotWrite(t *testing.T) {
 func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		c := open(t, a, session("s"))
 		c.turns("a", "b", "c")
 		plan, err := db.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: idOf("a")}})
@@ -642,7 +643,7 @@ func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 func TestFailure_twoNewSessionsOfOneName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		one, two := open(t, a, session("s")), open(t, a, session("s"))
 		one.turns("a")
 		err := two.do(turn("b"))

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // chat is the state in most tests; Words is how they tell one from another.
@@ -252,4 +253,4 @@ func wantIDs(t *testing.T, got []string, words ...string) {
 // plain is a store that can do what the seed asks for and nothing more.
 type plain struct{ model.Store[chat] }
 
-func typed(db store.Scoped[json.RawMessage]) model.Store[chat] { return store.Of[chat](db) }
+func typedOn(db typed.Scoped[json.RawMessage]) model.Store[chat] { return typed.Of[chat](db) }

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // home is where sessions are kept: the store, and what it can do besides.
@@ -16,7 +17,7 @@ type home[S any] struct {
 	store model.Store[S]
 	// raw commits the bytes of states. Without it nothing guards a session against a
 	// second writer.
-	raw store.Committer
+	raw typed.Committer
 	// writer is nil where a restore is several writes.
 	writer store.Writer
 }
@@ -24,10 +25,10 @@ type home[S any] struct {
 func newHome[S any](s model.Store[S]) *home[S] {
 	h := &home[S]{store: s}
 	beneath := any(s)
-	if l, ok := beneath.(store.Layered); ok {
+	if l, ok := beneath.(typed.Layered); ok {
 		beneath = l.Raw()
 	}
-	h.raw, _ = beneath.(store.Committer)
+	h.raw, _ = beneath.(typed.Committer)
 	if w, ok := beneath.(store.Writer); ok && w.Lacks(model.OpRestore) == "" {
 		h.writer = w
 	}
@@ -36,9 +37,9 @@ func newHome[S any](s model.Store[S]) *home[S] {
 
 // load returns where a session stands and its revision; a record without a state
 // is that of a session that does not exist yet.
-func (h *home[S]) load(ctx context.Context, id string) (record[S], store.Revision, error) {
+func (h *home[S]) load(ctx context.Context, id string) (record[S], typed.Revision, error) {
 	var r record[S]
-	var at store.Revision
+	var at typed.Revision
 	var err error
 	if h.raw != nil {
 		var data *model.Data[json.RawMessage]
@@ -111,7 +112,7 @@ func takeCapture[S any](s *model.Snapshot[S]) *capture[S] {
 // commit writes where a session stands, if it still is at that revision, and
 // gives the new one. kept says that the last snapshot is in the store, which it
 // may be even if the rest failed.
-func (h *home[S]) commit(ctx context.Context, id string, r record[S], at store.Revision) (now store.Revision, kept bool, err error) {
+func (h *home[S]) commit(ctx context.Context, id string, r record[S], at typed.Revision) (now typed.Revision, kept bool, err error) {
 	if h.raw != nil {
 		now, err = h.raw.Commit(ctx, data(id, r, func(v *value[S]) json.RawMessage { return v.text }), at)
 		return now, err == nil, err
@@ -170,7 +171,7 @@ func (h *home[S]) restore(ctx context.Context, id string, session *string) (stri
 
 // find returns the snapshot of that id, in the session if one is named.
 func (h *home[S]) find(ctx context.Context, id string, session *string) (*model.Snapshot[S], error) {
-	if scoped, ok := h.store.(store.Scoped[S]); ok && session != nil {
+	if scoped, ok := h.store.(typed.Scoped[S]); ok && session != nil {
 		if s, err := scoped.GetSnapshotIn(ctx, *session, id); s != nil || err != nil {
 			return s, err
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestDefine_refuses(t *testing.T) {
-	kept := agent.WithSessionStore(typed(fake.New()))
+	kept := agent.WithSessionStore(typedOn(fake.New()))
 	for name, c := range map[string]struct {
 		options []agent.Option[chat]
 		want    error
@@ -39,7 +39,7 @@ func TestDefine_refuses(t *testing.T) {
 func TestStreamBidi_validation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		kept := define(t, typed(db), onTurns())
+		kept := define(t, typedOn(db), onTurns())
 		a, b := record(t, kept, "s", "a", "b")[0], record(t, kept, "other", "c")[0]
 		bare, err := agent.Define("bare", follow)
 		if err != nil {
@@ -83,7 +83,7 @@ func TestStreamBidi_validation(t *testing.T) {
 func TestStreamBidi_newAndKnownSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		// A connection on which nothing happens leaves nothing behind.
 		open(t, a, session("idle")).end()
 		if data, err := db.Get(t.Context(), "idle"); data != nil || err != nil {
@@ -139,7 +139,7 @@ func TestStreamBidi_sessionWithoutRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := fake.New()
-				s := wrap(typed(db))
+				s := wrap(typedOn(db))
 				for i, words := range []string{"a", "b"} {
 					snap := &model.Snapshot[chat]{ID: idOf(words), SessionID: "s", State: chat{words}, Index: i, TurnIndex: i}
 					if i > 0 {
@@ -164,7 +164,7 @@ func TestStreamBidi_sessionWithoutRecord(t *testing.T) {
 func TestStreamBidi_stateOfAnotherShape(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		odd := json.RawMessage(`{"words":7}`)
 		last := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(odd), SessionID: "snapshot", State: odd}
 		for id, data := range map[string]*model.Data[json.RawMessage]{
@@ -186,7 +186,7 @@ func TestStreamBidi_stateOfAnotherShape(t *testing.T) {
 // A restore by the seed's calls stops where a call fails.
 func TestStreamBidi_restoreThatFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := &halfway{Store: typed(fake.New())}
+		s := &halfway{Store: typedOn(fake.New())}
 		a := define(t, s, onTurns())
 		ids := record(t, a, "s", "a", "b")
 		s.fail = true

@@ -18,7 +18,7 @@ func TestTwoProcesses_secondWriterGetsTheConflict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record(t, define(t, typed(db), onTurns()), "s", "theirs")
+		record(t, define(t, typedOn(db), onTurns()), "s", "theirs")
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestTwoProcesses_secondWriterGetsTheConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	a := define(t, typed(db), onTurns())
+	a := define(t, typedOn(db), onTurns())
 	c := open(t, a, session("s"))
 	c.turns("ours")
 	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"hindcast/model"
-	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // Session is one conversation of an agent while a function works on it. It is
@@ -28,7 +28,7 @@ type Session[S any] struct {
 	// waiting. It guards what the store has as far as this session knows.
 	writing chan struct{}
 	saved   record[S]
-	at      store.Revision
+	at      typed.Revision
 
 	// mu guards the rest. It is never held while anything else runs.
 	mu    sync.Mutex

@@ -11,8 +11,8 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // A reloaded session goes on with its tracking, whatever store it is in.
@@ -24,7 +24,7 @@ func TestSession_reloadedGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := fake.New()
-				a := define(t, wrap(typed(db)), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
+				a := define(t, wrap(typedOn(db)), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
 				c := open(t, a, session("s"))
 				c.turns("a")
 				c.do(tools("b", 1))
@@ -62,7 +62,7 @@ func TestSession_marshalsAStateOnce(t *testing.T) {
 		times := 0
 		a, err := agent.Define("once", func(ctx context.Context, sess *agent.Session[counted], _ <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 			return agent.Result[string]{}, errors.Join(sess.UpdateState(ctx, counted{&times}), agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd), resp.EndTurn())
-		}, agent.WithSessionStore(store.Of[counted](fake.New())), agent.WithSnapshotCallback(agent.SnapshotAlways[counted]()))
+		}, agent.WithSessionStore(typed.Of[counted](fake.New())), agent.WithSnapshotCallback(agent.SnapshotAlways[counted]()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestSession_recordWithBlanks(t *testing.T) {
 		if err := db.Save(t.Context(), "s", &model.Data[json.RawMessage]{State: json.RawMessage(`{ "words" : "a", "more": 1e2 }`)}); err != nil {
 			t.Fatal(err)
 		}
-		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c := open(t, define(t, typedOn(db), onTurns()), session("s"))
 		c.do(func(_ context.Context, _ testSess, resp testResp) error { return resp.EndTurn() })
 		out := c.end()
 		const kept = `{"words":"a","more":1e2}`
@@ -93,7 +93,7 @@ func TestSession_recordWithBlanks(t *testing.T) {
 func TestSession_turnsThatAreNotCapturedCount(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), agent.SnapshotNever[chat]())
+		a := define(t, typedOn(db), agent.SnapshotNever[chat]())
 		for i, words := range []string{"a", "b", "c"} {
 			c := open(t, a, session("s"))
 			c.turns(words)
@@ -142,7 +142,7 @@ func TestSession_statesAreTheCallersOwn(t *testing.T) {
 			}))
 			spoil(kept)
 			return agent.Result[string]{}, errors.Join(err, resp.EndTurn())
-		}, agent.WithSessionStore(store.Of[talk](db)), agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[talk]) bool {
+		}, agent.WithSessionStore(typed.Of[talk](db)), agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[talk]) bool {
 			for _, s := range []*talk{&snap.State, snap.PrevState} {
 				if s != nil {
 					if s.Messages[0].Content[0].Text != "fine" || s.Facts["list"].([]any)[0] != "fine" {
@@ -198,7 +198,7 @@ func TestSession_changesAreAtomic(t *testing.T) {
 			}
 			tools.Wait()
 			return agent.Result[string]{}, errors.Join(errors.Join(errs...), resp.EndTurn())
-		}, agent.WithSessionStore(store.Of[count](db)), agent.WithSnapshotCallback(agent.SnapshotAlways[count]()))
+		}, agent.WithSessionStore(typed.Of[count](db)), agent.WithSnapshotCallback(agent.SnapshotAlways[count]()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestSession_changesAreAtomic(t *testing.T) {
 
 func TestSession_changeThatFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := open(t, define(t, typed(fake.New()), always()), session("s"))
+		c := open(t, define(t, typedOn(fake.New()), always()), session("s"))
 		c.turns("a")
 		no := errors.New("no")
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
@@ -245,7 +245,7 @@ func TestSession_nothingGoesInAfterTheEnd(t *testing.T) {
 		var late context.Context
 		var sess testSess
 		var resp testResp
-		c := open(t, define(t, typed(db), always()), session("s"))
+		c := open(t, define(t, typedOn(db), always()), session("s"))
 		c.do(func(ctx context.Context, s testSess, r testResp) error {
 			late, sess, resp = context.WithoutCancel(ctx), s, r
 			return turn("a")(ctx, s, r)
@@ -277,7 +277,7 @@ func TestSnapshot_timeAndClock(t *testing.T) {
 	db := fake.New()
 	noon := time.Date(2026, 3, 14, 12, 0, 0, 0, time.FixedZone("", 3600))
 	at := noon
-	a, err := agent.Define("clock", follow, agent.WithSessionStore(typed(db)), agent.WithSnapshotCallback(always()),
+	a, err := agent.Define("clock", follow, agent.WithSessionStore(typedOn(db)), agent.WithSnapshotCallback(always()),
 		agent.WithClock[chat](func() time.Time { return at }))
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestTracing_spanOfACapture(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
 		tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
 		ctx, caller := tracer.Start(t.Context(), "caller")
-		a := define(t, typed(fake.New()), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
+		a := define(t, typedOn(fake.New()), agent.SnapshotOn[chat](model.SnapshotEventToolIterationEnd, model.SnapshotEventTurnEnd))
 		c := openIn(ctx, t, a, session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			for _, words := range []string{"one", "two"} {

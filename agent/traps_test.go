@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // The traps of the seed, as somebody who follows it to the letter falls into
@@ -23,7 +24,7 @@ import (
 func TestTrap01_comingBackToAState(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), onTurns()), session("s"))
+		c := open(t, define(t, typedOn(db), onTurns()), session("s"))
 		c.turns("a", "b", "a", "c")
 		out := c.end()
 		// One id for each capture: the second a is there, as a visit.
@@ -45,7 +46,7 @@ func TestTrap01_comingBackToAState(t *testing.T) {
 func TestTrap02_sameStateInTwoSessions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		record(t, a, "one", "a", "b")
 		record(t, a, "two", "a", "c")
 		_, err := a.StreamBidi(t.Context(), snapshot(idOf("a")))
@@ -65,7 +66,7 @@ func TestTrap02_sameStateInTwoSessions(t *testing.T) {
 func TestTrap03_savingAnOrphanedState(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
 		c.turns("b")
@@ -88,7 +89,7 @@ func TestTrap04_restoringToAnOrphanedSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				db := fake.New()
-				a := define(t, wrap(typed(db)), onTurns())
+				a := define(t, wrap(typedOn(db)), onTurns())
 				ids := record(t, a, "s", "a", "b", "c", "d")
 				c := open(t, a, snapshot(ids[0]))
 				c.turns("x", "y")
@@ -128,7 +129,7 @@ func (s *saving) Save(ctx context.Context, id string, data *model.Data[chat]) er
 func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		s := &saving{Store: typed(db)}
+		s := &saving{Store: typedOn(db)}
 		for i, words := range []string{"a", "b"} {
 			snap := &model.Snapshot[chat]{ID: idOf(words), SessionID: "s", ParentID: idOf([]string{"b", "a"}[i]), State: chat{words}, Index: i, Orphaned: true}
 			if err := s.SaveSnapshot(t.Context(), snap); err != nil {
@@ -151,7 +152,7 @@ func TestTrap04_orphanedLineageThatRunsInACircle(t *testing.T) {
 func TestTrap05_indexIsUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
 		c.turns("x", "y")
@@ -182,7 +183,7 @@ func headerOf(s *model.Snapshot[json.RawMessage]) model.Header {
 func TestTrap06_restoreIsOneWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), onTurns())
+		a := define(t, typedOn(db), onTurns())
 		ids := record(t, a, "s", "a", "b", "c")
 		c := open(t, a, snapshot(ids[0]))
 		failed := errors.New("the model is down")
@@ -230,7 +231,7 @@ func TestTrap07_serialisation(t *testing.T) {
 				}
 			}
 			return agent.Result[string]{}, nil
-		}, agent.WithSessionStore(store.Of[anything](db)), agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[anything]) bool {
+		}, agent.WithSessionStore(typed.Of[anything](db)), agent.WithSnapshotCallback(func(_ context.Context, snap *agent.SnapshotContext[anything]) bool {
 			prev = snap.PrevState
 			return snap.Event == model.SnapshotEventTurnEnd
 		}))
@@ -267,7 +268,7 @@ func TestTrap08_idIsBareHexOfTheStateAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := open(t, define(t, typed(db), always()), session("s"))
+	c := open(t, define(t, typedOn(db), always()), session("s"))
 	c.turns("a")
 	out := c.end()
 	// Other index, event and parent: the same id.
@@ -292,7 +293,7 @@ func TestTrap08_idIsBareHexOfTheStateAlone(t *testing.T) {
 func TestTrap09_eventsAreNumbers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), always()), session("s"))
+		c := open(t, define(t, typedOn(db), always()), session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			sess.UpdateState(ctx, chat{"a"})
 			err := agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd)
@@ -318,7 +319,7 @@ func TestTrap10_noEvents(t *testing.T) {
 	for name, callback := range map[string]agent.SnapshotCallback[chat]{
 		"SnapshotOn": agent.SnapshotOn[chat](), "SnapshotOnChange": agent.SnapshotOnChange[chat](), "nil": nil,
 	} {
-		a, err := agent.Define("echo", follow, agent.WithSessionStore(typed(fake.New())), agent.WithSnapshotCallback(callback))
+		a, err := agent.Define("echo", follow, agent.WithSessionStore(typedOn(fake.New())), agent.WithSnapshotCallback(callback))
 		if !errors.Is(err, agent.ErrNoEvents) || a != nil {
 			t.Errorf("%s without events: %v, %v", name, a, err)
 		}
@@ -328,7 +329,7 @@ func TestTrap10_noEvents(t *testing.T) {
 func TestTrap11_invocationEndIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), always()), session("s"))
+		c := open(t, define(t, typedOn(db), always()), session("s"))
 		c.turns("a")
 		wantIDs(t, c.end().SnapshotIDs, "a", "a")
 		wantLine(t, db, "s", "a0 a1*")
@@ -364,7 +365,7 @@ func turnsOf(t *testing.T, db store.Store, session string) (turns []int) {
 func TestTrap12_turnsAreCountedWhenTheyEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), always())
+		a := define(t, typedOn(db), always())
 		c := open(t, a, session("s"))
 		c.do(tools("a", 1))
 		c.do(tools("b", 2))
@@ -396,7 +397,7 @@ func TestTrap12_turnsAreCountedWhenTheyEnd(t *testing.T) {
 func TestTrap12_functionThatReturnsInItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), always())
+		a := define(t, typedOn(db), always())
 		say := func(words string) step {
 			return func(ctx context.Context, sess testSess, _ testResp) error { return sess.UpdateState(ctx, chat{words}) }
 		}
@@ -426,7 +427,7 @@ func TestTrap12_functionThatReturnsInItsTurn(t *testing.T) {
 func TestTrap12_toolsAfterTheLastTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		c := open(t, define(t, typed(db), always()), session("s"))
+		c := open(t, define(t, typedOn(db), always()), session("s"))
 		c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			turn("a")(ctx, sess, resp)
 			return agent.TriggerSnapshot(ctx, model.SnapshotEventToolIterationEnd)
@@ -441,7 +442,7 @@ func TestTrap12_toolsAfterTheLastTurn(t *testing.T) {
 func TestTrap13_crashInATurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		a := define(t, typed(db), always())
+		a := define(t, typedOn(db), always())
 		c := open(t, a, session("s"))
 		c.turns("a")
 		c.do(func(ctx context.Context, sess testSess, _ testResp) error {
@@ -481,8 +482,8 @@ func TestTrap14_twoWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	record(t, define(t, typed(first), onTurns()), "s", "a")
-	one, two := open(t, define(t, typed(first), onTurns()), session("s")), open(t, define(t, typed(second), onTurns()), session("s"))
+	record(t, define(t, typedOn(first), onTurns()), "s", "a")
+	one, two := open(t, define(t, typedOn(first), onTurns()), session("s")), open(t, define(t, typedOn(second), onTurns()), session("s"))
 	one.turns("b")
 	err = two.do(turn("c"))
 	wantConflict(t, err, "b", 1, "a", 0)
@@ -511,7 +512,7 @@ func wantConflict(t *testing.T, err error, head string, index int, expected stri
 func TestTrap15_listsAndLookupsStayInTheirSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		db := fake.New()
-		s := typed(db)
+		s := typedOn(db)
 		a := define(t, s, onTurns())
 		record(t, a, "one", "a")
 		record(t, a, "two", "a", "b")
@@ -551,7 +552,7 @@ func TestTrap16_orphanedStaysOrphaned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := define(t, typed(db), onTurns())
+	a := define(t, typedOn(db), onTurns())
 	ids := record(t, a, "s", "a", "b")
 	c := open(t, a, snapshot(ids[0]))
 	c.turns("c")
@@ -563,9 +564,9 @@ func TestTrap16_orphanedStaysOrphaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	record(t, define(t, typed(db), onTurns()), "s", "d")
+	record(t, define(t, typedOn(db), onTurns()), "s", "d")
 	wantLine(t, db, "s", "a0 b1- c1 d2*")
-	list, err := typed(db).ListSnapshots(t.Context(), "s", true)
+	list, err := typedOn(db).ListSnapshots(t.Context(), "s", true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,36 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"hindcast/model"
 )
 
-// This file is what a session that is still being written needs of its store:
-// a writer that must not overwrite another, and a reader that wants to keep up.
-
-// Revision tells one moment in the life of a session from every other: each
-// change of its record or its snapshots gives it another, and none is ever
-// given twice, not even when a change is undone or the session goes and another
-// comes under its name. 0 is while there is no session.
-type Revision int64
-
-// Committer is a store of raw JSON in which a session moves on in one step, and only
-// from where the writer last saw it.
-type Committer interface {
-	// Load returns the record of a session and the revision it is at, both of the
-	// same moment. The record is nil where there is none, as in a session of
-	// snapshots alone; the revision is 0 where there is no session.
-	Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], Revision, error)
-	// Commit saves the record of the session data.ID as Save does, in one
-	// transaction: its LastSnapshot becomes the head, and a visit if it is not
-	// one yet. It does so only while the session is at that revision, 0 for one
-	// that is yet to be; otherwise the error is a [model.ConflictError] and
-	// nothing is written. It gives the new revision. The other errors are those
-	// of Save, and ErrNoRecord for data that is nil. After an error of the
-	// context the commit was not made.
-	Commit(ctx context.Context, data *model.Data[json.RawMessage], at Revision) (Revision, error)
-}
+// This file is what a reader of a session that is still being written needs of its store.
 
 // Watcher is a Store that can tell that something in it changed.
 type Watcher interface {

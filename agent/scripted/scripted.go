@@ -12,6 +12,7 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // Options say how the agent works.
@@ -63,11 +64,11 @@ func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 
 func run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	report := Report{Session: Session}
-	raw, ok := s.(store.Scoped[json.RawMessage])
+	raw, ok := s.(typed.Scoped[json.RawMessage])
 	if !ok {
 		return report, fmt.Errorf("a %s store keeps no sessions of agents", s.Kind())
 	}
-	sessions := store.Of[State](raw)
+	sessions := typed.Of[State](raw)
 	var words []string
 	var err error
 	if o.Resume {

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 // played runs the agent and returns what it told.
@@ -76,7 +77,7 @@ func path(t *testing.T, s store.Store) string {
 // state returns the state at the head.
 func state(t *testing.T, s *fake.Store) State {
 	t.Helper()
-	data, err := store.Of[State](s).Get(t.Context(), Session)
+	data, err := typed.Of[State](s).Get(t.Context(), Session)
 	if err != nil || data == nil {
 		t.Fatal(data, err)
 	}
@@ -304,7 +305,7 @@ type dying struct {
 
 var errKilled = errors.New("killed")
 
-func (d *dying) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+func (d *dying) Commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	if d.commits--; d.commits < 0 {
 		return 0, errKilled
 	}
@@ -340,7 +341,7 @@ func TestRun_killedAnywhereGoesOn(t *testing.T) {
 
 func TestRun_refuses(t *testing.T) {
 	s := fake.New()
-	err := store.Of[State](s).Save(t.Context(), Session, &model.Data[State]{ID: Session, State: State{Messages: []Message{{"user", []Block{{Text: "hello"}}}}}})
+	err := typed.Of[State](s).Save(t.Context(), Session, &model.Data[State]{ID: Session, State: State{Messages: []Message{{"user", []Block{{Text: "hello"}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,14 @@ import (
 
 	"hindcast/model/wire"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // Store is what can be served: the port, and the seed's interface of raw
 // states on the same sessions.
 type Store interface {
 	store.Store
-	store.Scoped[json.RawMessage]
+	typed.Scoped[json.RawMessage]
 }
 
 // Agent is a store with the name of the agent whose sessions it keeps. Several

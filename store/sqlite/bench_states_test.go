@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/typed"
 )
 
 // conversation returns the rows of a session that grows by a message of about
@@ -240,7 +241,7 @@ func BenchmarkCapture(b *testing.B) {
 		next, stop := iter.Pull2(captures(b.Context()))
 		defer stop()
 		var last *model.Snapshot[json.RawMessage]
-		var at store.Revision
+		var at typed.Revision
 		for b.Loop() {
 			b.StopTimer()
 			text, _, _ := next()

@@ -8,10 +8,11 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
-// Load implements store.Committer.
-func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], store.Revision, error) {
+// Load implements typed.Committer.
+func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], typed.Revision, error) {
 	data, at, err := s.load(ctx, sessionID)
 	if err != nil {
 		return nil, 0, fmt.Errorf("sqlite: load session %q: %w", sessionID, err)
@@ -19,8 +20,8 @@ func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	return data, at, nil
 }
 
-// Commit implements store.Committer.
-func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (now store.Revision, err error) {
+// Commit implements typed.Committer.
+func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (now typed.Revision, err error) {
 	if data == nil {
 		return 0, fmt.Errorf("sqlite: commit: %w", store.ErrNoRecord)
 	}
@@ -36,12 +37,12 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 	return now, nil
 }
 
-func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	ss, err := find(ctx, t, data.ID)
 	if err != nil && !errors.Is(err, model.ErrNoSession) {
 		return 0, err
 	}
-	if store.Revision(ss.writes) != at {
+	if typed.Revision(ss.writes) != at {
 		return 0, conflict(ctx, t, ss, data)
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMess
 	if err := s.put(ctx, t, &ss, data); err != nil {
 		return 0, err
 	}
-	return store.Revision(ss.writes), nil
+	return typed.Revision(ss.writes), nil
 }
 
 // conflict returns the error of a commit that came too late.

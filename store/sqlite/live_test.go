@@ -18,6 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/typed"
 )
 
 // Another program is this test's binary, which does what it is told on its
@@ -26,7 +27,7 @@ const otherProgram = "HINDCAST_TEST_PROGRAM"
 
 // answer is a line of the other program.
 type answer struct {
-	Revision store.Revision
+	Revision typed.Revision
 	State    json.RawMessage      `json:",omitempty"`
 	Conflict *model.ConflictError `json:",omitempty"`
 	Error    string               `json:",omitempty"`
@@ -67,7 +68,7 @@ func TestOtherProgram(t *testing.T) {
 type program struct {
 	store *sqlite.Store
 	data  *model.Data[json.RawMessage]
-	at    store.Revision
+	at    typed.Revision
 }
 
 func (p *program) load(ctx context.Context) (err error) {
@@ -211,7 +212,7 @@ func TestWatch_anotherProgramComesAndGoes(t *testing.T) {
 	tell, end := other(t, path)
 	tell("load")
 	// A look while it writes is of the state before or after.
-	sees := func(revision store.Revision) func() bool {
+	sees := func(revision typed.Revision) func() bool {
 		return func() bool {
 			_, at, err := reader.Load(t.Context(), "s")
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/sqlitefile"
+	"hindcast/store/typed"
 )
 
 // session is a row of sessions.
@@ -25,7 +26,7 @@ type session struct {
 	turn     int
 	updated  any
 	revision int64
-	// writes counts the changes, as a store.Revision; rewrites grows with those
+	// writes counts the changes, as a typed.Revision; rewrites grows with those
 	// that were more than growth. A session that goes by an undo of its fork
 	// leaves their next value behind in the journal, where findOrMake finds it.
 	writes, rewrites int64
@@ -253,14 +254,14 @@ func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 	return data, nil
 }
 
-func (s *Store) load(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], at store.Revision, err error) {
+func (s *Store) load(ctx context.Context, sessionID string) (data *model.Data[json.RawMessage], at typed.Revision, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		data, at = nil, 0
 		ss, err := find(ctx, t, sessionID)
 		if errors.Is(err, model.ErrNoSession) {
 			return nil
 		}
-		at = store.Revision(ss.writes)
+		at = typed.Revision(ss.writes)
 		if err != nil || !ss.record.Valid {
 			return err
 		}
@@ -327,7 +328,7 @@ func holders(ctx context.Context, t *tx, snapshotID string) ([]string, error) {
 	return ids, rows.Err()
 }
 
-// GetSnapshotIn implements store.Scoped.
+// GetSnapshotIn implements typed.Scoped.
 func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (snapshot *model.Snapshot[json.RawMessage], err error) {
 	err = s.read(ctx, func(t *tx) error {
 		snapshot, err = s.row(ctx, t, sessionID, snapshotID)

@@ -19,6 +19,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/sqlitefile"
+	"hindcast/store/typed"
 )
 
 const kind = "sqlite"
@@ -111,8 +112,8 @@ var (
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
 
-	_ store.Scoped[json.RawMessage] = (*Store)(nil)
-	_ store.Committer               = (*Store)(nil)
+	_ typed.Scoped[json.RawMessage] = (*Store)(nil)
+	_ typed.Committer               = (*Store)(nil)
 )
 
 // An Option changes how Open and Create make a Store.

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // What a program that records a session is promised: it moves on from where it
@@ -39,7 +40,7 @@ var commits = []check{
 // recorder plays a program that commits a session.
 type recorder struct {
 	*agent
-	at store.Revision
+	at typed.Revision
 }
 
 func (b *bench) recorder(session string) *recorder { return &recorder{agent: b.agent(session)} }
@@ -250,7 +251,7 @@ func commitAnyChange(b *bench) {
 }
 
 func revisions(b *bench) {
-	given := map[store.Revision]int{}
+	given := map[typed.Revision]int{}
 	note := func(session string, step int) {
 		_, at, err := b.Load(b.Context(), session)
 		b.ok(err)

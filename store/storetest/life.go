@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // Lives plays random lives of a store, each on all of the kinds that open
@@ -325,8 +326,8 @@ type following struct {
 	read map[[2]string]*reading
 	// contents holds the sessions as they were at each revision, last the
 	// revision that each had last.
-	contents map[string]map[store.Revision]string
-	last     map[string]store.Revision
+	contents map[string]map[typed.Revision]string
+	last     map[string]typed.Revision
 }
 
 // reading is a session as far as somebody has read it.
@@ -336,7 +337,7 @@ type reading struct {
 }
 
 func newFollowing(s Store) *following {
-	return &following{s, map[[2]string]*reading{}, map[string]map[store.Revision]string{}, map[string]store.Revision{}}
+	return &following{s, map[[2]string]*reading{}, map[string]map[typed.Revision]string{}, map[string]typed.Revision{}}
 }
 
 // catchUp reads what is new in a session and compares all of it with reading
@@ -437,7 +438,7 @@ func (f *following) revision(r *rapid.T, t *testing.T, session string) {
 	}
 	contents := f.contents[session]
 	if contents == nil {
-		contents = map[store.Revision]string{}
+		contents = map[typed.Revision]string{}
 		f.contents[session] = contents
 	}
 	then, seen := contents[at]

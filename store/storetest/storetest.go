@@ -16,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 // Store is what a kind must be for the suite.
@@ -25,8 +26,8 @@ type Store interface {
 	store.Importer
 	store.Watcher
 	store.Grower
-	store.Scoped[json.RawMessage]
-	store.Committer
+	typed.Scoped[json.RawMessage]
+	typed.Committer
 }
 
 // Opened is a store that has just been made, without a session in it.

@@ -17,6 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
 const kind = "memory"
@@ -45,9 +46,9 @@ var (
 	_ store.Recorder                = (*Store)(nil)
 	_ store.Watcher                 = (*Store)(nil)
 	_ store.Grower                  = (*Store)(nil)
-	_ store.Scoped[json.RawMessage] = (*Store)(nil)
+	_ typed.Scoped[json.RawMessage] = (*Store)(nil)
 
-	_ store.Committer = (*Store)(nil)
+	_ typed.Committer = (*Store)(nil)
 )
 
 // An Option changes how New makes a store.
@@ -73,7 +74,7 @@ type session struct {
 	rows map[string][]int
 	// states holds the state of each id.
 	states map[string][]byte
-	// writes is the number of the last change, a store.Revision; rewrites that
+	// writes is the number of the last change, a typed.Revision; rewrites that
 	// of the last which was more than growth. An undo is a change like others.
 	writes, rewrites int64
 	stand
@@ -224,7 +225,7 @@ func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 	return data, nil
 }
 
-func (s *Store) load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], store.Revision, error) {
+func (s *Store) load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], typed.Revision, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
@@ -234,7 +235,7 @@ func (s *Store) load(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	if ss == nil {
 		return nil, 0, nil
 	}
-	at := store.Revision(ss.writes)
+	at := typed.Revision(ss.writes)
 	if ss.record == nil {
 		return nil, at, nil
 	}
@@ -316,7 +317,7 @@ func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (*model.Snap
 	}
 }
 
-// GetSnapshotIn implements store.Scoped.
+// GetSnapshotIn implements typed.Scoped.
 func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[json.RawMessage], error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: get snapshot %q of session %q: %w", snapshotID, sessionID, err)

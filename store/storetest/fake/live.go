@@ -9,10 +9,11 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/typed"
 )
 
-// Load implements store.Committer.
-func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], store.Revision, error) {
+// Load implements typed.Committer.
+func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], typed.Revision, error) {
 	data, at, err := s.load(ctx, sessionID)
 	if err != nil {
 		return nil, 0, fmt.Errorf("memory: load session %q: %w", sessionID, err)
@@ -20,8 +21,8 @@ func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	return data, at, nil
 }
 
-// Commit implements store.Committer.
-func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+// Commit implements typed.Committer.
+func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	if data == nil {
 		return 0, fmt.Errorf("memory: commit: %w", store.ErrNoRecord)
 	}
@@ -32,7 +33,7 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 	return now, nil
 }
 
-func (s *Store) commit(ctx context.Context, data *model.Data[json.RawMessage], at store.Revision) (store.Revision, error) {
+func (s *Store) commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -42,13 +43,13 @@ func (s *Store) commit(ctx context.Context, data *model.Data[json.RawMessage], a
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ss := s.at(data.ID)
-	if store.Revision(ss.writes) != at {
+	if typed.Revision(ss.writes) != at {
 		return 0, ss.conflict(data)
 	}
 	if err := s.put(ss, data); err != nil {
 		return 0, err
 	}
-	return store.Revision(ss.writes), nil
+	return typed.Revision(ss.writes), nil
 }
 
 // conflict returns the error of a commit that came too late.

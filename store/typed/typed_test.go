@@ -1,4 +1,4 @@
-package store_test
+package typed_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/typed"
 )
 
 type chat struct {
@@ -32,7 +33,7 @@ func snapshotOf(t *testing.T, session string, state chat) *model.Snapshot[chat] 
 
 func TestOf_keepsAnyState(t *testing.T) {
 	raw := fake.New()
-	s := store.Of[chat](raw)
+	s := typed.Of[chat](raw)
 	// What encoding/json escapes is part of the bytes that are hashed.
 	want := snapshotOf(t, "s", chat{Messages: []string{"<a&b>", "é"}, Total: 120.5})
 	if err := s.SaveSnapshot(t.Context(), want); err != nil {
@@ -79,7 +80,7 @@ func TestOf_keepsAnyState(t *testing.T) {
 }
 
 func TestOf_nothingThere(t *testing.T) {
-	s := store.Of[chat](fake.New())
+	s := typed.Of[chat](fake.New())
 	if data, err := s.Get(t.Context(), "none"); data != nil || err != nil {
 		t.Errorf("%+v, %v", data, err)
 	}
@@ -93,7 +94,7 @@ func TestOf_nothingThere(t *testing.T) {
 
 func TestOf_errors(t *testing.T) {
 	raw := fake.New()
-	s := store.Of[chat](raw)
+	s := typed.Of[chat](raw)
 	wrong := snapshotOf(t, "s", chat{})
 	wrong.ID = "0000"
 	if err := s.SaveSnapshot(t.Context(), wrong); !errors.Is(err, store.ErrIDMismatch) {
@@ -135,7 +136,7 @@ func TestOf_errors(t *testing.T) {
 
 func TestOf_isLayered(t *testing.T) {
 	raw := fake.New()
-	if l, ok := store.Of[chat](raw).(store.Layered); !ok || l.Raw() != store.Scoped[json.RawMessage](raw) {
+	if l, ok := typed.Of[chat](raw).(typed.Layered); !ok || l.Raw() != typed.Scoped[json.RawMessage](raw) {
 		t.Error("the store beneath is lost")
 	}
 }

@@ -1,4 +1,7 @@
-package store
+// Package typed is what a program in Go has of a store that it writes to itself: states
+// of its own type instead of JSON, and sessions that move on in one step. The port of
+// [hindcast/store] is for those who look at sessions.
+package typed
 
 import (
 	"context"
@@ -21,7 +24,30 @@ type Scoped[S any] interface {
 // state is written as encoding/json marshals it, which is compact, so that
 // its id is the hash of exactly these bytes. The result is as safe for
 // concurrent use as raw is. It is [Layered].
-func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] { return typed[S]{raw} }
+func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] { return states[S]{raw} }
+
+// Revision tells one moment in the life of a session from every other: each
+// change of its record or its snapshots gives it another, and none is ever
+// given twice, not even when a change is undone or the session goes and another
+// comes under its name. 0 is while there is no session.
+type Revision int64
+
+// Committer is a store of raw JSON in which a session moves on in one step, and only
+// from where the writer last saw it.
+type Committer interface {
+	// Load returns the record of a session and the revision it is at, both of the
+	// same moment. The record is nil where there is none, as in a session of
+	// snapshots alone; the revision is 0 where there is no session.
+	Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], Revision, error)
+	// Commit saves the record of the session data.ID as Save does, in one
+	// transaction: its LastSnapshot becomes the head, and a visit if it is not
+	// one yet. It does so only while the session is at that revision, 0 for one
+	// that is yet to be; otherwise the error is a [model.ConflictError] and
+	// nothing is written. It gives the new revision. The other errors are those
+	// of Save, and store.ErrNoRecord for data that is nil. After an error of the
+	// context the commit was not made.
+	Commit(ctx context.Context, data *model.Data[json.RawMessage], at Revision) (Revision, error)
+}
 
 // Layered is a store that stands on one of raw JSON, such as that of [Of], so that the
 // bytes of a state can be saved without marshalling the state again.
@@ -30,12 +56,12 @@ type Layered interface {
 	Raw() Scoped[json.RawMessage]
 }
 
-type typed[S any] struct{ raw Scoped[json.RawMessage] }
+type states[S any] struct{ raw Scoped[json.RawMessage] }
 
 // Raw implements Layered.
-func (t typed[S]) Raw() Scoped[json.RawMessage] { return t.raw }
+func (t states[S]) Raw() Scoped[json.RawMessage] { return t.raw }
 
-func (t typed[S]) Get(ctx context.Context, sessionID string) (*model.Data[S], error) {
+func (t states[S]) Get(ctx context.Context, sessionID string) (*model.Data[S], error) {
 	raw, err := t.raw.Get(ctx, sessionID)
 	if err != nil {
 		return nil, err
@@ -43,7 +69,7 @@ func (t typed[S]) Get(ctx context.Context, sessionID string) (*model.Data[S], er
 	return decodeData[S](sessionID, raw)
 }
 
-func (t typed[S]) Save(ctx context.Context, sessionID string, data *model.Data[S]) error {
+func (t states[S]) Save(ctx context.Context, sessionID string, data *model.Data[S]) error {
 	if data == nil {
 		return t.raw.Save(ctx, sessionID, nil)
 	}
@@ -54,7 +80,7 @@ func (t typed[S]) Save(ctx context.Context, sessionID string, data *model.Data[S
 	return t.raw.Save(ctx, sessionID, raw)
 }
 
-func (t typed[S]) GetSnapshot(ctx context.Context, snapshotID string) (*model.Snapshot[S], error) {
+func (t states[S]) GetSnapshot(ctx context.Context, snapshotID string) (*model.Snapshot[S], error) {
 	raw, err := t.raw.GetSnapshot(ctx, snapshotID)
 	if err != nil {
 		return nil, err
@@ -62,7 +88,7 @@ func (t typed[S]) GetSnapshot(ctx context.Context, snapshotID string) (*model.Sn
 	return decodeSnapshot[S](raw)
 }
 
-func (t typed[S]) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[S], error) {
+func (t states[S]) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[S], error) {
 	raw, err := t.raw.GetSnapshotIn(ctx, sessionID, snapshotID)
 	if err != nil {
 		return nil, err
@@ -70,7 +96,7 @@ func (t typed[S]) GetSnapshotIn(ctx context.Context, sessionID, snapshotID strin
 	return decodeSnapshot[S](raw)
 }
 
-func (t typed[S]) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[S]) error {
+func (t states[S]) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[S]) error {
 	raw, err := encodeSnapshot(snapshot)
 	if err != nil {
 		return err
@@ -78,7 +104,7 @@ func (t typed[S]) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[S])
 	return t.raw.SaveSnapshot(ctx, raw)
 }
 
-func (t typed[S]) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) ([]*model.Snapshot[S], error) {
+func (t states[S]) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) ([]*model.Snapshot[S], error) {
 	raw, err := t.raw.ListSnapshots(ctx, sessionID, includeOrphaned)
 	if err != nil {
 		return nil, err
@@ -92,7 +118,7 @@ func (t typed[S]) ListSnapshots(ctx context.Context, sessionID string, includeOr
 	return list, nil
 }
 
-func (t typed[S]) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
+func (t states[S]) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
 	return t.raw.InvalidateSnapshotsAfter(ctx, sessionID, afterIndex)
 }
 
@@ -102,7 +128,7 @@ func decodeData[S any](sessionID string, raw *model.Data[json.RawMessage]) (*mod
 	}
 	data := &model.Data[S]{ID: raw.ID, TurnIndex: raw.TurnIndex}
 	if err := json.Unmarshal(raw.State, &data.State); err != nil {
-		return nil, fmt.Errorf("store: decode state of session %q: %w", sessionID, err)
+		return nil, fmt.Errorf("typed: decode state of session %q: %w", sessionID, err)
 	}
 	last, err := decodeSnapshot[S](raw.LastSnapshot)
 	if err != nil {
@@ -115,7 +141,7 @@ func decodeData[S any](sessionID string, raw *model.Data[json.RawMessage]) (*mod
 func encodeData[S any](sessionID string, data *model.Data[S]) (*model.Data[json.RawMessage], error) {
 	state, err := json.Marshal(data.State)
 	if err != nil {
-		return nil, fmt.Errorf("store: encode state of session %q: %w", sessionID, err)
+		return nil, fmt.Errorf("typed: encode state of session %q: %w", sessionID, err)
 	}
 	last, err := encodeSnapshot(data.LastSnapshot)
 	if err != nil {
@@ -133,7 +159,7 @@ func decodeSnapshot[S any](raw *model.Snapshot[json.RawMessage]) (*model.Snapsho
 		Index: raw.Index, TurnIndex: raw.TurnIndex, Event: raw.Event, Orphaned: raw.Orphaned,
 	}
 	if err := json.Unmarshal(raw.State, &s.State); err != nil {
-		return nil, fmt.Errorf("store: decode state of snapshot %q in session %q: %w", raw.ID, raw.SessionID, err)
+		return nil, fmt.Errorf("typed: decode state of snapshot %q in session %q: %w", raw.ID, raw.SessionID, err)
 	}
 	return s, nil
 }
@@ -144,7 +170,7 @@ func encodeSnapshot[S any](s *model.Snapshot[S]) (*model.Snapshot[json.RawMessag
 	}
 	state, err := json.Marshal(s.State)
 	if err != nil {
-		return nil, fmt.Errorf("store: encode state of snapshot %q in session %q: %w", s.ID, s.SessionID, err)
+		return nil, fmt.Errorf("typed: encode state of snapshot %q in session %q: %w", s.ID, s.SessionID, err)
 	}
 	return &model.Snapshot[json.RawMessage]{
 		ID: s.ID, ParentID: s.ParentID, SessionID: s.SessionID, CreatedAt: s.CreatedAt, State: state,
