@@ -18,6 +18,9 @@ type Fact struct {
 	Numbers []Number
 }
 
+// FactAgent is the label of the id of the agent whose session it is.
+const FactAgent = "agent"
+
 // Facts gathers facts.
 type Facts []Fact
 

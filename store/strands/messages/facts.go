@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -51,6 +52,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	var f factList
 	i := at.i
 	f.Add("file", l.shown(l.path("messages", at.log.files[i].name)))
+	f.Add(model.FactAgent, strings.TrimPrefix(p.agent, agentPrefix))
 	if at.aside >= 0 {
 		f.Add("set aside", at.branches.list[at.aside].reason.Text(clock))
 		l = at.log

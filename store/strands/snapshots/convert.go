@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,24 +115,13 @@ func (c *conversion) state(i int) ([]byte, error) {
 	return c.from.State(c.ctx, c.path[i].Ref())
 }
 
-// agent returns the id of the agent, which the SDK looks for by the name of a
-// folder. The log tells it by the names of its files.
+// agent returns the id of the agent, which the SDK looks for by the name of a folder.
 func (c *conversion) agent() string {
-	const inLog = "agent_"
-	d, ok := c.from.(store.Deriver)
-	if !ok {
-		return "default"
-	}
-	facts, err := d.Facts(c.ctx, c.path[0].Ref())
-	if err != nil {
-		return "default"
-	}
-	for _, f := range facts {
-		parts := strings.Split(f.Value, "/")
-		for i := 1; f.Label == "file" && i < len(parts); i++ {
-			if id, ok := strings.CutPrefix(parts[i], inLog); ok && parts[i-1] == "agents" {
-				return id
-			}
+	if d, ok := c.from.(store.Deriver); ok {
+		facts, err := d.Facts(c.ctx, c.path[0].Ref())
+		at := slices.IndexFunc(facts, func(f model.Fact) bool { return f.Label == model.FactAgent })
+		if err == nil && at >= 0 {
+			return facts[at].Value
 		}
 	}
 	return "default"

@@ -51,7 +51,7 @@ func (l *log) Faults(context.Context, string) ([]model.Fault, error) { return ni
 func (l *log) Gaps(context.Context, model.Ref) (model.Gaps, error)   { return model.Gaps{}, nil }
 func (l *log) DerivedIDs() string                                    { return "made up" }
 func (l *log) Facts(context.Context, model.Ref) ([]model.Fact, error) {
-	return []model.Fact{{Label: "file", Value: "session_s/agents/agent_planner/messages/message_0.json"}}, nil
+	return []model.Fact{{Label: model.FactAgent, Value: "planner"}}, nil
 }
 
 // logged makes a log of words as told has them; what the newest state has besides
