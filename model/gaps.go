@@ -27,6 +27,9 @@ const (
 	// GapUntraced: the snapshot is a step that a trace tells of, and traces do not
 	// tell of this key.
 	GapUntraced
+	// GapDelta: the snapshot has only what changed since another, and what to do with
+	// the changes is known to the agent's program alone.
+	GapDelta
 )
 
 // gapTexts has what is said of the keys: in a comparison, where the state lacks
@@ -34,6 +37,7 @@ const (
 var gapTexts = [...]struct{ compared, lacking, there string }{
 	GapKeptOnce: {"kept once, known only as of now", "not recorded here (kept once, as of now)", "kept once, as of now"},
 	GapUntraced: {"not recorded in a step of a trace", "not recorded here (no trace has it)", "not recorded in a trace"},
+	GapDelta:    {"kept as changes only", "not recorded here (kept as changes only)", "kept as changes only"},
 }
 
 // None reports whether there are no gaps.

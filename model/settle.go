@@ -14,6 +14,9 @@ type HeadFacts struct {
 	// Pointed says that the framework names its head itself, and so may pass over
 	// newer rows.
 	Pointed bool
+	// Newest says that the last row is the head, and that each was when it was
+	// recorded: a row that does not follow the one before it put the head elsewhere.
+	Newest bool
 }
 
 // Move is one write that put the head of a session elsewhere. From and To are the
@@ -29,6 +32,10 @@ type Move struct {
 // The last of the moves that left a row tells why, else the row's own Reason, else
 // the tree.
 func Settle(headers []Header, facts HeadFacts) *Timeline {
+	if n := len(headers); facts.Newest && n > 0 {
+		headers[n-1].Head = true
+		facts.Moves = append(facts.Moves, movesOf(headers)...)
+	}
 	t := NewTimeline(slices.Clone(headers))
 	t.pointed = t.pointed && facts.Pointed
 	left := t.leftBy(facts.Moves)
@@ -53,6 +60,23 @@ func Settle(headers []Header, facts HeadFacts) *Timeline {
 		}
 	}
 	return t
+}
+
+// movesOf returns the moves of a head that is always the newest row.
+func movesOf(headers []Header) (moves []Move) {
+	index := make(map[string]int, len(headers))
+	for i := range headers {
+		h := &headers[i]
+		if i > 0 && headers[i-1].ID != h.ParentID {
+			why := Reason{Kind: ReasonRestore, At: h.CreatedAt}
+			if at, ok := index[h.ParentID]; ok {
+				why.TargetID, why.TargetIndex = h.ParentID, at
+			}
+			moves = append(moves, Move{From: headers[i-1].ID, To: h.ID, Why: &why})
+		}
+		index[h.ID] = h.Index
+	}
+	return moves
 }
 
 // leftBy returns for each node the reason of the last move that left it: that is on

@@ -106,6 +106,14 @@ type Recorder interface {
 	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
 }
 
+// Resumer is a Store whose framework goes on from any snapshot that a call names, with
+// nothing written before.
+type Resumer interface {
+	// Resume returns the calls that go on from a snapshot, the best one first. The
+	// errors are those of State.
+	Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error)
+}
+
 // Row is one snapshot whole, or the record of one session: what export writes
 // and import reads.
 type Row struct {

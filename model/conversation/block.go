@@ -264,11 +264,16 @@ var fileKinds = map[string]BlockKind{"image": Image, "document": Document, "vide
 
 // toolResult reads what Strands writes below "toolResult".
 func (b *Block) toolResult(t *jsontape.Tape, c Node) {
-	b.Kind, b.ID, b.Body = ToolResult, t.Find(c, "toolUseId"), t.Find(c, "content")
-	switch status := t.Find(c, "status"); {
-	case isText(t, status, "success"):
-		b.Status = OK
-	case isText(t, status, "error"):
-		b.Status = Failed
+	b.Kind, b.ID, b.Body, b.Status = ToolResult, t.Find(c, "toolUseId"), t.Find(c, "content"), status(t, t.Find(c, "status"))
+}
+
+// status reads how a tool ended, in the words of Strands and of LangChain.
+func status(t *jsontape.Tape, n Node) Status {
+	switch {
+	case isText(t, n, "success"):
+		return OK
+	case isText(t, n, "error"):
+		return Failed
 	}
+	return NoStatus
 }

@@ -3,9 +3,9 @@
 // what a framework does when it goes on from there.
 //
 // The messages are found and read by their shape, never by a declared type,
-// because a state is whatever an agent kept. Four shapes are known: Strands for
-// Python and for TypeScript, Genkit, and the {role, content, tool_calls} of
-// OpenAI. What fits none of them is kept and called what it is. In the record of
+// because a state is whatever an agent kept. Five shapes are known: Strands for
+// Python and for TypeScript, Genkit, the {role, content, tool_calls} of
+// OpenAI, and LangChain's {type, content, tool_calls}. What fits none of them is kept and called what it is. In the record of
 // an orchestrator of Strands, the messages are what its nodes said.
 //
 // A Conversation refers to nodes of the state's tape and copies nothing, so

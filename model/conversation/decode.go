@@ -6,9 +6,9 @@ import "hindcast/model/jsontape"
 // it has not. They are found in one walk, because a state may have a hundred
 // thousand messages.
 type fields struct {
-	role, content, calls, callID, name Node
-	redacted, wrapped                  Node
-	traits                             traits
+	role, content, calls, callID, name, status Node
+	redacted, wrapped                          Node
+	traits                                     traits
 }
 
 // key returns the key of a member without its quotes. The keys that are looked
@@ -19,7 +19,7 @@ func key(t *jsontape.Tape, n Node) []byte {
 }
 
 func readFields(t *jsontape.Tape, n Node) fields {
-	f := fields{jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, 0}
+	f := fields{jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, 0}
 	if !isKind(t, n, jsontape.Object) {
 		return f
 	}
@@ -27,6 +27,12 @@ func readFields(t *jsontape.Tape, n Node) fields {
 		switch string(key(t, c)) {
 		case "role":
 			f.role = c
+		case "type":
+			if isLangChain(t, n, c) {
+				f.role, f.traits = c, f.traits|traitLangChain
+			}
+		case "status":
+			f.status = c
 		case "content":
 			f.content = c
 		case "tool_calls":
@@ -39,6 +45,10 @@ func readFields(t *jsontape.Tape, n Node) fields {
 			f.redacted = c
 		case "message":
 			f.wrapped = c
+		case "kwargs":
+			if enveloped(t, n) >= 0 {
+				f.wrapped, f.traits = c, f.traits|traitLangChain
+			}
 		case "tracking_id":
 			f.traits |= traitPython
 		case "trackingId":
@@ -57,22 +67,29 @@ func (c *Conversation) message(n Node) {
 	case redacted:
 		m, f = f.redacted, readFields(t, f.redacted)
 	case f.role < 0 && isKind(t, f.wrapped, jsontape.Object):
+		role := className(t, n)
 		m, f = f.wrapped, readFields(t, f.wrapped)
+		f.role = max(f.role, role)
 	}
 	c.begin(Message{Node: n, Role: c.role(f.role), Redacted: redacted})
 	c.traits |= f.traits
 	switch {
 	case f.callID >= 0:
 		b := newBlock(m)
-		b.Kind, b.ID, b.Name, b.Body = ToolResult, f.callID, f.name, f.content
+		b.Kind, b.ID, b.Name, b.Body, b.Status = ToolResult, f.callID, f.name, f.content, status(t, f.status)
 		c.add(b)
 		c.traits |= traitOpenAI
 	case isKind(t, f.content, jsontape.Array):
 		for n := t.First(f.content); n >= 0; n = t.Next(n) {
+			if b, ok := typed(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
+				continue // which LangChain has in tool_calls too
+			}
 			c.content(n)
 		}
 	case isKind(t, f.content, jsontape.String):
-		c.add(value(t, f.content))
+		if !(len(t.Raw(f.content)) == len(`""`) && f.calls >= 0) {
+			c.add(value(t, f.content))
+		}
 		c.traits |= traitOpenAI
 	case f.content >= 0 && t.Kind(f.content) != jsontape.Null:
 		c.content(f.content)
@@ -102,16 +119,16 @@ func (c *Conversation) add(b Block) {
 
 func (c *Conversation) role(n Node) Role {
 	switch t := c.tape; {
-	case isText(t, n, "user"):
+	case isText(t, n, "user"), isText(t, n, "human"), isText(t, n, "HumanMessage"):
 		return User
-	case isText(t, n, "assistant"):
+	case isText(t, n, "assistant"), isText(t, n, "ai"), isText(t, n, "AIMessage"), isText(t, n, "AIMessageChunk"):
 		return Assistant
 	case isText(t, n, "model"):
 		c.traits |= traitGenkit
 		return Assistant
-	case isText(t, n, "tool"):
+	case isText(t, n, "tool"), isText(t, n, "ToolMessage"):
 		return Tool
-	case isText(t, n, "system"), isText(t, n, "developer"):
+	case isText(t, n, "system"), isText(t, n, "SystemMessage"), isText(t, n, "developer"):
 		return System
 	}
 	return UnknownRole
@@ -131,6 +148,8 @@ func (c *Conversation) functionCall(n Node) {
 	b := newBlock(n)
 	if f := find(t, n, "function"); isKind(t, f, jsontape.Object) {
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(f, "name"), t.Find(f, "arguments")
+	} else if args := find(t, n, "args"); args >= 0 { // LangChain's
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), args
 	}
 	c.add(b)
 }

@@ -14,9 +14,11 @@ const (
 	Genkit
 	// OpenAI is the shape of OpenAI's chat completions, which many use.
 	OpenAI
+	// LangChain is that of LangChain's messages, which LangGraph keeps.
+	LangChain
 )
 
-var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape"}
+var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain"}
 
 // String returns the framework's name for people.
 func (f Framework) String() string {
@@ -35,6 +37,7 @@ const (
 	traitTypeScript
 	traitGenkit
 	traitOpenAI
+	traitLangChain
 )
 
 // Framework returns the framework whose shape the conversation has.
@@ -48,6 +51,8 @@ func (c *Conversation) Framework() Framework {
 		return StrandsTypeScript
 	case seen&(traitStrands|traitPython|traitTypeScript) != 0:
 		return Strands
+	case seen&traitLangChain != 0:
+		return LangChain
 	case seen&traitOpenAI != 0:
 		return OpenAI
 	}

@@ -1,6 +1,10 @@
 package conversation
 
-import "hindcast/model/jsontape"
+import (
+	"slices"
+
+	"hindcast/model/jsontape"
+)
 
 // usualPlaces is where the known frameworks keep their messages: the native
 // store's and Genkit's state, the snapshots of Strands, a whole Genkit row.
@@ -61,16 +65,48 @@ func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
 	if first < 0 {
 		return named
 	}
-	return isMessage(t, unwrap(t, first))
+	return isMessage(t, first) || isMessage(t, unwrap(t, first))
 }
 
 // isMessage reports whether n is an object that says who speaks and has
 // something to say.
 func isMessage(t *jsontape.Tape, n Node) bool {
+	if enveloped(t, n) >= 0 || isLangChain(t, n, find(t, n, "type")) {
+		return true
+	}
 	if !isKind(t, find(t, n, "role"), jsontape.String) {
 		return false
 	}
 	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0
+}
+
+// langChainKinds are the types of LangChain's messages that are written as they are.
+var langChainKinds = []string{"human", "ai", "tool", "system", "AIMessageChunk"}
+
+// isLangChain reports whether n is a message of LangChain, of which kind is the "type".
+func isLangChain(t *jsontape.Tape, n, kind Node) bool {
+	return isKind(t, kind, jsontape.String) && t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 &&
+		slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, kind, known) })
+}
+
+// enveloped returns the message in LangChain's envelope {"lc": 1, "id": […,
+// "AIMessage"], "kwargs": {…}}, or None.
+func enveloped(t *jsontape.Tape, n Node) Node {
+	if inner := find(t, n, "kwargs"); inner >= 0 && t.Find(n, "lc") >= 0 && find(t, inner, "content") >= 0 {
+		return inner
+	}
+	return jsontape.None
+}
+
+// className returns the name of the class in LangChain's envelope, or None.
+func className(t *jsontape.Tape, n Node) Node {
+	class := jsontape.None
+	if id := t.Find(n, "id"); isKind(t, id, jsontape.Array) {
+		for part := t.First(id); part >= 0; part = t.Next(part) {
+			class = part
+		}
+	}
+	return class
 }
 
 // unwrap returns the message inside the wrapper that Strands for Python writes
@@ -79,6 +115,9 @@ func isMessage(t *jsontape.Tape, n Node) bool {
 func unwrap(t *jsontape.Tape, n Node) Node {
 	if redacted := find(t, n, "redact_message"); isKind(t, redacted, jsontape.Object) {
 		return redacted
+	}
+	if inner := enveloped(t, n); inner >= 0 {
+		return inner
 	}
 	if inner := find(t, n, "message"); isKind(t, inner, jsontape.Object) && t.Find(n, "role") < 0 {
 		return inner

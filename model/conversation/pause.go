@@ -25,9 +25,16 @@ var pauseKeys = []struct {
 	{"interrupts", []string{"pendingToolExecution"}, []string{"assistantMessageData"}, []string{"completedToolResults"}},
 }
 
-// readPause finds the interrupt state of a snapshot or of agent.json.
+// readPause finds the interrupt state of a snapshot or of agent.json, or the list of
+// interrupts that LangGraph puts beside the channels.
 func (c *Conversation) readPause() {
 	t := c.tape
+	if list := find(t, 0, "__interrupt__"); isKind(t, list, jsontape.Array) {
+		c.pause.active = t.First(list) >= 0
+		for n := t.First(list); n >= 0; n = t.Next(n) {
+			c.pause.interrupts = append(c.pause.interrupts, n)
+		}
+	}
 	for _, place := range [][]string{{}, {"data"}, {"_internal_state"}, {"data", "_internal_state"}} {
 		for _, keys := range pauseKeys {
 			state := find(t, t.Lookup(place...), keys.outer)

@@ -117,7 +117,7 @@ func (c *Conversation) Resume() []Resume {
 	switch f := c.Framework(); f {
 	case Strands:
 		return append(c.resumeIn(StrandsPython), c.resumeIn(StrandsTypeScript)...)
-	case NoFramework:
+	case NoFramework, LangChain:
 		return c.resumeIn(OpenAI)
 	default:
 		return c.resumeIn(f)

@@ -6,6 +6,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
+	"hindcast/store/langgraph"
 	"hindcast/store/remote"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands/messages"
@@ -15,5 +16,5 @@ import (
 // All returns the kinds in the order in which they are asked whether a store is
 // theirs. They keep notes of what they read in the cache, if it is not nil.
 func All(cache *files.Shelf) store.Kinds {
-	return store.Kinds{jsonl.Kind(), messages.Kind(cache), snapshots.Kind(cache), genkit.Kind(cache), sqlite.Kind(), remote.Kind()}
+	return store.Kinds{jsonl.Kind(), messages.Kind(cache), snapshots.Kind(cache), genkit.Kind(cache), sqlite.Kind(), langgraph.Kind(), remote.Kind()}
 }

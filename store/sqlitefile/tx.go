@@ -74,6 +74,19 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
 	return statement.QueryRowContext(ctx, args...)
 }
 
+// Check runs SQLite's check of the whole file, and returns what it finds, in its words.
+func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var text string
+		err := scan(&text)
+		if text != "ok" {
+			complaints = append(complaints, text)
+		}
+		return err
+	}, "PRAGMA integrity_check(20)")
+	return complaints, err
+}
+
 // close lets go of the statements and the connection.
 func (t *Tx) close() error {
 	var errs []error

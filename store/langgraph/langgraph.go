@@ -1,0 +1,372 @@
+// Package langgraph reads the checkpoints that LangGraph keeps in SQLite, for Python
+// (SqliteSaver, AsyncSqliteSaver) and for JavaScript.
+//
+//	LangGraph                               Hindcast
+//	thread_id                               session
+//	thread_id and checkpoint_ns             session "THREAD/NAMESPACE": a subgraph has checkpoints of its own
+//	checkpoint_id, parent_checkpoint_id     id and parent of a snapshot
+//	the greatest checkpoint_id              head
+//	channel_values, without the plumbing    state
+//	writes on the parent                    what the step did: event, title, tokens
+//	writes on the checkpoint itself         what its tasks did so far: an error, a question
+//
+// A write hangs on the checkpoint that its task started from. Nothing that a checkpoint
+// names is imported or called: values are decoded as data, and pickles and encrypted
+// ones are shown as the bytes that they are.
+package langgraph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+// Codes of the faults that this kind alone sees.
+const (
+	// FaultOpaque: states are encrypted, or pickles.
+	FaultOpaque = "opaque-state"
+	// FaultMetadata: the metadata of a checkpoint cannot be read.
+	FaultMetadata = "damaged-metadata"
+)
+
+// Kind describes the langgraph store.
+func Kind() store.Kind {
+	return rows.Kind{
+		Name: "langgraph", Framework: "LangGraph",
+		IDs:   "the checkpoint's, made of its time and its step",
+		Lacks: "a LangGraph store is only read; the call on the Resume tab names the checkpoint, and goes on from it",
+		Tables: map[string]string{
+			"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
+			"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
+		},
+		Sessions: "SELECT DISTINCT thread_id, checkpoint_ns FROM checkpoints",
+		Format:   format{},
+	}.Kind()
+}
+
+// format implements rows.Format.
+type format struct{}
+
+const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
+
+// metadata stands beside a checkpoint in plain JSON, also where that is encrypted.
+type metadata struct {
+	Source  string                     `json:"source"`
+	Step    int                        `json:"step"`
+	Parents map[string]string          `json:"parents"`
+	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
+}
+
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log rows.Log, err error) {
+	steps, err := stepsOf(ctx, t, ofSession, at.Key...)
+	if err != nil {
+		return log, err
+	}
+	log.Head.Newest = true
+	var faults store.FaultList
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		h := model.Header{Event: model.SnapshotEventNamed}
+		var encoding string
+		var beside, whole []byte
+		var size int64
+		if err := scan(&h.ID, &h.ParentID, &encoding, &beside, &whole, &size); err != nil {
+			return err
+		}
+		var about metadata
+		if err := json.Unmarshal(beside, &about); err != nil {
+			h.Marks |= model.MarkDamaged
+			faults.Add(model.Fault{Code: FaultMetadata, Severity: model.Stops, File: h.ID, Path: "metadata", Meaning: "it is not JSON: " + err.Error(), Verdict: "LangGraph fails when it lists the thread"})
+		}
+		if isOpaque(encoding) && !faults.Has(FaultOpaque) {
+			faults.Add(model.Fault{Code: FaultOpaque, Severity: model.Odd, File: h.ID, Path: "checkpoint", Meaning: "from here on states are stored as " + encoding + " and shown as these bytes", Verdict: "LangGraph loads what its serializer can read"})
+		}
+		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), about.Step+1
+		own := steps[h.ID]
+		switch ran, kept := steps[h.ParentID]; {
+		case about.Source == "input":
+			h.TurnIndex, h.EventName = 1, "user input"
+			h.Title, _ = own.said.Title()
+		case about.Source != "loop" && about.Source != "":
+			h.EventName = about.Source
+		case !kept: // only the end of a run was kept
+			h.TurnIndex, h.Event = 1, model.SnapshotEventTurnEnd
+			state, _ := decode(encoding, whole) // damage is told with the state
+			h.Title, _ = conversation.Title(jsontape.FindMember(state, `"channel_values"`), conversation.LastMessage)
+		default:
+			ran.describe(&h)
+		}
+		if len(own.asked) > 0 {
+			h.Marks |= model.MarkInterrupted
+		}
+		if own.failed != nil {
+			h.Marks |= model.MarkError
+		}
+		log.Title = cmp.Or(log.Title, own.said.Opening())
+		log.Headers, log.Size = append(log.Headers, h), log.Size+size
+		return nil
+	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
+		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
+			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
+		length(checkpoint) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" ORDER BY checkpoint_id", at.Key...)
+	log.Faults = faults.All()
+	if err == nil && at.Key[1] == "" { // a thread changes with its subgraphs, and comes before them
+		var newest string
+		err = t.Row(ctx, "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?", at.Key[0]).Scan(&newest)
+		log.UpdatedAt = model.TimeOfUUID(newest)
+	}
+	return log, err
+}
+
+// plumbing fits channels that only say which node runs next: "branch:to:NODE",
+// "start:NODE", and "join:A+B:NODE", which waits for both.
+var plumbing = regexp.MustCompile(`(?s)^(?:branch:|start:|join:(.+):)(?:.*:)?([^:]+)$`)
+
+const (
+	inputChannel = "__start__" // also the name of the node that takes the input
+	sendsChannel = "__pregel_tasks"
+)
+
+// step is what the tasks wrote that started from one checkpoint.
+type step struct {
+	nodes, channels []string
+	// asked are the questions that wait, as JSON, failed the errors of tasks.
+	asked, failed []string
+	said          conversation.Written
+	// goesOn says that another node runs next.
+	goesOn bool
+	asking string // the task of the last question
+}
+
+// stepsOf returns the steps of the writes that a condition fits, by the checkpoints that
+// they started from. Values of more than 64 kB are left out of them.
+func stepsOf(ctx context.Context, t *sqlitefile.Tx, where string, args ...any) (map[string]step, error) {
+	var path string // a column that older files do not have
+	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
+		return nil, err
+	}
+	steps := map[string]step{}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var id, task, path, channel, encoding string
+		var index int
+		var value []byte
+		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
+		s := steps[id]
+		if written, damage := decode(encoding, value); damage == nil {
+			s.add(task, path, index, channel, written)
+		}
+		steps[id] = s
+		return err
+	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
+		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
+	return steps, err
+}
+
+// add adds a write. They come task by task, those with a negative index first, which
+// are no values of channels.
+func (s *step) add(task, path string, index int, channel string, value []byte) {
+	if pulled, ok := strings.CutPrefix(path, "~__pregel_pull, "); ok {
+		node, _, _ := strings.Cut(pulled, ", ")
+		s.nodes = appendNew(s.nodes, node)
+	}
+	if index >= 0 && s.asking == task && len(s.asked) > 0 { // it was answered
+		s.asked, s.asking = s.asked[:len(s.asked)-1], ""
+	}
+	switch {
+	case index == -1:
+		s.failed = appendNew(s.failed, conversation.OneLine(jsontape.Unquote(value)))
+	case index == -3:
+		s.asked, s.asking = append(s.asked, strings.Trim(string(value), "[]")), task
+	case index < 0 || channel == "__no_writes__":
+	case plumbing.MatchString(channel) || channel == sendsChannel:
+		s.goesOn = true
+		if path == "" && value[0] == '"' { // JavaScript's, which has no path
+			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
+		}
+	default:
+		s.channels = appendNew(s.channels, channel)
+		s.said.Add(value)
+	}
+}
+
+// appendNew appends a name unless it is there, or empty.
+func appendNew(names []string, name string) []string {
+	if name == "" || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// describe puts event and title into the header of the snapshot that the step led to.
+func (s *step) describe(h *model.Header) {
+	said, failed := s.said.Title()
+	if failed {
+		h.Marks |= model.MarkError
+	}
+	ran := conversation.List(s.nodes, conversation.OneLine)
+	if ran == inputChannel {
+		said = "" // the snapshot before says it
+	}
+	h.Title = cmp.Or(said, conversation.List(s.channels, conversation.OneLine), ran)
+	if h.EventName = cmp.Or(strings.Trim(ran, "_"), "step"); !s.goesOn {
+		h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
+	}
+}
+
+// checkpoint is a row of the table.
+type checkpoint struct {
+	parent, encoding string
+	about            metadata
+	document         []byte
+}
+
+// read reads one checkpoint, and the step that started from it. The error is
+// model.ErrNoSnapshot where there is none.
+func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+	key := append(slices.Clone(at.Key), id)
+	err = model.ErrNoSnapshot
+	failed := t.Each(ctx, func(scan func(...any) error) error {
+		var beside, whole []byte
+		if err = scan(&c.parent, &c.encoding, &beside, &whole); err == nil {
+			_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+			c.document, err = decode(c.encoding, whole)
+		}
+		return err
+	}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofSession+" AND checkpoint_id = ?", key...)
+	if err = cmp.Or(failed, err); err != nil {
+		return c, own, err
+	}
+	steps, err := stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", key...)
+	return c, steps[id], err
+}
+
+// State returns the channels that are not plumbing, and what is asked; all of a row
+// that is no checkpoint, such as one that is encrypted.
+func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+	c, own, err := read(ctx, t, at, id)
+	values := jsontape.FindMember(c.document, `"channel_values"`)
+	if err != nil || values == nil {
+		return c.document, err
+	}
+	var members []string
+	for m := range jsontape.Members(values) {
+		if channel := jsontape.Unquote(m.Key); !plumbing.MatchString(channel) && !(channel == sendsChannel && string(m.Value) == "[]") {
+			members = append(members, string(m.Key)+":"+string(m.Value))
+		}
+	}
+	if len(own.asked) > 0 {
+		members = append(members, `"__interrupt__":[`+strings.Join(own.asked, ",")+"]")
+	}
+	return []byte("{" + strings.Join(members, ",") + "}"), nil
+}
+
+func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+	c, own, err := read(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	steps, err := stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", at.Key[0], at.Key[1], c.parent)
+	ran := steps[c.parent]
+	nodes, python := c.next(own.nodes)
+	next := conversation.List(nodes, conversation.OneLine)
+	about.Facts.Add("source", c.about.Source)
+	about.Facts.Add("step", strconv.Itoa(c.about.Step))
+	about.Facts.Add("ran", conversation.List(ran.nodes, conversation.OneLine))
+	about.Facts.Add("next", cmp.Or(next, "nothing"))
+	about.Facts.Add("asks", strings.Join(own.asked, ", "))
+	about.Facts.Add("failed", strings.Join(own.failed, ", "))
+	about.Facts.Add("called by", c.about.Parents[""])
+	about.Facts.Add("encoding", c.encoding)
+	if tokens := model.TokensFact("tokens", "tokens", ran.said.Tokens()); c.about.Source == "loop" && tokens.Value != "" {
+		about.Facts = append(about.Facts, tokens)
+	}
+	values := jsontape.FindMember(c.document, `"channel_values"`)
+	for _, channel := range slices.Sorted(maps.Keys(c.about.Deltas)) {
+		if values != nil && jsontape.FindMember(values, quoted(channel)) == nil {
+			about.Gaps.Keys, about.Gaps.Why = append(about.Gaps.Keys, channel), model.GapDelta
+		}
+	}
+	about.Resume = resume(at, id, next, python, len(own.asked) > 0)
+	return about, err
+}
+
+// next returns the nodes that run next, those of channels whose value they have not
+// seen, and whether Python wrote the checkpoint. ran are those that ran from it since.
+func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
+	var document struct {
+		Values   map[string]json.RawMessage            `json:"channel_values"`
+		Versions map[string]json.RawMessage            `json:"channel_versions"`
+		Seen     map[string]map[string]json.RawMessage `json:"versions_seen"`
+	}
+	_ = json.Unmarshal(c.document, &document) // of what is not of that shape nothing is known
+	python = true
+	for channel, version := range document.Versions {
+		python = python && version[0] == '"'
+		node := inputChannel
+		switch parts := plumbing.FindStringSubmatch(channel); {
+		case document.Values[channel] == nil:
+			continue
+		case parts != nil:
+			var arrived []any
+			_ = json.Unmarshal(document.Values[channel], &arrived) // only a join has a list
+			if node = parts[2]; parts[1] != "" && len(arrived) <= strings.Count(parts[1], "+") {
+				continue
+			}
+		case channel == sendsChannel: // of Python {"value":[NODE,…]}, of JavaScript {"node":NODE}
+			var sends []struct {
+				Node  string
+				Value []any
+			}
+			_ = json.Unmarshal(document.Values[channel], &sends) // the state shows another shape
+			for _, send := range sends {
+				nodes = append(nodes, cmp.Or(send.Node, fmt.Sprint(append(send.Value, "?")[0])))
+			}
+			continue
+		case channel != inputChannel:
+			continue
+		}
+		if string(version) != string(document.Seen[node][channel]) {
+			nodes = append(nodes, node)
+		}
+	}
+	if slices.Equal(nodes, []string{inputChannel}) && len(ran) > 0 {
+		return ran, python // a function may take the input
+	}
+	slices.Sort(nodes)
+	return nodes, python
+}
+
+// resume returns the calls that go on from a checkpoint, which each of them names.
+func resume(at rows.Place, id, next string, python, asks bool) []model.Resume {
+	graph, none, answer := "graph.invoke", "None", "Command(resume=…)"
+	if !python {
+		graph, none, answer = "await graph.invoke", "null", "new Command({resume: …})"
+	}
+	names := fmt.Sprintf(`"thread_id": %s, "checkpoint_id": %s`, quoted(at.Key[0].(string)), quoted(id))
+	if namespace := at.Key[1].(string); namespace != "" {
+		names += `, "checkpoint_ns": ` + quoted(namespace)
+	}
+	call := func(input, then string) model.Resume {
+		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
+	}
+	switch runs := "runs " + next + " from here, as a new branch"; {
+	case next == "":
+		return []model.Resume{call("{…}", "takes your input as the next turn")}
+	case asks:
+		return []model.Resume{call(answer, "answers what is asked, and "+runs), call(none, runs+", which asks again")}
+	default:
+		return []model.Resume{call(none, runs)}
+	}
+}

@@ -1,0 +1,76 @@
+package langgraph
+
+import (
+	"encoding/base64"
+	"errors"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/msgpack"
+)
+
+// decode returns a stored value as JSON. One that would have to be run or decrypted is
+// the bytes that it is.
+func decode(encoding string, value []byte) ([]byte, error) {
+	switch {
+	case encoding == "msgpack":
+		return msgpack.AppendJSON(nil, value, extension)
+	case encoding == "null":
+		return []byte("null"), nil
+	case isOpaque(encoding):
+		return []byte(`{"$type":` + quoted(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
+	case encoding == "bytes", encoding == "bytearray":
+		return []byte(`{"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
+	case !jsontape.Valid(value):
+		return nil, errors.New("the value is not JSON")
+	}
+	return value, nil
+}
+
+// isOpaque reports whether values of an encoding are not read: pickles, and what is
+// encrypted, as "msgpack+aes".
+func isOpaque(encoding string) bool {
+	switch encoding {
+	case "msgpack", "json", "null", "bytes", "bytearray", "":
+		return false
+	}
+	return true
+}
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+
+// extension writes a value of LangGraph's extensions. Each names what Python would call,
+// and with what:
+//
+//	0 … 5   [module, name, argument, …]      {"$py":"module.name","value":argument}, or with the members of an argument that is a map
+//	6       [dtype, shape, order, buffer]    {"$numpy":dtype,"value":[shape,order,buffer]}
+//	7       value                            {"$delta":value}
+func extension(w *msgpack.Writer, id int8, data []byte) (ok bool, err error) {
+	err = w.Inside(data, func() error {
+		if ok = id == 7; ok {
+			w.Literal(`{"$delta":`)
+			return errors.Join(w.Value(), w.Close("}"))
+		}
+		n, list := w.Array()
+		module, named := w.Text()
+		if ok = id >= 0 && id <= 6 && list && named && n >= 3; !ok {
+			return nil
+		}
+		if id == 6 {
+			w.Literal(`{"$numpy":` + quoted(module) + `,"value":[`)
+			return errors.Join(w.Values(n-1), w.Close("]}"))
+		}
+		class, _ := w.Text()
+		w.Literal(`{"$py":` + quoted(module+"."+class))
+		if members, ok := w.Map(); ok {
+			if members > 0 {
+				w.Literal(",")
+			}
+			err = w.Members(members)
+		} else {
+			w.Literal(`,"value":`)
+			err = w.Value()
+		}
+		return errors.Join(err, w.Close("}"), w.Skip(n-3))
+	})
+	return ok, err
+}

@@ -1,0 +1,337 @@
+// Package msgpack writes MessagePack as JSON. Keys keep their order, nothing that the
+// data names is looked up or run, and no more memory is taken than the data calls for.
+//
+//	nil, bool, integers     as in JSON, integers of 64 bits in full
+//	floats                  with a point or an exponent; {"$float":"NaN"} where JSON has none
+//	str                     a string; bytes that are no UTF-8 become U+FFFD
+//	bin                     {"$bytes":"BASE64"}
+//	map                     an object; a key that is no string is the string of its JSON
+//	ext                     as the caller writes it, or {"$ext":ID,"$bytes":"BASE64"}
+package msgpack
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"hindcast/model/jsontape"
+)
+
+const (
+	// maxDepth bounds how deep values nest, in those of extensions too.
+	maxDepth = 200
+	// maxGrowth bounds the JSON by the length of the data: a byte grows to four in
+	// base64, and to six where it is escaped.
+	maxGrowth = 64
+)
+
+var (
+	// ErrShort: the data ends within a value.
+	ErrShort = errors.New("the data ends within a value")
+	// ErrDepth: values nest deeper than the reader goes.
+	ErrDepth = fmt.Errorf("values nest deeper than %d levels", maxDepth)
+	// ErrCode: a byte begins no value.
+	ErrCode = errors.New("0xc1 begins no value")
+	// ErrRest: bytes follow the value.
+	ErrRest = errors.New("bytes follow the value")
+	// ErrLarge: the JSON would be many times as long as the data.
+	ErrLarge = fmt.Errorf("the JSON is more than %d times as long as the data", maxGrowth)
+)
+
+// Ext writes the data of an extension. It reports false for one that it does not know,
+// whatever it did to w.
+type Ext func(w *Writer, id int8, data []byte) (ok bool, err error)
+
+// Writer reads MessagePack and writes JSON. Its zero value is not ready; an Ext is
+// handed one.
+type Writer struct {
+	dst   []byte
+	most  int
+	in    []byte
+	at    int
+	depth int
+	ext   Ext
+}
+
+// AppendJSON appends the JSON of one value, which is all of data, to dst. The errors
+// are those of the package, with the byte at which they were found, and those of ext.
+func AppendJSON(dst, data []byte, ext Ext) ([]byte, error) {
+	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext}
+	err := w.Value()
+	if err == nil && w.at < len(w.in) {
+		err = ErrRest
+	}
+	if err != nil {
+		return dst, fmt.Errorf("byte %d: %w", w.at, err)
+	}
+	return w.dst, nil
+}
+
+// Inside runs what on the data of an extension.
+func (w *Writer) Inside(data []byte, what func() error) error {
+	in, at := w.in, w.at
+	w.in, w.at = data, 0
+	err := what()
+	if err == nil && w.at < len(w.in) {
+		err = ErrRest
+	}
+	w.in, w.at = in, at
+	return err
+}
+
+// Literal writes JSON of the caller's.
+func (w *Writer) Literal(json string) { w.dst = append(w.dst, json...) }
+
+// Close writes JSON that ends what was begun; the error is nil.
+func (w *Writer) Close(json string) error {
+	w.Literal(json)
+	return nil
+}
+
+// Array reads the header of an array, and reports false and stays where it is if there
+// is none.
+func (w *Writer) Array() (n int, ok bool) {
+	return w.header(0x90, 0x0f, [...]byte{0, 0xdc, 0xdd})
+}
+
+// Map reads the header of a map, and reports false and stays where it is if there is
+// none.
+func (w *Writer) Map() (n int, ok bool) {
+	return w.header(0x80, 0x0f, [...]byte{0, 0xde, 0xdf})
+}
+
+// Text reads a string, and reports false and stays where it is if there is none.
+func (w *Writer) Text() (text string, ok bool) {
+	at := w.at
+	n, ok := w.header(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb})
+	if !ok {
+		return "", false
+	}
+	data, err := w.take(n)
+	if err != nil {
+		w.at = at
+		return "", false
+	}
+	return string(data), true
+}
+
+// header reads a length that is in the first byte, or behind one of three codes in 1,
+// 2 or 4 bytes.
+func (w *Writer) header(first, mask byte, codes [3]byte) (n int, ok bool) {
+	if w.at == len(w.in) {
+		return 0, false
+	}
+	c := w.in[w.at]
+	if c&^mask == first {
+		w.at++
+		return int(c & mask), true
+	}
+	i := slices.Index(codes[:], c)
+	if i < 0 || c == 0 || len(w.in)-w.at-1 < 1<<i {
+		return 0, false
+	}
+	w.at++
+	length, err := w.number(1 << i)
+	return int(length), err == nil
+}
+
+// number reads a number of 1, 2, 4 or 8 bytes.
+func (w *Writer) number(size int) (uint64, error) {
+	data, err := w.take(size)
+	if err != nil {
+		return 0, err
+	}
+	var whole [8]byte
+	copy(whole[8-size:], data)
+	return binary.BigEndian.Uint64(whole[:]), nil
+}
+
+// take returns the next n bytes.
+func (w *Writer) take(n int) ([]byte, error) {
+	if n < 0 || n > len(w.in)-w.at {
+		return nil, ErrShort
+	}
+	w.at += n
+	return w.in[w.at-n : w.at], nil
+}
+
+// Value writes the next value.
+func (w *Writer) Value() error {
+	if w.depth == maxDepth {
+		return ErrDepth
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.at == len(w.in) {
+		return ErrShort
+	}
+	if len(w.dst) > w.most {
+		return ErrLarge
+	}
+	if text, ok := w.Text(); ok {
+		w.dst = jsontape.AppendQuoted(w.dst, text)
+		return nil
+	}
+	if n, ok := w.Array(); ok {
+		w.Literal("[")
+		err := w.Values(n)
+		w.Literal("]")
+		return err
+	}
+	if n, ok := w.Map(); ok {
+		w.Literal("{")
+		err := w.Members(n)
+		w.Literal("}")
+		return err
+	}
+	c := w.in[w.at]
+	switch {
+	case c < 0x80, c >= 0xe0: // a small integer
+		w.at++
+		w.dst = strconv.AppendInt(w.dst, int64(int8(c)), 10)
+		return nil
+	case c >= 0xa0 && c <= 0xbf, c >= 0xd9 && c <= 0xdf: // a string, array or map that is cut off
+		return ErrShort
+	}
+	w.at++
+	return w.coded(c)
+}
+
+// coded writes the value behind a code that is no string, array or map.
+func (w *Writer) coded(c byte) error {
+	switch c {
+	case 0xc0:
+		w.Literal("null")
+	case 0xc2:
+		w.Literal("false")
+	case 0xc3:
+		w.Literal("true")
+	case 0xc4, 0xc5, 0xc6:
+		n, err := w.number(1 << (c - 0xc4))
+		if err != nil {
+			return err
+		}
+		data, err := w.take(int(n))
+		if err != nil {
+			return err
+		}
+		w.Literal("{")
+		w.Bytes(data)
+		w.Literal("}")
+	case 0xc7, 0xc8, 0xc9:
+		n, err := w.number(1 << (c - 0xc7))
+		if err != nil {
+			return err
+		}
+		return w.extension(int(n))
+	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
+		return w.extension(1 << (c - 0xd4))
+	case 0xca:
+		n, err := w.number(4)
+		w.float(float64(math.Float32frombits(uint32(n))), 32)
+		return err
+	case 0xcb:
+		n, err := w.number(8)
+		w.float(math.Float64frombits(n), 64)
+		return err
+	case 0xcc, 0xcd, 0xce, 0xcf:
+		n, err := w.number(1 << (c - 0xcc))
+		w.dst = strconv.AppendUint(w.dst, n, 10)
+		return err
+	case 0xd0, 0xd1, 0xd2, 0xd3:
+		size := 1 << (c - 0xd0)
+		n, err := w.number(size)
+		unused := 64 - 8*size
+		w.dst = strconv.AppendInt(w.dst, int64(n<<unused)>>unused, 10)
+		return err
+	default:
+		return ErrCode
+	}
+	return nil
+}
+
+// Values writes the next n values with commas between them.
+func (w *Writer) Values(n int) error { return w.list(n, w.Value) }
+
+// Members writes the next n keys and their values with commas between them.
+func (w *Writer) Members(n int) error { return w.list(n, w.member) }
+
+// Skip passes over the next n values.
+func (w *Writer) Skip(n int) error {
+	from := len(w.dst)
+	err := w.Values(n)
+	w.dst = w.dst[:from]
+	return err
+}
+
+func (w *Writer) list(n int, item func() error) error {
+	for i := range n {
+		if i > 0 {
+			w.Literal(",")
+		}
+		if err := item(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) member() error {
+	from := len(w.dst)
+	if err := w.Value(); err != nil {
+		return err
+	}
+	if key := string(w.dst[from:]); key[0] != '"' {
+		w.dst = jsontape.AppendQuoted(w.dst[:from], key)
+	}
+	w.Literal(":")
+	return w.Value()
+}
+
+// Bytes writes the member of an object that holds bytes.
+func (w *Writer) Bytes(data []byte) {
+	w.Literal(`"$bytes":"`)
+	w.dst = base64.StdEncoding.AppendEncode(w.dst, data)
+	w.Literal(`"`)
+}
+
+// float writes a number of so many bits so that it is seen to be one with a point.
+func (w *Writer) float(f float64, bits int) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		w.Literal(`{"$float":"` + strconv.FormatFloat(f, 'g', -1, bits) + `"}`)
+		return
+	}
+	text := strconv.AppendFloat(nil, f, 'g', -1, bits)
+	if !slices.ContainsFunc(text, func(c byte) bool { return c == '.' || c == 'e' }) {
+		text = append(text, ".0"...)
+	}
+	w.dst = append(w.dst, text...)
+}
+
+// extension writes one of n bytes behind its id.
+func (w *Writer) extension(n int) error {
+	id, err := w.number(1)
+	if err != nil {
+		return err
+	}
+	data, err := w.take(n)
+	if err != nil {
+		return err
+	}
+	from := len(w.dst)
+	if w.ext != nil {
+		if ok, err := w.ext(w, int8(id), data); ok || err != nil {
+			return err
+		}
+	}
+	w.dst = append(w.dst[:from], `{"$ext":`...)
+	w.dst = strconv.AppendInt(w.dst, int64(int8(id)), 10)
+	w.Literal(",")
+	w.Bytes(data)
+	w.Literal("}")
+	return nil
+}

@@ -1,0 +1,416 @@
+// Package rows makes a store out of the tables of a SQLite file that another program
+// writes. A kind says how its tables are read, see [Format]. How the file is opened
+// and watched, who is off the path and why, what is wrong with a session, and how
+// errors are worded, is here for all of them. Such a store is only read.
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
+)
+
+// Format is all that a kind writes in Go. Each method runs within one transaction, and
+// so sees one state of the file.
+type Format interface {
+	// Log returns the snapshots of a session, none where it is gone.
+	Log(context.Context, *sqlitefile.Tx, Place) (Log, error)
+	// State returns the state of the snapshot with that id. The error is
+	// model.ErrNoSnapshot for an id that the session does not have.
+	State(ctx context.Context, t *sqlitefile.Tx, of Place, id string) ([]byte, error)
+	// About returns what else is known about a snapshot. The errors are those of State.
+	About(ctx context.Context, t *sqlitefile.Tx, of Place, id string) (About, error)
+}
+
+// Place is one session: its id, and the values of the columns that name it.
+type Place struct {
+	ID  string
+	Key []any
+}
+
+// Log is the snapshots of a session.
+type Log struct {
+	// Headers come in the order in which they were recorded. Their TurnIndex says how
+	// many turns begin with the snapshot, which are then counted along the parents.
+	// SessionID is left out of them, and who is off the path, and why.
+	Headers []model.Header
+	Head    model.HeadFacts
+	// Faults are those that the kind alone sees: neither of the lineage nor of a state.
+	Faults []model.Fault
+	// Title, Size and UpdatedAt are those of the session's info. Without UpdatedAt it
+	// is the time of the newest snapshot.
+	Title     string
+	Size      int64
+	UpdatedAt time.Time
+}
+
+// About is what is known about a snapshot besides its state.
+type About struct {
+	Facts model.Facts
+	// Resume are the calls that name the snapshot, the best one first.
+	Resume []model.Resume
+	Gaps   model.Gaps
+}
+
+// Kind describes a kind.
+type Kind struct {
+	// Name, Framework and IDs are what store.Kind and store.Deriver say.
+	Name, Framework, IDs string
+	// Lacks says why nothing can be written, and what to do instead.
+	Lacks string
+	// Tables are those that tell a database of the kind, with their columns.
+	Tables map[string]string
+	// Sessions is the query for the columns that name the sessions, all text. The id
+	// is what is in them, with slashes between, without those at the end that are empty.
+	Sessions string
+	Format   Format
+}
+
+// Kind returns the kind for the list of kinds.
+func (k Kind) Kind() store.Kind {
+	return store.Kind{
+		Name:      k.Name,
+		Framework: k.Framework,
+		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
+		Recognise: k.recognise,
+		Open:      func(ctx context.Context, path string) (store.Store, error) { return k.open(ctx, path) },
+	}
+}
+
+// sign says what tells a database of the kind, or, with false, what it lacks.
+func (k Kind) sign(ctx context.Context, t *sqlitefile.Tx) (why string, ok bool, err error) {
+	tables := slices.Sorted(maps.Keys(k.Tables))
+	named := k.Framework + "'s tables " + strings.Join(tables, " and ")
+	for _, table := range tables {
+		has := map[string]bool{}
+		err := t.Each(ctx, func(scan func(...any) error) error {
+			var column string
+			err := scan(&column)
+			has[column] = true
+			return err
+		}, "SELECT name FROM pragma_table_info(?)", table)
+		if err != nil {
+			return "", false, err
+		}
+		for _, column := range strings.Fields(k.Tables[table]) {
+			if !has[column] {
+				return "a SQLite database without " + named, false, nil
+			}
+		}
+	}
+	return "a SQLite database with " + named, true, nil
+}
+
+// foreign says that a database is not one of the kind.
+type foreign string
+
+func (f foreign) Error() string { return string(f) }
+
+func (k Kind) open(ctx context.Context, path string) (*Store, error) {
+	s := &Store{kind: k, address: path, file: sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
+		why, ok, err := k.sign(ctx, t)
+		if err == nil && !ok {
+			err = foreign(why)
+		}
+		return err
+	})}
+	if err := s.file.Read(ctx, func(*sqlitefile.Tx) error { return nil }); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, s.Close()))
+	}
+	return s, nil
+}
+
+// recognise asks SQLite: a descriptor of our own on the file would, when closed, drop
+// the locks that this process holds on it.
+func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return "", false, err
+	}
+	f := sqlitefile.New(path, nil)
+	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
+		why, ok, err = k.sign(ctx, t)
+		return err
+	})
+	err = errors.Join(err, f.Close())
+	for _, unknown := range []error{sqlitefile.ErrNotSQLite, sqlitefile.ErrUnsettled, sqlitefile.ErrDamaged} {
+		if errors.Is(err, unknown) {
+			return unknown.Error(), false, nil
+		}
+	}
+	return why, ok, err
+}
+
+// Store is an open file. It is safe for concurrent use.
+type Store struct {
+	kind    Kind
+	address string
+	file    *sqlitefile.File
+	bell    store.Bell
+	// known has the places of sessions that were read, by their ids.
+	known sync.Map
+}
+
+var (
+	_ store.Deriver = (*Store)(nil)
+	_ store.Resumer = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+)
+
+// Kind returns the kind's name.
+func (s *Store) Kind() string { return s.kind.Name }
+
+// Address returns the path that was opened.
+func (s *Store) Address() string { return s.address }
+
+// Lacks returns why the store cannot be changed, which [store.Reason] hands on.
+func (s *Store) Lacks(model.Op) string { return s.kind.Lacks }
+
+// DerivedIDs implements store.Deriver.
+func (s *Store) DerivedIDs() string { return s.kind.IDs }
+
+// Close lets go of the file, and ends what Watch returned.
+func (s *Store) Close() error {
+	s.bell.Close()
+	return s.wrap(s.file.Close(), "close %q", s.address)
+}
+
+// wrap puts in front of an error what failed.
+func (s *Store) wrap(err error, what string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", s.kind.Name, fmt.Sprintf(what, args...), err)
+}
+
+// log reads the snapshots of a session, and settles who is off the path.
+func (s *Store) log(ctx context.Context, t *sqlitefile.Tx, at Place) (Log, error) {
+	log, err := s.kind.Format.Log(ctx, t, at)
+	if err == nil && len(log.Headers) == 0 {
+		err = model.ErrNoSession
+	}
+	turns := make(map[string]int, len(log.Headers))
+	for i := range log.Headers {
+		h := &log.Headers[i]
+		h.SessionID = at.ID
+		if turn, ok := turns[h.ParentID]; ok {
+			h.TurnIndex += turn
+		} else {
+			h.TurnIndex = max(h.TurnIndex-1, 0)
+		}
+		turns[h.ID] = h.TurnIndex
+	}
+	model.Settle(log.Headers, log.Head)
+	return log, err
+}
+
+// places returns the sessions, each with an id of its own.
+func (s *Store) places(ctx context.Context, t *sqlitefile.Tx) (places []Place, err error) {
+	found, err := t.Rows(ctx, s.kind.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	columns, err := found.Columns()
+	taken := map[string]bool{}
+	for err == nil && found.Next() {
+		names, into := make([]string, len(columns)), make([]any, len(columns))
+		for i := range names {
+			into[i] = &names[i]
+		}
+		if err = found.Scan(into...); err != nil {
+			break
+		}
+		at := Place{Key: make([]any, len(names))}
+		for i, name := range names {
+			at.Key[i] = name
+		}
+		for len(names) > 1 && names[len(names)-1] == "" {
+			names = names[:len(names)-1]
+		}
+		at.ID = strings.Join(names, "/")
+		for taken[at.ID] {
+			at.ID += "'"
+		}
+		taken[at.ID] = true
+		places = append(places, at)
+	}
+	return places, errors.Join(err, found.Err())
+}
+
+// in runs what on a session, in one transaction. The error is model.ErrNoSession where
+// there is none of that id.
+func (s *Store) in(ctx context.Context, session string, what func(*sqlitefile.Tx, Place) error) error {
+	return s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+		if at, ok := s.known.Load(session); ok {
+			// To list the sessions takes longer than to read one snapshot.
+			if err := what(t, at.(Place)); !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
+				return err
+			}
+		}
+		places, err := s.places(ctx, t)
+		if err != nil {
+			return err
+		}
+		s.known.Clear()
+		for _, at := range places {
+			if at.ID == session {
+				s.known.Store(session, at)
+				return what(t, at)
+			}
+		}
+		return model.ErrNoSession
+	})
+}
+
+// Sessions implements store.Store.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		infos, err := s.infos(ctx)
+		for _, info := range infos {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, s.wrap(err, "list sessions"))
+		}
+	}
+}
+
+func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
+	err = s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+		infos = nil
+		places, err := s.places(ctx, t)
+		for _, at := range places {
+			log, err := s.log(ctx, t, at)
+			if err != nil {
+				return err
+			}
+			info := model.SessionInfo{ID: at.ID, Kind: s.kind.Name, Title: log.Title, Size: log.Size, UpdatedAt: log.UpdatedAt, Faults: model.FaultsNotCounted}
+			info.Count(log.Headers)
+			if n := len(log.Headers); info.UpdatedAt.IsZero() && n > 0 {
+				info.UpdatedAt = log.Headers[n-1].CreatedAt
+			}
+			infos = append(infos, info)
+		}
+		return err
+	})
+	slices.SortStableFunc(infos, store.NewestFirst)
+	return infos, err
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		var log Log
+		err := s.in(ctx, session, func(t *sqlitefile.Tx, at Place) (err error) {
+			log, err = s.log(ctx, t, at)
+			return err
+		})
+		for i := 0; err == nil && i < len(log.Headers); i++ {
+			if err = ctx.Err(); err == nil && !yield(log.Headers[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
+		}
+	}
+}
+
+// State implements store.Store.
+func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
+	err = s.at(ctx, ref, func(t *sqlitefile.Tx, at Place) (err error) {
+		state, err = s.kind.Format.State(ctx, t, at, ref.ID)
+		return err
+	})
+	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
+}
+
+// at runs what on the session of a snapshot. Rows record no visits, so the snapshot has
+// none but the latest.
+func (s *Store) at(ctx context.Context, ref model.Ref, what func(*sqlitefile.Tx, Place) error) error {
+	return s.in(ctx, ref.Session, func(t *sqlitefile.Tx, at Place) error {
+		if ref.Visit != 0 {
+			return model.ErrNoSnapshot
+		}
+		return what(t, at)
+	})
+}
+
+func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err error) {
+	err = s.at(ctx, ref, func(t *sqlitefile.Tx, at Place) (err error) {
+		about, err = s.kind.Format.About(ctx, t, at, ref.ID)
+		return err
+	})
+	return about, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+}
+
+// Facts implements store.Deriver.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	about, err := s.about(ctx, ref)
+	return about.Facts, err
+}
+
+// Resume implements store.Resumer.
+func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
+	about, err := s.about(ctx, ref)
+	return about.Resume, err
+}
+
+// Gaps implements store.Deriver.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	about, err := s.about(ctx, ref)
+	return about.Gaps, err
+}
+
+// FaultDatabase is the code of damage that SQLite's own check found.
+const FaultDatabase = "damaged-database"
+
+// Faults implements store.Store. For the store itself it runs SQLite's check of the
+// whole file.
+func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
+	if session == "" {
+		err = s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+			faults = nil
+			complaints, err := t.Check(ctx)
+			for _, text := range complaints {
+				faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
+			}
+			return err
+		})
+		return faults, s.wrap(err, "check %q", s.address)
+	}
+	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+		log, err := s.log(ctx, t, at)
+		faults = log.Faults
+		return err
+	})
+	if err == nil {
+		var of []model.Fault
+		of, err = store.SessionFaults(ctx, s, session)
+		faults = append(of, faults...)
+	}
+	return faults, s.wrap(err, "check session %q", session)
+}
+
+// Watch implements store.Watcher.
+func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	changes, err := s.file.Watch(ctx, s.bell.Listen(ctx))
+	return changes, s.wrap(err, "watch %q", s.address)
+}
