@@ -75,6 +75,11 @@ as its last member, spliced in byte for byte as its writer serialised it.
 					return err
 				}
 			}
+			if r, ok := s.(store.Resumer); ok {
+				if about.resume, err = r.Resume(ctx, h.Ref()); err != nil {
+					return err
+				}
+			}
 			if p.json {
 				return showJSON(p, &about)
 			}
@@ -113,7 +118,9 @@ type portrait struct {
 	// ids says what an id of the store is if it is not the hash of the state.
 	ids   string
 	facts []model.Fact
-	state []byte
+	// resume are the calls that go on from the snapshot as things stand.
+	resume []model.Resume
+	state  []byte
 	// gaps are the keys of the state that the store does not know at the snapshot.
 	gaps model.Gaps
 }
@@ -130,6 +137,9 @@ func showJSON(w io.Writer, d *portrait) error {
 	more := measured(d.facts)
 	if len(d.facts) > 0 {
 		more["facts"] = factsJSON(d.facts)
+	}
+	if len(d.resume) > 0 {
+		more["resume"] = d.resume
 	}
 	if len(d.gaps.Keys) > 0 {
 		more["notRecorded"] = d.gaps.Keys
@@ -195,6 +205,10 @@ func (p *printer) show(d *portrait) {
 	}
 	for _, f := range d.facts {
 		field(printable.String(f.Label), printable.String(f.Value))
+	}
+	for _, r := range d.resume {
+		field("resume", printable.String(r.Call))
+		field("", printable.String(r.Then))
 	}
 	if line := d.gaps.Of(hasKey(state), len(d.gaps.Keys)); line != "" {
 		fmt.Fprintln(p, p.paint.in(faint, padded("keys", width)+" "+printable.String(line)))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -123,7 +124,11 @@ func isAre(n int, noun string) string {
 // patterns returns the names of the files that a survey looks into.
 func (a *App) patterns() (list []string) {
 	for _, k := range a.Kinds {
-		list = append(list, k.Files...)
+		for _, pattern := range k.Files {
+			if !slices.Contains(list, pattern) {
+				list = append(list, pattern)
+			}
+		}
 	}
 	return list
 }

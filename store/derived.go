@@ -15,6 +15,7 @@ import (
 //	strands            orchestrators    all of a Python record but type, id, current_task, node_results and the order of the nodes
 //	strands-snapshots  orchestrators    the same; of a TypeScript record all but startTime, results and _pendingInput
 //	genkit             steps of a turn  custom, artifacts, and what else a session's state has: traces do not tell of them
+//	langgraph          all              channels that keep changes only
 //
 // In the first three the newest snapshot has the keys as of now. A branch that a
 // restore left has them as of then at its tip, where the record of then was kept.

@@ -14,6 +14,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model/conversation"
+	"hindcast/store"
 	"hindcast/tui/dialog"
 	"hindcast/tui/resumetab"
 )
@@ -46,7 +47,7 @@ func (m *Model) askYank() {
 	}
 	if items[len(items)-1].Action != keymap.YankCall {
 		text := "what goes on from here"
-		if !m.subject().header.Head {
+		if _, named := m.o.Store.(store.Resumer); !named && !m.subject().header.Head {
 			text += ", after a restore"
 		}
 		items = append(items, dialog.Item{Action: keymap.YankCall, Text: text, Do: func() tea.Cmd {

@@ -141,6 +141,9 @@ func (f *source) resumeTab(styles *theme.Styles) *tab {
 
 // previewResume tells what the state alone says, before a restore is planned.
 func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
+	if _, ok := f.store.(store.Resumer); ok {
+		return f.prepareResume(ctx, s) // without a plan
+	}
 	conv, err := f.conversation(ctx, s.ref)
 	if err != nil {
 		return nil, err
@@ -156,6 +159,12 @@ func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Conte
 		return nil, err
 	}
 	here := resumetab.Here{Conversation: conv, Head: s.header.Head}
+	if r, ok := f.store.(store.Resumer); ok {
+		here.Named, err = r.Resume(ctx, s.ref)
+		if err != nil {
+			return nil, err
+		}
+	}
 	if writer, ok := f.store.(store.Writer); ok {
 		plan, err := writer.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
 		var nothing *model.NothingToError

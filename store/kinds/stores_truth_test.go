@@ -35,6 +35,16 @@ var realStores = []realStore{
 	{"genkit/js-1.42.0-detachbug", "genkit", genkitTruth, genkitOrder},
 	{"genkit/devproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"genkit/stepsproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
+	{"langgraph/agent.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/delta.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/encrypted.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/failed.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/functional.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/js.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/old-0.2.5-json.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/pickle.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/subgraph.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/types.db", "langgraph", langgraphTruth, oneFile},
 }
 
 // noStores are the folders in testdata that are none.
@@ -54,6 +64,28 @@ func glob(t *testing.T, dir, pattern string) []string {
 	}
 	return list
 }
+
+// LangGraph: truth.json was made of the tables when the stores were recorded, with
+// SQLite's own program. The head is the greatest checkpoint id of a thread and namespace.
+func langgraphTruth(t *testing.T, dir string) truth {
+	var all map[string]map[string]struct {
+		Snapshots int
+		Head      string
+		Silent    bool
+	}
+	read(t, filepath.Dir(dir), "truth.json", &all)
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
+	for session, is := range all[filepath.Base(dir)] {
+		want.snapshots[session], want.heads[session] = is.Snapshots, is.Head
+		if is.Silent {
+			want.silent[session] = true
+		}
+	}
+	return want
+}
+
+// oneFile is the order of a store that is a file itself.
+func oneFile(*testing.T, string) []string { return []string{"."} }
 
 // numberOf returns the number in the name of a file.
 func numberOf(name string) int {
@@ -239,6 +271,9 @@ func genkitRows(t *testing.T, dir string) map[string][]genkitRow {
 
 func everyFile(t *testing.T, dir string) []string {
 	t.Helper()
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return []string{"."}
+	}
 	var files []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {

@@ -98,7 +98,8 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 		switch ran, kept := steps[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
-			h.Title, _ = own.said.Title()
+			said, _ := own.said.Title()
+			h.Title = cmp.Or(said, conversation.List(own.channels, conversation.OneLine))
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
 		case !kept: // only the end of a run was kept
@@ -189,13 +190,13 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		s.failed = appendNew(s.failed, conversation.OneLine(jsontape.Unquote(value)))
 	case index == -3:
 		s.asked, s.asking = append(s.asked, strings.Trim(string(value), "[]")), task
-	case index < 0 || channel == "__no_writes__":
+	case index < 0: // it is scheduled, it was resumed
 	case plumbing.MatchString(channel) || channel == sendsChannel:
 		s.goesOn = true
 		if path == "" && value[0] == '"' { // JavaScript's, which has no path
 			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
 		}
-	default:
+	case !strings.HasPrefix(channel, "__"):
 		s.channels = appendNew(s.channels, channel)
 		s.said.Add(value)
 	}
@@ -361,7 +362,7 @@ func resume(at rows.Place, id, next string, python, asks bool) []model.Resume {
 	call := func(input, then string) model.Resume {
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
 	}
-	switch runs := "runs " + next + " from here, as a new branch"; {
+	switch runs := "runs " + next + " from here"; {
 	case next == "":
 		return []model.Resume{call("{…}", "takes your input as the next turn")}
 	case asks:

@@ -9,6 +9,7 @@ package resumetab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"hindcast/model"
@@ -23,6 +24,8 @@ type Here struct {
 	Conversation *conversation.Conversation
 	// Head says that the framework goes on from here as things stand.
 	Head bool
+	// Named are the calls that name the snapshot, and go on from it as things stand.
+	Named []model.Resume
 	// Planned are the calls that go on once the session is put back to here, as
 	// the store plans them; none where it cannot tell.
 	Planned []model.Resume
@@ -74,7 +77,7 @@ func Prepare(ctx context.Context, here Here) (*Content, error) {
 // goOn says how to go on from the session as it stands here.
 func (c *Content) goOn(here Here) {
 	switch {
-	case here.Head:
+	case here.Head, len(here.Named) > 0:
 		c.heading("Go on from here")
 	case here.Refused != nil:
 		c.heading("Go on from here: a restore is needed first, and is refused")
@@ -83,10 +86,11 @@ func (c *Content) goOn(here Here) {
 		c.heading("Go on from here, after a restore")
 		c.text("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
 	}
-	for _, way := range here.Planned {
+	known := append(slices.Clone(here.Named), here.Planned...)
+	for _, way := range known {
 		c.way(way.Call, way.Then, "")
 	}
-	if len(here.Planned) > 0 {
+	if len(known) > 0 {
 		return
 	}
 	ways := here.Conversation.Resume()
