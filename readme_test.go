@@ -558,6 +558,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"strands":           filepath.Join("testdata", "strands", "python-file"),
 		"strands-snapshots": filepath.Join("testdata", "strands", "python-snapshot"),
 		"genkit":            filepath.Join("testdata", "genkit", "go-1.13.1"),
+		"langgraph":         filepath.Join("testdata", "langgraph", "agent.db"),
 		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),
 		"jsonl":             filepath.Join(dir, "demo.jsonl"),
 		"reflection":        server.URL,

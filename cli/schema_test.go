@@ -21,6 +21,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
+	"hindcast/store/langgraph"
 	"hindcast/store/mapped"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
@@ -224,12 +225,12 @@ func (a *answers) everyCommand(t *testing.T) {
 
 // realKinds are the kinds that read the stores of frameworks.
 func realKinds() store.Kinds {
-	return store.Kinds{messages.Kind(nil), snapshots.Kind(nil), genkit.Kind(nil), sqlite.Kind(), jsonl.Kind()}
+	return store.Kinds{messages.Kind(nil), snapshots.Kind(nil), genkit.Kind(nil), sqlite.Kind(), langgraph.Kind(), jsonl.Kind()}
 }
 
 func (a *answers) realStores(t *testing.T) {
 	var stores []string
-	for _, framework := range []string{"strands", "genkit"} {
+	for _, framework := range []string{"strands", "genkit", "langgraph"} {
 		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
 		if err != nil {
 			t.Fatal(err)

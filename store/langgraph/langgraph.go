@@ -47,7 +47,7 @@ func Kind() store.Kind {
 	return rows.Kind{
 		Name: "langgraph", Framework: "LangGraph",
 		IDs:   "the checkpoint's, made of its time and its step",
-		Lacks: "a LangGraph store is only read; the call on the Resume tab names the checkpoint, and goes on from it",
+		Lacks: "LangGraph's stores are only read as yet; the call on the Resume tab goes on from any checkpoint",
 		Tables: map[string]string{
 			"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 			"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
@@ -121,7 +121,7 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
 		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
-		length(checkpoint) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" ORDER BY checkpoint_id", at.Key...)
+		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" ORDER BY checkpoint_id", at.Key...)
 	log.Faults = faults.All()
 	if err == nil && at.Key[1] == "" { // a thread changes with its subgraphs, and comes before them
 		var newest string
@@ -134,6 +134,12 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 // plumbing fits channels that only say which node runs next: "branch:to:NODE",
 // "start:NODE", and "join:A+B:NODE", which waits for both.
 var plumbing = regexp.MustCompile(`(?s)^(?:branch:|start:|join:(.+):)(?:.*:)?([^:]+)$`)
+
+// isPlumbing reports whether a channel is plumbing, or that of a node which has run: an
+// older LangGraph writes there the name of the node, which is that of the channel.
+func isPlumbing(channel string, value []byte) bool {
+	return plumbing.MatchString(channel) || string(value) == quoted(channel)
+}
 
 const (
 	inputChannel = "__start__" // also the name of the node that takes the input
@@ -165,9 +171,11 @@ func stepsOf(ctx context.Context, t *sqlitefile.Tx, where string, args ...any) (
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		s := steps[id]
-		if written, damage := decode(encoding, value); damage == nil {
-			s.add(task, path, index, channel, written)
+		written, damage := decode(encoding, value)
+		if damage != nil {
+			written = []byte("null") // a state that lacks it is read all the same
 		}
+		s.add(task, path, index, channel, written)
 		steps[id] = s
 		return err
 	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
@@ -191,9 +199,9 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 	case index == -3:
 		s.asked, s.asking = append(s.asked, strings.Trim(string(value), "[]")), task
 	case index < 0: // it is scheduled, it was resumed
-	case plumbing.MatchString(channel) || channel == sendsChannel:
+	case isPlumbing(channel, value) || channel == sendsChannel:
 		s.goesOn = true
-		if path == "" && value[0] == '"' { // JavaScript's, which has no path
+		if path == "" && value[0] == '"' { // without a path it may name the node
 			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
 		}
 	case !strings.HasPrefix(channel, "__"):
@@ -263,7 +271,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	}
 	var members []string
 	for m := range jsontape.Members(values) {
-		if channel := jsontape.Unquote(m.Key); !plumbing.MatchString(channel) && !(channel == sendsChannel && string(m.Value) == "[]") {
+		if channel := jsontape.Unquote(m.Key); !isPlumbing(channel, m.Value) && !(channel == sendsChannel && string(m.Value) == "[]") {
 			members = append(members, string(m.Key)+":"+string(m.Value))
 		}
 	}
@@ -334,6 +342,9 @@ func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
 			for _, send := range sends {
 				nodes = append(nodes, cmp.Or(send.Node, fmt.Sprint(append(send.Value, "?")[0])))
 			}
+			continue
+		case isPlumbing(channel, document.Values[channel]):
+			nodes = append(nodes, "what follows "+channel)
 			continue
 		case channel != inputChannel:
 			continue

@@ -44,33 +44,28 @@ func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)
 //	0 … 5   [module, name, argument, …]      {"$py":"module.name","value":argument}, or with the members of an argument that is a map
 //	6       [dtype, shape, order, buffer]    {"$numpy":dtype,"value":[shape,order,buffer]}
 //	7       value                            {"$delta":value}
-func extension(w *msgpack.Writer, id int8, data []byte) (ok bool, err error) {
-	err = w.Inside(data, func() error {
-		if ok = id == 7; ok {
-			w.Literal(`{"$delta":`)
-			return errors.Join(w.Value(), w.Close("}"))
-		}
-		n, list := w.Array()
-		module, named := w.Text()
-		if ok = id >= 0 && id <= 6 && list && named && n >= 3; !ok {
-			return nil
-		}
-		if id == 6 {
-			w.Literal(`{"$numpy":` + quoted(module) + `,"value":[`)
-			return errors.Join(w.Values(n-1), w.Close("]}"))
-		}
-		class, _ := w.Text()
-		w.Literal(`{"$py":` + quoted(module+"."+class))
+func extension(w *msgpack.Writer, id int8) (ok bool, err error) {
+	if id == 7 {
+		return true, w.Between(`{"$delta":`, "}", w.Value)
+	}
+	n, _ := w.Array()
+	module, named := w.Text()
+	if id < 0 || id > 6 || !named || n < 3 {
+		return false, nil
+	}
+	if id == 6 {
+		return true, w.Between(`{"$numpy":`+quoted(module)+`,"value":[`, "]}", func() error { return w.Values(n - 1) })
+	}
+	class, _ := w.Text()
+	err = w.Between(`{"$py":`+quoted(module+"."+class), "}", func() error {
 		if members, ok := w.Map(); ok {
 			if members > 0 {
 				w.Literal(",")
 			}
-			err = w.Members(members)
-		} else {
-			w.Literal(`,"value":`)
-			err = w.Value()
+			return w.Members(members)
 		}
-		return errors.Join(err, w.Close("}"), w.Skip(n-3))
+		w.Literal(`,"value":`)
+		return w.Value()
 	})
-	return ok, err
+	return true, errors.Join(err, w.Skip(n-3))
 }

@@ -42,9 +42,9 @@ var (
 	ErrLarge = fmt.Errorf("the JSON is more than %d times as long as the data", maxGrowth)
 )
 
-// Ext writes the data of an extension. It reports false for one that it does not know,
-// whatever it did to w.
-type Ext func(w *Writer, id int8, data []byte) (ok bool, err error)
+// Ext writes an extension, whose data is MessagePack again and all that w reads. It
+// reports false for one that it does not know, whatever it did to w.
+type Ext func(w *Writer, id int8) (ok bool, err error)
 
 // Writer reads MessagePack and writes JSON. Its zero value is not ready; an Ext is
 // handed one.
@@ -71,25 +71,15 @@ func AppendJSON(dst, data []byte, ext Ext) ([]byte, error) {
 	return w.dst, nil
 }
 
-// Inside runs what on the data of an extension.
-func (w *Writer) Inside(data []byte, what func() error) error {
-	in, at := w.in, w.at
-	w.in, w.at = data, 0
-	err := what()
-	if err == nil && w.at < len(w.in) {
-		err = ErrRest
-	}
-	w.in, w.at = in, at
-	return err
-}
-
 // Literal writes JSON of the caller's.
 func (w *Writer) Literal(json string) { w.dst = append(w.dst, json...) }
 
-// Close writes JSON that ends what was begun; the error is nil.
-func (w *Writer) Close(json string) error {
-	w.Literal(json)
-	return nil
+// Between writes JSON of the caller's before and behind what does.
+func (w *Writer) Between(begin, end string, what func() error) error {
+	w.Literal(begin)
+	err := what()
+	w.Literal(end)
+	return err
 }
 
 // Array reads the header of an array, and reports false and stays where it is if there
@@ -177,16 +167,10 @@ func (w *Writer) Value() error {
 		return nil
 	}
 	if n, ok := w.Array(); ok {
-		w.Literal("[")
-		err := w.Values(n)
-		w.Literal("]")
-		return err
+		return w.Between("[", "]", func() error { return w.Values(n) })
 	}
 	if n, ok := w.Map(); ok {
-		w.Literal("{")
-		err := w.Members(n)
-		w.Literal("}")
-		return err
+		return w.Between("{", "}", func() error { return w.Members(n) })
 	}
 	c := w.in[w.at]
 	switch {
@@ -323,10 +307,8 @@ func (w *Writer) extension(n int) error {
 		return err
 	}
 	from := len(w.dst)
-	if w.ext != nil {
-		if ok, err := w.ext(w, int8(id), data); ok || err != nil {
-			return err
-		}
+	if ok, err := w.inside(int8(id), data); ok || err != nil {
+		return err
 	}
 	w.dst = append(w.dst[:from], `{"$ext":`...)
 	w.dst = strconv.AppendInt(w.dst, int64(int8(id)), 10)
@@ -334,4 +316,18 @@ func (w *Writer) extension(n int) error {
 	w.Bytes(data)
 	w.Literal("}")
 	return nil
+}
+
+// inside has the caller write an extension. It reports whether it did.
+func (w *Writer) inside(id int8, data []byte) (ok bool, err error) {
+	if w.ext == nil {
+		return false, nil
+	}
+	in, at := w.in, w.at
+	w.in, w.at = data, 0
+	if ok, err = w.ext(w, id); ok && err == nil && w.at < len(w.in) {
+		err = ErrRest
+	}
+	w.in, w.at = in, at
+	return ok, err
 }

@@ -1,0 +1,62 @@
+package tui_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hindcast/keymap"
+	"hindcast/store/langgraph"
+	"hindcast/tui"
+)
+
+// langgraphStore opens the checkpoints of a graph that stopped to ask.
+func langgraphStore(t *testing.T, name string) tui.Options {
+	t.Helper()
+	s, err := langgraph.Kind().Open(t.Context(), filepath.Join("..", "testdata", "langgraph", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := options(s)
+	o.Now = func() time.Time { return time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC) }
+	return o
+}
+
+// A person looks at a checkpoint that waits for an answer, and at how to go on from it.
+func TestLangGraph_waits(t *testing.T) {
+	t.Parallel()
+	for _, screen := range []keymap.Action{keymap.None, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo, keymap.Yank} {
+		t.Run(screen.String(), func(t *testing.T) {
+			atSizes(t, func(t *testing.T, w, h int) {
+				o := langgraphStore(t, "agent.db")
+				o.Session = "other"
+				p := start(t, o, w, h)
+				if screen != keymap.None {
+					p.Press(keymap.Timeline, screen)
+				}
+				p.Golden()
+			})
+		})
+	}
+}
+
+// The call that goes on from a checkpoint off the path names it, and needs no restore.
+// A restore is refused, with the reason.
+func TestLangGraph_timeTravel(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		o := langgraphStore(t, "agent.db")
+		o.Session = "tour"
+		p := start(t, o, w, h)
+		p.Press(keymap.Timeline, keymap.PrevBranch, keymap.ShowResume)
+		shows(t, p, "Go on from here", `graph.invoke(`)
+		p.Golden()
+		p.Press(keymap.Timeline, keymap.Restore)
+		shows(t, p, "restore: LangGraph's stores")
+	})
+}
