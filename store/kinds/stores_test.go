@@ -406,7 +406,7 @@ func TestStores_everyStateCanBeReadAndCompared(t *testing.T) {
 // wroteNothing reports whether a snapshot of LangGraph has no title, or one that only
 // names what ran: a step may write nothing.
 func wroteNothing(t *testing.T, s store.Store, h *model.Header) bool {
-	d, ok := s.(store.Describer)
+	d, ok := s.(store.Deriver)
 	if !ok || s.Kind() != "langgraph" {
 		return false
 	}

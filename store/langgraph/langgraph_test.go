@@ -94,7 +94,7 @@ func state(t testing.TB, s store.Store, h model.Header) string {
 // about returns the facts and the calls of a snapshot in one text.
 func about(t testing.TB, s store.Store, h model.Header) string {
 	t.Helper()
-	facts, factsErr := s.(store.Describer).Facts(t.Context(), h.Ref())
+	facts, factsErr := s.(store.Deriver).Facts(t.Context(), h.Ref())
 	calls, callsErr := s.(store.Resumer).Resume(t.Context(), h.Ref())
 	if err := errors.Join(factsErr, callsErr); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestState_opaque(t *testing.T) {
 		if got := state(t, s, headers[len(headers)-1]); !strings.HasPrefix(got, want) || !json.Valid([]byte(got)) {
 			t.Errorf("%s: %.80s, want %s", name, got, want)
 		}
-		faults := storetest.Faults(t, s.(store.Doctor), session)
+		faults := storetest.Faults(t, s, session)
 		if len(faults) != 1 || faults[0].Code != FaultOpaque || faults[0].Severity != model.Odd {
 			t.Errorf("%s: %+v", name, faults)
 		}
@@ -283,7 +283,7 @@ func TestDamage(t *testing.T) {
 		execute(t, path, c.statement)
 		s := open(t, path)
 		var codes []string
-		for _, f := range storetest.Faults(t, s.(store.Doctor), "other") {
+		for _, f := range storetest.Faults(t, s, "other") {
 			codes = append(codes, f.Code)
 			if f.Meaning == "" || f.Verdict == "" || f.File == "" {
 				t.Errorf("%s: %+v", name, f)
@@ -345,7 +345,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("%d snapshots, want %d", len(headers), want)
 		}
 		for _, info := range storetest.Sessions(t, s) {
-			storetest.Faults(t, s.(store.Doctor), info.ID)
+			storetest.Faults(t, s, info.ID)
 		}
 		state(t, s, head)
 		about(t, s, head)
