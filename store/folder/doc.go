@@ -6,4 +6,9 @@
 //	tree.go     trees of files, and one plan's view of them
 //	overlay.go  a tree with steps laid over it
 //	notes.go    what files hold, remembered until they change
+//	log.go      what a format reads: a log
+//	writes.go   what the journal tells of a log: rows that Hindcast wrote, or set aside
+//	plan.go     what a plan says of two logs; this half needs no files
+//	storage.go  a folder of sessions with its journal: plan and apply
+//	back.go     undo and redo
 package folder

@@ -25,13 +25,22 @@ type In struct {
 type Memo struct {
 	// Notes outlive the plan, and maybe the program.
 	Notes *files.Memory
-	// Fetched counts the files that were read.
-	Fetched atomic.Int64
+	// fetched counts the files that were read.
+	fetched *atomic.Int64
+	// large is held while a large file is in memory.
+	large *sync.Mutex
 
 	mu      sync.Mutex
-	decoded map[string]decoded
-	large   sync.Mutex
+	decoded map[string]decoded // nil but in the course of a plan
 }
+
+// NewMemo returns a memo with notes.
+func NewMemo(notes *files.Memory) *Memo {
+	return &Memo{Notes: notes, fetched: &atomic.Int64{}, large: &sync.Mutex{}}
+}
+
+// Fetched returns how many files were read, in plans too.
+func (m *Memo) Fetched() int64 { return m.fetched.Load() }
 
 // decoded is what was made of a file in the course of one plan.
 type decoded struct {
@@ -41,7 +50,9 @@ type decoded struct {
 
 // Planning returns the memo for the course of one plan: a file is decoded once in it, in
 // whatever trees it is.
-func (m *Memo) Planning() *Memo { return &Memo{Notes: m.Notes, decoded: map[string]decoded{}} }
+func (m *Memo) Planning() *Memo {
+	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, decoded: map[string]decoded{}}
+}
 
 // File is what a note is made of.
 type File struct {
@@ -130,23 +141,12 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byt
 		in.Memo.large.Lock()
 		defer in.Memo.large.Unlock()
 	}
-	data, read, err := in.fetch(key, buf)
+	is, data, read, err := decode(in, dir, name, c, buf)
 	if err != nil {
 		return is, buf, err
 	}
-	if at.Tag == "" && cap(data) <= keepBuffer {
+	if read.Tag == "" && cap(data) <= keepBuffer {
 		buf = data
-	}
-	for try := 1; ; try++ {
-		whole := false
-		if is, whole = c.Decode(File{name, int64(len(data)), data}); whole || try == readTries {
-			break
-		}
-		again, then, err := in.fetch(key, nil)
-		if err != nil || bytes.Equal(again, data) {
-			break
-		}
-		data, read = again, then
 	}
 	in.Memo.keep(key, read, is)
 	if text := c.Note(is); text != nil && read.Tag == "" {
@@ -155,9 +155,34 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byt
 	return is, buf, nil
 }
 
+// Decoded returns what is made of one file, and what it holds. Nothing is remembered.
+func Decoded[T any](in In, dir, name string, c Codec[T]) (is T, data []byte, err error) {
+	is, data, _, err = decode(in, dir, name, c, nil)
+	return is, data, err
+}
+
+// decode reads a file into buf and decodes it. One that is not whole is read again.
+func decode[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
+	key := path.Join(dir, name)
+	if data, at, err = in.fetch(key, buf); err != nil {
+		return is, data, at, err
+	}
+	for try := 1; ; try++ {
+		whole := false
+		if is, whole = c.Decode(File{name, int64(len(data)), data}); whole || try == readTries {
+			return is, data, at, nil
+		}
+		again, then, failed := in.fetch(key, nil)
+		if failed != nil || bytes.Equal(again, data) {
+			return is, data, at, nil
+		}
+		data, at = again, then
+	}
+}
+
 // fetch reads a file, and counts it.
 func (in *In) fetch(name string, buf []byte) ([]byte, Stamp, error) {
-	in.Memo.Fetched.Add(1)
+	in.Memo.fetched.Add(1)
 	return in.Read(name, buf)
 }
 

@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,7 +212,7 @@ func TestNotes_decodesOnce(t *testing.T) {
 		Recall: func(f File) (*string, error) { text := string(f.Data); return &text, nil },
 	}
 	v := NewView(openTree(t, dir))
-	memo := &Memo{Notes: &files.Memory{}}
+	memo := NewMemo(&files.Memory{})
 	read := func(tree Tree, memo *Memo) []Noted[*string] {
 		t.Helper()
 		list, err := Notes(t.Context(), In{Tree: tree, Memo: memo}, ".", names, codec)
@@ -238,11 +240,78 @@ func TestNotes_decodesOnce(t *testing.T) {
 			}
 		}
 	}
-	if n := plan.Fetched.Load(); n != 41 {
+	if n := plan.Fetched(); n != 41 {
 		t.Errorf("%d files were read", n)
 	}
-	next := memo.Planning()
-	if read(v, next); next.Fetched.Load() != 0 {
-		t.Errorf("%d files were read again", next.Fetched.Load())
+	if read(v, memo.Planning()); memo.Fetched() != 41 {
+		t.Errorf("%d files were read again", memo.Fetched()-41)
+	}
+}
+
+// slow is a tree of files of one size whose reading takes a while.
+type slow struct {
+	size          int64
+	running, most atomic.Int64
+	data          func(name string) []byte
+}
+
+func (s *slow) List(string) ([]string, error) { return nil, fs.ErrNotExist }
+
+func (s *slow) Stamp(string) (at Stamp, err error) {
+	at.Kind, at.Size = files.Regular, s.size
+	return at, nil
+}
+
+func (s *slow) Read(name string, _ []byte) ([]byte, Stamp, error) {
+	now := s.running.Add(1)
+	defer s.running.Add(-1)
+	for before := s.most.Load(); now > before && !s.most.CompareAndSwap(before, now); before = s.most.Load() {
+	}
+	time.Sleep(time.Millisecond) // a file takes its time
+	at, _ := s.Stamp(name)
+	return s.data(name), at, nil
+}
+
+var text = Codec[string]{
+	Decode: func(f File) (string, bool) { return string(f.Data), !strings.HasSuffix(string(f.Data), "torn") },
+	Note:   func(string) []byte { return nil },
+}
+
+// Several files are read at once, but of large ones one after the other.
+func TestNotes_oneLargeFileAtATime(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		tree := &slow{size: 1, data: func(name string) []byte { return []byte(name) }}
+		if large {
+			tree.size = largeFile + 1
+		}
+		var names []string
+		for i := range 64 {
+			names = append(names, fmt.Sprintf("%02d", i))
+		}
+		list, err := Notes(t.Context(), In{Tree: tree, Memo: NewMemo(&files.Memory{})}, ".", names, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			if list[i].Is != names[i] || list[i].Err != nil {
+				t.Errorf("%s is %+v", names[i], list[i])
+			}
+		}
+		if got := tree.most.Load(); large != (got == 1) {
+			t.Errorf("of files that are large: %v, %d are read at once", large, got)
+		}
+	}
+}
+
+// A file that is found torn while its writer replaces it is read again.
+func TestNotes_againWhatIsTorn(t *testing.T) {
+	reads := 0
+	tree := &slow{size: 1, data: func(string) []byte {
+		reads++
+		return []byte([]string{"a is torn", "a is whole"}[min(reads-1, 1)])
+	}}
+	got, data, err := Decoded(In{Tree: tree, Memo: NewMemo(&files.Memory{})}, ".", "a", text)
+	if got != "a is whole" || string(data) != got || err != nil {
+		t.Errorf("%q of %q, %v", got, data, err)
 	}
 }

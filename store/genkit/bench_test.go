@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -52,21 +53,19 @@ func BenchmarkReadRow(b *testing.B) {
 			dir := b.TempDir()
 			data := bigRow("a", size)
 			write(b, filepath.Join(dir, "a.json"), string(data))
-			s := open(b, dir)
+			tree, err := folder.OpenDisk(dir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer tree.Close()
 			b.SetBytes(int64(len(data)))
 			defer perCPU(b, len(data))()
-			var buf []byte
 			for b.Loop() {
-				s.memory = &files.Memory{}
-				r, err := s.openPlace(place{dir: "."})
-				if err != nil {
-					b.Fatal(err)
+				in := folder.In{Tree: tree, Memo: folder.NewMemo(&files.Memory{})}
+				list, err := folder.Notes(b.Context(), in, ".", []string{"a.json"}, rowCodec)
+				if err != nil || strayOf(&list[0]) != nil {
+					b.Fatal(list, err)
 				}
-				var one reading
-				if one, buf = r.read("a", buf); one.stray != nil {
-					b.Fatal(one.stray)
-				}
-				r.close()
 			}
 		})
 	}

@@ -1,36 +1,95 @@
 package genkit
 
 import (
+	"errors"
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 )
 
-// loads says what the SDK resumes after a plan, and by which calls. They are those
-// of aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
+// Next implements folder.Mover. The calls are those of
+// aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
 // "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
-func (s *session) loads(plan *model.Plan, after *session, head *row, t *target) {
+func (format) Next(before, after *folder.Log, m *folder.Move) (folder.Next, error) {
+	was, one := before.Own.(*session), after.Own.(*session)
+	head := one.head()
+	if m == nil {
+		if head == nil {
+			return folder.Next{Loads: fmt.Sprintf("Genkit %s, asked for it, begins it anew", was.layout)}, nil
+		}
+		return one.next(head, &target{one: one, row: head, now: one.now}, one.point(head)), nil
+	}
+	g := m.Own.(*goal)
+	switch {
+	case g.runs:
+		return folder.Next{}, nil
+	case g.target == nil:
+		return folder.Next{
+			Loads: fmt.Sprintf("Genkit %s, asked for session %s, finds nothing and begins it anew", was.layout, was.layout.quote(one.sid)),
+			Calls: []model.Resume{was.layout.bySession(one.sid, false, "begins the session with an empty state")},
+		}, nil
+	case m.New != nil:
+		if head == nil {
+			return folder.Next{}, errors.New("the new row cannot be read back")
+		}
+		from := *g.target
+		from.row = head
+		next := one.next(head, &from, m.Target)
+		next.Calls = next.Calls[:1] // the row has an id that the next plan would not give it
+		if g.edits {
+			next.Hazards = append(next.Hazards, "what tools did outside of the session stays as it is: only what the agent knows of it was edited")
+		}
+		return next, nil
+	}
+	found, scanned := one.resumed()
+	head = one.byID[g.want]
+	switch {
+	case head == nil:
+		return folder.Next{}, errNoRow
+	case found.row != head:
+		return folder.Next{}, &model.UnsupportedError{Op: g.op, Reason: noneAfter}
+	}
+	next := one.next(head, g.target, m.Target)
+	if scanned.row != head {
+		next.Hazards = append(next.Hazards, "a row of the session has a time that none comes after: the pointer alone leads to the new row, and a search would not find it")
+	}
+	return next, nil
+}
+
+// goal is what a write is to bring about.
+type goal struct {
+	op     model.Op
+	target *target // nil for nothing to go on from
+	// want is the row that is to be the head.
+	want string
+	// edits says that the state is another, runs that the agent writes the row.
+	edits, runs bool
+}
+
+// next says what the SDK resumes at a head that has the state of a target, and by which
+// calls.
+func (s *session) next(head *row, t *target, at model.Point) (next folder.Next) {
 	what := "row " + model.ShortID(head.id, 8)
 	if head.id != t.row.id {
-		what += fmt.Sprintf(", which has the state of #%d,", plan.Target.Index)
+		what += fmt.Sprintf(", which has the state of #%d,", at.Index)
 	} else {
-		what += fmt.Sprintf(" (#%d)", plan.Target.Index)
+		what += fmt.Sprintf(" (#%d)", at.Index)
 	}
 	way := "by its pointer, and by a search too"
-	if after.layout == layoutPython {
+	if s.layout == layoutPython {
 		way = "by a search"
 	}
-	plan.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds %s %s: %s", after.layout, s.layout.quote(after.sid), what, way, messagesOf(head))
+	next.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds %s %s: %s", s.layout, s.layout.quote(s.sid), what, way, messagesOf(head))
 	then := "goes on from there as the next turn"
 	if t.open {
 		then = "gives the tool calls their answers, and goes on"
 	}
-	plan.Resume = append(plan.Resume, after.layout.bySession(after.sid, t.open, then))
-	// The row of a new session has an id that the next plan would not give it.
-	if plan.NewSession != "" || !t.row.resumable(after.layout, t.now).whole() {
-		return
+	next.Calls = append(next.Calls, s.layout.bySession(s.sid, t.open, then))
+	if t.row.resumable(s.layout, t.now).whole() {
+		next.Calls = append(next.Calls, s.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", at.Index)))
 	}
-	plan.Resume = append(plan.Resume, after.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", plan.Target.Index)))
+	return next
 }
 
 func messagesOf(r *row) string {

@@ -35,8 +35,9 @@
 //
 // What the traces of a project know of the turns is joined with the rows, see
 // joined.go. Reading writes nothing: no pointer is repaired, no folder is made. What
-// a plan writes goes through a journal beside the rows, see vault.go, and no row is
+// a plan writes goes through a journal beside the rows, see place.go, and no row is
 // ever rewritten: a session is put back by a row of its own, see restore.go.
 //
-// The package may not know how anything is shown, nor any other kind of store.
+// A session is read by one function of a tree of files, see format.go, and changed by
+// steps over that tree. Package folder does the rest: plans, undo, what was set aside.
 package genkit

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -28,16 +27,17 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 		}
 		return turn.StepFacts(i), nil
 	}
-	p, r, data, err := s.row(ctx, ref)
+	at, err := s.row(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	one := &session{id: ref.Session, sid: r.session(), place: p, rows: []*row{r}}
-	one.pointer = readPointer(s.root, p, one.sid)
+	r := at.row
+	one := &session{sid: r.session(), grouping: &grouping{place: at.place}, rows: []*row{r}, now: s.now()}
+	one.pointer = readPointer(at.storage.In(), at.place, one.sid)
 	one.layout = one.layoutOf()
-	written := s.written(ctx, p)
-	one.written = &written
-	facts := one.facts(r, artifacts(data), s.now())
+	writes := at.storage.Writes(ctx)
+	facts := writes.Facts(at.session, one.file(r.id))
+	facts = append(facts, one.facts(r, artifacts(at.data), at.storage.shown(one.file(r.id)))...)
 	h := r.header(s.now())
 	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {
 		for _, f := range turn.Facts() {
@@ -49,22 +49,11 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	return facts, nil
 }
 
-func (s *session) facts(r *row, artifacts []string, now time.Time) (facts model.Facts) {
-	add := facts.Add
+func (s *session) facts(r *row, artifacts []string, file string) (facts model.Facts) {
+	add, now := facts.Add, s.now
 	status := r.statusAt(now)
 	if status != r.status && r.status != "" {
 		status += ", written as " + r.status
-	}
-	if m := s.mark(r); m != nil {
-		add("written by", m.fact())
-	}
-	for _, a := range s.written.aside {
-		if a.id == r.id {
-			add("set aside", fmt.Sprintf("by a repair of Hindcast's at %s, entry %d of its journal", a.at.UTC().Format(time.RFC3339), a.entry))
-		}
-	}
-	if u, ok := s.written.undone[r.id]; ok {
-		add("taken away", fmt.Sprintf("by an undo of Hindcast's, with entry %d of its journal", u.entry))
 	}
 	add("status", status)
 	add("finish reason", r.finishReason)
@@ -88,7 +77,7 @@ func (s *session) facts(r *row, artifacts []string, now time.Time) (facts model.
 	}
 	add("artifacts", strings.Join(artifacts, ", "))
 	add("layout", s.layout.String())
-	add("file", s.file(r.id))
+	add("file", file)
 	return facts
 }
 

@@ -24,8 +24,9 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 // levels returns the ways down from the opened folder to where rows are.
 func (s *Store) levels() [][]watch.Level {
 	rows := watch.Level{Depth: mostDepth}
+	_ = s.rebase() // what it could not open is not followed either
 	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}
-	switch b := s.rebase()[0]; {
+	switch b := s.storages()[0]; {
 	case b.dir == ".":
 		return [][]watch.Level{{rows}}
 	case b.dir == "snapshots":

@@ -2,15 +2,15 @@ package genkit
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/model/splice"
 	"hindcast/store"
+	"hindcast/store/folder"
 )
 
 // How a session is forked.
@@ -22,86 +22,55 @@ import (
 // and would end in the old one. That the row comes from there is told by the
 // journal.
 
-// planEdit plans an edited fork. All that a state of Genkit has can be changed: custom,
-// messages and artifacts. Its sessionId becomes that of the new session. The error is a
-// *PlaceError where a member is not of the shape that every SDK reads.
-func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	if err := checkState(state); err != nil {
-		return model.Plan{}, err
-	}
-	laid := bytes.TrimSpace(splice.Pretty(bytes.TrimSpace(state)))
-	laid = bytes.ReplaceAll(laid, []byte("\n"), []byte("\n  ")) // it stands one level deep in its row
-	return s.planFork(ctx, model.OpEdit, ref, as, laid)
-}
-
 // errNoName: a new session was given no name that the SDKs take.
 var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\", a control character or what is not UTF-8", mostName)
 
-// planFork plans a session of one row in the place of the old one: as is its id alone, or
-// that with the label of the place before it. edited is its state, nil for that of the
-// target. The errors are store.ErrSessionExists and a *model.UnsupportedError, as in
-// planRestore.
-func (s *Store) planFork(ctx context.Context, op model.Op, ref model.Ref, as string, edited []byte) (model.Plan, error) {
-	t, err := s.target(ctx, ref, op)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	one := t.one
-	sid := as
-	if one.place.label != "" {
-		sid = strings.TrimPrefix(as, one.place.label+"/")
+// nameIn returns the id that a new session gets which is called as: its id alone, or that
+// with the label of its place before it.
+func nameIn(label, as string) (sid string, err error) {
+	sid = as
+	if label != "" {
+		sid = strings.TrimPrefix(as, label+"/")
 	}
 	if !validName(sid) || !utf8.ValidString(sid) || len(sid) > mostName || strings.TrimSpace(sid) == "" {
-		return model.Plan{}, fmt.Errorf("%.80q: %w", as, errNoName)
+		return "", fmt.Errorf("%.80q: %w", as, errNoName)
 	}
-	there, err := s.sessionIn(ctx, one.place, sid)
-	if err != nil {
-		return model.Plan{}, err
+	return sid, nil
+}
+
+// fork plans a session of one row in the place of the old one, of the id that the change
+// names. An edited fork has another state: all that a state of Genkit has can be changed,
+// custom, messages and artifacts, and its sessionId becomes that of the new session. The
+// errors are store.ErrSessionExists and a *model.UnsupportedError.
+func (t *target) fork(c model.Change) (*folder.Move, error) {
+	one, sid := t.one, path.Base(c.As) // the label of the place stands before it
+	if there := one.sessions[sid]; there != nil && len(there.rows) > 0 {
+		return nil, store.ErrSessionExists
 	}
-	if len(there.rows) > 0 {
-		return model.Plan{}, fmt.Errorf("%q: %w", there.id, store.ErrSessionExists)
+	which, edits := "", c.Op == model.OpEdit
+	if edits {
+		laid := bytes.TrimSpace(splice.Pretty(bytes.TrimSpace(c.State)))
+		t.changed(bytes.ReplaceAll(laid, []byte("\n"), []byte("\n  "))) // it stands one level deep in its row
+		which = " as it was edited"
 	}
-	there.layout = one.layout
-	if edited != nil {
-		t.changed(edited)
-	}
-	plan := t.plan(op)
-	plan.NewSession = there.id
-	if head := one.head(); head != nil {
-		plan.Head = one.point(head)
-	}
-	now := s.now()
-	session := one.layout.quote(sid)
-	n := newRow{id: newID(), session: session, created: one.layout.clock(now, one.rows[len(one.rows)-1])}
+	m := t.move()
+	place := placeOf(one.place.dir, sid)
+	m.New, m.Own = &place, &goal{op: c.Op, target: t, edits: edits}
+	quoted := one.layout.quote(sid)
+	n := newRow{id: newID(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}
 	if t.parts.state != nil {
-		n.state = ofSession(t.parts.state, session)
+		n.state = ofSession(t.parts.state, quoted)
 	}
-	if s := t.row.status; edited == nil && (s == statusCompleted || s == "") && knownFinish[t.row.finishReason] {
+	if s := t.row.status; !edits && (s == statusCompleted || s == "") && knownFinish[t.row.finishReason] {
 		n.finish = t.row.finishReason
 	}
-	steps := []step{{row: n.id, data: n.encode(one.layout)}}
-	what := fmt.Sprintf("the state of #%d", plan.Target.Index)
-	if edited != nil {
-		what = fmt.Sprintf("the state of #%d as it was edited", plan.Target.Index)
-	}
-	plan.Writes = append(plan.Writes, fmt.Sprintf("the one row of session %q, %s: %s, with no parent", there.id, n.id, what))
+	m.Steps = folder.Steps{{Name: one.file(n.id), Data: n.encode(one.layout)}}
+	m.Writes = append(m.Writes, fmt.Sprintf("the one row of session %q, %s: the state of #%d%s, with no parent", c.As, n.id, m.Target.Index, which))
 	if one.layout != layoutPython {
-		steps = append(steps, step{data: one.layout.newPointer(n.id, n.created, now)})
-		plan.Writes = append(plan.Writes, "pointer of the new session: it names that row")
+		made := session{sid: sid, grouping: one.grouping, layout: one.layout}
+		m.Steps = append(m.Steps, made.pointTo(n.id, n.created, t.now))
+		m.Writes = append(m.Writes, "pointer of the new session: it names that row")
 	}
-	plan.Writes = append(plan.Writes, "journal: one entry")
-	after := there.then(steps)
-	after.layout = one.layout
-	head := after.head()
-	if head == nil {
-		return model.Plan{}, errors.New("the new row cannot be read back")
-	}
-	from := *t
-	from.row = head
-	after.loads(&plan, after, head, &from)
-	if op == model.OpEdit {
-		plan.Hazards = append(plan.Hazards, "what tools did outside of the session stays as it is: only what the agent knows of it was edited")
-	}
-	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: sid, after: after.ids(), head: model.Point{ID: head.id}}
-	return s.write(plan, c, steps, t)
+	m.Writes = append(m.Writes, "journal: one entry")
+	return m, nil
 }

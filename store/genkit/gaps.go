@@ -31,23 +31,23 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	if err != nil {
 		return model.Gaps{}, err
 	}
-	one, err := s.find(ctx, ref.Session)
+	at, err := s.find(ctx, ref.Session)
 	if err != nil {
 		return model.Gaps{}, err
 	}
 	gaps := model.Gaps{}
-	for _, r := range one.rows {
+	for _, r := range at.one().rows {
 		if h := r.header(s.now()); !turn.EndedIn(&h) {
 			continue
 		}
-		_, _, data, err := s.row(ctx, model.Ref{Session: ref.Session, ID: r.id})
+		row, err := s.row(ctx, model.Ref{Session: ref.Session, ID: r.id})
 		if errors.Is(err, model.ErrNoSnapshot) {
 			continue // it went since
 		}
 		if err != nil {
 			return model.Gaps{}, err
 		}
-		state, err := stateOf(data)
+		state, err := stateOf(row.data)
 		if err != nil {
 			continue // the row is damaged
 		}

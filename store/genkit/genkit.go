@@ -7,31 +7,31 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 const kind = "genkit"
 
 // Store is an opened folder of snapshots. It is safe for concurrent use. Use Open.
 type Store struct {
-	dir    string
-	root   *os.Root
-	shelf  *files.Shelf
-	memory *files.Memory
+	dir   string
+	root  *os.Root
+	shelf *files.Shelf
 	// now tells the time, by which work without a sign of life has expired.
-	now   func() time.Time
-	reads atomic.Int64 // row files that were read
+	now func() time.Time
 
 	basing sync.Mutex
-	below  []base            // where rows are looked for, as it was seen last
-	vaults map[string]*vault // by the folder of their base
+	below  []*storage // where rows are looked for, as it was seen last
+	gone   []*storage // those of folders that have others beside them by now
 
 	joining sync.Mutex
 	traces  *joined // nil until there are some
@@ -66,30 +66,56 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, now: o.Now, shelf: o.Shelf, memory: o.Shelf.Memory(noteKind, dir)}
+	s := &Store{dir: dir, root: root, now: o.Now, shelf: o.Shelf}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.vaults = map[string]*vault{}
-	s.rebase()
-	for _, v := range s.known() {
-		v.Recover(ctx)
+	if err := s.rebase(); err != nil {
+		return nil, errors.Join(fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err)), root.Close())
+	}
+	for _, st := range s.storages() {
+		st.Recover(ctx)
 	}
 	return s, nil
 }
 
+// storage is one storage of the opened folder, and where rows are looked for in it.
+type storage struct {
+	*folder.Storage
+	base
+}
+
 // rebase looks where rows are in the opened folder, for which its names are
 // listed: that is not done for each row.
-func (s *Store) rebase() []base {
+func (s *Store) rebase() error {
 	found := bases(s.root, s.dir, everyName)
 	s.basing.Lock()
 	defer s.basing.Unlock()
-	s.below = found
-	return found
+	var below []*storage
+	for _, b := range found {
+		i := slices.IndexFunc(s.below, func(st *storage) bool { return st.dir == b.dir })
+		if i >= 0 {
+			below = append(below, s.below[i])
+			continue
+		}
+		b = b.storageOf(s.dir)
+		opened, err := folder.Open(b.storage, format{}, folder.Options{Ignore: isTemporary, Notes: s.shelf.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
+		if err != nil {
+			return err
+		}
+		below = append(below, &storage{opened, b})
+	}
+	for _, st := range s.below {
+		if !slices.Contains(below, st) {
+			s.gone = append(s.gone, st)
+		}
+	}
+	s.below = below
+	return nil
 }
 
-// bases returns what rebase found last.
-func (s *Store) bases() []base {
+// storages returns what rebase found last.
+func (s *Store) storages() []*storage {
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	return s.below
@@ -103,12 +129,11 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the shelf.
 func (s *Store) Close() error {
-	s.memory.Keep()
 	s.joining.Lock()
 	defer s.joining.Unlock()
 	err := s.root.Close()
-	for _, v := range s.known() {
-		err = errors.Join(err, v.Close())
+	for _, st := range append(s.gone, s.storages()...) {
+		err = errors.Join(err, st.Close())
 	}
 	if s.traces != nil {
 		s.traces.memory.Keep()
@@ -144,25 +169,72 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 }
 
 func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
-	defer s.memory.Keep()
+	if err := s.rebase(); err != nil {
+		return nil, err
+	}
 	taken := map[string]bool{}
-	now := s.now()
-	err = s.eachPlace(ctx, func(p place) error {
-		g, err := s.group(ctx, p, nil)
+	for _, st := range s.storages() {
+		list, err := st.infos(ctx, taken)
 		if err != nil {
-			return ctx.Err() // a folder that cannot be read is told of by Faults
+			return nil, err
 		}
-		for sid, one := range g.sessions {
-			if taken[one.id] {
-				one.id = sessionName(flatLabel(p.label), sid)
-			}
-			taken[one.id] = true
-			infos = append(infos, s.info(one, now))
-		}
-		return nil
-	})
+		infos = append(infos, list...)
+	}
 	slices.SortFunc(infos, store.NewestFirst)
-	return infos, err
+	return infos, nil
+}
+
+// infos returns the sessions of a storage. Those of places called "global" come first, so
+// that they keep their names where there are others of the same name beside them.
+func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []model.SessionInfo, err error) {
+	defer st.Memo.Notes.Keep()
+	in, writes := st.In(), st.Writes(ctx)
+	var global, flat []place
+	err = search(ctx, in, st.inside(st.dir), func(p place) bool {
+		switch {
+		case len(p.rows) == 0:
+		case p.isGlobal():
+			global = append(global, p)
+		default:
+			flat = append(flat, p)
+		}
+		return true
+	}, func(string, error) {})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append(global, flat...) {
+		g, err := group(ctx, in, p)
+		if err != nil {
+			return nil, ctx.Err() // a folder that cannot be read is told of by Faults
+		}
+		g.addAside(in, &writes)
+		for name, one := range g.sessions {
+			id := sessionName(st.labelOf(p.dir), name)
+			if taken[id] {
+				id = sessionName(flatLabel(st.labelOf(p.dir)), name)
+			}
+			log, err := writes.Tell(ctx, format{}, in, one.read(placeOf(p.dir, name), in.Now))
+			if err != nil {
+				return nil, err
+			}
+			if len(log.Rows) > 0 { // else what was set aside was purged
+				taken[id] = true
+				infos = append(infos, st.info(id, log))
+			}
+		}
+	}
+	return infos, nil
+}
+
+// addAside adds the sessions of which the journal alone has rows.
+func (g *grouping) addAside(in folder.In, w *folder.Writes) {
+	for _, session := range w.Sessions() {
+		at := format{}.Place(session).Own.(spot)
+		if at.dir == g.place.dir && g.sessions[at.name] == nil {
+			g.sessions[at.name] = g.empty(in, at.name)
+		}
+	}
 }
 
 // flatLabel is the label of a place whose sessions "global" beside it has, too.
@@ -173,50 +245,93 @@ func flatLabel(label string) string {
 	return label + "/."
 }
 
-// eachPlace visits the places that have rows, those called "global" first: their
-// sessions keep their names where there are others of the same name beside them.
-func (s *Store) eachPlace(ctx context.Context, visit func(place) error) error {
-	var places []place
-	err := search(ctx, s.root, s.rebase(), func(p place) bool {
-		if len(p.rows) > 0 {
-			places = append(places, p)
-		}
-		return true
-	}, func(string, error) {})
-	if err != nil {
-		return err
-	}
-	for _, global := range []bool{true, false} {
-		for _, p := range places {
-			if p.isGlobal() != global {
-				continue
-			}
-			if err := visit(p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // info returns what the list of sessions shows of one.
-func (s *Store) info(one *session, now time.Time) model.SessionInfo {
-	info := model.SessionInfo{ID: one.id, Kind: kind}
-	info.Count(one.headers(now))
+func (st *storage) info(id string, log *folder.Log) model.SessionInfo {
+	one := sessionOf(log)
+	info := model.SessionInfo{ID: id, Kind: kind}
+	info.Count(log.Rows)
 	for _, r := range one.rows {
 		info.Title = cmp.Or(info.Title, r.opening)
 		info.Size += r.written
-		for _, at := range []time.Time{r.created.at, r.updated.at} {
-			if at.After(info.UpdatedAt) {
-				info.UpdatedAt = at
-			}
+		if at := r.changed(); at.After(info.UpdatedAt) {
+			info.UpdatedAt = at
 		}
 	}
 	for _, r := range one.rows { // one that lost its first rows has what is left
 		info.Title = cmp.Or(info.Title, r.title)
 	}
-	info.Faults = len(model.Harmful(one.faults(now).All()))
+	info.Faults = len(model.Harmful(one.faults().All()))
 	return info
+}
+
+// found is a session as it was read.
+type found struct {
+	storage *storage
+	log     *folder.Log
+}
+
+func (f *found) one() *session { return sessionOf(f.log) }
+
+// find returns the session that the port calls id. Of two places that have the
+// same label, "global" comes first.
+func (s *Store) find(ctx context.Context, id string) (*found, error) {
+	for st, at := range s.places(id) {
+		log, err := st.Log(ctx, at)
+		switch {
+		case ctx.Err() != nil:
+			return nil, err
+		case err == nil && len(log.Rows) > 0: // else it went, or cannot be read
+			return &found{st, log}, nil
+		}
+	}
+	return nil, model.ErrNoSession
+}
+
+// where returns the place of the session that the port calls id. Where it can be in one
+// place only, it need not be there.
+func (s *Store) where(ctx context.Context, id string) (*storage, folder.Place, error) {
+	var only *storage
+	var place folder.Place
+	n := 0
+	for st, at := range s.places(id) {
+		only, place = st, at
+		n++
+	}
+	if n == 1 {
+		return only, place, nil
+	}
+	at, err := s.find(ctx, id)
+	if err != nil {
+		return nil, folder.Place{}, err
+	}
+	return at.storage, at.log.Place, nil
+}
+
+// places returns where the session that the port calls id may be.
+func (s *Store) places(id string) iter.Seq2[*storage, folder.Place] {
+	label, name := path.Split(id)
+	return func(yield func(*storage, folder.Place) bool) {
+		for _, st := range s.storages() {
+			for _, dir := range st.candidates(st.In(), strings.TrimSuffix(label, "/")) {
+				if !yield(st, placeOf(dir, unescapeSlashes.Replace(name))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// nameOf returns what the port calls a session of a storage.
+func (s *Store) nameOf(ctx context.Context, st *storage, session string) string {
+	at := format{}.Place(session).Own.(spot)
+	id := sessionName(st.labelOf(at.dir), at.name)
+	if path.Base(at.dir) == defaultPrefix {
+		return id
+	}
+	if beside, err := st.Log(ctx, placeOf(path.Join(at.dir, defaultPrefix), at.name)); err == nil && beside.There() > 0 {
+		return sessionName(flatLabel(st.labelOf(at.dir)), at.name)
+	}
+	return id
 }
 
 // Headers implements store.Store: in the order of the instants at which the rows
@@ -225,12 +340,15 @@ func (s *Store) info(one *session, now time.Time) model.SessionInfo {
 // in, and has visits.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		one, err := s.find(ctx, session)
+		at, err := s.find(ctx, session)
 		if err != nil {
 			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
 			return
 		}
-		list := withSteps(one.headers(s.now()), s.turns(ctx, one.sid))
+		for i := range at.log.Rows {
+			at.log.Rows[i].SessionID = session
+		}
+		list := withSteps(at.log.Rows, s.turns(ctx, at.one().sid))
 		if err := ctx.Err(); err != nil {
 			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
 			return

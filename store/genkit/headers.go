@@ -1,46 +1,14 @@
 package genkit
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
 )
-
-// headers returns the headers of a session in order, each with its turn and with
-// why it is off the path.
-func (s *session) headers(now time.Time) []model.Header {
-	rows := s.all()
-	list := make([]model.Header, len(rows))
-	head := s.head()
-	leads := make(map[string]bool, len(rows))
-	for _, r := range rows {
-		leads[r.parentID] = leads[r.parentID] || r.parentID != r.id
-	}
-	for i, r := range rows {
-		h := &list[i]
-		*h = r.header(now)
-		h.SessionID, h.Index, h.Head = s.id, i, r == head
-		m, a := s.mark(r), s.asideRow(r.id)
-		switch {
-		case a != nil:
-			h.Orphaned, h.Reason = true, a.reason()
-		case m != nil || h.EventName == "" || leads[r.id]:
-		case h.EventName == statusPending:
-			h.Reason = pendingLeaf
-		default:
-			h.Reason = failedLeaf
-		}
-		if m != nil && h.EventName == "" {
-			h.Event, h.EventName = model.SnapshotEventNamed, string(m.op)
-		}
-	}
-	for i, turn := range countTurns(model.Settle(list, model.HeadFacts{Moves: s.moves(), Pointed: s.pointed() != nil})) {
-		list[i].TurnIndex = turn
-	}
-	return list
-}
 
 // What a row that no SDK goes on from tells of itself.
 var (
@@ -48,9 +16,11 @@ var (
 	pendingLeaf = &model.Reason{Kind: model.ReasonSecondLeaf}
 )
 
-// position returns the index of a row.
+// position returns the index of a row, those that the journal alone has counted.
 func (s *session) position(r *row) int {
-	at, _ := slices.BinarySearchFunc(s.all(), r, compareRows)
+	at, _ := slices.BinarySearchFunc(s.log.Rows, r, func(h model.Header, r *row) int {
+		return cmp.Or(h.CreatedAt.Compare(r.created.at), strings.Compare(h.ID, r.id))
+	})
 	return at
 }
 
@@ -85,30 +55,4 @@ func (r *row) marks() (marks model.Marks) {
 		marks |= model.MarkDamaged
 	}
 	return marks
-}
-
-// countTurns returns the number of turns that were completed before each node, on
-// the way to it. Parents may come later than their children.
-func countTurns(t *model.Timeline) []int {
-	turns := make([]int, t.Len())
-	known := make([]bool, t.Len())
-	var way []model.Node
-	for i := range turns {
-		at := model.Node(i)
-		for at != model.NoNode && !known[at] {
-			way = append(way, at)
-			at = t.Parent(at)
-		}
-		for ; len(way) > 0; way = way[:len(way)-1] {
-			n := way[len(way)-1]
-			if p := t.Parent(n); p != model.NoNode {
-				turns[n] = turns[p]
-				if t.Header(p).Event.EndsTurn() && t.Header(p).EventName == "" {
-					turns[n]++
-				}
-			}
-			known[n] = true
-		}
-	}
-	return turns
 }

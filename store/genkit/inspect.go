@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/writing"
 )
 
@@ -27,19 +27,30 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		}
 		return list, nil
 	}
-	one, err := s.find(ctx, session)
+	at, err := s.find(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
-	faults := one.faults(s.now())
-	if err := s.stateFaults(ctx, one, faults); err != nil {
+	one, st := at.one(), at.storage
+	faults := one.faults()
+	if err := one.stateFaults(ctx, st.In(), faults); err != nil {
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
-	s.vaultOf(one.place.base).faults(ctx, faults)
-	return faults.All(), nil
+	st.faults(ctx, faults)
+	return st.shownFaults(faults.All()), nil
 }
 
-// file returns the name of a row's file, relative to the store.
+// shownFaults returns faults with their files named from the store.
+func (st *storage) shownFaults(list []model.Fault) []model.Fault {
+	for i := range list {
+		if list[i].File != "" {
+			list[i].File = st.shown(list[i].File)
+		}
+	}
+	return list
+}
+
+// file returns the name of a row's file in the storage.
 func (s *session) file(id string) string { return path.Join(s.place.dir, id+rowSuffix) }
 
 // pointerFile returns the name of the session's pointer.
@@ -49,8 +60,8 @@ func (s *session) pointerFile() string {
 
 // faults returns what is wrong with a session as far as its rows tell without
 // their states.
-func (s *session) faults(now time.Time) *store.FaultList {
-	in := inspector{session: s, now: now, parents: make(map[string]bool, len(s.rows))}
+func (s *session) faults() *store.FaultList {
+	in := inspector{session: s, parents: make(map[string]bool, len(s.rows))}
 	for _, r := range s.rows {
 		if r.parentID != r.id {
 			in.parents[r.parentID] = true
@@ -73,7 +84,6 @@ func (s *session) faults(now time.Time) *store.FaultList {
 // inspector finds out what is wrong with a session.
 type inspector struct {
 	*session
-	now time.Time
 	// parents are the ids that rows name as their parents, their own left out.
 	parents map[string]bool
 	list    store.FaultList
@@ -130,7 +140,7 @@ func (in *inspector) parent(r *row) {
 }
 
 func (in *inspector) absentParent(r *row) {
-	if _, there := slices.BinarySearch(in.place.rows, r.parentID); !there {
+	if !in.has(r.parentID) {
 		in.row(r, model.FaultMissingParent, "/parentId", fmt.Sprintf("its parent %.80q is not in the store: pruned, or never written", r.parentID))
 		return
 	}
@@ -213,9 +223,8 @@ func (in *inspector) pointer() {
 
 // whyNotPointed says why a row is none that a pointer of use names.
 func (in *inspector) whyNotPointed(id string) string {
-	_, there := slices.BinarySearch(in.place.rows, id)
 	switch r := in.get(id); {
-	case r == nil && there:
+	case r == nil && in.has(id):
 		return "which cannot be read"
 	case r == nil:
 		return "which is not there"
@@ -230,27 +239,22 @@ func (in *inspector) whyNotPointed(id string) string {
 }
 
 // stateFaults reads each row whole.
-func (s *Store) stateFaults(ctx context.Context, one *session, faults *store.FaultList) error {
-	folder, err := files.OpenFolder(s.root, one.place.dir)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
+func (s *session) stateFaults(ctx context.Context, tree folder.Tree, faults *store.FaultList) error {
 	var buf []byte
-	for _, r := range one.rows {
+	for _, r := range s.rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if r.broken {
 			continue
 		}
-		data, err := folder.Read(r.id+rowSuffix, buf)
+		data, _, err := tree.Read(s.file(r.id), buf)
 		if err != nil {
 			continue // it went, or cannot be read any more
 		}
 		buf = data
 		for _, f := range documentFlaws(data) {
-			faults.Add(one.layout.judged(model.Fault{Code: f.code, File: one.file(r.id), Path: f.path, Meaning: f.meaning}))
+			faults.Add(s.layout.judged(model.Fault{Code: f.code, File: s.file(r.id), Path: f.path, Meaning: f.meaning}))
 		}
 	}
 	return nil
@@ -298,41 +302,58 @@ const unreadableFolder = "Genkit: a search for a session in it is an error, and 
 
 // storeFaults tells of what is in the store and not listed.
 func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
+	if err := s.rebase(); err != nil {
+		return nil, err
+	}
 	var faults store.FaultList
-	err := search(ctx, s.root, s.rebase(), func(p place) bool {
-		s.placeFaults(ctx, p, &faults)
-		return true
-	}, func(dir string, err error) {
-		f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: unreadableFolder}
-		if errors.Is(err, errFarOff) {
-			f.Severity, f.Meaning, f.Verdict = model.Odd, err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
+	for _, st := range s.storages() {
+		add := func(f model.Fault) {
+			f.File = st.shown(f.File)
+			faults.Add(f)
 		}
-		faults.Add(f)
-	})
-	s.traceFaults(ctx, &faults)
-	for _, v := range s.known() {
-		v.faults(ctx, &faults)
-		if err := v.Check(ctx); err != nil && ctx.Err() == nil {
-			faults.Add(v.fault("", err))
+		in := st.In()
+		err := search(ctx, in, st.inside(st.dir), func(p place) bool {
+			s.placeFaults(ctx, st, in, p, add)
+			return true
+		}, func(dir string, err error) {
+			f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: unreadableFolder}
+			if errors.Is(err, errFarOff) {
+				f.Severity, f.Meaning, f.Verdict = model.Odd, err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
+			}
+			add(f)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return faults.All(), err
+	s.traceFaults(ctx, &faults)
+	for _, st := range s.storages() {
+		var list store.FaultList
+		st.faults(ctx, &list)
+		if err := st.Check(ctx); err != nil && ctx.Err() == nil {
+			list.Add(journalFault("", err))
+		}
+		for _, f := range st.shownFaults(list.All()) {
+			faults.Add(f)
+		}
+	}
+	return faults.All(), nil
 }
 
 // faults tells of a write of Hindcast's own that could not be finished, and of a
 // journal that cannot be read.
-func (v *vault) faults(ctx context.Context, faults *store.FaultList) {
-	err := v.Broken()
+func (st *storage) faults(ctx context.Context, faults *store.FaultList) {
+	err := st.Broken()
 	if err == nil {
-		_, err = v.Entries(ctx)
+		_, err = st.Entries(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		faults.Add(v.fault("a write of Hindcast's own was broken off, and cannot be finished: ", err))
+		faults.Add(journalFault("a write of Hindcast's own was broken off, and cannot be finished: ", err))
 	}
 }
 
-func (v *vault) fault(meaning string, err error) model.Fault {
-	return model.Fault{Code: FaultJournal, File: v.outside(writing.JournalFile),
+func journalFault(meaning string, err error) model.Fault {
+	return model.Fault{Code: FaultJournal, File: writing.JournalFile,
 		Meaning: meaning + files.Cause(err).Error(),
 		Verdict: "Genkit: does not look at it; the files are as they are"}
 }
@@ -356,13 +377,13 @@ func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
 	}
 }
 
-func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultList) {
-	g, err := s.group(ctx, p, nil)
+func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p place, tell func(model.Fault)) {
+	g, err := group(ctx, in, p)
 	switch {
 	case ctx.Err() != nil:
 		return // whoever searches says so
 	case err != nil:
-		faults.Add(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
+		tell(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
 		return
 	}
 	l := g.layout()
@@ -371,7 +392,7 @@ func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultLis
 		if code == FaultStray {
 			f = files.Stray(f)
 		}
-		faults.Add(f)
+		tell(f)
 	}
 	for _, one := range g.strays {
 		switch {
@@ -392,38 +413,38 @@ func (s *Store) placeFaults(ctx context.Context, p place, faults *store.FaultLis
 		add(FaultSymlink, name, "", "it is a symbolic link")
 	}
 	for _, name := range p.leftovers {
-		if files.Abandoned(s.root, path.Join(p.dir, name)) {
+		if files.Abandoned(s.root, st.shown(path.Join(p.dir, name))) {
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
-	s.pointerFaults(p, g, add)
+	s.pointerFaults(st, in, g, add)
 }
 
 // pointerFaults tells of pointers of sessions that there are none of.
-func (s *Store) pointerFaults(p place, g *grouping, add func(code, name, at, meaning string)) {
+func (s *Store) pointerFaults(st *storage, tree folder.Tree, g *grouping, add func(code, name, at, meaning string)) {
+	p := g.place
 	if !p.pointers {
 		return
 	}
-	names, err := files.Names(s.root, path.Join(p.dir, pointersFolder))
+	names, err := tree.List(path.Join(p.dir, pointersFolder))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			add(FaultUnreadable, pointersFolder, "", "the folder cannot be read: "+files.Cause(err).Error())
 		}
 		return
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		sid, isPointer := strings.CutSuffix(name, rowSuffix)
-		in := path.Join(pointersFolder, name)
+		at := path.Join(pointersFolder, name)
 		switch {
 		case isTemporary(name):
-			if files.Abandoned(s.root, path.Join(p.dir, in)) {
-				add(FaultLeftover, in, "", "a writer was stopped before it was done")
+			if files.Abandoned(s.root, st.shown(path.Join(p.dir, at))) {
+				add(FaultLeftover, at, "", "a writer was stopped before it was done")
 			}
 		case !isPointer:
-			add(FaultStray, in, "", "the file is no pointer")
+			add(FaultStray, at, "", "the file is no pointer")
 		case g.sessions[sid] == nil:
-			add(FaultPointerUnknown, in, "", "no row is of this session")
+			add(FaultPointerUnknown, at, "", "no row is of this session")
 		}
 	}
 }

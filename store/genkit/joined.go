@@ -168,10 +168,11 @@ func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
 
 // step finds the step that ref names: its turn, and its number in that.
 func (s *Store) step(ctx context.Context, ref model.Ref) (*traces.Turn, int, error) {
-	one, err := s.find(ctx, ref.Session)
+	at, err := s.find(ctx, ref.Session)
 	if err != nil {
 		return nil, 0, err
 	}
+	one := at.one()
 	turns := s.turns(ctx, one.sid)
 	for i := range turns {
 		for k := range turns[i].Steps {

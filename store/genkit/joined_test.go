@@ -73,7 +73,7 @@ func TestWithSteps_refsStayWhenTheSessionGrows(t *testing.T) {
 		turns []traces.Turn
 	}{{rows[2:3], nil}, {rows[2:3], []traces.Turn{short}}, {rows[1:3], []traces.Turn{short}}, {rows, []traces.Turn{turns[end]}}, {rows, []traces.Turn{other, turns[end]}}} {
 		visits := make(map[int64]string)
-		list := withSteps(made(layoutGo, nil, grown.rows...).headers(evening), grown.turns)
+		list := withSteps(headersOf(t, made(layoutGo, nil, grown.rows...)), grown.turns)
 		tl := model.NewTimeline(slices.Clone(list))
 		for i, h := range list {
 			ref, ok := known[h.ID]
@@ -163,7 +163,7 @@ func TestWithSteps_whateverTheParent(t *testing.T) {
 		"circle":  {completed("a", id), completed(id, "a")},
 		"later":   {completed(id, "b"), completed("b", "")},
 	} {
-		list := withSteps(made(layoutGo, nil, rows...).headers(evening), turns)
+		list := withSteps(headersOf(t, made(layoutGo, nil, rows...)), turns)
 		if len(list) != len(rows)+2 {
 			t.Fatalf("%s: %d headers", name, len(list))
 		}

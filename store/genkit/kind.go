@@ -6,10 +6,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // Kind describes the snapshot files of Genkit. shelf keeps what rows said from
@@ -62,9 +64,14 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 		return "", false, err
 	}
 	defer root.Close()
-	probe := probe{store: Store{root: root, memory: &files.Memory{}}}
+	tree, err := folder.OpenDisk(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer tree.Close()
+	probe := probe{tree: few{tree, root}}
 	for _, b := range bases(root, dir, mostNames) {
-		if probe.isStore(ctx, b, b.dir, 0) {
+		if probe.isStore(ctx, b.dir, 0) {
 			return probe.why, true, nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -74,9 +81,22 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	return probe.whyNot(dir), false, nil
 }
 
+// few is a tree that lists no more than the first names of each folder.
+type few struct {
+	*folder.Disk
+	root *os.Root
+}
+
+// List implements folder.Tree.
+func (f few) List(dir string) ([]string, error) {
+	names, err := namesIn(f.root, dir, mostNames)
+	slices.Sort(names)
+	return names, err
+}
+
 // probe looks for rows.
 type probe struct {
-	store          Store
+	tree           few
 	folders, tried int
 	why            string // what the first row was recognised by
 	pointers       string // a folder that has pointers, and maybe no row
@@ -85,15 +105,15 @@ type probe struct {
 // isStore reports whether there are rows in a folder, or in each of those in it
 // that is not empty. Where there is more than it may look at, the rest is taken
 // for what was seen.
-func (p *probe) isStore(ctx context.Context, b base, dir string, depth int) bool {
-	at, subfolders, err := b.list(p.store.root, dir, mostNames)
+func (p *probe) isStore(ctx context.Context, dir string, depth int) bool {
+	at, subfolders, err := list(p.tree, dir)
 	if p.folders++; err != nil || ctx.Err() != nil {
 		return false
 	}
 	if at.pointers && p.pointers == "" {
 		p.pointers = dir
 	}
-	if p.hasRow(at) {
+	if p.hasRow(ctx, at) {
 		return true
 	}
 	if depth == prefixDepth {
@@ -105,7 +125,7 @@ func (p *probe) isStore(ctx context.Context, b base, dir string, depth int) bool
 		switch {
 		case p.folders >= mostProbed || p.tried >= mostTried:
 			return p.why != ""
-		case p.isStore(ctx, b, below, depth+1):
+		case p.isStore(ctx, below, depth+1):
 			found = true
 		case !p.isEmpty(below):
 			return false
@@ -115,25 +135,22 @@ func (p *probe) isStore(ctx context.Context, b base, dir string, depth int) bool
 }
 
 func (p *probe) isEmpty(dir string) bool {
-	names, err := files.Names(p.store.root, dir)
+	names, err := files.Names(p.tree.root, dir)
 	return err == nil && len(names) == 0
 }
 
 // hasRow reports whether one of the first files of a place is a row.
-func (p *probe) hasRow(at place) bool {
+func (p *probe) hasRow(ctx context.Context, at place) bool {
 	if len(at.rows) == 0 || p.tried >= mostTried {
 		return false
 	}
-	r, err := p.store.openPlace(at)
-	if err != nil {
-		return false
-	}
-	defer r.close()
-	for _, id := range at.rows[:min(len(at.rows), triedInFolder)] {
+	in := folder.In{Tree: p.tree, Memo: folder.NewMemo(&files.Memory{})}
+	for _, name := range at.rows[:min(len(at.rows), triedInFolder)] {
 		p.tried++
-		if one, _ := r.read(id, nil); one.stray == nil && one.row.created.text != "" {
+		one, err := folder.Notes(ctx, in, at.dir, []string{name}, rowCodec)
+		if err == nil && strayOf(&one[0]) == nil && one[0].Is.created.text != "" {
 			if p.why == "" {
-				p.why = whyRow(at, &one.row)
+				p.why = whyRow(at, one[0].Is)
 			}
 			return true
 		}
@@ -144,7 +161,7 @@ func (p *probe) hasRow(at place) bool {
 // whyRow says what was seen, such as "Go layout: barista/global/….json with
 // .pointers".
 func whyRow(at place, r *row) string {
-	s := session{place: at, rows: []*row{r}}
+	s := session{grouping: &grouping{place: at}, rows: []*row{r}}
 	text := s.layoutOf().String() + " layout: " + path.Join(at.dir, "….json")
 	if at.pointers {
 		text += " with " + pointersFolder
@@ -157,7 +174,7 @@ func (p *probe) whyNot(dir string) string {
 	switch {
 	case p.pointers != "":
 		return path.Join(p.pointers, pointersFolder) + " is there, but no row beside it"
-	case filepath.Base(dir) == ".genkit" || files.IsFolder(p.store.root, ".genkit"):
+	case filepath.Base(dir) == ".genkit" || files.IsFolder(p.tree.root, ".genkit"):
 		return "a Genkit project, but there is no row in .genkit/snapshots"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -82,9 +83,13 @@ func TestRecognise_looksAtLittle(t *testing.T) {
 	for i := range 300 {
 		write(t, filepath.Join(dir, string(rune('a'+i%26))+strings.Repeat("x", i/26), "package.json"), `{"name":"x"}`)
 	}
-	p := probe{store: Store{root: open(t, dir).root}}
-	p.store.memory = open(t, dir).memory
-	if p.isStore(t.Context(), base{dir: "."}, ".", 0) || p.folders > 3 {
+	tree, err := folder.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	p := probe{tree: few{tree, open(t, dir).root}}
+	if p.isStore(t.Context(), ".", 0) || p.folders > 3 {
 		t.Errorf("%d folders and %d files were looked at", p.folders, p.tried)
 	}
 }

@@ -366,7 +366,7 @@ func (w *world) same(want map[string]string) {
 func (w *world) nothingLost(before map[string]string, op model.Op) {
 	after := w.plain()
 	kept := map[string]bool{}
-	for _, v := range w.store.known() {
+	for _, v := range w.store.storages() {
 		entries, err := v.Entries(w.t.Context())
 		w.must(err)
 		for _, e := range entries {

@@ -60,13 +60,14 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			sid, _, _ := strings.Cut(id, "-")
-			one, err := s.find(t.Context(), sid)
+			at, err := s.find(t.Context(), sid)
 			if err != nil {
 				if refused := strings.Contains(want.ID, "Error: "); !refused {
 					t.Fatalf("the SDK reads it (%+v): %v", want, err)
 				}
 				return
 			}
+			one := at.one()
 			if one.layout != layoutPython {
 				t.Fatalf("it is taken for one of %s", one.layout)
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,11 +37,13 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 	dir := t.TempDir()
 	manyRows(t, dir, 30, 20, 10)
 	s := open(t, dir)
+	before := int64(0)
 	expect := func(what string, want int64) {
 		t.Helper()
-		if got := s.reads.Swap(0); got != want {
+		if got := fetched(s) - before; got != want {
 			t.Errorf("%s reads %d files, want %d", what, got, want)
 		}
+		before = fetched(s)
 	}
 	if n := len(storetest.Sessions(t, s)); n != 30 {
 		t.Fatalf("there are %d sessions", n)
@@ -70,6 +71,14 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 	expect("a session without a row", 0)
 }
 
+// fetched returns how many files of rows the store has read.
+func fetched(s *Store) (n int64) {
+	for _, st := range s.storages() {
+		n += st.Memo.Fetched()
+	}
+	return n
+}
+
 // What rows said is known when the store is opened again, if there is a shelf.
 func TestReads_acrossProcesses(t *testing.T) {
 	dir, shelf := t.TempDir(), files.NewShelf(t.TempDir())
@@ -80,74 +89,12 @@ func TestReads_acrossProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := storetest.Sessions(t, s)
-		if got := s.reads.Load(); len(list) != 10 || got != want {
+		if got := fetched(s); len(list) != 10 || got != want {
 			t.Errorf("opening %d reads %d files, want %d; %d sessions", i+1, got, want, len(list))
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// Several rows are read at once, but of large ones one after the other.
-func TestReads_oneLargeRowAtATime(t *testing.T) {
-	for _, large := range []bool{false, true} {
-		dir, size := t.TempDir(), int64(1)
-		if large {
-			size = largeRow + 1
-		}
-		var names []string
-		for i := range 64 {
-			id := fmt.Sprintf("%02d", i)
-			write(t, filepath.Join(dir, id+rowSuffix), "")
-			if err := os.Truncate(filepath.Join(dir, id+rowSuffix), size); err != nil { // no disk is used
-				t.Fatal(err)
-			}
-			names = append(names, id)
-		}
-		r, err := open(t, dir).openPlace(place{dir: ".", rows: names})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.close()
-		var running, most atomic.Int64
-		r.fetch = func(name string, _ []byte) ([]byte, error) {
-			now := running.Add(1)
-			defer running.Add(-1)
-			for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
-			}
-			time.Sleep(time.Millisecond) // a file takes its time
-			return []byte(goRow(strings.TrimSuffix(name, rowSuffix), "", "s", at(0), "")), nil
-		}
-		seen := 0
-		if err := r.each(t.Context(), func(*reading) { seen++ }); err != nil || seen != 64 {
-			t.Errorf("%d rows are read: %v", seen, err)
-		}
-		if got := most.Load(); large != (got == 1) {
-			t.Errorf("of rows that are large: %v, %d are read at once", large, got)
-		}
-	}
-}
-
-// A row that is found broken while its writer replaces it is read again.
-func TestReads_againWhatIsTorn(t *testing.T) {
-	dir := t.TempDir()
-	whole := goRow("a", "", "s", at(0), "")
-	write(t, filepath.Join(dir, "global", "a.json"), whole[:60])
-	s := open(t, dir)
-	r, err := s.openPlace(place{dir: "global", rows: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	torn, err := r.fetch("a.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "global", "a.json"), whole)
-	got, last, ok := r.decode("a", torn)
-	if !ok || got.broken || string(last) != whole {
-		t.Errorf("read is %+v", got)
 	}
 }
 

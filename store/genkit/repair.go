@@ -1,13 +1,13 @@
 package genkit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 )
 
 // How a session is mended whose SDK does not start it where it should.
@@ -20,7 +20,7 @@ import (
 // hold nothing where there is no other row at all: they are kept in the journal and
 // stay in the timeline.
 //
-// What remedies tells of a fault is what planRepair does where the fault stands in
+// What remedies tells of a fault is what a repair does where the fault stands in
 // the way of the session; most faults do not, because they are of a row that nobody
 // resumes.
 
@@ -101,68 +101,50 @@ var notMended = map[string]string{
 	FaultJournal:      "a file is neither as it was nor as it was to be: only who changed it knows what is right",
 }
 
-// planRepair plans a repair. The error is a model.NothingToError where the SDK starts the
+// repair plans a repair. The error is a model.NothingToError where the SDK starts the
 // session, and a *model.UnsupportedError with the reason where it does not and Hindcast
 // cannot help.
-func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
-	one, err := s.find(ctx, session)
-	if err != nil {
-		return model.Plan{}, err
+func (s *session) repair(in folder.In) (*folder.Move, error) {
+	if why := s.refusesSession(); why != "" {
+		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: why}
 	}
-	if why := one.refusesSession(); why != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: why}
-	}
-	sick := one.ailment(s.now())
+	stop := s.obstacle(in.Now)
 	switch {
-	case sick.why == "":
-		return model.Plan{}, &model.NothingToError{Op: model.OpRepair}
-	case sick.wait:
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: sick.why}
-	case sick.to == nil && len(sick.aside) == 0:
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: sick.why + "; there is no row to go on from instead"}
+	case stop.why == "":
+		return nil, &model.NothingToError{Op: model.OpRepair}
+	case stop.wait:
+		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: stop.why}
+	case stop.to == nil && len(stop.aside) == 0:
+		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: stop.why + "; there is no row to go on from instead"}
 	}
-	var steps []step
-	for _, r := range sick.aside {
-		steps = append(steps, step{row: r.id})
+	m, why := &folder.Move{Own: &goal{op: model.OpRepair}}, ": its work has left no state"
+	m.Hazards = []string{stop.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}
+	var t *target
+	if stop.to != nil {
+		var err error
+		if t, err = s.target(in, stop.to.id, model.OpRepair); err != nil {
+			return nil, err
+		}
+		m, why = t.move(), ", because it is not JSON"
+		m.Hazards = append([]string{stop.why}, m.Hazards...)
 	}
-	if sick.to == nil {
-		return s.planAside(one, &sick, steps)
+	for _, r := range stop.aside {
+		m.Steps = append(m.Steps, folder.Step{Name: s.file(r.id), Aside: true})
+		m.Writes = append(m.Writes, fmt.Sprintf("row %s is set aside%s", model.ShortID(r.id, 8), why))
 	}
-	t, err := s.targetIn(one, sick.to.id, model.OpRepair)
-	if err != nil {
-		return model.Plan{}, err
+	if t != nil {
+		return t.lead(m, model.OpRepair, stop.how)
 	}
-	plan := t.plan(model.OpRepair)
-	plan.Hazards = append([]string{sick.why}, plan.Hazards...)
-	for _, r := range sick.aside {
-		plan.Writes = append(plan.Writes, fmt.Sprintf("row %s is set aside, because it is not JSON", model.ShortID(r.id, 8)))
+	if s.pointer != nil {
+		m.Steps = append(m.Steps, folder.Step{Name: s.pointerFile(), Aside: true})
+		m.Writes = append(m.Writes, "pointer of the session: set aside, too")
 	}
-	return s.planMove(plan, t, sick.how, steps)
+	m.Writes = append(m.Writes, "journal: one entry")
+	return m, nil
 }
 
-// planAside plans to set aside all that stands in the way of a session that has
-// nothing to go on from.
-func (s *Store) planAside(one *session, sick *ailment, steps []step) (model.Plan, error) {
-	plan := model.Plan{Op: model.OpRepair, Session: one.id,
-		Hazards: []string{sick.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}}
-	for _, r := range sick.aside {
-		plan.Writes = append(plan.Writes, fmt.Sprintf("row %s is set aside: its work has left no state", model.ShortID(r.id, 8)))
-	}
-	if one.pointer != nil {
-		steps = append(steps, step{})
-		plan.Writes = append(plan.Writes, "pointer of the session: set aside, too")
-	}
-	plan.Writes = append(plan.Writes, "journal: one entry")
-	after := one.then(steps)
-	s.compare(&plan, one, after)
-	plan.Loads = fmt.Sprintf("Genkit %s, asked for session %s, finds nothing and begins it anew", one.layout, one.layout.quote(one.sid))
-	plan.Resume = []model.Resume{one.layout.bySession(one.sid, false, "begins the session with an empty state")}
-	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids()}
-	return s.write(plan, c, steps, nil)
-}
-
-// ailment is what keeps an SDK from starting a session where it should.
-type ailment struct {
+// obstacle is what keeps an SDK from starting a session where it should.
+type obstacle struct {
 	// why says it in words, "" if nothing does.
 	why string
 	// to is the row to go on from, nil for none, and how it becomes the head.
@@ -174,8 +156,8 @@ type ailment struct {
 	wait bool
 }
 
-// ailment finds out what is wrong with where the SDK starts a session.
-func (s *session) ailment(now time.Time) (a ailment) {
+// obstacle finds out what is wrong with where the SDK starts a session.
+func (s *session) obstacle(now time.Time) (a obstacle) {
 	found, scanned := s.resumed()
 	if s.layout == layoutJS {
 		for _, r := range s.rows {
@@ -194,7 +176,7 @@ func (s *session) ailment(now time.Time) (a ailment) {
 			a.why = fmt.Sprintf("%s finds row %s, cannot resume it, and begins the session anew", name, model.ShortID(found.leaf.id, 8))
 		}
 	case found.row == nil:
-		return ailment{} // there is nothing to lose
+		return obstacle{} // there is nothing to lose
 	case s.layout == layoutGo && found.row.blocks():
 		a = s.blocked(found.row, now)
 	case s.layout == layoutJS && s.circles(found.row):
@@ -231,13 +213,12 @@ func (r *row) blocks() bool {
 	return r.status == statusPending || r.status == statusAborting || r.status == statusAborted && !r.hasState
 }
 
-// blocked is the ailment of a session of Go's that stands at a row which is not
-// resumed.
-func (s *session) blocked(r *row, now time.Time) ailment {
+// blocked is the obstacle of a session of Go's that stands at a row which is not resumed.
+func (s *session) blocked(r *row, now time.Time) obstacle {
 	if r.status != statusAborted && !r.isStale(now) {
-		return ailment{why: s.refuses(r, now), wait: true}
+		return obstacle{why: s.refuses(r, now), wait: true}
 	}
-	a := ailment{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refuses(r, now)), to: s.goodAbove(r, now)}
+	a := obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refuses(r, now)), to: s.goodAbove(r, now)}
 	if a.to == nil {
 		a.to = s.newestGood(now)
 	}
@@ -245,10 +226,11 @@ func (s *session) blocked(r *row, now time.Time) ailment {
 		return a
 	}
 	// Each row that Go would come to next goes, until there is one that it resumes.
-	rest := s
+	rest := *s
+	rest.pointer = nil
 	for at := r; at != nil && at.blocks() && (at.status == statusAborted || at.isStale(now)); {
 		a.aside = append(a.aside, at)
-		rest = rest.then([]step{{row: at.id}, {}})
+		rest.rows = slices.DeleteFunc(slices.Clone(rest.rows), func(r *row) bool { return r == at })
 		at = rest.scan().row
 	}
 	return a

@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/writing"
+	"hindcast/store/folder"
 )
 
 // How a session is put back to a row.
@@ -46,15 +46,32 @@ import (
 // circle, as it does above rows that detached work ended in (1.42): a store with
 // maxPersistedChainLength would follow it for ever.
 
-// planRestore plans a restore. The error is a *model.UnsupportedError for a row that no
-// session can go on from.
-func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
-	t, err := s.target(ctx, ref, model.OpRestore)
-	if err != nil {
-		return model.Plan{}, err
+// Move implements folder.Mover.
+func (format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	one := before.Own.(*session)
+	if c.Op == model.OpRepair {
+		return one.repair(in)
 	}
+	t, err := one.target(in, c.Ref.ID, c.Op)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Op {
+	case model.OpRestore:
+		return t.restore()
+	case model.OpFork, model.OpEdit:
+		return t.fork(c)
+	case model.OpRun:
+		return t.run()
+	}
+	return nil, &model.UnsupportedError{Op: c.Op, Reason: lacks(c.Op)}
+}
+
+// restore plans to make the target the head. The error is a *model.UnsupportedError for a
+// row that no session can go on from.
+func (t *target) restore() (*folder.Move, error) {
 	if why := t.one.refusesSession(); why != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
+		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
 	}
 	how := byRow
 	found, scanned := t.one.resumed()
@@ -66,7 +83,7 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	case scanned.row == t.row && t.one.layout != layoutPython:
 		how = byPointer
 	}
-	return s.planMove(t.plan(model.OpRestore), t, how, nil)
+	return t.lead(t.move(), model.OpRestore, how)
 }
 
 // way is how a target becomes what its session resumes.
@@ -81,46 +98,37 @@ const (
 	byNothing
 )
 
-// planMove makes the target what its session resumes. before are steps that come
-// first.
-func (s *Store) planMove(plan model.Plan, t *target, how way, before []step) (model.Plan, error) {
-	one, now, want := t.one, s.now(), t.row.id
-	steps := before
+// lead adds to a move what makes the target the row that its session resumes.
+func (t *target) lead(m *folder.Move, op model.Op, how way) (*folder.Move, error) {
+	one, goal := t.one, &goal{op: op, target: t, want: t.row.id}
+	m.Own = goal
 	switch how {
 	case byNothing:
-		plan.Hazards = append(plan.Hazards, "it is the head already: nothing is written")
+		m.Hazards = append(m.Hazards, "it is the head already: nothing is written")
 	case byPointer:
-		steps = append(steps, step{data: one.layout.newPointer(t.row.id, t.row.created.text, now)})
-		plan.Writes = append(plan.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", plan.Target.Index))
+		m.Steps = append(m.Steps, one.pointTo(t.row.id, t.row.created.text, t.now))
+		m.Writes = append(m.Writes, fmt.Sprintf("pointer of the session: it names #%d, which a search finds anyway", m.Target.Index))
 	case byRow:
-		added, err := t.copyOf(&plan, now)
+		added, hazards, err := t.copyOf(op)
 		if err != nil {
-			return model.Plan{}, err
+			return nil, err
 		}
-		want = added.id
-		steps = append(steps, step{row: added.id, data: added.encode(one.layout)})
-		plan.Writes = append(plan.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, plan.Target.Index))
+		goal.want = added.id
+		m.Hazards = append(m.Hazards, hazards...)
+		m.Steps = append(m.Steps, folder.Step{Name: one.file(added.id), Data: added.encode(one.layout)})
+		m.Writes = append(m.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, m.Target.Index))
 		if one.layout != layoutPython {
-			steps = append(steps, step{data: one.layout.newPointer(added.id, added.created, now)})
-			plan.Writes = append(plan.Writes, "pointer of the session: it names the new row")
+			m.Steps = append(m.Steps, one.pointTo(added.id, added.created, t.now))
+			m.Writes = append(m.Writes, "pointer of the session: it names the new row")
 		}
 	}
-	plan.Writes = append(plan.Writes, "journal: one entry")
-	after := one.then(steps)
-	found, scanned := after.resumed()
-	head := after.byID[want]
-	switch {
-	case head == nil:
-		return model.Plan{}, errNoRow
-	case found.row != head:
-		return model.Plan{}, &model.UnsupportedError{Op: plan.Op, Reason: noneAfter}
-	case scanned.row != head:
-		plan.Hazards = append(plan.Hazards, "a row of the session has a time that none comes after: the pointer alone leads to the new row, and a search would not find it")
-	}
-	s.compare(&plan, one, after)
-	one.loads(&plan, after, head, t)
-	c := carry{vault: s.vaultOf(one.place.base), place: one.place, sid: one.sid, before: one.ids(), after: after.ids(), head: after.point(head)}
-	return s.write(plan, c, steps, t)
+	m.Writes = append(m.Writes, "journal: one entry")
+	return m, nil
+}
+
+// pointTo returns the step that has the session's pointer name a row.
+func (s *session) pointTo(id, created string, now time.Time) folder.Step {
+	return folder.Step{Name: s.pointerFile(), Data: s.layout.newPointer(id, created, now)}
 }
 
 // target is a row to go on from.
@@ -131,51 +139,35 @@ type target struct {
 	// sum is the SHA-256 of the row's file as it was read, in hex.
 	sum string
 	now time.Time
-	// vault has what Hindcast wrote there.
-	vault *vault
 	// open says that the state ends with tool calls that have no answer.
 	open bool
 }
 
-// target finds the row that ref names. The error is a *model.UnsupportedError where
-// nothing can go on from it.
-func (s *Store) target(ctx context.Context, ref model.Ref, op model.Op) (*target, error) {
-	if isStep(ref.ID) {
-		return nil, s.refuseStep(ctx, ref, op)
-	}
-	one, err := s.find(ctx, ref.Session)
-	if err != nil {
-		return nil, err
-	}
-	return s.targetIn(one, ref.ID, op)
-}
-
-// targetIn is target in a session that was read.
-func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) {
-	if trouble := s.vaultOf(one.place.base).Broken(); trouble != nil {
-		return nil, fmt.Errorf("a write that was broken off could not be finished: %w", trouble)
-	}
-	r := one.byID[id]
+// target finds the row of an id. The error is a *model.UnsupportedError where nothing can
+// go on from it.
+func (s *session) target(in folder.In, id string, op model.Op) (*target, error) {
+	r := s.byID[id]
 	if r == nil {
-		a := one.asideRow(id)
+		a := s.log.Aside[id]
 		switch {
 		case a == nil:
 			return nil, model.ErrNoSnapshot
-		case a.why == model.ReasonUndo:
-			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(a.row.parentID, 8))}
+		case a.Undone:
+			parent := s.log.Rows[s.log.At(id)].ParentID
+			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(parent, 8))}
 		}
 		return nil, &model.UnsupportedError{Op: op, Reason: "the row was set aside by a repair, because no state can be taken from it; undo the repair to have it back"}
 	}
-	t := &target{one: one, row: r, now: s.now(), vault: s.vaultOf(one.place.base)}
-	_, data, err := s.rowIn(one.place, r.id)
+	t := &target{one: s, row: r, now: in.Now}
+	data, _, err := in.Read(s.file(r.id), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", one.file(r.id), err)
+		return nil, fmt.Errorf("%s: %w", s.file(r.id), err)
 	}
 	t.sum = fmt.Sprintf("%x", sha256.Sum256(data))
-	why := one.refuses(r, t.now)
+	why := s.refuses(r, t.now)
 	if why == "" {
 		if t.parts, err = partsOf(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", one.file(r.id), err)
+			return nil, fmt.Errorf("%s: %w", s.file(r.id), err)
 		}
 		if tape, err := jsontape.Parse(t.parts.state); err == nil {
 			t.open = conversation.Decode(tape).Position() == conversation.AfterModel
@@ -185,17 +177,9 @@ func (s *Store) targetIn(one *session, id string, op model.Op) (*target, error) 
 		}
 	}
 	if why != "" {
-		return nil, &model.UnsupportedError{Op: op, Reason: why + one.insteadOf(r, t.now)}
+		return nil, &model.UnsupportedError{Op: op, Reason: why + s.insteadOf(r, t.now)}
 	}
 	return t, nil
-}
-
-// refuseStep says why nothing can go on from a step of a trace.
-func (s *Store) refuseStep(ctx context.Context, ref model.Ref, op model.Op) error {
-	if _, _, err := s.step(ctx, ref); err != nil {
-		return err
-	}
-	return &model.UnsupportedError{Op: op, Reason: "it is a step inside a turn, known from a trace: Genkit keeps one row for each turn, so take the row before the turn, or the one that it ended in"}
 }
 
 // refusesSession says why no row of a session can be made its head.
@@ -263,57 +247,35 @@ func (s *session) isGood(r *row, now time.Time) bool {
 	return (r.status == statusCompleted || r.status == "") && s.refuses(r, now) == ""
 }
 
-// plan begins a plan that goes on from the target.
-func (t *target) plan(op model.Op) model.Plan {
-	p := model.Plan{Op: op, Session: t.one.id, Target: t.one.point(t.row)}
+// move begins a move that goes on from the target.
+func (t *target) move() *folder.Move {
+	m := &folder.Move{Target: t.one.point(t.row), Uses: map[string]string{t.one.file(t.row.id): t.sum}}
 	if s := t.row.status; s != statusCompleted && s != "" {
 		text := fmt.Sprintf("its turn is %s: the row that is written says that it is completed, with the state that it left", s)
 		if t.one.layout == layoutGo {
-			p.Hazards = append(p.Hazards, text)
+			m.Hazards = append(m.Hazards, text)
 		} else {
-			p.Asks = append(p.Asks, text+", which "+t.one.layout.String()+" itself does not go on from")
+			m.Asks = append(m.Asks, text+", which "+t.one.layout.String()+" itself does not go on from")
 		}
 	}
 	if t.open {
-		p.Hazards = append(p.Hazards, "its state ends with tool calls that wait for an answer: resume with their answers, because a new message is refused by most models")
+		m.Hazards = append(m.Hazards, "its state ends with tool calls that wait for an answer: resume with their answers, because a new message is refused by most models")
 	}
 	if !t.row.hasState {
-		p.Hazards = append(p.Hazards, "it has no state: the session goes on with an empty one")
+		m.Hazards = append(m.Hazards, "it has no state: the session goes on with an empty one")
 	}
-	p.Asks = append(p.Asks, t.one.isLive(t.vault, t.now)...)
-	return p
+	for _, r := range t.one.rows {
+		if (r.status == statusPending || r.status == statusAborting) && !r.heartbeat.at.IsZero() && !r.isStale(t.now) {
+			m.Asks = append(m.Asks, fmt.Sprintf("detached work is running in the session (row %s): what it writes when it ends may become the head", model.ShortID(r.id, 8)))
+		}
+	}
+	return m
 }
 
-// justNow is how fresh a row may be without somebody being asked whether the
-// agent is still running.
-const justNow = 10 * time.Second
-
-// isLive returns the reasons to think that an agent is at work on the session.
-func (s *session) isLive(v *vault, now time.Time) (asks []string) {
-	var recent []writing.Stamp
-	for _, r := range s.rows {
-		if r.status == statusPending || r.status == statusAborting {
-			if !r.heartbeat.at.IsZero() && !r.isStale(now) {
-				asks = append(asks, fmt.Sprintf("detached work is running in the session (row %s): what it writes when it ends may become the head", model.ShortID(r.id, 8)))
-			}
-		}
-		at := r.created.at
-		if r.updated.at.After(at) {
-			at = r.updated.at
-		}
-		recent = append(recent, writing.Stamp{Name: v.inside(s.file(r.id)), At: at})
-	}
-	if ago, lively := v.Lively(justNow, recent...); lively {
-		asks = append(asks, fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second)))
-	}
-	return asks
-}
-
-// copyOf returns the row that makes the target the head, and adds to the plan what
-// has to be known of it.
-func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
+// copyOf returns the row that makes the target the head, and what has to be known of it.
+func (t *target) copyOf(op model.Op) (n *newRow, hazards []string, err error) {
 	one := t.one
-	n := &newRow{id: newID(), session: t.parts.session, parent: t.row.id, state: t.parts.state}
+	n = &newRow{id: newID(), session: t.parts.session, parent: t.row.id, state: t.parts.state}
 	if t.row.status == statusCompleted || t.row.status == "" {
 		n.finish = t.row.finishReason
 	}
@@ -321,28 +283,28 @@ func (t *target) copyOf(plan *model.Plan, now time.Time) (*newRow, error) {
 		n.finish = ""
 	}
 	if n.session == nil {
-		return nil, errors.New("the row names no session")
+		return nil, nil, errors.New("the row names no session")
 	}
 	var ahead *row
-	n.created, ahead, _ = one.newest(now)
+	n.created, ahead, _ = one.newest(t.now)
 	if len(n.created) > 10 && n.created[4] != '-' { // the year 10000: RFC 3339 has none
-		return nil, &model.UnsupportedError{Op: plan.Op, Reason: noneAfter}
+		return nil, nil, &model.UnsupportedError{Op: op, Reason: noneAfter}
 	}
 	if ahead != nil {
 		text := fmt.Sprintf("row %s is dated %s, ahead of the clock here: the new row is dated just after it", model.ShortID(ahead.id, 8), ahead.created.text)
 		if one.layout == layoutGo {
 			text += ", and until that time has come Go takes it for newer than each turn that follows"
 		}
-		plan.Hazards = append(plan.Hazards, text)
+		hazards = append(hazards, text)
 	}
 	if one.layout == layoutJS && one.circles(t.row) {
 		n.parent = ""
-		plan.Hazards = append(plan.Hazards, "the lineage of the row runs in a circle: the new row begins a lineage of its own, because a store with maxPersistedChainLength would follow the old one for ever")
+		hazards = append(hazards, "the lineage of the row runs in a circle: the new row begins a lineage of its own, because a store with maxPersistedChainLength would follow the old one for ever")
 	}
 	if one.layout != layoutGo && one.leavesOf() == 1 && one.isParent(t.row) {
-		plan.Hazards = append(plan.Hazards, "the session then has more than one branch: a store with "+one.layout.rejectOption()+" resumes none of them by the id of the session")
+		hazards = append(hazards, "the session then has more than one branch: a store with "+one.layout.rejectOption()+" resumes none of them by the id of the session")
 	}
-	return n, nil
+	return n, hazards, nil
 }
 
 // noneAfter is why there can be no new row.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
 )
@@ -115,11 +117,11 @@ func undo(t testing.TB, s *Store) {
 
 func session1(t testing.TB, s *Store, id string) *session {
 	t.Helper()
-	one, err := s.find(t.Context(), id)
+	at, err := s.find(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return one
+	return at.one()
 }
 
 func headOf(t testing.TB, s *Store, session string) model.Header {
@@ -631,22 +633,58 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 	})
 }
 
+// changing is a tree one of whose files is rewritten after so many reads of it, or as soon
+// as it was looked at.
+type changing struct {
+	folder.Tree
+	name   string
+	after  int
+	change func()
+}
+
+func (c *changing) Stamp(name string) (folder.Stamp, error) {
+	at, err := c.Tree.Stamp(name)
+	if name == c.name && c.after == 0 {
+		c.after--
+		c.change()
+	}
+	return at, err
+}
+
+func (c *changing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	data, at, err := c.Tree.Read(name, buf)
+	if name == c.name && c.after > 0 {
+		if c.after--; c.after == 0 {
+			c.after--
+			c.change()
+		}
+	}
+	return data, at, err
+}
+
 // TestRestore_rewrittenWhilePlanned: the state that was read is no longer that of
 // the row.
 func TestRestore_rewrittenWhilePlanned(t *testing.T) {
-	for _, when := range []int{2, 3} { // it asks for the time before it reads the row, and after that
+	for after := range 3 { // a look, the read that decodes it, and the one that takes its state
 		dir := copyOfStore(t, "go-1.13.1")
 		s := open(t, dir)
-		asked := 0
-		s.now = func() time.Time {
-			if asked++; asked == when {
-				write(t, filepath.Join(dir, "barista/global", second+".json"), goRow(second, "", "sess-main", "2026-11-21T01:17:55.2Z", ""))
-			}
-			return evening
+		st := s.storages()[0]
+		// find reads the row, too, and does not mind.
+		at, err := s.find(t.Context(), sessMain)
+		if err != nil {
+			t.Fatal(err)
 		}
-		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sessMain, ID: second}})
-		if asked < when || !errors.As(err, new(*journal.ConflictError)) {
-			t.Errorf("%d: asked %d times, %v", when, asked, err)
+		changed := false
+		st.Through(func(tree folder.Tree) folder.Tree {
+			return &changing{tree, "barista/global/" + second + rowSuffix, after, func() {
+				changed = true
+				write(t, filepath.Join(dir, "barista/global", second+".json"), goRow(second, "", "sess-main", "2026-11-21T01:17:55.2Z", ""))
+			}}
+		})
+		st.Memo.Notes = &files.Memory{} // or it would not be read to be decoded
+		_, err = st.Plan(t.Context(), at.log.Place, model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sessMain, ID: second}})
+		if !changed || !errors.As(err, new(*journal.ConflictError)) {
+			t.Errorf("after %d reads: changed %v, %v", after, changed, err)
 		}
 	}
 }

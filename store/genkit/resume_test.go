@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -42,7 +43,7 @@ func at(second int) string {
 
 // made returns a session of rows "id parent status" that are a second apart.
 func made(l layout, pointer *pointer, rows ...*row) *session {
-	s := &session{id: "s", sid: "s", layout: l, pointer: pointer, byID: map[string]*row{}}
+	s := &session{sid: "s", grouping: &grouping{place: place{dir: "."}}, layout: l, pointer: pointer, byID: map[string]*row{}, now: evening}
 	for i, r := range rows {
 		r.snapshotID, r.sessionID = r.id, "s"
 		if r.created.text == "" {
@@ -55,8 +56,18 @@ func made(l layout, pointer *pointer, rows ...*row) *session {
 		s.rows = append(s.rows, r)
 	}
 	slices.SortFunc(s.rows, compareRows)
-	s.get = func(id string) *row { return s.byID[id] }
 	return s
+}
+
+// headersOf returns the headers of a session of which no journal tells anything.
+func headersOf(t testing.TB, s *session) []model.Header {
+	t.Helper()
+	var nothing folder.Writes
+	log, err := nothing.Tell(t.Context(), format{}, folder.In{}, s.read(placeOf(".", "s"), evening))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log.Rows
 }
 
 func completed(id, parent string) *row {
@@ -212,7 +223,7 @@ func TestHeaders_endWhateverTheLineage(t *testing.T) {
 					rows = append(rows, created(ended(fmt.Sprint(i), parent(i), status), at(i)))
 				}
 				s := made(layout(l), nil, rows...)
-				list := s.headers(evening)
+				list := headersOf(t, s)
 				heads := 0
 				for _, h := range list {
 					if h.Head {
@@ -222,7 +233,7 @@ func TestHeaders_endWhateverTheLineage(t *testing.T) {
 				if len(list) != n || heads != 1 {
 					t.Errorf("%s of %s in %v: %d headers, %d heads", name, status, layout(l), len(list), heads)
 				}
-				if len(s.faults(evening).All()) > 200 {
+				if len(s.faults().All()) > 200 {
 					t.Errorf("%s: too many faults", name)
 				}
 			}

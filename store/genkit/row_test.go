@@ -228,8 +228,8 @@ func FuzzDecodeRow(f *testing.F) {
 		artifacts(data)
 		r.header(evening)
 		s := made(layoutGo, nil, &r)
-		s.headers(evening)
-		s.faults(evening)
+		headersOf(t, s)
+		s.faults()
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 	"hindcast/store/runtimes"
 )
 
@@ -15,48 +16,57 @@ import (
 type turn struct {
 	at *runtimes.Runtime
 	runtimes.Turn
-	place place
-	sid   string
+	storage *storage
+	place   folder.Place
+}
+
+// run plans what a process of the project would write that goes on from the target: what
+// leaves the path is what a restore would take off it. The error is a
+// *model.UnsupportedError where Genkit does not resume the row.
+func (t *target) run() (*folder.Move, error) {
+	one := t.one
+	if why := t.row.resumable(one.layout, t.now).refused; why != "" {
+		return nil, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
+	}
+	child, _, err := t.copyOf(model.OpRun)
+	if err != nil {
+		return nil, err
+	}
+	m := t.move()
+	m.Own = &goal{op: model.OpRun, target: t, runs: true}
+	m.Steps = folder.Steps{{Name: one.file(child.id), Data: child.encode(one.layout)}}
+	if one.layout != layoutPython {
+		m.Steps = append(m.Steps, one.pointTo(child.id, child.created, t.now))
+	}
+	m.Writes = []string{fmt.Sprintf("by the agent: a new row, the child of #%d, which becomes the head", m.Target.Index)}
+	return m, nil
 }
 
 // planRun plans that a process of the project, one that is running just now, goes on from
 // the row. The error is a *model.UnsupportedError where there is none, where none has the
 // agent, or where Genkit does not resume the row.
-func (s *Store) planRun(ctx context.Context, ref model.Ref, input string) (model.Plan, error) {
-	t, err := s.target(ctx, ref, model.OpRun)
+func (s *Store) planRun(ctx context.Context, st *storage, at folder.Place, c model.Change) (model.Plan, error) {
+	plan, m, err := st.Preview(ctx, at, c)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	one := t.one
-	if why := t.row.resumable(one.layout, t.now).refused; why != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
-	}
-	run := turn{place: one.place, sid: one.sid, Turn: runtimes.Turn{Snapshot: t.row.id, Text: input}}
-	if run.at, run.Agent, err = s.runtime(ctx, one.place); err != nil {
+	plan.Session = c.Ref.Session
+	t := m.Own.(*goal).target
+	run := turn{storage: st, place: at, Turn: runtimes.Turn{Snapshot: t.row.id, Text: c.Input}}
+	if run.at, run.Agent, err = s.runtime(ctx, st.shown(t.one.place.dir)); err != nil {
 		return model.Plan{}, err
 	}
-	plan := t.plan(model.OpRun)
 	plan.Asks = append([]string{"models and tools run: that may cost money, and what tools do cannot be undone"}, plan.Asks...)
 	plan.Hazards = append(plan.Hazards, fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", run.at.Address(), run.Agent))
-	// What the new row takes off the path is what a restore would.
-	child, err := t.copyOf(&model.Plan{Op: model.OpRun}, t.now)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	s.compare(&plan, one, one.then([]step{
-		{row: child.id, data: child.encode(one.layout)},
-		{data: one.layout.newPointer(child.id, child.created, t.now)},
-	}))
-	plan.Writes = append(plan.Writes, fmt.Sprintf("by the agent: a new row, the child of #%d, which becomes the head", plan.Target.Index))
-	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(t.row), one.layout.quote(clip(input)))
+	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(t.row), t.one.layout.quote(clip(c.Input)))
 	plan.Carry = &run
 	return plan, nil
 }
 
 // runtime finds a process that is running and has the agent of a place. The rows do
 // not name it; the folders that they are in may.
-func (s *Store) runtime(ctx context.Context, p place) (*runtimes.Runtime, string, error) {
-	dir, err := filepath.Abs(filepath.Join(s.dir, filepath.FromSlash(p.dir)))
+func (s *Store) runtime(ctx context.Context, below string) (*runtimes.Runtime, string, error) {
+	dir, err := filepath.Abs(filepath.Join(s.dir, filepath.FromSlash(below)))
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,8 +126,8 @@ func agentOf(dir string, agents []string) string {
 func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
 	out, err := t.at.Take(ctx, t.Turn)
 	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}
-	if one, wrong := s.sessionIn(ctx, t.place, t.sid); wrong == nil && one.byID[out.Snapshot] != nil {
-		receipt.Head = one.point(one.byID[out.Snapshot])
+	if log, wrong := t.storage.Log(ctx, t.place); wrong == nil && log.At(out.Snapshot) >= 0 {
+		receipt.Head = log.Rows[log.At(out.Snapshot)].Point()
 	}
 	// JavaScript names the row that the failed turn began at.
 	if err != nil && out.Snapshot != "" && out.Snapshot != t.Snapshot {

@@ -3,34 +3,27 @@ package genkit
 import (
 	"cmp"
 	"context"
-	"path"
 	"slices"
 	"strings"
+	"time"
 
-	"hindcast/model"
+	"hindcast/store/folder"
 )
 
 // session is the rows of one session in one place.
 type session struct {
-	// id is what the port calls it; sid is its id in the rows, "" for rows that
-	// name none.
-	id, sid string
-	place   place
+	// sid is its id in the rows, "" for rows that name none.
+	sid string
+	*grouping
 	// rows are in order: by the instant at which they were created, then by id.
 	rows    []*row
 	byID    map[string]*row
 	pointer *pointer // nil for none
 	layout  layout
-	// written is what Hindcast's journal tells, nil for nothing, and aside are the
-	// rows that it alone has: no SDK sees them.
-	written *written
-	aside   []asideRow
-	// blocking are the files of the place that are not JSON: on these every search
-	// of JavaScript's fails.
-	blocking []string
-	// get gives any row of the place, nil for none. Parents may be in another
-	// session.
-	get func(id string) *row
+	now     time.Time
+	// log is the session with the rows that Hindcast's journal alone has: no SDK sees
+	// them.
+	log *folder.Log
 }
 
 // layout is the SDK whose rules hold for a session.
@@ -78,79 +71,92 @@ func sessionName(label, sid string) string {
 	return label + "/" + escapeSlashes.Replace(sid)
 }
 
-var escapeSlashes = strings.NewReplacer("%", "%25", "/", "%2F")
+var (
+	escapeSlashes   = strings.NewReplacer("%", "%25", "/", "%2F")
+	unescapeSlashes = strings.NewReplacer("%25", "%", "%2F", "/")
+)
 
 // unnamed begins the name of rows that name no session: those of one lineage are
 // one session, which is called after its first row.
 const unnamed = "(no session) "
 
-// grouping sorts the rows of a place into sessions.
+// grouping is the rows of a place, sorted into sessions.
 type grouping struct {
 	place    place
-	sessions map[string]*session // by sid
+	noted    []folder.Noted[*row]
+	sessions map[string]*session // by sid, or by the name of one that has none
 	lost     []*row              // rows that name no session
 	strays   []*stray
-	blocking []string // names of files that are not JSON, or cannot be read
+	// blocking are the names of files that are not JSON, or cannot be read: on these
+	// every search of JavaScript's fails.
+	blocking []string
 }
 
-// group reads a place. wanted says which sessions' rows are kept; nil keeps all.
-func (s *Store) group(ctx context.Context, p place, wanted func(sid string) bool) (*grouping, error) {
+// group reads a place.
+func group(ctx context.Context, in folder.In, p place) (*grouping, error) {
 	g := &grouping{place: p, sessions: map[string]*session{}}
-	r, err := s.openPlace(p)
-	if err != nil {
+	var err error
+	if g.noted, err = folder.Notes(ctx, in, p.dir, p.rows, rowCodec); err != nil {
 		return nil, err
 	}
-	defer r.close()
-	err = r.each(ctx, func(one *reading) {
-		switch {
-		case one.gone:
-		case one.stray != nil:
-			g.strays = append(g.strays, one.stray)
-			if one.stray.isBlocking() {
-				g.blocking = append(g.blocking, one.stray.name)
+	for i := range g.noted {
+		r, name := g.noted[i].Is, g.noted[i].Name
+		switch one := strayOf(&g.noted[i]); {
+		case one != nil && isGone(one.err):
+		case one != nil:
+			g.strays = append(g.strays, one)
+			if one.isBlocking() {
+				g.blocking = append(g.blocking, name)
 			}
+		case r.session() == "":
+			g.lost = append(g.lost, r)
 		default:
-			if one.row.broken {
-				g.blocking = append(g.blocking, one.row.id+rowSuffix)
-			}
-			sid := one.row.session()
-			if sid != "" && wanted != nil && !wanted(sid) {
-				return
-			}
-			kept := one.row // one is lent
-			if sid == "" {
-				g.lost = append(g.lost, &kept)
-			} else {
-				g.add(sid, &kept)
-			}
+			g.add(r.session(), r.session(), r)
 		}
-	})
-	if err != nil {
-		return nil, err
+		if r != nil && r.isRow() && r.broken {
+			g.blocking = append(g.blocking, name)
+		}
 	}
 	g.addLost()
-	written := s.written(ctx, p)
-	for i := range written.aside {
-		// One that has no other rows is a session still.
-		if r := written.aside[i].row; r != nil && g.sessions[r.session()] == nil && (wanted == nil || wanted(r.session())) {
-			g.sessions[r.session()] = &session{id: sessionName(p.label, r.session()), sid: r.session(), place: p}
-		}
-	}
 	for _, one := range g.sessions {
-		one.blocking = g.blocking
-		s.settle(one)
-		one.keep(&written)
+		one.settle(in)
 	}
 	return g, nil
 }
 
-func (g *grouping) add(sid string, r *row) {
-	one := g.sessions[sid]
+// row returns any row of the place, nil for none. Parents may be in another session.
+func (g *grouping) row(id string) *row {
+	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n folder.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
+	if there && strayOf(&g.noted[at]) == nil {
+		return g.noted[at].Is
+	}
+	return nil
+}
+
+// has reports whether the place has a file of a row's name.
+func (g *grouping) has(id string) bool {
+	_, there := slices.BinarySearch(g.place.rows, id+rowSuffix)
+	return there
+}
+
+// add adds a row to the session of a name.
+func (g *grouping) add(name, sid string, r *row) {
+	one := g.sessions[name]
 	if one == nil {
-		one = &session{id: sessionName(g.place.label, sid), sid: sid, place: g.place}
-		g.sessions[sid] = one
+		one = &session{sid: sid, grouping: g}
+		g.sessions[name] = one
 	}
 	one.rows = append(one.rows, r)
+}
+
+// empty returns a session without rows.
+func (g *grouping) empty(in folder.In, name string) *session {
+	one := &session{sid: name, grouping: g}
+	if strings.HasPrefix(name, unnamed) {
+		one.sid = ""
+	}
+	one.settle(in)
+	return one
 }
 
 // addLost makes sessions of the rows that name none: a row belongs with its
@@ -185,13 +191,7 @@ func (g *grouping) addLost() {
 		}
 	}
 	for _, r := range g.lost {
-		key := unnamed + roots[r.id]
-		one := g.sessions[key]
-		if one == nil {
-			one = &session{id: sessionName(g.place.label, key), place: g.place}
-			g.sessions[key] = one
-		}
-		one.rows = append(one.rows, r)
+		g.add(unnamed+roots[r.id], "", r)
 	}
 }
 
@@ -205,59 +205,20 @@ func leastOf(byID map[string]*row, start string) string {
 }
 
 // settle puts the rows in order and finds the pointer.
-func (s *Store) settle(one *session) {
-	slices.SortFunc(one.rows, compareRows)
-	one.byID = make(map[string]*row, len(one.rows))
-	for _, r := range one.rows {
-		one.byID[r.id] = r
+func (s *session) settle(in folder.In) {
+	slices.SortFunc(s.rows, compareRows)
+	s.byID = make(map[string]*row, len(s.rows))
+	for _, r := range s.rows {
+		s.byID[r.id] = r
 	}
-	one.pointer = readPointer(s.root, one.place, one.sid)
-	one.layout = one.layoutOf()
-	one.get = func(id string) *row {
-		if r := one.byID[id]; r != nil {
-			return r
-		}
-		return s.lookUp(one.place, id)
-	}
+	s.pointer = readPointer(in, s.place, s.sid)
+	s.layout = s.layoutOf()
 }
 
-// lookUp reads one row of a place, nil for none.
-func (s *Store) lookUp(p place, id string) *row {
-	if _, ok := slices.BinarySearch(p.rows, id); !ok {
-		return nil
+// get returns a row of the session, or any other of the place; nil for none.
+func (s *session) get(id string) *row {
+	if r := s.byID[id]; r != nil {
+		return r
 	}
-	r, err := s.openPlace(p)
-	if err != nil {
-		return nil
-	}
-	defer r.close()
-	one, _ := r.read(id, nil)
-	if one.stray != nil {
-		return nil
-	}
-	return &one.row
-}
-
-// find returns the session that the port calls id. Of two places that have the
-// same label, "global" comes first.
-func (s *Store) find(ctx context.Context, id string) (*session, error) {
-	label, name := path.Split(id)
-	label = strings.TrimSuffix(label, "/")
-	for _, p := range candidates(s.root, s.bases(), label) {
-		p, _, err := p.base.list(s.root, p.dir, everyName)
-		if err != nil {
-			continue // it went, or cannot be read
-		}
-		g, err := s.group(ctx, p, func(sid string) bool { return escapeSlashes.Replace(sid) == name })
-		if err != nil {
-			return nil, err
-		}
-		for sid, one := range g.sessions {
-			if escapeSlashes.Replace(sid) == name {
-				one.id = id
-				return one, nil
-			}
-		}
-	}
-	return nil, model.ErrNoSession
+	return s.row(id)
 }

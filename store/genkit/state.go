@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/folder"
 )
 
 // State implements store.Store: the bytes of the row's state as they are in the
@@ -26,65 +26,76 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if isStep(ref.ID) {
 		return s.stepState(ctx, ref)
 	}
-	p, _, data, err := s.row(ctx, ref)
+	at, err := s.row(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	state, err := stateOf(data)
+	state, err := stateOf(at.data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(p.dir, ref.ID+rowSuffix), err)
+		return nil, fmt.Errorf("%s: %w", at.storage.shown(path.Join(at.place.dir, ref.ID+rowSuffix)), err)
 	}
 	return state, nil
+}
+
+// rowAt is a row with its bytes, and where it is.
+type rowAt struct {
+	storage *storage
+	place   place
+	session string // in the names of the storage
+	row     *row
+	data    []byte
 }
 
 // row reads the row that ref names, its bytes with it. The file is named by the
 // id, and the row in it says whether it is of the session: no other file need be
 // looked at.
-func (s *Store) row(ctx context.Context, ref model.Ref) (place, *row, []byte, error) {
-	label, name := path.Split(ref.Session)
+func (s *Store) row(ctx context.Context, ref model.Ref) (*rowAt, error) {
 	var failed error
-	for _, p := range candidates(s.root, s.bases(), strings.TrimSuffix(label, "/")) {
-		r, data, err := s.rowIn(p, ref.ID)
+	for st, where := range s.places(ref.Session) {
+		in, spot := st.In(), where.Own.(spot)
+		at := &rowAt{storage: st, place: place{dir: spot.dir, pointers: isFolder(in, path.Join(spot.dir, pointersFolder))}, session: where.Session}
+		var err error
+		at.row, at.data, err = rowIn(in, spot.dir, ref.ID)
 		switch {
 		case err != nil:
 			failed = err
-		case r.session() != "" && escapeSlashes.Replace(r.session()) == name:
-			return p, r, data, nil
-		case r.session() == "":
-			if one, err := s.find(ctx, ref.Session); err == nil && one.byID[ref.ID] != nil {
-				return p, r, data, nil
+		case at.row.session() == spot.name:
+			return at, nil
+		case at.row.session() == "":
+			if one, err := s.find(ctx, ref.Session); err == nil && one.one().byID[ref.ID] != nil {
+				return at, nil
 			}
 		}
 	}
 	one, err := s.find(ctx, ref.Session)
 	switch {
 	case err != nil:
-		return place{}, nil, nil, err
-	case one.byID[ref.ID] != nil && failed != nil:
-		return place{}, nil, nil, failed
+		return nil, err
+	case one.one().byID[ref.ID] != nil && failed != nil:
+		return nil, failed
 	}
-	if a := one.asideRow(ref.ID); a != nil {
-		return one.place, a.row, a.data, nil
+	a := one.log.Aside[ref.ID]
+	if a == nil {
+		return nil, model.ErrNoSnapshot
 	}
-	return place{}, nil, nil, model.ErrNoSnapshot
+	data, err := one.storage.Kept(a.Version)
+	if err != nil {
+		return nil, err
+	}
+	r, _ := decodeRow(ref.ID, data)
+	return &rowAt{one.storage, one.one().place, one.log.Place.Session, &r, data}, nil
 }
 
-// rowIn reads the row of an id in a place.
-func (s *Store) rowIn(p place, id string) (*row, []byte, error) {
-	r, err := s.openPlace(p)
+// rowIn reads the row of an id in a folder.
+func rowIn(in folder.In, dir, id string) (*row, []byte, error) {
+	is, data, err := folder.Decoded(in, dir, id+rowSuffix, rowCodec)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer r.close()
-	data, err := r.fetch(id+rowSuffix, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	decoded, data, ok := r.decode(id, data)
-	if !ok || decoded.snapshotID != id {
+	if !is.isRow() {
 		return nil, nil, model.ErrNoSnapshot
 	}
-	return &decoded, data, nil
+	return is, data, nil
 }
 
 // stateOf finds the state in a row.

@@ -3,6 +3,7 @@ package genkit
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,8 +114,8 @@ func TestUndo_afterReopening(t *testing.T) {
 	}
 }
 
-// TestVault_where: one journal for a storage, whichever folder of it is opened.
-func TestVault_where(t *testing.T) {
+// TestStorage_where: one journal for a storage, whichever folder of it is opened.
+func TestStorage_where(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"project/.genkit/snapshots/a/global/x.json", "project/.snapshots/global/x.json", "store/a/global/x.json"} {
 		write(t, filepath.Join(dir, file), goRow("x", "", "s", am, ""))
@@ -132,7 +133,7 @@ func TestVault_where(t *testing.T) {
 		"project/.genkit/snapshots/a/global": {"project/.genkit/snapshots"},
 	} {
 		s := open(t, filepath.Join(dir, opened))
-		list := s.known()
+		list := s.storages()
 		if len(list) != len(want) {
 			t.Errorf("%s has %d journals", opened, len(list))
 			continue
@@ -142,10 +143,8 @@ func TestVault_where(t *testing.T) {
 				t.Errorf("%s: the journal is in %s, not in %s (%v)", opened, at, want[i], err)
 			}
 			for _, name := range []string{"global/x.json", "a/b.json"} {
-				if v.up == "" && v.at != "." {
-					name = v.at + "/" + name
-				}
-				if back := v.outside(v.inside(name)); back != name {
+				name = path.Join(v.dir, name)
+				if back := v.shown(v.inside(name)); back != name {
 					t.Errorf("%s: %s comes back as %s", opened, name, back)
 				}
 			}
@@ -268,6 +267,28 @@ func TestFork_goesOn(t *testing.T) {
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// TestUndo_ofARepair: the rows that come back are counted once, and come back to the path.
+func TestUndo_ofARepair(t *testing.T) {
+	for _, h := range hazards(t) {
+		if h.name != "js-bytes" {
+			continue
+		}
+		s := open(t, h.write(t))
+		before := headOf(t, s, "s")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
+		apply(t, s, plan, err)
+		plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+		if err != nil || plan.Target.ID != before.ID || plan.Target.Index != before.Index || len(plan.Reactivates) != 1 || plan.Reactivates[0].ID != "bom" {
+			t.Errorf("the head was %s #%d, the plan is %+v, %v", before.ID, before.Index, plan, err)
+		}
+		if receipt := apply(t, s, plan, err); receipt.Head.Index != before.Index || headOf(t, s, "s").Index != before.Index {
+			t.Errorf("the head was #%d, the receipt is %+v", before.Index, receipt)
+		}
+		return
+	}
+	t.Error("there is no such store")
 }
 
 // TestRedo_refusedWhereTheSessionBeganAnew: Python has no pointer that would tell.

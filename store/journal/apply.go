@@ -30,7 +30,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 	switch carry := plan.Carry.(type) {
 	case *Draft:
 		d = carry
-		e.Changes, e.Stays, e.NewSession, e.Was = carry.changes, carry.stays, plan.NewSession, carry.was
+		e.Changes, e.Stays, e.NewSession, e.Was, e.Head = carry.changes, carry.stays, plan.NewSession, carry.was, carry.head
 		for _, g := range carry.guards {
 			e.Guards = append(e.Guards, g.Guard)
 		}
@@ -154,7 +154,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	}
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
-		r.Changes, r.Stays, r.Was = e.Changes, e.Stays, e.Was
+		r.Changes, r.Stays, r.Was, r.Head = e.Changes, e.Stays, e.Was, e.Head
 	}
 	if err := w.append(r); err != nil {
 		// It may be there nevertheless.

@@ -32,7 +32,7 @@ type Draft struct {
 	unread []int
 	// modes are those for new files by folder, made those of new folders.
 	modes, made map[string]fs.FileMode
-	was         string
+	was, head   string
 	err         error
 }
 
@@ -160,6 +160,9 @@ func (d *Draft) Keep(name string) { d.stays = append(d.stays, Stay{Path: name}) 
 // Was puts down what the store was before the write, in the kind's own words: an agent
 // writes between two writes, and the journal does not see that. Text is UTF-8.
 func (d *Draft) Was(text string) { d.was = text }
+
+// Leads puts down the row that is the head after the write.
+func (d *Draft) Leads(head string) { d.head = head }
 
 // content returns a new content; a nil draft has none.
 func (d *Draft) content(v Version) (data []byte, ok bool) {

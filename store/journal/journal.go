@@ -42,6 +42,9 @@ type Stay struct {
 // Entry is one write in the journal.
 type Entry struct {
 	model.JournalEntry
+	// Head is the row that was the head after it, which need not be To: a write may make
+	// a row of its own.
+	Head string `json:"head,omitempty"`
 	// NewSession is set of a write that made one.
 	NewSession string `json:"newSession,omitempty"`
 	// Changes are in the order in which they were made.

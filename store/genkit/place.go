@@ -1,0 +1,345 @@
+package genkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+const (
+	rowSuffix      = ".json"
+	pointersFolder = ".pointers"
+	// defaultPrefix is the folder that the SDKs write to unless they are told a
+	// tenant's: defaultPrefix of ai/exp/localstore.
+	defaultPrefix = "global"
+
+	// mostDepth and mostFolders bound the search for rows. Prefixes of tenants
+	// are two or three deep.
+	mostDepth   = 12
+	mostFolders = 20_000
+)
+
+// base is a folder below which rows are looked for, and the storage that it is in.
+//
+// Hindcast's journal lies beside the rows of all agents and tenants, in the folder that
+// is the storage as a whole, so that it is the same one whichever folder of the storage
+// was opened:
+//
+//	.genkit/snapshots/.hindcast    for all that is below .genkit/snapshots
+//	.snapshots…/.hindcast          for all that is below a folder of such a name
+//	DIR/.hindcast                  of any other folder DIR that is opened; where
+//	                               that is a "global", of the folder it lies in
+//
+// A project may have several of these. No SDK looks at the name: Go and JavaScript take
+// the *.json of the very folder of a tenant, and Python those of the one folder that it
+// has.
+//
+// Names below are those of the storage; shown and inside translate between these and the
+// names below the opened folder, by which a store tells of its files.
+type base struct {
+	// dir is the folder, below the opened one, with slashes.
+	dir string
+	// label is what the names of the sessions in it begin with, "" for nothing.
+	label string
+	// storage is the storage's folder, and up the way from it down to dir, "" for none.
+	storage, up string
+}
+
+// storageOf returns the base with its storage, which may lie above the opened folder.
+func (b base) storageOf(opened string) base {
+	if b.dir != "." {
+		b.storage = filepath.Join(opened, filepath.FromSlash(b.dir))
+		return b
+	}
+	b.storage = opened
+	whole, err := filepath.Abs(opened)
+	if err != nil {
+		return b
+	}
+	up := ""
+	for at, n := whole, 0; n <= mostDepth; n++ {
+		if isStorage(at) {
+			return b.above(at, up)
+		}
+		up = path.Join(filepath.Base(at), up)
+		next := filepath.Dir(at)
+		if next == at {
+			break
+		}
+		at = next
+	}
+	if filepath.Base(whole) == defaultPrefix {
+		return b.above(filepath.Dir(whole), defaultPrefix)
+	}
+	return b
+}
+
+// above returns the base with a storage above the opened folder, if that leads there: it
+// may be a link, or not be readable.
+func (b base) above(storage, up string) base {
+	root, err := os.OpenRoot(storage)
+	if err != nil {
+		return b
+	}
+	defer root.Close() // it was only looked at
+	if up == "" || files.IsFolder(root, up) {
+		b.storage, b.up = storage, up
+	}
+	return b
+}
+
+// isStorage reports whether a folder is one of those that projects keep rows in.
+func isStorage(dir string) bool {
+	name := filepath.Base(dir)
+	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && filepath.Base(filepath.Dir(dir)) == ".genkit"
+}
+
+// inside returns the name in the storage of a name below the opened folder.
+func (b base) inside(name string) string {
+	if b.dir == "." {
+		return path.Join(b.up, name)
+	}
+	if name == b.dir {
+		return "."
+	}
+	return strings.TrimPrefix(name, b.dir+"/")
+}
+
+// shown returns the name below the opened folder of a name in the storage. It begins with
+// "../" where that is elsewhere.
+func (b base) shown(name string) string {
+	if b.up == "" {
+		return path.Join(b.dir, name)
+	}
+	if name == b.up {
+		return "."
+	}
+	if below, ok := strings.CutPrefix(name, b.up+"/"); ok {
+		return below
+	}
+	return strings.Repeat("../", strings.Count(b.up, "/")+1) + name
+}
+
+// bases returns where rows are looked for in an opened folder. In a project these
+// are the places that the SDKs' samples use: what else is in it is not gone
+// through. Of its names no more than most are looked at.
+func bases(root *os.Root, address string, most int) (list []base) {
+	if files.IsFolder(root, ".genkit/snapshots") {
+		list = append(list, base{dir: ".genkit/snapshots"})
+	}
+	names, err := namesIn(root, ".", most)
+	if err != nil {
+		return []base{{dir: "."}}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasPrefix(name, ".snapshots") && files.IsFolder(root, name) {
+			list = append(list, base{dir: name, label: name})
+		}
+	}
+	if whole, err := filepath.Abs(address); err == nil && filepath.Base(whole) == ".genkit" && files.IsFolder(root, "snapshots") {
+		list = append(list, base{dir: "snapshots"})
+	}
+	if len(list) == 0 {
+		list = []base{{dir: "."}}
+	}
+	return list
+}
+
+// place is a folder that may have rows in it.
+type place struct {
+	// dir is its name in the storage.
+	dir string
+	// rows are the names of the files, in order.
+	rows []string
+	// pointers says that there is a folder of pointers.
+	pointers bool
+	// leftovers and links are names that are passed over.
+	leftovers, links []string
+}
+
+// isGlobal reports whether the place is a "global" whose name its sessions do
+// not bear.
+func (p *place) isGlobal() bool { return path.Base(p.dir) == defaultPrefix }
+
+// labelOf returns the label of a folder of the storage: what the names of its sessions
+// begin with. Two have the same one where "global" is beside rows that lie flat.
+func (b base) labelOf(dir string) string {
+	dir = b.shown(dir)
+	below := strings.TrimPrefix(strings.TrimPrefix(dir, b.dir), "/")
+	if b.dir == "." {
+		below = dir
+	}
+	if path.Base(below) == defaultPrefix {
+		below = path.Dir(below)
+	}
+	if label := path.Join(b.label, below); label != "." {
+		return label
+	}
+	return ""
+}
+
+// isPassedOver reports whether a folder of that name is not gone into.
+func isPassedOver(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules"
+}
+
+// everyName is for folders of which all names are wanted.
+const everyName = -1
+
+// namesIn returns the names in a folder, no more than most.
+func namesIn(root *os.Root, dir string, most int) (names []string, err error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if names, err = f.Readdirnames(most); errors.Is(err, io.EOF) {
+		err = nil // it is empty
+	}
+	return names, err
+}
+
+// list reads the names in a folder. subfolders are those to go into.
+func list(tree folder.Tree, dir string) (p place, subfolders []string, err error) {
+	p = place{dir: dir}
+	names, err := tree.List(dir)
+	if err != nil {
+		return p, nil, err
+	}
+	for _, name := range names {
+		switch id, isRow := strings.CutSuffix(name, rowSuffix); {
+		case isRow && id != "":
+			p.rows = append(p.rows, name)
+		case isTemporary(name):
+			p.leftovers = append(p.leftovers, name)
+		case name == pointersFolder:
+			p.pointers = isFolder(tree, path.Join(dir, name))
+		case isPassedOver(name):
+		default:
+			at, err := tree.Stamp(path.Join(dir, name))
+			switch {
+			case err != nil:
+			case at.Kind == files.Directory:
+				subfolders = append(subfolders, name)
+			case at.Kind == files.Link:
+				p.links = append(p.links, name)
+			}
+		}
+	}
+	return p, subfolders, nil
+}
+
+// isFolder reports whether a name is a folder, or a link to one.
+func isFolder(tree folder.Tree, name string) bool {
+	at, err := tree.Stamp(name)
+	if err == nil && at.Kind == files.Link {
+		_, err = tree.List(name)
+		return err == nil
+	}
+	return err == nil && at.Kind == files.Directory
+}
+
+// search goes through the folders of a storage, from one on, and hands on each that may
+// have rows, a folder before those in it, until visit says stop. A folder that cannot be
+// read is handed to unreadable; so is the first that is not looked at because there are
+// too many, with errFarOff.
+func search(ctx context.Context, tree folder.Tree, from string, visit func(place) bool, unreadable func(dir string, err error)) error {
+	type step struct {
+		at    string
+		depth int
+	}
+	open := []step{{from, 0}}
+	for looked := 0; len(open) > 0 && looked < mostFolders; looked++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s := open[0]
+		open = open[1:]
+		p, subfolders, err := list(tree, s.at)
+		if err != nil {
+			unreadable(s.at, files.Cause(err))
+			continue
+		}
+		if (len(p.rows) > 0 || p.pointers || len(p.leftovers) > 0 || len(p.links) > 0) && !visit(p) {
+			return nil
+		}
+		if s.depth < mostDepth {
+			for _, name := range subfolders {
+				open = append(open, step{path.Join(s.at, name), s.depth + 1})
+			}
+		}
+	}
+	if len(open) > 0 {
+		unreadable(open[0].at, errFarOff)
+	}
+	return ctx.Err()
+}
+
+// errFarOff: the search for rows ended before a folder.
+var errFarOff = fmt.Errorf("more than %d folders come before this one: it is not searched for rows, nor are those behind it", mostFolders)
+
+// candidates returns the folders of the storage that a session of a label may be in: in
+// "global" and flat. A label is data; only folders that search would find are given.
+func (b base) candidates(tree folder.Tree, label string) (list []string) {
+	label, flatOnly := strings.CutSuffix("/"+label, "/.")
+	label = strings.TrimPrefix(label, "/")
+	below, ok := label, true
+	if b.label != "" {
+		below, ok = strings.CutPrefix(label+"/", b.label+"/")
+		below = strings.TrimSuffix(below, "/")
+	}
+	if !ok || !isLocal(below) {
+		return nil
+	}
+	dirs := []string{path.Join(b.dir, below, defaultPrefix), path.Join(b.dir, below)}
+	if flatOnly {
+		dirs = dirs[1:]
+	}
+	for _, dir := range dirs {
+		dir = b.inside(dir)
+		if leads(tree, b.inside(b.dir), dir) && b.labelOf(dir) == label {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// leads reports whether the way from one folder to another below it goes through folders
+// only: links are not gone into.
+func leads(tree folder.Tree, from, dir string) bool {
+	for ; dir != from && dir != "."; dir = path.Dir(dir) {
+		if at, err := tree.Stamp(dir); err != nil || at.Kind != files.Directory {
+			return false
+		}
+	}
+	return true
+}
+
+// isLocal reports whether a label leads to folders that are gone into, and none
+// other.
+func isLocal(label string) bool {
+	if label == "" {
+		return true
+	}
+	segments := strings.Split(label, "/")
+	return len(segments) <= mostDepth && !slices.ContainsFunc(segments, func(s string) bool { return s == "" || isPassedOver(s) || strings.ContainsRune(s, 0) })
+}
+
+// isTemporary reports whether a name is one that the SDKs write to before they
+// rename: "<id>.json.<digits>.tmp" in Go, "<id>.json.<pid>.<uuid>.tmp" in
+// JavaScript, "<id>.json.tmp" in Python.
+func isTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
+
+// isGone reports whether an error says that a file went while it was looked at.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
