@@ -25,9 +25,10 @@ import (
 //
 // What an SDK, a kill or a loss of power leaves is mended: a file that breaks off keeps
 // what stands before the break, a file that is gone is made anew, and results become
-// those of the calls before them. Any other damage takes its message, or its part of
-// agent.json, away. The order of the messages stays, and so do their numbers: gaps do no
-// harm. Everything that was there before is kept by the journal.
+// those of the calls before them; one that stands elsewhere is put behind its call. Any
+// other damage takes its message, or its part of agent.json, away. The order of the
+// messages stays, and so do their numbers: gaps do no harm. Everything that was there
+// before is kept by the journal.
 
 // fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
 // it write over a message or fail at writing the next one, leaves a question that
@@ -79,7 +80,7 @@ var repairs = map[string]string{
 	FaultStaleResult:     "the result goes",
 	FaultDuplicateResult: "the results become those of the calls, the last of each",
 	FaultLeadingResult:   "not fatal: every SDK drops it in memory",
-	FaultOrphanResult:    "it goes, and its message where that has nothing else",
+	FaultOrphanResult:    "the result moves behind its call; without a call it goes, and its message where that has nothing else",
 }
 
 // mostRounds bounds how often what was mended is looked at again.
@@ -257,6 +258,9 @@ func (m *mender) mend(ctx context.Context) error {
 		faults, err := r.look(ctx)
 		if err != nil {
 			return err
+		}
+		if r.reunite() {
+			continue // what is wrong with the rest is seen then
 		}
 		if len(faults) == 0 && len(r.jobs) == 0 {
 			return nil

@@ -16,6 +16,15 @@ type round struct {
 	*mender
 	log  *messageLog
 	jobs []func()
+	// seen are the messages that are loaded, as far as their neighbours need them.
+	seen []seenMessage
+}
+
+// seenMessage is what a mender needs of the neighbours of a message.
+type seenMessage struct {
+	name, role string
+	calls      []call
+	results    []result
 }
 
 // look goes through the log, gives the fatal faults, and collects what mends those of
@@ -32,6 +41,7 @@ func (r *round) look(ctx context.Context) (list []model.Fault, err error) {
 		m := s.msg
 		calls, name := before, m.name
 		before = slices.Clone(m.calls)
+		r.seen = append(r.seen, seenMessage{name, m.role, before, slices.Clone(m.results)})
 		if i := slices.IndexFunc(m.flaws, func(f flaw) bool { return r.fatal(f, s.stand) }); i >= 0 {
 			f := m.flaws[i]
 			r.jobs = append(r.jobs, func() { r.flaw(name, f, calls) })
@@ -166,12 +176,16 @@ func (r *round) flaw(name string, f flaw, calls []call) {
 	}
 }
 
-// gone takes a message away. Where it stood for the results of calls, errors take its
-// place, as the SDK puts them in memory.
+// gone takes a message away. Where it stood for the results of calls that are nowhere
+// else, errors take its place, as the SDK puts them in memory.
 func (r *round) gone(name, reason string, calls []call) {
 	r.ask("%s: the message goes", name)
+	elsewhere := func(c call) bool {
+		k := r.stray(c.id)
+		return k >= 0 && r.seen[k].name != name
+	}
 	number, ok := fileOf(name)
-	if len(calls) == 0 || !ok {
+	if len(calls) == 0 || !ok || slices.ContainsFunc(calls, elsewhere) {
 		r.setAside(name, reason)
 		return
 	}

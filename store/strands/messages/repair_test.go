@@ -520,3 +520,125 @@ func TestRepair_bytesInTheAgentsState(t *testing.T) {
 		}
 	}
 }
+
+// A true result that stands messages later than its call goes behind it, and nothing
+// that the repair made is a fault.
+func TestRepair_putsAResultBehindItsCall(t *testing.T) {
+	message := func(n int, role, content string) (name, text string) {
+		return fmt.Sprintf("messages/message_%d.json", n), fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
+	}
+	const far, half = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`, `{"toolResult":{"toolUseId":"b1","status":"success","content":[{"text":"r-b1"}]}}`
+	for name, c := range map[string]struct {
+		calls, behind, later string
+		gone                 bool
+	}{
+		"alone":        {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far, true},
+		"with a text":  {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`, `{"text":"q2"}`, far + `,{"text":"and go on"}`, false},
+		"one of two":   {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, half, far, true},
+		"both of them": {`{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}},{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`, `{"text":"q2"}`, half + "," + far, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			for n := range 12 {
+				role, content := "assistant", fmt.Sprintf(`{"text":"d%d"}`, n)
+				switch {
+				case n == 1:
+					content = c.calls
+				case n == 2:
+					role, content = "user", c.behind
+				case n == 10:
+					role, content = "user", c.later
+				case n%2 == 0:
+					role, content = "user", fmt.Sprintf(`{"text":"q%d"}`, n)
+				}
+				file, text := message(n, role, content)
+				files[file] = text
+			}
+			s, dir := broken(t, files)
+			plan, after := mended(t, s, dir, "h")
+			if !strings.Contains(after["message_2.json"], far) {
+				t.Errorf("message 2 is %s\n%q", after["message_2.json"], plan.Writes)
+			}
+			if text, there := after["message_10.json"]; there == c.gone || strings.Contains(text, "toolResult") {
+				t.Errorf("message 10 is %s", text)
+			}
+			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, s, redo)
+			for _, f := range storetest.Faults(t, s, "h") {
+				if pairing[f.Code] {
+					t.Errorf("after the repair: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// Where the assistant's message follows the call, there is no message for the result, and
+// no number between: it moves there whole, and the messages between go on by one file.
+func TestRepair_movesAResultBehindItsCall(t *testing.T) {
+	const (
+		calls  = `{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`
+		result = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`
+	)
+	text := func(s string) string { return `{"text":"` + s + `"}` }
+	type said struct{ role, content string }
+	for name, c := range map[string]struct{ log, want []said }{
+		"late": {
+			[]said{{"user", text("q0")}, {"assistant", calls}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"user", result}, {"assistant", text("d6")}},
+			[]said{{"user", text("q0")}, {"assistant", calls}, {"user", result}, {"assistant", text("d2")}, {"user", text("q3")}, {"assistant", text("d4")}, {"assistant", text("d6")}},
+		},
+		"early": {
+			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"user", result}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"assistant", text("d6")}},
+			[]said{{"user", text("q0")}, {"assistant", text("d1")}, {"assistant", text("d3")}, {"user", text("q4")}, {"assistant", calls}, {"user", result}, {"assistant", text("d6")}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := func(n int, m said) string {
+				return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, m.role, m.content, n)
+			}
+			files := map[string]string{}
+			for n, m := range c.log {
+				files[fmt.Sprintf("messages/message_%d.json", n)] = file(n, m)
+			}
+			s, dir := broken(t, files)
+			_, after := mended(t, s, dir, "h")
+			for n, m := range c.want {
+				if got := after[fmt.Sprintf("message_%d.json", n)]; got != file(n, m) {
+					t.Errorf("message %d is %s, want %s", n, got, file(n, m))
+				}
+			}
+			redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, s, redo)
+			for _, f := range storetest.Faults(t, s, "h") {
+				if pairing[f.Code] {
+					t.Errorf("after the repair: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// The results of two calls that were exchanged go back, and neither message goes.
+func TestRepair_ofResultsThatWereExchanged(t *testing.T) {
+	result := func(id string) string {
+		return `{"toolResult":{"toolUseId":"` + id + `","status":"success","content":[{"text":"r-` + id + `"}]}}`
+	}
+	text := func(n int, role, content string) string {
+		return fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
+	}
+	s, dir := broken(t, map[string]string{
+		"messages/message_2.json": text(2, "user", result("b1")),
+		"messages/message_4.json": text(4, "assistant", `{"toolUse":{"toolUseId":"b1","name":"alpha","input":{}}}`),
+		"messages/message_5.json": text(5, "user", result("a1")),
+	})
+	_, after := mended(t, s, dir, "h")
+	if after["message_2.json"] != text(2, "user", result("a1")) || after["message_5.json"] != text(5, "user", result("b1")) {
+		t.Errorf("%s\n%s", after["message_2.json"], after["message_5.json"])
+	}
+}
