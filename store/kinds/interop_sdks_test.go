@@ -25,6 +25,7 @@ var sdkParts = map[string]string{
 	"genkit-js":  "genkit-js/package-lock.json",
 
 	"genkit-python": "genkit-python/requirements.txt",
+	"langgraph":     "langgraph/requirements.txt",
 }
 
 // sdks returns the folder in which the real SDKs are. Where they are not, the test is

@@ -328,19 +328,13 @@ func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
 		case document.Values[channel] == nil:
 			continue
 		case parts != nil:
-			var arrived []any
-			_ = json.Unmarshal(document.Values[channel], &arrived) // only a join has a list
-			if node = parts[2]; parts[1] != "" && len(arrived) <= strings.Count(parts[1], "+") {
+			if node = parts[2]; parts[1] != "" && len(elements(document.Values[channel])) <= strings.Count(parts[1], "+") {
 				continue
 			}
 		case channel == sendsChannel: // of Python {"value":[NODE,…]}, of JavaScript {"node":NODE}
-			var sends []struct {
-				Node  string
-				Value []any
-			}
-			_ = json.Unmarshal(document.Values[channel], &sends) // the state shows another shape
-			for _, send := range sends {
-				nodes = append(nodes, cmp.Or(send.Node, fmt.Sprint(append(send.Value, "?")[0])))
+			for _, send := range elements(document.Values[channel]) {
+				node := append(elements(send), jsontape.FindMember(send, `"node"`))[0]
+				nodes = append(nodes, jsontape.Unquote(node))
 			}
 			continue
 		case isPlumbing(channel, document.Values[channel]):
@@ -358,6 +352,15 @@ func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
 	}
 	slices.Sort(nodes)
 	return nodes, python
+}
+
+// elements returns those of a list, or of the list in a value of Python's.
+func elements(list []byte) (of []json.RawMessage) {
+	if inner := jsontape.FindMember(list, `"value"`); inner != nil {
+		list = inner
+	}
+	_ = json.Unmarshal(list, &of) // the state shows what is none
+	return of
 }
 
 // resume returns the calls that go on from a checkpoint, which each of them names.

@@ -432,3 +432,35 @@ func FuzzState(f *testing.F) {
 		conversation.Opening(document)
 	})
 }
+
+// Which nodes run next is told by the channels that have a value which their node has
+// not seen, in the spellings of both languages.
+func TestNext(t *testing.T) {
+	for name, c := range map[string]struct {
+		values, versions, seen string
+		next                   string
+		python                 bool
+	}{
+		"an edge":           {`{"branch:to:b":null}`, `{"branch:to:b":"2"}`, `{"a":{"branch:to:a":"1"}}`, `["b"]`, true},
+		"seen":              {`{"branch:to:b":null}`, `{"branch:to:b":"2"}`, `{"b":{"branch:to:b":"2"}}`, `[]`, true},
+		"seen before":       {`{"branch:to:b":null}`, `{"branch:to:b":"3"}`, `{"b":{"branch:to:b":"2"}}`, `["b"]`, true},
+		"no value":          {`{}`, `{"branch:to:b":"2"}`, `{}`, `[]`, true},
+		"a join that lacks": {`{"join:a+b:c":{"$py":"builtins.set","value":["a"]}}`, `{"join:a+b:c":"2"}`, `{}`, `[]`, true},
+		"a join":            {`{"join:a+b:c":{"$py":"builtins.set","value":["b","a"]}}`, `{"join:a+b:c":"2"}`, `{}`, `["c"]`, true},
+		"a join of JS":      {`{"join:a+b:c":["b","a"]}`, `{"join:a+b:c":2}`, `{}`, `["c"]`, false},
+		"sends":             {`{"__pregel_tasks":[{"$py":"langgraph.types.Send","value":["s",{"k":1}]},{"$py":"langgraph.types.Send","value":["s",null]}]}`, `{"__pregel_tasks":"2"}`, `{}`, `["s","s"]`, true},
+		"sends of JS":       {`{"__pregel_tasks":[{"lg_name":"Send","node":"s","args":{}}]}`, `{"__pregel_tasks":2}`, `{}`, `["s"]`, false},
+		"input":             {`{"__start__":1}`, `{"__start__":"1"}`, `{"__input__":{}}`, `["flow"]`, true},
+		"input and more":    {`{"__start__":1,"branch:to:b":null}`, `{"__start__":"1","branch:to:b":"1"}`, `{}`, `["__start__","b"]`, true},
+		"an older node":     {`{"a":"a"}`, `{"a":"2"}`, `{}`, `["what follows a"]`, true},
+		"another shape":     {`[1]`, `7`, `"x"`, `[]`, true},
+		"odd sends":         {`{"__pregel_tasks":[{},7,{"value":[]}]}`, `{"__pregel_tasks":"2"}`, `{}`, `["","",""]`, true},
+	} {
+		document := fmt.Sprintf(`{"channel_values":%s,"channel_versions":%s,"versions_seen":%s}`, c.values, c.versions, c.seen)
+		next, python := (&checkpoint{document: []byte(document)}).next([]string{"flow"})
+		got, err := json.Marshal(append([]string{}, next...))
+		if err != nil || string(got) != c.next || python != c.python {
+			t.Errorf("%s: %s, %v, want %s", name, got, python, c.next)
+		}
+	}
+}

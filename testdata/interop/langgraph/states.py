@@ -1,0 +1,306 @@
+"""Has LangGraph write checkpoints, tell its own view of each, and go on from each.
+
+    HINDCAST_SDKS=… go test ./store/kinds -run InteropLangGraph
+
+runs it. `states.py write DB` writes a store: a conversation that goes back in time in
+the three ways that LangGraph has, one that waits for an answer, a fan-out of subgraphs,
+a subgraph that keeps its own thread, a function, a node that fails, two nodes that join,
+runs of which only the end is kept, and values of many types.
+
+`states.py tell DB` reads a list of calls as Hindcast prints them, each with its session,
+and prints for each what get_state returns for the config in the call.
+
+`states.py run DB` runs each of them on a copy, and prints the ancestors of the head that
+comes of it, the newest first.
+"""
+
+import base64
+import dataclasses
+import datetime
+import decimal
+import json
+import operator
+import shutil
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, Send, interrupt
+from pydantic import BaseModel
+
+
+class Talk(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+    notes: Annotated[list[str], operator.add]
+    order: dict
+
+
+def talk(saver):
+    """An agent with a scripted model, a tool, and a question before an order."""
+
+    def model(state):
+        last = state["messages"][-1]
+        cost = {"input_tokens": 10 + len(state["messages"]), "output_tokens": 5, "total_tokens": 15 + len(state["messages"])}
+        if isinstance(last, HumanMessage) and "weather" in last.content:
+            said = AIMessage("", tool_calls=[{"id": f"c{len(state['messages'])}", "name": "weather", "args": {"city": "Zürich"}}], usage_metadata=cost)
+        else:
+            said = AIMessage(f"You said: {last.content} 👋", usage_metadata=cost)
+        return {"messages": [said], "notes": ["model"]}
+
+    def tools(state):
+        return {"messages": [ToolMessage("21 °C", tool_call_id=state["messages"][-1].tool_calls[0]["id"], name="weather")]}
+
+    def review(state):
+        if "order" in str(state["messages"][-1].content):
+            return {"order": {"approved": interrupt({"question": "Approve?", "amount": 12.5}), "raw": b"\x00\xff"}}
+        return {}
+
+    b = StateGraph(Talk)
+    b.add_node("model", model)
+    b.add_node("tools", tools)
+    b.add_node("review", review)
+    b.add_edge(START, "model")
+    b.add_conditional_edges("model", lambda s: "tools" if s["messages"][-1].tool_calls else "review", ["tools", "review"])
+    b.add_edge("tools", "model")
+    b.add_edge("review", END)
+    return b.compile(checkpointer=saver)
+
+
+class Report(TypedDict, total=False):
+    topic: str
+    draft: str
+    parts: Annotated[list[str], operator.add]
+
+
+class Parts(TypedDict, total=False):
+    parts: Annotated[list[str], operator.add]
+
+
+def report(saver, own=False):
+    """A fan-out of subgraphs that ask; with own, one that keeps its thread."""
+    i = StateGraph(Report, output_schema=Parts)
+    i.add_node("write", lambda s: {"draft": f"draft of {s['topic']}"})
+    i.add_node("ask", lambda s: {"parts": [f"{s['draft']}: {interrupt({'approve': s['topic']})}"]})
+    i.add_edge(START, "write")
+    i.add_edge("write", "ask")
+    o = StateGraph(Report)
+    o.add_node("plan", lambda s: {"parts": ["plan"]})
+    o.add_node("section", i.compile(checkpointer=True) if own else i.compile())
+    o.add_node("done", lambda s: {"parts": ["done"]})
+    o.add_edge(START, "plan")
+    if own:
+        o.add_edge("plan", "section")
+    else:
+        o.add_conditional_edges("plan", lambda s: [Send("section", {"topic": s["topic"] + k}) for k in "AB"], ["section"])
+    o.add_edge("section", "done")
+    return o.compile(checkpointer=saver)
+
+
+def own(saver):
+    return report(saver, own=True)
+
+
+class Fails(TypedDict, total=False):
+    xs: Annotated[list[int], operator.add]
+
+
+def join(saver):
+    """Two nodes at once, and one that waits for both; with 7 in the input it fails."""
+
+    def last(state):
+        if 7 in state["xs"]:
+            raise ValueError("ünlucky")
+        return {"xs": [3]}
+
+    b = StateGraph(Fails)
+    b.add_node("a", lambda s: {"xs": [1]})
+    b.add_node("b", lambda s: {"xs": [2]})
+    b.add_node("last", last)
+    b.add_edge(START, "a")
+    b.add_edge(START, "b")
+    b.add_edge(["a", "b"], "last")
+    return b.compile(checkpointer=saver)
+
+
+def function(saver):
+    @task
+    def twice(x):
+        return x * 2
+
+    @entrypoint(checkpointer=saver)
+    def flow(x, *, previous=None):
+        got = twice(x).result() + (previous or 0)
+        return entrypoint.final(value=got, save=got)
+
+    return flow
+
+
+class Person(BaseModel):
+    name: str
+    born: datetime.date
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    label: str
+
+
+class Typed(TypedDict, total=False):
+    v: dict
+    none: Any
+    raw: bytes
+
+
+def typed(saver):
+    values = {
+        "z last, a first": 1, "text": "žluť 🐎 \u0000 \u202e", "big": 2**64 - 1, "neg": -(2**63), "float": 2.0, "small": 1e-9, "true": True, "none": None, "raw": b"\x00\xff",
+        "set": {3}, "when": datetime.datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc), "day": datetime.date(2026, 1, 2), "id": uuid.UUID(int=1),
+        "money": decimal.Decimal("1.10"), "person": Person(name="Zoë", born=datetime.date(1990, 1, 1)), "point": Point(1.5, "p"), "deep": [[{"a": [{"b": {}}]}]], "keys": {1: "a", "1.5": "b"},
+    }
+    b = StateGraph(Typed)
+    b.add_node("n", lambda s: {"v": values, "none": None, "raw": b"\xde\xad"})
+    b.add_edge(START, "n")
+    return b.compile(checkpointer=saver)
+
+
+GRAPHS = {"tour": talk, "asks": talk, "ends": talk, "report": report, "own": own, "join": join, "fails": join, "flow": function, "typed": typed}
+INPUTS = {talk: {"messages": [HumanMessage("on")]}, report: {"topic": "Sea"}, own: {"topic": "Sea"}, join: {"xs": [5]}, function: 4, typed: {"raw": b""}}
+
+
+def at(thread):
+    return {"configurable": {"thread_id": thread}}
+
+
+def write(db):
+    with SqliteSaver.from_conn_string(str(db)) as saver:
+        say = lambda g, thread, text, **how: g.invoke({"messages": [HumanMessage(text)]}, at(thread), **how)
+        g = talk(saver)
+        for text in ("hello, größe", "weather please", "an order"):
+            say(g, "tour", text)
+        g.invoke(Command(resume="yes"), at("tour"))
+        past = list(g.get_state_history(at("tour")))
+        before_tools = next(s for s in past if s.next == ("tools",))
+        g.invoke(None, g.update_state(before_tools.config, {"notes": ["by hand"]}))
+        g.invoke(None, next(s for s in past if s.next == ("model",)).config)
+        g.update_state(next(s for s in past if s.next == () and len(s.values["messages"]) == 2).config, None, as_node="__copy__")
+        say(g, "asks", "weather?")
+        say(g, "asks", "an order, too")
+        say(g, "ends", "one", durability="exit")
+        say(g, "ends", "weather: two", durability="exit")
+        g = report(saver)
+        g.invoke({"topic": "Wood"}, at("report"))
+        waits = [i.id for t in g.get_state(at("report"), subgraphs=True).tasks for i in t.interrupts]
+        g.invoke(Command(resume={waits[0]: "yes"}), at("report"))
+        g = own(saver)
+        g.invoke({"topic": "Lake"}, at("own"))
+        g.invoke(Command(resume="ok"), at("own"))
+        g.invoke({"topic": "River"}, at("own"))
+        g = join(saver)
+        g.invoke({"xs": [0]}, at("join"))
+        try:
+            g.invoke({"xs": [7]}, at("fails"))
+            raise AssertionError("it did not fail")
+        except ValueError:
+            pass
+        function(saver).invoke(1, at("flow"))
+        function(saver).invoke(2, at("flow"))
+        typed(saver).invoke({"raw": b""}, at("typed"))
+
+
+def plain(v):
+    """Returns a value as Hindcast's JSON has it."""
+    named = lambda **members: {"$py": f"{type(v).__module__}.{type(v).__name__}", **members}
+    match v:
+        case BaseModel():
+            return named(**plain({k: getattr(v, k) for k in v.model_dump()}))
+        case dict():
+            return {k if isinstance(k, str) else json.dumps(k): plain(w) for k, w in v.items()}
+        case list() | tuple():
+            return [plain(w) for w in v]
+        case bytes():
+            return {"$bytes": base64.b64encode(v).decode()}
+        case set():
+            return named(value=[plain(w) for w in v])
+        case datetime.datetime():
+            return named(value=v.isoformat())
+        case datetime.date():
+            return named(value=[v.year, v.month, v.day])
+        case uuid.UUID():
+            return named(value=v.hex)
+        case decimal.Decimal():
+            return named(value=str(v))
+        case _ if dataclasses.is_dataclass(v):
+            return named(**plain({f.name: getattr(v, f.name) for f in dataclasses.fields(v)}))
+    return v
+
+
+class Call:
+    """Keeps what graph.invoke is called with."""
+
+    def invoke(self, given, config):
+        self.given, self.config = given, config
+
+
+def read(call):
+    """Returns what a call of Hindcast's passes; … is Python's own ellipsis."""
+    kept = Call()
+    eval(call.replace("…", "..."), {"graph": kept, "Command": Command})
+    return kept
+
+
+def graph(session, saver):
+    return GRAPHS[session.split("/")[0]](saver)
+
+
+def tell(db, calls):
+    with SqliteSaver.from_conn_string(str(db)) as saver:
+        for c in calls:
+            g, config = graph(c["session"], saver), read(c["call"]).config
+            s = g.get_state(config)
+            values = s.values if isinstance(s.values, dict) else {} if s.values is None else {"__end__": s.values}
+            live = g.get_state({"configurable": {k: v for k, v in config["configurable"].items() if k != "checkpoint_id"}})
+            yield {
+                "values": plain(values), "next": sorted(s.next), "asked": plain([i.value for i in s.interrupts]),
+                "head": live.config["configurable"]["checkpoint_id"], "waiting": plain([i.value for i in live.interrupts]),
+            }
+
+
+def run(db, calls):
+    for c in calls:
+        with tempfile.TemporaryDirectory() as work:
+            copy = Path(work) / "copy.db"
+            shutil.copyfile(db, copy)
+            with SqliteSaver.from_conn_string(str(copy)) as saver:
+                g, kept = graph(c["session"], saver), read(c["call"])
+                given = kept.given
+                if isinstance(given, Command):
+                    given = Command(resume="an answer")
+                elif given is not None:
+                    given = INPUTS[GRAPHS[c["session"].split("/")[0]]]
+                failed = ""
+                try:
+                    g.invoke(given, kept.config)
+                except Exception as error:
+                    failed = f"{type(error).__name__}: {error}"
+                thread = kept.config["configurable"]
+                line, config = [], {"configurable": {"thread_id": thread["thread_id"], "checkpoint_ns": ""}}
+                while config and (found := saver.get_tuple(config)):
+                    line.append(found.config["configurable"]["checkpoint_id"])
+                    config = found.parent_config
+                yield {"line": line, "failed": failed}
+
+
+what, db = sys.argv[1], Path(sys.argv[2])
+if what == "write":
+    write(db)
+else:
+    answers = {"tell": tell, "run": run}[what](db, json.load(sys.stdin))
+    json.dump(list(answers), sys.stdout, ensure_ascii=False)
