@@ -355,15 +355,48 @@ func isLabel(x ast.Expr) bool {
 	return ok && f.Sel.Name == "Label"
 }
 
-// A doc comment says that a function returns something, as Go's own do.
-func TestRooms_functionsReturn(t *testing.T) {
+// pronouns stand for a noun that says more.
+var pronouns = regexp.MustCompile(`(?i)\b(whoever|somebody|nobody|of which|that which)\b`)
+
+// proseLater are the rooms whose prose is not held yet.
+var proseLater = []string{"store/genkit/...", "store/journal", "store/folder", "store/sqlitefile", "store/langgraph/...", "testdata/..."}
+
+// longestMessage is how many characters an error may have, besides what is put into it.
+const longestMessage = 100
+
+// Comments and messages name things, and a function returns something, as in Go's own
+// comments. The people of a story say what they like.
+func TestRooms_prose(t *testing.T) {
+	gives := regexp.MustCompile(`^\w+ gives |\b([Ii]t|and) gives `)
 	said := func(at token.Position, name string, doc *ast.CommentGroup, of *ast.FuncType) {
-		if of.Results != nil && strings.HasPrefix(doc.Text(), name+" gives ") {
+		if of.Results != nil && gives.MatchString(doc.Text()) {
 			t.Errorf("%s: %s returns what its comment says that it gives", at, name)
 		}
 	}
 	inspectCode(t, func(at token.Position, n ast.Node) {
+		if in(filepath.ToSlash(filepath.Dir(at.Filename)), proseLater...) {
+			return
+		}
 		switch n := n.(type) {
+		case *ast.File:
+			for _, group := range n.Comments {
+				if found := pronouns.FindString(group.Text()); found != "" {
+					t.Errorf("%s: %q in a comment: %.60q", at.Filename, found, group.Text())
+				}
+			}
+		case *ast.BasicLit:
+			found, told := pronouns.FindString(n.Value), in(filepath.ToSlash(filepath.Dir(at.Filename)), "agent/scripted", "store/sample")
+			if n.Kind == token.STRING && found != "" && !told {
+				t.Errorf("%s: %q in a message", at, found)
+			}
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok || len(n.Args) == 0 || !(isName(f.X, "errors") && f.Sel.Name == "New" || isName(f.X, "fmt") && f.Sel.Name == "Errorf") {
+				return
+			}
+			if text, ok := n.Args[0].(*ast.BasicLit); ok && len([]rune(text.Value))-len(`""`) > longestMessage {
+				t.Errorf("%s: a message of more than %d characters", at, longestMessage)
+			}
 		case *ast.FuncDecl:
 			said(at, n.Name.Name, n.Doc, n.Type)
 		case *ast.InterfaceType:

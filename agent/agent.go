@@ -83,8 +83,8 @@ func Define[State, In, Out any](name string, fn Func[State, In, Out], options ..
 func (a *Agent[State, In, Out]) Name() string { return a.name }
 
 // StreamBidi opens or makes a session, starts the agent function on it, and
-// gives the connection to it. The connection lasts until the function returns;
-// whoever opens one has to close it or end ctx, which ends all that the
+// returns the connection to it. The connection lasts until the function returns;
+// its caller has to close it or end ctx, which ends all that the
 // invocation does. The errors are ErrEmptyID, ErrInitWithSnapshot, ErrNoStore,
 // ErrSessionMismatch, model.ErrNoSnapshot, model.ErrAmbiguous for a snapshot
 // that several sessions hold, and those of the store.

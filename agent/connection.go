@@ -51,10 +51,10 @@ func (c *Connection[State, In, Out]) Close() error {
 }
 
 // Receive returns what the agent says up to the end of its turn, waiting for it;
-// called again, what it says in the next turn. Whoever breaks off can go on
+// called again, what it says in the next turn. After a break it goes on
 // later. An error ends it: at the end of a turn the *EventError of that, and
 // when the agent function has returned and everything was received, that of
-// Output. What nobody receives is kept until the connection is let go.
+// Output. What is not received is kept until the connection is let go.
 func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
 		var none Out

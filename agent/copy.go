@@ -87,7 +87,7 @@ func shapeOf(t reflect.Type) shape {
 
 func shapeOfStruct(t reflect.Type) shape {
 	if t == timeType {
-		return shape{leaf: true} // it leads to its zone, which nobody changes
+		return shape{leaf: true} // it leads to its zone, which never changes
 	}
 	var s shape
 	hidden := false

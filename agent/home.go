@@ -110,7 +110,7 @@ func takeCapture[S any](s *model.Snapshot[S]) *capture[S] {
 }
 
 // commit writes where a session stands, if it still is at that revision, and
-// gives the new one. kept says that the last snapshot is in the store, which it
+// returns the new one. kept says that the last snapshot is in the store, which it
 // may be even if the rest failed.
 func (h *home[S]) commit(ctx context.Context, id string, r record[S], at typed.Revision) (now typed.Revision, kept bool, err error) {
 	if h.raw != nil {

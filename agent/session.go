@@ -20,7 +20,7 @@ type Session[S any] struct {
 	id   string
 	home *home[S] // nil where sessions are not kept
 
-	// changing is held while somebody works on the state between reading and
+	// changing is held while a caller works on the state between reading and
 	// writing it.
 	changing sync.Mutex
 
@@ -91,7 +91,7 @@ func (s *Session[S]) UpdateState(ctx context.Context, state S) error {
 // ChangeState changes the state in place and saves the session's record, with
 // the errors of UpdateState. Nothing comes between what change reads and what
 // it writes: other changes wait, so change may neither make one itself nor
-// trigger a snapshot. Where it gives an error, that is the error, and the state
+// trigger a snapshot. Where it returns an error, that is the error, and the state
 // stays as it was.
 func (s *Session[S]) ChangeState(ctx context.Context, change func(*S) error) error {
 	v, err := s.change(change)

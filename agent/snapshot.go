@@ -25,7 +25,7 @@ type SnapshotContext[S any] struct {
 	TurnIndex int
 
 	// changed tells whether State is another than PrevState by their ids, which
-	// are known already. Nil in a context that somebody else made.
+	// are known already. Nil in a context from elsewhere.
 	changed func() bool
 }
 
@@ -46,7 +46,7 @@ func SnapshotNever[S any]() SnapshotCallback[S] {
 	return func(context.Context, *SnapshotContext[S]) bool { return false }
 }
 
-// SnapshotOn captures at the given events. Without events it gives nil, which
+// SnapshotOn captures at the given events. Without events it returns nil, which
 // Define refuses with ErrNoEvents.
 func SnapshotOn[S any](events ...model.SnapshotEvent) SnapshotCallback[S] {
 	if len(events) == 0 {
@@ -58,7 +58,7 @@ func SnapshotOn[S any](events ...model.SnapshotEvent) SnapshotCallback[S] {
 
 // SnapshotOnChange captures at the given events if the state is another than
 // that of the last snapshot, by their ids. The first snapshot is always taken.
-// Without events it gives nil, which Define refuses with ErrNoEvents.
+// Without events it returns nil, which Define refuses with ErrNoEvents.
 func SnapshotOnChange[S any](events ...model.SnapshotEvent) SnapshotCallback[S] {
 	on := SnapshotOn[S](events...)
 	if on == nil {
@@ -92,7 +92,7 @@ type triggerKey struct{}
 
 // TriggerSnapshot says that an event has come: it asks the snapshot callback of
 // the agent that ctx comes from, the innermost if there are several, and
-// captures the session's state if the callback says so. It is for whoever runs
+// captures the session's state if the callback says so. It is for code that runs
 // tools, at the end of a tool iteration, and knows nothing of the session; any
 // event but the ends of a turn and of the invocation will do, and those are
 // ErrReservedEvent. Without an agent above it does nothing. The error is an

@@ -2,7 +2,7 @@ package agent
 
 import "sync"
 
-// stream is what an agent says, until somebody receives it. It has no bound, so
+// stream is what an agent says, until a client receives it. It has no bound, so
 // that an agent never waits for a client that does not listen.
 type stream[Out any] struct {
 	mu    sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"hindcast/model"
 )
 
-// value is a state that never changes, with its JSON and its id, each of which
-// is made once however often the state is saved.
+// value is a state that never changes, with its JSON and its id. Both
+// are made once however often the state is saved.
 type value[S any] struct {
 	state S
 	// text is the compact JSON of the state, as it was written.

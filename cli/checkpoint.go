@@ -117,9 +117,9 @@ func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
 	c, ok := conv.Checkpoint()
 	switch {
 	case !ok && conv.Interrupted():
-		return nil, fmt.Errorf("checkpoint: none stands at #%d: an interrupt waits for an answer there, which goes before a checkpoint", h.Index)
+		return nil, fmt.Errorf("checkpoint: none stands at #%d: an interrupt waits there, which goes before a checkpoint", h.Index)
 	case !ok:
-		return nil, fmt.Errorf("checkpoint: none stands at #%d: the conversation is at %s, and Strands emits checkpoints only in cycles that use tools", h.Index, conv.Position())
+		return nil, fmt.Errorf("checkpoint: none stands at #%d: it is at %s, and only cycles that use tools have checkpoints", h.Index, conv.Position())
 	case c.Err != nil:
 		return nil, fmt.Errorf("checkpoint: read the one at #%d: %w", h.Index, c.Err)
 	}

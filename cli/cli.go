@@ -34,8 +34,8 @@ type App struct {
 	// Decode gives the rows of a portable file, Encode writes one.
 	Decode func(r io.Reader) iter.Seq2[store.Row, error]
 	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
-	// DecodeMapped gives the rows that a map, in words, finds in files and
-	// folders of any JSON, of which "-" is in. The error is about the map.
+	// DecodeMapped yields the rows that a map, in words, finds in files and
+	// folders of any JSON; "-" is in. The error is about the map.
 	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error)
 	// Demo gives the rows of the built-in demo, Sample what the screen shows
 	// where there is no store.
@@ -56,7 +56,7 @@ type App struct {
 	// In, Out and Err are the standard streams.
 	In       io.Reader
 	Out, Err io.Writer
-	// InTerminal says that somebody can answer a question on In, OutTerminal
+	// InTerminal says that a person can answer a question on In, OutTerminal
 	// that Out is shown on a terminal as it is written.
 	InTerminal, OutTerminal bool
 	// Columns returns how wide the terminal on Out is, in cells; 0 if that is not

@@ -410,9 +410,9 @@ func TestRun_asksTwice(t *testing.T) {
 		ran   string
 		says  string
 	}{
-		{nil, 1, "", "nobody to ask"},
+		{nil, 1, "", "needs an answer"},
 		{[]string{"--yes"}, 1, "", "run asks once more: add --anyway"},
-		{[]string{"--anyway"}, 1, "", "nobody to ask"},
+		{[]string{"--anyway"}, 1, "", "needs an answer"},
 		{[]string{"--dry-run"}, 0, "", ""},
 		{[]string{"--yes", "--anyway"}, 0, "hello", ""},
 	} {

@@ -223,7 +223,7 @@ func (p *printer) assumed(release string) {
 }
 
 // others tells what other kinds claim of a directory that is a store, or directly
-// in it: whoever looks for those would not think of the store that they are in.
+// in it: a person who looks for those would not think of the store that they are in.
 func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 	if !isDirectory(o.At) {
 		return nil

@@ -124,7 +124,7 @@ func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([
 	return changed, nil, err
 }
 
-// draft is the file in which somebody edits. A nil one is none.
+// draft is the file in which a person edits. A nil one is none.
 type draft struct {
 	path string
 	in   *scratch.Folder
@@ -165,7 +165,7 @@ func keptAt(path string) string {
 	return fmt.Sprintf("Your edit is kept: --file %s takes it again.", word(path))
 }
 
-// inEditor lets somebody edit a value until it is JSON.
+// inEditor lets a person edit a value until it is JSON.
 func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]byte, *draft, error) {
 	editor, err := a.editor()
 	if err != nil {
@@ -239,7 +239,7 @@ func (a *App) editor() (string, error) {
 		return named, nil
 	}
 	if !a.InTerminal {
-		return "", errors.New("edit: nobody to edit: the input is not a terminal; --set or --file gives the value")
+		return "", errors.New("edit: the input is not a terminal; give the value with --set or --file")
 	}
 	return "vi", nil
 }

@@ -82,7 +82,7 @@ func (p *printer) journal(entries []model.JournalEntry) {
 	t.write(p)
 }
 
-// join puts a semicolon between two texts, of which the first may be "".
+// join puts a semicolon between two texts; the first may be "".
 func join(text, more string) string {
 	if text == "" {
 		return more

@@ -94,7 +94,7 @@ func isDirectory(address string) bool {
 	return err == nil && info.IsDir()
 }
 
-// askTime is how long stores are asked when they changed, before somebody is
+// askTime is how long stores are asked when they changed, before a person is
 // asked which one to open. Those that have not said so by then go by the times of
 // their files.
 const askTime = 250 * time.Millisecond

@@ -32,7 +32,7 @@ const (
 	firstRows = 5
 	// firstSessions is how many sessions it shows rows of, in text.
 	firstSessions = 3
-	// previewID is how much of an id it shows: whoever tries a map wants to see
+	// previewID is how much of an id it shows: a person who tries a map wants to see
 	// what it takes for one, and ids may begin alike.
 	previewID = 36
 )

@@ -127,7 +127,7 @@ type portrait struct {
 
 func showJSON(w io.Writer, d *portrait) error {
 	if !json.Valid(d.state) {
-		return fmt.Errorf("show: the state of %q is not JSON, so it does not fit into a JSON document; without --json it is shown as it is", d.header.ID)
+		return fmt.Errorf("show: the state of %q is not JSON and fits into no JSON document; show it without --json", d.header.ID)
 	}
 	d.document.Size = int64(len(d.state))
 	document, err := encode(d.document)

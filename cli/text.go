@@ -31,7 +31,7 @@ func shortID(id string) string {
 }
 
 // beginning returns the first runes of a text on one line, safe to print, and
-// whether that is all of it. It looks at no more of the text than it gives.
+// whether that is all of it. It looks at no more of the text than it returns.
 func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
 	seen := text[:min(len(text), utf8.UTFMax*most)]
 	line := []rune(string(printable.Append(nil, seen)))

@@ -227,7 +227,7 @@ func beside(path string, fill func(draft string) error) (err error) {
 }
 
 // christen names a file, unless something has that name already. Not
-// every file system can link; there, somebody who takes the name in the very
+// every file system can link; there, a program that takes the name in the very
 // same moment is not seen.
 func christen(draft, path string) error {
 	err := os.Link(draft, path)

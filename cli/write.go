@@ -241,7 +241,7 @@ func wayBack(plan *model.Plan, done *model.Receipt) string {
 func (a *App) agree(ctx context.Context, plan *model.Plan, agreed consent) error {
 	person := asked{a, bufio.NewReader(a.In)}
 	if !agreed.yes {
-		if err := person.nobody(plan); err != nil {
+		if err := person.absent(plan); err != nil {
 			return err
 		}
 		if err := person.yes(ctx, string(plan.Op)+" now?"); err != nil {
@@ -271,8 +271,8 @@ type asked struct {
 	answers *bufio.Reader
 }
 
-// nobody is an error where there is no person.
-func (a *asked) nobody(plan *model.Plan) error {
+// absent returns an error where there is no person.
+func (a *asked) absent(plan *model.Plan) error {
 	if a.InTerminal {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (a *asked) nobody(plan *model.Plan) error {
 	if len(plan.Asks) > 0 {
 		ahead += " --anyway"
 	}
-	return fmt.Errorf("%s: nobody to ask: the input is not a terminal; %s goes ahead, --dry-run only shows the plan", plan.Op, ahead)
+	return fmt.Errorf("%s needs an answer, and the input is not a terminal: %s goes ahead, --dry-run only shows the plan", plan.Op, ahead)
 }
 
 // yes puts a question to which No is the default. The error is errDeclined.

@@ -179,7 +179,7 @@ func classesAt(all []uint64, at []int32) []uint64 {
 
 // shortestEdit is Myers' greedy algorithm ("An O(ND) Difference Algorithm and
 // Its Variations", 1986): v[k] is how far one gets in x on diagonal k with d
-// edits, and the v of every d is kept to walk back from the end. It gives up
+// edits, and the v of every d is kept to walk back from the end. It stops
 // beyond maxEdits edits.
 func shortestEdit(x, y []uint64) (pairs []pair, found bool) {
 	n, m := len(x), len(y)

@@ -10,10 +10,10 @@ import (
 // elements is a pair of arrays, or of what is left of them after their heads,
 // that are compared. Its errors are passed on.
 type elements interface {
-	// oldSpan and newSpan give where an element is.
+	// oldSpan and newSpan say where an element is.
 	oldSpan(i int) Span
 	newSpan(j int) Span
-	// old and new give an element on a tape.
+	// old and new are nodes of an element on a tape.
 	old(i int) (value, error)
 	new(j int) (value, error)
 	// compare adds the entries of two elements that belong together.

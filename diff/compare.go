@@ -15,11 +15,11 @@ type State struct {
 	tape *jsontape.Tape
 }
 
-// Bytes is a state of which only the text is at hand. It is read as
+// Bytes is a state as text. It is read as
 // [jsontape.ParseTolerant] reads it, and must not be written to any more.
 func Bytes(data []byte) State { return State{data: data} }
 
-// Parsed is a state of which there is a tape, which must be whole (none of
+// Parsed is a state as a tape, which must be whole (none of
 // [jsontape.Prefix]).
 func Parsed(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
 

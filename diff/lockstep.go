@@ -68,7 +68,7 @@ type frame struct {
 	node            jsontape.Node // on the tape, if there is one
 }
 
-// compareInStep compares two states, of which one may have a tape. Values from
+// compareInStep compares two states; one may have a tape. Values from
 // big bytes on are compared in step, smaller ones parsed. The error may be
 // errOutOfStep.
 func compareInStep(ctx context.Context, old, new State, big int) (*Result, error) {
@@ -164,7 +164,7 @@ func (l *lockstep) tape() *jsontape.Tape {
 }
 
 // parted goes on where the states part, at p in the old one, up to where they
-// are in step again, which it gives; or to the end of the outermost container.
+// are in step again, which it returns; or to the end of the outermost container.
 func (l *lockstep) parted(p int, at place) (int, error) {
 	if isBreak(l.old, p) != isBreak(l.new, p+l.shift) {
 		return 0, errOutOfStep // one of them is formatted in another way

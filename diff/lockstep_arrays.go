@@ -170,7 +170,7 @@ func hashes(data []byte, all []Span) []uint64 {
 	return out
 }
 
-// spanPair is two arrays of which only the bytes are known; elements are parsed
+// spanPair is two arrays whose bytes alone are known; elements are parsed
 // when they are needed.
 type spanPair struct {
 	l                    *lockstep

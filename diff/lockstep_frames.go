@@ -7,7 +7,7 @@ import (
 )
 
 // advance brings the frames from i up to limit; in between, both states are the
-// same. If the outermost container ends before that, it gives its end.
+// same. If the outermost container ends before that, it returns its end.
 func (l *lockstep) advance(i, limit int) (int, error) {
 	if l.tape() != nil {
 		return l.lookUp(i, limit)

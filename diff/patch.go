@@ -15,7 +15,7 @@ import (
 var ErrNoPatch = errors.New("the new state holds what JSON cannot")
 
 // Patch returns the changes as a JSON Patch (RFC 6902) that turns the old state
-// into the new one. Applied, it gives every value as the new state spells it;
+// into the new one. Applied, it makes every value as the new state spells it;
 // only the order of keys may differ. A state whose root is no container is
 // replaced whole, which not every implementation does.
 //
@@ -142,7 +142,7 @@ func (p *patcher) respell(e *Entry, i int32, path []byte) error {
 
 // slots lays out the entries directly below entry i with the runs between them,
 // in an order that has both the old elements and the new ones ascending. It
-// also gives the slots that moved entries leave.
+// also returns the slots that moved entries leave.
 func (p *patcher) slots(e *Entry, i int32) (slots []slot, left map[int32]int) {
 	var leaving, coming []int32 // entries, by place in the old and in the new array
 	for k := i + 1; k < e.End; k = p.r.Entries[k].End {

@@ -294,7 +294,7 @@ const (
 	spaceRun
 )
 
-// runClass takes what the decoders of utf8 give.
+// runClass takes what the decoders of utf8 return.
 func runClass(r rune, _ int) int {
 	switch {
 	case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_':

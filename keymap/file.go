@@ -15,7 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// maxFile bounds the user's file; nobody writes a mebibyte of key bindings.
+// maxFile bounds the user's file; key bindings are far from a mebibyte.
 const maxFile = 1 << 20
 
 // FileError says what is wrong with the user's key bindings, and where.
@@ -46,7 +46,7 @@ func Path(getenv func(string) string) string {
 }
 
 // Load returns the default bindings with those of a file on top. A file that does
-// not exist, or the path "", gives the defaults. What is wrong in a file is a
+// not exist, or the path "", returns the defaults. What is wrong in a file is a
 // FileError.
 //
 // A file has a table for each scope, in it a key or a list of keys for each

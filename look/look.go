@@ -24,7 +24,7 @@ type Asked struct {
 
 // Read works out what is asked for. names is what the person asked for on the
 // command line, "" to look at HINDCAST_THEME: a comma-separated list of auto,
-// dark, light, 16, none, unicode and ascii, of which the last one counts; an
+// dark, light, 16, none, unicode and ascii; the last one counts, and an
 // unknown word is an error. Shapes that are not asked for follow from TERM and
 // the locale.
 func Read(names string, getenv func(string) string) (Asked, error) {
@@ -56,7 +56,7 @@ func Read(names string, getenv func(string) string) (Asked, error) {
 func Dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
 // utf8Locale reports whether the locale lets us draw beyond ASCII. A locale
-// that nobody set says nothing, and terminals of today take UTF-8.
+// that is not set says nothing, and terminals of today take UTF-8.
 func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {

@@ -51,8 +51,8 @@ func (e *CheckpointError) Error() string { return "strands checkpoint: " + e.Err
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
 // Checkpoint is the pause-point marker of Strands
-// (strands.experimental.checkpoint, class Checkpoint): which boundary of which
-// cycle the agent stopped at. It holds no conversation, and is to be treated as
+// (strands.experimental.checkpoint, class Checkpoint): the boundary and the
+// cycle that the agent stopped at. It holds no conversation, and is to be treated as
 // opaque: resuming passes it back as it is.
 //
 // Its fields are those of the class. Strands 1.37 to 1.45 writes all five;

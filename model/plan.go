@@ -84,7 +84,7 @@ type Plan struct {
 	// Entry is the journal entry that an undo or a redo is about, else 0.
 	Entry int64
 	// Carry is what the store that made the plan needs to carry it out, and
-	// nobody else looks at. A plan without it is only for reading.
+	// nothing else looks at. A plan without it is only for reading.
 	Carry any
 }
 

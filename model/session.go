@@ -82,7 +82,7 @@ var (
 	ErrNoSnapshot = errors.New("no such snapshot")
 	// ErrAmbiguous: an id or a prefix fits several snapshots.
 	ErrAmbiguous = errors.New("ambiguous snapshot id")
-	// ErrHeadMoved: somebody else wrote to the session since the plan was made.
+	// ErrHeadMoved: another program wrote to the session since the plan was made.
 	ErrHeadMoved = errors.New("the session's head has moved")
 )
 
@@ -128,7 +128,7 @@ func (e *AmbiguousError) Error() string {
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
 // ConflictError says that a session is not where its writer left it: another
-// program wrote to it, or somebody restored it. Nothing was overwritten. It is
+// program wrote to it, or it was restored. Nothing was overwritten. It is
 // ErrHeadMoved.
 type ConflictError struct {
 	// Session is the session's id.

@@ -82,13 +82,13 @@ func (e SnapshotEvent) String() string {
 }
 
 // EndsTurn reports whether the turn that a snapshot of this event carries is
-// over, so that whoever goes on from there is in the next one.
+// over, so that an agent that goes on from there is in the next one.
 func (e SnapshotEvent) EndsTurn() bool {
 	return e == SnapshotEventTurnEnd || e == SnapshotEventInvocationEnd
 }
 
 // UnmarshalJSON reads the integer or the name of an event. A name that the
-// design does not know gives SnapshotEventNamed; use [ParseEvent] to keep it.
+// design does not know becomes SnapshotEventNamed; use [ParseEvent] to keep it.
 func (e *SnapshotEvent) UnmarshalJSON(data []byte) error {
 	event, _, err := ParseEvent(data)
 	if err != nil {

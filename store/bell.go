@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bell tells whoever listens that something happened: a kind that knows of its
+// Bell tells its listeners that something happened: a kind that knows of its
 // own changes makes its [Watcher] of it. The zero value is ready, and safe for
 // concurrent use.
 type Bell struct {

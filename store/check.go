@@ -67,7 +67,7 @@ func Mismatch(id string, state []byte) bool {
 
 // CheckData refuses the record of a session that cannot be kept. The errors
 // are ErrNotJSON and those of a record of another session. A state that is that
-// of the record's last snapshot is not looked at: whoever keeps that does so.
+// of the record's last snapshot is not looked at: its keeper does so.
 func CheckData(sessionID string, data *model.Data[json.RawMessage]) error {
 	switch {
 	case data == nil:

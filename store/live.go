@@ -48,7 +48,7 @@ type Growth struct {
 // Grower is a Store that can tell what is new in a session without reading
 // what is old.
 type Grower interface {
-	// Cursor returns how far a session reaches just now. Whoever reads the
+	// Cursor returns how far a session reaches just now. A reader of the
 	// session after that may meet visits beyond the cursor, and meets them
 	// again in Growth. The error is model.ErrNoSession.
 	Cursor(ctx context.Context, session string) (Cursor, error)

@@ -26,7 +26,7 @@ type Found struct {
 // Look returns the stores that are in the places of all kinds, in the order of the
 // kinds and their places. A store that several names lead to is given once, and
 // what is below a store of the same kind is a part of that. It only looks: a place
-// that cannot be read is left out, as nobody named it. It writes nothing.
+// that cannot be read is left out, as no person named it. It writes nothing.
 func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 	around = Surroundings{Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work)}
 	var found []Found
@@ -106,7 +106,7 @@ const asking = 4
 
 // Describe opens each store and asks it for its sessions: how many there are, and
 // when the last of them changed. What is not known by the end of ctx stays as it
-// is; a change that was not known before is told by the times of files. It gives
+// is; a change that was not known before is told by the times of files. It returns
 // the stores newest first.
 func Describe(ctx context.Context, stores []Found) []Found {
 	type answer struct {
@@ -115,7 +115,7 @@ func Describe(ctx context.Context, stores []Found) []Found {
 		changed  time.Time
 		ok       bool
 	}
-	answers := make(chan answer, len(stores)) // nobody waits to tell
+	answers := make(chan answer, len(stores)) // none waits to tell
 	questions := make(chan int, len(stores))
 	for i := range stores {
 		questions <- i
@@ -158,7 +158,7 @@ func newestFirst(stores []Found) []Found {
 	return stores
 }
 
-// sessions counts the sessions of a store, and gives when the last one changed.
+// sessions counts the sessions of a store, and returns when the last one changed.
 func (f *Found) sessions(ctx context.Context) (n int, changed time.Time, err error) {
 	s, err := f.Open(ctx)
 	if err != nil {

@@ -81,7 +81,7 @@ type Writer interface {
 	// The errors are those of State; a model.UnsupportedError for what the store lacks
 	// or what nothing can go on from; a model.NothingToError where there is nothing to
 	// undo, redo, repair or purge; ErrSessionExists for a new session of a name that is
-	// taken; and model.ErrHeadMoved where somebody wrote since what is to be undone.
+	// taken; and model.ErrHeadMoved where another program wrote since what is to be undone.
 	Plan(ctx context.Context, change model.Change) (model.Plan, error)
 	// Apply carries out a plan: everything in it or nothing. It refuses with
 	// model.ErrHeadMoved when the store is not as the plan expects it, journals what it

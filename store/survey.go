@@ -291,7 +291,7 @@ func spared(name string) string {
 	return ""
 }
 
-// ofFile returns the kinds of which a file of a name may be a store.
+// ofFile returns the kinds whose store a file of a name may be.
 func (ks Kinds) ofFile(name string) Kinds {
 	name = strings.ToLower(name)
 	var fit Kinds
@@ -309,7 +309,7 @@ func isTemporary(name string) bool {
 	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, "_tmp_")
 }
 
-// cause takes the path out of an error: whoever reports it names the place.
+// cause takes the path out of an error: its reporter names the place.
 func cause(err error) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return e.Err

@@ -82,7 +82,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 const tailSize = 256
 
 // readSession reads the open session: its newest snapshots first where the
-// store can give those at once, then all.
+// store can return those at once, then all.
 func (m *Model) readSession() tea.Cmd {
 	m.stop(growing)
 	m.info = sessionFacts{reading: m.info.reading + 1}
@@ -450,7 +450,7 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 	states := m.states
 	return m.start(fetching, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		for _, ref := range refs {
-			// An error is told when somebody goes there.
+			// An error is told when the person goes there.
 			if s, err := states.get(ctx, ref); err == nil {
 				s.Conversation()
 			} else if errors.Is(err, context.Canceled) {

@@ -30,7 +30,7 @@ import (
 //	                 └────────────── or discard
 //
 // The text lives in a file that only the person can read. It goes when the session
-// is written, when nothing changed, and when the person says so; whoever leaves
+// is written, when nothing changed, and when the person says so; a person who leaves
 // elsewhere is told where it is.
 
 // choice is something in a snapshot that can be edited, or why it cannot.
@@ -201,7 +201,7 @@ func (m *Model) beginEdit(d draft, c choice) tea.Cmd {
 	})
 }
 
-// write makes the file in a folder below temp; nobody else may read it.
+// write makes the file in a folder below temp; no other user may read it.
 func (d *draft) write(temp, name string) error {
 	value, err := splice.At(d.whole, d.pointer)
 	if err != nil {
@@ -359,7 +359,7 @@ func (d *draft) drop() tea.Cmd {
 		return nil
 	}
 	return run(func() tea.Msg {
-		_ = d.dir.Remove() // what stays is in a folder that nobody else can read
+		_ = d.dir.Remove() // what stays is in a folder that no other user can read
 		return nil
 	})
 }

@@ -318,7 +318,7 @@ func (m *Model) drag() tea.Cmd {
 	return cmd
 }
 
-// unhurried notes that nobody waits for what a tab prepares now, so that no
+// unhurried notes that the person does not wait for what a tab prepares now, so that no
 // progress is shown.
 func (m *Model) unhurried() {
 	t := &m.tasks[preparing]
@@ -434,7 +434,7 @@ func (m *Model) recovered() {
 
 // standing says how the cursor stands to what is new: that it goes along with the
 // head, or how much there is that the person has not gone to. It is "" where
-// nobody can tell.
+// that is not known.
 func (m *Model) standing() string {
 	switch unseen := m.timeline.Timeline().Len() - m.news.seen; {
 	case m.news.changes == nil:

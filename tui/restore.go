@@ -17,7 +17,7 @@ import (
 
 // Every write goes the same way: a plan is worked out, the person reads it
 // whole, agrees, and only then it is carried out. The plan names the head that
-// it was made against; where somebody else moved that in between, the store
+// it was made against; where another program moved that in between, the store
 // refuses and the plan is made anew.
 
 // quietTime is how long no key may come before a question takes an answer: keys
@@ -163,7 +163,7 @@ func (m *Model) quieted(msg quietMsg) {
 func (m *Model) apply(p proposal) tea.Cmd {
 	writer, ok := m.o.Store.(store.Writer)
 	if !ok {
-		return nil // whoever plans applies
+		return nil // what plans applies
 	}
 	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		receipt, err := writer.Apply(ctx, p.made)

@@ -91,7 +91,7 @@ func (c *states) get(ctx context.Context, ref model.Ref) (*state, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		// Whoever read it may have been cancelled, which is no reason for us.
+		// Its reader may have been cancelled, which is no reason for us.
 		if !errors.Is(entry.err, context.Canceled) || ctx.Err() != nil {
 			return entry.state, entry.err
 		}

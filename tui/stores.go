@@ -132,7 +132,7 @@ func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
 }
 
 // leaveStore goes back to the list of stores. The store is not closed: what was
-// asked of it may still be under way, and whoever opened it closes it.
+// asked of it may still be under way, and its opener closes it.
 func (m *Model) leaveStore() tea.Cmd {
 	if m.tasks[applying].running {
 		m.say("this goes on: " + m.tasks[applying].what)

@@ -67,8 +67,8 @@ type subjectKey struct {
 	head      bool
 }
 
-// about says of which snapshot something is shown, by name, and with which one it is
-// compared.
+// about names the snapshot that is shown and the one that it is
+// compared with.
 type about struct {
 	ref, with model.Ref
 	name      string

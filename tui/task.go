@@ -7,7 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// taskKind is a kind of work of which only the latest counts.
+// taskKind is a kind of work; only the latest of a kind counts.
 type taskKind uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 )
 
 // start begins work of a kind and cancels what runs of it. what says in the
-// progress line what goes on; it is "" for work that nobody waits for. The
+// progress line what goes on; it is "" for work that the person does not wait for. The
 // command runs work, which gets a context, the generation that its fact must
 // carry, and a counter to tell how far it is.
 func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *progress) tea.Msg) tea.Cmd {

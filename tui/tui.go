@@ -65,7 +65,7 @@ type Options struct {
 	Zone *time.Location
 	// Getenv gives the environment; nil for os.Getenv.
 	Getenv func(string) string
-	// Temp is where the files for the editor are made, in folders that nobody else
+	// Temp is where the files for the editor are made, in folders that no other user
 	// can enter; "" for the system's folder for such files.
 	Temp string
 	// Input and Output are the terminal; nil for the process's own. Output takes

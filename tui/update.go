@@ -11,7 +11,7 @@ import (
 )
 
 // Update implements tea.Model. A panic ends the screen in good order; Run
-// gives it as an error.
+// returns it as an error.
 func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -22,7 +22,7 @@ func (m *Model) View() (frame string) {
 	}
 	defer func() {
 		if value := recover(); value != nil {
-			// View cannot give a command, and Send waits for whoever called View.
+			// View cannot give a command, and Send waits for the caller of View.
 			m.crash, frame = newPanicError(value), m.frame
 			go m.leave()
 		}

@@ -4,7 +4,7 @@
 //
 // What a model would say is a function of the conversation, so the agent goes on
 // from any state that its session is put back to. A session that was put back
-// has somebody else at the keyboard, who asks for something better this time.
+// has another person at the keyboard, who asks for something better this time.
 //
 // The package may not know any kind of store, nor how it is shown: both are
 // handed in. It reads no clock but to wait.

@@ -51,7 +51,7 @@ var (
 )
 
 // Run lets the agent work in a store until it is done or ctx ends, which is no
-// error. The errors are ErrOver, ErrStranger, those of the store, and a model.ConflictError when somebody put
+// error. The errors are ErrOver, ErrStranger, those of the store, and a model.ConflictError when another program put
 // the session back meanwhile: then nothing of theirs was overwritten, and Resume
 // goes on from there.
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {

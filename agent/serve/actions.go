@@ -133,7 +133,7 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 }
 
 // holds asks the store which of session, snapshot and visit is not there. It
-// gives nil where all are.
+// returns nil where all are.
 func holds(ctx context.Context, s Store, ref model.Ref) error {
 	if peeker, ok := s.(store.Peeker); ok {
 		_, err := peeker.Peek(ctx, ref)

@@ -6,8 +6,8 @@
 //	listener, err := serve.Listen("")
 //	err = serve.Serve(ctx, listener, handler)
 //
-// It only reads: whoever can ask can see every state, and change nothing. So
-// that nobody asks who is not on this machine, it listens on the loopback
+// It only reads: a client can see every state, and change nothing. So
+// that no other machine asks, it listens on the loopback
 // interface, and it refuses what a page in a browser could send: a Host or an
 // Origin that is not loopback, and a body that is not application/json.
 //

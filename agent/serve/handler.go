@@ -54,7 +54,7 @@ type Option func(*Handler)
 
 // AllowHost lets requests in that name this host, and pages that come from it,
 // besides those of loopback. It is for a handler behind something that checks
-// who asks, because the handler does not: whoever can send that name can read
+// who asks, because the handler does not: a client that sends that name can read
 // every state.
 func AllowHost(name string) Option {
 	return func(h *Handler) { h.hosts = append(h.hosts, strings.ToLower(name)) }
@@ -142,7 +142,7 @@ func hostname(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// health says that the process lives. Whoever asks for a runtime by its id
+// health says that the process lives. A client that asks for a runtime by its id
 // means another: Genkit's tools read ids in files that a process leaves behind
 // when it is killed, and its port may be ours now.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +153,7 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
 
 // receive reads a request's body. The deadline is for the body alone: the
 // server drops it when the body ends. Where none can be set, as in a test
-// without a network, nobody is held.
+// without a network, no client is held.
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.readTimeout))
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))

@@ -10,7 +10,7 @@ import (
 const chunk = 64 << 10
 
 // send sends an answer. Its beginning may have been sent when write fails: then
-// the connection is cut, so that nobody takes what came for the whole.
+// the connection is cut, so that the client does not take what came for the whole.
 func (h *Handler) send(w http.ResponseWriter, write result) {
 	w.Header().Set("Content-Type", "application/json")
 	p := &patient{w: w, control: http.NewResponseController(w), timeout: h.writeTimeout}
@@ -36,7 +36,7 @@ type patient struct {
 func (p *patient) Write(data []byte) (written int, err error) {
 	for len(data) > 0 {
 		part := data[:min(len(data), chunk)]
-		// Where none can be set, as in a test without a network, nobody is held.
+		// Where none can be set, as in a test without a network, no client is held.
 		// The server drops it when the request is over.
 		_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
 		n, err := p.w.Write(part)

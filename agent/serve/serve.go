@@ -20,7 +20,7 @@ const (
 )
 
 // ErrNotLoopback: the address can be reached from other machines.
-var ErrNotLoopback = errors.New("other machines can reach it, and whoever reaches it can read every state")
+var ErrNotLoopback = errors.New("other machines can reach it and read every state")
 
 // A ListenOption changes where Listen listens.
 type ListenOption func(*listening)
@@ -86,7 +86,7 @@ const (
 )
 
 // Serve answers requests with the handler until ctx ends, and closes the
-// listener. It gives nil then; any other end is an error. When it returns, no
+// listener. It returns nil then; any other end is an error. When it returns, no
 // request is at a store any more, if the stores heed their context.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{

@@ -12,7 +12,7 @@ type Block struct {
 	// Status is how a tool ended; NoStatus for any other block.
 	Status Status
 	// Interrupted says that the framework stopped before this tool call to ask
-	// somebody (Genkit's metadata.interrupt).
+	// a person (Genkit's metadata.interrupt).
 	Interrupted bool
 	// Node is the whole block as it stands in the message.
 	Node Node

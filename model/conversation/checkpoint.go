@@ -65,7 +65,7 @@ func (c Checkpoint) Executes() (effect, warning string) {
 
 // Checkpoint returns the checkpoint that the state holds, found by its shape not
 // far below the root: the one nearest to it, and of several the last one.
-// Where it holds none, Checkpoint gives the one that Strands would emit here.
+// Where it holds none, Checkpoint returns the one that Strands would emit here.
 // ok is false when there is neither: Strands emits checkpoints only in cycles
 // that use tools, and other frameworks never.
 func (c *Conversation) Checkpoint() (cp Checkpoint, ok bool) {
@@ -123,7 +123,7 @@ func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 }
 
 // storedCheckpoint finds the checkpoints outside the messages, and counts
-// those besides the one that it gives.
+// those besides the one that it returns.
 func (c *Conversation) storedCheckpoint() (node Node, others int) {
 	node = jsontape.None
 	depth := 0

@@ -82,7 +82,7 @@ func (r Role) String() string {
 }
 
 // Decode finds the messages of a state and reads them. A state that holds none
-// gives a Conversation of length 0. Decode takes any tape, one of
+// makes a Conversation of length 0. Decode takes any tape, one of
 // [jsontape.Prefix] included, in time linear in the number of its blocks.
 func Decode(t *jsontape.Tape) *Conversation {
 	c := &Conversation{tape: t, list: findMessages(t)}
@@ -117,7 +117,7 @@ func (c *Conversation) Blocks(m int) []Block {
 }
 
 // FirstBlock returns the number, for [Conversation.Block], of the first block of
-// message m; m may be [Conversation.Len], which gives the number of blocks.
+// message m; m may be [Conversation.Len], which returns the number of blocks.
 func (c *Conversation) FirstBlock(m int) int {
 	if m == len(c.messages) {
 		return len(c.blocks)
@@ -150,7 +150,7 @@ func (c *Conversation) Find(n Node) int {
 
 // RoleText returns the role of message m in the framework's own word, untrusted
 // and at most 40 bytes long; "" where there is none. In the record of an
-// orchestrator it gives the name of the node that speaks, at most 80 bytes.
+// orchestrator it returns the name of the node that speaks, at most 80 bytes.
 func (c *Conversation) RoleText(m int) string {
 	if c.messages[m].speaker != 0 {
 		return c.speakerText(&c.messages[m])

@@ -83,7 +83,7 @@ func isMessage(t *jsontape.Tape, n Node) bool {
 // langChainKinds are the types of LangChain's messages that are written as they are.
 var langChainKinds = []string{"human", "ai", "tool", "system", "AIMessageChunk"}
 
-// isLangChain reports whether n is a message of LangChain, of which kind is the "type".
+// isLangChain reports whether n is a message of LangChain, whose "type" is kind.
 func isLangChain(t *jsontape.Tape, n, kind Node) bool {
 	return isKind(t, kind, jsontape.String) && t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 &&
 		slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, kind, known) })

@@ -3,7 +3,7 @@ package conversation
 import "hindcast/model/jsontape"
 
 // pause is what a framework keeps when it stopped in the middle of a cycle to
-// ask somebody.
+// ask a person.
 type pause struct {
 	active     bool
 	interrupts []Node

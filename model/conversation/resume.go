@@ -100,7 +100,7 @@ var pausedResumes = map[Framework][]Resume{
 	},
 }
 
-// heldResumes takes the place of pausedResumes when nobody has to be asked:
+// heldResumes takes the place of pausedResumes when no person has to be asked:
 // calls are held back, but no interrupt waits for an answer.
 var heldResumes = map[Framework][]Resume{
 	StrandsPython:     {{Call: `agent([])`, Effect: "executes the tool calls that are held back and listed as not run; finished ones keep their results.", Warning: reruns}},
@@ -108,8 +108,8 @@ var heldResumes = map[Framework][]Resume{
 }
 
 // Resume returns the ways to go on from here, the best one first. For messages
-// that fit both Strands SDKs it gives those of both; where the framework is not
-// known it gives what holds for any.
+// that fit both Strands SDKs it returns those of both; where the framework is not
+// known it returns what holds for any.
 func (c *Conversation) Resume() []Resume {
 	if c.run.is {
 		return c.runResume()

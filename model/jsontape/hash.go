@@ -8,7 +8,7 @@ import (
 // Hashes. Two subtrees with the same value have the same hash: members of an
 // object are added up, so their order does not matter; numbers are hashed by
 // digits and power of ten; strings by their decoded value; of duplicate keys
-// only the last counts. The converse holds but for chance, so whoever finds
+// only the last counts. The converse holds but for chance, so a caller that finds
 // equal hashes still has to compare ([Equal]). The seed is new in each process,
 // so that no text can be made to collide on purpose.
 //

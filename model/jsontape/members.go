@@ -16,7 +16,7 @@ type Member struct {
 // Members returns what the object or array that data holds is made of, in the
 // order of the text, without looking inside a value more than [Skip] does: at
 // the speed of skipping. A member is given when its value has been passed over:
-// whoever needs only where a large value begins is faster with [Skip]. A text
+// a caller that needs only where a large value begins is faster with [Skip]. A text
 // that is neither, or that ends too early, ends the sequence with a *[SyntaxError]
 // whose offset counts from the start of data. What is behind the closing bracket
 // is not looked at.

@@ -278,7 +278,7 @@ const (
 )
 
 // stringEnd checks the string whose first byte after the opening quote is i and
-// gives the byte after its closing quote.
+// returns the byte after its closing quote.
 func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 	for {
 		i = stringStop(data, i)

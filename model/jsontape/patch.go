@@ -193,7 +193,7 @@ func (p *Patch) thin(list []cut, container Node) []cut {
 	return list
 }
 
-// behind adds members to an object that is empty, or of which a member stays.
+// behind adds members to an object that is empty, or keeps a member.
 func (p *Patch) behind(object Node, members []newMember) cut {
 	last := None
 	for c := p.tape.First(object); c >= 0; c = p.tape.Next(c) {

@@ -98,7 +98,7 @@ func (t *Tape) step(n Node, step string) Node {
 // decoded as by [Tape.Key] and so are untrusted text.
 func (t *Tape) Pointer(n Node) string { return string(t.AppendPointer(nil, n)) }
 
-// AppendPointer appends what [Tape.Pointer] gives to dst.
+// AppendPointer appends what [Tape.Pointer] returns to dst.
 func (t *Tape) AppendPointer(dst []byte, n Node) []byte {
 	var path []Node
 	for ; t.nodes[n].parent >= 0; n = t.nodes[n].parent {

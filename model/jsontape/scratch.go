@@ -17,7 +17,7 @@ type Scratch struct {
 const mostKept = 1 << 16
 
 // Parse reads a text as the function [Parse] does. The tape is lent: the next
-// call overwrites it, whether it gives another or not.
+// call overwrites it, whether it returns another or not.
 func (s *Scratch) Parse(data []byte) (*Tape, error) { return s.parse(data, false) }
 
 // ParseTolerant reads a text as the function [ParseTolerant] does, but tells no

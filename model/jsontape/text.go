@@ -18,7 +18,7 @@ func (t *Tape) Text(n Node) string {
 	return string(appendText(nil, t.stringBody(n), math.MaxInt))
 }
 
-// AppendText appends at most limit bytes of what [Tape.Text] gives to dst,
+// AppendText appends at most limit bytes of what [Tape.Text] returns to dst,
 // never a part of a character, and does no more work than that takes. It
 // appends nothing if n is no string.
 func (t *Tape) AppendText(dst []byte, n Node, limit int) []byte {
@@ -48,7 +48,7 @@ func (t *Tape) Key(n Node) string {
 	return string(appendText(nil, body, math.MaxInt))
 }
 
-// Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] give
+// Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] return
 // it, in the manner of [Tape.Text].
 func Unquote(quoted []byte) string {
 	if len(quoted) < 2 {
@@ -58,7 +58,7 @@ func Unquote(quoted []byte) string {
 }
 
 // CleanKey reports whether n's key survives decoding: it has no invalid UTF-8
-// and no lone surrogates, for which [Tape.Key] gives U+FFFD. It is true if n is
+// and no lone surrogates, for which [Tape.Key] returns U+FFFD. It is true if n is
 // not in an object.
 func (t *Tape) CleanKey(n Node) bool {
 	body := t.keyBody(n)

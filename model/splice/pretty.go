@@ -7,7 +7,7 @@ import "hindcast/model/jsontape"
 const mostIndent = 64
 
 // Pretty returns a value with a line for each of its parts, indented by two spaces.
-// Each part stays as it is, byte for byte. The value must be JSON, as [At] gives
+// Each part stays as it is, byte for byte. The value must be JSON, as [At] returns
 // it. The text ends with a line break.
 func Pretty(value []byte) []byte {
 	out := make([]byte, 0, len(value)+len(value)/2)

@@ -1,9 +1,9 @@
-// Package splice takes a value out of a JSON text for somebody to edit, and puts
+// Package splice takes a value out of a JSON text for a person to edit, and puts
 // it back so that not a byte changes beside what was edited. Numbers of any size,
 // NaN, escapes for half a character and the white space of the writer survive
-// wherever nobody touched them.
+// wherever they were not touched.
 //
-// A round of editing is [At], [Pretty], the editor, [Replace]. Whoever has both texts on
+// A round of editing is [At], [Pretty], the editor, [Replace]. A caller that has both texts on
 // tapes takes [Merge].
 //
 // The package may not know what the JSON means, nor who edits. Standard library

@@ -49,7 +49,7 @@ type Error struct {
 }
 
 // Details is what an error says besides. Genkit also sends a stack here, which
-// is nobody's business.
+// concerns no client.
 type Details struct {
 	TraceID string `json:"traceId"`
 	Reason  Reason `json:"reason,omitempty"`

@@ -69,7 +69,7 @@ type Growth struct {
 	Cursor    Cursor         `json:"cursor"`
 }
 
-// ReadGrowth reads what getGrowth gives; null is no growth. list reads the
+// ReadGrowth reads what getGrowth returns; null is no growth. list reads the
 // headers, as ReadList does.
 func ReadGrowth(dec *json.Decoder, list func(*json.Decoder, func(*json.Decoder) error) error) (Growth, error) {
 	var g Growth

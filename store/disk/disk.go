@@ -83,9 +83,9 @@ type Disk interface {
 	Remove(name string) error
 	// Sync makes a file's bytes or a folder's names durable.
 	Sync(name string) error
-	// Lock takes the lock of a file, which is made if it is missing, and gives
+	// Lock takes the lock of a file, which is made if it is missing, and returns
 	// what lets go of it. The system lets go of it when the process ends. The
-	// error is ErrLocked if somebody else has it, and errors.ErrUnsupported where
+	// error is ErrLocked if another process has it, and errors.ErrUnsupported where
 	// there are no locks.
 	Lock(name string) (unlock func() error, err error)
 }

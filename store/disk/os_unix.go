@@ -100,7 +100,7 @@ func walk(root int, name string) (int, error) {
 }
 
 // openat opens an entry of a folder that is no link. Without O_NONBLOCK a pipe
-// would block until somebody is at its other end.
+// would block until a program is at its other end.
 func openat(dir int, base string, how int) (int, error) {
 	var file int
 	err := Uninterrupted(func() (err error) {

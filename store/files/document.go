@@ -23,7 +23,7 @@ type Document struct {
 const readTries = 3
 
 // ReadDocument reads a file as JSON. Where it does not parse it is read again,
-// until it no longer changes: somebody may be writing it. buf is used if it is
+// until it no longer changes: a program may be writing it. buf is used if it is
 // large enough; the data of the result may be in it. What Python and JavaScript
 // are known to write besides JSON is taken (NaN, Infinity), and a byte order
 // mark too; see [Document.Encoding].

@@ -15,8 +15,8 @@ type Folder struct {
 	dir *os.File
 	// root is the same folder where the system cannot read by dir.
 	root *os.Root
-	// listing is held by whoever lists dir, which has one position and one buffer,
-	// and by whoever closes it: the os package gives the buffer away at Close, also
+	// listing is held while dir is listed, which has one position and one buffer,
+	// and while it is closed: the os package gives the buffer away at Close, also
 	// from under a listing.
 	listing sync.Mutex
 }

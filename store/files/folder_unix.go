@@ -41,7 +41,7 @@ func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
 
 // load reads a file that was as info then says before it was read.
 func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
-	// Without O_NONBLOCK a pipe would block until somebody writes to it.
+	// Without O_NONBLOCK a pipe would block until a program writes to it.
 	file, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
 		return buf[:0], f.why(name, err)

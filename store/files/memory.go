@@ -23,7 +23,7 @@ type Memory struct {
 	// read is how much was read of files for notes that were not kept yet, in
 	// bytes.
 	read int64
-	// pruned says that notes which nobody asked for made room once.
+	// pruned says that notes without a reader made room once.
 	pruned bool
 }
 

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// AppendText appends a text to a note, so that NoteReader.Text gives it back.
+// AppendText appends a text to a note, so that NoteReader.Text returns it.
 func AppendText[T string | []byte](note []byte, text T) []byte {
 	return append(binary.AppendUvarint(note, uint64(len(text))), text...)
 }
 
 // AppendTime appends a time to a note, to the nanosecond and without its zone, so
-// that NoteReader.Time gives it back. The zero time is one like any other.
+// that NoteReader.Time returns it. The zero time is one like any other.
 func AppendTime(note []byte, at time.Time) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(note, at.Unix()), uint64(at.Nanosecond()))
 }

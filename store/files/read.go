@@ -42,7 +42,7 @@ func From(root *os.Root) Reader {
 	}
 }
 
-// Cause takes the path out of an error: whoever reports it names the file.
+// Cause takes the path out of an error: its reporter names the file.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
@@ -94,7 +94,7 @@ func IsFolder(root *os.Root, name string) bool {
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second
 
-// Abandoned reports whether a temporary file is there that nobody writes to any
+// Abandoned reports whether a temporary file is there that no program writes to any
 // more: whether its writer was stopped before it was done.
 func Abandoned(root *os.Root, name string) bool {
 	info, err := root.Lstat(name)

@@ -32,13 +32,13 @@ const (
 	maxKept = maxNotes + 64<<10
 	// maxShelf bounds the files on a shelf together, in bytes.
 	maxShelf = 192 << 20
-	// maxWriting is how long a file may have no proper name. After that, whoever
-	// wrote it was killed.
+	// maxWriting is how long a file may have no proper name. After that, its
+	// writer was killed.
 	maxWriting = time.Hour
 )
 
 // NewShelf returns the shelf in a folder, which is made when there is something to
-// keep; "" gives none.
+// keep; "" keeps nothing.
 func NewShelf(dir string) *Shelf {
 	if dir == "" {
 		return nil
@@ -100,7 +100,7 @@ const (
 	writingSuffix = ".tmp"
 )
 
-// isOurs reports whether a name is one that a shelf gives: with suffix, of a
+// isOurs reports whether a name is one of a shelf: with suffix, of a
 // file of notes or of one that is being written.
 func isOurs(name, suffix string) bool {
 	hash, found := strings.CutSuffix(name, suffix)
@@ -133,7 +133,7 @@ func (s *Shelf) get(name string) (text []byte, err error) {
 	return text, nil
 }
 
-// put writes a file: first under another name, so that nobody finds a part of
+// put writes a file: first under another name, so that no reader finds a part of
 // it. It is not made sure that the disk has it; after a loss of power, its sum
 // tells.
 func (s *Shelf) put(name string, text []byte) (err error) {

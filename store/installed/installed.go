@@ -152,7 +152,7 @@ func in(root *os.Root, from registry, pkg string) (version, source string) {
 	return "", ""
 }
 
-// matching returns the names below root that fit a pattern, of which each part may be
+// matching returns the names below root that fit a pattern, each part of it
 // one of path.Match, in order.
 func matching(root *os.Root, pattern string) []string {
 	found := []string{"."}

@@ -111,7 +111,7 @@ func packageJSON(data []byte, pkg string) string {
 	return p.Version
 }
 
-// packageLock reads package-lock.json, of which older ones have no "packages".
+// packageLock reads package-lock.json; older ones have no "packages".
 func packageLock(data []byte, pkg string) string {
 	type entry struct{ Version string }
 	var lock struct{ Packages, Dependencies map[string]entry }

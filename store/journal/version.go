@@ -151,7 +151,7 @@ func (j *Journal) Read(v Version) ([]byte, error) {
 }
 
 // Check reads all that is kept. The error is a KeptError where that is not what its
-// names say, and nil where nothing is kept. A name that no journal gives is passed over.
+// names say, and nil where nothing is kept. A name that no journal has is passed over.
 func (j *Journal) Check(ctx context.Context) error {
 	names, err := j.disk.Names(keptName)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 
 // How a file is followed.
 //
-// Whoever asks for anything gets it as the file is now: each call looks at the
+// Each answer is as the file is now: each call looks at the
 // file's size and time first. A file that has only grown is read on from the
 // end of its last whole line. That it has only grown is believed when it is the
 // same file, longer than before, and begins and ends as it did; then no line is
@@ -56,7 +56,7 @@ func edgesOf(r io.ReaderAt, end int64) (e edges, err error) {
 	return e, err
 }
 
-// read reads on to the end of the file, for whoever holds the lock.
+// read reads on to the end of the file, and the caller holds the lock.
 func (s *Store) read(ctx context.Context) error {
 	x := s.index
 	if err := x.read(ctx, s.address, s.from(x.end)); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.isKnown(): // somebody else was faster
+	case s.isKnown(): // another caller was faster
 		return nil
 	case s.hasGrown():
 		return s.read(ctx)

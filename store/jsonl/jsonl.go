@@ -80,7 +80,7 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 	if !state || !(has("id") && has("sessionId") || has("session")) {
 		return "the first line is no snapshot: it lacks an id, a session or a state", false, nil
 	}
-	return "JSON lines, the first of which is a snapshot", true, nil
+	return "JSON lines that begin with a snapshot", true, nil
 }
 
 // Store is an open file, which is only read, and read on when it has grown. It
@@ -309,7 +309,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateIn(ss, ref)
 }
 
-// stateIn returns a state of a session, for whoever holds the lock.
+// stateIn returns a state of a session; the caller holds the lock.
 func (s *Store) stateIn(ss *session, ref model.Ref) ([]byte, error) {
 	at, ok := ss.states[ref.ID]
 	if !ok {

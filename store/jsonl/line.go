@@ -197,7 +197,7 @@ func decodeKey(quoted []byte) (string, error) {
 }
 
 // inLine words an error of jsontape, which counts from the start of the line
-// too, where it gives a place.
+// too, where it names a place.
 func inLine(i int, err error) error {
 	if syntax, ok := errors.AsType[*jsontape.SyntaxError](err); ok {
 		return &lineError{int(syntax.Offset), errors.New(syntax.Msg)}

@@ -10,7 +10,7 @@
 //     saved, if several hold the same. Equal messages (only the rest of the state
 //     changed) are the longest beginning there is, and fewer messages than the
 //     snapshot before has are a return to an earlier point;
-//   - or, where messages were taken out at the front meanwhile, one of which the
+//   - or, where messages were taken out at the front meanwhile, one whose
 //     last messages are followed by new ones. That takes precedence if it reaches
 //     further than the longest beginning. What was taken out may have been
 //     replaced by one message, a summary, and messages that are pinned may have
@@ -41,8 +41,8 @@
 // looked at, and of one snapshot no more than a million messages. What is
 // beyond is found by its beginning only.
 //
-// Prints and hashes have 64 bits. Whoever goes to the length of making two that
-// are equal gets a line drawn wrongly.
+// Prints and hashes have 64 bits. Two that were made on purpose so that they
+// are equal get a line drawn wrongly.
 //
 // The package may not know where the messages come from, nor how a snapshot is
 // kept: it is given prints, and gives positions.

@@ -62,7 +62,7 @@ type window struct {
 	latest int // the last snapshot that was saved with it
 }
 
-// counted is a snapshot of which it is known how many messages were taken out.
+// counted is a snapshot with the number of messages that were taken out.
 type counted struct{ snapshot, reaches int }
 
 // Tree takes in the snapshots of one session. Use NewTree. It is not safe for
@@ -127,7 +127,7 @@ func (t *Tree) Add(messages []Print, removed int) Link {
 	return link
 }
 
-// longestBeginning returns the window with the most messages of which all lead the
+// longestBeginning returns the window with the most messages that all lead the
 // list, and hashes the list. An empty window leads every list.
 func (t *Tree) longestBeginning(messages []Print) match {
 	same := 0
@@ -270,7 +270,7 @@ func (t *Tree) guess(removed int) int {
 	return -1
 }
 
-// settle keeps what the list adds to the window that it goes on from, and gives
+// settle keeps what the list adds to the window that it goes on from, and returns
 // its own window.
 func (t *Tree) settle(messages []Print, m match) int32 {
 	hash := t.seed

@@ -142,7 +142,7 @@ func (e *MapError) Error() string {
 //	event     a name, or a number of the seed: the name "imported"
 //	title     a text: what the last message of the state says
 //	orphaned  true or false: false
-//	head      true or false: true for the last row that is nobody's parent
+//	head      true or false: true for the last row that is no row's parent
 //	rows      all rows of the document: the elements of a file that is one array, but
 //	          the document where a path begins at it with $, and of any other file
 //	where     PATH==VALUE or PATH!=VALUE: the rows that are taken, the others are

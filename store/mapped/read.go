@@ -185,7 +185,7 @@ func (f *finder) add(found row, many bool) *columnError {
 		f.sessions[h.SessionID], f.order = s, append(f.order, s)
 	}
 	if s.home != home {
-		return &columnError{columnSession, fmt.Errorf("both %s and %s would make the session %q; say in the map which session a row is of, such as session=thread_id", s.home, home, h.SessionID)}
+		return &columnError{columnSession, fmt.Errorf("both %s and %s would make the session %q; name the session in the map, as in session=thread_id", s.home, home, h.SessionID)}
 	}
 	i, again := s.states[h.ID]
 	if found.stateless != nil {

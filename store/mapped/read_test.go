@@ -307,7 +307,7 @@ func TestRead_saysWhichRowIsWrong(t *testing.T) {
 		{"a turn without bounds", "turn=a", `{"a":1e300}`, "in: turn: a whole number was expected, and it is 1e300"},
 		{"an event that is a list", "event=a", `{"a":[]}`, "in: event: "},
 		{"orphaned by a word", "orphaned=a", `{"a":"yes"}`, "in: orphaned: true or false was expected, and it is a string"},
-		{"a time that is none", "time=a", "{}\n{\"a\":\"soon\"}", `in: line 2: time: "soon" is no time that can be read`},
+		{"a time that is none", "time=a", "{}\n{\"a\":\"soon\"}", `in: line 2: time: "soon" is no time: want RFC 3339`},
 		{"a state of NaN", "state=s", "{\"s\":1}\n{\"s\":{\"x\":[1,NaN]}}", "in: line 2: state: the state is not one JSON value: /s/x/1 is NaN, which JSON does not have"},
 		{"one id for two states", "id=a,state=s", "{\"a\":1,\"s\":1}\n{\"a\":2,\"s\":1}\n{\"a\":1,\"s\":2}", `in: line 3: id: "1" was there with another state in in: line 1; without id in the map`},
 	} {

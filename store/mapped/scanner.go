@@ -182,7 +182,7 @@ func (s *scanner) name(p *query) *problem {
 	return nil
 }
 
-// bracket reads what stands in brackets, the first of which has been read.
+// bracket reads what stands in brackets; the first bracket has been read.
 func (s *scanner) bracket(p *query) *problem {
 	s.blanks()
 	switch c := s.peek(); {

@@ -25,7 +25,7 @@ type Source struct {
 	In io.Reader
 }
 
-// From returns the sources for paths, of which "-" stands for in.
+// From returns the sources for paths; "-" stands for in.
 func From(in io.Reader, paths ...string) []Source {
 	var sources []Source
 	for _, p := range paths {

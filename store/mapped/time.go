@@ -11,7 +11,7 @@ import (
 )
 
 // ErrTime: a value is no time that is known here.
-var ErrTime = errors.New("no time that can be read: RFC 3339, isoformat() of Python, a Date of JavaScript, or a number of seconds, milliseconds, microseconds or nanoseconds since 1970")
+var ErrTime = errors.New("no time: want RFC 3339, Python's isoformat(), a Date of JavaScript, or a number since 1970")
 
 // layouts are the ways in which a time is written as text. Those without a zone
 // are taken as UTC. Fractions of a second are read behind any 05.

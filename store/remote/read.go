@@ -65,7 +65,7 @@ func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err er
 }
 
 // Headers implements store.Store. All headers are there before the first is
-// given, so that the process does not wait for whoever reads them. A process
+// given, so that the process does not wait for their reader. A process
 // that does not know how to leave out states sends them, and they are dropped.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {

@@ -31,7 +31,7 @@ func Kind() store.Kind {
 
 var (
 	// ErrRemote: the address is plain HTTP to another machine.
-	ErrRemote = errors.New("plain http is for this machine only, because states would cross the network for everybody to read; use https, or a tunnel to a loopback port")
+	ErrRemote = errors.New("plain http is for this machine only; use https, or a tunnel to a loopback port")
 	// ErrNoList: the server cannot tell which sessions there are.
 	ErrNoList = errors.New("the process has no listSessions action; a session opens when it is named")
 	// ErrNoGrowth: the server cannot tell what is new in a session.

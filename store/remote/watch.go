@@ -62,7 +62,7 @@ func (s *Store) poll(ctx context.Context, last []model.SessionInfo, changed chan
 		}
 		select {
 		case changed <- struct{}{}:
-		default: // one that nobody has taken yet says as much
+		default: // one that was not taken yet says as much
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	return growth, nil
 }
 
-// follow runs one of the two actions, and has what it gives read.
+// follow runs one of the two actions, and has its answer read.
 func (s *Store) follow(ctx context.Context, action, session string, since store.Cursor, read func(*json.Decoder) error) error {
 	a, inside, err := s.locate(session)
 	if err != nil {

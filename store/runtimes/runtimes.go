@@ -2,7 +2,7 @@
 // reflection API that they serve to this machine while they are developed: it finds
 // them, asks which agents they have, and has one take a turn.
 //
-// A turn runs models and tools. Nothing here starts one by itself: whoever calls
+// A turn runs models and tools. Nothing here starts one by itself: the caller of
 // [Runtime.Take] has shown a plan that says so, and was told to go on. The package
 // only ever reaches this machine, follows no redirect, asks no proxy, and bounds
 // what it takes of an answer.

@@ -1,4 +1,4 @@
-// Package sample is the store that Hindcast shows to somebody who has none yet:
+// Package sample is the store that Hindcast shows to a person who has none yet:
 // two sessions of an agent that plans a trip, told so that a minute of
 // stepping through them shows what Hindcast is for.
 //
@@ -8,8 +8,8 @@
 // mistake, is put back once more, and finishes. "packing-list" stopped at a
 // checkpoint between the model's answer and its tools.
 //
-// The package may not know any kind of store: it gives rows, and whoever wants
-// a store imports them. The rows are the same on every run.
+// The package may not know any kind of store: it makes rows, and a store
+// imports them. The rows are the same on every run.
 package sample
 
 import (
@@ -352,7 +352,7 @@ func tripPlanner() []store.Row {
 	s.assistant("Everything is cancelled. Where would you like to go?")
 	s.turnEnd("")
 
-	s.after(25 * time.Second) // nobody asked for that: back to the jazz
+	s.after(25 * time.Second) // that was not asked for: back to the jazz
 	s.restore(jazz)
 
 	s.after(10 * time.Second)

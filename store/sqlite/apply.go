@@ -389,7 +389,7 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 	return e, moveHead(ctx, t, ss, e)
 }
 
-// why returns the reason that a restore gives to the visits that leave the path.
+// why returns the reason that a restore notes on the visits that leave the path.
 func (e *entry) why() model.Reason {
 	return model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 }

@@ -10,7 +10,7 @@ import (
 	"hindcast/store/sqlite/parts"
 )
 
-// How what nobody holds goes away
+// How what is not held goes away
 //
 // A snapshot is for ever, and so are its parts: nothing in the store deletes
 // one. What comes and goes is a session's record, which a program saves as often

@@ -43,7 +43,7 @@ func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 	return err
 }
 
-// change is update, of which watchers are told.
+// change is update, and tells watchers of it.
 func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
 	err := s.update(ctx, what)
 	if err == nil {
@@ -76,7 +76,7 @@ func check(ctx context.Context, t *tx) error {
 		return err
 	}
 	if version != schemaVersion {
-		return fmt.Errorf("%w: its schema is version %d, this program reads version %d only; open it with the hindcast that wrote it", ErrVersion, version, schemaVersion)
+		return fmt.Errorf("%w: its schema is version %d, this program reads %d; open it with the hindcast that wrote it", ErrVersion, version, schemaVersion)
 	}
 	return checkSchema(ctx, t)
 }

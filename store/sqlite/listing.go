@@ -245,7 +245,7 @@ func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) e
 	return rows.Err()
 }
 
-// noReason is the reason of visits of which nothing tells why they are off
+// noReason is the reason of visits that nothing tells why they are off
 // the active path.
 const noReason = 0
 

@@ -22,7 +22,7 @@ import (
 // Measured on 3,000 turns of conversations that grow by a message of 850 bytes,
 // two turns in a hundred restored (BenchmarkSize, BenchmarkState; bytes of the
 // file for each snapshot, its row in visits and the indexes, some 350 bytes,
-// included; and a random state of 364 kB read and its SHA-256 checked, of which
+// included; and a random state of 364 kB read and its SHA-256 checked, in which
 // the hash is 0.28 ms):
 //
 //	as it is                              676 B   1.35 ms
@@ -231,7 +231,7 @@ func (s *states) peek(ctx context.Context, t *tx, key int64) ([]byte, error) {
 }
 
 // putSnapshot keeps the state of a snapshot whose parent is at that visit, and
-// gives its key. Its parts stay for ever.
+// returns its key. Its parts stay for ever.
 func (s *states) putSnapshot(ctx context.Context, t *tx, ss session, parent int64, state content) (int64, error) {
 	base, err := stateAt(ctx, t, ss, parent)
 	if err == nil && !base.Valid {

@@ -53,7 +53,7 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 	before := ss.record
 	if ss.record = kept; !kept.Valid {
 		if shared {
-			// Nobody has looked at it: the visit was there, maybe with other bytes.
+			// It was not looked at: the visit was there, maybe with other bytes.
 			if err := store.CheckState(data.State); err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
 	return ss.write(ctx, t)
 }
 
-// write writes the row of a session as it is, and gives it its next revision.
+// write writes the row of a session as it is, at its next revision.
 func (ss *session) write(ctx context.Context, t *tx) error {
 	return t.Row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
 		writes = writes + 1, rewrites = rewrites + ? WHERE session = ? RETURNING writes`,
@@ -188,7 +188,7 @@ func (ss *session) write(ctx context.Context, t *tx) error {
 type visited struct {
 	visit int64
 	isNew bool
-	// state is the key of the bytes that were saved, null where nobody looked
+	// state is the key of the bytes that were saved, null where it was not looked
 	// whether the session's are the same.
 	state sql.Null[int64]
 }
@@ -323,7 +323,7 @@ func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header
 	return nil, nil
 }
 
-// unknownReason returns the reason of a visit of which nothing tells why it is
+// unknownReason returns the reason of a visit that nothing tells why it is
 // off the active path; null for one that is on it.
 func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.Null[int64], error) {
 	if !orphaned {

@@ -43,7 +43,7 @@ type Committer interface {
 	// transaction: its LastSnapshot becomes the head, and a visit if it is not
 	// one yet. It does so only while the session is at that revision, 0 for one
 	// that is yet to be; otherwise the error is a [model.ConflictError] and
-	// nothing is written. It gives the new revision. The other errors are those
+	// nothing is written. It returns the new revision. The other errors are those
 	// of Save, and store.ErrNoRecord for data that is nil. After an error of the
 	// context the commit was not made.
 	Commit(ctx context.Context, data *model.Data[json.RawMessage], at Revision) (Revision, error)

@@ -2,7 +2,7 @@ package watch
 
 import "sync"
 
-// Any returns a value for each that one of the sources gives, or one for several
+// Any returns a value for each that one of the sources returns, or one for several
 // in a row. It is closed when all of them are, and nothing is left running then.
 func Any(sources ...<-chan struct{}) <-chan struct{} {
 	out := make(chan struct{}, 1)

@@ -11,7 +11,7 @@ import (
 )
 
 // ear gathers what the system says about folders. It always listens, so that
-// nothing queues up behind somebody who is busy; the system's queue is short.
+// nothing queues up behind a busy reader; the system's queue is short.
 type ear struct {
 	system *fsnotify.Watcher // nil where the system cannot tell
 	ignore func(name string) bool
@@ -24,7 +24,7 @@ type ear struct {
 	lost  bool
 }
 
-// mostPaths bounds the paths that are kept until somebody takes them. What is
+// mostPaths bounds the paths that are kept until they are taken. What is
 // beyond is lost, and everything may have changed.
 const mostPaths = 10_000
 

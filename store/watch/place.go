@@ -58,8 +58,8 @@ func (w *watcher) stat(path string) fs.FileInfo {
 	return info
 }
 
-// isAround reports whether a folder is one that a path is in: nobody would come
-// to an end in it.
+// isAround reports whether a folder is one that a path is in: a search in it would
+// not end.
 func (w *watcher) isAround(dir fs.FileInfo, path string) bool {
 	for path != w.base && path != filepath.Dir(path) {
 		path = filepath.Dir(path)

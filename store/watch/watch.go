@@ -36,7 +36,7 @@ import (
 // Prefix.
 //
 // Depth stands for so many levels, one below the other, which is for stores
-// whose folders nest as somebody likes: every folder down to there is followed,
+// whose folders nest freely: every folder down to there is followed,
 // but for those whose names are ignored, and what is in them. A level of no Depth
 // is one, and follows folders whose names are ignored, too.
 type Level struct {
@@ -203,7 +203,7 @@ func (w *watcher) look() bool {
 	return len(w.found) > 0
 }
 
-// hear adds the places of which the system said something to those found changed,
+// hear adds the places that the system spoke of to those found changed,
 // and forgets what was known of those that went away, even where something has their
 // name again: the system watches a folder and not a name. That comes before anything
 // is renewed, because a folder that was moved is watched under one number, and to end
@@ -316,7 +316,7 @@ func (w *watcher) touch(p *place) {
 	}
 }
 
-// watch has a folder watched by the system, instead of that which has been quiet
+// watch has a folder watched by the system, instead of the one that has been quiet
 // for longest if there are as many as bounds allow. It reports whether the
 // folder is watched that was not.
 func (w *watcher) watch(p *place) bool {

@@ -112,9 +112,9 @@ func (d *Desk) Begun() bool {
 }
 
 // Recover finishes a write of Hindcast's own that was broken off: the one thing that is
-// written without a plan, because that write was shown and confirmed. That somebody
-// writes just now is no error. Any other is what Broken gives from then on, and stops
-// nobody from reading.
+// written without a plan, because that write was shown and confirmed. That a program
+// writes just now is no error. Any other is what Broken returns from then on; reading
+// still works.
 func (d *Desk) Recover(ctx context.Context) {
 	if !d.Begun() {
 		return
@@ -197,7 +197,7 @@ type Stamp struct {
 	At   time.Time
 }
 
-// Lively reports whether one of some files was written by somebody else within a time
+// Lively reports whether one of some files was written by another program within a time
 // before now: then an agent may be at work on the session. ago is how long ago the
 // newest was. A time as far ahead of the clock counts as well, and is no time ago.
 func (d *Desk) Lively(within time.Duration, list ...Stamp) (ago time.Duration, lively bool) {

@@ -51,7 +51,7 @@ func fit[T string | []byte](text T, w int) (end, used, spare int) {
 }
 
 // character returns the length of the character at text[i:], the cells that a row
-// gives it, and the cells that UAX #29 says it is drawn in.
+// has for it, and the cells that UAX #29 says it is drawn in.
 func character[T string | []byte](text T, i int) (n, cells, drawn int) {
 	if text[i] < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf) {
 		return 1, 1, 1

@@ -2,7 +2,7 @@ package cell
 
 import "hindcast/keymap"
 
-// Window is a cursor in a list of rows of which only some are on the screen.
+// Window is a cursor in a list of rows, some of them on the screen.
 // The zero Window is at the top of an empty list.
 type Window struct {
 	// Height is the number of rows on the screen, Len that of the list.
@@ -64,8 +64,8 @@ func (v *Window) Thumb() (from, to int) {
 	return from, from + size
 }
 
-// Steps returns by how many rows an action moves down a list of which height rows
-// show; up is negative. ok is false for actions that do not move by rows.
+// Steps returns by how many rows an action moves down a list that shows height
+// rows; up is negative. ok is false for actions that do not move by rows.
 func Steps(a keymap.Action, height int) (n int, ok bool) {
 	// A row of the page before stays in sight, so that the eye finds its place.
 	page := max(height-1, 1)

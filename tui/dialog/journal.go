@@ -33,7 +33,7 @@ type JournalAnswers struct {
 // fileRows is how many rows there are for the files of an entry.
 const fileRows = 6
 
-// NewJournal makes the list. clock gives a time as people read it.
+// NewJournal makes the list. clock returns a time as people read it.
 func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalEntry, clock func(time.Time) string, answers JournalAnswers) *Journal {
 	d := &Journal{box: box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}, entries: entries, answers: answers}
 	var paragraphs []sheet.Paragraph

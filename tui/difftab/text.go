@@ -73,7 +73,7 @@ func compareTexts(ctx context.Context, c *Content) map[int32]*textDiff {
 }
 
 // bothTexts returns the strings on both sides of an entry, if they are strings.
-// Where they differ only in what cannot be decoded, it gives their spelling.
+// Where they differ only in what cannot be decoded, it returns their spelling.
 func bothTexts(c *Content, e *diff.Entry) (old, new string, ok bool) {
 	o, n := nodeAt(c.old.tape, e.Old), nodeAt(c.new.tape, e.New)
 	if !isString(c.old.tape, o) || !isString(c.new.tape, n) {

@@ -1,7 +1,7 @@
 // Package field is one line of text that a person types: what is searched for,
 // the filter, a name.
 //
-// A field draws itself into a row that somebody else began. It may not know
+// A field draws itself into a row that its owner began. It may not know
 // what the text is for, and runs no program: the clipboard of the desktop is
 // left to the terminal's own paste.
 package field

@@ -134,8 +134,8 @@ func (c *Content) heading(text string) {
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
-// verified says whether the id is the hash of the state, and of which of its
-// serialisations.
+// verified says whether the id is the hash of the state, and in which
+// serialisation.
 func (c *Content) verified(f Facts) {
 	switch {
 	case f.Err != nil:

@@ -52,7 +52,7 @@ func (q Query) In(text []byte) bool {
 func (q Query) InString(text string) bool { return q.In([]byte(text)) }
 
 // Index returns where in text the query is for the first time, from start up to
-// end, for whoever wants to show it; -1 where it is not, or where upper and
+// end, to be shown; -1 where it is not, or where upper and
 // lower case are not equally long.
 func (q Query) Index(text string) (start, end int) {
 	start = -1

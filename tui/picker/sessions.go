@@ -15,7 +15,7 @@ import (
 // Sessions lists the sessions of a store. A row's name is the session's id.
 type Sessions = Pane[model.SessionInfo]
 
-// NewSessions makes an empty list. now gives the time against which ages are
+// NewSessions makes an empty list. now returns the time against which ages are
 // shown.
 func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 	return &Sessions{styles: styles, now: now, look: look[model.SessionInfo]{

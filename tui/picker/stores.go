@@ -24,7 +24,7 @@ type Store struct {
 // Stores lists stores. A row's name is the store's path.
 type Stores = Pane[Store]
 
-// NewStores makes an empty list. now gives the time against which ages are shown.
+// NewStores makes an empty list. now returns the time against which ages are shown.
 func NewStores(styles *theme.Styles, now func() time.Time) *Stores {
 	return &Stores{styles: styles, now: now, look: look[Store]{
 		noun: "store", title: "store",

@@ -56,7 +56,7 @@ func Show[C any, P interface {
 	return p
 }
 
-// Do carries out actions, each of which the pane must know.
+// Do carries out actions; the pane must know each.
 func Do(tb fatal, p interface{ Do(keymap.Action) bool }, actions ...keymap.Action) {
 	tb.Helper()
 	for _, a := range actions {

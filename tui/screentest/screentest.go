@@ -129,7 +129,7 @@ func (p *Program) Idle() {
 }
 
 // WaitFor waits until the screen is as wanted, whatever is still in flight. A
-// frame of which only a part has arrived is not looked at.
+// frame that has arrived in part is not looked at.
 func (p *Program) WaitFor(what string, wanted func(screen string) bool) {
 	p.tb.Helper()
 	p.until(what, func() bool { return p.painted() && wanted(p.Screen()) })
@@ -310,10 +310,10 @@ type emulator struct{ *vt.Emulator }
 
 func newEmulator(w, h int) *emulator {
 	e := &emulator{vt.NewEmulator(w, h)}
-	// Answers go into a pipe that blocks unless somebody reads it.
+	// Answers go into a pipe that blocks unless it is read.
 	go io.Copy(io.Discard, e.Emulator)
 	// A terminal's line discipline turns a newline into a return and a newline;
-	// behind a pipe nobody does, so the emulator is told to (LNM).
+	// behind a pipe nothing does, so the emulator is told to (LNM).
 	e.Write([]byte("\x1b[20h"))
 	return e
 }

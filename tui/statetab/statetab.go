@@ -75,8 +75,8 @@ func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 // Title names the tab.
 func (p *Pane) Title() string { return "State" }
 
-// Set shows a content; nil shows nothing. When it is the whole of a state of
-// which the beginning shows, cursor and folds stay, for a value has the same
+// Set shows a content; nil shows nothing. When it is the whole of a state
+// whose beginning shows, cursor and folds stay, for a value has the same
 // number in both. In another state the cursor goes to the value at the same
 // path, or as far down that path as there is one, and folds are kept likewise.
 func (p *Pane) Set(c *Content) {

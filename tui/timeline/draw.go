@@ -255,7 +255,7 @@ func (p *Pane) appendDelta(dst []byte, n, before model.Node) []byte {
 	return appendDuration(dst, at.Sub(p.t.Header(before).CreatedAt))
 }
 
-// appendDuration writes a duration in the first of its units of which it has two
+// appendDuration writes a duration in the first of its units with two
 // digits at most: "+40s", in four cells up to 99 years.
 func appendDuration(dst []byte, d time.Duration) []byte {
 	sign := byte('+')

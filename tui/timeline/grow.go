@@ -8,8 +8,8 @@ import (
 
 // How a timeline grows while it is drawn.
 //
-// Nearly always a session grows by snapshots of which each follows the head and
-// becomes it. Such a snapshot takes constant time and moves no row, so a bounded
+// Nearly always a session grows by snapshots that each follow the head and
+// become it. Such a snapshot takes constant time and moves no row, so a bounded
 // number of them is taken in on the spot, between two frames, by [Pane.Append].
 // The one thing about it that would cost more is room in the arrays, so
 // contents are made with some to spare (see [Spare]), and one without is not

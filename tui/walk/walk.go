@@ -22,7 +22,7 @@ type List[R Row] interface {
 	Next(r R) (R, bool)
 	// Prev returns the row before r; false at the beginning.
 	Prev(r R) (R, bool)
-	// First and Last give the ends of the list; false when it is empty.
+	// First and Last return the ends of the list; false when it is empty.
 	First() (R, bool)
 	Last() (R, bool)
 }
@@ -176,7 +176,7 @@ func (w *Window[R]) end(list List[R], end func() (R, bool)) {
 
 // Thumb returns the rows of the screen that a scrollbar's thumb covers, from and
 // up to but without to; both are 0 where everything is in sight. As the rows
-// are not counted, measure gives how far into the list the first and the last
+// are not counted, measure returns how far into the list the first and the last
 // row that show are, and how far it goes, in any unit; it goes further than 0.
 func (w *Window[R]) Thumb(list List[R], measure func(first, last R) (start, end, size int)) (from, to int) {
 	if len(w.rows) == 0 {

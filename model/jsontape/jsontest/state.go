@@ -26,7 +26,7 @@ type State struct {
 	made   int
 }
 
-// New returns a state whose JSON has about size bytes. Another seed gives a state
+// New returns a state whose JSON has about size bytes. Another seed makes a state
 // that has nothing in common with it but its shape.
 func New(size int, seed uint64) *State {
 	s := &State{random: rand.New(rand.NewPCG(seed, 46))}

@@ -58,7 +58,7 @@ func (n *node) clone(copies map[*node]*node) *node {
 	return next
 }
 
-// sorted returns the names of a folder in order, so that a seed always gives the same.
+// sorted returns the names of a folder in order, so that a seed always returns the same.
 func (n *node) sorted() []string {
 	var list []string
 	for base := range n.names {

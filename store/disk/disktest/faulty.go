@@ -34,7 +34,7 @@ func (c Call) Writes() bool {
 type Faulty struct {
 	disk.Disk
 	// Hook is called before every call and at the moments within one. An error that
-	// it gives is that of the call, of which nothing more is done. It may also end
+	// it gives is that of the call, and the call does nothing more. It may also end
 	// the process.
 	Hook func(Call) error
 	n    atomic.Int64

@@ -14,7 +14,7 @@ import (
 
 // State returns the state of a step by its id, or of a turn's end.
 //
-// That of a turn's end is what the turn span gives as its output, byte for byte.
+// That of a turn's end is what the turn span has as its output, byte for byte.
 //
 // That of a step is put together, in the shape of a session's state: "messages"
 // as they went to the model, its answer, and the answers of the tools;

@@ -121,7 +121,7 @@ type unread struct {
 }
 
 // look goes through the folder, reads what changed since the last time, and
-// gives the notes of all traces in which an agent ran.
+// returns the notes of all traces in which an agent ran.
 func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 	t.looking.Lock()
 	defer t.looking.Unlock()
@@ -342,7 +342,7 @@ func split(id string) (span, trace string, ok bool) {
 	return id[:at], id[at+1:], true
 }
 
-// Owns reports whether an id has the form of those that Turn.StepID gives.
+// Owns reports whether an id has the form of those that Turn.StepID returns.
 func Owns(id string) bool {
 	_, _, ok := split(id)
 	return ok

@@ -72,7 +72,7 @@ type Run struct {
 // its trace, the same at every reading.
 func (t *Turn) ID() string { return join(t.Span, t.Trace) }
 
-// StepID returns the id of step i, as [Turn.Headers] gives it to its header.
+// StepID returns the id of step i, as it is in [Turn.Headers].
 func (t *Turn) StepID(i int) string { return join(t.Steps[i].Span, t.Trace) }
 
 // EndedIn reports whether the turn ended in the snapshot of a header of its

@@ -35,7 +35,7 @@ type entry struct {
 	covers int64
 }
 
-// Encode returns the bytes of a list. A long list is cut into nodes; keep gives
+// Encode returns the bytes of a list. A long list is cut into nodes; keep returns
 // where a node lies, and is not called for a list of up to 64 extents.
 func Encode(list []Extent, keep func(node []byte) (Place, error)) ([]byte, error) {
 	entries := make([]entry, len(list))
@@ -121,7 +121,7 @@ func appendNode(dst []byte, level byte, entries []entry) []byte {
 }
 
 // Decode returns the list of a state of that size, as far as its first limit
-// bytes need. read gives the bytes of nodes, in their order. The error is
+// bytes need. read returns the bytes of nodes, in their order. The error is
 // ErrDamaged, or that of read. What is damaged cannot make it loop, nor give
 // more than there is room for in a state of that size.
 func Decode(root []byte, size, limit int64, read func(nodes []Extent) ([][]byte, error)) ([]Extent, error) {

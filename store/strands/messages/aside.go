@@ -570,7 +570,7 @@ type snapshot struct {
 	aside int
 	// common is how many messages of the log lie in the folder.
 	common   int
-	branches *branches // nil if nobody had to look
+	branches *branches // nil if no look was needed
 }
 
 // find finds a snapshot of a log, also one that is aside.
@@ -674,7 +674,7 @@ func (w *walker) aside(i int, m *message) (h model.Header) {
 	return h
 }
 
-// from returns the message of the log at which a reading has to begin that gives the
+// from returns the message of the log at which a reading has to begin that wants the
 // last n headers of all.
 func (b *branches) from(l *messageLog, n int) int {
 	from := len(l.files)

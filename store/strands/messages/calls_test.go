@@ -149,10 +149,10 @@ func thenOf(ways []model.Resume, call string) string {
 // and each is what the SDK of that version holds.
 func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 	for _, tc := range []struct{ hazard, want string }{
-		{"orphan-result", ", of which a start makes 5 messages (before 1.55: 6);"},
-		{"gap-orphan", ", of which a start makes 4 messages (before 1.55: 5);"},
-		{"empty-after-call", ", of which a start makes 6 messages (before 1.47: 7);"},
-		{"missing-result", ", of which a start makes 6 messages;"},
+		{"orphan-result", "; a start makes 5 messages of them (before 1.55: 6);"},
+		{"gap-orphan", "; a start makes 4 messages of them (before 1.55: 5);"},
+		{"empty-after-call", "; a start makes 6 messages of them (before 1.47: 7);"},
+		{"missing-result", "; a start makes 6 messages of them;"},
 		{"healthy", "#0 to #5, 6 messages;"},
 	} {
 		s := openFiles(t, hazards(t)[tc.hazard])

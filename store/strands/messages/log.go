@@ -289,7 +289,7 @@ const batch = 16
 // maxBatchBytes ends a batch early, so that few large messages are held.
 const maxBatchBytes = 1 << 20
 
-// slot is the place of a batch that is read: by one worker, then by whoever
+// slot is the place of a batch that is read: by one worker, then by the one that
 // takes the messages out, then by a worker again.
 type slot struct {
 	files    []messageFile

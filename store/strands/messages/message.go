@@ -157,7 +157,7 @@ func (d *decoder) decode(m *message, t *jsontape.Tape) {
 	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
 		if !bytes.Equal(jsontape.AppendCompact(nil, t.Raw(inner)), jsontape.AppendCompact(nil, t.Raw(redacted))) {
 			m.notes = append(m.notes, flaw{code: FaultRedacted, path: messagePath, meaning: "the message that was redacted is still in the file",
-				verdict: sdk.Loads("the redacted message, and what was there before can be read by whoever has the file")})
+				verdict: sdk.Loads("the redacted message, and what was there before can be read in the file")})
 		}
 		inner, m.redacted, m.location = redacted, true, redactPath
 	}
@@ -473,7 +473,7 @@ func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
 }
 
 // timeOf reads a time as datetime.isoformat of Python writes it; a time
-// without a zone is taken as UTC. It gives the zero time for anything else.
+// without a zone is taken as UTC. It returns the zero time for anything else.
 func timeOf(t *jsontape.Tape, n jsontape.Node) (at time.Time) {
 	if t.Kind(n) != jsontape.String {
 		return at

@@ -31,8 +31,8 @@ import (
 // before is kept by the journal.
 
 // fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
-// it write over a message or fail at writing the next one, leaves a question that
-// nobody can answer, or has most models refuse the messages.
+// it write over a message or fail at writing the next one, leaves a question without
+// an answer, or has most models refuse the messages.
 const fatal = model.Loses
 
 // repairs says for each code of a fault what a repair does about it, or why there is
@@ -49,7 +49,7 @@ var repairs = map[string]string{
 	FaultState:           "not fatal: only a program that uses the state stumbles over it",
 	FaultCheckpoint:      "not fatal: only a program that resumes from it stumbles over it",
 	FaultStatefulModel:   "not fatal: it is how such a model works",
-	FaultInterrupt:       "the interrupt goes, as nobody could answer it",
+	FaultInterrupt:       "the interrupt goes, as no answer reaches it",
 	FaultRunFile:         "the record is set aside, and the run begins anew",
 	FaultDirectory:       "the folder of messages is made; one that cannot be read is for its owner to open",
 	FaultJournal:         "none: it is Hindcast's own journal, and the fault says what to do",

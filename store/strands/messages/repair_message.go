@@ -27,7 +27,7 @@ type seenMessage struct {
 	results    []result
 }
 
-// look goes through the log, gives the fatal faults, and collects what mends those of
+// look goes through the log, returns the fatal faults, and collects what mends those of
 // the messages.
 func (r *round) look(ctx context.Context) (list []model.Fault, err error) {
 	l := r.log

@@ -68,8 +68,8 @@ func decodeRecord(p place, data []byte) *runs.Run {
 	return runs.Decode(tape, 0, runs.Place{Session: p.id, Orchestrator: strings.TrimPrefix(p.orchestrator, runPrefix), File: p.recordPath()})
 }
 
-// record mends the record of an orchestrator. It gives the new content, nil where it
-// stays, and whether the record has to go: a run of which the results cannot be read
+// record mends the record of an orchestrator. It returns the new content, nil where it
+// stays, and whether the record has to go: a run whose results cannot be read
 // cannot be gone on with, and the SDK starts on nothing better than on that.
 func (m *mender) record(o *orchestrator, name string) (data []byte, goes bool) {
 	d := files.ReadDocument(files.From(m.s.root), name, nil)

@@ -195,7 +195,7 @@ func (c *course) goesOn(ctx context.Context, s *Store) (bool, error) {
 }
 
 // decideAgent finds the agent.json of the time when the snapshot was the head, or
-// makes one of that which lies there.
+// makes one of the file that lies there.
 func (c *course) decideAgent(s *Store, agent agentFor) error {
 	l := c.now
 	same := c.aside < 0 && c.i == len(l.files)-1
@@ -212,7 +212,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	d := files.ReadDocument(files.From(l.root), name, nil)
 	if d.Err != nil {
 		if errors.Is(d.Err, fs.ErrNotExist) {
-			return errors.New("there is no agent.json, so that the SDK starts a new agent over these messages: repair the session first")
+			return errors.New("without agent.json the SDK starts a new agent over these messages: repair the session first")
 		}
 		return fmt.Errorf("read %s: %w", name, d.Err)
 	}
@@ -438,8 +438,8 @@ func (l *messageLog) unmoved() error {
 	return nil
 }
 
-// quiet is how long a session has to be left alone to be taken for one that nobody
-// writes to.
+// quiet is how long a session has to be left alone to be taken for one without a
+// writer.
 const quiet = 5 * time.Second
 
 // lively returns why an agent may still be running on the log, "" for no sign of it.

@@ -136,7 +136,7 @@ func (l *messageLog) startHolds(ctx context.Context) (string, error) {
 		return nil
 	})
 	held := starts[0].live.n
-	text := fmt.Sprintf(", of which a start makes %s", model.Count(held, "message"))
+	text := fmt.Sprintf("; a start makes %s of them", model.Count(held, "message"))
 	for _, s := range starts[1:] {
 		if s.live.n != held {
 			held = s.live.n

@@ -276,7 +276,7 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 		return o.err
 	}
 	if list := o.now(); e.NewSession == "" && len(list) > 0 && list[len(list)-1].ID != plan.Head.ID {
-		return fmt.Errorf("the run of %q went on since, and is at #%d now: that would be lost; to go back to what was left, restore the branch that was set aside: %w",
+		return fmt.Errorf("the run of %q went on to #%d, which would be lost; restore the branch that was set aside: %w",
 			o.id, len(list)-1, model.ErrHeadMoved)
 	}
 	if ask := s.busy(p.recordPath()); ask != "" {

@@ -17,13 +17,13 @@ import (
 
 // Planning beside a writer.
 //
-// A plan is made of many looks, and somebody may write between two of them: an agent
+// A plan is made of many looks, and a program may write between two of them: an agent
 // that still runs, or another Hindcast. What is found then can be anything: a file
 // that is listed and not there, a message from which nothing follows. Such a finding
 // is not told as if the session were so. Where something moved while the plan was
-// made, it is that which is told.
+// made, that is told.
 
-// moment is what tells of a session that somebody wrote to it: whoever does puts
+// moment is what tells of a session that a program wrote to it, which puts
 // another agent.json or record there, or changes the names of the messages, and
 // Hindcast writes its journal before.
 type moment struct {
@@ -64,7 +64,7 @@ func (s *Store) sameStamps(m, n *moment) bool {
 	return true
 }
 
-// steady makes a plan for a session. Where somebody writes meanwhile the error is a
+// steady makes a plan for a session. Where a program writes meanwhile the error is a
 // journal.ConflictError, or disk.ErrLocked. New messages alone do not spoil a plan that
 // could be made: whether they do is for its guards to say.
 func (s *Store) steady(ctx context.Context, op model.Op, session string, plan func() (model.Plan, error)) (model.Plan, error) {

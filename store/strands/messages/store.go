@@ -387,7 +387,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// errStopped says that whoever asked has heard enough.
+// errStopped says that the caller has heard enough.
 var errStopped = errors.New("stopped")
 
 func (s *Store) headers(ctx context.Context, session string, yield func(model.Header, error) bool) error {
@@ -508,7 +508,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 	return faults.All(), nil
 }
 
-// mostIndexes bounds the logs of which an index is kept.
+// mostIndexes bounds the logs that have an index.
 const mostIndexes = 4
 
 // indexed returns the file of a snapshot, if an index has it.

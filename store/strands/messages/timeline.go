@@ -262,7 +262,7 @@ func idText(id [sha256.Size]byte) string {
 	return string(text[:])
 }
 
-// parseID reads an id as a header has it, in lower case. One that is none gives
+// parseID reads an id as a header has it, in lower case. One that is none becomes
 // zeros, which no snapshot has.
 func parseID(text string) (id [sha256.Size]byte) {
 	read, err := hex.DecodeString(text)

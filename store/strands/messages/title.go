@@ -47,7 +47,7 @@ func (d *decoder) say(m *message) string {
 	return string(cutBytes(d.line, conversation.MaxTitle))
 }
 
-// appendOneLine appends a text as conversation.OneLine gives it, until there are
+// appendOneLine appends a text as conversation.OneLine returns it, until there are
 // more than limit bytes.
 func appendOneLine(dst, text []byte, limit int) []byte {
 	start, between := len(dst), false

@@ -62,7 +62,7 @@ func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan
 	return whole.courseBack(ctx, l, e, plan)
 }
 
-// stillAt makes sure that nobody wrote on since.
+// stillAt makes sure that no program wrote on since.
 func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
 	head, err := l.head(ctx)
 	if err != nil || head.ID == plan.Head.ID && head.Index == plan.Head.Index {

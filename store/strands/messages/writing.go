@@ -39,7 +39,7 @@ type desk struct {
 const mostNotes = 200_000
 
 // entries returns the entries of the journal, the oldest first; those that can be read
-// where it is damaged, with a journal.DamagedError. Nobody may write to them.
+// where it is damaged, with a journal.DamagedError. They must not be written to.
 func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) { return d.on.Entries(ctx) }
 
 // recalled returns what was made of a message that is kept.
@@ -135,7 +135,7 @@ func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 
 // Apply implements store.Writer. What was written is read again by the SDK's own
 // rule; where that is not as planned, it is all taken back. The error is then
-// errReadBack, and a journal.ConflictError where somebody else wrote since the plan
+// errReadBack, and a journal.ConflictError where another program wrote since the plan
 // was made.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	err := s.writable(plan.Op)

@@ -28,7 +28,7 @@ const (
 	FaultFrontier = "run-frontier"
 	// FaultOrder: the order and the other lists do not agree.
 	FaultOrder = "run-order"
-	// FaultResult: a result is missing, or nobody's.
+	// FaultResult: a result is missing, or no node's.
 	FaultResult = "run-result"
 	// FaultInterrupt: an interrupt that the SDK cannot make, or whose answer
 	// leads nowhere.

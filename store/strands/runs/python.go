@@ -248,7 +248,7 @@ func (p *pythonRecord) readBehind() {
 }
 
 // asksInSwarm returns the node of a Swarm that stopped to ask: the next one, or
-// where none is next the one of which something is kept.
+// where none is next the one that has something kept.
 func (p *pythonRecord) asksInSwarm() (name string, ok bool) {
 	if p.summary.Kind != Swarm || p.status != outcomeInterrupted {
 		return "", false

@@ -110,8 +110,8 @@ func (r *Run) Ended() string {
 	return "the run has ended here and nothing is next: a start drops all results and runs the first nodes"
 }
 
-// Source returns the whole text that the record was read from. Nobody may write to
-// it.
+// Source returns the whole text that the record was read from. It must not be written
+// to.
 func (r *Run) Source() []byte { return r.tape.Data() }
 
 // AsItIs says what a start does with the record as it is: a Rewound that changes
@@ -232,8 +232,8 @@ type rewinder struct {
 	Rewound
 	to    int
 	patch *jsontape.Patch
-	// kept has for each node that stays its last execution, dropped the nodes of
-	// which an execution goes.
+	// kept has for each node that stays its last execution, dropped the nodes that
+	// lose an execution.
 	kept    map[string]int
 	dropped map[string]bool
 	// now is the run that comes of it, once that is known.
@@ -313,7 +313,7 @@ func (w *rewinder) sayStart() {
 		names = append(names, orWord(n, "without a name"))
 	}
 	if len(names) > 0 {
-		w.ask("an interrupt that waits for an answer goes: %s; whoever answers it later is refused", list(names))
+		w.ask("an interrupt that waits for an answer goes: %s; a later answer is refused", list(names))
 	}
 	w.warn("what ran since (%s) may run again, with its models and tools; what it did outside (files, messages, payments) stays done", list(again))
 	w.warn("the agents of the nodes begin their conversations anew: only their last words are stored")

@@ -105,7 +105,7 @@ func keys(m map[string]int) map[string]bool {
 //
 // Where it is worked out, all that ran since is listed as interrupted besides: for
 // the SDK such a node still owes its result, and one that joins it with others is not
-// ready. It would not wait for an entry point of which it only knows that it has not
+// ready. It would not wait for an entry point that it only knows not to have
 // run. The list does nothing else while no interrupt is active, and stays.
 func (w *rewinder) frontier() (next []byte, known bool) {
 	t := w.tape

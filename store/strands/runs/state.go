@@ -8,8 +8,8 @@ import (
 )
 
 // outline is what an earlier state is made of: members of the record that are
-// there in every state as they are, one list of which it holds the beginning,
-// and one object of which it holds some members.
+// there in every state as they are, the beginning of one list,
+// and some members of one object.
 type outline struct {
 	// members are all of these in the order of the record.
 	members []jsontape.Node

@@ -121,7 +121,7 @@ func (ts *typeScriptRecord) readBehind() {
 		}
 	}
 	slices.SortStableFunc(behind, func(a, b late) int {
-		switch { // those of which it is not known come last
+		switch { // those without a time come last
 		case a.ended.IsZero() == b.ended.IsZero():
 			return a.ended.Compare(b.ended)
 		case a.ended.IsZero():

@@ -191,7 +191,7 @@ func spelling(key []byte) dialect {
 }
 
 // closed reports what is behind the last member of an object besides its
-// bracket, all members of which were found.
+// bracket, when all its members were found.
 func closed(data []byte, end int) error {
 	const space = " \t\r\n"
 	if rest := bytes.Trim(data[end:], space); string(rest) != "}" {
@@ -393,7 +393,7 @@ func text(value []byte, limit int) string {
 	return string(t.AppendText(nil, 0, limit))
 }
 
-// maxBrief bounds the objects of which a text is made, in bytes.
+// maxBrief bounds the objects that a text is made of, in bytes.
 const maxBrief = 64 << 10
 
 // brief returns the beginning of an object for people, "" for an empty one.
@@ -412,7 +412,7 @@ func brief(value []byte) string {
 }
 
 // timeOf reads a time as either SDK writes it; a time without a zone is taken as
-// UTC. It gives the zero time for anything else.
+// UTC. It returns the zero time for anything else.
 func timeOf(value []byte) time.Time {
 	written := text(value, 64)
 	if at, err := time.Parse(time.RFC3339Nano, written); err == nil {

@@ -134,7 +134,7 @@ type prompt struct{ text, file string }
 
 func (c *checkup) add(f model.Fault) { c.list.Add(f) }
 
-// plain returns a fault with a verdict of which no version is in question.
+// plain returns a fault with a verdict for all versions.
 func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).Judged(f, v) }
 
 // judged returns a fault of a file with what the SDK that wrote it does when it starts

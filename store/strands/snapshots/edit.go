@@ -177,7 +177,7 @@ func (d *document) lastMessage() (last jsontape.Node, n int) {
 // fits reports whether an interrupt waits at the end of the messages. The SDK for
 // Python has the message that asks for the tools in both places, that for
 // TypeScript takes it out of the messages until the tools have run. So there the
-// messages must be such that it can follow: nobody but the user said the last.
+// messages must be such that it can follow: the user alone said the last.
 func (d *document) fits() bool {
 	t := d.Tape
 	pending := d.pending()

@@ -243,7 +243,7 @@ func (l *line) add(i item, m *messages) {
 }
 
 // compare finds the immutable snapshot that snapshot_latest.json is: the last
-// one with the same data, and of several that which was taken at the same time.
+// one with the same data, and of several the one taken at the same time.
 func (h *history) compare() {
 	n := len(h.items)
 	if n == 0 || !h.items[n-1].isLatest() {

@@ -146,7 +146,7 @@ func (c *checkup) latest(h *history) {
 	if newest == nil || head.created().IsZero() || !newest.created().After(head.created()) || newest.Sum == head.Sum {
 		return
 	}
-	c.add(c.judged(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: somebody put an earlier one back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created()))},
+	c.add(c.judged(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: an earlier one was put back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created()))},
 		&h.items[h.latest], verdict{
 			python:     sdk.Loads("the older one; the SDK writes the other first, so that it may be all that is left of a save"),
 			typeScript: sdk.Loads("the older one"),

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// mostReaders bounds the files that are read at once, each of which may be
+	// mostReaders bounds the files that are read at once; each may be
 	// large.
 	mostReaders = 8
 	// batch is how many files are read before their messages are compared, and
@@ -59,7 +59,7 @@ func (s *Store) readAll(ctx context.Context, p *place, o *opened, items []item, 
 	return nil
 }
 
-// fill reads the files of a batch of which there is no note.
+// fill reads the files of a batch that have no note.
 func (s *Store) fill(ctx context.Context, p *place, o *opened, slots []slot) error {
 	var next atomic.Int64
 	var running sync.WaitGroup
@@ -113,7 +113,7 @@ func (s *Store) read(o *opened, f *slot, buf []byte) []byte {
 	if i.Problem == "" {
 		return data
 	}
-	// Somebody may be writing it in place.
+	// A program may be writing it in place.
 	if again, err := folder.Read(i.name, nil); err == nil && !bytes.Equal(again, data) {
 		i.capture, f.list = readCapture(again)
 		f.at = files.Stamp{}

@@ -49,7 +49,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 	return m.draft.Plan(m.plan)
 }
 
-// mendLatest drafts what an SDK starts from, and gives it; nil if it then begins
+// mendLatest drafts what an SDK starts from, and returns it; nil if it then begins
 // anew.
 func (m *move) mendLatest() (content []byte, err error) {
 	p, name := &m.place, m.s.writer.file(&m.place, latestFile)

@@ -16,7 +16,7 @@ type stance uint8
 const (
 	// atStart: there are no messages.
 	atStart stance = iota
-	// atQuestion: the user said something and nobody answered.
+	// atQuestion: the user said something and has no answer.
 	atQuestion
 	// atTurnEnd: the model answered and asks for no tool.
 	atTurnEnd
@@ -27,7 +27,7 @@ const (
 	// atPending: as atCalls, and the message that asks is held back with the state
 	// of the interrupts, where the SDK looks for tools that are still to run.
 	atPending
-	// atInterrupt: as atPending, and somebody has to answer first.
+	// atInterrupt: as atPending, and a person has to answer first.
 	atInterrupt
 )
 
@@ -38,7 +38,7 @@ type standing struct {
 	dialect  dialect
 	messages int
 	// tools are the names of the tools that are to run, waiting the ids of the
-	// interrupts that nobody answered.
+	// interrupts without an answer.
 	tools, waiting []string
 	// sdk are the versions in question.
 	sdk sdk.Span
@@ -273,7 +273,7 @@ func (s *standing) loads(p *place, session string) string {
 	}
 	where := map[stance]string{
 		atStart:     "and begins anew",
-		atQuestion:  "and stands at a message that nobody answered",
+		atQuestion:  "and stands at a message without an answer",
 		atTurnEnd:   "and stands at the end of a turn",
 		atCalls:     "and stands where the model asks for tools that have not run",
 		atResults:   "and stands at tool results that the model has not seen",

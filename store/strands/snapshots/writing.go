@@ -36,8 +36,8 @@ type desk struct {
 	random func([]byte)
 }
 
-// openWriter opens what writing needs. That it cannot be opened keeps nobody from
-// reading. A write of Hindcast's own that was broken off is finished.
+// openWriter opens what writing needs. If that fails,
+// reading still works. A write of Hindcast's own that was broken off is finished.
 func (s *Store) openWriter(ctx context.Context) {
 	dir, err := filepath.Abs(s.dir)
 	below := "."
@@ -162,7 +162,7 @@ func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 }
 
 // Apply implements store.Writer. The errors are those of journal.Journal.Apply:
-// a journal.ConflictError where somebody wrote to the session since the plan was
+// a journal.ConflictError where a program wrote to the session since the plan was
 // made.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	receipt, err := s.apply(ctx, plan)
