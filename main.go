@@ -52,20 +52,24 @@ func app() *cli.App {
 		Decode:       jsonl.Read,
 		Encode:       jsonl.Write,
 		DecodeMapped: decodeMapped,
-		Demo:         sample.Rows,
-		Live:         live,
-		Sample:       showSample,
-		Around:       around(),
-		Installed:    inProject,
-		Screen:       screen,
-		In:           os.Stdin,
-		Out:          os.Stdout,
-		Err:          os.Stderr,
-		InTerminal:   isatty.IsTerminal(os.Stdin.Fd()),
-		OutTerminal:  isatty.IsTerminal(os.Stdout.Fd()),
-		Pager:        cli.Pager(os.LookupEnv),
-		Columns:      columns,
-		Getenv:       os.Getenv,
+		MappedKind: func(words string) (store.Kind, error) {
+			m, err := mapped.ParseMap(words)
+			return mapped.Kind(m), err
+		},
+		Demo:        sample.Rows,
+		Live:        live,
+		Sample:      showSample,
+		Around:      around(),
+		Installed:   inProject,
+		Screen:      screen,
+		In:          os.Stdin,
+		Out:         os.Stdout,
+		Err:         os.Stderr,
+		InTerminal:  isatty.IsTerminal(os.Stdin.Fd()),
+		OutTerminal: isatty.IsTerminal(os.Stdout.Fd()),
+		Pager:       cli.Pager(os.LookupEnv),
+		Columns:     columns,
+		Getenv:      os.Getenv,
 	}
 }
 

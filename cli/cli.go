@@ -37,6 +37,8 @@ type App struct {
 	// DecodeMapped yields the rows that a map, in words, finds in files and
 	// folders of any JSON; "-" is in. The error is about the map.
 	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error)
+	// MappedKind returns the kind of store that a map, in words, makes of any JSON.
+	MappedKind func(words string) (store.Kind, error)
 	// Demo gives the rows of the built-in demo, Sample what the screen shows
 	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]
@@ -168,8 +170,18 @@ snapshots before). A name that fits several snapshots is an error that lists the
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
 	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30, or any; by default as the project around the store has it")
+	// Import has a map of its own, for what it reads.
+	maps := root.PersistentFlags().StringArray("map", nil, "read the store as any JSON: `KEY=PATH,...`, see hindcast help import")
 	kinds := a.Kinds
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if len(*maps) > 0 {
+			k, err := a.MappedKind(strings.Join(*maps, ","))
+			if err != nil {
+				return usagef("%w", err)
+			}
+			a.Kinds = store.Kinds{k}
+			return nil
+		}
 		sdk, err := cmd.Flags().GetString("sdk")
 		name, version, named := strings.Cut(sdk, "@")
 		switch {

@@ -14,6 +14,8 @@ type session struct {
 	rows []row
 	// states gives for each id the position of its first row.
 	states map[string]int
+	// headers are those of the rows in their order, of a session that is looked at.
+	headers []model.Header
 }
 
 // arrange returns the rows in the order in which they are to be imported, with

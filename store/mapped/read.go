@@ -52,17 +52,8 @@ func Read(ctx context.Context, sources []Source, m Map, skipped func(rows int)) 
 
 func read(ctx context.Context, list []file, m Map, skipped func(rows int), yield func(store.Row, error) bool) error {
 	f := finder{m: m, sessions: map[string]*session{}}
-	for i := range list {
-		if err := f.file(ctx, &list[i]); err != nil {
-			return err
-		}
-	}
-	if len(f.order) == 0 && f.skipped > 0 {
-		name := list[0].name
-		if len(list) > 1 {
-			name += " and the others"
-		}
-		return &RowError{File: name, Column: columnWhere, Err: fmt.Errorf("%s takes none of %s", m.where, model.Count(f.skipped, "row"))}
+	if err := f.all(ctx, list); err != nil {
+		return err
 	}
 	if skipped != nil {
 		skipped(f.skipped)
@@ -93,6 +84,23 @@ type finder struct {
 	order    []*session
 	// skipped counts the rows that where does not take.
 	skipped int
+}
+
+// all finds the rows of all files. It is an error if where takes none of them.
+func (f *finder) all(ctx context.Context, list []file) error {
+	for i := range list {
+		if err := f.file(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	if len(f.order) == 0 && f.skipped > 0 {
+		name := list[0].name
+		if len(list) > 1 {
+			name += " and the others"
+		}
+		return &RowError{File: name, Column: columnWhere, Err: fmt.Errorf("%s takes none of %s", f.m.where, model.Count(f.skipped, "row"))}
+	}
+	return nil
 }
 
 // file finds the rows of one file.
@@ -210,7 +218,7 @@ type stateReader struct {
 	in   content
 }
 
-var errChanged = errors.New("it changed while it was imported")
+var errChanged = errors.New("it changed while it was read")
 
 func (r *stateReader) read(found *row) ([]byte, error) {
 	fail := func(err error) error {

@@ -472,7 +472,7 @@ func TestRead_aFileThatChangesMeanwhileIsAnError(t *testing.T) {
 				}
 			}
 		}
-		if n != 1 || err == nil || !strings.HasSuffix(err.Error(), "2.json: state: it changed while it was imported") {
+		if n != 1 || err == nil || !strings.HasSuffix(err.Error(), "2.json: state: it changed while it was read") {
 			t.Errorf("%s: %d rows, %v", name, n, err)
 		}
 	}
