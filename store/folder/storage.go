@@ -118,6 +118,7 @@ func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (mode
 		}
 	}
 	d.Leads(w.after.HeadPoint().ID)
+	d.Rows(w.before.Place.Folders...)
 	if w.plan, err = d.Plan(w.plan); err != nil {
 		return model.Plan{}, err
 	}
@@ -154,7 +155,7 @@ func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*pla
 
 func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Change) (*planned, error) {
 	if trouble := s.Broken(); trouble != nil {
-		return nil, fmt.Errorf("a write that was broken off could not be finished: %w", trouble)
+		return nil, trouble
 	}
 	writes := s.Writes(ctx)
 	before, err := writes.Log(ctx, s.format, in, at)

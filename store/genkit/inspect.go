@@ -331,7 +331,7 @@ func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
 		var list store.FaultList
 		st.faults(ctx, &list)
 		if err := st.Check(ctx); err != nil && ctx.Err() == nil {
-			list.Add(journalFault("", err))
+			list.Add(journalFault(err))
 		}
 		for _, f := range st.shownFaults(list.All()) {
 			faults.Add(f)
@@ -348,13 +348,13 @@ func (st *storage) faults(ctx context.Context, faults *store.FaultList) {
 		_, err = st.Entries(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		faults.Add(journalFault("a write of Hindcast's own was broken off, and cannot be finished: ", err))
+		faults.Add(journalFault(err))
 	}
 }
 
-func journalFault(meaning string, err error) model.Fault {
+func journalFault(err error) model.Fault {
 	return model.Fault{Code: FaultJournal, File: writing.JournalFile,
-		Meaning: meaning + files.Cause(err).Error(),
+		Meaning: err.Error(),
 		Verdict: "Genkit: does not look at it; the files are as they are"}
 }
 

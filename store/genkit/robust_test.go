@@ -1,7 +1,9 @@
 package genkit
 
 import (
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/journal"
 	"hindcast/store/storetest"
 )
 
@@ -109,5 +112,31 @@ func TestFaults_ofMoreFoldersThanAreSearched(t *testing.T) {
 	}
 	if f := with(storetest.Faults(t, open(t, dir), ""), FaultUnreadable); !strings.Contains(f.Meaning, "more than 20000 folders") || f.Verdict == "" {
 		t.Errorf("told is %+v", f)
+	}
+}
+
+// A journal of an earlier version is named and left as it is: the store is read, and not
+// written to.
+func TestFaults_ofAJournalOfAnEarlierVersion(t *testing.T) {
+	dir := copyOfStore(t, "go-1.13.1")
+	text := `{"id":1,"at":"2026-11-20T10:00:00Z","op":"restore","session":"barista/sess-main","from":"a","fromIndex":1,"to":"b","toIndex":0,"undone":false}`
+	line := fmt.Sprintf("\n%08x %s\n", crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), text)
+	file := filepath.Join(dir, journal.Folder, "journal")
+	write(t, file, line)
+	s := open(t, dir)
+	list := storetest.Headers(t, s, sessMain)
+	if f := with(storetest.Faults(t, s, sessMain), FaultJournal); !strings.Contains(f.Meaning, "earlier version") || strings.Contains(f.Meaning, "broken off") {
+		t.Errorf("told is %+v", f)
+	}
+	for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo} {
+		if _, err := s.Plan(t.Context(), model.Change{Op: op, Ref: list[0].Ref(), As: "new"}); !errors.As(err, new(*journal.FormatError)) {
+			t.Errorf("a %s: %v", op, err)
+		}
+	}
+	if _, err := s.Journal(t.Context()); !errors.As(err, new(*journal.FormatError)) {
+		t.Errorf("the journal: %v", err)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != line {
+		t.Errorf("the journal is %q, %v", data, err)
 	}
 }

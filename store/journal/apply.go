@@ -155,6 +155,9 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
 		r.Changes, r.Stays, r.Was, r.Head = e.Changes, e.Stays, e.Was, e.Head
+		if r.Came, err = j.came(h, d); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.append(r); err != nil {
 		// It may be there nevertheless.

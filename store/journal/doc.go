@@ -43,6 +43,11 @@
 // copies are not kept: if that is broken off, it is taken back. Where a file system
 // cannot exchange files, the file is compared just before it is renamed over.
 //
+// An entry tells besides which names came since the entry before, and which row was the
+// head after it: an agent writes between two entries. Each record of an entry names the
+// format of the journal. One of another format is refused, and stays as it is
+// ([FormatError]).
+//
 // A kept file that is not what its name says, [Journal.Check] tells of; nothing is
 // written that needs it ([KeptError]).
 //

@@ -33,6 +33,7 @@ type Draft struct {
 	// modes are those for new files by folder, made those of new folders.
 	modes, made map[string]fs.FileMode
 	was, head   string
+	rows        []string // folders whose names the entry records
 	err         error
 }
 

@@ -122,6 +122,8 @@ func remedy(err error) string {
 		return "the drive reports an error: save a copy of the store elsewhere first"
 	case errors.Is(err, ErrFull):
 		return "give " + fileName + " another name, and the next write begins a new one: nothing that is kept is lost, but what was written until now can then not be undone, and what it set aside no longer shows, until the file has its name back"
+	case errors.As(err, new(*FormatError)):
+		return "give " + fileName + " another name, and the next write begins a new one: what was written until now can then not be undone, and what it set aside no longer shows"
 	case errors.Is(err, ErrTooMuch):
 		return "restore to a snapshot that is nearer first"
 	case errors.Is(err, disk.ErrSymlink):

@@ -45,6 +45,8 @@ type Entry struct {
 	// Head is the row that was the head after it, which need not be To: a write may make
 	// a row of its own.
 	Head string `json:"head,omitempty"`
+	// Came are the names that came since the entry before, see [Draft.Rows].
+	Came []Came `json:"came,omitempty"`
 	// NewSession is set of a write that made one.
 	NewSession string `json:"newSession,omitempty"`
 	// Changes are in the order in which they were made.

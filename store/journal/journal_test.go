@@ -704,7 +704,7 @@ func TestRecover_hostile(t *testing.T) {
 			m, j := desk(map[string]string{"s/a": "0"})
 			put(t, j, "s/a", "1")
 			before := m.Tree(live)
-			hostile := fmt.Sprintf(`{"id":9,"op":"restore","session":"s","changes":[{"path":%q,"does":"put back","after":{"sha256":%q,"size":1,"mode":384}}]}`, path, version)
+			hostile := fmt.Sprintf(`{"format":2,"id":9,"op":"restore","session":"s","changes":[{"path":%q,"does":"put back","after":{"sha256":%q,"size":1,"mode":384}}]}`, path, version)
 			j = setLines(t, m, append(lines(t, m), string(sealed([]byte(hostile+"\n")))))
 			if err := j.Recover(t.Context()); err != nil {
 				t.Errorf("%s: %v", path, err)
@@ -723,13 +723,13 @@ func TestRecover_hostile(t *testing.T) {
 func TestRecover_hostilePurge(t *testing.T) {
 	sum := strings.Repeat("a", 64)
 	for _, hostile := range []string{
-		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","after":{"sha256":"` + sum + `","mode":384}}]}`,
-		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"write","after":{"sha256":"` + sum + `","mode":384}}]}`,
-		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"folder":true}}]}`,
-		`{"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum[:32] + `","mode":384}}]}`,
-		`{"id":9,"op":"purge","session":"s","of":2}`,
-		`{"id":9,"op":"restore","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum + `"}}]}`,
-		`{"id":9,"op":"purge","session":"s","packed":"BAABeAF4AA=="}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","after":{"sha256":"` + sum + `","mode":384}}]}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"write","after":{"sha256":"` + sum + `","mode":384}}]}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"folder":true}}]}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum[:32] + `","mode":384}}]}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","of":2}`,
+		`{"format":2,"id":9,"op":"restore","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum + `"}}]}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","packed":"BAABeAF4AA=="}`,
 		`{"packed":"BAABeAF4AA=="}`,
 	} {
 		m, j := desk(map[string]string{"s/a": "0"})
@@ -754,7 +754,7 @@ func TestRecover_hostilePurge(t *testing.T) {
 func TestApply_numbers(t *testing.T) {
 	for _, hostile := range []string{
 		`{"done":9223372036854775807}`, `{"back":9223372036854775806}`, `{"taking":-9223372036854775808}`, `{"off":9007199254740991}`, `{"done":9007199254740980}`,
-		`{"id":9007199254740991,"op":"restore","session":"s","changes":[{"path":"s/x","does":"write","after":{"folder":true}}]}`,
+		`{"format":2,"id":9007199254740991,"op":"restore","session":"s","changes":[{"path":"s/x","does":"write","after":{"folder":true}}]}`,
 	} {
 		m, j := desk(map[string]string{"s/a": "0"})
 		put(t, j, "s/a", "1")

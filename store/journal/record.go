@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 // not a part of it.
 type record struct {
 	*Entry
+	// Format is that of the journal, in each record of an entry.
+	Format int `json:"format,omitempty"`
 	// Of is the entry that an undo or a redo is about.
 	Of int64 `json:"of,omitempty"`
 	// Packed are the changes of a large entry, and PackedStays what stays, instead of
@@ -38,6 +41,21 @@ type record struct {
 	// Torn says that what stands before the record, up to the one before, is of
 	// records that were torn when they were written.
 	Torn bool `json:"torn,omitempty"`
+}
+
+// format is the format of journals. One of another, or of none, is neither carried out nor
+// written to: it stays as it is.
+const format = 2
+
+// FormatError says that a journal is of another version of Hindcast.
+type FormatError struct{ Format int }
+
+func (e *FormatError) Error() string {
+	which := "an earlier"
+	if e.Format > format {
+		which = "a later"
+	}
+	return fmt.Sprintf("%s is of %s version of Hindcast, which alone can read it and take back what it tells of", fileName, which)
 }
 
 // maxLine bounds a record, in bytes: that of a write of 100,000 files has 6 MB.
@@ -93,6 +111,7 @@ func encode(r record) ([]byte, error) {
 	}
 	if r.Entry != nil {
 		e := *r.Entry
+		r.Format = format
 		var err error
 		if len(e.Changes) > unpacked {
 			r.Packed, err = pack(e.Changes)
@@ -192,6 +211,11 @@ func (r *record) sound() bool {
 			return false
 		}
 	}
+	for _, c := range r.Came {
+		if !fs.ValidPath(c.Folder) {
+			return false
+		}
+	}
 	for _, g := range r.Guards {
 		if !fs.ValidPath(g.Path) || !g.Version.sound() {
 			return false
@@ -245,6 +269,8 @@ type history struct {
 	open *intent
 	// last is the highest number of an intent.
 	last int64
+	// other says that the journal is of another format, nil if it is not.
+	other *FormatError
 	// torn says that the journal ends in a record that was torn.
 	torn    bool
 	damaged []int
@@ -267,6 +293,9 @@ func newHistory(data []byte) *history {
 	records, h.torn, h.damaged = parse(data)
 	for _, r := range records {
 		if r.Entry != nil && r.ID > 0 {
+			if r.Format != format {
+				h.other = cmp.Or(h.other, &FormatError{r.Format})
+			}
 			if r.ID > h.last { // else it is not one that this journal wrote
 				h.last = r.ID
 				h.begin(r)
@@ -396,7 +425,11 @@ func (j *Journal) history() (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.known, j.knownAs = newHistory(data), info
+	h := newHistory(data)
+	if h.other != nil {
+		return nil, h.other
+	}
+	j.known, j.knownAs = h, info
 	if int64(len(data)) != info.Size() { // it grew while it was read
 		j.knownAs = nil
 		known := j.known

@@ -126,13 +126,16 @@ func (d *Desk) Recover(ctx context.Context) {
 	if errors.Is(err, disk.ErrLocked) {
 		err = nil
 	}
+	if err != nil && !errors.As(err, new(*journal.FormatError)) {
+		err = fmt.Errorf("a write of Hindcast's own was broken off, and cannot be finished: %w", err)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.broken = err
 }
 
-// Broken says why a write that was broken off could not be finished, nil if there is
-// none.
+// Broken says why a write that was broken off could not be finished, or that the journal
+// is of another version; nil if neither is so.
 func (d *Desk) Broken() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -97,7 +97,7 @@ func (w *desk) fault() (f model.Fault, ok bool) {
 	if w.unfinished == nil {
 		return f, false
 	}
-	return journalFault("a write of Hindcast's own was broken off and could not be finished: " + w.unfinished.Error()), true
+	return journalFault(w.unfinished.Error()), true
 }
 
 func journalFault(meaning string) model.Fault {
