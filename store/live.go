@@ -56,16 +56,3 @@ type Grower interface {
 	// model.ErrNoSession.
 	Growth(ctx context.Context, session string, since Cursor) (Growth, error)
 }
-
-// Span is a run of bytes of one state that stands for a run of another; either
-// may be empty.
-type Span struct{ AFrom, ATo, BFrom, BTo int64 }
-
-// Comparer is a Store that knows which parts two states share without reading
-// them.
-type Comparer interface {
-	// Compare returns the spans in which the states differ, in order, apart from
-	// each other; what lies between them is equal byte for byte. No spans mean
-	// equal states. A span may hold equal bytes too: it is made of whole parts.
-	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
-}

@@ -58,13 +58,20 @@ type Tailer interface {
 // Uncounted is a number that is not known and more than none.
 const Uncounted = -1
 
-// Peeker is a Store that can give the beginning of a state at once, however
-// large the state is.
-type Peeker interface {
+// Parted is a Store that keeps states in parts: it need not read large ones whole.
+type Parted interface {
 	// Peek returns as much of the beginning of a state as is quick to read, all of
 	// it if it is small. The bytes are as those of State.
 	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
+	// Compare returns the spans in which two states differ, in order, apart from
+	// each other; what lies between them is equal byte for byte. No spans mean
+	// equal states. A span may hold equal bytes too: it is made of whole parts.
+	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
 }
+
+// Span is a run of bytes of one state that stands for a run of another; either
+// may be empty.
+type Span struct{ AFrom, ATo, BFrom, BTo int64 }
 
 // Writer is a Store that can be written to: each write is planned, shown, and then
 // carried out as it was planned.

@@ -86,8 +86,8 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 // previewState returns the beginning of a large state, from a store that can read
 // it alone without reading the rest.
 func (f *source) previewState(ctx context.Context, s subject) (any, error) {
-	if peeker, ok := f.store.(store.Peeker); ok && s.header.Size > quick {
-		data, err := peeker.Peek(ctx, s.ref)
+	if parted, ok := f.store.(store.Parted); ok && s.header.Size > quick {
+		data, err := parted.Peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 		facts.IDs = d.DerivedIDs()
 		facts.Known, facts.KnownErr = d.Facts(ctx, s.ref)
 	}
-	if c, ok := f.store.(store.Comparer); ok && s.header.ParentID != "" {
+	if c, ok := f.store.(store.Parted); ok && s.header.ParentID != "" {
 		facts.New, facts.NewErr = fresh(ctx, c, &s.header)
 	}
 	st, err := f.states.get(ctx, s.ref)
@@ -208,7 +208,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 
 // fresh returns how many bytes of a snapshot's state its parent does not have. The
 // visit that it follows may be that of a step.
-func fresh(ctx context.Context, c store.Comparer, h *model.Header) (*int64, error) {
+func fresh(ctx context.Context, c store.Parted, h *model.Header) (*int64, error) {
 	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())
 	if err != nil {
 		return nil, err

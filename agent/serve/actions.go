@@ -135,8 +135,8 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 // holds asks the store which of session, snapshot and visit is not there. It
 // returns nil where all are.
 func holds(ctx context.Context, s Store, ref model.Ref) error {
-	if peeker, ok := s.(store.Peeker); ok {
-		_, err := peeker.Peek(ctx, ref)
+	if parted, ok := s.(store.Parted); ok {
+		_, err := parted.Peek(ctx, ref)
 		return err
 	}
 	_, err := s.State(ctx, ref)

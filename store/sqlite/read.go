@@ -201,7 +201,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.get)
 }
 
-// Peek implements store.Peeker.
+// Peek implements store.Parted.
 func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.peek)
 }

@@ -104,11 +104,10 @@ type Store struct {
 
 var (
 	_ store.Tailer   = (*Store)(nil)
-	_ store.Peeker   = (*Store)(nil)
+	_ store.Parted   = (*Store)(nil)
 	_ store.Writer   = (*Store)(nil)
 	_ store.Importer = (*Store)(nil)
 	_ store.Recorder = (*Store)(nil)
-	_ store.Comparer = (*Store)(nil)
 	_ store.Watcher  = (*Store)(nil)
 	_ store.Grower   = (*Store)(nil)
 

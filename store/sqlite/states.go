@@ -521,7 +521,7 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 	return nil, nil
 }
 
-// Compare implements store.Comparer. It reads where the parts of the states are,
+// Compare implements store.Parted. It reads where the parts of the states are,
 // not the parts.
 func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span, err error) {
 	err = s.read(ctx, func(t *tx) error {

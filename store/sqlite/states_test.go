@@ -193,7 +193,7 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 	}
 }
 
-// holds checks the contract of store.Comparer, and returns how many bytes the
+// holds checks the contract of store.Parted, and returns how many bytes the
 // spans have.
 func holds(t testing.TB, a, b []byte, spans []store.Span) (size int64) {
 	t.Helper()
