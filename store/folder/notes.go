@@ -94,6 +94,7 @@ const (
 // known of those that have not changed, and of the others what they hold, several at
 // once. The error is that of a context that has ended.
 func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
+	defer hold(in.Tree, dir)()
 	list := make([]Noted[T], len(names))
 	var next atomic.Int64
 	work := func() {

@@ -75,6 +75,8 @@ func (s *Step) stamp() (at Stamp) {
 	return at
 }
 
+func (o *overlay) hold(dir string) (release func()) { return hold(o.below, dir) }
+
 // List implements Tree.
 func (o *overlay) List(dir string) ([]string, error) {
 	own, stepped := o.steps[dir]

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -313,5 +314,80 @@ func TestNotes_againWhatIsTorn(t *testing.T) {
 	got, data, err := Decoded(In{Tree: tree, Memo: NewMemo(&files.Memory{})}, ".", "a", text)
 	if got != "a is whole" || string(data) != got || err != nil {
 		t.Errorf("%q of %q, %v", got, data, err)
+	}
+}
+
+// To open and to let go of a folder does not disturb what others read in it just then.
+func TestDisk_isSafeForConcurrentUse(t *testing.T) {
+	dir := t.TempDir()
+	var dirs []string
+	for i := range 3 {
+		sub := fmt.Sprint("d", i)
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, sub, "a"), []byte(sub), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, sub)
+	}
+	d := openTree(t, dir)
+	var running sync.WaitGroup
+	for worker := range 4 {
+		running.Go(func() {
+			for i := range 2000 {
+				sub := dirs[(i/50+worker%2)%len(dirs)]
+				release := func() {}
+				if i%3 > 0 {
+					release = hold(d, sub)
+				}
+				if names, err := d.List(sub); err != nil || !slices.Equal(names, []string{"a"}) {
+					t.Errorf("%s lists %q, %v", sub, names, err)
+				}
+				if at, err := d.Stamp(sub + "/a"); err != nil || at.Kind != files.Regular {
+					t.Errorf("%s/a is %+v, %v", sub, at, err)
+				}
+				if data, _, err := d.Read(sub+"/a", nil); err != nil || string(data) != sub {
+					t.Errorf("%s/a is %q, %v", sub, data, err)
+				}
+				release()
+			}
+		})
+	}
+	running.Wait()
+	if len(d.held) > 0 {
+		t.Errorf("%d folders are held still", len(d.held))
+	}
+}
+
+// A folder that another takes the place of is seen as it is now, whatever was read in the
+// one before.
+func TestDisk_seesAFolderThatIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	make := func(text string) {
+		t.Helper()
+		err := os.Mkdir(filepath.Join(dir, "d"), 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "d", "a"), []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := openTree(t, dir)
+	for _, text := range []string{"one", "another"} {
+		make(text)
+		if _, err := d.List("d"); err != nil {
+			t.Fatal(err)
+		}
+		if data, _, err := d.Read("d/a", nil); err != nil || string(data) != text {
+			t.Errorf("it is %q instead of %q, %v", data, text, err)
+		}
+		if err := os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, text)); err != nil {
+			t.Fatal(err)
+		}
+		if at, err := d.Stamp("d/a"); err != nil || at.Kind != files.Nothing {
+			t.Errorf("gone, it is %+v, %v", at, err)
+		}
 	}
 }

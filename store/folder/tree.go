@@ -49,55 +49,98 @@ type Disk struct {
 	root *os.Root
 
 	mu   sync.Mutex
-	open map[string]*files.Folder
+	held map[string]*openFolder
 }
 
-// OpenDisk opens the tree of a folder. Folders in it stay open until Close.
+// openFolder is a folder that is open for some users.
+type openFolder struct {
+	*files.Folder
+	users int
+}
+
+// OpenDisk opens the tree of a folder.
 func OpenDisk(dir string) (*Disk, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, files.Cause(err)
 	}
-	return &Disk{root: root, open: map[string]*files.Folder{}}, nil
+	return &Disk{root: root, held: map[string]*openFolder{}}, nil
 }
 
-// mostOpen bounds the folders that a tree holds open.
-const mostOpen = 16
+// holder is a tree of which folders can be held open.
+type holder interface {
+	// hold keeps a folder open, so that to look at many files in it takes less of the
+	// system, until release is called. It then is the folder that was there at first,
+	// also if another takes its name.
+	hold(dir string) (release func())
+}
 
-// in calls with an open folder. One that a listing found stays open for what is read in
-// it; it may be replaced on the disk, so each listing opens it anew.
-func (d *Disk) in(dir string, fresh bool, call func(*files.Folder) error) error {
+// hold keeps a folder of a tree open, if it is one of a disk.
+func hold(t Tree, dir string) (release func()) {
+	if h, ok := t.(holder); ok {
+		return h.hold(dir)
+	}
+	return func() {}
+}
+
+func (d *Disk) hold(dir string) (release func()) {
+	f, err := d.use(dir)
+	if err != nil {
+		return func() {} // who looks into it is told
+	}
 	d.mu.Lock()
-	f := d.open[dir]
-	if f != nil && fresh {
-		delete(d.open, dir)
-		defer f.Close() // it was only read from
-		f = nil
+	defer d.mu.Unlock()
+	if d.held[dir] == nil {
+		d.held[dir] = f
 	}
-	if f == nil {
-		if len(d.open) >= mostOpen {
-			for name, other := range d.open {
-				delete(d.open, name)
-				defer other.Close() // it was only read from
-			}
-		}
-		var err error
-		if f, err = files.OpenFolder(d.root, dir); err != nil {
-			d.mu.Unlock()
-			return err
-		}
-		d.open[dir] = f
+	return func() { d.release(dir, f) }
+}
+
+// use returns a folder that is held open, or opens it. It is to be released.
+func (d *Disk) use(dir string) (*openFolder, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.held[dir]; f != nil {
+		f.users++
+		return f, nil
 	}
-	d.mu.Unlock()
-	return call(f)
+	f, err := files.OpenFolder(d.root, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &openFolder{f, 1}, nil
+}
+
+func (d *Disk) release(dir string, f *openFolder) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f.users--; f.users > 0 {
+		return
+	}
+	if d.held[dir] == f {
+		delete(d.held, dir)
+	}
+	f.Close() // it was only read from
+}
+
+// in calls with an open folder.
+func (d *Disk) in(dir string, call func(*files.Folder) error) error {
+	f, err := d.use(dir)
+	if err != nil {
+		return err
+	}
+	defer d.release(dir, f)
+	return call(f.Folder)
 }
 
 // List implements Tree.
 func (d *Disk) List(dir string) (names []string, err error) {
-	err = d.in(dir, true, func(f *files.Folder) (err error) {
-		names, err = f.Names()
-		return err
-	})
+	f, err := files.OpenFolder(d.root, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read from
+	names, err = f.Names()
 	slices.Sort(names)
 	return names, err
 }
@@ -105,7 +148,7 @@ func (d *Disk) List(dir string) (names []string, err error) {
 // Read implements Tree.
 func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) {
 	data = buf[:0]
-	err = d.in(path.Dir(name), false, func(f *files.Folder) (err error) {
+	err = d.in(path.Dir(name), func(f *files.Folder) (err error) {
 		data, at.Stamp, err = f.ReadStamped(path.Base(name), buf)
 		return err
 	})
@@ -114,7 +157,7 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 
 // Stamp implements Tree.
 func (d *Disk) Stamp(name string) (at Stamp, err error) {
-	err = d.in(path.Dir(name), false, func(f *files.Folder) (err error) {
+	err = d.in(path.Dir(name), func(f *files.Folder) (err error) {
 		at.Stamp, err = f.Stat(path.Base(name))
 		return err
 	})
@@ -125,15 +168,7 @@ func (d *Disk) Stamp(name string) (at Stamp, err error) {
 }
 
 // Close lets go of the folder.
-func (d *Disk) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for name, f := range d.open {
-		delete(d.open, name)
-		f.Close() // it was only read from
-	}
-	return d.root.Close()
-}
+func (d *Disk) Close() error { return d.root.Close() }
 
 // isFree reports whether an error says that nothing is at a name.
 func isFree(err error) bool { return errors.Is(err, fs.ErrNotExist) }
@@ -159,6 +194,8 @@ func NewView(on Tree) *View {
 type ChangedError struct{ Name string }
 
 func (e *ChangedError) Error() string { return fmt.Sprintf("%s changed while it was read", e.Name) }
+
+func (v *View) hold(dir string) (release func()) { return hold(v.on, dir) }
 
 // List implements Tree.
 func (v *View) List(dir string) ([]string, error) {
