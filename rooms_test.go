@@ -446,6 +446,21 @@ func TestRooms_noTypeOfDialog(t *testing.T) {
 	})
 }
 
+// The port is what everyone who adds a kind or a face reads first.
+func TestRooms_portIsSmall(t *testing.T) {
+	var found []string
+	inspectCode(t, func(at token.Position, n ast.Node) {
+		if spec, ok := n.(*ast.TypeSpec); ok && filepath.Dir(at.Filename) == "store" && !strings.HasSuffix(at.Filename, "_test.go") {
+			if _, ok := spec.Type.(*ast.InterfaceType); ok {
+				found = append(found, spec.Name.Name)
+			}
+		}
+	})
+	if len(found) == 0 || len(found) > 12 {
+		t.Errorf("store declares %d interfaces: %q", len(found), found)
+	}
+}
+
 // inspectCode calls f for each node of the code that is no test's.
 func inspectCode(t *testing.T, f func(at token.Position, n ast.Node)) {
 	t.Helper()
