@@ -24,10 +24,13 @@ const FactAgent = "agent"
 // Facts gathers facts.
 type Facts []Fact
 
-// Add adds a fact, unless there is nothing to say.
-func (f *Facts) Add(label, value string) {
-	if value != "" {
-		*f = append(*f, Fact{Label: label, Value: value})
+// Add adds a fact in words, unless there is nothing to say.
+func (f *Facts) Add(label, value string) { f.AddFact(Fact{Label: label, Value: value}) }
+
+// AddFact adds a fact, unless there is nothing to say.
+func (f *Facts) AddFact(fact Fact) {
+	if fact.Value != "" {
+		*f = append(*f, fact)
 	}
 }
 

@@ -16,6 +16,7 @@
 package langgraph
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -32,14 +33,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/rows"
 	"hindcast/store/sqlitefile"
-)
-
-// Codes of the faults that this kind alone sees.
-const (
-	// FaultOpaque: states are encrypted, or pickles.
-	FaultOpaque = "opaque-state"
-	// FaultMetadata: the metadata of a checkpoint cannot be read.
-	FaultMetadata = "damaged-metadata"
 )
 
 // Kind describes the langgraph store.
@@ -76,23 +69,17 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 		return log, err
 	}
 	log.Head.Newest = true
-	var faults store.FaultList
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		h := model.Header{Event: model.SnapshotEventNamed}
 		var encoding string
 		var beside, whole []byte
 		var size int64
-		if err := scan(&h.ID, &h.ParentID, &encoding, &beside, &whole, &size); err != nil {
-			return err
-		}
+		err := scan(&h.ID, &h.ParentID, &encoding, &beside, &whole, &size)
 		var about metadata
-		if err := json.Unmarshal(beside, &about); err != nil {
+		if json.Unmarshal(beside, &about) != nil {
 			h.Marks |= model.MarkDamaged
-			faults.Add(model.Fault{Code: FaultMetadata, Severity: model.Stops, File: h.ID, Path: "metadata", Meaning: "it is not JSON: " + err.Error(), Verdict: "LangGraph fails when it lists the thread"})
 		}
-		if isOpaque(encoding) && !faults.Has(FaultOpaque) {
-			faults.Add(model.Fault{Code: FaultOpaque, Severity: model.Odd, File: h.ID, Path: "checkpoint", Meaning: "from here on states are stored as " + encoding + " and shown as these bytes", Verdict: "LangGraph loads what its serializer can read"})
-		}
+		log.Opaque = cmp.Or(log.Opaque, opaque(encoding))
 		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), about.Step+1
 		own := steps[h.ID]
 		switch ran, kept := steps[h.ParentID]; {
@@ -117,17 +104,11 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 		}
 		log.Title = cmp.Or(log.Title, own.said.Opening())
 		log.Headers, log.Size = append(log.Headers, h), log.Size+size
-		return nil
+		return err
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
 		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
 		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" ORDER BY checkpoint_id", at.Key...)
-	log.Faults = faults.All()
-	if err == nil && at.Key[1] == "" { // a thread changes with its subgraphs, and comes before them
-		var newest string
-		err = t.Row(ctx, "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?", at.Key[0]).Scan(&newest)
-		log.UpdatedAt = model.TimeOfUUID(newest)
-	}
 	return log, err
 }
 
@@ -141,10 +122,8 @@ func isPlumbing(channel string, value []byte) bool {
 	return plumbing.MatchString(channel) || string(value) == quoted(channel)
 }
 
-const (
-	inputChannel = "__start__" // also the name of the node that takes the input
-	sendsChannel = "__pregel_tasks"
-)
+// Channels of LangGraph's own; the node that takes the input has the name of the first.
+const inputChannel, sendsChannel = "__start__", "__pregel_tasks"
 
 // step is what the tasks wrote that started from one checkpoint.
 type step struct {
@@ -171,10 +150,7 @@ func stepsOf(ctx context.Context, t *sqlitefile.Tx, where string, args ...any) (
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		s := steps[id]
-		written, damage := decode(encoding, value)
-		if damage != nil {
-			written = []byte("null") // a state that lacks it is read all the same
-		}
+		written, _ := decode(encoding, value) // a value that is damaged is as none
 		s.add(task, path, index, channel, written)
 		steps[id] = s
 		return err
@@ -201,7 +177,7 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 	case index < 0: // it is scheduled, it was resumed
 	case isPlumbing(channel, value) || channel == sendsChannel:
 		s.goesOn = true
-		if path == "" && value[0] == '"' { // without a path it may name the node
+		if path == "" && bytes.HasPrefix(value, []byte(`"`)) { // without a path it may name the node
 			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
 		}
 	case !strings.HasPrefix(channel, "__"):
@@ -245,19 +221,18 @@ type checkpoint struct {
 // model.ErrNoSnapshot where there is none.
 func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
-	err = model.ErrNoSnapshot
-	failed := t.Each(ctx, func(scan func(...any) error) error {
-		var beside, whole []byte
-		if err = scan(&c.parent, &c.encoding, &beside, &whole); err == nil {
-			_ = json.Unmarshal(beside, &c.about) // the log tells of damage
-			c.document, err = decode(c.encoding, whole)
-		}
-		return err
-	}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofSession+" AND checkpoint_id = ?", key...)
-	if err = cmp.Or(failed, err); err != nil {
+	const ofOne = ofSession + " AND checkpoint_id = ?"
+	var beside, whole []byte
+	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole},
+		"SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofOne, key...)
+	if err != nil || !found {
+		return c, own, cmp.Or(err, model.ErrNoSnapshot)
+	}
+	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+	if c.document, err = decode(c.encoding, whole); err != nil {
 		return c, own, err
 	}
-	steps, err := stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", key...)
+	steps, err := stepsOf(ctx, t, ofOne, key...)
 	return c, steps[id], err
 }
 
@@ -286,9 +261,13 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	if err != nil {
 		return about, err
 	}
-	steps, err := stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", at.Key[0], at.Key[1], c.parent)
-	ran := steps[c.parent]
-	nodes, python := c.next(own.nodes)
+	var ran step
+	if c.about.Source == "loop" {
+		var steps map[string]step
+		steps, err = stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", at.Key[0], at.Key[1], c.parent)
+		ran = steps[c.parent]
+	}
+	nodes, javaScript := c.next(own.nodes)
 	next := conversation.List(nodes, conversation.OneLine)
 	about.Facts.Add("source", c.about.Source)
 	about.Facts.Add("step", strconv.Itoa(c.about.Step))
@@ -298,31 +277,28 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	about.Facts.Add("failed", strings.Join(own.failed, ", "))
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
-	if tokens := model.TokensFact("tokens", "tokens", ran.said.Tokens()); c.about.Source == "loop" && tokens.Value != "" {
-		about.Facts = append(about.Facts, tokens)
-	}
+	about.Facts.AddFact(model.TokensFact("tokens", "tokens", ran.said.Tokens()))
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	for _, channel := range slices.Sorted(maps.Keys(c.about.Deltas)) {
 		if values != nil && jsontape.FindMember(values, quoted(channel)) == nil {
 			about.Gaps.Keys, about.Gaps.Why = append(about.Gaps.Keys, channel), model.GapDelta
 		}
 	}
-	about.Resume = resume(at, id, next, python, len(own.asked) > 0)
+	about.Resume = resume(at, id, next, javaScript, len(own.asked) > 0)
 	return about, err
 }
 
 // next returns the nodes that run next, those of channels whose value they have not
-// seen, and whether Python wrote the checkpoint. ran are those that ran from it since.
-func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
+// seen, and whether JavaScript wrote the checkpoint. ran are those that ran from it since.
+func (c *checkpoint) next(ran []string) (nodes []string, javaScript bool) {
 	var document struct {
 		Values   map[string]json.RawMessage            `json:"channel_values"`
 		Versions map[string]json.RawMessage            `json:"channel_versions"`
 		Seen     map[string]map[string]json.RawMessage `json:"versions_seen"`
 	}
 	_ = json.Unmarshal(c.document, &document) // of what is not of that shape nothing is known
-	python = true
 	for channel, version := range document.Versions {
-		python = python && version[0] == '"'
+		javaScript = javaScript || version[0] != '"' // Python's are strings
 		node := inputChannel
 		switch parts := plumbing.FindStringSubmatch(channel); {
 		case document.Values[channel] == nil:
@@ -333,8 +309,7 @@ func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
 			}
 		case channel == sendsChannel: // of Python {"value":[NODE,…]}, of JavaScript {"node":NODE}
 			for _, send := range elements(document.Values[channel]) {
-				node := append(elements(send), jsontape.FindMember(send, `"node"`))[0]
-				nodes = append(nodes, jsontape.Unquote(node))
+				nodes = append(nodes, jsontape.Unquote(append(elements(send), jsontape.FindMember(send, `"node"`))[0]))
 			}
 			continue
 		case isPlumbing(channel, document.Values[channel]):
@@ -348,10 +323,10 @@ func (c *checkpoint) next(ran []string) (nodes []string, python bool) {
 		}
 	}
 	if slices.Equal(nodes, []string{inputChannel}) && len(ran) > 0 {
-		return ran, python // a function may take the input
+		return ran, javaScript // a function may take the input
 	}
 	slices.Sort(nodes)
-	return nodes, python
+	return nodes, javaScript
 }
 
 // elements returns those of a list, or of the list in a value of Python's.
@@ -364,9 +339,9 @@ func elements(list []byte) (of []json.RawMessage) {
 }
 
 // resume returns the calls that go on from a checkpoint, which each of them names.
-func resume(at rows.Place, id, next string, python, asks bool) []model.Resume {
+func resume(at rows.Place, id, next string, javaScript, asks bool) []model.Resume {
 	graph, none, answer := "graph.invoke", "None", "Command(resume=…)"
-	if !python {
+	if javaScript {
 		graph, none, answer = "await graph.invoke", "null", "new Command({resume: …})"
 	}
 	names := fmt.Sprintf(`"thread_id": %s, "checkpoint_id": %s`, quoted(at.Key[0].(string)), quoted(id))
@@ -376,12 +351,12 @@ func resume(at rows.Place, id, next string, python, asks bool) []model.Resume {
 	call := func(input, then string) model.Resume {
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
 	}
-	switch runs := "runs " + next + " from here"; {
-	case next == "":
+	runs := "runs " + next + " from here"
+	if next == "" {
 		return []model.Resume{call("{…}", "takes your input as the next turn")}
-	case asks:
-		return []model.Resume{call(answer, "answers what is asked, and "+runs), call(none, runs+", which asks again")}
-	default:
-		return []model.Resume{call(none, runs)}
 	}
+	if asks {
+		return []model.Resume{call(answer, "answers what is asked, and "+runs), call(none, runs+", which asks again")}
+	}
+	return []model.Resume{call(none, runs)}
 }

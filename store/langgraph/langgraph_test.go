@@ -18,6 +18,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/rows"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -146,7 +147,7 @@ func TestState_opaque(t *testing.T) {
 			t.Errorf("%s: %.80s, want %s", name, got, want)
 		}
 		faults := storetest.Faults(t, s, session)
-		if len(faults) != 1 || faults[0].Code != FaultOpaque || faults[0].Severity != model.Odd {
+		if len(faults) != 1 || faults[0].Code != rows.FaultOpaque || faults[0].Severity != model.Odd {
 			t.Errorf("%s: %+v", name, faults)
 		}
 	}
@@ -266,13 +267,13 @@ func TestDamage(t *testing.T) {
 		"missing parent":    {"DELETE FROM checkpoints" + one, "missing-parent"},
 		"self-parent":       {"UPDATE checkpoints SET parent_checkpoint_id = checkpoint_id" + one, "self-parent"},
 		"cycle":             {"UPDATE checkpoints SET parent_checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'other')" + one, "parent-cycle"},
-		"metadata":          {"UPDATE checkpoints SET metadata = '{'" + one, FaultMetadata},
-		"no metadata":       {"UPDATE checkpoints SET metadata = NULL" + one, FaultMetadata},
+		"metadata":          {"UPDATE checkpoints SET metadata = '{'" + one, rows.FaultRow},
+		"no metadata":       {"UPDATE checkpoints SET metadata = NULL" + one, rows.FaultRow},
 		"cut":               {"UPDATE checkpoints SET checkpoint = substr(checkpoint, 1, 300)" + one, store.FaultState},
 		"no state":          {"UPDATE checkpoints SET checkpoint = NULL" + one, store.FaultState},
 		"another encoding":  {"UPDATE checkpoints SET type = 'json'" + one, store.FaultState},
 		"no encoding":       {"UPDATE checkpoints SET type = NULL" + one, store.FaultState},
-		"unknown encoding":  {"UPDATE checkpoints SET type = 'yaml'" + one, FaultOpaque},
+		"unknown encoding":  {"UPDATE checkpoints SET type = 'yaml'" + one, rows.FaultOpaque},
 		"writes":            {"UPDATE writes SET value = x'c1'", ""},
 		"writes of nothing": {"UPDATE writes SET value = NULL, type = NULL", ""},
 		"odd ids":           {"UPDATE checkpoints SET checkpoint_id = 'x' || checkpoint_id, parent_checkpoint_id = 'x' || parent_checkpoint_id", ""},
@@ -457,10 +458,10 @@ func TestNext(t *testing.T) {
 		"odd sends":         {`{"__pregel_tasks":[{},7,{"value":[]}]}`, `{"__pregel_tasks":"2"}`, `{}`, `["","",""]`, true},
 	} {
 		document := fmt.Sprintf(`{"channel_values":%s,"channel_versions":%s,"versions_seen":%s}`, c.values, c.versions, c.seen)
-		next, python := (&checkpoint{document: []byte(document)}).next([]string{"flow"})
+		next, javaScript := (&checkpoint{document: []byte(document)}).next([]string{"flow"})
 		got, err := json.Marshal(append([]string{}, next...))
-		if err != nil || string(got) != c.next || python != c.python {
-			t.Errorf("%s: %s, %v, want %s", name, got, python, c.next)
+		if err != nil || string(got) != c.next || javaScript == c.python {
+			t.Errorf("%s: %s, %v, want %s", name, got, !javaScript, c.next)
 		}
 	}
 }

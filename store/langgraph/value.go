@@ -16,7 +16,7 @@ func decode(encoding string, value []byte) ([]byte, error) {
 		return msgpack.AppendJSON(nil, value, extension)
 	case encoding == "null":
 		return []byte("null"), nil
-	case isOpaque(encoding):
+	case opaque(encoding) != "":
 		return []byte(`{"$type":` + quoted(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
 	case encoding == "bytes", encoding == "bytearray":
 		return []byte(`{"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
@@ -26,14 +26,14 @@ func decode(encoding string, value []byte) ([]byte, error) {
 	return value, nil
 }
 
-// isOpaque reports whether values of an encoding are not read: pickles, and what is
-// encrypted, as "msgpack+aes".
-func isOpaque(encoding string) bool {
+// opaque returns an encoding whose values are not read, "" for another: pickles, and
+// what is encrypted, as "msgpack+aes".
+func opaque(encoding string) string {
 	switch encoding {
-	case "msgpack", "json", "null", "bytes", "bytearray", "":
-		return false
+	case "msgpack", "json", "null", "bytes", "bytearray":
+		return ""
 	}
-	return true
+	return encoding
 }
 
 func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

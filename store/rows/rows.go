@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -46,14 +45,23 @@ type Log struct {
 	// SessionID is left out of them, and who is off the path, and why.
 	Headers []model.Header
 	Head    model.HeadFacts
-	// Faults are those that the kind alone sees: neither of the lineage nor of a state.
-	Faults []model.Fault
-	// Title, Size and UpdatedAt are those of the session's info. Without UpdatedAt it
-	// is the time of the newest snapshot.
-	Title     string
-	Size      int64
-	UpdatedAt time.Time
+	// Opaque is how states are stored that are shown as the bytes that they are, because
+	// they are encrypted or would have to be run; "" for none.
+	Opaque string
+	// Title and Size are those of the session's info.
+	Title string
+	Size  int64
 }
+
+// Codes of the faults that are found here. A row with model.MarkDamaged is one.
+const (
+	// FaultDatabase: SQLite's own check found damage.
+	FaultDatabase = "damaged-database"
+	// FaultRow: what stands beside a state cannot be read.
+	FaultRow = "damaged-row"
+	// FaultOpaque: states are shown as the bytes that they are.
+	FaultOpaque = "opaque-state"
+)
 
 // About is what is known about a snapshot besides its state.
 type About struct {
@@ -301,15 +309,27 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 			if err != nil {
 				return err
 			}
-			info := model.SessionInfo{ID: at.ID, Kind: s.kind.Name, Title: log.Title, Size: log.Size, UpdatedAt: log.UpdatedAt, Faults: model.FaultsNotCounted}
-			info.Count(log.Headers)
-			if n := len(log.Headers); info.UpdatedAt.IsZero() && n > 0 {
-				info.UpdatedAt = log.Headers[n-1].CreatedAt
+			info := model.SessionInfo{
+				ID: at.ID, Kind: s.kind.Name, Title: log.Title, Size: log.Size, Faults: model.FaultsNotCounted,
+				UpdatedAt: log.Headers[len(log.Headers)-1].CreatedAt,
 			}
+			info.Count(log.Headers)
 			infos = append(infos, info)
 		}
 		return err
 	})
+	// A session changes with those that are named below it, and comes before them.
+	at := make(map[string]int, len(infos))
+	for i := range infos {
+		at[infos[i].ID] = i
+	}
+	for _, below := range infos {
+		for end := range below.ID {
+			if i, ok := at[below.ID[:end]]; ok && below.ID[end] == '/' && below.UpdatedAt.After(infos[i].UpdatedAt) {
+				infos[i].UpdatedAt = below.UpdatedAt
+			}
+		}
+	}
 	slices.SortStableFunc(infos, store.NewestFirst)
 	return infos, err
 }
@@ -379,9 +399,6 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	return about.Gaps, err
 }
 
-// FaultDatabase is the code of damage that SQLite's own check found.
-const FaultDatabase = "damaged-database"
-
 // Faults implements store.Store. For the store itself it runs SQLite's check of the
 // whole file.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
@@ -396,17 +413,24 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		})
 		return faults, s.wrap(err, "check %q", s.address)
 	}
-	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
-		log, err := s.log(ctx, t, at)
-		faults = log.Faults
+	var log Log
+	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) (err error) {
+		log, err = s.log(ctx, t, at)
 		return err
 	})
 	if err == nil {
-		var of []model.Fault
-		of, err = store.SessionFaults(ctx, s, session)
-		faults = append(of, faults...)
+		faults, err = store.SessionFaults(ctx, s, session)
 	}
-	return faults, s.wrap(err, "check session %q", session)
+	var own store.FaultList
+	for _, h := range log.Headers {
+		if h.Marks.Has(model.MarkDamaged) {
+			own.Add(model.Fault{Code: FaultRow, Severity: model.Stops, File: h.ID, Meaning: "what stands beside the state cannot be read", Verdict: s.kind.Framework + " fails when it lists the session"})
+		}
+	}
+	if log.Opaque != "" {
+		own.Add(model.Fault{Code: FaultOpaque, Severity: model.Odd, File: session, Meaning: "states are stored as " + log.Opaque + " and shown as these bytes", Verdict: s.kind.Framework + " loads what it has the key or the classes for"})
+	}
+	return append(faults, own.All()...), s.wrap(err, "check session %q", session)
 }
 
 // Watch implements store.Watcher.

@@ -64,6 +64,15 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 	return rows.Err()
 }
 
+// First scans the first row of a query, and reports false if there is none.
+func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
+	err = t.Row(ctx, query, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Row returns the first row of a query.
 func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
 	statement, err := t.prepare(ctx, query)
