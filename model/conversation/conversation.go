@@ -155,7 +155,11 @@ func (c *Conversation) RoleText(m int) string {
 	if c.messages[m].speaker != 0 {
 		return c.speakerText(&c.messages[m])
 	}
-	n := find(c.tape, unwrap(c.tape, c.messages[m].Node), "role")
+	at := unwrap(c.tape, c.messages[m].Node)
+	n := find(c.tape, at, "role")
+	if n < 0 && c.traits&traitLangChain != 0 {
+		n = max(className(c.tape, c.messages[m].Node), find(c.tape, at, "type"))
+	}
 	if n < 0 {
 		return ""
 	}

@@ -67,9 +67,9 @@ func (c *Conversation) message(n Node) {
 	case redacted:
 		m, f = f.redacted, readFields(t, f.redacted)
 	case f.role < 0 && isKind(t, f.wrapped, jsontape.Object):
-		role := className(t, n)
+		role, outer := className(t, n), f.traits
 		m, f = f.wrapped, readFields(t, f.wrapped)
-		f.role = max(f.role, role)
+		f.role, f.traits = max(f.role, role), f.traits|outer
 	}
 	c.begin(Message{Node: n, Role: c.role(f.role), Redacted: redacted})
 	c.traits |= f.traits

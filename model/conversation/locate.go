@@ -101,7 +101,7 @@ func enveloped(t *jsontape.Tape, n Node) Node {
 // className returns the name of the class in LangChain's envelope, or None.
 func className(t *jsontape.Tape, n Node) Node {
 	class := jsontape.None
-	if id := t.Find(n, "id"); isKind(t, id, jsontape.Array) {
+	if id := find(t, n, "id"); isKind(t, id, jsontape.Array) {
 		for part := t.First(id); part >= 0; part = t.Next(part) {
 			class = part
 		}
