@@ -15,6 +15,7 @@ import (
 // TestKilled_leavesNothingBehind kills the program while it makes a store or a file, or
 // amid an edit. The next run takes away what it left.
 func TestKilled_leavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	hindcast := program.Path(t)
 	home, temp := t.TempDir(), t.TempDir()
 	var rows strings.Builder
@@ -133,6 +134,7 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 // TestKilled_sparesTheLiving: what a process is at work on stays, whatever else runs
 // in the same place.
 func TestKilled_sparesTheLiving(t *testing.T) {
+	t.Parallel()
 	hindcast, dir := program.Path(t), t.TempDir()
 	cmd := exec.Command(hindcast, "import", "-", "slow.db", "--map", "state=$")
 	cmd.Dir = dir

@@ -94,6 +94,7 @@ func (w *oldStrands) replace(path string, data []byte) error {
 // meets of the others is a conflict that is told; what is read is never a part of
 // a file; and every message that was ever there can be reached in the end.
 func TestWrites_besideALiveWriter(t *testing.T) {
+	t.Parallel()
 	dir := copyStore(t, filepath.Join(testdata, "strands", "python-file"))
 	const session = "basic"
 	open := func() store.Store {

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,38 +79,40 @@ var known = map[string]struct {
 
 // What was broken on purpose is found, and nothing else is said to be.
 func TestStores_whatIsBrokenIsFound(t *testing.T) {
-	checked := 0
-	eachReal(t, func(t *testing.T, r realStore, dir string) {
-		var mine bool
-		for name := range known {
-			mine = mine || strings.HasPrefix(name, r.path+" ")
-		}
-		if !mine {
-			return
-		}
-		o := openReal(t, r, dir)
-		for _, info := range o.sessions {
-			want, is := known[r.path+" "+info.ID]
-			if is {
-				checked++
+	var checked atomic.Int32
+	t.Run("in", func(t *testing.T) {
+		eachReal(t, func(t *testing.T, r realStore, dir string) {
+			var mine bool
+			for name := range known {
+				mine = mine || strings.HasPrefix(name, r.path+" ")
 			}
-			codes := map[string]bool{}
-			for _, f := range faultsOf(t, o.store, info.ID) {
-				codes[f.Code] = true
-				if f.Meaning == "" || f.Verdict == "" || f.File == "" {
-					t.Errorf("%s: the fault does not say what it is, where, or what the framework does: %+v", info.ID, f)
+			if !mine {
+				return
+			}
+			o := openReal(t, r, dir)
+			for _, info := range o.sessions {
+				want, is := known[r.path+" "+info.ID]
+				if is {
+					checked.Add(1)
+				}
+				codes := map[string]bool{}
+				for _, f := range faultsOf(t, o.store, info.ID) {
+					codes[f.Code] = true
+					if f.Meaning == "" || f.Verdict == "" || f.File == "" {
+						t.Errorf("%s: the fault does not say what it is, where, or what the framework does: %+v", info.ID, f)
+					}
+				}
+				if have := slices.Sorted(maps.Keys(codes)); !slices.Equal(have, want.faults) {
+					t.Errorf("%s has the faults %q, want %q", info.ID, have, want.faults)
+				}
+				if n := model.NewTimeline(o.headers[info.ID]).Orphans(); n != want.orphans {
+					t.Errorf("%s has %d snapshots off the path, want %d", info.ID, n, want.orphans)
 				}
 			}
-			if have := slices.Sorted(maps.Keys(codes)); !slices.Equal(have, want.faults) {
-				t.Errorf("%s has the faults %q, want %q", info.ID, have, want.faults)
-			}
-			if n := model.NewTimeline(o.headers[info.ID]).Orphans(); n != want.orphans {
-				t.Errorf("%s has %d snapshots off the path, want %d", info.ID, n, want.orphans)
-			}
-		}
+		})
 	})
-	if checked != len(known) {
-		t.Errorf("%d of %d known sessions were met", checked, len(known))
+	if n := checked.Load(); int(n) != len(known) {
+		t.Errorf("%d of %d known sessions were met", n, len(known))
 	}
 }
 
@@ -172,7 +175,10 @@ func stateOf(t *testing.T, s store.Store, h *model.Header) []byte {
 // eachReal runs a test on every real store.
 func eachReal(t *testing.T, run func(t *testing.T, r realStore, dir string)) {
 	for _, r := range realStores {
-		t.Run(r.path, func(t *testing.T) { run(t, r, filepath.Join(testdata, filepath.FromSlash(r.path))) })
+		t.Run(r.path, func(t *testing.T) {
+			t.Parallel()
+			run(t, r, filepath.Join(testdata, filepath.FromSlash(r.path)))
+		})
 	}
 }
 

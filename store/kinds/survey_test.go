@@ -44,6 +44,16 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"genkit genkit/go-1.13.1",
 		"genkit genkit/js-1.42.0-detachbug",
 		"genkit genkit/stepsproject-go-1.13.1",
+		"langgraph langgraph/agent.db",
+		"langgraph langgraph/delta.db",
+		"langgraph langgraph/encrypted.db",
+		"langgraph langgraph/failed.db",
+		"langgraph langgraph/functional.db",
+		"langgraph langgraph/js.db",
+		"langgraph langgraph/old-0.2.5-json.db",
+		"langgraph langgraph/pickle.db",
+		"langgraph langgraph/subgraph.db",
+		"langgraph langgraph/types.db",
 		"strands strands/python-file",
 		"strands strands/python-multiagent",
 		"strands-snapshots strands/python-snapshot",
@@ -82,7 +92,7 @@ func readOnly(t *testing.T, dir string) {
 // Whatever is only looked at stays as it is: every byte, time and file of every
 // store that there is, damaged ones too.
 func TestDoctor_writesNothing(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Parallel()
 	remembering := kinds.All(files.NewShelf(t.TempDir()))
 	dir := t.TempDir()
 	for _, part := range []string{"strands", "genkit"} {

@@ -310,7 +310,10 @@ func (w *world) check() {
 // Whatever Hindcast and agents do in turn: no snapshot becomes unreachable, the SDK
 // always loads what the plan said and never writes over a message, and an undo gives
 // back what was there.
-func TestProperty_nothingIsLost(t *testing.T) { properties(t, 6) }
+func TestProperty_nothingIsLost(t *testing.T) {
+	t.Parallel()
+	properties(t, 6)
+}
 
 // Beside agents that hold an old view and go on from that: every message that an agent
 // was told it had written is on a branch, and a restore brings its bytes back. The one
@@ -318,6 +321,7 @@ func TestProperty_nothingIsLost(t *testing.T) { properties(t, 6) }
 // session had set aside, replaced or put back before: it lay in the folder only, and is
 // gone as without Hindcast, because reading keeps nothing.
 func TestProperty_nothingIsOutOfReach(t *testing.T) {
+	t.Parallel()
 	if properties(t, 9) == 0 && !testing.Short() { // which runs few
 		t.Error("no old agent wrote over a message that Hindcast held")
 	}

@@ -284,12 +284,16 @@ var turns = [][]string{{"q", "-a"}, {"q", "+1", "=1", "-a"}, {"q", "+1"}, {"q", 
 
 // Whatever is put back, forked, edited, undone and redone between the turns of an
 // agent, nothing that was there becomes unreachable.
-func TestProperty_nothingIsLost(t *testing.T) { properties(t, 3) }
+func TestProperty_nothingIsLost(t *testing.T) {
+	t.Parallel()
+	properties(t, 3)
+}
 
 // Nor beside agents that still run and hold an old view. The one exception is a
 // snapshot_latest.json that an agent writes over and Hindcast never had: it is gone as
 // without Hindcast, because reading keeps nothing.
 func TestProperty_nothingIsOutOfReach(t *testing.T) {
+	t.Parallel()
 	if properties(t, 5) == 0 && !testing.Short() { // which runs few
 		t.Error("no agent wrote over a snapshot that Hindcast had")
 	}
@@ -317,6 +321,7 @@ func properties(t *testing.T, who int) (kept int) {
 
 // Taking everything back gives the first bytes; doing it again those from before.
 func TestProperty_undoOfEverything(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, tempDir(rt))
 		for range rapid.IntRange(0, 4).Draw(rt, "turns") {
