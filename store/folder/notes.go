@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"path"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -121,7 +120,7 @@ func Notes[T any](ctx context.Context, in In, dir string, names []string, c Code
 
 // note returns what is made of one file, reading into buf.
 func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byte, err error) {
-	key := path.Join(dir, name)
+	key := Join(dir, name)
 	at, err := in.Stamp(key)
 	if err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist
@@ -164,7 +163,7 @@ func Decoded[T any](in In, dir, name string, c Codec[T]) (is T, data []byte, err
 
 // decode reads a file into buf and decodes it. One that is not whole is read again.
 func decode[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
-	key := path.Join(dir, name)
+	key := Join(dir, name)
 	if data, at, err = in.fetch(key, buf); err != nil {
 		return is, data, at, err
 	}

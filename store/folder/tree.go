@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"hindcast/store/files"
 )
@@ -48,14 +49,14 @@ func (s Stamp) Is(other Stamp) bool {
 type Disk struct {
 	root *os.Root
 
-	mu   sync.Mutex
+	mu   sync.RWMutex
 	held map[string]*openFolder
 }
 
 // openFolder is a folder that is open for some users.
 type openFolder struct {
 	*files.Folder
-	users int
+	users atomic.Int64
 }
 
 // OpenDisk opens the tree of a folder.
@@ -98,39 +99,37 @@ func (d *Disk) hold(dir string) (release func()) {
 
 // use returns a folder that is held open, or opens it. It is to be released.
 func (d *Disk) use(dir string) (*openFolder, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.held[dir]; f != nil {
-		f.users++
+	d.mu.RLock()
+	f := d.held[dir]
+	if f != nil {
+		f.users.Add(1)
+	}
+	d.mu.RUnlock()
+	if f != nil {
 		return f, nil
 	}
-	f, err := files.OpenFolder(d.root, dir)
+	opened, err := files.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
 	}
-	return &openFolder{f, 1}, nil
+	f = &openFolder{Folder: opened}
+	f.users.Add(1)
+	return f, nil
 }
 
 func (d *Disk) release(dir string, f *openFolder) {
+	if f.users.Add(-1) > 0 {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f.users--; f.users > 0 {
-		return
+	if f.users.Load() > 0 {
+		return // somebody found it meanwhile, and closes it
 	}
 	if d.held[dir] == f {
 		delete(d.held, dir)
 	}
-	f.Close() // it was only read from
-}
-
-// in calls with an open folder.
-func (d *Disk) in(dir string, call func(*files.Folder) error) error {
-	f, err := d.use(dir)
-	if err != nil {
-		return err
-	}
-	defer d.release(dir, f)
-	return call(f.Folder)
+	f.Close() // it was only read from; to close it twice does nothing
 }
 
 // List implements Tree.
@@ -147,24 +146,45 @@ func (d *Disk) List(dir string) (names []string, err error) {
 
 // Read implements Tree.
 func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) {
-	data = buf[:0]
-	err = d.in(path.Dir(name), func(f *files.Folder) (err error) {
-		data, at.Stamp, err = f.ReadStamped(path.Base(name), buf)
-		return err
-	})
+	dir, base := split(name)
+	f, err := d.use(dir)
+	if err != nil {
+		return buf[:0], at, err
+	}
+	defer d.release(dir, f)
+	data, at.Stamp, err = f.ReadStamped(base, buf)
 	return data, at, err
 }
 
 // Stamp implements Tree.
 func (d *Disk) Stamp(name string) (at Stamp, err error) {
-	err = d.in(path.Dir(name), func(f *files.Folder) (err error) {
-		at.Stamp, err = f.Stat(path.Base(name))
-		return err
-	})
+	dir, base := split(name)
+	f, err := d.use(dir)
+	if err == nil {
+		defer d.release(dir, f)
+		at.Stamp, err = f.Stat(base)
+	}
 	if isFree(err) {
 		return Stamp{}, nil
 	}
 	return at, err
+}
+
+// split returns the folder and the last part of a clean name.
+func split(name string) (dir, base string) {
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return ".", name
+	}
+	return name[:at], name[at+1:]
+}
+
+// Join returns the name of an entry of a folder. Both are clean.
+func Join(dir, base string) string {
+	if dir == "." {
+		return base
+	}
+	return dir + "/" + base
 }
 
 // Close lets go of the folder.

@@ -51,7 +51,7 @@ func (st *storage) shownFaults(list []model.Fault) []model.Fault {
 }
 
 // file returns the name of a row's file in the storage.
-func (s *session) file(id string) string { return path.Join(s.place.dir, id+rowSuffix) }
+func (s *session) file(id string) string { return folder.Join(s.place.dir, id+rowSuffix) }
 
 // pointerFile returns the name of the session's pointer.
 func (s *session) pointerFile() string {
