@@ -616,7 +616,7 @@ func TestFailure_restoreUnderARunningAgent(t *testing.T) {
 		}
 		wantConflict(t, c.do(func(ctx context.Context, sess testSess, resp testResp) error {
 			err := sess.UpdateState(ctx, chat{"d"})
-			if conflict, ok := errors.AsType[*model.ConflictError](err); !ok || conflict.Head != idOf("a") {
+			if conflict, ok := errors.AsType[*model.ConflictError](err); !ok || conflict.Head.ID != idOf("a") {
 				t.Errorf("UpdateState: %v", err)
 			}
 			resp.EndTurn()
@@ -647,7 +647,7 @@ func TestFailure_twoNewSessionsOfOneName(t *testing.T) {
 		one, two := open(t, a, session("s")), open(t, a, session("s"))
 		one.turns("a")
 		err := two.do(turn("b"))
-		if conflict, ok := errors.AsType[*model.ConflictError](err); !ok || conflict.Head != idOf("a") || conflict.Expected != "" {
+		if conflict, ok := errors.AsType[*model.ConflictError](err); !ok || conflict.Head.ID != idOf("a") || conflict.Expected.ID != "" {
 			t.Error(err)
 		}
 		if _, err := two.finish(); !errors.Is(err, model.ErrHeadMoved) {

@@ -500,7 +500,7 @@ func TestTrap14_twoWriters(t *testing.T) {
 
 func wantConflict(t *testing.T, err error, head string, index int, expected string, expectedIndex int) {
 	t.Helper()
-	want := model.ConflictError{Session: "s", Head: idOf(head), HeadIndex: index, Expected: idOf(expected), ExpectedIndex: expectedIndex}
+	want := model.ConflictError{Session: "s", Head: model.Point{ID: idOf(head), Index: index}, Expected: model.Point{ID: idOf(expected), Index: expectedIndex}}
 	if conflict, ok := errors.AsType[*model.ConflictError](err); !ok || *conflict != want || !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v, want %v", err, &want)
 	}

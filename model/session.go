@@ -133,29 +133,25 @@ func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 type ConflictError struct {
 	// Session is the session's id.
 	Session string
-	// Head is the snapshot at which the session stands now, with its index; ""
-	// for none.
-	Head      string
-	HeadIndex int
-	// Expected is the one from which the writer went on; "" for none. It is that
-	// of Head where only the record was changed.
-	Expected      string
-	ExpectedIndex int
+	// Head is the snapshot at which the session stands now, and Expected the one from
+	// which the writer went on, each by its id and index; the zero value for none. They
+	// are one where only the record was changed.
+	Head, Expected Point
 }
 
 func (e *ConflictError) Error() string {
-	if e.Head == e.Expected && e.HeadIndex == e.ExpectedIndex {
-		return fmt.Sprintf("session %.80q was written to by another program: its head still is %s", e.Session, at(e.Head, e.HeadIndex))
+	if e.Head == e.Expected {
+		return fmt.Sprintf("session %.80q was written to by another program: its head still is %s", e.Session, at(e.Head))
 	}
-	return fmt.Sprintf("session %.80q has moved on: its head is %s and no longer %s", e.Session, at(e.Head, e.HeadIndex), at(e.Expected, e.ExpectedIndex))
+	return fmt.Sprintf("session %.80q has moved on: its head is %s and no longer %s", e.Session, at(e.Head), at(e.Expected))
 }
 
 // at names a snapshot in an error.
-func at(id string, index int) string {
-	if id == "" {
+func at(p Point) string {
+	if p.ID == "" {
 		return "at no snapshot"
 	}
-	return fmt.Sprintf("#%d %.12s", index, id)
+	return fmt.Sprintf("#%d %.12s", p.Index, p.ID)
 }
 
 // Is makes errors.Is(err, ErrHeadMoved) hold.

@@ -96,7 +96,7 @@ func SharesState(data *model.Data[json.RawMessage]) bool {
 func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []model.Header) error {
 	e := &model.ConflictError{Session: data.ID}
 	if head != nil {
-		e.Head, e.HeadIndex = head.ID, head.Index
+		e.Head = model.Point{ID: head.ID, Index: head.Index}
 	}
 	last := data.LastSnapshot
 	if last == nil {
@@ -107,10 +107,10 @@ func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []mo
 		return err
 	}
 	if slices.ContainsFunc(visits, func(h model.Header) bool { return SameVisit(&h, &mine) }) {
-		e.Expected, e.ExpectedIndex = last.ID, last.Index
+		e.Expected = model.Point{ID: last.ID, Index: last.Index}
 	} else if last.ParentID != "" {
 		// An index goes on from that of the parent (rule 6).
-		e.Expected, e.ExpectedIndex = last.ParentID, last.Index-1
+		e.Expected = model.Point{ID: last.ParentID, Index: last.Index - 1}
 	}
 	return e
 }

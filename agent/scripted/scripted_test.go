@@ -280,7 +280,7 @@ func TestRun_restoredUnderneath(t *testing.T) {
 			}
 		}})
 		conflict, ok := errors.AsType[*model.ConflictError](err)
-		if !ok || conflict.HeadIndex != 1 || conflict.Session != Session || report.HeadIndex != 1 || report.Stopped {
+		if !ok || conflict.Head.Index != 1 || conflict.Session != Session || report.HeadIndex != 1 || report.Stopped {
 			t.Fatalf("%s: %v, %+v", at, err, report)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") {

@@ -148,7 +148,7 @@ func TestCommit_twoProgramsOnOneSession(t *testing.T) {
 	}
 	before := storetest.Dump(t, s)
 	id := func(state string) string { return model.SnapshotID([]byte(state)) }
-	want := model.ConflictError{Session: "s", Head: id(`"mine"`), HeadIndex: 1, Expected: id(`"a"`)}
+	want := model.ConflictError{Session: "s", Head: model.Point{ID: id(`"mine"`), Index: 1}, Expected: model.Point{ID: id(`"a"`)}}
 	if a := tell(`commit "theirs"`); a.Conflict == nil || *a.Conflict != want {
 		t.Errorf("the other program's commit gives %+v, want %+v", a, want)
 	}
@@ -160,7 +160,7 @@ func TestCommit_twoProgramsOnOneSession(t *testing.T) {
 		t.Errorf("its second commit gives %+v", a)
 	}
 	before = storetest.Dump(t, s)
-	want = model.ConflictError{Session: "s", Head: id(`"theirs"`), HeadIndex: 2, Expected: id(`"mine"`), ExpectedIndex: 1}
+	want = model.ConflictError{Session: "s", Head: model.Point{ID: id(`"theirs"`), Index: 2}, Expected: model.Point{ID: id(`"mine"`), Index: 1}}
 	conflict := (*model.ConflictError)(nil)
 	if err := mine.commit(t.Context(), `"again"`); !errors.As(err, &conflict) || *conflict != want {
 		t.Errorf("my commit gives %v, want %+v", err, want)

@@ -146,12 +146,12 @@ func commitTwoWriters(b *bench) {
 	one.load()
 	two.load()
 	one.record(`"b"`)
-	two.refused(two.next(`"c"`), model.ConflictError{Session: "s", Head: id(`"b"`), HeadIndex: 1, Expected: id(`"a"`), ExpectedIndex: 0})
+	two.refused(two.next(`"c"`), model.ConflictError{Session: "s", Head: model.Point{ID: id(`"b"`), Index: 1}, Expected: model.Point{ID: id(`"a"`)}})
 	one.record(`"d"`)
-	two.refused(two.next(`"c"`), model.ConflictError{Session: "s", Head: id(`"d"`), HeadIndex: 2, Expected: id(`"a"`), ExpectedIndex: 0})
+	two.refused(two.next(`"c"`), model.ConflictError{Session: "s", Head: model.Point{ID: id(`"d"`), Index: 2}, Expected: model.Point{ID: id(`"a"`)}})
 	b.want("s", "a0 b1 d2*")
 	// The other writer had the same thought.
-	two.refused(two.next(`"b"`), model.ConflictError{Session: "s", Head: id(`"d"`), HeadIndex: 2, Expected: id(`"a"`), ExpectedIndex: 0})
+	two.refused(two.next(`"b"`), model.ConflictError{Session: "s", Head: model.Point{ID: id(`"d"`), Index: 2}, Expected: model.Point{ID: id(`"a"`)}})
 	two.load()
 	two.record(`"c"`)
 	b.want("s", "a0 b1 d2 c3*")
@@ -161,7 +161,7 @@ func commitAfterRestore(b *bench) {
 	r := b.recorder("s")
 	r.record(`"a"`, `"b"`)
 	b.restore(model.Ref{Session: "s", ID: id(`"a"`)})
-	conflict := model.ConflictError{Session: "s", Head: id(`"a"`), HeadIndex: 0, Expected: id(`"b"`), ExpectedIndex: 1}
+	conflict := model.ConflictError{Session: "s", Head: model.Point{ID: id(`"a"`)}, Expected: model.Point{ID: id(`"b"`), Index: 1}}
 	r.refused(r.next(`"c"`), conflict)
 	// The record alone would undo the restore.
 	r.refused(&model.Data[json.RawMessage]{ID: "s", State: json.RawMessage(`"working"`), LastSnapshot: r.last}, conflict)
@@ -177,11 +177,11 @@ func commitAfterUndo(b *bench) {
 	b.restore(model.Ref{Session: "s", ID: id(`"a"`)})
 	b.undo()
 	b.same(b.dump(), before)
-	same := model.ConflictError{Session: "s", Head: id(`"b"`), HeadIndex: 1, Expected: id(`"b"`), ExpectedIndex: 1}
+	same := model.ConflictError{Session: "s", Head: model.Point{ID: id(`"b"`), Index: 1}, Expected: model.Point{ID: id(`"b"`), Index: 1}}
 	r.refused(r.next(`"c"`), same)
 	r.load()
 	b.redo()
-	r.refused(r.next(`"c"`), model.ConflictError{Session: "s", Head: id(`"a"`), HeadIndex: 0, Expected: id(`"b"`), ExpectedIndex: 1})
+	r.refused(r.next(`"c"`), model.ConflictError{Session: "s", Head: model.Point{ID: id(`"a"`)}, Expected: model.Point{ID: id(`"b"`), Index: 1}})
 	b.undo()
 	r.refused(r.next(`"c"`), same)
 }
@@ -191,14 +191,14 @@ func commitCreatedMeanwhile(b *bench) {
 	one.load()
 	two.load()
 	one.record(`"a"`)
-	two.refused(two.next(`"b"`), model.ConflictError{Session: "s", Head: id(`"a"`), HeadIndex: 0})
+	two.refused(two.next(`"b"`), model.ConflictError{Session: "s", Head: model.Point{ID: id(`"a"`)}})
 	// By a fork, and gone again.
 	r := b.recorder("f")
 	b.fork(model.Ref{Session: "s", ID: id(`"a"`)}, "f")
-	r.refused(r.next(`"b"`), model.ConflictError{Session: "f", Head: id(`"a"`), HeadIndex: 0})
+	r.refused(r.next(`"b"`), model.ConflictError{Session: "f", Head: model.Point{ID: id(`"a"`)}})
 	r.load()
 	b.undo()
-	r.refused(r.next(`"b"`), model.ConflictError{Session: "f", Expected: id(`"a"`), ExpectedIndex: 0})
+	r.refused(r.next(`"b"`), model.ConflictError{Session: "f", Expected: model.Point{ID: id(`"a"`)}})
 }
 
 // changes are all ways in which a session changes, each of which can be done
@@ -541,7 +541,7 @@ func commitUntilTaken(b *bench, s Store, session, state string) error {
 		err = r.commit(r.next(state))
 		if conflict := (*model.ConflictError)(nil); !errors.As(err, &conflict) {
 			return err
-		} else if conflict.Session != session || conflict.Head == "" {
+		} else if conflict.Session != session || conflict.Head.ID == "" {
 			return fmt.Errorf("an odd conflict %+v", conflict)
 		}
 	}
