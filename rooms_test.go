@@ -383,6 +383,9 @@ func TestRooms_prose(t *testing.T) {
 				if found := pronouns.FindString(group.Text()); found != "" {
 					t.Errorf("%s: %q in a comment: %.60q", at.Filename, found, group.Text())
 				}
+				if strings.Contains(group.Text(), "The package may not know") {
+					t.Errorf("%s: directions says what a package may know, and its comment what it is for", at.Filename)
+				}
 			}
 		case *ast.BasicLit:
 			found, told := pronouns.FindString(n.Value), in(filepath.ToSlash(filepath.Dir(at.Filename)), "agent/scripted", "store/sample")

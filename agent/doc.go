@@ -38,7 +38,6 @@
 // model.ConflictError that names the head as it is now; nothing is overwritten,
 // and a new connection goes on from there.
 //
-// The package may not know any kind of store, nor how a snapshot is shown. It
-// starts no trace and picks no tracer: it only marks the span that is current
-// where a snapshot is taken.
+// The package starts no trace and picks no tracer: it only marks the span that is current where
+// a snapshot is taken.
 package agent

@@ -1,10 +1,6 @@
 // Package cli is the plain face of Hindcast: one subcommand for each thing
 // that can be asked of a store or done to it, answered in text for people or,
 // with --json, in one JSON document for scripts.
-//
-// The package may not know the interactive screen, nor any kind of store: both
-// are handed in by main, together with the streams and the environment, so
-// that a test runs every command in its own process.
 package cli
 
 import (

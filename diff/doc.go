@@ -14,7 +14,4 @@
 // in step: where their bytes are the same, only one of them is read, and only
 // what differs is parsed (lockstep*.go); a tape of one of the two saves most of
 // that as well.
-//
-// The package may not know where states come from, what their keys mean or how
-// a difference is drawn.
 package diff

@@ -2,9 +2,6 @@
 // bind it in each scope, what the help calls it, and why it is disabled just
 // now. The user may bind any key anew; the key table of the README is generated
 // from here.
-//
-// The package may not know how an action is carried out or how anything is
-// drawn.
 package keymap
 
 import (

@@ -1,9 +1,6 @@
 // Package look is what a person and their environment ask of the drawing: the
 // shapes, and the palette that was chosen by name. The screen and the command
 // line read it here, so that both draw alike on one terminal.
-//
-// The package may not know what is drawn, nor in which colours, and never asks
-// the terminal anything: the environment is handed in.
 package look
 
 import (

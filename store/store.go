@@ -3,9 +3,6 @@
 // that are found by type assertion, and how an address finds its kind. It also
 // holds what the kinds that record visits would otherwise each have: the
 // visits that a restore moves, the plan in words, the checks of what is saved.
-//
-// The package may not know any kind by name: each is a package below this one
-// and is handed in by main.
 package store
 
 import (

@@ -6,6 +6,5 @@
 // from any state that its session is put back to. A session that was put back
 // has another person at the keyboard, who asks for something better this time.
 //
-// The package may not know any kind of store, nor how it is shown: both are
-// handed in. It reads no clock but to wait.
+// The package reads no clock but to wait.
 package scripted

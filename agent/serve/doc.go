@@ -10,7 +10,4 @@
 // that no other machine asks, it listens on the loopback
 // interface, and it refuses what a page in a browser could send: a Host or an
 // Origin that is not loopback, and a body that is not application/json.
-//
-// The package may not know any kind of store, nor how an agent runs: it is
-// handed stores by the port.
 package serve

@@ -11,9 +11,6 @@
 // A Conversation refers to nodes of the state's tape and copies nothing, so
 // that reading 100 MB of messages costs a walk over them and no second copy.
 // Every text that comes out of it is untrusted.
-//
-// The package may not know where a state comes from or how it is drawn:
-// standard library and model only, no I/O.
 package conversation
 
 import (

@@ -10,9 +10,6 @@
 //
 // The syntax is that of encoding/json (RFC 8259, nested at most [MaxDepth]
 // deep); [ParseTolerant] also takes what agents' tools are known to write.
-//
-// The package may not know what the JSON means: messages, snapshots and
-// checkpoints are decoded elsewhere. Standard library only.
 package jsontape
 
 import (

@@ -17,9 +17,6 @@
 //
 // Two invisible runes pass where they make one picture of emoji, as they do in
 // 👩‍👩‍👧 and ❤️: the zero-width joiner between two of them, and U+FE0F behind one.
-//
-// The package may not know about styles, widths or terminals; it uses the
-// standard library only.
 package printable
 
 import (

@@ -5,9 +5,6 @@
 //
 // A round of editing is [At], [Pretty], the editor, [Replace]. A caller that has both texts on
 // tapes takes [Merge].
-//
-// The package may not know what the JSON means, nor who edits. Standard library
-// and package jsontape only.
 package splice
 
 import (

@@ -16,6 +16,5 @@
 // what is old. A state that has blanks around it is there once more as
 // "stateBase64". JSON carries text: an id that is not UTF-8 arrives as another.
 //
-// Both sides share the package. It may not know HTTP, nor any store: it uses
-// model and the standard library only.
+// Both sides share the package.
 package wire

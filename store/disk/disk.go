@@ -11,8 +11,6 @@
 // No symbolic link is ever followed: not to a file, and to no folder on the way,
 // wherever it leads. Only the folder that a disk is opened at may be one. Nothing
 // waits for the other end of a pipe.
-//
-// The package may not know what is in a file.
 package disk
 
 import (

@@ -6,6 +6,4 @@
 // It also remembers what was made of a file until the file changes, see [Memory],
 // and from one process to the next, see [Shelf]: that is all that it writes, in a
 // folder of the user's own.
-//
-// The package may not know any kind of store: what is in a file is theirs.
 package files

@@ -12,8 +12,8 @@
 //
 //	{"session":"…","turnIndex":0,"state":{…}}
 //
-// The package may not know how anything is shown. It reads states by their
-// place in the file, so that memory holds the headers and one line.
+// It reads states by their place in the file, so that memory holds the headers and one
+// line.
 package jsonl
 
 import (

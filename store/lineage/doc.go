@@ -43,7 +43,4 @@
 //
 // Prints and hashes have 64 bits. Two that were made on purpose so that they
 // are equal get a line drawn wrongly.
-//
-// The package may not know where the messages come from, nor how a snapshot is
-// kept: it is given prints, and gives positions.
 package lineage

@@ -7,6 +7,4 @@
 // without keeping a state; then the states are given, byte for byte as they are
 // written, out of the places where they were found. So memory holds the headers
 // and one document, and whatever is wrong is told before the first row is given.
-//
-// The package may not know who wrote the JSON, nor how rows are stored.
 package mapped

@@ -6,8 +6,6 @@
 // [Runtime.Take] has shown a plan that says so, and was told to go on. The package
 // only ever reaches this machine, follows no redirect, asks no proxy, and bounds
 // what it takes of an answer.
-//
-// It may not know any kind of store, nor what is in a snapshot.
 package runtimes
 
 import (

@@ -8,8 +8,7 @@
 // mistake, is put back once more, and finishes. "packing-list" stopped at a
 // checkpoint between the model's answer and its tools.
 //
-// The package may not know any kind of store: it makes rows, and a store
-// imports them. The rows are the same on every run.
+// The rows are the same on every run.
 package sample
 
 import (

@@ -1,9 +1,8 @@
 // Package sqlite is Hindcast's own store: one SQLite file, for agents written
 // in Go and for keeping what was imported. It is pure Go.
 //
-// The package may not know how anything is shown. Reading never writes: not a
-// byte of the file nor of its directory changes before the first Save, Apply
-// or Import.
+// Reading never writes: not a byte of the file nor of its directory changes before the
+// first Save, Apply or Import.
 package sqlite
 
 import (

@@ -1,8 +1,6 @@
 // Package storetest is the suite that every kind of store which records
 // sessions passes: the seed's contracts, the rules of the design, restore,
 // fork, undo and import. It also makes big sessions for benchmarks.
-//
-// The package may not know any kind: a kind's test hands in how to open it.
 package storetest
 
 import (

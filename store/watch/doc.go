@@ -2,6 +2,5 @@
 // files need for [hindcast/store.Watcher]. It asks the system where that can
 // tell, and looks at the files from time to time where it cannot.
 //
-// The package may not know any kind of store, nor what is in a file. It writes
-// nothing, and it opens no file: it asks for names, sizes and times.
+// It writes nothing, and it opens no file: it asks for names, sizes and times.
 package watch

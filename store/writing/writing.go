@@ -6,8 +6,6 @@
 //
 // A kind has a [Desk] for each storage folder, and says itself what a plan means for
 // its sessions.
-//
-// The package may not know any kind of store, nor what is in a file.
 package writing
 
 import (

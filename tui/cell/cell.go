@@ -1,10 +1,9 @@
 // Package cell draws one row of the screen: a fixed number of cells, filled
 // from the left with styled text.
 //
-// Text is escaped (package printable) and cut here, in that order, so that no
-// pane can send data to the terminal as it is or draw beyond its box. Work is
-// bounded by the row: of a line of any length only the beginning that can fit
-// is looked at. The package may not know what a row means.
+// Text is escaped (package printable) and cut here, in that order, so that no pane can
+// send data to the terminal as it is or draw beyond its box. Work is bounded by the
+// row: of a line of any length only the beginning that can fit is looked at.
 package cell
 
 import (

@@ -2,10 +2,9 @@
 // the changes by path, messages told in a line each, and long texts opened to
 // the words that differ.
 //
-// What needs the whole of the states is worked out by [Prepare]. The tab then
-// walks the entries of the diff as they are, and looks at the rows on the screen
-// and nothing else. It may not know the store, the other panes or the root
-// model.
+// What needs the whole of the states is worked out by [Prepare]. The tab then walks
+// the entries of the diff as they are, and looks at the rows on the screen and nothing
+// else.
 package difftab
 
 import (

@@ -1,9 +1,8 @@
 // Package field is one line of text that a person types: what is searched for,
 // the filter, a name.
 //
-// A field draws itself into a row that its owner began. It may not know
-// what the text is for, and runs no program: the clipboard of the desktop is
-// left to the terminal's own paste.
+// A field draws itself into a row that its owner began.
+// It runs no program: the clipboard of the desktop is left to the terminal's own paste.
 package field
 
 import (

@@ -2,8 +2,7 @@
 // it stands and why, whether its id is the hash of its state, and where the
 // bytes of the state go.
 //
-// The tab is a plain struct that draws what Prepare worked out; it may not know
-// the store, the other panes or the root model.
+// The tab is a plain struct that draws what Prepare worked out.
 package infotab
 
 import (

@@ -1,8 +1,6 @@
 // Package match says whether a text holds what a person searches for. All tabs
 // search in the same way: letters of any case, the text as it reads and not as
 // JSON spells it.
-//
-// The package may not know where the text stands or what becomes of a match.
 package match
 
 import (

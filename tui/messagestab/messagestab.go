@@ -6,8 +6,6 @@
 // Only the units around the window are laid out, and of a long text only the
 // pages around it are wrapped, so that a message of 10 MB scrolls as a short
 // one does.
-//
-// The tab may not know the store, the other panes or the root model.
 package messagestab
 
 import (

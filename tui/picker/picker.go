@@ -1,8 +1,7 @@
 // Package picker is the list to pick one row from, with a filter: the sessions of
 // a store, or the stores that were found.
 //
-// A picker is a plain struct that draws itself and knows which row is selected;
-// it may not know the port's stores, the other panes or the root model.
+// A picker is a plain struct that draws itself and knows which row is selected.
 package picker
 
 import (

@@ -6,8 +6,6 @@
 // can be decoded and wrapped without those before it, which makes going to the
 // end and scrolling back as cheap as going on. The price is that a line may
 // break at the start of a page where it need not.
-//
-// The package may not know what a text means or how its lines are drawn.
 package prose
 
 import (

@@ -2,8 +2,7 @@
 // what happens then, which tools have run, and the checkpoint with the exact
 // payload to pass.
 //
-// The tab is a plain struct that draws what Prepare worked out; it may not know
-// the store, the other panes or the root model.
+// The tab is a plain struct that draws what Prepare worked out.
 package resumetab
 
 import (

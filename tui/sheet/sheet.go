@@ -1,9 +1,8 @@
 // Package sheet is the part that dialogs and tabs share: labelled paragraphs,
 // wrapped to a width, that scroll or have a cursor.
 //
-// A sheet is for text that a person reads whole. It lays all of it out at once,
-// so what it is given is bounded; states and timelines are drawn by panes of
-// their own. The package may not know what the paragraphs say.
+// A sheet is for text that a person reads whole. It lays all of it out at once, so
+// what it is given is bounded; states and timelines are drawn by panes of their own.
 package sheet
 
 import (

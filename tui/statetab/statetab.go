@@ -7,8 +7,6 @@
 //
 // What the application keeps is drawn before the messages and what a framework
 // keeps beside them; paths and searches are those of the text.
-//
-// The tab may not know the store, the other panes or the root model.
 package statetab
 
 import (

@@ -1,10 +1,9 @@
 // Package theme holds every colour of the screen: four palettes, and [Styles],
 // the semantic tokens and the shapes that panes draw with.
 //
-// A token is rendered once into the bytes that switch it on and off, so that
-// drawing a frame is appending bytes. The package may not know what is drawn
-// with a token, keeps no global state, and never asks the terminal anything:
-// what it cannot tell from the environment it is told.
+// A token is rendered once into the bytes that switch it on and off, so that drawing a
+// frame is appending bytes.
+// The package never asks the terminal anything: the environment tells it.
 package theme
 
 import (

@@ -2,9 +2,8 @@
 // one row for each visit, its lanes on the left, and a line at the bottom that
 // explains the row under the cursor.
 //
-// The pane draws the rows in sight and nothing else; what needs all headers is
-// worked out once by [Prepare]. It may not know the store, the other panes or
-// the root model.
+// The pane draws the rows in sight and nothing else; what needs all headers is worked
+// out once by [Prepare].
 package timeline
 
 import (

@@ -1,8 +1,6 @@
 // Package value draws a JSON value in one row: as much of it as there is room
 // for, whatever its size. All tabs show values, and messages as lines, in this
 // way.
-//
-// The package may not know what the value means or where it comes from.
 package value
 
 import (

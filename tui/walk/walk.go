@@ -2,8 +2,7 @@
 // rows are reached one from another, and only those on the screen are known.
 // That is what lets a state of any size fold and scroll in the same time.
 //
-// The package may not know what a row is or how it is drawn. For lists whose
-// length is known there is cell.Window.
+// For lists whose length is known there is cell.Window.
 package walk
 
 import (

@@ -1,8 +1,6 @@
 // Package jsontest makes states as agents write them, of any size and always
 // the same for the same arguments, and the changes that states go through. It
 // is for tests and benchmarks.
-//
-// The package may not know what reads the states. Standard library only.
 package jsontest
 
 import (

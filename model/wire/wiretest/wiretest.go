@@ -1,7 +1,5 @@
 // Package wiretest holds what a Genkit runtime really sent, for the tests of
 // both sides of the reflection API.
-//
-// The package may not know either side: it gives text.
 package wiretest
 
 import (

@@ -6,6 +6,4 @@
 // state is a list of [Extent], runs of places in streams, and neighbours in a
 // stream are one extent however many parts they are. A conversation that grows
 // by a message at a time is three extents, whatever its length.
-//
-// The package may not know SQL, files or sessions: a caller keeps the streams.
 package parts

@@ -53,8 +53,6 @@
 // What changes them is a plan that was shown, through the journal beside the
 // sessions: restore.go has how a log is put back, aside.go what becomes of the
 // messages that are taken out of it, fork.go and edit.go how others are made of it.
-//
-// The package may not know how anything is shown, nor any other kind of store.
 package messages
 
 import (

@@ -85,7 +85,4 @@
 // [Run.Rewind] gives a record that the SDK goes on with from an earlier execution,
 // [Run.Mend] one on which it starts. Both take bytes and give bytes: what they do not
 // have to change stays as it was written.
-//
-// The package may not know where a record lies nor how it is shown: it knows
-// the standard library and the model only.
 package runs

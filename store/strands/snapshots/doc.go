@@ -66,7 +66,4 @@
 // deletes. What was set aside, and what a restore has left, shows in the timeline
 // (setaside.go). Reading writes nothing, but that opening a store finishes a write
 // of Hindcast's own that was broken off.
-//
-// The package may not know how anything is shown, nor any other kind of store
-// besides the orchestrators that Strands puts into both of its.
 package snapshots
