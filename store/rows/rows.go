@@ -162,10 +162,10 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
-	kind    Kind
-	address string
-	file    *sqlitefile.File
-	bell    store.Bell
+	kind     Kind
+	address  string
+	file     *sqlitefile.File
+	notifier store.Notifier
 	// known has the places of sessions that were read, by their ids.
 	known sync.Map
 }
@@ -190,7 +190,7 @@ func (s *Store) DerivedIDs() string { return s.kind.IDs }
 
 // Close lets go of the file, and ends what Watch returned.
 func (s *Store) Close() error {
-	s.bell.Close()
+	s.notifier.Close()
 	return s.wrap(s.file.Close(), "close %q", s.address)
 }
 
@@ -435,6 +435,6 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 
 // Watch implements store.Watcher.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changes, err := s.file.Watch(ctx, s.bell.Listen(ctx))
+	changes, err := s.file.Watch(ctx, s.notifier.Listen(ctx))
 	return changes, s.wrap(err, "watch %q", s.address)
 }

@@ -47,7 +47,7 @@ func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
 func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
 	err := s.update(ctx, what)
 	if err == nil {
-		s.bell.Ring()
+		s.notifier.Notify()
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
 // Watch implements store.Watcher. A write of this Store is told of at once, that of
 // another as [sqlitefile.File.Watch] says. The error is fs.ErrClosed.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changes, err := s.file.Watch(ctx, s.bell.Listen(ctx))
+	changes, err := s.file.Watch(ctx, s.notifier.Listen(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: watch: %w", err)
 	}

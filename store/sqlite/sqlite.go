@@ -98,7 +98,7 @@ type Store struct {
 	met   fs.FileInfo
 	files int64
 
-	bell store.Bell
+	notifier store.Notifier
 }
 
 var (
@@ -184,7 +184,7 @@ func (s *Store) Address() string { return s.path }
 // Close lets go of the file, and ends what Watch gave. A sequence that is still
 // running ends first.
 func (s *Store) Close() error {
-	s.bell.Close()
+	s.notifier.Close()
 	if err := s.file.Close(); err != nil {
 		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
 	}

@@ -377,7 +377,7 @@ func (s *Store) undo(e *entry) {
 	}
 	if e.Op.MakesSession() {
 		delete(s.sessions, e.Session)
-		s.bell.Ring()
+		s.notifier.Notify()
 		return
 	}
 	ss := s.sessions[e.Session]

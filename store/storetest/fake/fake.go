@@ -36,7 +36,7 @@ type Store struct {
 	// the revision of another time, even if it went and came back.
 	writes int64
 
-	bell store.Bell
+	notifier store.Notifier
 }
 
 var (
@@ -439,7 +439,7 @@ func (s *Store) wrote(ss *session) {
 		s.sessions[ss.visits.Session] = ss
 		s.rewrote(ss) // there may have been another of this name
 	}
-	s.bell.Ring()
+	s.notifier.Notify()
 }
 
 // rewrote notes that the last change of a session was more than growth.

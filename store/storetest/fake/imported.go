@@ -70,7 +70,7 @@ func (s *Store) undoImport(e *entry) {
 	for _, i := range e.imported {
 		if i.before == nil {
 			delete(s.sessions, i.id)
-			s.bell.Ring()
+			s.notifier.Notify()
 			continue
 		}
 		was, ss := i.before.clone(), s.sessions[i.id]

@@ -73,7 +73,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: watch: %w", err)
 	}
-	return s.bell.Listen(ctx), nil
+	return s.notifier.Listen(ctx), nil
 }
 
 // Cursor implements store.Grower.
