@@ -131,7 +131,7 @@ type place struct {
 func (p *place) isFolder() bool { return p.info != nil && p.info.IsDir() }
 
 // watcher is used by one goroutine; what the system says is gathered by another,
-// see ear.
+// see listener.
 type watcher struct {
 	bounds
 	levels []Level // flat
@@ -140,7 +140,7 @@ type watcher struct {
 	places map[string]*place
 	// watched are the folders that the system watches.
 	watched map[*place]bool
-	heard   *ear
+	heard   *listener
 	// started says that what was there at first is followed.
 	started bool
 	// found are places that a round found changed, or that the system told of.

@@ -101,8 +101,8 @@ func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 	}
 }
 
-// listens returns an ear on a system that can tell, or else nil.
-func listens(t *testing.T) *ear {
+// listens returns a listener on a system that can tell, or else nil.
+func listens(t *testing.T) *listener {
 	e := listen(isTemporary)
 	t.Cleanup(e.close)
 	if e.system == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// ear gathers what the system says about folders. It always listens, so that
+// listener gathers what the system says about folders. It always listens, so that
 // nothing queues up behind a busy reader; the system's queue is short.
-type ear struct {
+type listener struct {
 	system *fsnotify.Watcher // nil where the system cannot tell
 	ignore func(name string) bool
 	// sign has a value when there is something to take.
@@ -29,8 +29,8 @@ type ear struct {
 const mostPaths = 10_000
 
 // listen begins to listen; close ends it.
-func listen(ignore func(name string) bool) *ear {
-	e := &ear{ignore: ignore, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
+func listen(ignore func(name string) bool) *listener {
+	e := &listener{ignore: ignore, sign: make(chan struct{}, 1), done: make(chan struct{}), paths: map[string]bool{}}
 	// Elsewhere a watched folder takes a descriptor for each file in it.
 	if slices.Contains([]string{"linux", "windows"}, runtime.GOOS) {
 		e.system, _ = fsnotify.NewWatcher() // without one, rounds are what is left
@@ -43,7 +43,7 @@ func listen(ignore func(name string) bool) *ear {
 	return e
 }
 
-func (e *ear) listen() {
+func (e *listener) listen() {
 	defer close(e.done)
 	for {
 		select {
@@ -67,7 +67,7 @@ func (e *ear) listen() {
 
 // hear notes the folder in which something happened, and a folder that went
 // away itself.
-func (e *ear) hear(event fsnotify.Event) {
+func (e *listener) hear(event fsnotify.Event) {
 	if event.Op == fsnotify.Chmod || e.ignore(filepath.Base(event.Name)) {
 		return
 	}
@@ -86,7 +86,7 @@ func (e *ear) hear(event fsnotify.Event) {
 	e.tell()
 }
 
-func (e *ear) tell() {
+func (e *listener) tell() {
 	select {
 	case e.sign <- struct{}{}:
 	default:
@@ -95,7 +95,7 @@ func (e *ear) tell() {
 
 // take returns the paths at which something happened since the last call, each with
 // whether what was there went away, and whether others were lost.
-func (e *ear) take() (paths map[string]bool, lost bool) {
+func (e *listener) take() (paths map[string]bool, lost bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	paths, lost = e.paths, e.lost
@@ -105,7 +105,7 @@ func (e *ear) take() (paths map[string]bool, lost bool) {
 
 // watch begins to watch a folder. The error is errors.ErrUnsupported where the
 // system cannot tell, or the system's own.
-func (e *ear) watch(path string) error {
+func (e *listener) watch(path string) error {
 	if e.system == nil {
 		return errors.ErrUnsupported
 	}
@@ -114,14 +114,14 @@ func (e *ear) watch(path string) error {
 
 // unwatch ends that. A folder that is gone has ended it already, which is all
 // that can fail.
-func (e *ear) unwatch(path string) {
+func (e *listener) unwatch(path string) {
 	if e.system != nil {
 		_ = e.system.Remove(path)
 	}
 }
 
 // close ends all watching. Nothing runs on when it returns.
-func (e *ear) close() {
+func (e *listener) close() {
 	if e.system != nil {
 		_ = e.system.Close() // it has nothing to write back that could fail
 	}
