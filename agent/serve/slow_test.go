@@ -18,9 +18,13 @@ import (
 	"hindcast/store/storetest/fake"
 )
 
-// impatient serves a session of one large state with short timeouts. ended
+// short is a timeout for those who are to run into it, long one for those who are not: a
+// busy machine may leave a client waiting for its turn.
+const short, long = 50 * time.Millisecond, time.Second
+
+// impatient serves a session of one large state with timeouts. ended
 // gets what became of each request when its handler returns.
-func impatient(t *testing.T, state string) (address string, ended <-chan any) {
+func impatient(t *testing.T, state string, timeout time.Duration) (address string, ended <-chan any) {
 	t.Helper()
 	s := fake.New()
 	id := model.SnapshotID([]byte(state))
@@ -31,7 +35,7 @@ func impatient(t *testing.T, state string) (address string, ended <-chan any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.readTimeout, h.writeTimeout = 50*time.Millisecond, 50*time.Millisecond
+	h.readTimeout, h.writeTimeout = timeout, timeout
 	over := make(chan any, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -66,10 +70,10 @@ func post(t *testing.T, c net.Conn, body string, length int) {
 }
 
 // want is a client that asks for a state of that size.
-func want(t *testing.T, size int) (client net.Conn, ended <-chan any) {
+func want(t *testing.T, size int, timeout time.Duration) (client net.Conn, ended <-chan any) {
 	t.Helper()
 	state := `"` + strings.Repeat("x", size) + `"`
-	address, ended := impatient(t, state)
+	address, ended := impatient(t, state, timeout)
 	c := dial(t, address)
 	body := `{"key":"/session-store/a/getSnapshot","input":{"snapshotId":"` + model.SnapshotID([]byte(state)) + `"}}`
 	post(t, c, body, len(body))
@@ -78,7 +82,7 @@ func want(t *testing.T, size int) (client net.Conn, ended <-chan any) {
 
 // A client that sends half a request is let go.
 func TestHandler_doesNotWaitForARequestForever(t *testing.T) {
-	address, ended := impatient(t, `1`)
+	address, ended := impatient(t, `1`, short)
 	c := dial(t, address)
 	post(t, c, `{"key":`, 100)
 	<-ended
@@ -89,7 +93,7 @@ func TestHandler_doesNotWaitForARequestForever(t *testing.T) {
 
 // A client that asks and does not read is let go, too.
 func TestHandler_doesNotWaitForAReaderForever(t *testing.T) {
-	_, ended := want(t, 24<<20)
+	_, ended := want(t, 24<<20, short)
 	if cut := <-ended; cut != http.ErrAbortHandler {
 		t.Errorf("the request ended with %v, although nobody read the answer", cut)
 	}
@@ -97,10 +101,11 @@ func TestHandler_doesNotWaitForAReaderForever(t *testing.T) {
 
 // One that takes its time and reads is served, over several timeouts.
 func TestHandler_waitsForASlowReader(t *testing.T) {
-	const size = 16 << 20
-	c, ended := want(t, size)
+	t.Parallel()
+	const size = 24 << 20
+	c, ended := want(t, size, long)
 	start, buffer, total := time.Now(), make([]byte, 1<<20), 0
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(long / 10)
 	defer tick.Stop()
 	for total < size {
 		n, err := c.Read(buffer)
@@ -112,7 +117,7 @@ func TestHandler_waitsForASlowReader(t *testing.T) {
 	if cut := <-ended; cut != nil {
 		t.Errorf("the request ended with %v", cut)
 	}
-	if took := time.Since(start); took < 100*time.Millisecond {
+	if took := time.Since(start); took < 2*long {
 		t.Skipf("%v is not slow", took)
 	}
 }
