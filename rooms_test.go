@@ -359,7 +359,7 @@ func isLabel(x ast.Expr) bool {
 var pronouns = regexp.MustCompile(`(?i)\b(whoever|somebody|nobody|of which|that which)\b`)
 
 // proseLater are the rooms whose prose is not held yet.
-var proseLater = []string{"store/genkit/...", "store/journal", "store/folder", "store/sqlitefile", "store/langgraph/...", "testdata/..."}
+var proseLater = []string{"testdata/..."}
 
 // longestMessage is how many characters an error may have, besides what is put into it.
 const longestMessage = 100

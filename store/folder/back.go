@@ -95,7 +95,7 @@ func (o *Offer) loses(op model.Op, before, after *Log) error {
 	for i := range before.Rows {
 		h := &before.Rows[i]
 		if goes[h.ParentID] && !goes[h.ID] && before.Aside[h.ID] == nil {
-			return fmt.Errorf("row %s, which write %d made, has #%d as its child: restore the session to the row that is wanted instead; %w",
+			return fmt.Errorf("row %s of write %d has the child #%d: restore the row that is wanted instead; %w",
 				model.ShortID(h.ParentID, 8), o.Entry.ID, h.Index, errWentOn)
 		}
 	}

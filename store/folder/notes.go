@@ -82,7 +82,7 @@ const (
 	// readTries is how often a file is read that its writer seems to replace.
 	readTries = 3
 	// keepBuffer and largeFile, in bytes: buffers that are kept from one file to the
-	// next, and files of which one at a time is in memory.
+	// next, and files that are in memory one at a time.
 	keepBuffer = 16 << 20
 	largeFile  = 32 << 20
 	// fewNotes is how many files are not worth a second worker.

@@ -68,7 +68,7 @@ func OpenDisk(dir string) (*Disk, error) {
 	return &Disk{root: root, held: map[string]*openFolder{}}, nil
 }
 
-// holder is a tree of which folders can be held open.
+// holder is a tree whose folders can be held open.
 type holder interface {
 	// hold keeps a folder open, so that to look at many files in it takes less of the
 	// system, until release is called. It then is the folder that was there at first,
@@ -124,7 +124,7 @@ func (d *Disk) release(dir string, f *openFolder) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f.users.Load() > 0 {
-		return // somebody found it meanwhile, and closes it
+		return // another one found it meanwhile, and closes it
 	}
 	if d.held[dir] == f {
 		delete(d.held, dir)

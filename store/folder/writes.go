@@ -109,7 +109,7 @@ func (s *Storage) Writes(ctx context.Context) (w Writes) {
 	return w
 }
 
-// Sessions returns the sessions of which the journal keeps files that are not there.
+// Sessions returns the sessions whose files the journal keeps and that are not there.
 func (w *Writes) Sessions() (list []string) {
 	for session, one := range w.by {
 		if len(one.aside) > 0 {

@@ -8,7 +8,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// PlaceError says which place of a state that somebody edited no SDK would read.
+// PlaceError says which place of an edited state no SDK would read.
 type PlaceError struct {
 	// Pointer is the place in RFC 6901, "" for the state as a whole.
 	Pointer string

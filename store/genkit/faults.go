@@ -47,7 +47,7 @@ const (
 	FaultAbortedEmpty = "aborted-without-state"
 	// FaultHeartbeat: a sign of life that was left behind by work that is over.
 	FaultHeartbeat = "heartbeat-left"
-	// FaultNoLeaf: each row is somebody's parent.
+	// FaultNoLeaf: each row is the parent of another.
 	FaultNoLeaf = "no-leaf"
 
 	// FaultPointerMissing, FaultPointerFile, FaultPointerDangling and
@@ -193,7 +193,7 @@ var known = map[string]verdicts{
 	"self-parent": {"loads: parents are for information; pruning stops here",
 		"written by JavaScript 1.42 when detached work ends; alone and without its pointer the session fails: \"" + noLeaf +
 			"\"; with maxPersistedChainLength the next save never returns",
-		"it is nobody's leaf; alone in its session it fails: \"" + noLeaf + "\""},
+		"it is no leaf; alone in its session it fails: \"" + noLeaf + "\""},
 	"parent-cycle": {"loads: parents are for information; pruning stops where the circle closes",
 		"none of them is a leaf; with maxPersistedChainLength a save never returns",
 		"none of them is a leaf; going back stops where the circle closes"},

@@ -35,7 +35,7 @@ func (s *Store) levels() [][]watch.Level {
 	return inProject
 }
 
-// isUnwatched reports whether nobody need hear of a name: temporary files, and
+// isUnwatched reports whether a name tells nothing: temporary files, and
 // folders that are not gone into.
 func isUnwatched(name string) bool {
 	switch {

@@ -23,7 +23,7 @@ import (
 // journal.
 
 // errNoName: a new session was given no name that the SDKs take.
-var errNoName = fmt.Errorf("the id of a session may not be empty, longer than %d bytes, begin with a dot, or hold a slash, a backslash, \"..\", a control character or what is not UTF-8", mostName)
+var errNoName = fmt.Errorf("an id of a session has 1 to %d bytes of UTF-8, no dot in front, no control character, / \\ or \"..\"", mostName)
 
 // nameIn returns the id that a new session gets which is called as: its id alone, or that
 // with the label of its place before it.

@@ -53,7 +53,7 @@ func (format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.
 	return one.read(at, in.Now), nil
 }
 
-// sessionOf returns the session of a log. One of which the journal alone has rows keeps
+// sessionOf returns the session of a log. One whose rows the journal alone has keeps
 // the layout of these.
 func sessionOf(log *folder.Log) *session {
 	one := log.Own.(*session)

@@ -227,7 +227,7 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 	return infos, nil
 }
 
-// addAside adds the sessions of which the journal alone has rows.
+// addAside adds the sessions whose rows the journal alone has.
 func (g *grouping) addAside(in folder.In, w *folder.Writes) {
 	for _, session := range w.Sessions() {
 		at := format{}.Place(session).Own.(spot)

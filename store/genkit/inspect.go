@@ -235,7 +235,7 @@ func (in *inspector) whyNotPointed(id string) string {
 	case !validName(id):
 		return "which cannot be the id of a snapshot"
 	}
-	return "of which only the state names the session"
+	return "whose state alone names the session"
 }
 
 // stateFaults reads each row whole.
@@ -381,7 +381,7 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 	g, err := group(ctx, in, p)
 	switch {
 	case ctx.Err() != nil:
-		return // whoever searches says so
+		return // the search says so
 	case err != nil:
 		tell(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
 		return

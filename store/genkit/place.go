@@ -194,7 +194,7 @@ func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
-// everyName is for folders of which all names are wanted.
+// everyName is for folders whose names are all wanted.
 const everyName = -1
 
 // namesIn returns the names in a folder, no more than most.

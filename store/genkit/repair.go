@@ -21,8 +21,8 @@ import (
 // stay in the timeline.
 //
 // What remedies tells of a fault is what a repair does where the fault stands in
-// the way of the session; most faults do not, because they are of a row that nobody
-// resumes.
+// the way of the session; most faults do not, because they are of a row that is
+// not resumed.
 
 // remedy is what can be done about a fault, in each layout.
 type remedy [3]cure

@@ -343,7 +343,7 @@ func (s *session) isParent(r *row) bool {
 	return false
 }
 
-// leavesOf counts the rows that are nobody's parent.
+// leavesOf counts the rows without a child.
 func (s *session) leavesOf() (n int) {
 	parents := map[string]bool{}
 	for _, r := range s.rows {

@@ -25,8 +25,8 @@ import (
 //	            else state.sessionId); else, of the rows that no row of the session
 //	            names as its parent, the one with the greatest createdAt, compared
 //	            as text, the first by name among equals. One row of the folder that
-//	            is not JSON fails it, for every session. Where each row is somebody's
-//	            parent it fails. Then agent.ts goes back over the parents to the
+//	            is not JSON fails it, for every session. Where each row is the
+//	            parent of another it fails. Then agent.ts goes back over the parents to the
 //	            first row whose status is "completed", and starts the session anew
 //	            where there is none.
 //	Python      FileSessionStore.get_snapshot: as JavaScript without the pointer, but

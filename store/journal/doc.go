@@ -11,7 +11,7 @@
 //	                kept/     every content that was replaced or set aside, or that
 //	                          was written, named by its SHA-256 and mode
 //	                out/      files on their way from one place to another
-//	                lock      held by whoever writes
+//	                lock      held by the program that writes
 //
 // A write goes like this. Under the lock, what was broken off before is finished
 // first. Every file must be as the plan saw it, and every [Guard] hold
@@ -21,19 +21,19 @@
 // plan, in which the store is sound at any moment, and the folders are synced. The
 // guards must still hold, the kind reads its store again, and the journal says done.
 //
-// Nothing that somebody else wrote is lost. A file that is set aside is moved into
+// Nothing that another program wrote is lost. A file that is set aside is moved into
 // kept/, one that is replaced is exchanged with its successor; then what came out is
 // looked at, and goes back where it is not what the plan saw. There is no moment at
 // which a file that is replaced is not there. Whatever lies in out/ and is in no
 // other place goes into kept/.
 //
-// What a journal says is carried out, and it may be somebody else's: a record that no
+// What a journal says is carried out, and it may come from elsewhere: a record that no
 // journal could have written is passed over, and no path in it leads out of the store
 // or into the folder of the journal.
 //
 // If a write is broken off, [Journal.Recover] finishes it: every file is still as it
 // was before or already as it is to be, and both contents are kept. A file that is
-// neither was written by somebody else; then nothing is touched any more, and the
+// neither was written by another program; then nothing is touched any more, and the
 // entry says so ([model.JournalEntry].Broken).
 //
 // What is set aside is moved, and as durable as its writer made it. What comes back,
@@ -50,6 +50,4 @@
 //
 // A kept file that is not what its name says, [Journal.Check] tells of; nothing is
 // written that needs it ([KeptError]).
-//
-// The package may not know any kind of store, nor what is in a file.
 package journal

@@ -198,7 +198,7 @@ func (d *Draft) before(name string) Version {
 	return v
 }
 
-// settle looks up what the files hold of which that is not known yet.
+// settle looks up what those files hold that were not looked at yet.
 func (d *Draft) settle() {
 	unread := d.unread
 	d.unread = nil

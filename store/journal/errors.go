@@ -30,7 +30,7 @@ func (e *ConflictError) Error() string {
 	if do == "" {
 		do = "stop the agent, then plan again"
 	}
-	return fmt.Sprintf("%s %s since: somebody else writes to the session: %s", e.Path, e.Found, do)
+	return fmt.Sprintf("%s %s since: another program writes to the session: %s", e.Path, e.Found, do)
 }
 
 // Is makes errors.Is(err, model.ErrHeadMoved) hold.
@@ -47,14 +47,14 @@ func (e *PurgedError) Error() string {
 	if e.By != 0 {
 		return fmt.Sprintf("what %s was is not kept any more: write %d purged it", e.Path, e.By)
 	}
-	return fmt.Sprintf("what %s was is not kept any more: somebody removed it from %s", e.Path, keptName)
+	return fmt.Sprintf("what %s was is not kept any more: it was removed from %s", e.Path, keptName)
 }
 
 // Is makes errors.Is(err, fs.ErrNotExist) hold.
 func (e *PurgedError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // KeptError says that kept files are not what their names say: the drive damaged them,
-// or somebody wrote into them or took one for another. What needs them is not written.
+// or they were written into, or taken one for another. What needs them is not written.
 type KeptError struct {
 	Names []string // below the store
 }

@@ -120,7 +120,7 @@ func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
 }
 
 // Unfinished returns the write that was broken off and is not finished yet, with
-// what it was to change; nil for none. It may be one that somebody is at just now.
+// what it was to change; nil for none. It may be one that another program is at just now.
 func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	h, err := j.history()
 	if err != nil {

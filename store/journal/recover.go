@@ -9,7 +9,7 @@ import (
 )
 
 // Recover finishes a write that was broken off. Nothing is written where there is
-// none, or while somebody else writes: then the error is disk.ErrLocked.
+// none, or while another program writes: then the error is disk.ErrLocked.
 //
 // Where a file is neither as it was nor as it is to be, nothing is touched, and the
 // entry says from then on why it is broken off. Where only a guard does not hold, it
@@ -37,7 +37,7 @@ func (j *Journal) Recover(ctx context.Context) error {
 		return explain(err, unread)
 	}
 	if h.open == nil {
-		return nil // whoever had the lock has finished it
+		return nil // the program that had the lock has finished it
 	}
 	if err := j.recover(h); err != nil {
 		return explain(err, fmt.Sprintf("write %d, a %s of %s, was broken off before", h.open.ID, h.open.Op, h.open.Session))
@@ -113,7 +113,7 @@ func lost(err error) bool {
 	return errors.As(err, &gone) || errors.As(err, &damaged)
 }
 
-// rescueAll puts back what the changes moved away although it was somebody else's.
+// rescueAll puts back what the changes moved away although it was another program's.
 func (w *write) rescueAll() error {
 	return parallel(len(w.Changes), func(i int, _ *[]byte) error { return w.rescue(i) })
 }

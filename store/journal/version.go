@@ -171,7 +171,7 @@ func (j *Journal) Check(ctx context.Context) error {
 		case errors.Is(err, disk.ErrSymlink), errors.Is(err, disk.ErrNotRegular):
 			err = nil
 		case err == nil && found.None():
-			return ctx.Err() // somebody purged it just now
+			return ctx.Err() // it was purged just now
 		}
 		damaged[i] = found.SHA256 != sum
 		return cmp.Or(err, ctx.Err())

@@ -186,10 +186,10 @@ func (w *write) holds(g Guard) error {
 }
 
 // out is where the file of the i-th change is while it goes from one place to
-// another. The name tells whoever finds it there after a crash where it belongs.
+// another. After a crash the name tells where it belongs.
 func (w *write) out(i int) string { return fmt.Sprintf("%s/%d.%d", outName, w.ID, i) }
 
-// create makes a file in out/ that nobody has seen yet, durable.
+// create makes a file in out/ that no other program has seen yet, durable.
 func (w *write) create(data []byte, mode fs.FileMode) (string, error) {
 	w.fresh++
 	name := fmt.Sprintf("%s/%s%d.%d", outName, newPrefix, w.ID, w.fresh)
@@ -341,7 +341,7 @@ func (h *history) forgotBy(v Version) int64 {
 	return 0
 }
 
-// put moves a file that nobody needs where it is under the name of its content in
+// put moves a file that is not needed where it is under the name of its content in
 // kept/, unless that is there. The error is that of isKept where something else has
 // the name.
 func (w *write) put(name string, v Version) error {
@@ -519,7 +519,7 @@ func (w *write) forget(v Version) error {
 	return nil
 }
 
-// rescue puts back what a change moved away although it was somebody else's: the
+// rescue puts back what a change moved away although it was another program's: the
 // change saw so and was broken off, or was killed before it could look.
 func (w *write) rescue(i int) error {
 	c := w.Changes[i]
@@ -626,8 +626,8 @@ func (w *write) sync() error {
 	return nil
 }
 
-// takeBack takes back the first n changes, the last of which may be done in part or
-// not at all. What somebody else wrote meanwhile stays. why is the error for which
+// takeBack takes back the first n changes; the last may be done in part or
+// not at all. What another program wrote meanwhile stays. why is the error for which
 // it is done; it becomes part of an UnfinishedError if that fails, and of a LeftError
 // if it fails because a content is lost.
 func (w *write) takeBack(n int, why error) error {

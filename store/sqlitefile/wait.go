@@ -16,7 +16,7 @@ import (
 // the two: the driver would say that it had not begun, and the connection would
 // go back to the pool with it.
 
-// beginRead begins a transaction that reads: it waits for nobody.
+// beginRead begins a transaction that reads: it does not wait.
 func beginRead(ctx context.Context, c *sql.Conn) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 	}
 	defer func() {
 		if failed := setPatience(context.WithoutCancel(ctx), c, patience); failed != nil {
-			// Nobody may use the connection as it is.
+			// The connection may not be used as it is.
 			err = errors.Join(err, failed, c.Raw(func(any) error { return driver.ErrBadConn }))
 		}
 	}()
@@ -62,7 +62,7 @@ func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
 	return c, err
 }
 
-// untilFree tries something again as long as somebody else has the file, and no
+// untilFree tries something again as long as another connection has the file, and no
 // longer than the patience lasts.
 func untilFree(ctx context.Context, patience time.Duration, try func() error) error {
 	deadline := time.Now().Add(patience)

@@ -19,9 +19,9 @@ import (
 //
 // The log tells of a write too early, however: a commit can be seen only after
 // the log was written, and then brought to the disk, and then its index
-// changed, of which the file system tells nothing. And two changes within one
+// changed, and of that the file system tells nothing. And two changes within one
 // tick of the file system's clock may look like one. A change therefore has
-// echoes, further and further apart: whoever reads too soon reads again.
+// echoes, further and further apart: a reader that reads too soon reads again.
 
 const (
 	// watchEvery is how often the files are looked at.

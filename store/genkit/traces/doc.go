@@ -16,9 +16,6 @@
 //
 // Traces are written in place while an agent runs, hold whole states many times
 // over, and nothing ever sweeps them. So a file is read again only when it has
-// changed, those of which the index says that no agent ran are not read at all,
+// changed, those in which no agent ran, as the index says, are not read at all,
 // and what is remembered of the others is small.
-//
-// The package may not know any store of snapshots: who joins a turn with its
-// snapshot is told which one it names. It never writes.
 package traces

@@ -129,7 +129,7 @@ func (d *document) failure(i int) string {
 	return bounded(message, maxError)
 }
 
-// interrupted reports whether a tool that failed did so to ask somebody.
+// interrupted reports whether a tool that failed did so to ask a person.
 func (d *document) interrupted(i int) bool {
 	if d.tape.Find(d.spans[i].attrs, attrInterrupt) >= 0 {
 		return true // JavaScript, with what it asks

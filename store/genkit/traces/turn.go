@@ -64,7 +64,7 @@ type Run struct {
 	Start, End time.Time
 	// Error is why the run failed; "" if it did not, and for an interrupt.
 	Error string
-	// Interrupted says that the tool did not answer but waits for somebody.
+	// Interrupted says that the tool did not answer but waits for a person.
 	Interrupted bool
 }
 
