@@ -45,7 +45,7 @@ func main() {
 func app() *cli.App {
 	return &cli.App{
 		Version: version(),
-		Kinds:   kinds.All(shelf()),
+		Kinds:   kinds.All(keptNotes()),
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},
@@ -156,10 +156,10 @@ func inProject(address, sdk string) (store.Release, bool) {
 	return installed.Find(address, sdk, in.Home, in.Temp)
 }
 
-// shelf is where what was made of the files of stores is kept from one run to
+// keptNotes is where what was made of the files of stores is kept from one run to
 // the next: in the user's folder for what can be made again. HINDCAST_CACHE names
 // another folder, or says "off".
-func shelf() *files.Shelf {
+func keptNotes() *files.Cache {
 	switch dir := os.Getenv("HINDCAST_CACHE"); dir {
 	case "off":
 		return nil
@@ -168,9 +168,9 @@ func shelf() *files.Shelf {
 		if err != nil {
 			return nil // the files are read each time
 		}
-		return files.NewShelf(filepath.Join(cache, "hindcast"))
+		return files.NewCache(filepath.Join(cache, "hindcast"))
 	default:
-		return files.NewShelf(dir)
+		return files.NewCache(dir)
 	}
 }
 

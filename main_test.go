@@ -40,11 +40,11 @@ func TestShelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for value, want := range map[string]*files.Shelf{
-		"": files.NewShelf(filepath.Join(cache, "hindcast")), other: files.NewShelf(other), "off": nil,
+	for value, want := range map[string]*files.Cache{
+		"": files.NewCache(filepath.Join(cache, "hindcast")), other: files.NewCache(other), "off": nil,
 	} {
 		t.Setenv("HINDCAST_CACHE", value)
-		if got := shelf(); !reflect.DeepEqual(got, want) {
+		if got := keptNotes(); !reflect.DeepEqual(got, want) {
 			t.Errorf("with HINDCAST_CACHE=%s it is %+v, and not %+v", value, got, want)
 		}
 	}

@@ -4,6 +4,6 @@
 // blocks, and no file that is too large is taken in.
 //
 // It also remembers what was made of a file until the file changes, see [Memory],
-// and from one process to the next, see [Shelf]: that is all that it writes, in a
+// and from one process to the next, see [Cache]: that is all that it writes, in a
 // folder of the user's own.
 package files

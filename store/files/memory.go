@@ -7,14 +7,14 @@ import (
 
 // Memory keeps what a kind made of each file of one store, so that a file is
 // read again only when its stamp is another: see [Stamp.Same]. It is bounded.
-// The zero Memory lives in this process only; one from a [Shelf] may outlive it.
+// The zero Memory lives in this process only; one from a [Cache] may outlive it.
 // It is safe for concurrent use.
 type Memory struct {
-	shelf *Shelf // nil for none
+	cache *Cache // nil for none
 	kind  string
 	store string // absolute address
 	load  sync.Once
-	// keeping is held while the notes are written to the shelf.
+	// keeping is held while the notes are written to the cache.
 	keeping sync.Mutex
 
 	mu    sync.Mutex

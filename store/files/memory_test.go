@@ -89,14 +89,14 @@ func TestMemory_isBounded(t *testing.T) {
 // Where there is no room, those notes go first that only an earlier process asked
 // for.
 func TestMemory_makesRoom(t *testing.T) {
-	shelf := NewShelf(t.TempDir())
-	m := shelf.Memory("kind", "store")
+	cache := NewCache(t.TempDir())
+	m := cache.Memory("kind", "store")
 	large := []byte(strings.Repeat("x", 1<<20))
 	for n := range maxNotes>>20 - 1 {
 		m.Note(fmt.Sprint(n), stamp(worth), large)
 	}
 	m.Keep()
-	m = shelf.Memory("kind", "store")
+	m = cache.Memory("kind", "store")
 	wantRecalled(t, m, "1", stamp(worth), string(large))
 	m.Note("new", stamp(1), large)
 	m.Note("newer", stamp(1), large)
@@ -107,11 +107,11 @@ func TestMemory_makesRoom(t *testing.T) {
 }
 
 func TestMemory_concurrently(t *testing.T) {
-	shelf := NewShelf(t.TempDir())
-	first := shelf.Memory("kind", "store")
+	cache := NewCache(t.TempDir())
+	first := cache.Memory("kind", "store")
 	first.Note("kept", stamp(worth), []byte("kept"))
 	first.Keep()
-	m := shelf.Memory("kind", "store")
+	m := cache.Memory("kind", "store")
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -129,5 +129,5 @@ func TestMemory_concurrently(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantRecalled(t, shelf.Memory("kind", "store"), "3", stamp(worth), "3")
+	wantRecalled(t, cache.Memory("kind", "store"), "3", stamp(worth), "3")
 }

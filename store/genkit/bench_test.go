@@ -107,9 +107,9 @@ func BenchmarkSessions(b *testing.B) {
 		}
 	})
 	b.Run("kept", func(b *testing.B) {
-		shelf := files.NewShelf(notes)
+		cache := files.NewCache(notes)
 		again := func() {
-			s, err := Options{Shelf: shelf, Now: func() time.Time { return evening }}.Open(b.Context(), dir)
+			s, err := Options{Cache: cache, Now: func() time.Time { return evening }}.Open(b.Context(), dir)
 			if err != nil {
 				b.Fatal(err)
 			}

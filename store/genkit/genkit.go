@@ -25,7 +25,7 @@ const kind = "genkit"
 type Store struct {
 	dir   string
 	root  *os.Root
-	shelf *files.Shelf
+	cache *files.Cache
 	// now tells the time, by which work without a sign of life has expired.
 	now func() time.Time
 
@@ -48,9 +48,9 @@ var (
 type Options struct {
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
-	// Shelf keeps what rows said for the next time that the store is opened; nil
+	// Cache keeps what rows said for the next time that the store is opened; nil
 	// remembers it while the store is open.
-	Shelf *files.Shelf
+	Cache *files.Cache
 }
 
 // Open opens a folder in which, or below which, rows are: the folder that a
@@ -66,7 +66,7 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, now: o.Now, shelf: o.Shelf}
+	s := &Store{dir: dir, root: root, now: o.Now, cache: o.Cache}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -99,7 +99,7 @@ func (s *Store) rebase() error {
 			continue
 		}
 		b = b.storageOf(s.dir)
-		opened, err := folder.Open(b.storage, format{}, folder.Options{Ignore: isTemporary, Notes: s.shelf.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
+		opened, err := folder.Open(b.storage, format{}, folder.Options{Ignore: isTemporary, Notes: s.cache.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
-// Close lets go of the folder, and keeps what is remembered on the shelf.
+// Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
 	s.joining.Lock()
 	defer s.joining.Unlock()

@@ -44,7 +44,7 @@ func (s *Store) joined() *joined {
 	if s.traces == nil {
 		s.traces = findTraces(s.dir)
 		if s.traces != nil {
-			s.traces.memory = s.shelf.Memory(traces.NoteKind, s.traces.dir)
+			s.traces.memory = s.cache.Memory(traces.NoteKind, s.traces.dir)
 			s.traces.Remember(s.traces.memory)
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"hindcast/store/folder"
 )
 
-// Kind describes the snapshot files of Genkit. shelf keeps what rows said from
+// Kind describes the snapshot files of Genkit. cache keeps what rows said from
 // one run of the program to the next; nil remembers in this process only.
-func Kind(shelf *files.Shelf) store.Kind {
+func Kind(cache *files.Cache) store.Kind {
 	return store.Kind{
 		Name:      kind,
 		Framework: "Genkit",
 		Recognise: recognise,
 		Open: func(ctx context.Context, dir string) (store.Store, error) {
-			return Options{Shelf: shelf}.Open(ctx, dir)
+			return Options{Cache: cache}.Open(ctx, dir)
 		},
 		Places: func(around store.Surroundings) []string {
 			if around.Work == "" {

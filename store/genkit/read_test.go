@@ -79,12 +79,12 @@ func fetched(s *Store) (n int64) {
 	return n
 }
 
-// What rows said is known when the store is opened again, if there is a shelf.
+// What rows said is known when the store is opened again, if there is a cache.
 func TestReads_acrossProcesses(t *testing.T) {
-	dir, shelf := t.TempDir(), files.NewShelf(t.TempDir())
+	dir, cache := t.TempDir(), files.NewCache(t.TempDir())
 	manyRows(t, dir, 10, 60, 10_000) // what is less than some megabytes is not kept
 	for i, want := range []int64{600, 0} {
-		s, err := Options{Shelf: shelf, Now: func() time.Time { return evening }}.Open(t.Context(), dir)
+		s, err := Options{Cache: cache, Now: func() time.Time { return evening }}.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,9 +34,9 @@ func TestStore_remembersTraces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	shelf := files.NewShelf(t.TempDir())
+	cache := files.NewCache(t.TempDir())
 	steps := func() (n int) {
-		s, err := Options{Shelf: shelf}.Open(t.Context(), filepath.Join(dir, ".genkit", "snapshots", "planner"))
+		s, err := Options{Cache: cache}.Open(t.Context(), filepath.Join(dir, ".genkit", "snapshots", "planner"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,8 +56,8 @@ func TestStore_remembersTraces(t *testing.T) {
 	if first, again := steps(), steps(); first != 4 || again != 4 {
 		t.Errorf("%d steps, then %d", first, again)
 	}
-	// The shelf alone knows them now.
-	memory := shelf.Memory(traces.NoteKind, filepath.Join(dir, ".genkit"))
+	// The cache alone knows them now.
+	memory := cache.Memory(traces.NoteKind, filepath.Join(dir, ".genkit"))
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {

@@ -15,6 +15,6 @@ import (
 
 // All returns the kinds in the order in which they are asked whether a store is
 // theirs. They keep notes of what they read in the cache, if it is not nil.
-func All(cache *files.Shelf) store.Kinds {
+func All(cache *files.Cache) store.Kinds {
 	return store.Kinds{jsonl.Kind(), messages.Kind(cache), snapshots.Kind(cache), genkit.Kind(cache), sqlite.Kind(), langgraph.Kind(), remote.Kind()}
 }

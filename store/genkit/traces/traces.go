@@ -67,7 +67,7 @@ func New(root *os.Root, dir string) *Traces {
 	return &Traces{root: root, dir: dir, reader: reader, memory: &files.Memory{}}
 }
 
-// NoteKind names the notes of traces for a [files.Shelf]. Its number grows with
+// NoteKind names the notes of traces for a [files.Cache]. Its number grows with
 // every change of what they hold.
 const NoteKind = "genkit traces 2"
 

@@ -40,7 +40,7 @@ func (f memoryFolder) Close() error { return nil }
 
 // logIn returns the log of a place whose files are in memory.
 func logIn(s *Store, p place, agent []byte, messages memoryFolder) *messageLog {
-	l := &messageLog{folders: folders{place: p}, folder: messages, dir: p.path("messages") + "/", memory: (*files.Shelf)(nil).Memory(noteKind, s.dir)}
+	l := &messageLog{folders: folders{place: p}, folder: messages, dir: p.path("messages") + "/", memory: (*files.Cache)(nil).Memory(noteKind, s.dir)}
 	l.agent = parseAgent(l.path("agent.json"), agent, nil, &l.faults)
 	names, _ := messages.Names()
 	l.sort(names)

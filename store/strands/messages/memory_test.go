@@ -183,20 +183,20 @@ func FuzzNote(f *testing.F) {
 	})
 }
 
-// What one process read, the next one need not: the shelf is all that is written,
+// What one process read, the next one need not: the cache is all that is written,
 // and it is not in the store.
 func TestKind_remembersOnTheShelf(t *testing.T) {
 	f := longFiles(t, 40)
 	for i := range 40 { // 4 MiB are worth keeping
 		f[fmt.Sprintf("messages/message_%d.json", i)] = fmt.Appendf(nil, `{"message":{"role":"user","content":[{"text":"message %d %s"}]},"message_id":%d}`, i, strings.Repeat("x", 150_000), i)
 	}
-	dir, shelf := t.TempDir(), filepath.Join(t.TempDir(), "shelf")
+	dir, cache := t.TempDir(), filepath.Join(t.TempDir(), "cache")
 	f.write(t, filepath.Join(dir, "session_h"))
 	settle(t, filepath.Join(messagesOf(dir), "*"))
 	before := inventory(t, dir)
 	var first []model.Header
 	for again := range 2 {
-		s, err := openWith(t.Context(), files.NewShelf(shelf), dir)
+		s, err := openWith(t.Context(), files.NewCache(cache), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,8 +215,8 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 	if after := inventory(t, dir); after != before {
 		t.Errorf("the store is not as it was:\n%s", after)
 	}
-	kept, err := os.ReadDir(shelf)
+	kept, err := os.ReadDir(cache)
 	if err != nil || len(kept) != 1 {
-		t.Errorf("on the shelf: %v, %v", kept, err)
+		t.Errorf("on the cache: %v, %v", kept, err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // Notes may have been kept by another process, and so are read with care; what is
 // damaged is as if it was not there.
 
-// noteKind names the notes for a files.Shelf. Its number grows with every change
+// noteKind names the notes for a files.Cache. Its number grows with every change
 // of what is noted or of how a file is judged.
 const noteKind = kind + " 4"
 

@@ -80,13 +80,13 @@ import (
 const kind = "strands"
 
 // Kind describes the message logs of Strands. What was made of message files is
-// remembered on the shelf; nil remembers it as long as a store is open.
-func Kind(shelf *files.Shelf) store.Kind {
+// remembered on the cache; nil remembers it as long as a store is open.
+func Kind(cache *files.Cache) store.Kind {
 	return store.Kind{
 		Name:      kind,
 		Framework: "Strands",
 		Recognise: recognise,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, shelf, dir) },
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, cache, dir) },
 		Places:    places,
 	}
 }
@@ -243,12 +243,12 @@ var (
 // from being done is told by Faults.
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
-func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, error) {
+func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: shelf.Memory(noteKind, dir)}
+	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: cache.Memory(noteKind, dir)}
 	beside, base := dir, ""
 	if _, ok := isSingle(root, dir); ok {
 		whole, err := filepath.Abs(dir)
@@ -277,7 +277,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
-// Close lets go of the folder, and keeps what is remembered on the shelf.
+// Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
 	s.memory.Keep()
 	err := errors.Join(s.desk.on.Close(), s.root.Close())

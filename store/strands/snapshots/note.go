@@ -8,7 +8,7 @@ import (
 	"hindcast/store/lineage"
 )
 
-// noteKind names the notes for a files.Shelf. Its number grows with every change
+// noteKind names the notes for a files.Cache. Its number grows with every change
 // to what is noted, and of what is a fault: their number is noted, see tally.go.
 const noteKind = kind + " 4"
 

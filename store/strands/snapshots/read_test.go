@@ -71,13 +71,13 @@ func rewrite(t testing.TB, file string, data []byte) {
 
 // What was made of the files outlives the process, and reading only it gives the
 // same rows.
-func TestHeaders_fromTheShelf(t *testing.T) {
-	dir, cache := t.TempDir(), t.TempDir()
+func TestHeaders_fromTheCache(t *testing.T) {
+	dir := t.TempDir()
 	grow(t, snapshotsOf(dir, "py-long"), 100, 600, 120) // so much that it is worth keeping
-	shelf := files.NewShelf(cache)
+	cache := files.NewCache(t.TempDir())
 	var before []model.Header
 	for i := range 2 {
-		s, err := openWith(t.Context(), shelf, dir)
+		s, err := openWith(t.Context(), cache, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

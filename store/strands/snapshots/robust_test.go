@@ -63,7 +63,7 @@ func TestSessions_oneThatGoes(t *testing.T) {
 // changed, and not before; in another process neither.
 func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 	dir := t.TempDir()
-	shelf := files.NewShelf(t.TempDir())
+	cache := files.NewCache(t.TempDir())
 	kept := snapshotsOf(dir, "long")
 	grow(t, kept, 60, 2000, 1000)
 	count := func(s *Store, faults int, checked int64) {
@@ -73,7 +73,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 			t.Errorf("%d files were checked, not %d: %+v", s.checks.Load(), checked, list)
 		}
 	}
-	s, err := openWith(t.Context(), shelf, dir)
+	s, err := openWith(t.Context(), cache, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestSessions_countFaultsOfWhatChanged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openWith(t.Context(), shelf, dir); err != nil {
+	if s, err = openWith(t.Context(), cache, dir); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()

@@ -23,14 +23,14 @@ import (
 const kind = "strands-snapshots"
 
 // Kind describes the snapshots of Strands. What is made of their files is
-// remembered on the shelf; nil remembers it as long as a store is open.
-func Kind(shelf *files.Shelf) store.Kind {
+// remembered on the cache; nil remembers it as long as a store is open.
+func Kind(cache *files.Cache) store.Kind {
 	return store.Kind{
 		Name:      kind,
 		Framework: "Strands",
 		Recognise: recognise,
 		Places:    usualPlaces,
-		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, shelf, dir) },
+		Open:      func(ctx context.Context, dir string) (store.Store, error) { return openWith(ctx, cache, dir) },
 	}
 }
 
@@ -67,7 +67,7 @@ var (
 // of the file system: fs.ErrNotExist, fs.ErrPermission.
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
-func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, error) {
+func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
@@ -77,7 +77,7 @@ func openWith(ctx context.Context, shelf *files.Shelf, dir string) (*Store, erro
 	if err = cmp.Or(err, absErr); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), root.Close())
 	}
-	s := &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: shelf.Memory(noteKind, dir)}
+	s := &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: cache.Memory(noteKind, dir)}
 	s.openWriter(ctx)
 	return s, nil
 }
@@ -88,7 +88,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the folder that was opened.
 func (s *Store) Address() string { return s.dir }
 
-// Close lets go of the folder, and keeps what is remembered on the shelf.
+// Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
 	s.memory.Keep()
 	if err := errors.Join(s.root.Close(), s.writer.Close()); err != nil {

@@ -35,11 +35,11 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// putOne puts one note on a shelf and returns the path of its file.
+// putOne puts one note in a cache and returns the path of its file.
 func putOne(t *testing.T, dir, kind, store string) string {
 	t.Helper()
 	before := namesIn(t, dir)
-	m := NewShelf(dir).Memory(kind, store)
+	m := NewCache(dir).Memory(kind, store)
 	m.Note("a", stamp(worth), []byte("one"))
 	m.Keep()
 	for _, name := range namesIn(t, dir) {
@@ -53,8 +53,8 @@ func putOne(t *testing.T, dir, kind, store string) string {
 
 func TestShelf(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache", "hindcast")
-	shelf := NewShelf(dir)
-	m := shelf.Memory("kind 1", "store")
+	cache := NewCache(dir)
+	m := cache.Memory("kind 1", "store")
 	wantForgotten(t, m, "a", stamp(1))
 	m.Note("a", stamp(worth-1), []byte("one"))
 	m.Keep()
@@ -68,7 +68,7 @@ func TestShelf(t *testing.T) {
 	absolute, err := filepath.Abs("store")
 	must(t, err)
 	for _, address := range []string{"store", "./other/../store", absolute} {
-		m := shelf.Memory("kind 1", address)
+		m := cache.Memory("kind 1", address)
 		wantRecalled(t, m, "a", stamp(worth-1), "one")
 		wantRecalled(t, m, "b", stamp(1), "two")
 		wantRecalled(t, m, "\xff odd\n", stamp(0), "")
@@ -76,16 +76,16 @@ func TestShelf(t *testing.T) {
 		wantForgotten(t, m, "c", stamp(1))
 	}
 	for _, other := range []*Memory{
-		shelf.Memory("kind 2", "store"), shelf.Memory("kind 1", "store2"),
-		NewShelf(t.TempDir()).Memory("kind 1", "store"),
-		(*Shelf)(nil).Memory("kind 1", "store"), NewShelf("").Memory("kind 1", "store"),
+		cache.Memory("kind 2", "store"), cache.Memory("kind 1", "store2"),
+		NewCache(t.TempDir()).Memory("kind 1", "store"),
+		(*Cache)(nil).Memory("kind 1", "store"), NewCache("").Memory("kind 1", "store"),
 	} {
 		wantForgotten(t, other, "a", stamp(worth-1))
 		other.Note("a", stamp(1), []byte("mine"))
 		wantRecalled(t, other, "a", stamp(1), "mine")
 	}
 	if len(namesIn(t, dir)) != 1 {
-		t.Errorf("the shelf holds %q", namesIn(t, dir))
+		t.Errorf("the cache holds %q", namesIn(t, dir))
 	}
 }
 
@@ -109,7 +109,7 @@ func TestMemory_Keep_whenItIsWorthIt(t *testing.T) {
 	dir := t.TempDir()
 	path := putOne(t, dir, "kind", "store")
 	must(t, os.Remove(path))
-	m := NewShelf(dir).Memory("kind", "store")
+	m := NewCache(dir).Memory("kind", "store")
 	keeps := func(what string, want bool) {
 		t.Helper()
 		m.Keep()
@@ -132,9 +132,9 @@ func TestMemory_Keep_whenItIsWorthIt(t *testing.T) {
 
 // What processes do not ask for goes at some time, and not before.
 func TestMemory_Keep_dropsWhatNobodyAsksFor(t *testing.T) {
-	shelf := NewShelf(t.TempDir())
+	cache := NewCache(t.TempDir())
 	for n := range maxUnused + 2 {
-		m := shelf.Memory("kind", "store")
+		m := cache.Memory("kind", "store")
 		if n == 0 {
 			m.Note("removed", stamp(1), nil)
 			m.Note("rare", stamp(1), nil)
@@ -147,7 +147,7 @@ func TestMemory_Keep_dropsWhatNobodyAsksFor(t *testing.T) {
 		m.Note("new", stamp(worth), nil)
 		m.Keep() // twice in a process is once
 	}
-	m := shelf.Memory("kind", "store")
+	m := cache.Memory("kind", "store")
 	wantRecalled(t, m, "rare", stamp(1), "")
 	wantForgotten(t, m, "removed", stamp(1))
 }
@@ -159,7 +159,7 @@ func TestShelf_damaged(t *testing.T) {
 	path := putOne(t, dir, "kind", "store")
 	whole, err := os.ReadFile(path)
 	must(t, err)
-	wantRecalled(t, NewShelf(dir).Memory("kind", "store"), "a", stamp(worth), "one")
+	wantRecalled(t, NewCache(dir).Memory("kind", "store"), "a", stamp(worth), "one")
 	damaged := [][]byte{nil, []byte("x"), append(slices.Clone(whole), 0)}
 	for n := range whole {
 		flipped := slices.Clone(whole)
@@ -168,7 +168,7 @@ func TestShelf_damaged(t *testing.T) {
 	}
 	for _, text := range damaged {
 		must(t, os.WriteFile(path, text, 0o600))
-		wantForgotten(t, NewShelf(dir).Memory("kind", "store"), "a", stamp(worth))
+		wantForgotten(t, NewCache(dir).Memory("kind", "store"), "a", stamp(worth))
 	}
 	for what, put := range map[string]func() error{
 		"a folder":        func() error { return os.Mkdir(path, 0o700) },
@@ -179,12 +179,12 @@ func TestShelf_damaged(t *testing.T) {
 		must(t, os.RemoveAll(path))
 		must(t, os.WriteFile(filepath.Join(dir, "elsewhere"), whole, 0o600))
 		must(t, put())
-		m := NewShelf(dir).Memory("kind", "store")
+		m := NewCache(dir).Memory("kind", "store")
 		wantForgotten(t, m, "a", stamp(worth))
 		m.Note("a", stamp(worth), []byte("again"))
 		m.Keep()
 		if what != "a folder" { // nothing of ours is removed for it
-			wantRecalled(t, NewShelf(dir).Memory("kind", "store"), "a", stamp(worth), "again")
+			wantRecalled(t, NewCache(dir).Memory("kind", "store"), "a", stamp(worth), "again")
 		}
 		if text, err := os.ReadFile(filepath.Join(dir, "elsewhere")); !bytes.Equal(text, whole) || err != nil {
 			t.Errorf("%s: a file beside is another now: %v", what, err)
@@ -192,12 +192,12 @@ func TestShelf_damaged(t *testing.T) {
 	}
 }
 
-// A shelf that cannot be is none.
+// A cache that cannot be is none.
 func TestShelf_thatCannotBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, []byte("text"), 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "below"), "\x00"} {
-		m := NewShelf(dir).Memory("kind", "store")
+		m := NewCache(dir).Memory("kind", "store")
 		m.Note("a", stamp(worth), []byte("one"))
 		m.Keep()
 		wantRecalled(t, m, "a", stamp(worth), "one")
@@ -214,12 +214,12 @@ func TestShelf_ofTwoProcesses(t *testing.T) {
 	for writer := range 2 {
 		all.Go(func() {
 			for range 50 {
-				m := NewShelf(dir).Memory("kind", "store")
+				m := NewCache(dir).Memory("kind", "store")
 				for n := range 20 {
 					m.Note(fmt.Sprint(n), stamp(worth), fmt.Append(nil, writer))
 				}
 				m.Keep()
-				back := NewShelf(dir).Memory("kind", "store")
+				back := NewCache(dir).Memory("kind", "store")
 				first, ok := back.Recall("0", stamp(worth))
 				if !ok {
 					t.Error("nothing is recalled")
@@ -232,7 +232,7 @@ func TestShelf_ofTwoProcesses(t *testing.T) {
 	}
 	all.Wait()
 	if names := namesIn(t, dir); len(names) != 1 {
-		t.Errorf("the shelf holds %q", names)
+		t.Errorf("the cache holds %q", names)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestShelf_isBounded(t *testing.T) {
 	others[hash+keptSuffix+".NEW"+writingSuffix] = true
 	must(t, os.WriteFile(filepath.Join(dir, hash+keptSuffix+".NEW"+writingSuffix), nil, 0o600))
 	// The oldest is used again.
-	wantRecalled(t, NewShelf(dir).Memory("kind", "0"), "a", stamp(worth), "one")
+	wantRecalled(t, NewCache(dir).Memory("kind", "0"), "a", stamp(worth), "one")
 	info, err := os.Stat(paths[0])
 	must(t, err)
 	root, err := os.OpenRoot(dir)
@@ -329,8 +329,8 @@ func FuzzDecode(f *testing.F) {
 // recall.
 func BenchmarkMemory(b *testing.B) {
 	const messages = 100_000
-	shelf := NewShelf(b.TempDir())
-	m := shelf.Memory("kind", "store")
+	cache := NewCache(b.TempDir())
+	m := cache.Memory("kind", "store")
 	var names []string
 	for n := range messages {
 		names = append(names, fmt.Sprint("session_a/agents/agent_default/messages/message_", n, ".json"))
@@ -344,7 +344,7 @@ func BenchmarkMemory(b *testing.B) {
 	})
 	b.Run("Recall", func(b *testing.B) {
 		for b.Loop() {
-			m := shelf.Memory("kind", "store")
+			m := cache.Memory("kind", "store")
 			for _, name := range names {
 				if _, ok := m.Recall(name, stamp(1800)); !ok {
 					b.Fatal(name)

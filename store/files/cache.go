@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Shelf is a folder in which memories outlive a process: one file for each
+// Cache is a folder in which memories outlive a process: one file for each
 // store. It belongs to the user alone, because a note may hold whatever a kind
 // shows in a list: titles, which are words out of conversations. Nothing is ever
 // written into a store or beside it.
@@ -21,43 +21,43 @@ import (
 // Whatever is wrong with a file in the folder, it is as if it was not there. Two
 // processes may keep the notes of one store at once; those of one of them stay.
 // When the files are too many, those go that were not used for longest. A nil
-// Shelf keeps nothing. It is safe for concurrent use.
-type Shelf struct{ dir string }
+// Cache keeps nothing. It is safe for concurrent use.
+type Cache struct{ dir string }
 
 const (
 	// worth is how much must have been read since for notes to be written
 	// again, in bytes: less than that is read in a few hundredths of a second.
 	worth = 4 << 20
-	// maxKept bounds a file on a shelf, in bytes: its notes, and who it is of.
+	// maxKept bounds a file in a cache, in bytes: its notes, and who it is of.
 	maxKept = maxNotes + 64<<10
-	// maxShelf bounds the files on a shelf together, in bytes.
-	maxShelf = 192 << 20
+	// maxCache bounds the files in a cache together, in bytes.
+	maxCache = 192 << 20
 	// maxWriting is how long a file may have no proper name. After that, its
 	// writer was killed.
 	maxWriting = time.Hour
 )
 
-// NewShelf returns the shelf in a folder, which is made when there is something to
+// NewCache returns the cache in a folder, which is made when there is something to
 // keep; "" keeps nothing.
-func NewShelf(dir string) *Shelf {
+func NewCache(dir string) *Cache {
 	if dir == "" {
 		return nil
 	}
-	return &Shelf{dir}
+	return &Cache{dir}
 }
 
 // Memory returns what is remembered of the store of a kind at a path. The kind's
 // name has the version of what it notes in it, like "genkit 2": notes of another
 // version are those of another kind. Nothing is read before it is needed.
-func (s *Shelf) Memory(kind, address string) *Memory {
+func (c *Cache) Memory(kind, address string) *Memory {
 	path, err := filepath.Abs(address)
-	if s == nil || err != nil {
+	if c == nil || err != nil {
 		return &Memory{}
 	}
-	return &Memory{shelf: s, kind: kind, store: path}
+	return &Memory{cache: c, kind: kind, store: path}
 }
 
-// Keep writes the notes to the shelf, if 4 MiB of files were read for them since
+// Keep writes the notes to the cache, if 4 MiB of files were read for them since
 // that was done last. A kind calls it when it has been through the files. There
 // is no error: a note that is not kept costs the time to read its file again,
 // and nothing else.
@@ -65,22 +65,22 @@ func (m *Memory) Keep() {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
 	m.mu.Lock()
-	if m.shelf == nil || m.read < worth {
+	if m.cache == nil || m.read < worth {
 		m.mu.Unlock()
 		return
 	}
 	m.read = 0 // also if it fails: the next try is after as much again
 	text := m.encode()
 	m.mu.Unlock()
-	_ = m.shelf.put(m.fileName(), text) // as said above
+	_ = m.cache.put(m.fileName(), text) // as said above
 }
 
 // takeFromShelf begins with the notes that were kept.
 func (m *Memory) takeFromShelf() {
-	if m.shelf == nil {
+	if m.cache == nil {
 		return
 	}
-	text, err := m.shelf.get(m.fileName())
+	text, err := m.cache.get(m.fileName())
 	if err != nil {
 		return
 	}
@@ -100,7 +100,7 @@ const (
 	writingSuffix = ".tmp"
 )
 
-// isOurs reports whether a name is one of a shelf: with suffix, of a
+// isOurs reports whether a name is one of a cache: with suffix, of a
 // file of notes or of one that is being written.
 func isOurs(name, suffix string) bool {
 	hash, found := strings.CutSuffix(name, suffix)
@@ -112,8 +112,8 @@ func isOurs(name, suffix string) bool {
 }
 
 // get reads a file, and notes that it was used.
-func (s *Shelf) get(name string) (text []byte, err error) {
-	root, err := s.open()
+func (c *Cache) get(name string) (text []byte, err error) {
+	root, err := c.open()
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +136,11 @@ func (s *Shelf) get(name string) (text []byte, err error) {
 // put writes a file: first under another name, so that no reader finds a part of
 // it. It is not made sure that the disk has it; after a loss of power, its sum
 // tells.
-func (s *Shelf) put(name string, text []byte) (err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+func (c *Cache) put(name string, text []byte) (err error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	root, err := s.open()
+	root, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -157,24 +157,24 @@ func (s *Shelf) put(name string, text []byte) (err error) {
 	if err != nil {
 		return errors.Join(err, root.Remove(writing))
 	}
-	return sweep(root, name, maxShelf)
+	return sweep(root, name, maxCache)
 }
 
 // open opens the folder, if it is one: another thing might block.
-func (s *Shelf) open() (*os.Root, error) {
-	info, err := os.Stat(s.dir)
+func (c *Cache) open() (*os.Root, error) {
+	info, err := os.Stat(c.dir)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
 		return nil, fs.ErrInvalid
 	}
-	return os.OpenRoot(s.dir)
+	return os.OpenRoot(c.dir)
 }
 
 // sweep removes the files that were not used for longest until the others have
 // no more bytes than most, but for one; and what was never finished. It touches
-// nothing that a shelf does not write.
+// nothing that a cache does not write.
 func sweep(root *os.Root, but string, most int64) error {
 	entries, err := Entries(root, ".")
 	if err != nil {
