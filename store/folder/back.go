@@ -44,7 +44,7 @@ func (s *Storage) Offer(ctx context.Context, op model.Op) (*Offer, error) {
 // model.ErrHeadMoved where that would lose what the agent made since.
 func (o *Offer) Plan(ctx context.Context) (model.Plan, error) {
 	if o.refused != nil {
-		return model.Plan{}, fmt.Errorf("the agent went on from it, so restore the session to the row that is wanted instead: %w", o.refused)
+		return model.Plan{}, fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", o.refused)
 	}
 	s, plan := o.storage, o.plan
 	in, view := s.planning()

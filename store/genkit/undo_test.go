@@ -42,7 +42,7 @@ func TestUndo_refusedAfterTheAgentWentOn(t *testing.T) {
 			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head.ID)
 			before := tree(t, dir)
 			_, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
-			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the session to the row that is wanted instead") {
+			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the row that is wanted instead") {
 				t.Errorf("the error is %v", err)
 			}
 			sameTree(t, before, tree(t, dir))
