@@ -86,7 +86,7 @@ func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 			break
 		}
 		if strings.HasPrefix(info.ID, word) && plain(info.ID) {
-			words = append(words, fmt.Sprintf("%s\t%s, head #%d", info.ID, model.Count(info.Snapshots, "snapshot"), info.HeadIndex))
+			words = append(words, fmt.Sprintf("%s\t%s, head #%d", info.ID, model.Count(info.Snapshots, "snapshot"), info.Head.Index))
 		}
 	}
 	return words

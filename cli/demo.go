@@ -38,10 +38,9 @@ type Live struct {
 type Lived struct {
 	Session string
 	// Captured is how many snapshots were taken; Head is where the session
-	// stands, "" for before the first.
-	Captured  int
-	Head      string
-	HeadIndex int
+	// stands.
+	Captured int
+	Head     model.Point
 	// Stopped says that it was interrupted, which is no error.
 	Stopped bool
 }
@@ -159,15 +158,15 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 			Head      string `json:"head"`
 			HeadIndex int    `json:"headIndex"`
 			Stopped   bool   `json:"stopped"`
-		}{path, done.Session, done.Captured, done.Head, done.HeadIndex, done.Stopped})
+		}{path, done.Session, done.Captured, done.Head.ID, done.Head.Index, done.Stopped})
 	}
 	word := "done"
 	if done.Stopped {
 		word = "stopped"
 	}
 	where := "before its first snapshot"
-	if done.Head != "" {
-		where = fmt.Sprintf("at #%d %s", done.HeadIndex, shortID(done.Head))
+	if done.Head.ID != "" {
+		where = fmt.Sprintf("at #%d %s", done.Head.Index, shortID(done.Head.ID))
 	}
 	fmt.Fprintf(p, "%s: %s, %s is %s\n", word, model.Count(done.Captured, "snapshot"), printable.String(done.Session), where)
 	if done.Stopped {

@@ -88,9 +88,9 @@ type sessionJSON struct {
 }
 
 func sessionOf(info model.SessionInfo) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Size: info.Size, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head, UpdatedAt: writable(info.UpdatedAt)}
-	if info.Head != "" {
-		out.HeadIndex = &info.HeadIndex
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Size: info.Size, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head.ID, UpdatedAt: writable(info.UpdatedAt)}
+	if info.Head.ID != "" {
+		out.HeadIndex = &info.Head.Index
 	}
 	if info.Faults != model.FaultsNotCounted {
 		out.Faults = &info.Faults

@@ -51,8 +51,8 @@ func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 			return err
 		}
 		head := "none"
-		if info.Head != "" {
-			head = fmt.Sprintf("#%d %s", info.HeadIndex, shortID(info.Head))
+		if info.Head.ID != "" {
+			head = fmt.Sprintf("#%d %s", info.Head.Index, shortID(info.Head.ID))
 		}
 		size, faults := "", ""
 		if info.Size > 0 {

@@ -55,10 +55,8 @@ type SessionInfo struct {
 	Kind string
 	// Snapshots counts the visits, orphaned ones included; Orphaned counts those.
 	Snapshots, Orphaned int
-	// Head is the id of the snapshot from which the framework would resume,
-	// HeadIndex its index; "" for an empty session.
-	Head      string
-	HeadIndex int
+	// Head is the snapshot from which the framework would resume.
+	Head Point
 	// UpdatedAt is the time of the last change that the store knows of.
 	UpdatedAt time.Time
 	// Faults counts what is wrong with the session; FaultsNotCounted where a list

@@ -119,7 +119,7 @@ func (i *SessionInfo) Count(headers []Header) {
 			i.Orphaned++
 		}
 		if h.Head {
-			i.Head, i.HeadIndex = h.ID, h.Index
+			i.Head = h.Point()
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestSessionInfo_countsNoSteps(t *testing.T) {
 	Settle(headers, HeadFacts{})
 	var info SessionInfo
 	info.Count(headers)
-	if info.Snapshots != 3 || info.Orphaned != 1 || info.Head != "d" || info.HeadIndex != 3 {
+	if info.Snapshots != 3 || info.Orphaned != 1 || info.Head.ID != "d" || info.Head.Index != 3 {
 		t.Errorf("%+v", info)
 	}
 }
@@ -164,7 +164,7 @@ func TestSettle_theTimelineSaysTheSame(t *testing.T) {
 		}
 		var info SessionInfo
 		info.Count(headers)
-		if info.Snapshots != n || info.Orphaned != drawn.Orphans() || info.Head != headers[head].ID || info.HeadIndex != head {
+		if info.Snapshots != n || info.Orphaned != drawn.Orphans() || info.Head != headers[head].Point() {
 			r.Fatalf("%+v is told, %d off the path", info, drawn.Orphans())
 		}
 	})

@@ -192,7 +192,7 @@ func head(t *testing.T, s store.Store, session string) string {
 			t.Fatal(err)
 		}
 		if info.ID == session {
-			return fmt.Sprintf("#%d", info.HeadIndex)
+			return fmt.Sprintf("#%d", info.Head.Index)
 		}
 	}
 	return "none"

@@ -33,11 +33,10 @@ type Options struct {
 // Report is what came of a run.
 type Report struct {
 	Session string
-	// Captured is how many snapshots the run took. Head and HeadIndex say where
-	// the session stands after it.
-	Captured  int
-	Head      string
-	HeadIndex int
+	// Captured is how many snapshots the run took. Head is where the session stands
+	// after it.
+	Captured int
+	Head     model.Point
 	// Stopped says that the context ended before the story did. What was done
 	// until then is in the session.
 	Stopped bool
@@ -107,7 +106,7 @@ func run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	report.Captured, report.Stopped = len(out.SnapshotIDs), ctx.Err() != nil
 	data, getErr := sessions.Get(whole, Session)
 	if data != nil && data.LastSnapshot != nil {
-		report.Head, report.HeadIndex = data.LastSnapshot.ID, data.LastSnapshot.Index
+		report.Head = model.Point{ID: data.LastSnapshot.ID, Index: data.LastSnapshot.Index}
 	}
 	err = errors.Join(err, outErr, getErr)
 	if conflict := (*model.ConflictError)(nil); errors.As(err, &conflict) {

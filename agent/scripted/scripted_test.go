@@ -135,7 +135,7 @@ func TestRun_tellsTheStory(t *testing.T) {
 	if told != want {
 		t.Errorf("it tells\n%s", told)
 	}
-	if head := all[len(all)-1]; len(all) != 10 || report != (Report{Session: Session, Captured: 10, Head: head.ID, HeadIndex: 9}) {
+	if head := all[len(all)-1]; len(all) != 10 || report != (Report{Session: Session, Captured: 10, Head: model.Point{ID: head.ID, Index: 9}}) {
 		t.Errorf("the report is %+v", report)
 	}
 	if _, err := Run(t.Context(), s, Options{Resume: true}); !errors.Is(err, ErrOver) {
@@ -187,7 +187,7 @@ func TestRun_takesAnotherWay(t *testing.T) {
 			if !strings.Contains(told, first) {
 				t.Errorf("#%d, way %d: nobody says %q in\n%s", index, way, first, told)
 			}
-			if then.turns() != 4 || report.HeadIndex != index+report.Captured || report.Captured == 0 {
+			if then.turns() != 4 || report.Head.Index != index+report.Captured || report.Captured == 0 {
 				t.Errorf("#%d, way %d: the report is %+v after %d turns", index, way, report, then.turns())
 			}
 			for _, h := range headers(t, s)[10:] {
@@ -255,7 +255,7 @@ func TestRun_stoppedAnywhereGoesOn(t *testing.T) {
 		if !report.Stopped {
 			return // there are no more steps
 		}
-		if all := headers(t, s); len(all) == 0 || all[len(all)-1].ID != report.Head || len(all) != report.Captured {
+		if all := headers(t, s); len(all) == 0 || all[len(all)-1].ID != report.Head.ID || len(all) != report.Captured {
 			t.Errorf("stopped after step %d: %d snapshots, %+v", after, len(all), report)
 		}
 		if _, err := Run(t.Context(), s, Options{Resume: true}); err != nil && !errors.Is(err, ErrOver) {
@@ -280,7 +280,7 @@ func TestRun_restoredUnderneath(t *testing.T) {
 			}
 		}})
 		conflict, ok := errors.AsType[*model.ConflictError](err)
-		if !ok || conflict.Head.Index != 1 || conflict.Session != Session || report.HeadIndex != 1 || report.Stopped {
+		if !ok || conflict.Head.Index != 1 || conflict.Session != Session || report.Head.Index != 1 || report.Stopped {
 			t.Fatalf("%s: %v, %+v", at, err, report)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") {
@@ -290,7 +290,7 @@ func TestRun_restoredUnderneath(t *testing.T) {
 			t.Errorf("%s: the state is %+v", at, got)
 		}
 		report, told := played(t, s, Options{Resume: true})
-		if !strings.HasPrefix(told, "1 user "+writeWithThanks.user) || report.HeadIndex < 2 {
+		if !strings.HasPrefix(told, "1 user "+writeWithThanks.user) || report.Head.Index < 2 {
 			t.Errorf("%s: it goes on with %s", at, told)
 		}
 	}

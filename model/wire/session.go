@@ -12,30 +12,26 @@ import (
 
 // Session is what listSessions tells of a session: a model.SessionInfo, to
 // which it converts, with the names of `hindcast sessions --json`.
-type Session struct {
+type Session model.SessionInfo
+
+// session is the JSON of a Session. Faults are there only where they were counted.
+type session struct {
 	ID        string    `json:"id"`
 	Kind      string    `json:"kind"`
 	Snapshots int       `json:"snapshots"`
 	Orphaned  int       `json:"orphaned"`
 	Head      string    `json:"head"`
 	HeadIndex int       `json:"headIndex"`
+	HeadVisit int64     `json:"headVisit,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
-	Faults    int       `json:"-"`
 	Title     string    `json:"title,omitempty"`
 	Size      int64     `json:"size,omitempty"`
+	Faults    *int      `json:"faults,omitempty"`
 }
-
-// counted is a session whose faults are there only where they were counted.
-type counted struct {
-	*uncounted
-	Faults *int `json:"faults,omitempty"`
-}
-
-type uncounted Session
 
 // MarshalJSON writes the session, its faults only where they were counted.
 func (s Session) MarshalJSON() ([]byte, error) {
-	out := counted{uncounted: (*uncounted)(&s)}
+	out := session{s.ID, s.Kind, s.Snapshots, s.Orphaned, s.Head.ID, s.Head.Index, s.Head.Visit, s.UpdatedAt, s.Title, s.Size, nil}
 	if s.Faults != model.FaultsNotCounted {
 		out.Faults = &s.Faults
 	}
@@ -44,11 +40,12 @@ func (s Session) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (s *Session) UnmarshalJSON(data []byte) error {
-	in := counted{uncounted: (*uncounted)(s)}
+	var in session
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	s.Faults = model.FaultsNotCounted
+	*s = Session{ID: in.ID, Kind: in.Kind, Snapshots: in.Snapshots, Orphaned: in.Orphaned, Head: model.Point{ID: in.Head, Index: in.HeadIndex, Visit: in.HeadVisit},
+		UpdatedAt: in.UpdatedAt, Faults: model.FaultsNotCounted, Title: in.Title, Size: in.Size}
 	if in.Faults != nil {
 		s.Faults = *in.Faults
 	}

@@ -85,7 +85,7 @@ func told(t testing.TB, s *Store) string {
 	list := storetest.Sessions(t, s)
 	slices.SortFunc(list, func(a, b model.SessionInfo) int { return strings.Compare(a.ID, b.ID) })
 	for _, info := range list {
-		fmt.Fprintf(&text, "%s: %d snapshots, %d off the path, head #%d %.8s, changed %s\n", info.ID, info.Snapshots, info.Orphaned, info.HeadIndex, info.Head, info.UpdatedAt.UTC().Format(time.RFC3339Nano))
+		fmt.Fprintf(&text, "%s: %d snapshots, %d off the path, head #%d %.8s, changed %s\n", info.ID, info.Snapshots, info.Orphaned, info.Head.Index, info.Head.ID, info.UpdatedAt.UTC().Format(time.RFC3339Nano))
 		text.WriteString(picture(storetest.Headers(t, s, info.ID)))
 		report(storetest.Faults(t, s, info.ID))
 	}

@@ -147,8 +147,8 @@ func TestSessions_ofAProject(t *testing.T) {
 	s := open(t, dir)
 	var got []string
 	for _, info := range storetest.Sessions(t, s) {
-		got = append(got, info.ID+" "+info.Head)
-		if list := storetest.Headers(t, s, info.ID); len(list) != 1 || list[0].ID != info.Head {
+		got = append(got, info.ID+" "+info.Head.ID)
+		if list := storetest.Headers(t, s, info.ID); len(list) != 1 || list[0].ID != info.Head.ID {
 			t.Errorf("%s has %+v", info.ID, list)
 		}
 	}

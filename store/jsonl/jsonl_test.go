@@ -103,7 +103,7 @@ func TestStore_readsTheSeedsSnapshots(t *testing.T) {
 		t.Errorf("the tail is %+v, %v, %v", tail, before, err)
 	}
 	for info, err := range s.Sessions(t.Context()) {
-		if err != nil || info.ID != "s" || info.Snapshots != 3 || info.Head != all[2].ID || info.HeadIndex != 2 || !info.UpdatedAt.Equal(all[2].CreatedAt) {
+		if err != nil || info.ID != "s" || info.Snapshots != 3 || info.Head != (model.Point{ID: all[2].ID, Index: 2}) || !info.UpdatedAt.Equal(all[2].CreatedAt) {
 			t.Errorf("the session is %+v, %v", info, err)
 		}
 	}

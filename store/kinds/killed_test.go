@@ -382,7 +382,7 @@ func (k *killing) head(t *testing.T, s store.Store, session string) string {
 	t.Helper()
 	for _, info := range sessionsOf(t, s) {
 		if info.ID == session {
-			return info.Head
+			return info.Head.ID
 		}
 	}
 	return ""

@@ -362,7 +362,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 			if info.Size <= 0 {
 				t.Errorf("of %s the size is not known", info.ID)
 			}
-			if info.Snapshots != have[info.ID] || info.Head != h.ID || info.HeadIndex != h.Index || info.Orphaned != line.Orphans() || info.Kind != r.kind {
+			if info.Snapshots != have[info.ID] || info.Head != h.Point() || info.Orphaned != line.Orphans() || info.Kind != r.kind {
 				t.Errorf("the listing says %+v; the timeline of %s has %d snapshots, %d off the path, head #%d %s", info, info.ID, have[info.ID], line.Orphans(), h.Index, h.ID)
 			}
 			if n := decoded(t, stateOf(t, o.store, h)).Len(); n == 0 != want.silent[info.ID] {

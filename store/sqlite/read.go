@@ -92,7 +92,7 @@ type listed struct {
 // list returns the sessions without their titles.
 func list(ctx context.Context, t *tx) (all []listed, err error) {
 	size := fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
-	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), `+size+`, f.state, f.sha256
+	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), ifnull(v.visit, 0), `+size+`, f.state, f.sha256
 		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
 		LEFT JOIN states f ON f.state = (SELECT state FROM visits WHERE session = s.session ORDER BY visit LIMIT 1)`)
 	if err != nil {
@@ -102,7 +102,7 @@ func list(ctx context.Context, t *tx) (all []listed, err error) {
 	for rows.Next() {
 		one := listed{SessionInfo: model.SessionInfo{Kind: kind, Faults: model.FaultsNotCounted}}
 		var updated any
-		if err := rows.Scan(&one.ID, &one.Snapshots, &one.Orphaned, &updated, &one.Head, &one.HeadIndex, &one.Size, &one.first, &one.sum); err != nil {
+		if err := rows.Scan(&one.ID, &one.Snapshots, &one.Orphaned, &updated, &one.Head.ID, &one.Head.Index, &one.Head.Visit, &one.Size, &one.first, &one.sum); err != nil {
 			return nil, err
 		}
 		if one.UpdatedAt, err = decodeTime(updated); err != nil {

@@ -378,7 +378,7 @@ func tail(b *bench) {
 			}
 		}
 		head := all[slices.IndexFunc(all, func(h model.Header) bool { return h.Head })]
-		if info.Snapshots != len(all) || info.Orphaned != orphaned || info.Head != head.ID || info.HeadIndex != head.Index || !info.UpdatedAt.Equal(b.clock.Now()) || info.Kind != b.Kind() {
+		if info.Snapshots != len(all) || info.Orphaned != orphaned || info.Head != head.Point() || !info.UpdatedAt.Equal(b.clock.Now()) || info.Kind != b.Kind() {
 			b.Errorf("the session is listed as %+v", info)
 		}
 	}

@@ -59,7 +59,7 @@ func edit(b *bench) {
 	}
 	for info, err := range b.Sessions(b.Context()) {
 		b.ok(err)
-		if info.ID == "f" && (info.Snapshots != 4 || info.Orphaned != 0 || info.Head != id(`"e"`)) {
+		if info.ID == "f" && (info.Snapshots != 4 || info.Orphaned != 0 || info.Head.ID != id(`"e"`)) {
 			b.Errorf("it is listed as %+v", info)
 		}
 	}

@@ -362,7 +362,7 @@ func importSteps(b *bench) {
 		b.Helper()
 		for info, err := range b.Sessions(b.Context()) {
 			b.ok(err)
-			if when == "imported" && info.Head != "c" {
+			if when == "imported" && info.Head.ID != "c" {
 				b.Errorf("the head is %s", info.Head)
 			}
 			if info.Snapshots != snapshots[info.ID] || info.Orphaned != orphaned[info.ID] {

@@ -19,10 +19,10 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func sessions() []model.SessionInfo {
 	return []model.SessionInfo{
-		{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: "aa", HeadIndex: 9, UpdatedAt: noon.Add(-90 * time.Second), Title: "Two nights in Lyon in May, please. I can spend 300 euros.", Size: 38_211},
+		{ID: "trip-planner", Snapshots: 14, Orphaned: 4, Head: model.Point{ID: "aa", Index: 9}, UpdatedAt: noon.Add(-90 * time.Second), Title: "Two nights in Lyon in May, please. I can spend 300 euros.", Size: 38_211},
 		{ID: "6099ccde-3f20-4383-aa10-43758be8f6a0/planner", Snapshots: 3, UpdatedAt: noon.Add(-3 * time.Hour), Title: "make a plan", Size: 812},
-		{ID: "Support/billing", Snapshots: 100000, Head: "bb", HeadIndex: 99999, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2, Size: 2_400_000_000},
-		{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: "cc", UpdatedAt: noon.Add(time.Minute), Title: "\x1b[31m\u202e", Faults: model.FaultsNotCounted},
+		{ID: "Support/billing", Snapshots: 100000, Head: model.Point{ID: "bb", Index: 99999}, UpdatedAt: noon.Add(-50 * time.Hour), Faults: 2, Size: 2_400_000_000},
+		{ID: "x\x1b[2J\u202ey\n", Snapshots: 1, Head: model.Point{ID: "cc"}, UpdatedAt: noon.Add(time.Minute), Title: "\x1b[31m\u202e", Faults: model.FaultsNotCounted},
 		{ID: "empty"},
 	}
 }

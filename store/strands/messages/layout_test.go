@@ -132,7 +132,7 @@ func TestStore_takesNamesAsTheyAre(t *testing.T) {
 	}
 	for _, info := range list {
 		rows := storetest.Headers(t, s, info.ID)
-		if len(rows) != 6 || rows[5].SessionID != info.ID || info.Head != rows[5].ID {
+		if len(rows) != 6 || rows[5].SessionID != info.ID || info.Head.ID != rows[5].ID {
 			t.Errorf("%q has %d messages", info.ID, len(rows))
 		}
 		state(t, s, rows[5])
@@ -190,7 +190,7 @@ func TestSessions_listThoseWithoutAnAgent(t *testing.T) {
 		t.Fatalf("sessions %q", got)
 	}
 	for _, info := range list {
-		if info.Snapshots != 0 || info.Head != "" || info.Faults != 0 || len(storetest.Headers(t, s, info.ID)) != 0 {
+		if info.Snapshots != 0 || info.Head.ID != "" || info.Faults != 0 || len(storetest.Headers(t, s, info.ID)) != 0 {
 			t.Errorf("%+v", info)
 		}
 	}

@@ -360,7 +360,7 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	in := newInspector(l)
 	info.Size = l.written
 	err := l.walk(ctx, func(s *step) error {
-		info.Head, info.HeadIndex = s.header.ID, s.i
+		info.Head = s.header.Point()
 		info.Size += s.msg.written
 		if info.Title == "" && s.msg.asks() {
 			info.Title = s.msg.said

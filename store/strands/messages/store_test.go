@@ -60,9 +60,9 @@ func TestStore_drawsEveryFixture(t *testing.T) {
 				changed = "" // it is the time of the file
 			}
 			rows, found := storetest.Headers(t, s, info.ID), storetest.Faults(t, s, info.ID)
-			fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults%s\n%s%s\n", info.ID, info.Snapshots, info.HeadIndex, info.Faults,
+			fmt.Fprintf(&text, "%s: %d snapshots, head #%d, %d faults%s\n%s%s\n", info.ID, info.Snapshots, info.Head.Index, info.Faults,
 				changed, picture(rows), pictureFaults(found))
-			if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head != rows[len(rows)-1].ID {
+			if len(rows) != info.Snapshots || info.Faults != len(found) || info.Head.ID != rows[len(rows)-1].ID {
 				t.Errorf("%s: the list of sessions says %+v, and there are %d headers and %d faults", info.ID, info, len(rows), len(found))
 			}
 		}

@@ -45,7 +45,7 @@ func TestOrchestrator_ofPython(t *testing.T) {
 			t.Errorf("row %d: %+v, %v", i, list, err)
 		}
 	}
-	if info := sessions(t, s)[0]; info.Head != rows[len(rows)-1].ID || info.Snapshots != len(rows) || info.Orphaned != 0 {
+	if info := sessions(t, s)[0]; info.Head.ID != rows[len(rows)-1].ID || info.Snapshots != len(rows) || info.Orphaned != 0 {
 		t.Errorf("the list says %+v", info)
 	}
 }

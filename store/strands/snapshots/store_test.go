@@ -16,7 +16,7 @@ func TestStore_drawsEveryFixture(t *testing.T) {
 		for _, info := range sessions(t, s) {
 			rows, found := storetest.Headers(t, s, info.ID), storetest.Faults(t, s, info.ID)
 			fmt.Fprintf(&text, "%s %s: %d snapshots, %d off the path, head #%d %s, changed %s\n%s%s\n", name, info.ID, info.Snapshots, info.Orphaned,
-				info.HeadIndex, info.Head, info.UpdatedAt.Format("15:04:05.000000"), picture(rows), pictureFaults(found))
+				info.Head.Index, info.Head.ID, info.UpdatedAt.Format("15:04:05.000000"), picture(rows), pictureFaults(found))
 			if len(found) != info.Faults {
 				t.Errorf("%s %s: the list says %d faults, and there are %d", name, info.ID, info.Faults, len(found))
 			}
