@@ -29,13 +29,54 @@ type Memo struct {
 	// large is held while a large file is in memory.
 	large *sync.Mutex
 
+	// tagged are the notes of contents that have a name of their own, which no file has.
+	tagged *tagged
+
 	mu      sync.Mutex
 	decoded map[string]decoded // nil but in the course of a plan
 }
 
 // NewMemo returns a memo with notes.
 func NewMemo(notes *files.Memory) *Memo {
-	return &Memo{Notes: notes, fetched: &atomic.Int64{}, large: &sync.Mutex{}}
+	return &Memo{Notes: notes, fetched: &atomic.Int64{}, large: &sync.Mutex{}, tagged: &tagged{}}
+}
+
+// content is one content of the file of a name.
+type content struct{ name, tag string }
+
+// tagged are notes of contents.
+type tagged struct {
+	mu    sync.Mutex
+	notes map[content][]byte
+}
+
+// mostTagged bounds the notes of contents: those of two long branches.
+const mostTagged = 200_000
+
+// Recall returns the note of a file of a tree that has that stamp, see
+// [files.Memory.Recall].
+func (m *Memo) Recall(name string, at Stamp) (text []byte, ok bool) {
+	if at.Tag == "" {
+		return m.Notes.Recall(name, at.Stamp)
+	}
+	m.tagged.mu.Lock()
+	defer m.tagged.mu.Unlock()
+	text, ok = m.tagged.notes[content{name, at.Tag}]
+	return text, ok
+}
+
+// Note keeps the note of a file of a tree, see [files.Memory.Note].
+func (m *Memo) Note(name string, at Stamp, text []byte) {
+	if at.Tag == "" {
+		m.Notes.Note(name, at.Stamp, text)
+		return
+	}
+	m.tagged.mu.Lock()
+	defer m.tagged.mu.Unlock()
+	if m.tagged.notes == nil || len(m.tagged.notes) >= mostTagged {
+		m.tagged.notes = map[content][]byte{}
+	}
+	m.tagged.notes[content{name, at.Tag}] = text
 }
 
 // Fetched returns how many files were read, in plans too.
@@ -50,7 +91,7 @@ type decoded struct {
 // Planning returns the memo for the course of one plan: a file is decoded once in it, in
 // whatever trees it is.
 func (m *Memo) Planning() *Memo {
-	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, decoded: map[string]decoded{}}
+	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, tagged: m.tagged, decoded: map[string]decoded{}}
 }
 
 // File is what a note is made of.
@@ -93,7 +134,7 @@ const (
 // known of those that have not changed, and of the others what they hold, several at
 // once. The error is that of a context that has ended.
 func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
-	defer hold(in.Tree, dir)()
+	defer Hold(in.Tree, dir)()
 	list := make([]Noted[T], len(names))
 	var next atomic.Int64
 	work := func() {
@@ -131,7 +172,7 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byt
 	if known, ok := in.Memo.recall(key, at).(T); ok {
 		return known, buf, nil
 	}
-	if text, ok := in.Memo.Notes.Recall(key, at.Stamp); ok && at.Tag == "" {
+	if text, ok := in.Memo.Recall(key, at); ok {
 		if is, err = c.Recall(File{name, at.Size, text}); err == nil {
 			in.Memo.keep(key, at, is)
 			return is, buf, nil
@@ -149,8 +190,8 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byt
 		buf = data
 	}
 	in.Memo.keep(key, read, is)
-	if text := c.Note(is); text != nil && read.Tag == "" {
-		in.Memo.Notes.Note(key, read.Stamp, text)
+	if text := c.Note(is); text != nil {
+		in.Memo.Note(key, read, text)
 	}
 	return is, buf, nil
 }

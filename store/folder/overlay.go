@@ -75,7 +75,7 @@ func (s *Step) stamp() (at Stamp) {
 	return at
 }
 
-func (o *overlay) hold(dir string) (release func()) { return hold(o.below, dir) }
+func (o *overlay) hold(dir string) (release func()) { return Hold(o.below, dir) }
 
 // List implements Tree.
 func (o *overlay) List(dir string) ([]string, error) {
@@ -87,17 +87,15 @@ func (o *overlay) List(dir string) ([]string, error) {
 	case err != nil && !isFree(err), o.dirs[dir] == nil && !stepped:
 		return names, err
 	}
-	names = slices.Clone(names)
-	for name := range o.dirs[dir] {
-		at, there := slices.BinarySearch(names, name)
-		now, failed := o.Stamp(path.Join(dir, name))
-		switch {
-		case failed != nil:
+	laid := o.dirs[dir]
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return laid[name] })
+	for name := range laid {
+		now, failed := o.Stamp(Join(dir, name))
+		if failed != nil {
 			return nil, failed
-		case now.Kind == files.Nothing && there:
-			names = slices.Delete(names, at, at+1)
-		case now.Kind != files.Nothing && !there:
-			names = slices.Insert(names, at, name)
+		}
+		if now.Kind != files.Nothing {
+			names = append(names, name)
 		}
 	}
 	if err != nil && len(names) == 0 && !stepped {

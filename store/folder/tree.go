@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +17,9 @@ import (
 // rooted at the storage folder, in which the journal lies. Names are relative, with
 // slashes; the root is ".".
 type Tree interface {
-	// List returns the names in a folder, in order. The error is fs.ErrNotExist where
-	// there is none.
+	// List returns the names in a folder, in no particular order: to sort 100,000 takes as
+	// long as to list them. The caller may not write to the list. The error is
+	// fs.ErrNotExist where there is none.
 	List(dir string) ([]string, error)
 	// Read reads a file into buf as far as that is large enough, and returns the stamp of
 	// the very bytes that it read. The errors are those of package files.
@@ -76,8 +76,9 @@ type holder interface {
 	hold(dir string) (release func())
 }
 
-// hold keeps a folder of a tree open, if it is one of a disk.
-func hold(t Tree, dir string) (release func()) {
+// Hold keeps a folder of a tree open, if it is one of a disk: see holder. What is not
+// there is not held, and whoever looks into it is told.
+func Hold(t Tree, dir string) (release func()) {
 	if h, ok := t.(holder); ok {
 		return h.hold(dir)
 	}
@@ -87,7 +88,7 @@ func hold(t Tree, dir string) (release func()) {
 func (d *Disk) hold(dir string) (release func()) {
 	f, err := d.use(dir)
 	if err != nil {
-		return func() {} // who looks into it is told
+		return func() {}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,14 +135,12 @@ func (d *Disk) release(dir string, f *openFolder) {
 
 // List implements Tree.
 func (d *Disk) List(dir string) (names []string, err error) {
-	f, err := files.OpenFolder(d.root, dir)
+	f, err := d.use(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // it was only read from
-	names, err = f.Names()
-	slices.Sort(names)
-	return names, err
+	defer d.release(dir, f)
+	return f.Names()
 }
 
 // Read implements Tree.
@@ -154,6 +153,14 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 	defer d.release(dir, f)
 	data, at.Stamp, err = f.ReadStamped(base, buf)
 	return data, at, err
+}
+
+// From reads files of a tree.
+func From(t Tree) files.Reader {
+	return func(name string, buf []byte) ([]byte, error) {
+		data, _, err := t.Read(name, buf)
+		return data, err
+	}
 }
 
 // Stamp implements Tree.
@@ -215,7 +222,7 @@ type ChangedError struct{ Name string }
 
 func (e *ChangedError) Error() string { return fmt.Sprintf("%s changed while it was read", e.Name) }
 
-func (v *View) hold(dir string) (release func()) { return hold(v.on, dir) }
+func (v *View) hold(dir string) (release func()) { return Hold(v.on, dir) }
 
 // List implements Tree.
 func (v *View) List(dir string) ([]string, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -433,7 +434,7 @@ func (s *Store) pointerFaults(st *storage, tree folder.Tree, g *grouping, add fu
 		}
 		return
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		sid, isPointer := strings.CutSuffix(name, rowSuffix)
 		at := path.Join(pointersFolder, name)
 		switch {

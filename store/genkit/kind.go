@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hindcast/store"
@@ -89,9 +88,7 @@ type few struct {
 
 // List implements folder.Tree.
 func (f few) List(dir string) ([]string, error) {
-	names, err := namesIn(f.root, dir, mostNames)
-	slices.Sort(names)
-	return names, err
+	return namesIn(f.root, dir, mostNames)
 }
 
 // probe looks for rows.

@@ -217,7 +217,7 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 	if err != nil {
 		return p, nil, err
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		switch id, isRow := strings.CutSuffix(name, rowSuffix); {
 		case isRow && id != "":
 			p.rows = append(p.rows, name)
