@@ -49,15 +49,16 @@ func (o *Offer) Plan(ctx context.Context) (model.Plan, error) {
 	s, plan := o.storage, o.plan
 	in, view := s.planning()
 	writes := s.Writes(ctx)
-	at := s.format.Place(o.Entry.Session)
-	before, err := writes.Log(ctx, s.format, in, at)
+	at := s.place(o.Entry.Session)
+	before, err := writes.Log(ctx, in, at)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	over := in
 	over.Tree = Overlay(view, Back(o.Entry, plan.Op), s.Kept)
-	after, err := lead(ctx, s.format, &plan, nil, before, func(ctx context.Context) (*Log, error) {
-		return writes.Log(ctx, s.format, over, at)
+	plan.Asks = append(plan.Asks, s.live(before)...)
+	after, err := lead(ctx, at.Format, &plan, nil, before, func(ctx context.Context) (*Log, error) {
+		return writes.Log(ctx, over, at)
 	})
 	if err != nil {
 		return model.Plan{}, err
@@ -66,7 +67,7 @@ func (o *Offer) Plan(ctx context.Context) (model.Plan, error) {
 		return model.Plan{}, err
 	}
 	plan.Target = after.HeadPoint()
-	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, before: before, after: after}
+	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, before: before, after: after, told: writes.Told(at.Session)}
 	return plan, nil
 }
 
@@ -81,15 +82,11 @@ func (o *Offer) loses(op model.Op, before, after *Log) error {
 		}
 		return nil
 	}
-	goes := map[string]bool{}
+	goes, then := map[string]bool{}, after.finder()
 	for i := range before.Rows {
 		if id := before.Rows[i].ID; before.Aside[id] == nil {
-			goes[id] = true
-		}
-	}
-	for i := range after.Rows {
-		if id := after.Rows[i].ID; after.Aside[id] == nil {
-			delete(goes, id)
+			k := then(before, i)
+			goes[id] = k < 0 || after.Aside[id] != nil
 		}
 	}
 	for i := range before.Rows {

@@ -2,17 +2,15 @@ package folder
 
 import (
 	"context"
-	"time"
 
 	"hindcast/model"
+	"hindcast/store/writing"
 )
 
 // Format reads the sessions of one kind from a tree of files, and from nothing else.
 type Format interface {
 	// Name returns the name of the framework, for people.
 	Name() string
-	// Place returns where the session of a name is, see [Place.Session].
-	Place(session string) Place
 	// Read returns the log of a session, one without rows where there are none.
 	Read(ctx context.Context, in In, at Place) (*Log, error)
 }
@@ -22,7 +20,9 @@ type Place struct {
 	// Session is the session's name in the storage, which is the same whatever folder of
 	// it was opened.
 	Session string
-	// Folders are those that the files of its rows are in.
+	// Format reads it. A storage may have sessions of several formats.
+	Format Mover
+	// Folders are those in which the journal's entries record the names that came.
 	Folders []string
 	// Own is what the format needs besides.
 	Own any
@@ -38,8 +38,12 @@ type Log struct {
 	Rows []model.Header
 	// Files are the files that the rows are in.
 	Files []string
-	// Written are the times at which the rows were written last; zero if not known.
-	Written []time.Time
+	// Contents name what the rows hold, where an id says only where a row is: a row of
+	// another content is another row, and one of the same content the same. Nil where ids
+	// suffice, "" for a row whose id suffices.
+	Contents []string
+	// Written are the files by whose times an agent at work shows.
+	Written []writing.Stamp
 	// Head is the row that the framework goes on from, or where the session stands if it
 	// goes on from none; -1 where there are no rows.
 	Head int
@@ -48,11 +52,11 @@ type Log struct {
 	// Own is what the format decoded.
 	Own any
 
-	// Aside are the rows that the journal alone has, and Made those that Hindcast wrote,
-	// by their ids. They are known of a log that [Storage.Log] returned.
+	// Aside are the rows that the journal alone has, by their ids. A format that reads them
+	// itself, by [In].Told, makes the map. For any other the engine brings their files
+	// back.
 	Aside map[string]*Aside
-	Made  map[string]*Mark
-	// Whole is what the format decoded with the rows that the journal alone has; nil where
+	// Whole is what the format decoded with the rows that the engine brought back; nil where
 	// there are none.
 	Whole any
 }
@@ -78,23 +82,58 @@ func (l *Log) HeadPoint() model.Point {
 // There returns how many rows of the log the tree has.
 func (l *Log) There() int { return len(l.Rows) - len(l.Aside) }
 
-// settle fills in what follows from the rows together, and from the moves of the head.
-func (l *Log) settle(moves []model.Move) {
+// content returns what names the content of a row, "" where its id does.
+func (l *Log) content(i int) string {
+	if l.Contents == nil {
+		return ""
+	}
+	return l.Contents[i]
+}
+
+// settle fills in what follows from the rows together, and from the writes that put the
+// head elsewhere.
+func (l *Log) settle(t *Told) {
 	for i := range l.Rows {
-		h := &l.Rows[i]
-		h.Index, h.Head = i, i == l.Head
-		m, aside := l.Made[h.ID], l.Aside[h.ID]
-		switch {
-		case aside != nil:
-			h.Orphaned, h.Reason = true, aside.reason()
-		case m != nil:
-			h.Reason = nil
+		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head
+	}
+	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.moves(t), Pointed: l.Pointed}))
+}
+
+// moves returns the writes that put the head elsewhere, by the rows as they are now.
+func (l *Log) moves(t *Told) (list []model.Move) {
+	if t == nil {
+		return nil
+	}
+	for i := range t.moves {
+		m := &t.moves[i]
+		why := m.reason()
+		if to := l.At(m.To); to >= 0 {
+			why.TargetIndex = to
 		}
-		if m != nil && h.EventName == "" {
-			h.Event, h.EventName = model.SnapshotEventNamed, string(m.Op)
+		list = append(list, model.Move{From: l.from(m), To: m.To, Why: why})
+	}
+	return list
+}
+
+// from returns the row that was the head before a move. Where that lay in a file that got
+// another content, it is the row that has its content now.
+func (l *Log) from(m *move) string {
+	at := l.At(m.From)
+	for i := range m.replaced {
+		a := &m.replaced[i]
+		if at >= 0 && l.Files[at] != a.Name {
+			continue
+		}
+		for k, file := range l.Files {
+			if kept := l.Aside[l.Rows[k].ID]; a.Saved == file || kept != nil && kept.Name == a.Name && kept.Version == a.Version {
+				return l.Rows[k].ID
+			}
+		}
+		if at >= 0 {
+			return "" // the row of that id is another one now
 		}
 	}
-	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: moves, Pointed: l.Pointed}))
+	return m.From
 }
 
 // countTurns fills in the turns that are not known: how many were completed before each

@@ -12,11 +12,12 @@ import (
 	"hindcast/store/files"
 )
 
-// In is what a format reads: a tree, what is remembered of its files, and the time, by
-// which work that is pending expires.
+// In is what a format reads: a tree, what is remembered of its files, what the journal
+// tells of the session, and the time, by which work that is pending expires.
 type In struct {
 	Tree
 	Memo *Memo
+	Told *Told
 	Now  time.Time
 }
 
@@ -110,6 +111,10 @@ type Codec[T any] struct {
 	Note func(T) []byte
 	// Recall decodes a note, in Data. After an error the file is decoded.
 	Recall func(File) (T, error)
+	// Join, if there is one, completes what was made of a file by that of the file listed
+	// before it, the zero value for the first. It is called in turn, and before a note is
+	// made. It reports whether it could: else the file is decoded, and joined once more.
+	Join func(before T, is *T) bool
 }
 
 // Noted is what was made of a file.
@@ -128,6 +133,8 @@ const (
 	largeFile  = 32 << 20
 	// fewNotes is how many files are not worth a second worker.
 	fewNotes = 8
+	// mostApart is how many files are read before they are joined.
+	mostApart = 128
 )
 
 // Notes returns what is made of files of one folder, in the order of their names: what is
@@ -136,46 +143,91 @@ const (
 func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
 	defer Hold(in.Tree, dir)()
 	list := make([]Noted[T], len(names))
+	most := len(names)
+	if c.Join != nil {
+		most = mostApart
+	}
+	var before T
+	for at := 0; at < len(names); at += most {
+		part := list[at:min(at+most, len(names))]
+		looks := make([]look, len(part))
+		if err := each(ctx, in, dir, names[at:], part, looks, c); err != nil {
+			return nil, err
+		}
+		for i := range part {
+			n := &part[i]
+			if c.Join == nil {
+				break
+			}
+			if n.Err == nil && !c.Join(before, &n.Is) {
+				looks[i].fresh = true
+				if n.Is, _, looks[i].at, n.Err = decode(in, dir, n.Name, c, nil); n.Err == nil {
+					c.Join(before, &n.Is) // it is whole by itself
+				}
+			}
+			if n.Err != nil {
+				continue
+			}
+			before = n.Is
+			remember(in.Memo, Join(dir, n.Name), looks[i], n.Is, c)
+		}
+	}
+	return list, nil
+}
+
+// look is how a file was found that something was made of, fresh if it was decoded.
+type look struct {
+	at    Stamp
+	fresh bool
+}
+
+// each makes something of files, several at once.
+func each[T any](ctx context.Context, in In, dir string, names []string, list []Noted[T], looks []look, c Codec[T]) error {
 	var next atomic.Int64
 	work := func() {
 		var buf []byte
 		for ctx.Err() == nil {
 			from := int(next.Add(fewNotes)) - fewNotes
-			if from >= len(names) {
+			if from >= len(list) {
 				return
 			}
-			for i := from; i < min(from+fewNotes, len(names)); i++ {
+			for i := from; i < min(from+fewNotes, len(list)); i++ {
 				list[i].Name = names[i]
-				list[i].Is, buf, list[i].Err = note(in, dir, names[i], c, buf)
+				list[i].Is, looks[i], buf, list[i].Err = note(in, dir, names[i], c, buf)
+				if c.Join == nil && list[i].Err == nil {
+					remember(in.Memo, Join(dir, names[i]), looks[i], list[i].Is, c)
+				}
 			}
 		}
 	}
 	var others sync.WaitGroup
-	for range min(max(4, runtime.GOMAXPROCS(0)), 16, (len(names)+fewNotes-1)/fewNotes) - 1 {
+	for range min(max(4, runtime.GOMAXPROCS(0)), 16, (len(list)+fewNotes-1)/fewNotes) - 1 {
 		others.Go(work)
 	}
 	work()
 	others.Wait()
-	return list, ctx.Err()
+	return ctx.Err()
 }
 
 // note returns what is made of one file, reading into buf.
-func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byte, err error) {
+func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
 	key := Join(dir, name)
 	at, err := in.Stamp(key)
 	if err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return is, buf, err
+		return is, l, buf, err
+	}
+	if at.From != "" {
+		key = at.From
 	}
 	if known, ok := in.Memo.recall(key, at).(T); ok {
-		return known, buf, nil
+		return known, look{at: at}, buf, nil
 	}
 	if text, ok := in.Memo.Recall(key, at); ok {
 		if is, err = c.Recall(File{name, at.Size, text}); err == nil {
-			in.Memo.keep(key, at, is)
-			return is, buf, nil
+			return is, look{at: at}, buf, nil
 		}
 	}
 	if at.Size > largeFile {
@@ -183,17 +235,24 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, _ []byt
 		defer in.Memo.large.Unlock()
 	}
 	is, data, read, err := decode(in, dir, name, c, buf)
-	if err != nil {
-		return is, buf, err
-	}
-	if read.Tag == "" && cap(data) <= keepBuffer {
+	if err == nil && read.Tag == "" && cap(data) <= keepBuffer {
 		buf = data
 	}
-	in.Memo.keep(key, read, is)
-	if text := c.Note(is); text != nil {
-		in.Memo.Note(key, read, text)
+	return is, look{read, true}, buf, err
+}
+
+// remember keeps what was made of a file.
+func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
+	if l.at.From != "" {
+		name = l.at.From
 	}
-	return is, buf, nil
+	m.keep(name, l.at, is)
+	if !l.fresh {
+		return
+	}
+	if text := c.Note(is); text != nil {
+		m.Note(name, l.at, text)
+	}
 }
 
 // Decoded returns what is made of one file, and what it holds. Nothing is remembered.

@@ -19,6 +19,8 @@ type Step struct {
 	// Version is a content that the journal keeps and that the file gets back, or a
 	// folder.
 	Version journal.Version
+	// From is a file of the tree that the new one is a copy of, "" for none.
+	From string
 	// Aside says that the file, or the empty folder, is taken away.
 	Aside bool
 }
@@ -67,6 +69,8 @@ func (s *Step) stamp() (at Stamp) {
 	case s.Aside:
 	case s.Version.Folder:
 		at.Kind = files.Directory
+	case s.From != "":
+		at.Kind = files.Regular
 	case s.Version.None():
 		at.Kind, at.Size, at.Tag = files.Regular, int64(len(s.Data)), fmt.Sprintf("%x", sha256.Sum256(s.Data))
 	default:
@@ -114,6 +118,10 @@ func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 		return buf[:0], Stamp{}, fs.ErrNotExist
 	case s.Version.Folder:
 		return buf[:0], Stamp{}, files.ErrNotRegular
+	case s.From != "":
+		data, at, err := o.below.Read(s.From, buf)
+		at.From = s.From
+		return data, at, err
 	case s.Version.None():
 		return s.Data, s.at, nil
 	}
@@ -123,7 +131,12 @@ func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 
 // Stamp implements Tree.
 func (o *overlay) Stamp(name string) (Stamp, error) {
-	if s, stepped := o.steps[name]; stepped {
+	switch s, stepped := o.steps[name]; {
+	case stepped && s.From != "":
+		at, err := o.below.Stamp(s.From)
+		at.From = s.From
+		return at, err
+	case stepped:
 		return s.at, nil
 	}
 	at, err := o.below.Stamp(name)

@@ -112,6 +112,14 @@ func TestOverlay_isTheDiskAfterTheSteps(t *testing.T) {
 				steps = append(steps, Step{Name: name, Data: []byte(rapid.StringN(0, 5, -1).Draw(r, "new"))})
 				there[name] = true
 			}
+			for from := range there { // a copy of a file that stays as it is
+				if !slices.ContainsFunc(steps, func(s Step) bool { return s.Name == from || s.Name == "copy/a" || s.From != "" }) && !there["copy/a"] {
+					steps = append(steps, Step{Name: "copy/a", From: from})
+				}
+			}
+			if n := len(steps); n > 0 && steps[n-1].From != "" {
+				there["copy/a"] = true
+			}
 			over := Overlay(NewView(d), steps, j.Read)
 			want := held(r, over, ".", map[string]string{})
 			plan, err := Draft(j, steps).Plan(model.Plan{Op: model.OpRestore})

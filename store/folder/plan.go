@@ -28,8 +28,14 @@ type Move struct {
 	Target model.Point
 	// New is where the session is that the change makes, nil of one that makes none.
 	New *Place
-	// Uses are files whose content is in the steps, with its SHA-256 in hex.
+	// Uses are files whose content is in the steps, or that they replace, with the SHA-256
+	// in hex of what was read; "" of one that is not there.
 	Uses map[string]string
+	// Closed are folders that may get and lose no names but those of the steps. One that
+	// is not there yet is none.
+	Closed []string
+	// Forget, of a purge alone, reports whether a content that a file had is forgotten.
+	Forget func(name string, data []byte) bool
 	// Writes, Hazards and Asks are what only the format knows to say in the plan.
 	Writes, Hazards, Asks []string
 	// Own is what Next needs.
@@ -75,19 +81,37 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 // difference returns the rows of a log that leave the path to its head, and those that
 // come back to it.
 func difference(before, after *Log) (orphans, reactivates []model.Point) {
-	onPath := make(map[string]bool, len(after.Rows))
+	then, onPath := after.finder(), map[string]bool{}
 	for i := range after.Rows {
-		onPath[after.Rows[i].ID] = !after.Rows[i].Orphaned
+		if key := after.content(i); key != "" && !after.Rows[i].Orphaned {
+			onPath[key] = true
+		}
 	}
 	for i := range before.Rows {
-		switch h := &before.Rows[i]; {
-		case !h.Orphaned && !onPath[h.ID]:
+		h, k := &before.Rows[i], then(before, i)
+		on := k >= 0 && !after.Rows[k].Orphaned || k < 0 && onPath[before.content(i)]
+		switch {
+		case !h.Orphaned && !on:
 			orphans = append(orphans, h.Point())
-		case h.Orphaned && onPath[h.ID]:
+		case h.Orphaned && on:
 			reactivates = append(reactivates, h.Point())
 		}
 	}
 	return orphans, reactivates
+}
+
+// finder returns a function that finds a row of another log in a log, -1 for none.
+func (l *Log) finder() func(other *Log, i int) int {
+	at := make(map[string]int, len(l.Rows))
+	for i := range l.Rows {
+		at[l.Rows[i].ID] = i
+	}
+	return func(other *Log, i int) int {
+		if k, there := at[other.Rows[i].ID]; there && l.content(k) == other.content(i) {
+			return k
+		}
+		return -1
+	}
 }
 
 // expect compares a log with the one that a plan was made of: its rows, their parents and
@@ -102,9 +126,11 @@ func expect(want, now *Log) error {
 	for i := range now.Rows {
 		k, planned := there[now.Rows[i].ID]
 		switch {
+		case now.Aside[now.Rows[i].ID] != nil:
+			continue
 		case !planned:
 			return &journal.ConflictError{Path: now.Files[i], Found: "came"}
-		case now.Files[i] != want.Files[k] || now.Rows[i].ParentID != want.Rows[k].ParentID:
+		case now.Files[i] != want.Files[k] || now.Rows[i].ParentID != want.Rows[k].ParentID || now.content(i) != want.content(k):
 			return &journal.ConflictError{Path: now.Files[i], Found: "was changed"}
 		}
 		delete(there, now.Rows[i].ID)

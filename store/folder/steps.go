@@ -16,6 +16,8 @@ func Draft(j *journal.Journal, steps Steps) *journal.Draft {
 			d.SetAside(s.Name)
 		case s.Version.Folder:
 			d.MakeFolder(s.Name)
+		case s.From != "":
+			d.Copy(s.Name, s.From)
 		case !s.Version.None():
 			d.PutBack(s.Name, s.Version)
 		default:

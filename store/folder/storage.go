@@ -12,19 +12,21 @@ import (
 	"hindcast/store/writing"
 )
 
-// Storage is a folder of sessions of one format, with the journal that lies in it. It is
-// safe for concurrent use.
+// Storage is a folder of sessions, with the journal that lies in it. It is safe for
+// concurrent use.
 type Storage struct {
 	*writing.Desk
-	format Mover
-	tree   Tree
+	place func(session string) Place
+	tree  Tree
 	// Memo is what is remembered of the files.
 	Memo *Memo
 	disk *Disk
 }
 
-// Options are what a format says about its storage.
+// Options are what a kind says about its storage.
 type Options struct {
+	// Place returns where the session of a name is, see [Place].Session.
+	Place func(session string) Place
 	// Ignore is that of journal.Options.
 	Ignore func(name string) bool
 	// Notes are what is remembered of the files.
@@ -34,14 +36,14 @@ type Options struct {
 }
 
 // Open opens the storage in a folder. Nothing is written.
-func Open(dir string, f Mover, o Options) (*Storage, error) {
+func Open(dir string, o Options) (*Storage, error) {
 	disk, err := OpenDisk(dir)
 	if err != nil {
 		return nil, err
 	}
 	desk := writing.New(dir, "", o.Ignore)
 	desk.Now = o.Now
-	return &Storage{Desk: desk, format: f, tree: disk, disk: disk, Memo: NewMemo(o.Notes)}, nil
+	return &Storage{Desk: desk, place: o.Place, tree: disk, disk: disk, Memo: NewMemo(o.Notes)}, nil
 }
 
 // Close lets go of the folder, and keeps what is remembered.
@@ -79,11 +81,13 @@ func (s *Storage) Log(ctx context.Context, at Place) (*Log, error) {
 		in.Memo = s.Memo.Planning() // what was set aside is read with the rest once more
 	}
 	w := s.Writes(ctx)
-	return w.Log(ctx, s.format, in, at)
+	return w.Log(ctx, in, at)
 }
 
-// liveWithin is how fresh a row may be without a question whether the agent still runs.
-const liveWithin = 10 * time.Second
+// liveWithin is for how long after its last write an agent is taken to be at work. While a
+// model answers and tools run nothing is written, which takes up to a minute more often
+// than not. To be asked in vain costs a key; a write between two writes of an agent is lost.
+const liveWithin = time.Minute
 
 // carry is what a plan needs to be carried out.
 type carry struct {
@@ -91,8 +95,9 @@ type carry struct {
 	journal any // what the journal's own plan carries
 	session string
 	// before is the session as it was, the one that the plan changes or makes, and after
-	// as it has to be.
+	// as it has to be. told is what the journal told of it then.
 	before, after *Log
+	told          *Told
 }
 
 // Plan plans a change of the session at a place. Names in the plan are those of the
@@ -102,13 +107,88 @@ func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (mode
 	if err != nil {
 		return model.Plan{}, err
 	}
+	return s.carried(ctx, w)
+}
+
+// PlanNew completes a plan of a session that is made of what is not in the storage. It is
+// at m.New.
+func (s *Storage) PlanNew(ctx context.Context, plan model.Plan, m *Move) (model.Plan, error) {
+	in, _ := s.planning()
+	writes, at := s.Writes(ctx), *m.New
+	in.Told = writes.Told(at.Session)
+	p := &planned{plan: plan, move: m, told: in.Told}
+	var err error
+	if p.before, err = at.Format.Read(ctx, in, at); err != nil {
+		return model.Plan{}, err
+	}
+	in.Tree = Overlay(in.Tree, m.Steps, s.Kept)
+	if p.after, err = lead(ctx, at.Format, &p.plan, m, p.before, func(ctx context.Context) (*Log, error) { return writes.Log(ctx, in, at) }); err != nil {
+		return model.Plan{}, err
+	}
+	return s.carried(ctx, p)
+}
+
+// forget drafts that the journal forgets contents that files of a session had and do not
+// have now, those that are chosen. What files of other sessions had, or have, stays.
+func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, chosen func(name string, data []byte) bool) error {
+	entries, err := s.Entries(ctx)
+	if len(entries) == 0 {
+		return err
+	}
+	j, err := s.Journal()
+	if err != nil {
+		return err
+	}
+	others, now, seen := map[string]bool{}, map[string]journal.Version{}, map[journal.Version]bool{}
+	for i := range entries {
+		if e := &entries[i]; e.Session != session {
+			for _, c := range e.Named() {
+				others[c.Before.SHA256], others[c.After.SHA256] = true, true
+			}
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.Session != session {
+			continue
+		}
+		for _, c := range e.Named() {
+			if c.Does == model.FileForgotten {
+				continue
+			}
+			if _, looked := now[c.Path]; !looked {
+				if now[c.Path], err = j.Version(c.Path); err != nil {
+					return err
+				}
+			}
+			for _, v := range []journal.Version{c.Before, c.After} {
+				if v.SHA256 == "" || v.SHA256 == now[c.Path].SHA256 || others[v.SHA256] || seen[v] {
+					continue
+				}
+				seen[v] = true
+				if data, err := j.Read(v); err == nil && chosen(c.Path, data) {
+					d.Forget(c.Path, v)
+				}
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// carried completes a plan with what it takes to carry it out.
+func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	j, err := s.Journal()
 	if err != nil {
 		return model.Plan{}, err
 	}
-	d := Draft(j, w.move.Steps)
+	d, changes := Draft(j, w.move.Steps), map[string]bool{}
+	for i := range w.move.Steps {
+		changes[w.move.Steps[i].Name] = true
+	}
 	for name, sum := range w.move.Uses {
-		d.Expect(name)
+		if !changes[name] {
+			d.Expect(name)
+		}
 		now, err := j.Version(name)
 		if err != nil {
 			return model.Plan{}, err
@@ -117,12 +197,22 @@ func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (mode
 			return model.Plan{}, &journal.ConflictError{Path: name, Found: "was changed"}
 		}
 	}
+	for _, dir := range w.move.Closed {
+		if at, err := s.tree.Stamp(dir); err == nil && at.Kind == files.Directory {
+			d.Expect(dir)
+		}
+	}
+	if w.move.Forget != nil {
+		if err := s.forget(ctx, d, w.before.Place.Session, w.move.Forget); err != nil {
+			return model.Plan{}, err
+		}
+	}
 	d.Leads(w.after.HeadPoint().ID)
 	d.Rows(w.before.Place.Folders...)
 	if w.plan, err = d.Plan(w.plan); err != nil {
 		return model.Plan{}, err
 	}
-	c := carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after}
+	c := carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after, told: w.told}
 	w.plan.Carry = &c
 	return w.plan, nil
 }
@@ -142,6 +232,7 @@ type planned struct {
 	plan          model.Plan
 	move          *Move
 	before, after *Log
+	told          *Told
 }
 
 func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*planned, error) {
@@ -154,45 +245,52 @@ func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*pla
 }
 
 func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Change) (*planned, error) {
+	if s.Broken() != nil {
+		s.Recover(ctx) // what stood in the way may be gone
+	}
 	if trouble := s.Broken(); trouble != nil {
 		return nil, trouble
 	}
 	writes := s.Writes(ctx)
-	before, err := writes.Log(ctx, s.format, in, at)
+	before, err := writes.Log(ctx, in, at)
 	if err != nil {
 		return nil, err
 	}
 	if len(before.Rows) == 0 {
 		return nil, model.ErrNoSession
 	}
-	m, err := s.format.Move(ctx, in, before, change)
+	in.Told = writes.Told(at.Session)
+	m, err := at.Format.Move(ctx, in, before, change)
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{move: m, before: before}
-	p.plan = model.Plan{Op: change.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: append(m.Asks, s.live(before)...)}
+	p := &planned{move: m, before: before, after: before, told: in.Told}
+	p.plan = model.Plan{Op: change.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
+	if m.Forget != nil {
+		p.plan.Head = before.HeadPoint()
+		return p, nil
+	}
+	p.plan.Asks = append(s.live(before), m.Asks...)
 	over, place := in, at
 	over.Tree = Overlay(in.Tree, m.Steps, s.Kept)
 	if m.New != nil {
 		place = *m.New
 		p.plan.NewSession = place.Session
-		if p.before, err = s.format.Read(ctx, in, place); err != nil {
+		p.told = writes.Told(place.Session)
+		in.Told = p.told
+		if p.before, err = place.Format.Read(ctx, in, place); err != nil {
 			return nil, err
 		}
 	}
-	p.after, err = lead(ctx, s.format, &p.plan, m, before, func(ctx context.Context) (*Log, error) {
-		return writes.Log(ctx, s.format, over, place)
+	p.after, err = lead(ctx, place.Format, &p.plan, m, before, func(ctx context.Context) (*Log, error) {
+		return writes.Log(ctx, over, place)
 	})
 	return p, err
 }
 
 // live returns the reason to think that an agent is at work on a session, if there is one.
 func (s *Storage) live(log *Log) []string {
-	var recent []writing.Stamp
-	for i, file := range log.Files {
-		recent = append(recent, writing.Stamp{Name: file, At: log.Written[i]})
-	}
-	if ago, lively := s.Lively(liveWithin, recent...); lively {
+	if ago, lively := s.Lively(liveWithin, log.Written...); lively {
 		return []string{fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second))}
 	}
 	return nil
@@ -206,7 +304,9 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 		return model.Receipt{}, journal.ErrNoCarry
 	}
 	s := c.storage
-	read := func(ctx context.Context) (*Log, error) { return s.format.Read(ctx, s.In(), c.before.Place) }
+	at, in := c.before.Place, s.In()
+	in.Told = c.told
+	read := func(ctx context.Context) (*Log, error) { return at.Format.Read(ctx, in, at) }
 	now, err := read(ctx)
 	if err == nil {
 		err = expect(c.before, now)

@@ -34,6 +34,8 @@ type Stamp struct {
 	// Tag names a content, "" where the tree has no name for it. Two files of one tag
 	// have the same bytes.
 	Tag string
+	// From is the file that it is to be a copy of, which has this stamp; "" for none.
+	From string
 }
 
 // Is reports whether two stamps are of one look, or of one content by its tag.

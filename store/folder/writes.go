@@ -3,6 +3,7 @@ package folder
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hindcast/model"
@@ -36,17 +37,35 @@ func (m *Mark) reason() *model.Reason {
 	return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 }
 
-// Aside is a file that a write took away. It is kept.
+// How is how a content came to be nowhere but in the journal.
+type How uint8
+
+const (
+	// SetAside: a write took the file away.
+	SetAside How = iota
+	// Replaced: a write gave the file another content.
+	Replaced
+	// Undone: an undo took the file away, or gave it another content: Hindcast itself had
+	// written it.
+	Undone
+	// BroughtBack: an undo brought it back. Where it is not there, an agent wrote over it.
+	BroughtBack
+)
+
+// Aside is a content that a file of a session had, and that the journal keeps. It may be
+// there again.
 type Aside struct {
 	*Mark
-	// Undone says that an undo took it away: Hindcast itself had written it.
-	Undone  bool
+	How     How
+	Name    string
 	Version journal.Version
+	// Saved is the file to which the same write gave the content, "" for none.
+	Saved string
 }
 
 func (a *Aside) reason() *model.Reason {
 	reason := a.Mark.reason()
-	if a.Undone {
+	if a.How == Undone {
 		reason.Kind = model.ReasonUndo
 	}
 	return reason
@@ -55,18 +74,27 @@ func (a *Aside) reason() *model.Reason {
 // Writes are what the journal of a storage tells of its sessions. The zero value tells
 // nothing.
 type Writes struct {
-	by   map[string]*written
-	kept Kept
+	entries map[string][]*journal.Entry
+	told    map[string]*Told
+	kept    Kept
 }
 
-// written is what the journal tells of one session.
-type written struct {
-	// made are the files that Hindcast wrote, and aside those that it took away and that
-	// nothing has put back.
-	made  map[string]*Mark
-	aside map[string]*Aside
+// Told is what the journal tells of one session. Of nil it tells nothing.
+type Told struct {
+	// made are the files that Hindcast wrote.
+	made map[string]*Mark
+	// aside has a nil for one that was told of again later, at has where each is.
+	aside []*Aside
+	at    map[content]int
 	// moves are the writes that put the head elsewhere and still hold, the oldest first.
-	moves []model.Move
+	moves []move
+	kept  Kept
+}
+
+// move is a write that put the head elsewhere, with the contents that it replaced.
+type move struct {
+	*Mark
+	replaced []Aside
 }
 
 // movesHead reports whether an operation puts the head of its session elsewhere.
@@ -75,62 +103,143 @@ func movesHead(op model.Op) bool { return op == model.OpRestore || op == model.O
 // Writes returns what the journal tells. A journal that cannot be read tells nothing; why,
 // [Storage.Entries] says.
 func (s *Storage) Writes(ctx context.Context) (w Writes) {
-	entries, err := s.Entries(ctx)
-	if err != nil || len(entries) == 0 {
+	entries, _ := s.Entries(ctx) // of a damaged one, those that can be read
+	if len(entries) == 0 {
 		return w
 	}
-	w.by, w.kept = map[string]*written{}, s.Kept
+	w.entries, w.told, w.kept = map[string][]*journal.Entry{}, map[string]*Told{}, s.Kept
 	for i := range entries {
-		e := &entries[i]
-		if e.Op == model.OpPurge {
-			continue
-		}
-		one := w.by[e.Session]
-		if one == nil {
-			one = &written{made: map[string]*Mark{}, aside: map[string]*Aside{}}
-			w.by[e.Session] = one
-		}
-		m := &Mark{Op: e.Op, Entry: e.ID, At: e.At, From: e.From, To: e.To, ToIndex: e.ToIndex}
-		for _, c := range e.Changes {
-			switch {
-			case c.Before.Folder || c.After.Folder:
-			case c.Before.None() && e.Undone:
-				one.aside[c.Path] = &Aside{m, true, c.After}
-			case c.Before.None():
-				one.made[c.Path] = m
-			case c.After.None() && !e.Undone:
-				one.aside[c.Path] = &Aside{m, false, c.Before}
-			}
-		}
-		if movesHead(e.Op) && !e.Undone {
-			one.moves = append(one.moves, model.Move{From: m.From, To: m.To, Why: m.reason()})
+		if e := &entries[i]; e.Op != model.OpPurge {
+			w.entries[e.Session] = append(w.entries[e.Session], e)
 		}
 	}
 	return w
 }
 
-// Sessions returns the sessions whose files the journal keeps and that are not there.
+// Told returns what the journal tells of a session.
+func (w *Writes) Told(session string) *Told {
+	entries := w.entries[session]
+	if len(entries) == 0 {
+		return nil
+	}
+	if w.told[session] == nil {
+		t := &Told{made: map[string]*Mark{}, at: map[content]int{}, kept: w.kept}
+		for _, e := range entries {
+			t.add(e)
+		}
+		t.aside = slices.DeleteFunc(t.aside, func(a *Aside) bool { return a == nil })
+		w.told[session] = t
+	}
+	return w.told[session]
+}
+
+// add adds what an entry tells.
+func (t *Told) add(e *journal.Entry) {
+	m := &Mark{Op: e.Op, Entry: e.ID, At: e.At, From: e.From, To: e.To, ToIndex: e.ToIndex}
+	var replaced []Aside
+	for _, c := range e.Changes {
+		if c.Before.Folder || c.After.Folder {
+			continue
+		}
+		switch {
+		case e.Undone:
+			t.set(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After})
+			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before})
+		case c.Before.None():
+			t.made[c.Path] = m
+		case c.After.None():
+			t.set(Aside{Mark: m, How: SetAside, Name: c.Path, Version: c.Before, Saved: saved(e, c)})
+		default:
+			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved(e, c)}
+			replaced = append(replaced, a)
+			t.set(a)
+		}
+	}
+	if movesHead(e.Op) && !e.Undone && e.Broken == "" {
+		t.moves = append(t.moves, move{m, replaced})
+	}
+}
+
+// saved returns the file to which a write gave what a change took from another.
+func saved(e *journal.Entry, from journal.Change) string {
+	for _, c := range e.Changes {
+		if c.Before.None() && c.After.SHA256 == from.Before.SHA256 {
+			return c.Path
+		}
+	}
+	return ""
+}
+
+// set notes the last that is told of a content.
+func (t *Told) set(a Aside) {
+	if a.Version.None() {
+		return
+	}
+	key := content{a.Name, a.Version.SHA256}
+	if before, known := t.at[key]; known {
+		t.aside[before] = nil
+	}
+	t.at[key] = len(t.aside)
+	t.aside = append(t.aside, &a)
+}
+
+// Aside returns the contents that files of the session had, in the order in which they
+// were last written about. They may be there again, or be purged.
+func (t *Told) Aside() []*Aside {
+	if t == nil {
+		return nil
+	}
+	return t.aside
+}
+
+// Read reads a content that is aside. The error is fs.ErrNotExist where it was purged.
+func (t *Told) Read(a *Aside) ([]byte, error) { return t.kept(a.Version) }
+
+// Made returns the write of Hindcast's that made a file, nil for none.
+func (t *Told) Made(file string) *Mark {
+	if t == nil {
+		return nil
+	}
+	return t.made[file]
+}
+
+// Last returns the write that put the head elsewhere last, nil for none.
+func (t *Told) Last() *Mark {
+	if t == nil || len(t.moves) == 0 {
+		return nil
+	}
+	return t.moves[len(t.moves)-1].Mark
+}
+
+// Sessions returns the sessions of which the journal keeps files that were taken away.
 func (w *Writes) Sessions() (list []string) {
-	for session, one := range w.by {
-		if len(one.aside) > 0 {
+	for session := range w.entries {
+		if len(w.Told(session).gone()) > 0 {
 			list = append(list, session)
 		}
 	}
 	return list
 }
 
-// Facts returns what the journal tells of the file of a row.
-func (w *Writes) Facts(session, file string) (facts model.Facts) {
-	one := w.by[session]
-	if one == nil {
-		return nil
+// gone returns the files that were taken away last, by their names.
+func (t *Told) gone() map[string]*Aside {
+	gone := map[string]*Aside{}
+	for _, a := range t.Aside() {
+		if a.How == SetAside || a.How == Undone {
+			gone[a.Name] = a
+		}
 	}
-	if m := one.made[file]; m != nil {
+	return gone
+}
+
+// Facts returns what the journal tells of the file of a row.
+func (t *Told) Facts(file string) (facts model.Facts) {
+	if m := t.Made(file); m != nil {
 		facts.Add("written by", m.String())
 	}
-	switch a := one.aside[file]; {
+	switch a := t.gone()[file]; {
 	case a == nil:
-	case a.Undone:
+	case a.How == Undone:
 		facts.Add("taken away", fmt.Sprintf("by an undo of Hindcast's, with entry %d of its journal", a.Entry))
 	default:
 		facts.Add("set aside", fmt.Sprintf("by a %s of Hindcast's at %s, entry %d of its journal", a.Op, a.At.UTC().Format(time.RFC3339), a.Entry))
@@ -139,42 +248,36 @@ func (w *Writes) Facts(session, file string) (facts model.Facts) {
 }
 
 // Log reads a session from a tree, with what the journal tells of it.
-func (w *Writes) Log(ctx context.Context, f Format, in In, at Place) (*Log, error) {
-	log, err := f.Read(ctx, in, at)
+func (w *Writes) Log(ctx context.Context, in In, at Place) (*Log, error) {
+	in.Told = w.Told(at.Session)
+	log, err := at.Format.Read(ctx, in, at)
 	if err != nil {
 		return nil, err
 	}
-	return w.Tell(ctx, f, in, log)
+	return w.Tell(ctx, in, log)
 }
 
 // Tell completes a log that the format read from a tree. It adds the rows that the journal
-// alone has: those that a write set aside, and those that an undo took away although a
-// row goes on from them. They are in their places among the others before indexes are
-// given.
-func (w *Writes) Tell(ctx context.Context, f Format, in In, log *Log) (*Log, error) {
-	one := w.by[log.Place.Session]
-	if one == nil {
-		log.settle(nil)
-		return log, nil
-	}
-	log.Made, log.Aside = map[string]*Mark{}, map[string]*Aside{}
-	if err := w.bringBack(ctx, f, in, log, one); err != nil {
-		return nil, err
-	}
-	for i, file := range log.Files {
-		if m := one.made[file]; m != nil && log.Aside[log.Rows[i].ID] == nil {
-			log.Made[log.Rows[i].ID] = m
+// alone has, unless the format read them: those that a write set aside, and those that an
+// undo took away although a row goes on from them. They are in their places among the
+// others before indexes are given.
+func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
+	if in.Told = w.Told(log.Place.Session); in.Told != nil && log.Aside == nil {
+		log.Aside = map[string]*Aside{}
+		if err := in.bringBack(ctx, log); err != nil {
+			return nil, err
 		}
 	}
-	log.settle(one.moves)
+	log.settle(in.Told)
 	return log, nil
 }
 
 // bringBack merges the rows of files that are not in the tree with those of the log: the
 // format reads them from a tree in which they are.
-func (w *Writes) bringBack(ctx context.Context, f Format, in In, log *Log, one *written) error {
+func (in In) bringBack(ctx context.Context, log *Log) error {
 	var steps Steps
-	for file, a := range one.aside {
+	gone := in.Told.gone()
+	for file, a := range gone {
 		at, err := in.Stamp(file)
 		if err != nil && !isFree(err) {
 			return err
@@ -182,7 +285,7 @@ func (w *Writes) bringBack(ctx context.Context, f Format, in In, log *Log, one *
 		if at.Kind != files.Nothing {
 			continue
 		}
-		if _, err := w.kept(a.Version); err == nil { // else it was purged
+		if _, err := in.Told.Read(a); err == nil { // else it was purged
 			steps = append(steps, Step{Name: file, Version: a.Version})
 		}
 	}
@@ -190,22 +293,22 @@ func (w *Writes) bringBack(ctx context.Context, f Format, in In, log *Log, one *
 	for i := range log.Rows {
 		there[log.Rows[i].ID] = true
 	}
+	whole := in
 	for len(steps) > 0 {
-		whole := in
-		whole.Tree = Overlay(in.Tree, steps, w.kept)
-		all, err := f.Read(ctx, whole, log.Place)
+		whole.Tree = Overlay(in.Tree, steps, in.Told.kept)
+		all, err := log.Place.Format.Read(ctx, whole, log.Place)
 		if err != nil {
 			return err
 		}
 		steps = steps[:0]
-		wanted := all.wanted(there, one.aside)
+		wanted := all.wanted(there, gone)
 		for i := range all.Rows {
 			if wanted[all.Rows[i].ID] {
-				steps = append(steps, Step{Name: all.Files[i], Version: one.aside[all.Files[i]].Version})
+				steps = append(steps, Step{Name: all.Files[i], Version: gone[all.Files[i]].Version})
 			}
 		}
 		if len(all.Rows) == len(there)+len(wanted) {
-			log.take(all, one.aside)
+			log.take(all, gone)
 			return nil
 		}
 	}
@@ -220,8 +323,9 @@ func (l *Log) take(all *Log, aside map[string]*Aside) {
 	}
 	l.Rows, l.Files, l.Written, l.Whole = all.Rows, all.Files, all.Written, all.Own
 	for i := range l.Rows {
-		if id := l.Rows[i].ID; !there[id] {
-			l.Aside[id] = aside[l.Files[i]]
+		if h := &l.Rows[i]; !there[h.ID] {
+			l.Aside[h.ID] = aside[l.Files[i]]
+			h.Orphaned, h.Reason = true, aside[l.Files[i]].reason()
 		}
 	}
 	if head != "" {
@@ -240,7 +344,7 @@ func (l *Log) wanted(there map[string]bool, aside map[string]*Aside) map[string]
 			continue
 		}
 		parents[id] = l.Rows[i].ParentID
-		if a := aside[l.Files[i]]; a != nil && !a.Undone {
+		if a := aside[l.Files[i]]; a != nil && a.How == SetAside {
 			wanted[id] = true
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 	one.pointer = readPointer(at.storage.In(), at.place, one.sid)
 	one.layout = one.layoutOf()
 	writes := at.storage.Writes(ctx)
-	facts := writes.Facts(at.session, one.file(r.id))
+	facts := writes.Told(at.session).Facts(one.file(r.id))
 	facts = append(facts, one.facts(r, artifacts(at.data), at.storage.shown(one.file(r.id)))...)
 	h := r.header(s.now())
 	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {

@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/folder"
+	"hindcast/store/writing"
 )
 
 // format reads and changes the sessions of a storage.
@@ -25,12 +26,12 @@ func placeOf(dir, name string) folder.Place {
 	if dir != "." {
 		session = dir + "/" + session
 	}
-	return folder.Place{Session: session, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
+	return folder.Place{Session: session, Format: format{}, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
 }
 
-// Place implements folder.Format. The name of a session is that of its folder and of the
-// session in it.
-func (format) Place(session string) folder.Place {
+// placeNamed returns the place of a session of the storage, which is named after its folder
+// and the session in it.
+func placeNamed(session string) folder.Place {
 	dir, name := path.Split(session)
 	return placeOf(path.Clean(dir), unescapeSlashes.Replace(name))
 }
@@ -50,7 +51,7 @@ func (format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.
 	if one == nil {
 		one = g.empty(in, where.name)
 	}
-	return one.read(at, in.Now), nil
+	return one.read(at, in), nil
 }
 
 // sessionOf returns the session of a log. One whose rows the journal alone has keeps
@@ -72,9 +73,9 @@ func (r *row) changed() time.Time {
 }
 
 // read returns the log of a session.
-func (s *session) read(at folder.Place, now time.Time) *folder.Log {
+func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 	n := len(s.rows)
-	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]time.Time, n), Head: -1, Own: s}
+	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]writing.Stamp, n), Head: -1, Own: s}
 	head := s.head()
 	leads := make(map[string]bool, n)
 	for _, r := range s.rows {
@@ -82,7 +83,7 @@ func (s *session) read(at folder.Place, now time.Time) *folder.Log {
 	}
 	for i, r := range s.rows {
 		h := &log.Rows[i]
-		*h = r.header(now)
+		*h = r.header(in.Now)
 		h.SessionID, h.TurnIndex = at.Session, model.TurnUnknown
 		switch {
 		case h.EventName == "" || leads[r.id]:
@@ -91,12 +92,19 @@ func (s *session) read(at folder.Place, now time.Time) *folder.Log {
 		default:
 			h.Reason = failedLeaf
 		}
-		log.Files[i], log.Written[i] = s.file(r.id), r.changed()
+		log.Files[i] = s.file(r.id)
+		log.Written[i] = writing.Stamp{Name: log.Files[i], At: r.changed()}
+		if m := in.Told.Made(log.Files[i]); m != nil {
+			h.Reason = nil
+			if h.EventName == "" {
+				h.Event, h.EventName = model.SnapshotEventNamed, string(m.Op)
+			}
+		}
 		if r == head {
 			log.Head = i
 		}
 	}
 	log.Pointed = s.pointed() != nil
-	s.log, s.now = log, now
+	s.log, s.now = log, in.Now
 	return log
 }

@@ -99,7 +99,7 @@ func (s *Store) rebase() error {
 			continue
 		}
 		b = b.storageOf(s.dir)
-		opened, err := folder.Open(b.storage, format{}, folder.Options{Ignore: isTemporary, Notes: s.cache.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
+		opened, err := folder.Open(b.storage, folder.Options{Place: placeNamed, Ignore: isTemporary, Notes: s.cache.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,9 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 			if taken[id] {
 				id = sessionName(flatLabel(st.labelOf(p.dir)), name)
 			}
-			log, err := writes.Tell(ctx, format{}, in, one.read(placeOf(p.dir, name), in.Now))
+			at := placeOf(p.dir, name)
+			in.Told = writes.Told(at.Session)
+			log, err := writes.Tell(ctx, in, one.read(at, in))
 			if err != nil {
 				return nil, err
 			}
@@ -230,7 +232,7 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 // addAside adds the sessions whose rows the journal alone has.
 func (g *grouping) addAside(in folder.In, w *folder.Writes) {
 	for _, session := range w.Sessions() {
-		at := format{}.Place(session).Own.(spot)
+		at := placeNamed(session).Own.(spot)
 		if at.dir == g.place.dir && g.sessions[at.name] == nil {
 			g.sessions[at.name] = g.empty(in, at.name)
 		}
@@ -323,7 +325,7 @@ func (s *Store) places(id string) iter.Seq2[*storage, folder.Place] {
 
 // nameOf returns what the port calls a session of a storage.
 func (s *Store) nameOf(ctx context.Context, st *storage, session string) string {
-	at := format{}.Place(session).Own.(spot)
+	at := placeNamed(session).Own.(spot)
 	id := sessionName(st.labelOf(at.dir), at.name)
 	if path.Base(at.dir) == defaultPrefix {
 		return id

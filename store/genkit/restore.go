@@ -152,7 +152,7 @@ func (s *session) target(in folder.In, id string, op model.Op) (*target, error) 
 		switch {
 		case a == nil:
 			return nil, model.ErrNoSnapshot
-		case a.Undone:
+		case a.How == folder.Undone:
 			parent := s.log.Rows[s.log.At(id)].ParentID
 			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(parent, 8))}
 		}
