@@ -50,7 +50,7 @@ type lockstep struct {
 	big, level       int
 
 	frames []frame
-	shift  int   // from a place in the old state to its twin in the new one
+	shift  int   // from a place in the old state to its counterpart in the new one
 	keys   []int // where the members of the open objects start, without a tape
 	same   int   // bytes that old and new share at their ends, -1 if not known
 }

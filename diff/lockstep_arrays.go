@@ -178,7 +178,7 @@ type spanPair struct {
 	oldValues, newValues map[int]value
 }
 
-// check returns up if too much is without a partner, or if some of it has a twin
+// check returns up if too much is without a partner, or if some of it has a counterpart
 // that is only spelled in another way.
 func (p *spanPair) check(arr *arrangement) error {
 	all, alone := 0, 0

@@ -130,7 +130,7 @@ func (l *lockstep) lookUp(i, limit int) (int, error) {
 	return limit, nil
 }
 
-// ahead is the way from a place in the old state to its twin on the tape.
+// ahead is the way from a place in the old state to its counterpart on the tape.
 func (l *lockstep) ahead() int {
 	if l.oldTape != nil {
 		return 0

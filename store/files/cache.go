@@ -75,8 +75,8 @@ func (m *Memory) Keep() {
 	_ = m.cache.put(m.fileName(), text) // as said above
 }
 
-// takeFromShelf begins with the notes that were kept.
-func (m *Memory) takeFromShelf() {
+// takeFromCache begins with the notes that were kept.
+func (m *Memory) takeFromCache() {
 	if m.cache == nil {
 		return
 	}

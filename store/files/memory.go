@@ -54,7 +54,7 @@ func (n *note) size(name string) int { return noteCost + len(name) + len(n.text)
 // Recall returns the note of a file that has not changed since. The note must not be
 // changed.
 func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
-	m.load.Do(m.takeFromShelf)
+	m.load.Do(m.takeFromCache)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.notes[name]
@@ -71,7 +71,7 @@ func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 // Knows reports whether there is a note of a file, whatever became of the file
 // since: where there is none, the file need not be looked at before it is read.
 func (m *Memory) Knows(name string) bool {
-	m.load.Do(m.takeFromShelf)
+	m.load.Do(m.takeFromCache)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.notes[name] != nil
@@ -81,7 +81,7 @@ func (m *Memory) Knows(name string) bool {
 // caller may not write to text any more. What cannot be trusted later is not
 // kept, and neither is what there is no room for: the file is read again then.
 func (m *Memory) Note(name string, at Stamp, text []byte) {
-	m.load.Do(m.takeFromShelf)
+	m.load.Do(m.takeFromCache)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(name)

@@ -69,6 +69,9 @@ func parseNote(id string, note []byte) (row, error) {
 		*text = string(n.Text())
 	}
 	for _, m := range []*moment{&r.created, &r.updated, &r.heartbeat} {
+		if m.text == "" {
+			continue
+		}
 		if at, err := time.Parse(time.RFC3339, m.text); err == nil {
 			m.at = at
 		}
