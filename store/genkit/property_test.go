@@ -344,10 +344,22 @@ func (w *world) apply(plan model.Plan, before map[string]string) {
 			w.same(w.undoable[n-1])
 			w.undoable = w.undoable[:n-1]
 		}
+	case w.builtUpon(session, before):
+		w.undoable = nil
 	default:
 		w.undoable = append(w.undoable, before)
 		w.hold(session)
 	}
+}
+
+// builtUpon reports whether an agent went on from a row while it was not there: it held
+// the row, which an undo had taken away and a redo has brought back.
+func (w *world) builtUpon(session string, before map[string]string) bool {
+	after := w.plain()
+	return slices.ContainsFunc(w.rows(session), func(d doc) bool {
+		parent := filepath.Join(w.dir, d.ParentID+rowSuffix)
+		return d.ParentID != "" && before[parent] == "" && after[parent] != ""
+	})
 }
 
 func (w *world) same(want map[string]string) {
