@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"hindcast/model"
 )
@@ -45,11 +46,14 @@ func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault,
 	return faults, nil
 }
 
-// stateFault judges one state; the error is that of a context that ended.
+// stateFault judges one state; the error is that of a context or a store that ended.
 func stateFault(ctx context.Context, s Store, h *model.Header) (*model.Fault, error) {
 	state, err := s.State(ctx, h.Ref())
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if errors.Is(err, fs.ErrClosed) {
+		return nil, err
 	}
 	fault := &model.Fault{File: h.SessionID + "/" + h.ID, Path: "/state"}
 	if err != nil {

@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // Facts implements store.Deriver.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
 	facts, err := s.describe(ctx, ref)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil { // which may have ended amid the traces
 		return nil, fmt.Errorf("genkit: describe %q of session %q: %w", ref.ID, ref.Session, err)
 	}
 	return facts, nil

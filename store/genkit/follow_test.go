@@ -1,7 +1,6 @@
 package genkit
 
 import (
-	"context"
 	"fmt"
 	"hindcast/store/storetest"
 	"os"
@@ -134,23 +133,4 @@ func TestWatch_noticesTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Next(t, changes)
-}
-
-func TestWatch_endsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	changes, err := open(t, project).Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	for {
-		select {
-		case _, more := <-changes:
-			if !more {
-				return
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatal("it goes on")
-		}
-	}
 }

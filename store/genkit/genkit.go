@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -88,6 +89,9 @@ type storage struct {
 // rebase looks where rows are in the opened folder, for which its names are
 // listed: that is not done for each row.
 func (s *Store) rebase() error {
+	if _, err := s.root.Stat("."); errors.Is(err, fs.ErrClosed) {
+		return err
+	}
 	found := bases(s.root, s.dir, everyName)
 	s.basing.Lock()
 	defer s.basing.Unlock()
@@ -281,7 +285,7 @@ func (s *Store) find(ctx context.Context, id string) (*found, error) {
 		log, err := st.Log(ctx, at)
 		switch {
 		case ctx.Err() != nil:
-			return nil, err
+			return nil, ctx.Err()
 		case err == nil && len(log.Rows) > 0: // else it went, or cannot be read
 			return &found{st, log}, nil
 		}

@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {
 		list, err := s.storeFaults(ctx)
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil { // which may have ended amid the traces
 			return nil, fmt.Errorf("genkit: check %q: %w", s.dir, files.Cause(err))
 		}
 		return list, nil
@@ -38,7 +39,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
 	st.faults(ctx, faults)
-	return st.shownFaults(faults.All()), nil
+	return st.shownFaults(faults.All()), ctx.Err()
 }
 
 // shownFaults returns faults with their files named from the store.

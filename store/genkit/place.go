@@ -267,6 +267,9 @@ func search(ctx context.Context, tree folder.Tree, from string, visit func(place
 		s := open[0]
 		open = open[1:]
 		p, subfolders, err := list(tree, s.at)
+		if errors.Is(err, fs.ErrClosed) {
+			return err
+		}
 		if err != nil {
 			unreadable(s.at, files.Cause(err))
 			continue

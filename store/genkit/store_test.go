@@ -100,56 +100,13 @@ func TestSessions_countFaults(t *testing.T) {
 	}
 }
 
-// What the list says of a session is what its headers say.
-func TestSessions_agreeWithHeaders(t *testing.T) {
-	dirs := []string{}
-	for _, name := range fixtures {
-		dirs = append(dirs, filepath.Join(testdata, name))
-	}
+// The suite of reading holds for stores in which something is wrong.
+func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	for _, h := range hazards(t) {
-		dirs = append(dirs, h.write(t))
-	}
-	for _, dir := range dirs {
-		s := open(t, dir)
-		ids := map[string]bool{}
-		for _, info := range storetest.Sessions(t, s) {
-			if ids[info.ID] {
-				t.Errorf("%s: two sessions are called %q", dir, info.ID)
-			}
-			ids[info.ID] = true
-			rows, orphaned, heads := 0, 0, 0
-			for i, h := range storetest.Headers(t, s, info.ID) {
-				if h.SessionID != info.ID {
-					t.Errorf("%s: header %d of %q is of session %q", dir, i, info.ID, h.SessionID)
-				}
-				if h.Marks.Has(model.MarkTraced) {
-					continue
-				}
-				if h.Index != rows {
-					t.Errorf("%s: %q: row %d has the index %d", dir, info.ID, rows, h.Index)
-				}
-				rows++
-				if h.Orphaned {
-					orphaned++
-				}
-				if (h.Reason != nil) != h.Orphaned {
-					t.Errorf("%s: %q: #%d is orphaned: %v, because %v", dir, info.ID, h.Index, h.Orphaned, h.Reason)
-				}
-				if h.Head {
-					heads++
-					if h.Point() != info.Head || h.Orphaned {
-						t.Errorf("%s: %q has the head %s, the list says %s", dir, info.ID, h.ID, info.Head)
-					}
-				}
-			}
-			if rows != info.Snapshots || orphaned != info.Orphaned || heads != 1 {
-				t.Errorf("%s: %+v has %d rows, %d orphaned, %d heads", dir, info, rows, orphaned, heads)
-			}
-		}
+		t.Run(h.name, func(t *testing.T) { storetest.Read(t, Kind(nil), h.write(t)) })
 	}
 }
 
-// A state is the bytes in the file, spaces and all.
 func TestState_isWhatTheFileHas(t *testing.T) {
 	s := open(t, filepath.Join(testdata, "go-1.13.1"))
 	file, err := os.ReadFile(filepath.Join(testdata, "go-1.13.1/barista/global/917c3fba-54ab-4585-a1b0-c8756a67e730.json"))
@@ -228,42 +185,6 @@ func TestState_ofACutRow(t *testing.T) {
 	}
 }
 
-// Reading leaves everything as it was: no pointer is repaired.
-func TestStore_leavesEverythingAsItWas(t *testing.T) {
-	dirs := []string{}
-	for _, name := range fixtures {
-		copied := t.TempDir()
-		if err := os.CopyFS(copied, os.DirFS(filepath.Join(testdata, name))); err != nil {
-			t.Fatal(err)
-		}
-		dirs = append(dirs, copied)
-	}
-	for _, h := range hazards(t) {
-		dirs = append(dirs, h.write(t))
-	}
-	for _, dir := range dirs {
-		check := storetest.Untouched(t, dir)
-		s := open(t, dir)
-		if _, _, err := recognise(t.Context(), dir); err != nil {
-			t.Error(err)
-		}
-		if _, err := s.Watch(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for _, info := range storetest.Sessions(t, s) {
-			for _, h := range storetest.Headers(t, s, info.ID) {
-				_, _ = s.State(t.Context(), h.Ref()) // some are damaged
-				if _, err := s.Facts(t.Context(), h.Ref()); err != nil {
-					t.Error(err)
-				}
-			}
-			storetest.Faults(t, s, info.ID)
-		}
-		storetest.Faults(t, s, "")
-		check()
-	}
-}
-
 // The timeline is the same when the session went through an export.
 func TestExport_keepsTheTimeline(t *testing.T) {
 	for _, name := range fixtures {
@@ -285,27 +206,6 @@ func TestExport_keepsTheTimeline(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestContext_endsEverything(t *testing.T) {
-	s := open(t, filepath.Join(testdata, "go-1.13.1"))
-	ctx := cancelled(t)
-	failed := func(what string, err error) {
-		if err == nil {
-			t.Errorf("%s goes on", what)
-		}
-	}
-	var err error
-	for _, err = range s.Sessions(ctx) {
-	}
-	failed("Sessions", err)
-	for _, err = range s.Headers(ctx, "barista/sess-main") {
-	}
-	failed("Headers", err)
-	_, err = s.Faults(ctx, "barista/sess-main")
-	failed("Faults", err)
-	_, err = s.Faults(ctx, "")
-	failed("Faults of the store", err)
 }
 
 func TestLacks_saysWhy(t *testing.T) {

@@ -1,11 +1,9 @@
 package jsonl_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -241,37 +239,5 @@ func TestWatch_needsAFile(t *testing.T) {
 	defer s.Close()
 	if changes, err := s.Watch(t.Context()); !errors.Is(err, errors.ErrUnsupported) || changes != nil {
 		t.Errorf("a pipe is watched: %v", err)
-	}
-}
-
-func TestWatch_endsWithItsContext(t *testing.T) {
-	s := open(t, seed(t, "1"))
-	ctx, cancel := context.WithCancel(t.Context())
-	changes, err := s.Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	for range changes {
-	}
-}
-
-// To read and to watch leave the folder as it is.
-func TestWatch_writesNothing(t *testing.T) {
-	path := write(t, seed(t, "1"))
-	s, err := jsonl.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	before, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	watched(t, s)
-	headers(t, s, "s")
-	after, err := os.Stat(filepath.Dir(path))
-	if err != nil || !after.ModTime().Equal(before.ModTime()) {
-		t.Errorf("the folder changed at %v, %v", after.ModTime(), err)
 	}
 }

@@ -117,23 +117,6 @@ func TestStore_readsTheSeedsSnapshots(t *testing.T) {
 	}
 }
 
-func TestStore_unknownSessionAndSnapshot(t *testing.T) {
-	s := open(t, seed(t, `1`))
-	for _, err := range s.Headers(t.Context(), "none") {
-		if !errors.Is(err, model.ErrNoSession) {
-			t.Errorf("headers: %v", err)
-		}
-	}
-	if _, err := s.State(t.Context(), model.Ref{Session: "none", ID: "x"}); !errors.Is(err, model.ErrNoSession) {
-		t.Errorf("state: %v", err)
-	}
-	for _, ref := range []model.Ref{{Session: "s", ID: "x"}, {Session: "s", ID: model.SnapshotID([]byte("1")), Visit: 3}} {
-		if _, err := s.State(t.Context(), ref); !errors.Is(err, model.ErrNoSnapshot) {
-			t.Errorf("state of %+v: %v", ref, err)
-		}
-	}
-}
-
 // TestStore_formsOfAFile: what editors and pipes do to text files.
 func TestStore_formsOfAFile(t *testing.T) {
 	plain := seed(t, `{"a":1}`, `{"a":2}`)

@@ -105,7 +105,7 @@ func (k *killing) begin(t *testing.T, path string) {
 		hindcastRuns(t, "", "demo", dir)
 		k.dir = filepath.Join(dir, "hindcast-demo.db")
 	} else {
-		k.dir = copyStore(t, filepath.Join(testdata, path))
+		k.dir = storetest.Copy(t, filepath.Join(testdata, path))
 	}
 	k.first = k.tree(t)
 	s := k.open(t)

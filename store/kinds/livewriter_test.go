@@ -95,7 +95,7 @@ func (w *oldStrands) replace(path string, data []byte) error {
 // a file; and every message that was ever there can be reached in the end.
 func TestWrites_besideALiveWriter(t *testing.T) {
 	t.Parallel()
-	dir := copyStore(t, filepath.Join(testdata, "strands", "python-file"))
+	dir := storetest.Copy(t, filepath.Join(testdata, "strands", "python-file"))
 	const session = "basic"
 	open := func() store.Store {
 		s, err := allKinds.Open(t.Context(), dir)

@@ -169,7 +169,7 @@ func TestStore_conforms(t *testing.T) {
 		}
 		t.Cleanup(func() { setting.Set(before) })
 	}
-	storetest.Run(t, "served", func(t *testing.T, now func() time.Time) storetest.Opened {
+	storetest.Record(t, "served", func(t *testing.T, now func() time.Time) storetest.Opened {
 		if strings.Contains(t.Name(), "_oddIDs") {
 			t.Skip("some of the ids are not UTF-8, and JSON can only carry what is; for the others see TestStore_isWhatIsServed")
 		}

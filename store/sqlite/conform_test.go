@@ -10,7 +10,7 @@ import (
 )
 
 func TestStore_conforms(t *testing.T) {
-	storetest.Run(t, "sqlite", func(t *testing.T, now func() time.Time) storetest.Opened {
+	storetest.Record(t, "sqlite", func(t *testing.T, now func() time.Time) storetest.Opened {
 		path := filepath.Join(t.TempDir(), "store.db")
 		s, err := sqlite.Create(t.Context(), path, sqlite.WithClock(now))
 		if err != nil {

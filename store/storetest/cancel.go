@@ -18,8 +18,8 @@ var cancels = []check{
 	{"TestContext_endsMidwayAndLeavesNothingHalfDone", cancelledMidway},
 }
 
-// calls are all methods that take a context, on a session "s" of two snapshots
-// and a plan to restore the first.
+// calls are all methods that write, or are asked for by the seed, on a session "s" of two
+// snapshots and a plan to restore the first. The others are in questions.
 func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error {
 	a := b.agent("s")
 	a.resume()
@@ -42,42 +42,12 @@ func calls(b *bench, plan model.Plan) map[string]func(ctx context.Context) error
 		"SaveSnapshot":  func(ctx context.Context) error { return b.SaveSnapshot(ctx, next) },
 		"ListSnapshots": func(ctx context.Context) error { _, err := b.ListSnapshots(ctx, "s", true); return err },
 		"Invalidate":    func(ctx context.Context) error { return b.InvalidateSnapshotsAfter(ctx, "s", 0) },
-		"Tail":          func(ctx context.Context) error { _, _, err := b.Tail(ctx, "s", 1); return err },
-		"State":         func(ctx context.Context) error { _, err := b.State(ctx, ref); return err },
-		"PlanRestore": func(ctx context.Context) error {
-			_, err := b.Plan(ctx, model.Change{Op: model.OpRestore, Ref: ref})
-			return err
-		},
-		"PlanFork": func(ctx context.Context) error {
-			_, err := b.Plan(ctx, model.Change{Op: model.OpFork, Ref: ref, As: "f"})
-			return err
-		},
-		"PlanUndo": func(ctx context.Context) error { _, err := b.Plan(ctx, model.Change{Op: model.OpUndo}); return err },
-		"PlanRedo": func(ctx context.Context) error { _, err := b.Plan(ctx, model.Change{Op: model.OpRedo}); return err },
-		"Journal":  func(ctx context.Context) error { _, err := b.Journal(ctx); return err },
-		"Apply":    func(ctx context.Context) error { _, err := b.Apply(ctx, plan); return err },
+		"Apply":         func(ctx context.Context) error { _, err := b.Apply(ctx, plan); return err },
 		"Import": func(ctx context.Context) error {
 			_, err := b.Import(ctx, seq(
 				store.Row{Header: model.Header{ID: "x", SessionID: "y"}, State: []byte("1")},
 				store.Row{Header: model.Header{ID: "x", SessionID: "s"}, State: []byte("1")}))
 			return err
-		},
-		"Faults":        func(ctx context.Context) error { _, err := b.Faults(ctx, ""); return err },
-		"Faults of one": func(ctx context.Context) error { _, err := b.Faults(ctx, "s"); return err },
-		"Cursor":        func(ctx context.Context) error { _, err := b.Cursor(ctx, "s"); return err },
-		"Growth":        func(ctx context.Context) error { _, err := b.Growth(ctx, "s", store.Cursor{}); return err },
-		"Watch":         func(ctx context.Context) error { _, err := b.Watch(ctx); return err },
-		"Sessions": func(ctx context.Context) (last error) {
-			for _, err := range b.Sessions(ctx) {
-				last = err
-			}
-			return last
-		},
-		"Headers": func(ctx context.Context) (last error) {
-			for _, err := range b.Headers(ctx, "s") {
-				last = err
-			}
-			return last
 		},
 	}
 }

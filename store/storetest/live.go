@@ -346,8 +346,8 @@ func watchTwo(b *bench) {
 }
 
 // drained takes what is left of a watch that has to end.
-func drained(b *bench, changes <-chan struct{}) {
-	b.Helper()
+func drained(t testing.TB, changes <-chan struct{}) {
+	t.Helper()
 	for deadline := time.After(patience); ; {
 		select {
 		case _, going := <-changes:
@@ -355,7 +355,7 @@ func drained(b *bench, changes <-chan struct{}) {
 				return
 			}
 		case <-deadline:
-			b.Fatal("the watch goes on")
+			t.Fatal("the watch goes on")
 		}
 	}
 }

@@ -1,11 +1,657 @@
 package storetest
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
 	"hindcast/store"
 )
+
+// Read is the suite of all that every kind holds while it is only read, run on the
+// store at an address. What a kind can do besides is found by type assertion, and is
+// held too. A store on a disk is copied first, and may not change by a single byte.
+func Read(t *testing.T, kind store.Kind, address string) {
+	mine := Copy(t, address)
+	if _, err := os.Lstat(mine); err == nil {
+		check := Untouched(t, filepath.Dir(mine))
+		defer check()
+		t.Run("deleted meanwhile", func(t *testing.T) { readsDeleted(t, kind, address) })
+	}
+	r := newReader(t, func(t testing.TB) store.Store { return opened(t, kind, mine) })
+	t.Run("closed", func(t *testing.T) { readsClosed(t, r) })
+	r.all(t)
+	if got := r.open(t).Kind(); got != kind.Name {
+		t.Errorf("it is a %s store", got)
+	}
+}
+
+func opened(t testing.TB, kind store.Kind, address string) store.Store {
+	t.Helper()
+	s, err := kind.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // it may be closed already
+	return s
+}
+
+// reader is a store that the suite reads, and how it is opened once more.
+type reader struct {
+	open func(testing.TB) store.Store
+	// knows has read everything, and want is that.
+	knows store.Store
+	want  contents
+}
+
+func newReader(t testing.TB, open func(testing.TB) store.Store) *reader {
+	t.Helper()
+	s := open(t)
+	return &reader{open, s, everything(t, s)}
+}
+
+// all runs what a store holds that stays open.
+func (r *reader) all(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *reader)
+	}{
+		{"says the same each time", readsTheSame},
+		{"agrees with itself", readsAgree},
+		{"tail", readsTheTail},
+		{"growth", readsGrowth},
+		{"parts", readsParts},
+		{"what is not there", readsNothing},
+		{"cancelled", readsCancelled},
+		{"watch", readsWatching},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, r) })
+	}
+}
+
+// Copy copies what is at a path into a new folder, under its own name and with its times,
+// and returns where it is. An address that is no path is returned as it is.
+func Copy(t testing.TB, address string) string {
+	t.Helper()
+	if _, err := os.Stat(address); err != nil {
+		return address
+	}
+	to := filepath.Join(t.TempDir(), filepath.Base(address))
+	err := filepath.WalkDir(address, func(path string, e fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(address, path)
+		if err = errors.Join(err, relErr); err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case !info.Mode().IsRegular():
+			link, err := os.Readlink(path)
+			return errors.Join(err, os.Symlink(link, target))
+		}
+		data, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(target, data, 0o644), os.Chtimes(target, time.Time{}, info.ModTime()))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// read is one snapshot, as far as the store tells of it.
+type read struct {
+	header model.Header
+	reason model.Reason
+	state  [sha256.Size]byte
+	err    string
+	facts  []model.Fact
+	gaps   model.Gaps
+	resume []model.Resume
+}
+
+// contents are all that a store tells.
+type contents struct {
+	infos    []model.SessionInfo
+	sessions map[string][]read
+	faults   map[string][]model.Fault
+}
+
+// everything reads a store whole.
+func everything(t testing.TB, s store.Store) contents {
+	t.Helper()
+	all := contents{Sessions(t, s), map[string][]read{}, map[string][]model.Fault{"": Faults(t, s, "")}}
+	for _, info := range all.infos {
+		all.faults[info.ID] = Faults(t, s, info.ID)
+		for _, h := range Headers(t, s, info.ID) {
+			one := read{header: h}
+			if h.Reason != nil {
+				one.header.Reason, one.reason = nil, *h.Reason
+			}
+			state, err := s.State(t.Context(), h.Ref())
+			if one.state = sha256.Sum256(state); err != nil {
+				one.err = err.Error()
+			}
+			if d, ok := s.(store.Deriver); ok {
+				var factsErr, gapsErr error
+				one.facts, factsErr = d.Facts(t.Context(), h.Ref())
+				one.gaps, gapsErr = d.Gaps(t.Context(), h.Ref())
+				if one.err == "" && (factsErr != nil || gapsErr != nil) {
+					t.Errorf("session %q, #%d: %v, %v", info.ID, h.Index, factsErr, gapsErr)
+				}
+			}
+			if c, ok := s.(store.Resumer); ok {
+				if one.resume, err = c.Resume(t.Context(), h.Ref()); err != nil && one.err == "" {
+					t.Errorf("session %q, #%d: %v", info.ID, h.Index, err)
+				}
+			}
+			all.sessions[info.ID] = append(all.sessions[info.ID], one)
+		}
+	}
+	return all
+}
+
+// same fails the test where two readings differ.
+func (c contents) same(t testing.TB, want contents) {
+	t.Helper()
+	sameValue(t, "the list of sessions", c.infos, want.infos)
+	sameValue(t, "the list of faults", c.faults, want.faults)
+	for id := range want.sessions {
+		sameValue(t, fmt.Sprintf("session %q", id), c.sessions[id], want.sessions[id])
+	}
+}
+
+// readsTheSame: what is read is the same again, of several readers at once, and of one
+// who opens the store anew.
+func readsTheSame(t *testing.T, r *reader) {
+	fresh := r.open(t)
+	var all sync.WaitGroup
+	for _, s := range []store.Store{r.knows, fresh, fresh} {
+		all.Go(func() { everything(t, s).same(t, r.want) })
+	}
+	all.Wait()
+}
+
+// readsAgree: what is read agrees with itself.
+func readsAgree(t *testing.T, r *reader) {
+	if len(r.want.infos) == 0 {
+		t.Fatal("there is no session")
+	}
+	known := map[string]bool{}
+	for _, info := range r.want.infos {
+		if known[info.ID] {
+			t.Errorf("two sessions are called %q", info.ID)
+		}
+		known[info.ID] = true
+		holdSession(t, r.knows, info, r.want.sessions[info.ID], r.want.faults[info.ID])
+	}
+}
+
+func sameValue[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is\n%+v\nand was\n%+v", what, got, want)
+	}
+}
+
+// holdSession: what is told of a session agrees with its headers, and they with each
+// other, and with what is said to be wrong.
+func holdSession(t *testing.T, s store.Store, info model.SessionInfo, list []read, faults []model.Fault) {
+	t.Helper()
+	broken := func(code string) bool {
+		return slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == code })
+	}
+	visits, ids := map[model.Ref]bool{}, map[string]bool{}
+	var headers []model.Header
+	for _, one := range list {
+		h := one.header
+		headers = append(headers, h)
+		ids[h.ID] = true
+		if visits[h.Ref()] || h.ID == "" {
+			t.Errorf("session %q: two snapshots are %+v", info.ID, h.Ref())
+		}
+		if visits[h.Ref()] = true; h.SessionID != info.ID {
+			t.Errorf("session %q has a snapshot of session %q", info.ID, h.SessionID)
+		}
+		if h.Orphaned != (one.reason != model.Reason{}) {
+			t.Errorf("session %q, #%d is off the path: %t, because %+v", info.ID, h.Index, h.Orphaned, one.reason)
+		}
+		for _, line := range append([]string{h.Title}, one.err) {
+			if strings.ContainsAny(line, "\n\r") {
+				t.Errorf("session %q, #%d: %q is more than one line", info.ID, h.Index, line)
+			}
+		}
+		holdText(t, one.err)
+		state, err := s.State(t.Context(), h.Ref())
+		if err != nil {
+			if !h.Marks.Has(model.MarkDamaged) && !broken(store.FaultState) {
+				t.Errorf("session %q, #%d cannot be read, and nothing says so: %v", info.ID, h.Index, err)
+			}
+			continue
+		}
+		if _, _, err := jsontape.ParseTolerant(state); err != nil && len(faults) == 0 {
+			t.Errorf("session %q, #%d: the state is no JSON, and nothing says so: %v", info.ID, h.Index, err)
+		}
+		if h.Size != 0 && h.Size != int64(len(state)) {
+			t.Errorf("session %q, #%d is said to have %d bytes, and has %d", info.ID, h.Index, h.Size, len(state))
+		}
+	}
+	for _, h := range headers {
+		if h.ParentID != "" && !ids[h.ParentID] && !broken(model.FaultMissingParent) && !broken(model.FaultForeignParent) {
+			t.Errorf("session %q, #%d: its parent %q is not there, and nothing says so", info.ID, h.Index, h.ParentID)
+		}
+	}
+	line := model.NewTimeline(slices.Clone(headers))
+	indexes := map[int]bool{}
+	for _, h := range headers {
+		indexes[h.Index] = true
+	}
+	if list := slices.Sorted(maps.Keys(indexes)); len(list) > 0 && list[len(list)-1]-list[0] != len(list)-1 {
+		t.Errorf("session %q has a gap in its indexes: %v", info.ID, list)
+	}
+	for _, f := range line.Faults() { // a framework need not care for indexes and times
+		if !broken(f.Code) && slices.Contains([]string{model.FaultSelfParent, model.FaultParentCycle, model.FaultSeveralHeads, model.FaultOrphanedPath, model.FaultParentMismatch, model.FaultDuplicateVisit}, f.Code) {
+			t.Errorf("session %q: nothing says %s: %s", info.ID, f.Code, f.Meaning)
+		}
+	}
+	heads := len(slices.DeleteFunc(slices.Clone(headers), func(h model.Header) bool { return !h.Head }))
+	if heads > 1 {
+		t.Errorf("session %q has %d heads", info.ID, heads)
+	}
+	want := info
+	want.Kind, want.Snapshots, want.Orphaned, want.Head = s.Kind(), line.Snapshots(), line.Orphans(), model.Point{}
+	if heads == 1 {
+		want.Head = line.Header(line.Head()).Point()
+	}
+	sameValue(t, "what the list says of the session", info, want)
+	for _, f := range faults {
+		if f.Code == "" || f.Meaning == "" {
+			t.Errorf("session %q: a fault that says nothing: %+v", info.ID, f)
+		}
+	}
+	if r, ok := s.(store.Recorder); ok {
+		if _, err := r.Get(t.Context(), info.ID); err != nil {
+			t.Errorf("the record of session %q: %v", info.ID, err)
+		}
+	}
+}
+
+// holdText: an error may be printed as it is.
+func holdText(t testing.TB, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSuffix(line, "\n"); printable.String(line) != line {
+			t.Errorf("an error has what a terminal obeys: %q", line)
+		}
+	}
+}
+
+// readsTheTail: the end of the headers is that of all of them.
+func readsTheTail(t *testing.T, r *reader) {
+	s := r.knows
+	tailer, ok := s.(store.Tailer)
+	if !ok {
+		t.Skip("the kind lists all at once")
+	}
+	for _, info := range Sessions(t, s) {
+		fresh := r.open(t).(store.Tailer) // which has read nothing yet
+		all := Headers(t, s, info.ID)
+		for _, n := range []int{-1, 0, 1, 2, 5, len(all) - 1, len(all), len(all) + 1, 10_000} {
+			for _, tailer := range []store.Tailer{tailer, fresh} {
+				headers, before, err := tailer.Tail(t.Context(), info.ID, n)
+				want := all[len(all)-min(max(n, 0), len(all)):]
+				if rest := len(all) - len(want); err != nil || before != rest && (rest == 0 || before != store.Uncounted) || len(headers) != len(want) {
+					t.Errorf("session %q: the last %d are %d, and %d before them, %v", info.ID, n, len(headers), before, err)
+					continue
+				}
+				for i := range headers {
+					got, want := headers[i], want[i]
+					if got.TurnIndex == model.TurnUnknown {
+						got.TurnIndex = want.TurnIndex
+					}
+					if got.Size == 0 {
+						got.Size = want.Size
+					}
+					sameValue(t, fmt.Sprintf("of the last %d, header %d", n, i), got, want)
+				}
+			}
+		}
+	}
+}
+
+// readsGrowth: nothing is new in a session that stays as it is, and from the beginning
+// all is.
+func readsGrowth(t *testing.T, r *reader) {
+	s := r.knows
+	grower, ok := s.(store.Grower)
+	if !ok {
+		t.Skip("the kind is read anew")
+	}
+	for _, info := range Sessions(t, s) {
+		at, err := grower.Cursor(t.Context(), info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := Headers(t, s, info.ID)
+		growth, err := grower.Growth(t.Context(), info.ID, at)
+		if err != nil || growth.Rewritten || len(growth.Headers) > 0 || growth.Cursor != at {
+			t.Errorf("session %q grew by %+v, %v", info.ID, growth, err)
+		}
+		growth, err = grower.Growth(t.Context(), info.ID, store.Cursor{Rewrites: at.Rewrites})
+		if err != nil || growth.Cursor != at || !growth.Rewritten && !reflect.DeepEqual(growth.Headers, all) {
+			t.Errorf("session %q since its beginning is %+v, %v", info.ID, growth, err)
+		}
+		for _, odd := range []store.Cursor{{Visit: 1 << 62, Rewrites: 1 << 62}, {Visit: at.Visit + 1, Rewrites: at.Rewrites}} {
+			if growth, err = grower.Growth(t.Context(), info.ID, odd); err != nil || !growth.Rewritten || growth.Headers != nil || growth.Cursor != at {
+				t.Errorf("session %q since %+v is %+v, %v", info.ID, odd, growth, err)
+			}
+		}
+	}
+}
+
+// readsParts: what is told of parts of states is so of the whole ones.
+func readsParts(t *testing.T, r *reader) {
+	s := r.knows
+	parted, ok := s.(store.Parted)
+	if !ok {
+		t.Skip("the kind keeps states whole")
+	}
+	for _, info := range Sessions(t, s) {
+		var last []byte
+		var lastRef model.Ref
+		for _, h := range Headers(t, s, info.ID) {
+			state, err := s.State(t.Context(), h.Ref())
+			begin, peekErr := parted.Peek(t.Context(), h.Ref())
+			if err != nil || peekErr != nil || !strings.HasPrefix(string(state), string(begin)) {
+				t.Errorf("session %q, #%d begins with %.80q, %v, %v", info.ID, h.Index, begin, err, peekErr)
+			}
+			if last != nil {
+				spans, err := parted.Compare(t.Context(), lastRef, h.Ref())
+				if err != nil || !spanned(last, state, spans) {
+					t.Errorf("session %q, #%d differs elsewhere than in %+v, %v", info.ID, h.Index, spans, err)
+				}
+			}
+			last, lastRef = state, h.Ref()
+		}
+	}
+}
+
+// spanned reports whether two texts are equal outside of some spans.
+func spanned(a, b []byte, spans []store.Span) bool {
+	var atA, atB int64
+	for _, span := range append(slices.Clone(spans), store.Span{AFrom: int64(len(a)), ATo: int64(len(a)), BFrom: int64(len(b)), BTo: int64(len(b))}) {
+		if span.AFrom < atA || span.BFrom < atB || string(a[atA:span.AFrom]) != string(b[atB:span.BFrom]) {
+			return false
+		}
+		atA, atB = span.ATo, span.BTo
+	}
+	return true
+}
+
+// question asks a store something. The answer can be compared with another.
+type question func(context.Context) (answer any, err error)
+
+func asking[A any](ask func(context.Context) (A, error)) question {
+	return func(ctx context.Context) (any, error) { return ask(ctx) }
+}
+
+// list is the question for all that a sequence yields before an error.
+func list[A any](ask func(context.Context) iter.Seq2[A, error]) question {
+	return asking(func(ctx context.Context) (all []A, last error) {
+		for one, err := range ask(ctx) {
+			if last = err; err == nil {
+				all = append(all, one)
+			}
+		}
+		return all, last
+	})
+}
+
+// questions are all that a store can be asked about a snapshot, its session, and
+// itself, with nothing written.
+func questions(s store.Store, ref model.Ref) map[string]question {
+	faults := func(session string) question {
+		return asking(func(ctx context.Context) ([]model.Fault, error) { return s.Faults(ctx, session) })
+	}
+	all := map[string]question{
+		"Sessions":      list(s.Sessions),
+		"Headers":       list(func(ctx context.Context) iter.Seq2[model.Header, error] { return s.Headers(ctx, ref.Session) }),
+		"State":         asking(func(ctx context.Context) ([]byte, error) { return s.State(ctx, ref) }),
+		"Faults":        faults(""),
+		"Faults of one": faults(ref.Session),
+	}
+	if s, ok := s.(store.Tailer); ok {
+		all["Tail"] = asking(func(ctx context.Context) ([]model.Header, error) {
+			headers, _, err := s.Tail(ctx, ref.Session, 1)
+			return headers, err
+		})
+	}
+	if s, ok := s.(store.Grower); ok {
+		all["Cursor"] = asking(func(ctx context.Context) (store.Cursor, error) { return s.Cursor(ctx, ref.Session) })
+		all["Growth"] = asking(func(ctx context.Context) (store.Growth, error) { return s.Growth(ctx, ref.Session, store.Cursor{}) })
+	}
+	if s, ok := s.(store.Parted); ok {
+		all["Peek"] = asking(func(ctx context.Context) ([]byte, error) { return s.Peek(ctx, ref) })
+		all["Compare"] = asking(func(ctx context.Context) ([]store.Span, error) { return s.Compare(ctx, ref, ref) })
+	}
+	if s, ok := s.(store.Deriver); ok {
+		all["Facts"] = asking(func(ctx context.Context) ([]model.Fact, error) { return s.Facts(ctx, ref) })
+		all["Gaps"] = asking(func(ctx context.Context) (model.Gaps, error) { return s.Gaps(ctx, ref) })
+	}
+	if s, ok := s.(store.Resumer); ok {
+		all["Resume"] = asking(func(ctx context.Context) ([]model.Resume, error) { return s.Resume(ctx, ref) })
+	}
+	if s, ok := s.(store.Recorder); ok {
+		all["Get"] = asking(func(ctx context.Context) (*model.Data[json.RawMessage], error) { return s.Get(ctx, ref.Session) })
+	}
+	if s, ok := s.(store.Writer); ok {
+		all["Journal"] = asking(s.Journal)
+		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo} {
+			if s.Lacks(op) == "" {
+				all["Plan of "+string(op)] = func(ctx context.Context) (any, error) {
+					_, err := s.Plan(ctx, model.Change{Op: op, Ref: ref, As: "a-new-one"})
+					return nil, err // a plan may have new ids each time
+				}
+			}
+		}
+	}
+	return all
+}
+
+// ofSession and ofSnapshot are the questions about a session, and about a snapshot. Of
+// what is not there Gaps may know no more than that it has none.
+var (
+	ofSnapshot = []string{"State", "Peek", "Compare", "Facts", "Resume", "Plan of restore", "Plan of fork"}
+	ofSession  = append([]string{"Headers", "Faults of one", "Tail", "Cursor", "Growth"}, ofSnapshot...)
+)
+
+// readsNothing: what is not there is told by the port's errors, and an id of any text
+// does no harm to a terminal.
+func readsNothing(t *testing.T, r *reader) {
+	s := r.knows
+	const odd = "none\x1b]52;c;AAAA\a\n\u202e"
+	there := anySnapshot(t, s)
+	hold := func(ref model.Ref, names []string, want error) {
+		t.Helper()
+		all := questions(s, ref)
+		for _, name := range names {
+			if all[name] == nil || name == "Faults of one" && ref.Session == "" { // which is the store
+				continue
+			}
+			_, err := all[name](t.Context())
+			if !errors.Is(err, want) {
+				t.Errorf("%s of %.80q: %v, want %v", name, fmt.Sprint(ref), err, want)
+			} else {
+				holdText(t, err.Error())
+			}
+		}
+	}
+	for _, none := range []string{"none", "", "..", "../..", odd, strings.Repeat("x", 10_000)} {
+		hold(model.Ref{Session: none, ID: there.ID}, ofSession, model.ErrNoSession)
+		hold(model.Ref{Session: there.Session, ID: none}, ofSnapshot, model.ErrNoSnapshot)
+	}
+	if there.Visit != 0 {
+		hold(model.Ref{Session: there.Session, ID: there.ID, Visit: 1 << 40}, ofSnapshot, model.ErrNoSnapshot)
+	}
+	if recorder, ok := s.(store.Recorder); ok {
+		if data, err := recorder.Get(t.Context(), odd); data != nil || err != nil {
+			t.Errorf("the record of no session: %+v, %v", data, err)
+		}
+	}
+}
+
+// anySnapshot names the head of the first session that has one.
+func anySnapshot(t testing.TB, s store.Store) model.Ref {
+	t.Helper()
+	for _, info := range Sessions(t, s) {
+		for _, h := range Headers(t, s, info.ID) {
+			if h.Head {
+				return h.Ref()
+			}
+		}
+	}
+	t.Fatal("no session has a head")
+	return model.Ref{}
+}
+
+// told is what a store answers to all questions, those that it does not answer left out.
+func told(t testing.TB, s store.Store, ref model.Ref) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for name, ask := range questions(s, ref) {
+		if answer, err := ask(t.Context()); err == nil {
+			all[name] = answer
+		}
+	}
+	return all
+}
+
+// readsCancelled: a question ends with its context, at once and midway. Where the answer
+// is known already it may be told all the same.
+func readsCancelled(t *testing.T, r *reader) {
+	s := r.knows
+	ref := anySnapshot(t, s)
+	want := told(t, s, ref)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name := range questions(s, ref) {
+		fresh := r.open(t)
+		for _, ask := range []question{questions(s, ref)[name], questions(fresh, ref)[name]} {
+			answer, err := ask(over)
+			known, answered := want[name]
+			switch {
+			case errors.Is(err, context.Canceled):
+			case answered && err != nil || name == "Sessions" || name == "Headers":
+				t.Errorf("%s, with a context that is over: %v", name, err)
+			case answered:
+				sameValue(t, name+", with a context that is over,", answer, known)
+			}
+		}
+		for point := 1; ; point += 1 + point/3 {
+			began := time.Now()
+			answer, err := questions(s, ref)[name](newFuse(t.Context(), point))
+			if took := time.Since(began); took > patience/4 {
+				t.Errorf("%s took %v with a context that ends at point %d", name, took, point)
+			}
+			if errors.Is(err, context.Canceled) {
+				continue
+			}
+			if known, ok := want[name]; ok && err != nil {
+				t.Errorf("%s, with a context that ends at point %d: %v", name, point, err)
+			} else if ok {
+				sameValue(t, fmt.Sprintf("%s, with a context that ends at point %d,", name, point), answer, known)
+			}
+			break
+		}
+	}
+}
+
+// readsWatching: a watch ends with its context.
+func readsWatching(t *testing.T, r *reader) {
+	watcher, ok := r.knows.(store.Watcher)
+	if !ok {
+		t.Skip("the kind is not watched")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	changes, err := watcher.Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	drained(t, changes)
+	if changes, err = watcher.Watch(ctx); err == nil {
+		drained(t, changes)
+	} else if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// readsClosed: a closed store says that it is, or what it said before.
+func readsClosed(t *testing.T, r *reader) {
+	s := r.open(t)
+	ref := anySnapshot(t, s)
+	want := told(t, s, ref)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, answer := range told(t, s, ref) {
+		sameValue(t, name+" after Close", answer, want[name])
+	}
+	if w, ok := s.(store.Watcher); ok {
+		ctx, cancel := context.WithCancel(t.Context())
+		changes, err := w.Watch(ctx)
+		if cancel(); err == nil {
+			drained(t, changes)
+		}
+	}
+}
+
+// readsDeleted: of a store that goes while it is open each question is answered or ends
+// in an error, and nothing is made where it was.
+func readsDeleted(t *testing.T, kind store.Kind, address string) {
+	for _, know := range []bool{false, true} {
+		mine := Copy(t, address)
+		s := opened(t, kind, mine)
+		ref := anySnapshot(t, s)
+		if know {
+			everything(t, s)
+		}
+		if err := os.RemoveAll(mine); err != nil {
+			t.Fatal(err)
+		}
+		for name, ask := range questions(s, ref) {
+			began := time.Now()
+			if _, err := ask(t.Context()); err != nil {
+				holdText(t, err.Error())
+			}
+			if took := time.Since(began); took > patience/4 {
+				t.Errorf("%s took %v on a store that is gone", name, took)
+			}
+		}
+		if left, err := os.ReadDir(filepath.Dir(mine)); err != nil || len(left) > 0 {
+			t.Errorf("where the store was there is %v, %v", left, err)
+		}
+	}
+}
 
 // Sessions returns the sessions of a store in its order. An error fails the test.
 func Sessions(t testing.TB, s store.Store) (list []model.SessionInfo) {

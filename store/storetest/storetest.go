@@ -43,8 +43,8 @@ type Opened struct {
 // opened when the test ends; to close it before does no harm.
 type Open func(t *testing.T, now func() time.Time) Opened
 
-// Run runs the suite on the kind of that name.
-func Run(t *testing.T, name string, open Open) {
+// Record is the suite of what every kind holds that records sessions.
+func Record(t *testing.T, name string, open Open) {
 	for _, group := range [][]check{rules, contracts, writes, edits, imports, commits, live, cancels} {
 		for _, c := range group {
 			t.Run(name+"/"+c.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestStore_conforms(t *testing.T) {
-	storetest.Run(t, "memory", func(t *testing.T, now func() time.Time) storetest.Opened {
+	storetest.Record(t, "memory", func(t *testing.T, now func() time.Time) storetest.Opened {
 		return storetest.Opened{Store: fake.New(fake.WithClock(now))}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"hindcast/model"
@@ -108,36 +107,6 @@ func TestState_ofASessionThatGoesOn(t *testing.T) {
 	if got := state(t, s, rewritten[0]); !bytes.Contains(got, []byte(`"hi"`)) {
 		t.Errorf("what is left is %s", got)
 	}
-}
-
-func TestStore_isSafeForConcurrentUse(t *testing.T) {
-	s := open(t, fixtures)
-	want := make(map[string][]byte)
-	var all []model.Header
-	for _, info := range storetest.Sessions(t, s) {
-		for _, h := range storetest.Headers(t, s, info.ID) {
-			want[h.SessionID+h.ID] = state(t, s, h)
-			all = append(all, h)
-		}
-	}
-	var running sync.WaitGroup
-	for worker := range 4 {
-		running.Go(func() {
-			for i := range all {
-				h := all[(i*7+worker)%len(all)]
-				got, err := s.State(t.Context(), h.Ref())
-				if err != nil || !bytes.Equal(got, want[h.SessionID+h.ID]) {
-					t.Errorf("%s #%d: %v", h.SessionID, h.Index, err)
-				}
-			}
-			for _, err := range s.Sessions(t.Context()) {
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	running.Wait()
 }
 
 func TestStore_stopsWhenNobodyListens(t *testing.T) {

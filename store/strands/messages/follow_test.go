@@ -1,10 +1,8 @@
 package messages
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,42 +179,6 @@ func TestWatch_ofOneSession(t *testing.T) {
 		for len(storetest.Headers(t, s, "one")) != n+1 {
 			storetest.Next(t, changes)
 		}
-	}
-}
-
-// To watch and to read what somebody writes leaves every file as it is.
-func TestWatch_writesNothing(t *testing.T) {
-	dir := t.TempDir()
-	copyTree(t, fixtures, dir)
-	times := func() (all []string) {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := d.Info()
-			all = append(all, fmt.Sprint(path, info.ModTime(), info.Size()))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	before := times()
-	s := open(t, dir)
-	ctx, cancel := context.WithCancel(t.Context())
-	changes, err := s.Watch(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, info := range storetest.Sessions(t, s) {
-		storetest.Headers(t, s, info.ID)
-	}
-	cancel()
-	for range changes {
-	}
-	if after := times(); !slices.Equal(after, before) {
-		t.Errorf("it was\n%s\nand is\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
 }
 

@@ -354,36 +354,13 @@ func everything(t *testing.T, dir string) {
 	}
 }
 
-func TestStore_writesNothing(t *testing.T) {
+// The suite of reading holds for sessions in which something is wrong.
+func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	dir := t.TempDir()
-	copyTree(t, fixtures, dir)
-	copyTree(t, orchestrators, dir)
 	for name, f := range hazards(t) {
 		f.write(t, filepath.Join(dir, "session_hazard "+name))
 	}
-	chmod := func(file, folder fs.FileMode) {
-		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case e.IsDir():
-				return os.Chmod(path, folder)
-			case e.Type().IsRegular():
-				return os.Chmod(path, file)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	chmod(0o444, 0o555)
-	t.Cleanup(func() { chmod(0o644, 0o755) })
-	before := inventory(t, dir)
-	everything(t, dir)
-	if after := inventory(t, dir); after != before {
-		t.Errorf("the store is not as it was:\n%s\nbefore:\n%s", after, before)
-	}
+	storetest.Read(t, Kind(nil), dir)
 }
 
 // inventory tells all names, sizes, times and bytes below a folder.

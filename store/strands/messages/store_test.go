@@ -96,34 +96,7 @@ func TestHeaders_areOneLineThatEndsAtTheHead(t *testing.T) {
 
 // Whatever is wrong: sizes are those of the states, ids tell the snapshots of a
 // session apart, and their lineage is whole.
-func TestHeaders_holdForEverySession(t *testing.T) {
-	stores := []*Store{open(t, fixtures)}
-	for _, f := range hazards(t) {
-		stores = append(stores, openFiles(t, f))
-	}
-	for _, s := range stores {
-		for _, info := range storetest.Sessions(t, s) {
-			list := storetest.Headers(t, s, info.ID)
-			seen := map[string]bool{}
-			for _, h := range list {
-				if state := state(t, s, h); h.Size != int64(len(state)) {
-					t.Errorf("%s: the header of message %d says %d bytes, the state has %d", info.ID, h.Index, h.Size, len(state))
-				}
-				if seen[h.ID] {
-					t.Errorf("%s: message %d has the id of an earlier one", info.ID, h.Index)
-				}
-				seen[h.ID] = true
-			}
-			for _, f := range model.NewTimeline(list).Faults() {
-				if f.Code != model.FaultEqualTime && f.Code != model.FaultParentNewer { // as the hazards have them
-					t.Errorf("%s: %+v", info.ID, f)
-				}
-			}
-		}
-	}
-}
 
-// The rule as timeline.go has it, worked out in another way.
 func TestSnapshotID_isTheHashOfTheMessageAndItsPlace(t *testing.T) {
 	s := open(t, fixtures)
 	for session, agent := range map[string]string{"basic": "default", "redact": "default", "bytes": "default", "broken_starts_with_toolresult": "default"} {

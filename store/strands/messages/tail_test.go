@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -42,25 +41,6 @@ func sameTails(t interface {
 				t.Errorf("%s: of the last %d, header %d is\n%+v, want\n%+v", session, n, k, got, want)
 			}
 		}
-	}
-}
-
-func TestTail_isTheEndOfTheHeaders(t *testing.T) {
-	type session struct {
-		s  *Store
-		id string
-	}
-	var all []session
-	s := open(t, fixtures)
-	for _, info := range storetest.Sessions(t, s) {
-		all = append(all, session{s, info.ID})
-	}
-	for _, f := range hazards(t) {
-		all = append(all, session{openFiles(t, f), "h"})
-	}
-	for _, c := range all {
-		whole := storetest.Headers(t, c.s, c.id)
-		sameTails(t, func() *Store { return open(t, c.s.dir) }, c.id, whole)
 	}
 }
 
@@ -132,15 +112,5 @@ func TestTail_readsTheLastFilesAlone(t *testing.T) {
 	state(t, s, tail[1])
 	if got := read.looked(); len(got) != 300+1 || read.read["message_299.json"] != 2 { // once to know that it is the one
 		t.Errorf("for the newest state %d files are read", len(got))
-	}
-}
-
-func TestTail_ofWhatIsNotThere(t *testing.T) {
-	s := open(t, fixtures)
-	if _, _, err := s.Tail(t.Context(), "missing", 3); !errors.Is(err, model.ErrNoSession) {
-		t.Errorf("%v", err)
-	}
-	if tail, before, err := s.Tail(t.Context(), "basic", -1); err != nil || len(tail) != 0 || before == 0 {
-		t.Errorf("%v, %v, %v", tail, before, err)
 	}
 }

@@ -212,43 +212,15 @@ func TestHeaders_stop(t *testing.T) {
 	}
 }
 
-// To look at all there is to a store leaves every file as it is.
-func TestStore_writesNothing(t *testing.T) {
+// The suite of reading holds for sessions in which something is wrong.
+func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range written {
-		copyTree(t, fixture(name), filepath.Join(dir, filepath.FromSlash(name)))
-	}
 	for name, h := range hazards(t) {
-		h.write(t, snapshotsOf(filepath.Join(dir, "hazards"), name))
+		h.write(t, snapshotsOf(dir, name))
 	}
-	check := storetest.Untouched(t, dir)
-	for _, name := range append(slices.Clone(written), "hazards") {
-		s := open(t, filepath.Join(dir, filepath.FromSlash(name)))
-		ctx, cancel := context.WithCancel(t.Context())
-		changes, err := s.Watch(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		storetest.Faults(t, s, "")
-		for _, info := range sessions(t, s) {
-			storetest.Faults(t, s, info.ID)
-			for _, h := range storetest.Headers(t, s, info.ID) {
-				_, stateErr := s.State(t.Context(), h.Ref())
-				_, factsErr := s.Facts(t.Context(), h.Ref())
-				if !h.Marks.Has(model.MarkDamaged) && (stateErr != nil || factsErr != nil) {
-					t.Errorf("%s: %v, %v", info.ID, stateErr, factsErr)
-				}
-			}
-		}
-		cancel()
-		for range changes {
-		}
-	}
-	check()
+	storetest.Read(t, Kind(nil), dir)
 }
 
-// The state is the member "data" byte for byte, in one layout as in the other,
-// and holds what no JSON parser keeps.
 func TestState_isWhatWasWritten(t *testing.T) {
 	s, _ := hazardStore(t)
 	for session, want := range map[string]string{
