@@ -5,9 +5,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"hindcast/agent/serve"
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
 	"hindcast/store/sample"
@@ -72,4 +75,38 @@ func TestKinds_read(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Every kind that can put a session back passes the suite of restoring, and no other says
+// that it could.
+func TestKinds_restore(t *testing.T) {
+	stores := addresses(t)
+	for _, k := range allKinds {
+		for i, address := range stores[k.Name] {
+			if i > 0 && within(address, stores[k.Name][:i]) {
+				continue // its folder was opened already
+			}
+			s, err := k.Open(t.Context(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reason := store.Reason(s, model.OpRestore)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, writes := s.(store.Writer); reason == "" && writes {
+				t.Run(k.Name+"/"+filepath.Base(address), func(t *testing.T) {
+					t.Parallel()
+					storetest.Restore(t, k, address)
+				})
+			} else if reason == "" {
+				t.Errorf("a %s store gives no reason why nothing can be restored", k.Name)
+			}
+		}
+	}
+}
+
+// within reports whether a path is below one of some folders.
+func within(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(path, f+string(filepath.Separator)) })
 }

@@ -2,9 +2,7 @@ package storetest
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -85,17 +83,10 @@ func content(path string, mode fs.FileMode) string {
 	return "" // a folder is what is in it, and nothing is read from a pipe
 }
 
-func hashOf(path string) (hash string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return string(h.Sum(nil)), nil
+func hashOf(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	hash := sha256.Sum256(data)
+	return string(hash[:]), err
 }
 
 // differences words what differs between two looks, in the order of the paths.

@@ -31,7 +31,7 @@ var writes = []check{
 	{"TestApply_forkGoesOnByItself", forkGoesOn},
 	{"TestApply_undoOfAFork", undoFork},
 	{"TestApply_redoOfAForkThatWasRestored", redoRestoredFork},
-	{"TestApply_journal", journal},
+	{"TestApply_journal", journalSays},
 	{"TestApply_refusesWhatIsNoPlan", noPlan},
 }
 
@@ -402,7 +402,7 @@ func undoFork(b *bench) {
 	}
 }
 
-func journal(b *bench) {
+func journalSays(b *bench) {
 	_, ids := branched(b)
 	first := b.clock.Now()
 	b.restore(model.Ref{Session: "s", ID: ids[0]})
