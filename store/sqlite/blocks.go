@@ -311,6 +311,16 @@ func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
 	return err
 }
 
+// copy copies what is at a place, if none of it is written yet.
+func (w *writer) copy(from parts.Extent, into []byte) bool {
+	at := from.At.Offset() - w.offset
+	if from.At.Stream() != w.stream || at < 0 || at+from.Len > int64(len(w.rest)) {
+		return false
+	}
+	copy(into, w.rest[at:at+from.Len])
+	return true
+}
+
 // flush writes what is left.
 func (w *writer) flush(ctx context.Context) error {
 	if len(w.rest) == 0 {

@@ -127,7 +127,7 @@ func (d *drafts) rewrite(ctx context.Context) error {
 	if _, err := d.tx.Exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
 		return err
 	}
-	p := putting{states: d.states, tx: d.tx, owner: d.owner}
+	p := newPutting(d.states, d.tx, d.owner)
 	for _, e := range d.inUse {
 		kind := e.At.Stream() - d.owner.stream(0)
 		at, err := p.write(ctx, kind, d.bytes[:e.Len])

@@ -21,6 +21,11 @@ import (
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
 	err = s.change(ctx, func(t *tx) error {
+		usual, err := enlargeCache(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer usual()
 		p := importing{store: s, tx: t}
 		if p.entered, err = begun(ctx, t); err == nil {
 			n, err = p.run(ctx, rows)
@@ -57,6 +62,12 @@ type importing struct {
 	first    *incoming
 	sessions map[string]*incoming
 	order    []*incoming
+	// batch are rows of the session batching that are not written yet, with so many
+	// bytes of states; taking is what writes them.
+	batch    []batched
+	bytes    int
+	batching *incoming
+	taking   *taking
 }
 
 // incoming is what an import has brought to one session.
@@ -116,20 +127,38 @@ func (p *importing) row(ctx context.Context, row store.Row) error {
 		}
 		return err
 	}
-	if err := p.snapshot(ctx, row); err != nil {
-		return fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
-	}
-	return nil
+	return p.snapshot(ctx, row)
 }
 
+// snapshot checks a row and adds it to the batch, if it is new.
 func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 	h := row.Header
 	in, err := p.session(ctx, h.SessionID)
 	if err != nil {
 		return err
 	}
-	if err := p.check(ctx, in, row); err != nil {
-		return err
+	if in != p.batching || len(p.batch) == batchRows || p.bytes >= batchBytes {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+		if in != p.batching {
+			p.batching, p.taking = in, newTaking(&p.store.states, p.tx, in.session)
+		}
+	}
+	if err := p.add(ctx, in, h, row.State); err != nil {
+		return rowError(&h, err)
+	}
+	return nil
+}
+
+func (p *importing) add(ctx context.Context, in *incoming, h model.Header, state []byte) error {
+	if h.ID == "" {
+		return errors.New("it has no id")
+	}
+	if state != nil {
+		if err := store.CheckState(state); err != nil {
+			return err
+		}
 	}
 	isNew, err := in.placer.Place(&h)
 	if err != nil || !isNew {
@@ -139,9 +168,7 @@ func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.store.add(ctx, p.tx, in.session, h, p.store.states.content(row.State), reason); err != nil {
-		return err
-	}
+	p.batch, p.bytes = append(p.batch, batched{h, bytes.Clone(state), reason}), p.bytes+len(state)
 	in.added++
 	if h.Marks.Has(model.MarkTraced) {
 		in.steps++
@@ -155,18 +182,14 @@ func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 	return nil
 }
 
-func (p *importing) check(ctx context.Context, in *incoming, row store.Row) error {
-	if row.Header.ID == "" {
-		return errors.New("it has no id")
+// flush writes the batch.
+func (p *importing) flush(ctx context.Context) error {
+	if len(p.batch) == 0 {
+		return nil
 	}
-	if row.State != nil {
-		return store.CheckState(row.State)
-	}
-	var known bool
-	err := p.tx.Row(ctx, "SELECT EXISTS (SELECT 1 FROM "+visitsByID+" WHERE id = ? AND session = ?)", row.Header.ID, in.key).Scan(&known)
-	if err == nil && !known {
-		return store.ErrNoState
-	}
+	err := p.taking.take(ctx, p.batch)
+	clear(p.batch)
+	p.batch, p.bytes = p.batch[:0], 0
 	return err
 }
 
@@ -189,6 +212,9 @@ func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (
 // finish settles the heads and records of the sessions and returns the number of
 // new visits of snapshots.
 func (p *importing) finish(ctx context.Context) (n int, err error) {
+	if err := p.flush(ctx); err != nil {
+		return 0, err
+	}
 	for _, in := range p.order {
 		n += in.added - in.steps
 		if err := p.settle(ctx, in); err != nil {

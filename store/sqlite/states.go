@@ -285,11 +285,15 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	if state.text == nil {
 		state.text = parts.NewText(bytes.Clone(state.bytes))
 	}
-	p := putting{states: s, tx: t, owner: o, text: state.text, nodes: map[string]parts.Place{}}
+	p := newPutting(s, t, o)
+	p.text, p.nodes = state.text, map[string]parts.Place{}
 	if err := p.useBases(ctx, bases); err != nil {
 		return 0, err
 	}
-	list, drafted, err := p.keep(ctx)
+	_, list, drafted, err := p.keep(ctx)
+	if err == nil {
+		err = p.flush(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -357,16 +361,28 @@ func (s *states) drop(ctx context.Context, t *tx, key int64) error {
 	return s.sweep(ctx, t, draft.V)
 }
 
-// putting is one state that is being kept.
+// putting keeps states of one owner, one after the other. What it writes can be read
+// from the file after a flush.
 type putting struct {
 	*states
-	tx    *tx
-	owner owner
+	tx      *tx
+	owner   owner
+	writers [streamsKept]*writer
+
+	// large are the places of large parts that were looked for, by what they are found
+	// by, and newLarge those that are not among the rows yet.
+	large    map[int64][]parts.Extent
+	newLarge inserts
+
+	// text is the state at hand; its parts are looked for in bases.
 	text  *parts.Text
 	bases []parts.Base
-	// nodes are the nodes of the lists of the bases.
-	nodes   map[string]parts.Place
-	writers [streamsKept]*writer
+	// nodes are the nodes of the lists of the bases, and own those of its own.
+	nodes, own map[string]parts.Place
+}
+
+func newPutting(s *states, t *tx, o owner) putting {
+	return putting{states: s, tx: t, owner: o, newLarge: inserts{into: "INSERT INTO parts (hash, place, size) VALUES ", columns: 3}}
 }
 
 // useBases looks up the states in which parts may be found. One that is damaged
@@ -411,15 +427,18 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 	return b, nil
 }
 
-// keep writes the parts that are new and returns the state's list, and whether
-// some of its parts are drafts.
-func (p *putting) keep(ctx context.Context) (list []byte, drafted bool, err error) {
-	var where []parts.Extent
-	for _, piece := range parts.Match(p.text, p.bases, p.owner.may) {
+// keep keeps the parts that are new. It returns where all of them are, the state's list
+// of that, and whether some of them are drafts.
+func (p *putting) keep(ctx context.Context) (where []parts.Extent, list []byte, drafted bool, err error) {
+	pieces := parts.Match(p.text, p.bases, p.owner.may)
+	if err := p.lookFor(ctx, p.largeOf(nil, p.text, pieces)); err != nil {
+		return nil, nil, false, err
+	}
+	for _, piece := range pieces {
 		at := piece.At
 		if at == nil {
 			if at, err = p.newPart(ctx, piece); err != nil {
-				return nil, false, err
+				return nil, nil, false, err
 			}
 		}
 		for _, e := range at {
@@ -427,24 +446,68 @@ func (p *putting) keep(ctx context.Context) (list []byte, drafted bool, err erro
 		}
 	}
 	if list, err = p.encode(ctx, where); err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	drafted = p.owner.draft && (parts.HasNodes(list) || slices.ContainsFunc(where, func(e parts.Extent) bool { return isDraft(e.At) }))
-	return list, drafted, p.flush(ctx)
+	return where, list, drafted, nil
 }
 
 // encode returns the bytes of a list, its new nodes written.
 func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, error) {
-	return parts.Encode(list, func(node []byte) (parts.Place, error) {
-		if at, ok := p.nodes[string(node)]; ok && p.owner.may(at) {
-			return at, nil
+	return parts.Encode(list, func(node []byte) (at parts.Place, err error) {
+		at, ok := p.nodes[string(node)]
+		if !ok || !p.owner.may(at) {
+			at, err = p.write(ctx, streamLists, node)
 		}
-		return p.write(ctx, streamLists, node)
+		if p.own == nil {
+			p.own = map[string]parts.Place{}
+		}
+		p.own[string(node)] = at
+		return at, err
+	})
+}
+
+// largeOf appends what the large ones among the new parts of a text are found by.
+func (p *putting) largeOf(list []int64, text *parts.Text, pieces []parts.Piece) []int64 {
+	for _, piece := range pieces {
+		if piece.At == nil && piece.To-piece.From >= largePart {
+			list = append(list, partHash(text.Bytes[piece.From:piece.To]))
+		}
+	}
+	return list
+}
+
+// mostPlaces bounds the places at which a part is looked for.
+const mostPlaces = 4
+
+// lookFor finds the places of large parts, many at a time.
+func (p *putting) lookFor(ctx context.Context, hashes []int64) error {
+	if p.large == nil {
+		p.large = map[int64][]parts.Extent{}
+	}
+	ask := lookups{query: "SELECT hash, place, size FROM parts WHERE hash IN "}
+	for _, hash := range hashes {
+		if _, asked := p.large[hash]; !asked {
+			p.large[hash] = nil
+			ask.values = append(ask.values, hash)
+		}
+	}
+	return ask.each(ctx, p.tx, func(scan func(...any) error) error {
+		var hash int64
+		var at parts.Extent
+		err := scan(&hash, &at.At, &at.Len)
+		if len(p.large[hash]) < mostPlaces {
+			p.large[hash] = append(p.large[hash], at)
+		}
+		return err
 	})
 }
 
 // flush writes what is left.
 func (p *putting) flush(ctx context.Context) error {
+	if err := p.newLarge.flush(ctx, p.tx); err != nil {
+		return err
+	}
 	for _, w := range p.writers {
 		if w == nil {
 			continue
@@ -466,6 +529,16 @@ func (p *putting) write(ctx context.Context, kind parts.Stream, bytes []byte) (a
 	return p.writers[kind].add(ctx, bytes)
 }
 
+// read reads what is in one place, which may not be written yet.
+func (p *putting) read(ctx context.Context, list []parts.Extent, into []byte) error {
+	for _, w := range p.writers {
+		if w != nil && w.copy(list[0], into) {
+			return nil
+		}
+	}
+	return p.codec.read(ctx, p.tx, list, into)
+}
+
 // newPart keeps a part that no base has. A large one may be elsewhere in the
 // store.
 func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Extent, error) {
@@ -484,10 +557,15 @@ func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Exten
 		return at, err
 	}
 	place, err := p.write(ctx, kind, part)
-	if err == nil && !p.owner.draft {
-		_, err = p.tx.Exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(place), len(part))
+	if err != nil {
+		return nil, err
 	}
-	return []parts.Extent{{At: place, Len: int64(len(part))}}, err
+	at = []parts.Extent{{At: place, Len: int64(len(part))}}
+	if !p.owner.draft {
+		p.large[hash] = append(p.large[hash], at[0])
+		p.newLarge.add(hash, int64(place), len(part))
+	}
+	return at, nil
 }
 
 // partHash returns what a large part is found by. Bytes are compared before they
@@ -500,17 +578,16 @@ func partHash(part []byte) int64 {
 // find looks for a part in the whole store, nil if it is not there. What is
 // damaged is not it.
 func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Extent, error) {
-	places, err := numbers(ctx, p.tx, "SELECT place FROM parts WHERE hash = ? AND size = ? LIMIT 4", hash, len(part))
-	if err != nil || len(places) == 0 {
-		return nil, err
-	}
-	have := make([]byte, len(part))
-	for _, place := range places {
-		list := []parts.Extent{{At: parts.Place(place), Len: int64(len(part))}}
-		if isDraft(list[0].At) {
-			continue // damaged: it would be swept
+	var have []byte
+	for _, at := range p.large[hash] {
+		if at.Len != int64(len(part)) || isDraft(at.At) {
+			continue // a draft is damage: it would be swept
 		}
-		err := p.codec.read(ctx, p.tx, list, have)
+		if have == nil {
+			have = make([]byte, len(part))
+		}
+		list := []parts.Extent{at}
+		err := p.read(ctx, list, have)
 		if err != nil && !errors.Is(err, ErrDamagedState) {
 			return nil, err
 		}

@@ -281,7 +281,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	if err != nil {
 		return v, err
 	}
-	parentID, err := s.parentID(ctx, t, ss, &h)
+	parentID, err := parentIDOf(ctx, t, ss, &h)
 	if err != nil {
 		return v, err
 	}
@@ -301,9 +301,9 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
 
-// parentID returns what the column of that name holds: the id of the parent,
+// parentIDOf returns what the column parent_id holds: the id of the parent,
 // null where it is the id of the parent visit.
-func (s *Store) parentID(ctx context.Context, t *tx, ss session, h *model.Header) (any, error) {
+func parentIDOf(ctx context.Context, t *tx, ss session, h *model.Header) (any, error) {
 	if h.ParentVisit == 0 {
 		if h.ParentID == "" {
 			return nil, nil
