@@ -68,6 +68,13 @@ func (f *Folder) Stat(name string) (Stamp, error) {
 	return f.stat(name)
 }
 
+// Is reports whether two folders are the same one.
+func (f *Folder) Is(other *Folder) bool {
+	a, err := f.dir.Stat()
+	b, failed := other.dir.Stat()
+	return err == nil && failed == nil && os.SameFile(a, b)
+}
+
 // Close ends what holds the folder. What runs in other goroutines ends as if it
 // had come before or after.
 func (f *Folder) Close() error {

@@ -98,5 +98,9 @@ const rest = 5 * time.Second
 // more: whether its writer was stopped before it was done.
 func Abandoned(root *os.Root, name string) bool {
 	info, err := root.Lstat(name)
-	return err == nil && time.Since(info.ModTime()).Abs() >= rest
+	return err == nil && StampOf(info, time.Time{}).Abandoned()
 }
+
+// Abandoned reports whether the stamp is that of a temporary file to which no program
+// writes any more.
+func (s Stamp) Abandoned() bool { return s.Kind != Nothing && time.Since(s.Modified).Abs() >= rest }

@@ -235,7 +235,7 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, l look,
 		defer in.Memo.large.Unlock()
 	}
 	is, data, read, err := decode(in, dir, name, c, buf)
-	if err == nil && read.Tag == "" && cap(data) <= keepBuffer {
+	if err == nil && cap(data) <= keepBuffer {
 		buf = data
 	}
 	return is, look{read, true}, buf, err

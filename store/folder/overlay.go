@@ -123,7 +123,7 @@ func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 		at.From = s.From
 		return data, at, err
 	case s.Version.None():
-		return s.Data, s.at, nil
+		return append(buf[:0], s.Data...), s.at, nil
 	}
 	data, err := o.kept(s.Version)
 	return data, s.at, err

@@ -73,8 +73,8 @@ func OpenDisk(dir string) (*Disk, error) {
 // holder is a tree whose folders can be held open.
 type holder interface {
 	// hold keeps a folder open, so that to look at many files in it takes less of the
-	// system, until release is called. It then is the folder that was there at first,
-	// also if another takes its name.
+	// system, until release is called. It then is the folder that was there at first, also
+	// if another takes its name, until that is listed.
 	hold(dir string) (release func())
 }
 
@@ -137,11 +137,16 @@ func (d *Disk) release(dir string, f *openFolder) {
 
 // List implements Tree.
 func (d *Disk) List(dir string) (names []string, err error) {
-	f, err := d.use(dir)
+	f, err := files.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer d.release(dir, f)
+	defer f.Close() // it was only read from
+	d.mu.Lock()
+	if held := d.held[dir]; held != nil && !held.Is(f) {
+		delete(d.held, dir)
+	}
+	d.mu.Unlock()
 	return f.Names()
 }
 

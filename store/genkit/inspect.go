@@ -415,7 +415,7 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 		add(FaultSymlink, name, "", "it is a symbolic link")
 	}
 	for _, name := range p.leftovers {
-		if files.Abandoned(s.root, st.shown(path.Join(p.dir, name))) {
+		if at, err := in.Stamp(path.Join(p.dir, name)); err == nil && at.Abandoned() {
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
@@ -440,7 +440,7 @@ func (s *Store) pointerFaults(st *storage, tree folder.Tree, g *grouping, add fu
 		at := path.Join(pointersFolder, name)
 		switch {
 		case isTemporary(name):
-			if files.Abandoned(s.root, st.shown(path.Join(p.dir, at))) {
+			if left, err := tree.Stamp(path.Join(p.dir, at)); err == nil && left.Abandoned() {
 				add(FaultLeftover, at, "", "a writer was stopped before it was done")
 			}
 		case !isPointer:

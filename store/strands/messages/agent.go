@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -93,9 +93,9 @@ type agentReader struct {
 
 // readAgent reads the agent.json at name. What cannot be read is left out, and
 // told in faults.
-func readAgent(root *os.Root, name string, running *sdk.Version, faults *store.FaultList) agentFile {
+func readAgent(tree folder.Tree, name string, running *sdk.Version, faults *store.FaultList) agentFile {
 	r := agentReader{file: name, running: running, faults: faults}
-	r.take(files.ReadDocument(files.From(root), name, nil))
+	r.take(files.ReadDocument(folder.From(tree), name, nil))
 	return r.agentFile
 }
 

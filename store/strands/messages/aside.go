@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -64,6 +66,8 @@ type branches struct {
 	agents map[string]journal.Version
 	// named has the messages of one name, lying the id of the one that lies there.
 	named map[string][]int
+	// dir is the folder of the messages, with a slash.
+	dir   string
 	lying map[string][sha256.Size]byte
 }
 
@@ -145,7 +149,7 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 	}
 	folder := d.onDesk(l.path("messages"))
 	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json"))),
-		named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
+		dir: l.dir, named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
 	list, forgotten := toldOf(entries, folder)
 	if err := l.lying(ctx, d, list, b.lying); err != nil {
 		return nil, err
@@ -396,49 +400,17 @@ func agentsOf(entries []journal.Entry, file string) map[string]journal.Version {
 	return agents
 }
 
-// keptFolder is a folder of messages in which some files are those that are kept.
-type keptFolder struct {
-	folder
-	journal *journal.Journal
-	kept    map[string]journal.Version
-	// made are contents that are not written yet.
-	made map[string][]byte
-}
-
-// ReadStamped implements folder.
-func (f *keptFolder) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
-	if data, ok := f.made[name]; ok {
-		return append(buf[:0], data...), files.Stamp{}, nil
-	}
-	if v, ok := f.kept[name]; ok {
-		data, err := f.journal.Read(v)
-		return data, files.Stamp{}, files.Cause(err)
-	}
-	if f.folder == nil {
-		return buf[:0], files.Stamp{}, fs.ErrNotExist
-	}
-	return f.folder.ReadStamped(name, buf)
-}
-
-// Stat implements folder.
-func (f *keptFolder) Stat(name string) (files.Stamp, error) {
-	if _, ok := f.made[name]; ok || f.kept[name] != (journal.Version{}) || f.folder == nil {
-		return files.Stamp{}, fs.ErrNotExist // nothing is remembered of it by its name
-	}
-	return f.folder.Stat(name)
-}
-
 // read takes in message k of those that are aside. It is remembered by its content,
 // which does not change.
 func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	a := &b.list[k]
-	key := version{a.file.name, a.version.SHA256}
-	if note, ok := s.recalled(key); ok && m.recall(a.file.name, note) {
+	name, at := b.dir+a.file.name, folder.Stamp{Tag: a.version.SHA256}
+	if note, ok := s.memo.Recall(name, at); ok && m.recall(a.file.name, note) {
 		return
 	}
 	d.arena = d.arena[:0]
-	if d.read(b.folder(s, k), a.file, m) {
-		s.remember(key, m.appendNote(nil))
+	if d.take(b.reader(s, d, k), a.file, m) {
+		s.memo.Note(name, at, m.appendNote(nil))
 	}
 }
 
@@ -469,16 +441,17 @@ func (b *branches) id(s *Store, k int) [sha256.Size]byte {
 	return b.list[k].id
 }
 
-// folder returns one that holds message k alone.
-func (b *branches) folder(s *Store, k int) folder {
-	return &keptFolder{journal: s.journal, kept: map[string]journal.Version{b.list[k].file.name: b.list[k].version}}
+// reader reads message k, whatever the name.
+func (b *branches) reader(s *Store, d *decoder, k int) files.Reader {
+	a := &b.list[k]
+	return d.reader(folder.Overlay(s.tree, folder.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
 }
 
 // body returns message k of those that are aside.
 func (b *branches) body(s *Store, k int) []byte {
 	var d decoder
 	var m message
-	d.read(b.folder(s, k), b.list[k].file, &m)
+	d.take(b.reader(s, &d, k), b.list[k].file, &m)
 	return m.body
 }
 
@@ -505,29 +478,54 @@ func (b *branches) chain(k int) (list []int) {
 	return list
 }
 
-// branchLog returns the log that ends with message k of those that are aside, and how
-// many of its messages lie in the folder. Its agent is the one of that time if that
-// is kept, else one that nothing is known of.
-func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int) {
+// branchLog returns the log that ends with message k of those that are aside, how many of
+// its messages lie in the folder, and the contents of the others. Its agent is the one of
+// that time if that is kept, else one that nothing is known of.
+func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int, back map[string]journal.Version) {
 	chain := b.chain(k)
 	common = l.position(b.list[chain[0]].after) + 1
-	at = &messageLog{folders: folders{place: l.place, running: l.running}, files: slices.Clone(l.files[:common]), memory: l.memory, dir: l.dir}
-	folder := &keptFolder{folder: l.folder, journal: s.journal, kept: make(map[string]journal.Version, len(chain))}
+	back = make(map[string]journal.Version, len(chain))
 	for _, c := range chain {
-		at.files = append(at.files, b.list[c].file)
-		folder.kept[b.list[c].file.name] = b.list[c].version
+		back[b.list[c].file.name] = b.list[c].version
 	}
-	at.folder = folder
-	if v, ok := b.agents[id]; ok {
-		if data, err := s.journal.Read(v); err == nil {
-			at.agentData, at.agent = data, parseAgent(l.path("agent.json"), data, l.running, &at.faults)
-			at.agentVersion = v
-		}
-	} else {
+	steps := l.leads(common, back)
+	agent, known := b.agents[id]
+	if known {
+		steps = append(steps, folder.Step{Name: l.path("agent.json"), Version: agent})
+	}
+	at = s.readLog(l.place, folder.Overlay(l.tree, steps, s.kept))
+	if !known {
+		at.agent = agentFile{}
 		s.seenThrough(b, at, k)
 	}
 	at.window()
-	return at, common
+	return at, common, back
+}
+
+// leads returns the steps to the log that has the first common messages of this one and
+// those that are kept, in the order in which it can be loaded at any moment: see restore.go.
+func (l *messageLog) leads(common int, back map[string]journal.Version) (steps folder.Steps) {
+	there := map[string]bool{}
+	for _, f := range slices.Backward(l.files[common:]) {
+		there[f.name] = true
+		if back[f.name].None() {
+			steps = append(steps, folder.Step{Name: l.dir + f.name, Aside: true})
+		}
+	}
+	names := slices.Collect(maps.Keys(back))
+	slices.SortFunc(names, func(a, b string) int {
+		f, _ := fileOf(a)
+		g, _ := fileOf(b)
+		return f.compare(g)
+	})
+	for _, replaced := range []bool{true, false} {
+		for _, name := range names {
+			if there[name] == replaced {
+				steps = append(steps, folder.Step{Name: l.dir + name, Version: back[name]})
+			}
+		}
+	}
+	return steps
 }
 
 // seenThrough sets the window of a log of a branch to that of the nearest snapshot
@@ -568,8 +566,10 @@ type snapshot struct {
 	message [sha256.Size]byte
 	// aside is its position among what is aside, -1 if it lies in the folder.
 	aside int
-	// common is how many messages of the log lie in the folder.
+	// common is how many messages of the log lie in the folder, back the contents of the
+	// others by their names.
 	common   int
+	back     map[string]journal.Version
 	branches *branches // nil if no look was needed
 }
 
@@ -588,11 +588,11 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	if err != nil {
 		return snapshot{}, err
 	}
-	at, common := s.branchLog(l, b, k, text)
+	at, common, back := s.branchLog(l, b, k, text)
 	var d decoder
 	var m message
 	b.read(s, &d, k, &m)
-	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, branches: b}, nil
+	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, back: back, branches: b}, nil
 }
 
 // asides returns what is aside of a log; nothing if the journal cannot be read, which

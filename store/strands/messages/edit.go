@@ -13,6 +13,7 @@ import (
 	"hindcast/model/splice"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -25,7 +26,7 @@ import (
 // planEdit plans an edited fork. Besides those of planFork the error is a
 // model.UnsupportedError that names the place, as a JSON Pointer, which cannot be
 // changed.
-func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
+func (s *Store) planEdit(ctx context.Context, view *folder.View, ref model.Ref, as string, state []byte) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err == nil {
 		err = s.checkName(model.OpEdit, as)
@@ -36,12 +37,12 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 	if p.orchestrator != "" {
 		return model.Plan{}, &model.UnsupportedError{Op: model.OpEdit, Reason: "the record of an orchestrator is put back as it was, and not edited"}
 	}
-	l, err := s.logOf(p)
+	l, err := s.logOf(p, view)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, agentForFork)
+	c, err := s.course(ctx, l, ref.ID, model.OpEdit)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -56,6 +57,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 	if err := e.put(); err != nil {
 		return model.Plan{}, err
 	}
+	c.lay(s)
 	if err := e.check(ctx); err != nil {
 		return model.Plan{}, err
 	}
@@ -71,7 +73,7 @@ func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []
 		}
 	}
 	slices.Sort(c.asks)
-	return s.planCopy(ctx, c, model.OpEdit, as)
+	return s.planCopy(ctx, c, as)
 }
 
 // editing is a fork whose state was changed.
@@ -229,11 +231,11 @@ func (e *editing) put() error {
 		}
 		name := e.log.files[e.parts[k].file].name
 		var d decoder
-		doc := files.ReadDocument(d.reader(e.folder), name, nil)
+		doc := files.ReadDocument(d.reader(e.log.tree, e.log.dir), name, nil)
 		if doc.Err != nil {
 			return fmt.Errorf("read %s: %w", name, doc.Err)
 		}
-		e.folder.made[name] = withMessage(&doc, e.new, node)
+		e.made[name] = withMessage(&doc, e.new, node)
 	}
 	for _, key := range e.members {
 		if err := e.putMember(key, e.new, e.new.Find(0, key)); err != nil {
@@ -339,10 +341,7 @@ func (e *editing) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.faults = store.FaultList{}
-	l.agent = parseAgent(l.path("agent.json"), e.agent, l.running, &l.faults)
-	l.window()
-	return e.readHead(ctx)
+	return e.readHead(ctx, l, len(l.files)-1)
 }
 
 // mended returns what the SDK mends in memory when it loads the log.

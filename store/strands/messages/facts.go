@@ -43,7 +43,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		}
 		return r.Facts(i), nil
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	at, err := s.find(ctx, l, ref.ID)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 // document reads the file of message i.
 func (l *messageLog) document(i int) files.Document {
 	var d decoder
-	return files.ReadDocument(d.reader(l.folder), l.files[i].name, nil)
+	return files.ReadDocument(d.reader(l.tree, l.dir), l.files[i].name, nil)
 }
 
 // factList gathers what there is to say about a message.

@@ -10,6 +10,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -17,6 +18,8 @@ import (
 // what lies in them.
 type folders struct {
 	place
+	// tree is what they are read from: that of the place, or one that is over it.
+	tree folder.Tree
 	// running is the version that is said to run, nil for none.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
@@ -27,7 +30,7 @@ type folders struct {
 
 // folders returns those of a place.
 func (s *Store) folders(p place) folders {
-	return folders{place: p, running: s.running.Of(sdk.StrandsPython)}
+	return folders{place: p, tree: p.tree, running: s.running.Of(sdk.StrandsPython)}
 }
 
 // flaw notes what is wrong with a file that is no message.
@@ -40,7 +43,7 @@ func (f *folders) flaw(file string, w flaw) {
 // that has both of its fields, and does not start one that has a folder alone.
 func (f *folders) checkSession() {
 	name := path.Join(f.session, "session.json")
-	d := files.ReadDocument(files.From(f.root), name, nil)
+	d := files.ReadDocument(folder.From(f.tree), name, nil)
 	f.written += int64(len(d.Data))
 	refused := func(meaning, exception string) {
 		f.flaw(name, flaw{code: FaultSessionFile, meaning: meaning, verdict: sdk.Refuses(exception)})
@@ -83,7 +86,7 @@ func (p place) inStore(list []model.Fault) []model.Fault {
 // leftovers notes the temporary files in a folder. A folder that cannot be
 // listed is told of where it is needed.
 func (f *folders) leftovers(dir string) {
-	names, err := files.Names(f.root, dir)
+	names, err := f.tree.List(dir)
 	if err != nil {
 		return
 	}
@@ -96,7 +99,7 @@ func (f *folders) leftovers(dir string) {
 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (f *folders) leftover(name string) {
-	if files.Abandoned(f.root, name) {
+	if at, err := f.tree.Stamp(name); err == nil && at.Abandoned() {
 		f.flaw(name, flaw{code: FaultLeftover, meaning: "a writer was stopped before it was done", verdict: sdk.Loads("the file is ignored")})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -27,7 +28,7 @@ import (
 // planFork plans a fork. Besides those of planRestore the errors are
 // store.ErrSessionExists and a model.UnsupportedError for a name that the SDK or the
 // file system would not take.
-func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
+func (s *Store) planFork(ctx context.Context, view *folder.View, ref model.Ref, as string) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err == nil {
 		err = s.checkName(model.OpFork, as)
@@ -38,21 +39,21 @@ func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.P
 	if p.orchestrator != "" {
 		return s.planRunFork(ctx, p, ref, as)
 	}
-	l, err := s.logOf(p)
+	l, err := s.logOf(p, view)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, agentForFork)
+	c, err := s.course(ctx, l, ref.ID, model.OpFork)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return s.planCopy(ctx, c, model.OpFork, as)
+	return s.planCopy(ctx, c, as)
 }
 
-// logOf opens a log that can be read.
-func (s *Store) logOf(p place) (*messageLog, error) {
-	l := s.openLog(p)
+// logOf opens a log in a tree where it can be read.
+func (s *Store) logOf(p place, tree folder.Tree) (*messageLog, error) {
+	l := s.openLog(p, tree)
 	if l.err != nil {
 		l.close()
 		return nil, l.err
@@ -61,14 +62,14 @@ func (s *Store) logOf(p place) (*messageLog, error) {
 }
 
 // planCopy plans a new session that ends where a course leads.
-func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string) (model.Plan, error) {
-	if err := c.sound(ctx, op, nil); err != nil {
+func (s *Store) planCopy(ctx context.Context, c *course, as string) (model.Plan, error) {
+	if err := c.sound(ctx); err != nil {
 		return model.Plan{}, err
 	}
 	l := c.now
 	session, rest, several := strings.Cut(l.id, "/")
 	c.as = as
-	plan := c.plan(op)
+	plan := c.plan()
 	if plan.NewSession = as; several {
 		plan.NewSession += "/" + rest
 	}
@@ -81,11 +82,11 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 	copied := func(name string) { draft.Copy(path.Join(to, within(l.session, name)), s.onDesk(name)) }
 	for _, f := range c.log.files {
 		name := l.path("messages", f.name)
-		switch data, made := c.folder.made[f.name]; {
+		switch data, made := c.made[f.name]; {
 		case made:
 			draft.Put(path.Join(to, within(l.session, name)), data)
-		case c.folder.kept[f.name] != (journal.Version{}):
-			draft.PutBack(path.Join(to, within(l.session, name)), c.folder.kept[f.name])
+		case !c.back[f.name].None():
+			draft.PutBack(path.Join(to, within(l.session, name)), c.back[f.name])
 		default:
 			copied(name)
 		}
@@ -120,7 +121,7 @@ func (s *Store) planCopy(ctx context.Context, c *course, op model.Op, as string)
 
 // within returns a name below the folder of a session, without that.
 func within(session, name string) string {
-	if session == "." {
+	if session == "." || session == "" {
 		return name
 	}
 	return strings.TrimPrefix(name, session+"/")
@@ -129,7 +130,7 @@ func within(session, name string) string {
 // sessionFile returns the session.json of a session for another id.
 func (s *Store) sessionFile(session, as string) ([]byte, error) {
 	name := path.Join(session, "session.json")
-	d := files.ReadDocument(files.From(s.root), name, nil)
+	d := files.ReadDocument(folder.From(s.tree), name, nil)
 	if d.Err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, d.Err)
 	}
@@ -157,7 +158,7 @@ func (s *Store) others(p place) (list []companion, err error) {
 			}
 		case o.agent != "" && o.agent != p.agent:
 			c := companion{what: fmt.Sprintf("agent %q", strings.TrimPrefix(o.agent, agentPrefix))}
-			names, err := files.Names(s.root, o.path("messages"))
+			names, err := s.tree.List(o.path("messages"))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("%s: %w", o.path("messages"), err)
 			}
@@ -181,8 +182,8 @@ func (s *Store) others(p place) (list []companion, err error) {
 }
 
 func (s *Store) isFile(name string) bool {
-	info, err := s.root.Lstat(name)
-	return err == nil && info.Mode().IsRegular()
+	at, err := s.tree.Stamp(name)
+	return err == nil && at.Kind == files.Regular
 }
 
 // maxFileName is how long a name may be on the file systems that there are, in bytes.

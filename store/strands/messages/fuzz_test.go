@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -21,34 +22,31 @@ var damaged = [][2]string{
 	{`{"message":{"role":"user","content":[{"toolResult":{}},7,{"toolUse":{"toolUseId":3}}]},"message_id":"x"}`, `{"state":[],"conversation_manager_state":{"summary_message":{"role":1}}}`},
 }
 
-// memoryFolder is a folder of messages in memory.
-type memoryFolder map[string][]byte
+// memoryTree is a tree in memory.
+type memoryTree map[string][]byte
 
-func (f memoryFolder) Names() ([]string, error) { return slices.Sorted(maps.Keys(f)), nil }
-
-func (f memoryFolder) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
-	data, ok := f[name]
-	if !ok {
-		return buf[:0], files.Stamp{}, fs.ErrNotExist
+func (f memoryTree) List(dir string) (names []string, err error) {
+	for name := range f {
+		if in, base := path.Split(name); in == dir+"/" {
+			names = append(names, base)
+		}
 	}
-	return append(buf[:0], data...), files.Stamp{}, nil
+	return names, nil
 }
 
-func (f memoryFolder) Stat(string) (files.Stamp, error) { return files.Stamp{}, fs.ErrNotExist }
+func (f memoryTree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	data, ok := f[name]
+	if !ok {
+		return buf[:0], folder.Stamp{}, fs.ErrNotExist
+	}
+	return append(buf[:0], data...), folder.Stamp{}, nil
+}
 
-func (f memoryFolder) Close() error { return nil }
-
-// logIn returns the log of a place whose files are in memory.
-func logIn(s *Store, p place, agent []byte, messages memoryFolder) *messageLog {
-	l := &messageLog{folders: folders{place: p}, folder: messages, dir: p.path("messages") + "/", memory: (*files.Cache)(nil).Memory(noteKind, s.dir)}
-	l.agent = parseAgent(l.path("agent.json"), agent, nil, &l.faults)
-	names, _ := messages.Names()
-	l.sort(names)
-	l.window()
-	l.checkNames()
-	l.checkWindow()
-	l.checkManager()
-	return l
+func (f memoryTree) Stamp(name string) (at folder.Stamp, err error) {
+	if _, ok := f[name]; ok {
+		at.Kind = files.Regular
+	}
+	return at, nil
 }
 
 // FuzzRepair mends a log with any message and any agent.json in memory. What was mended
@@ -67,19 +65,20 @@ func FuzzRepair(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	base := make(memoryFolder)
+	base := make(memoryTree)
 	for name, content := range healthy {
-		if in, short := path.Split(name); in == "messages/" && string(content) != "(absent)\n" {
-			base[short] = content
+		if string(content) != "(absent)\n" {
+			base[p.path(name)] = content
 		}
 	}
+	base["session_h/session.json"] = base[p.path("session.json")]
 	f.Fuzz(func(t *testing.T, message, agent []byte) {
 		if len(message)+len(agent) > 1<<14 {
 			return
 		}
-		messages := maps.Clone(base)
-		messages["message_3.json"] = message
-		l := logIn(s, p, agent, messages)
+		tree := maps.Clone(base)
+		tree[p.path("messages", "message_3.json")], tree[p.path("agent.json")] = message, agent
+		l := s.readLog(p, tree)
 		m := &mender{s: s, now: l, agent: agent, files: slices.Clone(l.files), made: make(map[string][]byte)}
 		if err := m.mend(t.Context()); err != nil {
 			t.Fatal(err)
@@ -94,11 +93,12 @@ func FuzzRepair(f *testing.F) {
 		if err := m.heads(t.Context(), &plan, m.log()); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range m.aside {
-			delete(messages, name)
+		for _, step := range m.steps() {
+			if tree[step.Name] = step.Data; step.Aside {
+				delete(tree, step.Name)
+			}
 		}
-		maps.Copy(messages, m.made)
-		again := logIn(s, p, m.agent, messages)
+		again := s.readLog(p, tree)
 		r := round{mender: &mender{s: s, now: again, agent: m.agent, files: slices.Clone(again.files), made: make(map[string][]byte)}, log: again}
 		left, err := r.look(t.Context())
 		if err != nil {

@@ -31,7 +31,7 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 		}
 		return r.Gaps(), nil
 	}
-	now := readAgent(p.root, p.path("agent.json"), nil, new(store.FaultList))
+	now := readAgent(p.tree, p.path("agent.json"), nil, new(store.FaultList))
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {
 		return gaps, nil

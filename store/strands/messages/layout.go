@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 const (
@@ -33,8 +33,8 @@ type place struct {
 	// session is the session's folder below the store: "session_basic", or "."
 	// when the store is one session, and when the session's folder is a link.
 	session string
-	// root is what its names are below: the store, or the folder that link leads to.
-	root *os.Root
+	// tree has its names: the store, or the folder that link leads to.
+	tree folder.Tree
 	// link is the session's folder if that is a link; nil for none.
 	link *link
 	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
@@ -73,9 +73,9 @@ func (p place) refusal(op model.Op) error {
 
 // isSession reports whether a folder is that of a session: whether it has a
 // session.json or a folder of agents or orchestrators, or does not let anybody see.
-func isSession(root *os.Root, dir string) bool {
+func isSession(tree folder.Tree, dir string) bool {
 	for _, name := range []string{"session.json", "agents", "multi_agents"} {
-		if _, err := root.Lstat(path.Join(dir, name)); err == nil || errors.Is(err, fs.ErrPermission) {
+		if at, err := tree.Stamp(path.Join(dir, name)); at.Kind != files.Nothing || errors.Is(err, fs.ErrPermission) {
 			return true
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Store) sessionDirs() ([]string, error) {
 	}
 	var dirs []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.root, e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
+		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.tree, e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
 			dirs = append(dirs, e.Name())
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Store) sessionDirs() ([]string, error) {
 type link struct {
 	name string // in the store
 	to   string // the folder
-	root *os.Root
+	tree *folder.Disk
 }
 
 // link opens the session that a link in the store leads to; nil for anything else.
@@ -120,17 +120,17 @@ func (s *Store) link(name string) *link {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	root := s.linked[to]
-	if root == nil {
-		if root, err = os.OpenRoot(to); err != nil {
+	tree := s.linked[to]
+	if tree == nil {
+		if tree, err = folder.OpenDisk(to); err != nil {
 			return nil
 		}
 		if s.linked == nil {
-			s.linked = map[string]*os.Root{}
+			s.linked = map[string]*folder.Disk{}
 		}
-		s.linked[to] = root
+		s.linked[to] = tree
 	}
-	return &link{name, to, root}
+	return &link{name, to, tree}
 }
 
 // linkedSession returns the folder of the session that a link in a folder leads to.
@@ -139,12 +139,12 @@ func linkedSession(dir, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(to)
+	tree, err := folder.OpenDisk(to)
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
-	if !isSession(root, ".") {
+	defer tree.Close()
+	if !isSession(tree, ".") {
 		return "", fs.ErrNotExist
 	}
 	return to, nil
@@ -163,16 +163,16 @@ func (s *Store) sessionID(dir string) string {
 // such a place, too.
 func (s *Store) places(dir string) []place {
 	id := s.sessionID(dir)
-	root, l := s.root, s.link(dir)
+	tree, l := s.tree, s.link(dir)
 	if l != nil {
-		root, dir = l.root, "."
+		tree, dir = l.tree, "."
 	}
 	var list []place
-	agents, err := named(root, path.Join(dir, "agents"), agentPrefix)
+	agents, err := named(tree, path.Join(dir, "agents"), agentPrefix)
 	if err != nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "agents")})
 	}
-	runs, err := named(root, path.Join(dir, "multi_agents"), runPrefix)
+	runs, err := named(tree, path.Join(dir, "multi_agents"), runPrefix)
 	if err != nil && list == nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "multi_agents")})
 	}
@@ -202,25 +202,37 @@ func (s *Store) places(dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].root, list[i].link = root, l
+		list[i].tree, list[i].link = tree, l
 	}
 	return list
 }
 
 // named returns the folders in a folder whose names begin with prefix, in order. A
 // folder that is not there has none.
-func named(root *os.Root, dir, prefix string) (names []string, err error) {
-	entries, err := files.Entries(root, dir)
+func named(tree folder.Tree, dir, prefix string) (names []string, err error) {
+	defer folder.Hold(tree, dir)()
+	list, err := tree.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && files.IsDir(root, dir, e) {
-			names = append(names, e.Name())
+	for _, name := range list {
+		if strings.HasPrefix(name, prefix) && isFolder(tree, path.Join(dir, name)) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// isFolder reports whether a name is a folder, or a link to one that is in the tree: the
+// SDK follows links to folders.
+func isFolder(tree folder.Tree, name string) bool {
+	at, err := tree.Stamp(name)
+	if err == nil && at.Kind == files.Link {
+		_, err = tree.List(name)
+		return err == nil || errors.Is(err, fs.ErrPermission)
+	}
+	return at.Kind == files.Directory
 }
 
 // locate finds the place that the port calls id. Folder names hold no slash, so
@@ -233,7 +245,7 @@ func (s *Store) locate(id string) (place, error) {
 	if s.single != nil {
 		dir = "."
 	}
-	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.root, dir) && s.link(dir) == nil {
+	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree, dir) && s.link(dir) == nil {
 		return place{}, model.ErrNoSession
 	}
 	for _, p := range s.places(dir) {

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -77,10 +77,6 @@ func (f messageFile) compareNumber(g messageFile) int {
 type messageLog struct {
 	folders
 	agent agentFile
-	// agentData are the bytes of an agent.json that is kept, of agentVersion; nil
-	// for the one that lies beside the messages.
-	agentData    []byte
-	agentVersion journal.Version
 	// behind is the agent.json of a snapshot behind the end of this log, which is a part
 	// of that branch; nil for none. Its window is what this one was seen through.
 	behind []byte
@@ -94,25 +90,30 @@ type messageLog struct {
 	// err names the folder that cannot be read, and why.
 	err error
 
-	folder folder // of the messages; nil where there is none
-	dir    string // its name with a slash, for the memory
-	memory *files.Memory
+	// dir is the folder of the messages, with a slash, and there says that it can be listed.
+	// close lets go of it.
+	dir   string
+	there bool
+	close func()
+	memo  *folder.Memo
 }
 
 // sdk returns the versions in question.
 func (l *messageLog) sdk() sdk.Span { return l.agent.versions(l.running) }
 
-// folder is a folder of messages: a [files.Folder].
-type folder interface {
-	Names() ([]string, error)
-	ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error)
-	Stat(name string) (files.Stamp, error)
-	Close() error
+// openLog lists the log of an agent in a tree, and holds its folder; close lets go of it.
+func (s *Store) openLog(p place, tree folder.Tree) *messageLog {
+	release := folder.Hold(tree, p.path("messages"))
+	l := s.readLog(p, tree)
+	l.close = release
+	return l
 }
 
-// openLog lists the log of an agent; close lets go of it.
-func (s *Store) openLog(p place) *messageLog {
-	l := &messageLog{folders: s.folders(p), memory: s.memory}
+// readLog lists the log of an agent in a tree: that of its place, or one that is over it,
+// whose log is open.
+func (s *Store) readLog(p place, tree folder.Tree) *messageLog {
+	l := &messageLog{folders: s.folders(p), memo: s.memo}
+	l.tree = tree
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)
@@ -120,10 +121,10 @@ func (s *Store) openLog(p place) *messageLog {
 	if p.agent == "" {
 		return l
 	}
-	l.agent = readAgent(p.root, p.path("agent.json"), l.running, &l.faults)
+	l.agent = readAgent(tree, p.path("agent.json"), l.running, &l.faults)
 	l.written += l.agent.written
 	l.leftovers(p.path())
-	l.list(s)
+	l.list()
 	l.window()
 	l.checkNames()
 	l.checkWindow()
@@ -131,25 +132,15 @@ func (s *Store) openLog(p place) *messageLog {
 	return l
 }
 
-// close lets go of the folder, from which was only read.
-func (l *messageLog) close() {
-	if l.folder != nil {
-		l.folder.Close()
-	}
-}
-
 // list reads the names in the folder of the messages, as list_messages of
 // FileSessionManager does.
-func (l *messageLog) list(s *Store) {
+func (l *messageLog) list() {
 	dir := l.path("messages")
-	f, err := s.openFolder(l.root, dir)
-	if err == nil {
-		l.folder, l.dir = f, l.shown(dir)+"/"
-		var names []string
-		if names, err = f.Names(); err == nil {
-			l.sort(names)
-			return
-		}
+	l.dir = dir + "/"
+	names, err := l.tree.List(dir)
+	if l.there = err == nil; l.there {
+		l.sort(names)
+		return
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		l.err = err
@@ -252,25 +243,25 @@ type take func(d *decoder, f messageFile, m *message)
 
 // whole reads a file.
 func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
-	d.read(l.folder, f, m)
+	d.take(d.reader(l.tree, l.dir), f, m)
 	m.written = d.stamp.Size
 }
 
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	name := l.dir + f.name
-	if l.memory.Knows(name) {
-		if stamp, err := l.folder.Stat(f.name); err == nil {
-			if note, ok := l.memory.Recall(name, stamp); ok && m.recall(f.name, note) {
-				m.written = stamp.Size
+	name := l.shown(l.dir + f.name)
+	if l.tree != l.place.tree || l.memo.Notes.Knows(name) {
+		if at, err := l.tree.Stamp(l.dir + f.name); err == nil {
+			if note, ok := l.memo.Recall(name, at); ok && m.recall(f.name, note) {
+				m.written = at.Size
 				return
 			}
 		}
 	}
-	if d.read(l.folder, f, m) {
+	if d.take(d.reader(l.tree, l.dir), f, m) {
 		d.note = m.appendNote(d.note[:0])
-		l.memory.Note(name, d.stamp, bytes.Clone(d.note))
+		l.memo.Note(name, d.stamp, bytes.Clone(d.note))
 	}
 	m.written = d.stamp.Size
 }
@@ -279,7 +270,7 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 func (l *messageLog) body(name string) []byte {
 	var d decoder
 	var m message
-	d.read(l.folder, messageFile{name: name}, &m)
+	d.take(d.reader(l.tree, l.dir), messageFile{name: name}, &m)
 	return m.body
 }
 

@@ -2,18 +2,23 @@ package messages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/journal"
 	"hindcast/store/storetest"
 )
 
@@ -30,30 +35,62 @@ type reads struct {
 func counting(s *Store) (*Store, *reads) {
 	r := &reads{}
 	r.reset()
-	s.openFolder = func(root *os.Root, dir string) (folder, error) {
-		f, err := files.OpenFolder(root, dir)
-		return counted{f, r}, err
-	}
+	s.tree = counted{s.opened, r}
 	return s, r
 }
 
 type counted struct {
-	*files.Folder
+	*folder.Disk
 	reads *reads
 }
 
-func (c counted) ReadStamped(name string, buf []byte) ([]byte, files.Stamp, error) {
-	c.reads.mu.Lock()
-	c.reads.read[name]++
-	c.reads.mu.Unlock()
-	return c.Folder.ReadStamped(name, buf)
+func (c counted) note(name string, count map[string]int) {
+	if base, isMessage := strings.CutPrefix(name, messagesOf("")+"/"); isMessage {
+		c.reads.mu.Lock()
+		count[base]++
+		c.reads.mu.Unlock()
+	}
 }
 
-func (c counted) Stat(name string) (files.Stamp, error) {
-	c.reads.mu.Lock()
-	c.reads.stated[name]++
-	c.reads.mu.Unlock()
-	return c.Folder.Stat(name)
+func (c counted) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	c.note(name, c.reads.read)
+	return c.Disk.Read(name, buf)
+}
+
+func (c counted) Stamp(name string) (folder.Stamp, error) {
+	c.note(name, c.reads.stated)
+	return c.Disk.Stamp(name)
+}
+
+// rewriting is a tree in which a file gets another content before it is read once more.
+type rewriting struct {
+	*folder.Disk
+	name    string
+	read    atomic.Int64
+	rewrite func()
+}
+
+func (r *rewriting) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	if path.Base(name) == r.name && r.read.Add(1) == 2 {
+		r.rewrite()
+	}
+	return r.Disk.Read(name, buf)
+}
+
+// A message that the agent writes over while a plan is made is in the plan as it was, or
+// there is none.
+func TestEdit_writtenOverWhilePlanned(t *testing.T) {
+	s, agent := freshLog(t, 8)
+	rest(t, s.dir)
+	list := storetest.Headers(t, open(t, s.dir), "h")
+	edited := edited(t, state(t, open(t, s.dir), list[7]), "/messages/7/content/0/text", `"mine"`)
+	s.tree = &rewriting{Disk: s.opened, name: "message_2.json", rewrite: func() {
+		startAgent(t, agent, time.Now()).redact("message_2.json", "[gone]")
+	}}
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: list[7].Ref(), As: "f", State: edited})
+	if conflict := (*journal.ConflictError)(nil); !errors.As(err, &conflict) || !strings.Contains(conflict.Path, "message_2.json") {
+		t.Errorf("the error is %v", err)
+	}
 }
 
 func (r *reads) reset() { r.read, r.stated = map[string]int{}, map[string]int{} }

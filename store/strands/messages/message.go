@@ -11,6 +11,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -76,14 +77,15 @@ type decoder struct {
 	label     string // what stands for the text of a message without one
 	line      []byte // of the title
 	note      []byte
-	stamp     files.Stamp // of the file
+	stamp     folder.Stamp // of the file
 	sum       [sha256.Size]byte
 }
 
-// reader returns the files of a folder, and the stamp of the last one.
-func (d *decoder) reader(in folder) files.Reader {
+// reader reads the files of a folder of a tree, whose name ends with a slash. It notes the
+// stamp and the hash of the last one.
+func (d *decoder) reader(tree folder.Tree, dir string) files.Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
-		data, d.stamp, err = in.ReadStamped(name, buf)
+		data, d.stamp, err = tree.Read(dir+name, buf)
 		if d.sum = [sha256.Size]byte{}; err == nil {
 			d.sum = sha256.Sum256(data)
 		}
@@ -91,12 +93,8 @@ func (d *decoder) reader(in folder) files.Reader {
 	}
 }
 
-// read takes in a file, and reports whether it is one of JSON. The body of the
-// message is in the arena.
-func (d *decoder) read(in folder, file messageFile, m *message) bool {
-	return d.take(d.reader(in), file, m)
-}
-
+// take takes in a file, and reports whether it is one of JSON. The body of the message
+// is in the arena.
 func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
 	d.text, d.label = d.text[:0], ""

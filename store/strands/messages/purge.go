@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/sdk"
 )
@@ -20,7 +21,7 @@ import (
 // kept from before outlives that. It is found by what the SDK leaves as it was: the
 // number in the name and created_at, or else the tracking_id.
 
-func (s *Store) planPurge(ctx context.Context, session string, what model.PurgeScope) (model.Plan, error) {
+func (s *Store) planPurge(ctx context.Context, view *folder.View, session string, what model.PurgeScope) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {
 		return model.Plan{}, err
@@ -35,7 +36,7 @@ func (s *Store) planPurge(ctx context.Context, session string, what model.PurgeS
 	if p.orchestrator != "" {
 		folder = path.Join(p.session, "multi_agents", p.orchestrator)
 	} else {
-		l, err := s.logOf(p)
+		l, err := s.logOf(p, view)
 		if err != nil {
 			return model.Plan{}, err
 		}
@@ -218,7 +219,7 @@ func (s *Store) journalFault(err error) model.Fault {
 func (s *Store) redactedSince(ctx context.Context, c *course) (hazards []string, err error) {
 	back := map[string]string{}
 	for _, f := range c.log.files[c.common:] {
-		back[c.folder.kept[f.name].SHA256] = f.name
+		back[c.back[f.name].SHA256] = f.name
 	}
 	entries, err := s.entries(ctx)
 	if err != nil || len(back) == 0 {

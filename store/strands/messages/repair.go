@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -89,7 +90,7 @@ const mostRounds = 64
 // planRepair plans a repair. Besides a model.NothingToError the errors are
 // model.ErrNoSession and a model.UnsupportedError that names what cannot be repaired, and
 // why.
-func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
+func (s *Store) planRepair(ctx context.Context, view *folder.View, session string) (model.Plan, error) {
 	p, err := s.locate(session)
 	if err != nil {
 		return model.Plan{}, err
@@ -97,7 +98,7 @@ func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, err
 	if p.orchestrator != "" {
 		return s.planRunRepair(ctx, p)
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, view)
 	defer l.close()
 	m := &mender{s: s, now: l, files: slices.Clone(l.files), made: make(map[string][]byte)}
 	m.session(&l.folders)
@@ -176,7 +177,7 @@ func (m *mender) session(f *folders) {
 	if i < 0 {
 		return
 	}
-	d := files.ReadDocument(files.From(m.s.root), name, nil)
+	d := files.ReadDocument(folder.From(m.s.tree), name, nil)
 	if syntax := (*jsontape.SyntaxError)(nil); d.Err != nil && !errors.Is(d.Err, fs.ErrNotExist) && !errors.As(d.Err, &syntax) {
 		m.unreadable(name, d.Err)
 		return
@@ -189,18 +190,18 @@ func (m *mender) session(f *folders) {
 // begin takes in what can be read of the agent's folder.
 func (m *mender) begin() error {
 	l := m.now
-	if l.folder == nil {
+	if !l.there {
 		if l.agent.missing {
 			return nil
 		}
-		if _, err := l.root.Lstat(l.path("messages")); !errors.Is(err, fs.ErrNotExist) {
+		if at, err := l.tree.Stamp(l.path("messages")); err != nil || at.Kind != files.Nothing {
 			m.cannot(l.path("messages"), "the folder cannot be read: it is for its owner to open")
 			return nil
 		}
 		m.folder = true
 		m.did(l.path("messages"), "the folder is made")
 	}
-	d := files.ReadDocument(files.From(l.root), l.path("agent.json"), nil)
+	d := files.ReadDocument(folder.From(l.tree), l.path("agent.json"), nil)
 	syntax := (*jsontape.SyntaxError)(nil)
 	switch {
 	case errors.Is(d.Err, fs.ErrNotExist):
@@ -233,18 +234,32 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 
 // log returns the log as it will be.
 func (m *mender) log() *messageLog {
-	l := &messageLog{folders: m.s.folders(m.now.place), files: slices.Clone(m.files), memory: m.now.memory, dir: m.now.dir}
-	l.folder = &keptFolder{folder: m.now.folder, journal: m.s.journal, made: m.made}
-	if m.agent == nil {
-		l.agent.missing = true
-	} else {
-		l.agent = parseAgent(l.path("agent.json"), m.agent, l.running, &l.faults)
+	return m.s.readLog(m.now.place, folder.Overlay(m.now.tree, m.steps(), m.s.kept))
+}
+
+// steps returns what changes.
+func (m *mender) steps() (steps folder.Steps) {
+	l := m.now
+	if m.folder {
+		steps = append(steps, folder.Step{Name: l.path("messages"), Version: journal.Version{Folder: true}})
 	}
-	l.window()
-	l.checkNames()
-	l.checkWindow()
-	l.checkManager()
-	return l
+	// agent.json first: what it leaves out decides over what is written over.
+	if m.wrote {
+		steps = append(steps, folder.Step{Name: l.path("agent.json"), Data: m.agent})
+	}
+	for _, name := range slices.Sorted(slices.Values(m.aside)) {
+		steps = append(steps, folder.Step{Name: l.dir + name, Aside: true})
+	}
+	for _, f := range m.files {
+		if data, ok := m.made[f.name]; ok {
+			steps = append(steps, folder.Step{Name: l.dir + f.name, Data: data})
+		}
+	}
+	// Without session.json the SDK does not start.
+	if m.sessionFile != nil {
+		steps = append(steps, folder.Step{Name: path.Join(l.session, "session.json"), Data: m.sessionFile})
+	}
+	return steps
 }
 
 // mend mends until nothing is fatal.
@@ -285,7 +300,7 @@ func (m *mender) mend(ctx context.Context) error {
 func (m *mender) plan(ctx context.Context) (model.Plan, error) {
 	s, l, then := m.s, m.now, m.log()
 	plan := model.Plan{Op: model.OpRepair, Session: l.id, Writes: m.words, Hazards: slices.Clone(m.hazards), Asks: m.asks}
-	if l.folder != nil || m.folder {
+	if l.there || m.folder {
 		if err := m.heads(ctx, &plan, then); err != nil {
 			return model.Plan{}, err
 		}
@@ -296,31 +311,10 @@ func (m *mender) plan(ctx context.Context) (model.Plan, error) {
 	if ask := s.lively(l); ask != "" {
 		plan.Asks = append(plan.Asks, ask)
 	}
-	draft := s.journal.Draft()
+	draft := s.draft(m.steps())
 	draft.Was(namesOf(l.files))
-	messages := s.onDesk(l.path("messages"))
-	if m.folder {
-		draft.MakeFolder(messages)
-	}
-	// agent.json first: what it leaves out decides over what is written over.
-	if m.wrote {
-		draft.Put(s.onDesk(l.path("agent.json")), m.agent)
-	}
-	slices.Sort(m.aside)
-	for _, name := range m.aside {
-		draft.SetAside(path.Join(messages, name))
-	}
-	for _, f := range m.files {
-		if data, ok := m.made[f.name]; ok {
-			draft.Put(path.Join(messages, f.name), data)
-		}
-	}
-	// Without session.json the SDK does not start.
-	if m.sessionFile != nil {
-		draft.Put(s.onDesk(path.Join(l.session, "session.json")), m.sessionFile)
-	}
-	if l.folder != nil {
-		draft.Expect(messages)
+	if l.there {
+		draft.Expect(s.onDesk(l.path("messages")))
 		if err := l.unmoved(); err != nil {
 			return model.Plan{}, err
 		}
@@ -357,7 +351,7 @@ func (m *mender) heads(ctx context.Context, plan *model.Plan, then *messageLog) 
 	}
 	plan.Target = after[n-1]
 	c := &course{now: m.now, log: then}
-	if err := c.readHead(ctx); err != nil {
+	if err := c.readHead(ctx, then, n-1); err != nil {
 		return err
 	}
 	asks := plan.Asks
@@ -396,9 +390,9 @@ func (s *Store) verifyRepair(ctx context.Context, plan model.Plan) error {
 // repairBack says what taking a repair back, or doing it again, means.
 func (s *Store) repairBack(ctx context.Context, p place, plan *model.Plan) error {
 	if p.orchestrator == "" {
-		l := s.openLog(p)
+		l := s.openLog(p, p.tree)
 		defer l.close()
-		if l.err == nil && l.folder != nil {
+		if l.err == nil && l.there {
 			if err := l.stillAt(ctx, plan); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // round is one look at the log as it will be, and what to do about it.
@@ -128,10 +129,11 @@ func (r *round) number(s *step) {
 
 // document reads a message file as it will be.
 func (r *round) document(name string) files.Document {
-	return files.ReadDocument(func(name string, buf []byte) ([]byte, error) {
-		data, _, err := r.log.folder.ReadStamped(name, buf)
-		return data, err
-	}, name, nil)
+	reads := folder.From(r.log.tree)
+	if data, ok := r.made[name]; ok { // since the round began, too
+		reads = func(string, []byte) ([]byte, error) { return slices.Clone(data), nil }
+	}
+	return files.ReadDocument(reads, r.log.dir+name, nil)
 }
 
 // effectiveNode returns the message in a file that counts.

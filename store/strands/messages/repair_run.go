@@ -8,6 +8,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/strands/runs"
 )
 
@@ -72,7 +73,7 @@ func decodeRecord(p place, data []byte) *runs.Run {
 // stays, and whether the record has to go: a run whose results cannot be read
 // cannot be gone on with, and the SDK starts on nothing better than on that.
 func (m *mender) record(o *orchestrator, name string) (data []byte, goes bool) {
-	d := files.ReadDocument(files.From(m.s.root), name, nil)
+	d := files.ReadDocument(folder.From(m.s.tree), name, nil)
 	syntax := (*jsontape.SyntaxError)(nil)
 	drop := func(reason string) (data []byte, goes bool) {
 		m.did(name, "set aside: %s", reason)

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/writing"
 )
@@ -29,14 +30,12 @@ import (
 // highest down, then those that take the place of others, then those that are new
 // from the lowest up.
 
-// course is where a plan leads: the log as it will be, before anything is written.
+// course is where a plan leads: the log as it is beside the log as it will be, which is
+// read from the same tree with the steps over it.
 type course struct {
+	op model.Op
 	snapshot
-	now *messageLog // the log as it lies there
-	// log is the log as it will be. Its folder reads what is kept or not written
-	// yet as if it lay there.
-	log    *messageLog
-	folder *keptFolder
+	now, log *messageLog
 	// agent is the agent.json as it will be. It is put back from version if that
 	// is set.
 	agent   []byte
@@ -44,6 +43,8 @@ type course struct {
 	// lowered says that its window begins earlier than now, unchanged that its
 	// bytes are those that lie there.
 	lowered, unchanged bool
+	// made are the messages that an edit gives another content.
+	made map[string][]byte
 	// as is the id of a new session.
 	as      string
 	head    message
@@ -59,7 +60,7 @@ type course struct {
 // planRestore plans a restore. The errors are model.ErrNoSession, model.ErrNoSnapshot,
 // and a model.UnsupportedError where the SDK would not start from there, or would lose a
 // message.
-func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
+func (s *Store) planRestore(ctx context.Context, view *folder.View, ref model.Ref) (model.Plan, error) {
 	p, err := s.locate(ref.Session)
 	if err != nil {
 		return model.Plan{}, err
@@ -67,19 +68,19 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if p.orchestrator != "" {
 		return s.planRewind(ctx, p, ref)
 	}
-	l, err := s.logOf(p)
+	l, err := s.logOf(p, view)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, agentForRestore)
+	c, err := s.course(ctx, l, ref.ID, model.OpRestore)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := c.sound(ctx, model.OpRestore, l.strays); err != nil {
+	if err := c.sound(ctx); err != nil {
 		return model.Plan{}, err
 	}
-	plan := c.plan(model.OpRestore)
+	plan := c.plan()
 	if plan.Orphans, err = l.items(ctx, c.common); err != nil {
 		return model.Plan{}, err
 	}
@@ -102,14 +103,13 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	if ask != "" {
 		plan.Asks = append(plan.Asks, ask)
 	}
-	draft := s.journal.Draft()
+	draft := s.draft(c.steps())
 	draft.Was(namesOf(l.files))
-	c.write(draft, s.desk)
 	if ask != "" || c.leftOut() {
 		c.keepStays(draft, &plan, s.desk)
 	}
 	draft.Expect(s.onDesk(l.path("messages")))
-	if target := c.log.files[len(c.log.files)-1].name; c.folder.kept[target] == (journal.Version{}) {
+	if target := c.log.files[len(c.log.files)-1].name; c.back[target].None() {
 		draft.Expect(s.onDesk(l.path("messages", target)))
 	}
 	if err := l.unmoved(); err != nil {
@@ -118,18 +118,8 @@ func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, err
 	return draft.Plan(plan)
 }
 
-// agentFor says what becomes of an agent.json that is read at a time.
-type agentFor func(m *move, now time.Time)
-
-// agentForRestore is written anew by every restore, so that it is kept: it is the
-// one record of what the agent's state was while this was the head.
-func agentForRestore(m *move, now time.Time) { m.updated = now }
-
-// agentForFork stays as it is where it can, and is a link then.
-func agentForFork(*move, time.Time) {}
-
 // course works out where a snapshot leads.
-func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agentFor) (*course, error) {
+func (s *Store) course(ctx context.Context, l *messageLog, id string, op model.Op) (*course, error) {
 	at, err := s.find(ctx, l, id)
 	if err != nil {
 		return nil, err
@@ -139,29 +129,28 @@ func (s *Store) course(ctx context.Context, l *messageLog, id string, agent agen
 			return nil, err
 		}
 	}
-	c := &course{snapshot: at, now: l}
-	c.folder = &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}, made: map[string][]byte{}}
-	if aside, ok := at.log.folder.(*keptFolder); ok {
-		c.folder.kept = aside.kept
-	}
-	c.log = &messageLog{folders: folders{place: l.place, running: l.running}, files: slices.Clone(at.log.files[:at.i+1]), folder: c.folder, memory: l.memory, dir: l.dir}
-	if err := c.readHead(ctx); err != nil {
+	c := &course{op: op, snapshot: at, now: l, made: map[string][]byte{}}
+	if err := c.readHead(ctx, at.log, at.i); err != nil {
 		return nil, err
 	}
-	if err := c.decideAgent(s, agent); err != nil {
+	if err := c.decideAgent(s); err != nil {
 		return nil, err
 	}
 	if c.midway, err = c.goesOn(ctx, s); err != nil {
 		return nil, err
 	}
-	c.log.agent = parseAgent(l.path("agent.json"), c.agent, l.running, &c.log.faults)
-	c.log.window()
+	c.lay(s)
 	return c, nil
 }
 
-// readHead reads the message that becomes the last.
-func (c *course) readHead(ctx context.Context) error {
-	return c.log.readAlone(ctx, c.log.files[len(c.log.files)-1:], c.log.known, func(_ int, m *message) error {
+// lay reads the log as it will be.
+func (c *course) lay(s *Store) {
+	c.log = s.readLog(c.now.place, folder.Overlay(c.now.tree, c.steps(), s.kept))
+}
+
+// readHead reads the message that becomes the last, message i of a log.
+func (c *course) readHead(ctx context.Context, l *messageLog, i int) error {
+	return l.readAlone(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error {
 		c.head = *m
 		c.head.calls, c.head.results = slices.Clone(m.calls), slices.Clone(m.results)
 		c.headID = idText(m.id)
@@ -196,20 +185,20 @@ func (c *course) goesOn(ctx context.Context, s *Store) (bool, error) {
 
 // decideAgent finds the agent.json of the time when the snapshot was the head, or
 // makes one of the file that lies there.
-func (c *course) decideAgent(s *Store, agent agentFor) error {
+func (c *course) decideAgent(s *Store) error {
 	l := c.now
 	same := c.aside < 0 && c.i == len(l.files)-1
 	if v, ok := c.branches.agents[c.headID]; ok && !same {
 		if data, err := s.journal.Read(v); err == nil {
 			c.agent, c.version = data, v
 			a := parseAgent(l.path("agent.json"), data, l.running, new(store.FaultList))
-			c.lowered = a.start(len(c.log.files)) < l.start
+			c.lowered = a.start(c.i+1) < l.start
 			c.hazard("agent.json goes back to what it was when this was the head, with the agent's state")
 			return nil
 		}
 	}
 	name := l.path("agent.json")
-	d := files.ReadDocument(files.From(l.root), name, nil)
+	d := files.ReadDocument(folder.From(l.tree), name, nil)
 	if d.Err != nil {
 		if errors.Is(d.Err, fs.ErrNotExist) {
 			return errors.New("without agent.json the SDK starts a new agent over these messages: repair the session first")
@@ -219,11 +208,15 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	data, of, common := d.Data, &l.agent, c.common
 	if behind := c.snapshot.log.behind; behind != nil {
 		was := parseAgent(name, behind, l.running, new(store.FaultList))
-		data, of, common = behind, &was, len(c.log.files)
+		data, of, common = behind, &was, c.i+1
 		c.hazard("agent.json goes back to what it was when a snapshot behind this one was the head, with the agent's state and the window of then")
 	}
-	m := move{n: len(c.log.files), common: common, same: same, pending: of.waitsFor(&c.head)}
-	agent(&m, s.now())
+	m := move{n: c.i + 1, common: common, same: same, pending: of.waitsFor(&c.head)}
+	if c.op == model.OpRestore {
+		// It is written anew, so that it is kept: it is the one record of what the agent's
+		// state was while this was the head. That of a fork stays as it is where it can.
+		m.updated = s.now()
+	}
 	moved, err := m.apply(data, of)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
@@ -232,7 +225,7 @@ func (c *course) decideAgent(s *Store, agent agentFor) error {
 	c.hazards = append(c.hazards, moved.hazards...)
 	if c.snapshot.log.behind != nil {
 		became := parseAgent(name, c.agent, l.running, new(store.FaultList))
-		c.lowered = became.start(len(c.log.files)) < l.start
+		c.lowered = became.start(c.i+1) < l.start
 		return nil
 	}
 	if state := d.Tape.Find(0, "state"); !same && state >= 0 && d.Tape.Count(state) > 0 {
@@ -259,14 +252,9 @@ func (a *agentFile) waitsFor(m *message) bool {
 // the SDK's conversation managers first cut long tool results, in memory alone.
 const muchContext = 100_000
 
-// sound refuses what the SDK would not start from, or would write over. strays are
-// the names beside the messages.
-func (c *course) sound(ctx context.Context, op model.Op, strays []string) error {
+// sound refuses what the SDK would not start from, or would write over.
+func (c *course) sound(ctx context.Context) error {
 	l := c.log
-	l.checkSession()
-	for _, name := range strays {
-		l.stray(name)
-	}
 	in := newInspector(l)
 	loaded, mended := int64(0), false
 	err := l.walk(ctx, func(s *step) error {
@@ -291,19 +279,19 @@ func (c *course) sound(ctx context.Context, op model.Op, strays []string) error 
 		case f.Code == FaultManager:
 			c.hazard("%s: the SDK %s", f.Meaning, f.Verdict)
 		default:
-			return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", f.File, f.Meaning, f.Verdict)}
+			return &model.UnsupportedError{Op: c.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", f.File, f.Meaning, f.Verdict)}
 		}
 	}
-	return c.continues(op)
+	return c.continues()
 }
 
 // continues makes sure that the next message becomes the last file, and a new one.
 // The SDK counts on from the field message_id of the last message that it loads.
-func (c *course) continues(op model.Op) error {
+func (c *course) continues() error {
 	l := c.log
 	last := l.files[len(l.files)-1]
 	refuse := func(format string, args ...any) error {
-		return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf(format, args...) + "; repair the session first"}
+		return &model.UnsupportedError{Op: c.op, Reason: fmt.Sprintf(format, args...) + "; repair the session first"}
 	}
 	if removed := (&agentFile{removed: l.agent.removed}).start(len(l.files)); l.start >= len(l.files) || removed >= len(l.files) {
 		return refuse("the SDK would load no message, and write the next one over message_0.json")
@@ -325,9 +313,9 @@ func (c *course) continues(op model.Op) error {
 func (c *course) next() string { return fmt.Sprintf("message_%d.json", c.head.messageID+1) }
 
 // plan returns what every plan says of where it leads.
-func (c *course) plan(op model.Op) model.Plan {
+func (c *course) plan() model.Plan {
 	plan := model.Plan{
-		Op: op, Session: c.now.id, Target: model.Point{ID: c.headID, Index: len(c.log.files) - 1},
+		Op: c.op, Session: c.now.id, Target: model.Point{ID: c.headID, Index: len(c.log.files) - 1},
 		Hazards: slices.Clone(c.hazards), Asks: c.asks,
 	}
 	c.resume(&plan)
@@ -352,42 +340,24 @@ func (c *course) keepStays(draft *journal.Draft, plan *model.Plan, d *desk) {
 	plan.Writes = append(plan.Writes, fmt.Sprintf("kept, too: the %d messages that stay, which an agent that still runs may write over", c.common))
 }
 
-// write collects the files of a restore.
-func (c *course) write(draft *journal.Draft, d *desk) {
+// steps returns what changes. Of a plan that makes a session it is what another one would
+// change in this one.
+func (c *course) steps() folder.Steps {
 	l := c.now
-	name := func(f messageFile) string { return d.onDesk(l.path("messages", f.name)) }
-	agent := d.onDesk(l.path("agent.json"))
-	writeAgent := func() {
-		if c.version != (journal.Version{}) {
-			draft.PutBack(agent, c.version)
-		} else {
-			draft.Put(agent, c.agent)
+	steps := l.leads(c.common, c.back)
+	if c.op.MakesSession() {
+		for _, name := range l.strays { // they stay behind
+			steps = append(steps, folder.Step{Name: l.dir + name, Aside: true})
 		}
 	}
+	for name, data := range c.made {
+		steps = append(steps, folder.Step{Name: l.dir + name, Data: data})
+	}
+	agent := folder.Step{Name: l.path("agent.json"), Data: c.agent, Version: c.version}
 	if c.lowered {
-		writeAgent()
+		return slices.Insert(steps, 0, agent)
 	}
-	stays := make(map[string]bool, len(c.log.files))
-	for _, f := range c.log.files {
-		stays[f.name] = true
-	}
-	there := make(map[string]bool, len(l.files)-c.common)
-	for _, f := range slices.Backward(l.files[c.common:]) {
-		there[f.name] = true
-		if !stays[f.name] {
-			draft.SetAside(name(f))
-		}
-	}
-	for _, replaced := range []bool{true, false} {
-		for _, f := range c.log.files[c.common:] {
-			if there[f.name] == replaced {
-				draft.PutBack(name(f), c.folder.kept[f.name])
-			}
-		}
-	}
-	if !c.lowered {
-		writeAgent()
-	}
+	return append(steps, agent)
 }
 
 // items returns the messages of a log from one on for a plan.
@@ -418,9 +388,9 @@ func (l *messageLog) head(ctx context.Context) (model.Point, error) {
 
 // unmoved makes sure that the names in the folder are those that were planned with.
 func (l *messageLog) unmoved() error {
-	names, err := l.folder.Names()
+	names, err := l.place.tree.List(l.path("messages"))
 	if err != nil {
-		return files.Cause(err)
+		return err
 	}
 	n := 0
 	for _, name := range names {
@@ -458,8 +428,8 @@ func (s *Store) lively(l *messageLog) string {
 	}
 	var stamps []writing.Stamp
 	for _, name := range names {
-		if info, err := l.root.Lstat(name); err == nil {
-			stamps = append(stamps, writing.Stamp{Name: s.onDesk(name), At: info.ModTime()})
+		if at, err := l.place.tree.Stamp(name); err == nil {
+			stamps = append(stamps, writing.Stamp{Name: s.onDesk(name), At: at.Modified})
 		}
 	}
 	age, ok := s.on.Lively(quiet, stamps...)

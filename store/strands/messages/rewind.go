@@ -311,11 +311,11 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 
 // busy returns why an orchestrator may still be running, "" for no sign of it.
 func (s *Store) busy(file string) string {
-	info, err := s.root.Lstat(file)
+	at, err := s.tree.Stamp(file)
 	if err != nil {
 		return ""
 	}
-	age, ok := s.on.Lively(quiet, writing.Stamp{Name: s.onDesk(file), At: info.ModTime()})
+	age, ok := s.on.Lively(quiet, writing.Stamp{Name: s.onDesk(file), At: at.Modified})
 	if !ok {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/strands/runs"
 )
@@ -38,7 +39,7 @@ func (s *Store) openRun(p place) *orchestrator {
 	dir := path.Join(p.session, "multi_agents", p.orchestrator)
 	o.leftovers(dir)
 	name := p.recordPath()
-	d := files.ReadDocument(files.From(o.root), name, nil)
+	d := files.ReadDocument(folder.From(o.tree), name, nil)
 	o.written += int64(len(d.Data))
 	if d.Err != nil {
 		o.unreadable(name, &d)
@@ -49,8 +50,8 @@ func (s *Store) openRun(p place) *orchestrator {
 	}
 	// The record has no time. The file is written anew whenever it changes.
 	written := time.Time{}
-	if info, err := o.root.Lstat(name); err == nil {
-		written = info.ModTime().UTC()
+	if at, err := o.tree.Stamp(name); err == nil {
+		written = at.Modified.UTC()
 	}
 	if written.After(o.updated) {
 		o.updated = written

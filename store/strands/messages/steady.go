@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/disk"
-	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -46,9 +46,8 @@ func (s *Store) moment(session string) (m moment) {
 	look(1, s.onDesk(p.path("agent.json")))
 	look(2, s.onDesk(p.recordPath()))
 	if p.agent != "" {
-		names, _ := files.Names(s.root, p.path("messages")) // that there are none is as good a sign
-		slices.Sort(names)
-		m.names = strings.Join(names, "/")
+		names, _ := s.tree.List(p.path("messages")) // that there are none is as good a sign
+		m.names = strings.Join(slices.Sorted(slices.Values(names)), "/")
 	}
 	return m
 }
@@ -67,7 +66,7 @@ func (s *Store) sameStamps(m, n *moment) bool {
 // steady makes a plan for a session. Where a program writes meanwhile the error is a
 // journal.ConflictError, or disk.ErrLocked. New messages alone do not spoil a plan that
 // could be made: whether they do is for its guards to say.
-func (s *Store) steady(ctx context.Context, op model.Op, session string, plan func() (model.Plan, error)) (model.Plan, error) {
+func (s *Store) steady(ctx context.Context, op model.Op, session string, plan func(*folder.View) (model.Plan, error)) (model.Plan, error) {
 	if !utf8.ValidString(session) {
 		return model.Plan{}, &model.UnsupportedError{Op: op, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
 	}
@@ -80,9 +79,13 @@ func (s *Store) steady(ctx context.Context, op model.Op, session string, plan fu
 		}
 	}
 	before := s.moment(session)
-	p, err := plan()
+	view := folder.NewView(s.tree)
+	p, err := plan(view)
 	if ctx.Err() != nil || errors.Is(err, model.ErrHeadMoved) || errors.Is(err, model.ErrNoSession) || errors.Is(err, store.ErrSessionExists) {
 		return p, err
+	}
+	if changed := view.Changed(); changed != nil {
+		return model.Plan{}, &journal.ConflictError{Path: s.onDesk(changed.Name), Found: "was changed"}
 	}
 	if after := s.moment(session); s.sameStamps(&before, &after) && (err == nil || before.names == after.names) {
 		return p, err

@@ -74,6 +74,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -213,17 +214,18 @@ type Store struct {
 	single *string
 	// desk is where it is written; see writing.go.
 	*desk
-	// openFolder opens a folder of messages.
-	openFolder func(root *os.Root, dir string) (folder, error)
-	// memory has what was made of the message files.
-	memory *files.Memory
+	// tree is what is read: opened, but for tests.
+	tree   folder.Tree
+	opened *folder.Disk
+	// memo has what was made of the message files.
+	memo *folder.Memo
 	// running is the version of the SDK that is said to run.
 	running sdk.Running
 
 	mu      sync.Mutex
 	indexes []*index // the last used first
 	// linked are the folders of sessions that links lead to, by their paths.
-	linked map[string]*os.Root
+	linked map[string]*folder.Disk
 }
 
 var (
@@ -248,12 +250,16 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, openFolder: openFolder, memory: cache.Memory(noteKind, dir)}
+	opened, err := folder.OpenDisk(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
+	}
+	s := &Store{dir: dir, root: root, tree: opened, opened: opened, memo: folder.NewMemo(cache.Memory(noteKind, dir))}
 	beside, base := dir, ""
 	if _, ok := isSingle(root, dir); ok {
 		whole, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
+			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), opened.Close(), root.Close())
 		}
 		beside, base = filepath.Dir(whole), filepath.Base(whole)
 		id := strings.TrimPrefix(base, sessionPrefix)
@@ -261,14 +267,6 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	}
 	s.desk = openDesk(ctx, beside, base)
 	return s, nil
-}
-
-func openFolder(root *os.Root, dir string) (folder, error) {
-	f, err := files.OpenFolder(root, dir)
-	if err != nil {
-		return nil, err // not a folder that is nil
-	}
-	return f, nil
 }
 
 // Kind returns "strands".
@@ -279,12 +277,12 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
-	s.memory.Keep()
-	err := errors.Join(s.desk.on.Close(), s.root.Close())
+	s.memo.Notes.Keep()
+	err := errors.Join(s.desk.on.Close(), s.opened.Close(), s.root.Close())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, root := range s.linked {
-		err = errors.Join(err, root.Close())
+	for _, tree := range s.linked {
+		err = errors.Join(err, tree.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
@@ -303,7 +301,7 @@ func (s *Store) DerivedIDs() string {
 // read whole when its turn comes.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		defer s.memory.Keep()
+		defer s.memo.Notes.Keep()
 		places, err := s.newest(ctx)
 		for _, p := range places {
 			var info model.SessionInfo
@@ -343,7 +341,7 @@ func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
 	if p.orchestrator != "" {
 		return s.openRun(p).updated, ctx.Err()
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	at, err := l.lastChange(ctx)
 	return at, cmp.Or(err, ctx.Err())
@@ -355,7 +353,7 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		return s.openRun(p).info(), ctx.Err()
 	}
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	in := newInspector(l)
 	info.Size = l.written
@@ -402,7 +400,7 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 		}
 		return o.err
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	if l.err != nil {
 		return l.err
@@ -459,7 +457,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	case p.orchestrator != "":
 		return append(list, p.inStore(s.openRun(p).faults.All())...), nil
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	in := newInspector(l)
 	err = l.walk(ctx, func(s *step) error {
@@ -490,7 +488,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		}
 		f := flaw{code: FaultStray}
 		switch {
-		case e.IsDir() && isSession(s.root, e.Name()), s.link(e.Name()) != nil:
+		case e.IsDir() && isSession(s.tree, e.Name()), s.link(e.Name()) != nil:
 			continue
 		case e.IsDir():
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")

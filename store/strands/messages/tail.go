@@ -30,7 +30,7 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 		from := len(list) - min(max(n, 0), len(list))
 		return list[from:], from, o.err
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	if l.err != nil {
 		return nil, 0, l.err

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -44,7 +44,8 @@ func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan
 	case p.orchestrator != "":
 		return whole.completeRun(p, e, plan)
 	}
-	l := whole.openLog(p)
+	view := folder.NewView(p.tree)
+	l := whole.openLog(p, view)
 	defer l.close()
 	if l.err != nil {
 		return l.err
@@ -59,7 +60,11 @@ func (s *Store) complete(ctx context.Context, e *journal.Entry, plan *model.Plan
 		plan.Loads = fmt.Sprintf("session %q is gone: FileSessionManager(%s) begins a new one", e.NewSession, pyText(strings.SplitN(e.NewSession, "/", 2)[0]))
 		return nil
 	}
-	return whole.courseBack(ctx, l, e, plan)
+	err = whole.courseBack(ctx, l, e, plan)
+	if changed := view.Changed(); changed != nil {
+		return &journal.ConflictError{Path: s.onDesk(changed.Name), Found: "was changed"}
+	}
+	return err
 }
 
 // stillAt makes sure that no program wrote on since.
@@ -77,48 +82,20 @@ func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
 
 // courseBack works out where an entry that is taken back, or done again, leads.
 func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry, plan *model.Plan) error {
-	c := &course{now: l, folder: &keptFolder{folder: l.folder, journal: s.journal, kept: map[string]journal.Version{}}}
-	c.log = &messageLog{folders: folders{place: l.place, running: l.running}, folder: c.folder, memory: l.memory, dir: l.dir, agent: l.agent}
-	gone := map[string]bool{}
-	for _, change := range messageChanges(e.Changes, s.onDesk(l.path("messages"))) {
-		to := change.After
-		if plan.Op == model.OpUndo {
-			to = change.Before
-		}
-		gone[change.file.name] = true
-		if !to.None() {
-			c.folder.kept[change.file.name] = to
-			c.log.files = append(c.log.files, change.file)
-		}
-	}
-	for _, f := range l.files {
-		if !gone[f.name] {
-			c.log.files = append(c.log.files, f)
-		}
-	}
-	slices.SortFunc(c.log.files, messageFile.compare)
+	c := &course{op: plan.Op, now: l}
+	steps := s.inStore(folder.Back(e, plan.Op))
+	c.log = s.readLog(l.place, folder.Overlay(l.tree, steps, s.kept))
 	if len(c.log.files) == 0 {
 		return nil
 	}
-	for _, change := range e.Changes {
-		if change.Path != s.onDesk(l.path("agent.json")) {
-			continue
-		}
-		to := change.After
-		if plan.Op == model.OpUndo {
-			to = change.Before
-		}
-		data, err := s.journal.Read(to)
-		if err != nil {
-			return fmt.Errorf("read what is kept of %s: %w", change.Path, err)
-		}
-		c.log.agent = parseAgent(l.path("agent.json"), data, l.running, &c.log.faults)
-	}
-	c.log.window()
-	if err := c.readHead(ctx); err != nil {
+	if err := c.readHead(ctx, c.log, len(c.log.files)-1); err != nil {
 		return err
 	}
-	for c.common < min(len(l.files), len(c.log.files)) && l.files[c.common] == c.log.files[c.common] && !gone[l.files[c.common].name] {
+	gone := map[string]bool{}
+	for _, step := range steps {
+		gone[step.Name] = true
+	}
+	for c.common < min(len(l.files), len(c.log.files)) && l.files[c.common] == c.log.files[c.common] && !gone[l.dir+l.files[c.common].name] {
 		c.common++
 	}
 	var err error

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/disk"
+	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/writing"
 )
@@ -25,44 +26,36 @@ type desk struct {
 	disk    disk.Disk
 	// around is the folder in which the journal lies.
 	around string
+	// base is the name in it of the store, "" where it is that itself.
+	base string
 	// now gives the time.
 	now func() time.Time
 	// broken is why there is no journal, or why what was broken off stays so.
 	broken error
-
-	mu sync.Mutex
-	// notes are what was made of messages that are kept, by name and content.
-	notes map[version][]byte
 }
-
-// mostNotes bounds the notes of messages that are kept: those of two long branches.
-const mostNotes = 200_000
 
 // entries returns the entries of the journal, the oldest first; those that can be read
 // where it is damaged, with a journal.DamagedError. They must not be written to.
 func (d *desk) entries(ctx context.Context) ([]journal.Entry, error) { return d.on.Entries(ctx) }
 
-// recalled returns what was made of a message that is kept.
-func (d *desk) recalled(v version) ([]byte, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	note, ok := d.notes[v]
-	return note, ok
+// kept reads a content that the journal keeps.
+func (d *desk) kept(v journal.Version) ([]byte, error) {
+	data, err := d.journal.Read(v)
+	return data, files.Cause(err)
 }
 
-func (d *desk) remember(v version, note []byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.notes == nil || len(d.notes) >= mostNotes {
-		d.notes = make(map[version][]byte)
+// draft begins a write of steps, whose names are below the store.
+func (d *desk) draft(steps folder.Steps) *journal.Draft {
+	for i := range steps {
+		steps[i].Name = d.onDesk(steps[i].Name)
 	}
-	d.notes[v] = note
+	return folder.Draft(d.journal, steps)
 }
 
 // openDesk opens the journal in a folder, and finishes what was broken off. Where
 // there is none, nothing is written.
 func openDesk(ctx context.Context, dir, base string) *desk {
-	d := &desk{on: writing.New(dir, base, isTemporary), around: dir, now: time.Now}
+	d := &desk{on: writing.New(dir, base, isTemporary), around: dir, base: base, now: time.Now}
 	d.on.Now = func() time.Time { return d.now() }
 	if d.broken = d.reach(); d.broken == nil {
 		d.on.Recover(ctx)
@@ -81,6 +74,18 @@ func (d *desk) reach() (err error) {
 
 // onDesk returns the path for the journal of a name below the store.
 func (d *desk) onDesk(name string) string { return d.on.Inside(name) }
+
+// inStore returns those of some steps of the journal that are in the store, with their
+// names below it.
+func (d *desk) inStore(steps folder.Steps) (list folder.Steps) {
+	for _, s := range steps {
+		if d.base == "" || strings.HasPrefix(s.Name, d.base+"/") {
+			s.Name = within(d.base, s.Name)
+			list = append(list, s)
+		}
+	}
+	return list
+}
 
 // writable returns why nothing can be written, nil if it can be.
 func (d *desk) writable(op model.Op) error {
@@ -118,18 +123,18 @@ func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if c.Op == model.OpUndo || c.Op == model.OpRedo {
 		return s.planBack(ctx, c.Op)
 	}
-	return s.steady(ctx, c.Op, c.Ref.Session, func() (model.Plan, error) {
+	return s.steady(ctx, c.Op, c.Ref.Session, func(view *folder.View) (model.Plan, error) {
 		switch c.Op {
 		case model.OpFork:
-			return s.planFork(ctx, c.Ref, c.As)
+			return s.planFork(ctx, view, c.Ref, c.As)
 		case model.OpEdit:
-			return s.planEdit(ctx, c.Ref, c.As, c.State)
+			return s.planEdit(ctx, view, c.Ref, c.As, c.State)
 		case model.OpRepair:
-			return s.planRepair(ctx, c.Ref.Session)
+			return s.planRepair(ctx, view, c.Ref.Session)
 		case model.OpPurge:
-			return s.planPurge(ctx, c.Ref.Session, c.Scope)
+			return s.planPurge(ctx, view, c.Ref.Session, c.Scope)
 		}
-		return s.planRestore(ctx, c.Ref)
+		return s.planRestore(ctx, view, c.Ref)
 	})
 }
 
@@ -189,7 +194,7 @@ func (s *Store) verify(ctx context.Context, plan model.Plan) error {
 	if p.orchestrator != "" {
 		return s.verifyRun(p, plan)
 	}
-	l := s.openLog(p)
+	l := s.openLog(p, p.tree)
 	defer l.close()
 	if l.err != nil {
 		return fmt.Errorf("%w: %w", errReadBack, l.err)
