@@ -185,3 +185,23 @@ func TestReasonKind_namesComeBack(t *testing.T) {
 		t.Errorf("an unknown name is %v", got)
 	}
 }
+
+// TestHeaderReader_readsValuesAsEncodingJSONDoes: what is read in a shorter way is what
+// the long one reads.
+func TestHeaderReader_readsValuesAsEncodingJSONDoes(t *testing.T) {
+	for _, value := range []string{
+		`""`, `"a"`, `"\u0041\n"`, `"ü"`, "\"\xff\"", `"\ud800"`, `null`, `7`, `-7`, `-0`, `7.0`, `7e2`, `1.5`, `9223372036854775807`, `9223372036854775808`,
+		`true`, `{}`, `"2026-01-01T00:00:00Z"`, `"2026-01-01T00:00:00.5+02:00"`, `"2026-13-01T00:00:00Z"`, `"\u0032026-01-01T00:00:00Z"`,
+	} {
+		for _, field := range []func() any{
+			func() any { return new(string) }, func() any { return new(int) }, func() any { return new(int64) },
+			func() any { return new(bool) }, func() any { return new(time.Time) },
+		} {
+			got, want := field(), field()
+			err, failed := readValue([]byte(value), got), json.Unmarshal([]byte(value), want)
+			if (err == nil) != (failed == nil) || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s into %T: %v %v, and %v %v", value, got, reflect.ValueOf(got).Elem(), err, reflect.ValueOf(want).Elem(), failed)
+			}
+		}
+	}
+}

@@ -186,11 +186,11 @@ func TestStore_damagedLines(t *testing.T) {
 		{"no session", `{"id":"x","state":1}`, "byte 0", "sessionId"},
 		{"no id", `{"sessionId":"s","state":1}`, "byte 0", "id"},
 		{"no state", `{"id":"x","sessionId":"s"}`, "byte 0", "state"},
-		{"two ids", `{"id":"x","id":"y","sessionId":"s","state":1}`, "byte 0", "twice"},
+		{"two ids", `{"id":"x","id":"y","sessionId":"s","state":1}`, "byte 15", "twice"},
 		{"two states", `{"id":"x","sessionId":"s","state":1,"state":2}`, "byte 36", "twice"},
 		{"a record without state", `{"session":"s","turnIndex":1}`, "byte 0", "state"},
-		{"a record of nobody", `{"session":null,"state":1}`, "byte 0", "null"},
-		{"a record of a number", `{"session":7,"state":1}`, "byte 0", "session"},
+		{"a record of nobody", `{"session":null,"state":1}`, "byte 11", "null"},
+		{"a record of a number", `{"session":7,"state":1}`, "byte 11", "session"},
 		{"binary", "\x00\x01\x02", "byte 0", "object"},
 	} {
 		content := whole + c.line + "\n" + strings.ReplaceAll(whole, `"s"`, `"after"`)

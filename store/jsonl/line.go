@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -49,17 +51,17 @@ var errNoState = errors.New("the record of a session has no state")
 // its brackets and strings are looked at. Everything else has to be JSON. The
 // error is a *lineError.
 //
-// The header is read by model, from an object of all members but the state,
-// so that the rules for it (names count by case, none is there twice) are in
-// one place.
+// The header is read by model, so that the rules for it (names count by case, none is
+// there twice) are in one place.
 func parseLine(text []byte) (line, error) {
 	members, err := scanMembers(text)
 	if err != nil {
 		return line{}, err
 	}
 	var l line
-	rest := []byte{'{'}
-	for _, m := range members {
+	var header model.HeaderReader
+	for i := range members {
+		m := &members[i]
 		if m.key == "state" || m.key == "stateBase64" {
 			if l.state.end != 0 {
 				return line{}, &lineError{m.start, errors.New("the state is there twice")}
@@ -67,66 +69,39 @@ func parseLine(text []byte) (line, error) {
 			l.state = span{int64(m.value), int64(m.end), m.key == "stateBase64"}
 			continue
 		}
-		if len(rest) > 1 {
-			rest = append(rest, ',')
+		if err := header.Read(m.key, text[m.value:m.end]); err != nil {
+			return line{}, &lineError{m.value, fmt.Errorf("header: %w", err)}
 		}
-		rest = append(rest, text[m.start:m.end]...)
 	}
-	if err := l.describe(append(rest, '}'), members); err != nil {
-		return line{}, locate(text, members, err)
+	l.header = header.Header()
+	if err := l.describe(text, members); err != nil {
+		return line{}, err
 	}
 	return l, nil
 }
 
-// describe fills in who the line is about, from all members but the state.
-func (l *line) describe(object []byte, members []member) error {
-	if err := l.header.UnmarshalJSON(object); err != nil {
-		return err
-	}
-	has := func(key string) bool {
-		for _, m := range members {
-			if m.key == key {
-				return true
-			}
-		}
-		return false
-	}
+// describe says who the line is about.
+func (l *line) describe(text []byte, members []member) error {
+	has := func(key string) int { return slices.IndexFunc(members, func(m member) bool { return m.key == key }) }
+	record := has("session")
 	switch {
-	case has("session") && !has("sessionId"):
+	case has("sessionId") < 0 && record >= 0:
 		if l.state.end == 0 {
-			return errNoState
+			return &lineError{0, errNoState}
 		}
-		var record struct {
-			Session *string `json:"session"`
+		m := &members[record]
+		if err := json.Unmarshal(text[m.value:m.end], &l.session); err != nil {
+			return &lineError{m.value, fmt.Errorf(`"session": %w`, err)}
 		}
-		if err := json.Unmarshal(object, &record); err != nil {
-			return err
+		if l.session == nil {
+			return &lineError{m.value, errors.New(`"session" is null`)}
 		}
-		if record.Session == nil {
-			return errors.New(`"session" is null`)
-		}
-		l.session = record.Session
-	case !has("sessionId"):
-		return errors.New("it has no sessionId: not a snapshot")
+	case has("sessionId") < 0:
+		return &lineError{0, errors.New("it has no sessionId: not a snapshot")}
 	case l.header.ID == "":
-		return errors.New("it has no id: not a snapshot")
+		return &lineError{0, errors.New("it has no id: not a snapshot")}
 	}
 	return nil
-}
-
-// locate finds the member that an error of the header is about: the first that
-// does not read by itself either.
-func locate(text []byte, members []member, err error) error {
-	for _, m := range members {
-		if m.key == "state" || m.key == "stateBase64" {
-			continue
-		}
-		var alone model.Header
-		if alone.UnmarshalJSON(bytes.Join([][]byte{{'{'}, text[m.start:m.end], {'}'}}, nil)) != nil {
-			return &lineError{m.value, err}
-		}
-	}
-	return &lineError{0, err}
 }
 
 // scanMembers returns the members of the one object in a line.
@@ -189,6 +164,9 @@ func scanMember(text []byte, i int) (member, error) {
 
 // decodeKey returns what encoding/json makes of a key.
 func decodeKey(quoted []byte) (string, error) {
+	if plain := quoted[1 : len(quoted)-1]; bytes.IndexFunc(plain, func(r rune) bool { return r < ' ' || r == '\\' || r >= utf8.RuneSelf }) < 0 {
+		return string(plain), nil
+	}
 	var key string
 	if err := json.Unmarshal(quoted, &key); err != nil {
 		return "", fmt.Errorf("the key %.40q is not JSON", quoted)
