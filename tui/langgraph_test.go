@@ -1,12 +1,15 @@
 package tui_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"hindcast/keymap"
 	"hindcast/store/langgraph"
+	"hindcast/store/sqlitefile"
+	"hindcast/store/storetest"
 	"hindcast/tui"
 )
 
@@ -59,4 +62,33 @@ func TestLangGraph_timeTravel(t *testing.T) {
 		p.Press(keymap.Timeline, keymap.Restore)
 		shows(t, p, "restore: LangGraph's stores")
 	})
+}
+
+// A checkpoint that the graph adds while its session is shown appears.
+func TestLangGraph_goesOn(t *testing.T) {
+	t.Parallel()
+	path := storetest.Copy(t, filepath.Join("..", "testdata", "langgraph", "agent.db"))
+	file := sqlitefile.NewOwn(path, "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)", nil)
+	t.Cleanup(func() { file.Close() })
+	s, err := langgraph.Kind().Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	o := options(s)
+	o.Session = "other"
+	p := start(t, o, 100, 30)
+	shows(t, p, "head #8")
+	for i := 9; i < 12; i++ {
+		err := file.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO checkpoints SELECT thread_id, checkpoint_ns, ?, checkpoint_id, type, checkpoint, json_set(metadata, '$.step', ?)
+				FROM checkpoints WHERE thread_id = 'other' ORDER BY checkpoint_id DESC LIMIT 1`, fmt.Sprintf("2f1e6651-8b3a-6005-8008-%012d", i), i-1)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, p, fmt.Sprintf("head #%d  following", i))
+	}
+	p.Idle()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -261,13 +262,12 @@ func growthOf(ctx context.Context, s store.Store, session string, content *timel
 	if err != nil || g.Rewritten {
 		return growth{whole: true}, err
 	}
-	fresh := g.Headers
-	if n := content.Timeline.Len(); n > 0 {
-		last := content.Timeline.Header(model.Node(n - 1)).Visit
-		for len(fresh) > 0 && fresh[0].Visit <= last {
-			fresh = fresh[1:]
-		}
+	known := map[model.Ref]bool{} // what came while the session was read is at its end
+	n := content.Timeline.Len()
+	for i := range min(n, len(g.Headers)) {
+		known[content.Timeline.Header(model.Node(n-1-i)).Ref()] = true
 	}
+	fresh := slices.DeleteFunc(slices.Clone(g.Headers), func(h model.Header) bool { return known[h.Ref()] })
 	if len(fresh) == 0 || content.Takes(fresh) {
 		return growth{headers: fresh, cursor: &g.Cursor}, nil
 	}

@@ -45,8 +45,10 @@ func Kind() store.Kind {
 			"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 			"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
 		},
-		Sessions: "SELECT DISTINCT thread_id, checkpoint_ns FROM checkpoints",
-		Format:   format{},
+		Snapshots: "checkpoints",
+		Key:       []string{"thread_id", "checkpoint_ns"},
+		ID:        "checkpoint_id",
+		Format:    format{},
 	}.Kind()
 }
 
@@ -63,8 +65,10 @@ type metadata struct {
 	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
 }
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log rows.Log, err error) {
-	steps, err := stepsOf(ctx, t, ofSession, at.Key...)
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	key := append(slices.Clone(at.Key), from)
+	steps, err := stepsOf(ctx, t, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
+		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
 	if err != nil {
 		return log, err
 	}
@@ -103,12 +107,14 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (log row
 			h.Marks |= model.MarkError
 		}
 		log.Title = cmp.Or(log.Title, own.said.Opening())
-		log.Headers, log.Size = append(log.Headers, h), log.Size+size
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+size; len(log.Headers) == 1 {
+			log.First = size
+		}
 		return err
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
 		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
-		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" ORDER BY checkpoint_id", at.Key...)
+		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", key...)
 	return log, err
 }
 

@@ -2,6 +2,7 @@ package langgraph
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -372,6 +374,87 @@ func TestLive(t *testing.T) {
 	}
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		t.Error("the program could not tidy up")
+	}
+}
+
+// What is new in a session is read alone while it only grows; whatever else happens to
+// it is a rewrite. Who follows has what a store has that is opened then.
+func TestGrowth(t *testing.T) {
+	path := long(t, 30)
+	s := open(t, path)
+	grower := s.(store.Grower)
+	at, err := grower.Cursor(t.Context(), "long")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := storetest.Headers(t, s, "long")
+	next := 30
+	grow := func(n int) func() {
+		return func() {
+			file := writer(path)
+			err := file.Write(t.Context(), func(tx *sqlitefile.Tx) (err error) {
+				for range n {
+					err = cmp.Or(err, follow(t, tx, next))
+					next++
+				}
+				return err
+			})
+			if err = errors.Join(err, file.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(statement string) func() { return func() { execute(t, path, statement) } }
+	const (
+		of     = " WHERE thread_id = 'long' AND checkpoint_id "
+		newest = of + "= (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'long')"
+		third  = of + "= (SELECT checkpoint_id FROM checkpoints WHERE thread_id = 'long' ORDER BY checkpoint_id LIMIT 1 OFFSET 3)"
+	)
+	asks := func(where string) string {
+		return "INSERT INTO writes SELECT thread_id, checkpoint_ns, checkpoint_id, 'asks', '', -3, '__interrupt__', 'json', '{}' FROM checkpoints" + where
+	}
+	for _, c := range []struct {
+		what      string
+		do        func()
+		fresh     int
+		rewritten bool
+	}{
+		{"nothing", func() {}, 0, false},
+		{"one more", grow(1), 1, false},
+		{"many more", grow(25), 25, false},
+		{"another session", run("DELETE FROM checkpoints WHERE thread_id = 'other'"), 0, false},
+		{"the newest asks", run(asks(newest)), 0, true},
+		{"more after it", grow(2), 2, false},
+		{"an older one asks", run(asks(third)), 0, true},
+		{"it was answered", run("DELETE FROM writes WHERE thread_id = 'long' AND task_id = 'asks'"), 0, true},
+		{"one is pruned", run("DELETE FROM checkpoints" + third), 0, true},
+		{"one is replaced", run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.step', 77) FROM checkpoints" + third), 0, true},
+		{"the newest is replaced", run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.source', 'fork') FROM checkpoints" + newest), 0, true},
+		{"a branch", func() {
+			grow(1)()
+			run("UPDATE checkpoints SET parent_checkpoint_id = (SELECT checkpoint_id FROM checkpoints" + third + ")" + newest)()
+		}, 0, true},
+		{"more of it", grow(3), 3, false},
+		{"the newest is gone", run("DELETE FROM checkpoints" + newest), 0, true},
+	} {
+		c.do()
+		growth, err := grower.Growth(t.Context(), "long", at)
+		if err != nil || growth.Rewritten != c.rewritten || len(growth.Headers) != c.fresh {
+			t.Fatalf("%s: %d new, rewritten %t, %v", c.what, len(growth.Headers), growth.Rewritten, err)
+		}
+		if at = growth.Cursor; growth.Rewritten {
+			have = storetest.Headers(t, s, "long")
+		} else if c.fresh > 0 {
+			have[len(have)-1].Head = false
+			have = append(have, growth.Headers...)
+		}
+		now := open(t, path)
+		if want := storetest.Headers(t, now, "long"); !reflect.DeepEqual(have, want) {
+			t.Fatalf("%s: it is\n%+v, want\n%+v", c.what, have, want)
+		}
+		if got, want := storetest.Sessions(t, s), storetest.Sessions(t, now); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: the list is\n%+v, want\n%+v", c.what, got, want)
+		}
 	}
 }
 

@@ -23,8 +23,9 @@ import (
 // Format is all that a kind writes in Go. Each method runs within one transaction, and
 // so sees one state of the file.
 type Format interface {
-	// Log returns the snapshots of a session, none where it is gone.
-	Log(context.Context, *sqlitefile.Tx, Place) (Log, error)
+	// Log returns the snapshots of a session, from the one with an id on: all where the
+	// id is "", none where the session is gone.
+	Log(ctx context.Context, t *sqlitefile.Tx, of Place, from string) (Log, error)
 	// State returns the state of the snapshot with that id. The error is
 	// model.ErrNoSnapshot for an id that the session does not have.
 	State(ctx context.Context, t *sqlitefile.Tx, of Place, id string) ([]byte, error)
@@ -48,9 +49,10 @@ type Log struct {
 	// Opaque is how states are stored that are shown as the bytes that they are, because
 	// they are encrypted or would have to be run; "" for none.
 	Opaque string
-	// Title and Size are those of the session's info.
-	Title string
-	Size  int64
+	// Title and Size are those of the session's info. First is the part of Size that the
+	// first of the headers has.
+	Title       string
+	Size, First int64
 }
 
 // Codes of the faults that are found here. A row with model.MarkDamaged is one.
@@ -79,10 +81,14 @@ type Kind struct {
 	Lacks string
 	// Tables are those that tell a database of the kind, with their columns.
 	Tables map[string]string
-	// Sessions is the query for the columns that name the sessions, all text. The id
-	// is what is in them, with slashes between, without those at the end that are empty.
-	Sessions string
-	Format   Format
+	// Snapshots is the table that has a row for each snapshot. Key are the columns of it,
+	// and of all others, that name the session, all text: the id is what is in them, with
+	// slashes between, without those at the end that are empty. ID is the column of the
+	// snapshot's id. A later snapshot has a greater one.
+	Snapshots string
+	Key       []string
+	ID        string
+	Format    Format
 }
 
 // Kind returns the kind for the list of kinds.
@@ -167,13 +173,16 @@ type Store struct {
 	file     *sqlitefile.File
 	notifier store.Notifier
 	// known has the places of sessions that were read, by their ids.
-	known sync.Map
+	known  sync.Map
+	memory memory
 }
 
 var (
 	_ store.Deriver = (*Store)(nil)
 	_ store.Resumer = (*Store)(nil)
 	_ store.Watcher = (*Store)(nil)
+	_ store.Tailer  = (*Store)(nil)
+	_ store.Grower  = (*Store)(nil)
 )
 
 // Kind returns the kind's name.
@@ -202,9 +211,9 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", s.kind.Name, fmt.Sprintf(what, args...), err)
 }
 
-// log reads the snapshots of a session, and settles who is off the path.
+// log reads all snapshots of a session, and settles who is off the path.
 func (s *Store) log(ctx context.Context, t *sqlitefile.Tx, at Place) (Log, error) {
-	log, err := s.kind.Format.Log(ctx, t, at)
+	log, err := s.kind.Format.Log(ctx, t, at, "")
 	if err == nil && len(log.Headers) == 0 {
 		err = model.ErrNoSession
 	}
@@ -225,7 +234,7 @@ func (s *Store) log(ctx context.Context, t *sqlitefile.Tx, at Place) (Log, error
 
 // places returns the sessions, each with an id of its own.
 func (s *Store) places(ctx context.Context, t *sqlitefile.Tx) (places []Place, err error) {
-	found, err := t.Rows(ctx, s.kind.Sessions)
+	found, err := t.Rows(ctx, "SELECT DISTINCT "+strings.Join(s.kind.Key, ", ")+" FROM "+s.kind.Snapshots)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +314,7 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 		infos = nil
 		places, err := s.places(ctx, t)
 		for _, at := range places {
-			log, err := s.log(ctx, t, at)
+			log, err := s.look(ctx, t, at)
 			if err != nil {
 				return err
 			}
@@ -337,13 +346,9 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 // Headers implements store.Store.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		var log Log
-		err := s.in(ctx, session, func(t *sqlitefile.Tx, at Place) (err error) {
-			log, err = s.log(ctx, t, at)
-			return err
-		})
-		for i := 0; err == nil && i < len(log.Headers); i++ {
-			if err = ctx.Err(); err == nil && !yield(log.Headers[i], nil) {
+		now, err := s.now(ctx, session)
+		for i := 0; err == nil && i < len(now.Headers); i++ {
+			if err = ctx.Err(); err == nil && !yield(now.Headers[i], nil) {
 				return
 			}
 		}
@@ -413,14 +418,11 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		})
 		return faults, s.wrap(err, "check %q", s.address)
 	}
-	var log Log
-	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) (err error) {
-		log, err = s.log(ctx, t, at)
-		return err
-	})
-	if err == nil {
-		faults, err = store.SessionFaults(ctx, s, session)
+	log, err := s.now(ctx, session)
+	if err != nil {
+		return nil, s.wrap(err, "check session %q", session)
 	}
+	faults, err = store.SessionFaults(ctx, s, session)
 	var own store.FaultList
 	for _, h := range log.Headers {
 		if h.Marks.Has(model.MarkDamaged) {

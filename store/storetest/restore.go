@@ -14,7 +14,6 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/journal"
 )
 
 // Restore is the suite of what every kind holds whose sessions can be put back, run at
@@ -51,7 +50,7 @@ func FilesOf(t testing.TB, dir string) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && e.Name() == journal.Folder:
+		case e.IsDir() && e.Name() == ".hindcast":
 			return filepath.SkipDir
 		}
 		info, err := e.Info()

@@ -1,0 +1,112 @@
+package langgraph
+
+import (
+	"fmt"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
+	"hindcast/store/storetest"
+)
+
+// long copies a store and makes a session "long" in it of that many checkpoints, each of
+// which follows the one before and says what one of LangGraph's said.
+func long(t testing.TB, n int) (path string) {
+	t.Helper()
+	path = copied(t, "agent.db")
+	file := writer(path)
+	err := file.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+		for i := range n {
+			if err := follow(t, tx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// numbered returns the id of a checkpoint of the long session.
+func numbered(i int) string { return fmt.Sprintf("1f1e6651-8b3a-6005-8008-%012d", i) }
+
+// follow adds a checkpoint to the long session, and what its step wrote.
+func follow(t testing.TB, tx *sqlitefile.Tx, i int) error {
+	parent := numbered(i - 1)
+	_, err := tx.Exec(t.Context(), `INSERT INTO checkpoints SELECT 'long', '', ?, ?, type, checkpoint, json_set(metadata, '$.step', ?)
+		FROM checkpoints WHERE thread_id = 'tour' AND json_extract(metadata, '$.source') = 'loop' ORDER BY checkpoint_id LIMIT 1 OFFSET 3`, numbered(i), parent, i-1)
+	if err == nil && i > 0 {
+		_, err = tx.Exec(t.Context(), `INSERT INTO writes SELECT 'long', '', ?, task_id, task_path, idx, channel, type, value FROM writes
+			WHERE thread_id = 'tour' AND checkpoint_id = (SELECT checkpoint_id FROM writes WHERE thread_id = 'tour' AND channel = 'messages' ORDER BY checkpoint_id LIMIT 1 OFFSET 3)`, parent)
+	}
+	return err
+}
+
+const many = 10_000
+
+func BenchmarkSessions(b *testing.B) {
+	s := open(b, long(b, many))
+	for b.Loop() {
+		storetest.Sessions(b, s)
+	}
+}
+
+func BenchmarkHeaders(b *testing.B) {
+	s := open(b, long(b, many))
+	for b.Loop() {
+		if got := len(storetest.Headers(b, s, "long")); got != many {
+			b.Fatal(got)
+		}
+	}
+}
+
+func BenchmarkState(b *testing.B) {
+	s := open(b, long(b, many))
+	for b.Loop() {
+		if _, err := s.State(b.Context(), model.Ref{Session: "long", ID: numbered(many - 1)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTail is what the first screen of a store waits for that was just opened.
+func BenchmarkTail(b *testing.B) {
+	path := long(b, many)
+	for b.Loop() {
+		s := open(b, path)
+		if headers, before, err := s.(store.Tailer).Tail(b.Context(), "long", 60); err != nil || len(headers) != 60 || before != many-60 {
+			b.Fatal(len(headers), before, err)
+		}
+	}
+}
+
+// BenchmarkGrowth is a session to which a checkpoint is added before each look.
+func BenchmarkGrowth(b *testing.B) {
+	path := long(b, many)
+	s, file := open(b, path).(store.Grower), writer(path)
+	at, err := s.Cursor(b.Context(), "long")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := many; b.Loop(); i++ {
+		b.StopTimer()
+		if err := file.Write(b.Context(), func(tx *sqlitefile.Tx) error { return follow(b, tx, i) }); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		growth, err := s.Growth(b.Context(), "long", at)
+		if err != nil || growth.Rewritten || len(growth.Headers) != 1 || growth.Headers[0].ID != numbered(i) {
+			b.Fatal(growth, err)
+		}
+		at = growth.Cursor
+	}
+	if err := file.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

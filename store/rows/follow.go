@@ -1,0 +1,237 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
+)
+
+// What was read of a session is kept, and read on from there. A program that only adds
+// gives its rows greater ids and greater row ids than there were:
+//
+//	rows since                                  what is read
+//	none, and the newest is as it was           the newest
+//	more, each following the one before         those
+//	fewer, of an older snapshot, or elsewhere   all
+//
+// A row that another takes the place of gets a new row id, but for the last of a table:
+// so the newest snapshot is read each time.
+
+// mark is how far a table has been read: how many rows of a session it has, and the
+// greatest row id.
+type mark struct{ rows, last int64 }
+
+// kept is a session as it was read. It is not changed any more.
+type kept struct {
+	Log
+	marks []mark // by table
+	// rewrites tells apart the moments between which more than growth happened.
+	rewrites int64
+}
+
+// memory is what is kept of sessions. Its zero value is ready.
+type memory struct {
+	mu       sync.Mutex
+	sessions map[string]*kept
+	headers  int
+	rewrites atomic.Int64
+}
+
+// mostKept bounds how many headers are kept of all sessions together.
+const mostKept = 200_000
+
+func (m *memory) get(session string) *kept {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sessions[session]
+}
+
+func (m *memory) put(session string, k *kept) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if was := m.sessions[session]; was != nil {
+		m.headers -= len(was.Headers)
+	}
+	if m.headers += len(k.Headers); m.sessions == nil || m.headers > mostKept {
+		m.sessions, m.headers = map[string]*kept{}, len(k.Headers)
+	}
+	m.sessions[session] = k
+}
+
+// where is the condition that the rows of a session fit.
+func (k Kind) where() string { return " WHERE " + strings.Join(k.Key, " = ? AND ") + " = ?" }
+
+// look returns a session as it is, and reads of it what is not kept.
+func (s *Store) look(ctx context.Context, t *sqlitefile.Tx, at Place) (*kept, error) {
+	was := s.memory.get(at.ID)
+	now := &kept{}
+	grows := was != nil
+	for i, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
+		var then mark
+		if was != nil {
+			then = was.marks[i]
+		}
+		var m mark
+		var left int64
+		var least string
+		err := t.Row(ctx, fmt.Sprintf("SELECT count(*), ifnull(max(rowid), 0), count(iif(rowid <= ?, 1, NULL)), ifnull(min(iif(rowid > ?, %s, NULL)), '') FROM %s", s.kind.ID, table)+s.kind.where(),
+			append([]any{then.last, then.last}, at.Key...)...).Scan(&m.rows, &m.last, &left, &least)
+		if err != nil {
+			return nil, err
+		}
+		now.marks = append(now.marks, m)
+		grows = grows && left == then.rows && (least == "" || least >= was.head().ID)
+	}
+	if grows {
+		log, err := s.kind.Format.Log(ctx, t, at, was.head().ID)
+		if err != nil {
+			return nil, err
+		}
+		if grown, ok := was.with(log, at.ID); ok {
+			if now.Log, now.rewrites = grown, was.rewrites; !slices.Equal(now.marks, was.marks) {
+				s.memory.put(at.ID, now)
+			}
+			return now, nil
+		}
+	}
+	log, err := s.log(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
+	now.Log, now.rewrites = log, s.memory.rewrites.Add(1)
+	s.memory.put(at.ID, now)
+	return now, nil
+}
+
+// head returns the newest snapshot.
+func (k *kept) head() *model.Header { return &k.Headers[len(k.Headers)-1] }
+
+// with returns the session with what a log says that begins with its newest snapshot;
+// false where more than growth happened.
+func (k *kept) with(log Log, session string) (Log, bool) {
+	if !log.line() || log.Headers[0].ID != k.head().ID {
+		return Log{}, false
+	}
+	begin(log.Headers, session, k.head().TurnIndex)
+	again := log.Headers[0]
+	again.TurnIndex, again.Head = k.head().TurnIndex, true
+	if again != *k.head() {
+		return Log{}, false
+	}
+	grown := k.Log
+	grown.Title, grown.Opaque, grown.Size = cmp.Or(k.Title, log.Title), cmp.Or(k.Opaque, log.Opaque), k.Size+log.Size-log.First
+	if fresh := log.Headers[1:]; len(fresh) > 0 {
+		grown.Headers = append(slices.Clone(k.Headers), fresh...)
+		grown.Headers[len(k.Headers)-1].Head = false
+		grown.Headers[len(grown.Headers)-1].Head = true
+	}
+	return grown, true
+}
+
+// line reports whether the newest snapshot is the head, and each follows the one before.
+func (l *Log) line() bool {
+	for i := range l.Headers {
+		if i > 0 && l.Headers[i].ParentID != l.Headers[i-1].ID {
+			return false
+		}
+	}
+	return len(l.Headers) > 0 && l.Head.Newest && len(l.Head.Moves) == 0
+}
+
+// begin counts the turns of headers. The first has that turn.
+func begin(headers []model.Header, session string, turn int) {
+	for i := range headers {
+		h := &headers[i]
+		if h.SessionID = session; i > 0 {
+			turn += h.TurnIndex
+			h.TurnIndex = turn
+		}
+	}
+}
+
+// Tail implements store.Tailer. Of a session that was not read yet it reads the last
+// snapshots alone, as long as each follows the one before.
+func (s *Store) Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error) {
+	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+		headers, before, err = s.tail(ctx, t, at, max(n, 0))
+		return err
+	})
+	return headers, before, s.wrap(err, "list the last snapshots of session %q", session)
+}
+
+func (s *Store) tail(ctx context.Context, t *sqlitefile.Tx, at Place, n int) ([]model.Header, int, error) {
+	if s.memory.get(at.ID) == nil {
+		var all int
+		if err := t.Row(ctx, "SELECT count(*) FROM "+s.kind.Snapshots+s.kind.where(), at.Key...).Scan(&all); err != nil {
+			return nil, 0, err
+		}
+		if 0 < n && n < all {
+			var from string
+			args := append(slices.Clone(at.Key), n-1)
+			if err := t.Row(ctx, "SELECT "+s.kind.ID+" FROM "+s.kind.Snapshots+s.kind.where()+" ORDER BY "+s.kind.ID+" DESC LIMIT 1 OFFSET ?", args...).Scan(&from); err != nil {
+				return nil, 0, err
+			}
+			log, err := s.kind.Format.Log(ctx, t, at, from)
+			if err != nil {
+				return nil, 0, err
+			}
+			if log.line() && log.Headers[0].ParentID != "" {
+				for i := range log.Headers {
+					h := &log.Headers[i]
+					h.SessionID, h.TurnIndex, h.Head = at.ID, model.TurnUnknown, i == len(log.Headers)-1
+				}
+				return log.Headers, all - n, nil
+			}
+		}
+	}
+	now, err := s.look(ctx, t, at)
+	if err != nil {
+		return nil, 0, err
+	}
+	before := max(len(now.Headers)-n, 0)
+	return slices.Clone(now.Headers[before:]), before, nil
+}
+
+// Cursor implements store.Grower.
+func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
+	now, err := s.now(ctx, session)
+	if err != nil {
+		return store.Cursor{}, s.wrap(err, "follow session %q", session)
+	}
+	return now.cursor(), nil
+}
+
+// cursor says how many snapshots there are.
+func (k *kept) cursor() store.Cursor {
+	return store.Cursor{Visit: int64(len(k.Headers)), Rewrites: k.rewrites}
+}
+
+// Growth implements store.Grower.
+func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
+	now, err := s.now(ctx, session)
+	if err != nil {
+		return store.Growth{}, s.wrap(err, "follow session %q", session)
+	}
+	growth := store.Growth{Cursor: now.cursor()}
+	if growth.Rewritten = !since.Grows(growth.Cursor); !growth.Rewritten {
+		growth.Headers = slices.Clone(now.Headers[max(since.Visit, 0):])
+	}
+	return growth, nil
+}
+
+func (s *Store) now(ctx context.Context, session string) (now *kept, err error) {
+	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+		now, err = s.look(ctx, t, at)
+		return err
+	})
+	return now, err
+}
