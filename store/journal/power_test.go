@@ -12,6 +12,7 @@ import (
 
 	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
+	"hindcast/store/storetest"
 )
 
 // print gives what tells one disk from another.
@@ -80,7 +81,7 @@ func powerFailures(t *testing.T, start *disktest.Memory, draws int, wrong func(c
 }
 
 func TestApply_powerFailure(t *testing.T) {
-	draws, want := 90, int64(20_000)
+	draws, want := storetest.Sized(15, 90), int64(storetest.Sized(8_000, 20_000))
 	if testing.Short() {
 		draws, want = 1, 1_000
 	}

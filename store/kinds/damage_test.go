@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"hindcast/store/storetest"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hindcast/store/storetest"
 )
 
 // journaled are the stores of files that Hindcast writes to with its journal: a folder
@@ -235,7 +236,7 @@ func damages(t *testing.T) int {
 	if testing.Short() {
 		return 40
 	}
-	return 200
+	return storetest.Sized(80, 200)
 }
 
 // TestJournal_damaged damages what Hindcast keeps beside the sessions, in every way and

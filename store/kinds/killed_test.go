@@ -39,7 +39,7 @@ func killsWanted(t *testing.T, kinds int) int {
 	if testing.Short() {
 		return 10
 	}
-	return 60
+	return storetest.Sized(24, 60)
 }
 
 // victims are the stores that are killed: a folder below testdata, the session,

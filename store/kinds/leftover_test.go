@@ -19,7 +19,7 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 	hindcast := program.Path(t)
 	home, temp := t.TempDir(), t.TempDir()
 	var rows strings.Builder
-	for i := range 60_000 { // to export them takes a while
+	for i := range 30_000 { // to export them takes a while
 		fmt.Fprintf(&rows, `{"session":"s","at":%d,"state":{"n":%d,"text":"%s"}}`+"\n", i, i, strings.Repeat("x", 200))
 	}
 	dump := filepath.Join(home, "dump.jsonl")

@@ -13,6 +13,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/sqlite"
 	"hindcast/store/sqlite/parts"
+	"hindcast/store/storetest"
 )
 
 // busy is a session whose record is saved again and again, and everything that
@@ -114,10 +115,7 @@ func unsynced(t *testing.T) string {
 // times, with snapshots, restores that are taken back and forks in between.
 func TestSave_theFileStaysBounded(t *testing.T) {
 	alone(t)
-	saves, restores := 5_000, 0 // 20,000 take half a minute and show no more
-	if testing.Short() {
-		saves = 1500
-	}
+	saves, restores := storetest.Sized(1_500, 5_000), 0
 	path := filepath.Join(unsynced(t), "store.db")
 	s, err := sqlite.Create(t.Context(), path)
 	if err != nil {

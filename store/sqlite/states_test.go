@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest"
 )
 
 const mebibyte = 1 << 20
@@ -109,7 +110,7 @@ func TestState_anyJSONComesBackByteForByte(t *testing.T) {
 		[]byte("{" + strings.Repeat(`"k":"v",`, 20_000) + `"k":0}`),
 		random.JSON(), random.Indented(), random.Reordered(), random.Edit(3).JSON(), random.Mix(9).JSON(), random.DropFirst().JSON(),
 		[]byte(chunkState(300_000)), []byte(chunkState(300_001)),
-		jsontest.New(20*mebibyte, 2).JSON(),
+		jsontest.New(storetest.Sized(4, 20)*mebibyte, 2).JSON(),
 	}
 	refs := keep(t, s, "s", states...)
 	for i, state := range states {
@@ -165,7 +166,8 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 	state := jsontest.New(400_000, 1)
 	random := rand.New(rand.NewPCG(5, 5))
 	var states [][]byte
-	for i := range 600 {
+	edits := storetest.Sized(150, 600)
+	for i := range edits {
 		at := random.IntN(len(state.Messages))
 		state.Messages[at] = fmt.Appendf(nil, `{"role":"user","content":"%s %d"}`, strings.Repeat("edited ", 100), i)
 		states = append(states, state.JSON())
@@ -179,7 +181,7 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 	if n := number(t, path, "SELECT max(length(list)) FROM states"); n > 1500 {
 		t.Errorf("the longest list has %d bytes", n)
 	}
-	if n := number(t, path, "SELECT sum(size) FROM blocks WHERE (place >> 36) & 7 = 2"); n > 600*1200 {
+	if n := number(t, path, "SELECT sum(size) FROM blocks WHERE (place >> 36) & 7 = 2"); n > edits*1200 {
 		t.Errorf("the nodes have %d bytes", n)
 	}
 	for i := 1; i < len(refs); i += 7 {
@@ -370,7 +372,7 @@ func TestFaults_damagedParts(t *testing.T) {
 			}
 			// The session goes on.
 			next := jsontest.New(100_000, 1)
-			for i := range 40 {
+			for i := range storetest.Sized(6, 40) {
 				text := next.Step().JSON()
 				n := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(text), ParentID: long[len(long)-1].ID, SessionID: "long", Index: 160 + i, State: text}
 				if err := s.SaveSnapshot(t.Context(), n); err != nil {
