@@ -19,6 +19,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/journal"
+	"hindcast/store/storetest"
 	"hindcast/store/writing"
 )
 
@@ -330,7 +331,7 @@ func TestProperty_nothingIsOutOfReach(t *testing.T) {
 // properties has Hindcast and agents do some of the first so many things, and returns how
 // many messages were written over that Hindcast held.
 func properties(t *testing.T, kinds int) (held int) {
-	rapid.Check(t, func(rt *rapid.T) {
+	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {
 			rt.Fatal(err)
@@ -387,6 +388,6 @@ func properties(t *testing.T, kinds int) (held int) {
 			w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: w.seen[id], ID: id}}))
 			w.check()
 		}
-	})
+	}))
 	return held
 }

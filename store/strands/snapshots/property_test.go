@@ -17,6 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/journal"
+	"hindcast/store/storetest"
 	"hindcast/store/writing"
 )
 
@@ -302,7 +303,7 @@ func TestProperty_nothingIsOutOfReach(t *testing.T) {
 // properties has Hindcast and agents take turns, and returns how many snapshots an agent
 // wrote over that Hindcast had.
 func properties(t *testing.T, who int) (kept int) {
-	rapid.Check(t, func(rt *rapid.T) {
+	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
 		w := newWorld(rt, tempDir(rt))
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			switch rapid.IntRange(1, who).Draw(rt, "who") {
@@ -315,14 +316,14 @@ func properties(t *testing.T, who int) (kept int) {
 			}
 		}
 		kept += w.kept
-	})
+	}))
 	return kept
 }
 
 // Taking everything back gives the first bytes; doing it again those from before.
 func TestProperty_undoOfEverything(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
 		w := newWorld(rt, tempDir(rt))
 		for range rapid.IntRange(0, 4).Draw(rt, "turns") {
 			w.agent.turn(rt, rapid.SampledFrom(turns).Draw(rt, "turn"), rapid.Bool().Draw(rt, "trigger"))
@@ -361,7 +362,7 @@ func TestProperty_undoOfEverything(t *testing.T) {
 		if got := plainTree(rt, w.dir); !slices.Equal(got, last) {
 			rt.Fatalf("%q\nnot\n%q", got, last)
 		}
-	})
+	}))
 }
 
 // tempDir returns a folder for one check.
