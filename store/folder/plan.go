@@ -46,9 +46,9 @@ type Move struct {
 type Next struct {
 	// Loads says what it loads, and Calls are the calls by which it goes on, the best
 	// one first.
-	Loads   string
-	Calls   []model.Resume
-	Hazards []string
+	Loads         string
+	Calls         []model.Resume
+	Hazards, Asks []string
 }
 
 // Reader reads a log: of files as they are, or as they are after some steps. A store made
@@ -75,6 +75,7 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 	plan.Loads = next.Loads
 	plan.Resume = append(plan.Resume, next.Calls...)
 	plan.Hazards = append(plan.Hazards, next.Hazards...)
+	plan.Asks = append(plan.Asks, next.Asks...)
 	return then, nil
 }
 
@@ -98,6 +99,12 @@ func difference(before, after *Log) (orphans, reactivates []model.Point) {
 		}
 	}
 	return orphans, reactivates
+}
+
+// Leaves reports whether rows of a log leave the path to its head when it becomes another.
+func (l *Log) Leaves(after *Log) bool {
+	orphans, _ := difference(l, after)
+	return len(orphans) > 0
 }
 
 // finder returns a function that finds a row of another log in a log, -1 for none.

@@ -270,7 +270,6 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 		p.plan.Head = before.HeadPoint()
 		return p, nil
 	}
-	p.plan.Asks = append(s.live(before), m.Asks...)
 	over, place := in, at
 	over.Tree = Overlay(in.Tree, m.Steps, s.Kept)
 	if m.New != nil {
@@ -281,6 +280,8 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 		if p.before, err = place.Format.Read(ctx, in, place); err != nil {
 			return nil, err
 		}
+	} else {
+		p.plan.Asks = append(s.live(before), m.Asks...)
 	}
 	p.after, err = lead(ctx, place.Format, &p.plan, m, before, func(ctx context.Context) (*Log, error) {
 		return writes.Log(ctx, over, place)

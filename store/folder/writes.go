@@ -91,7 +91,7 @@ type Told struct {
 	kept  Kept
 }
 
-// move is a write that put the head elsewhere, with the contents that it replaced.
+// move is a write that put the head elsewhere, with the contents that it took from files.
 type move struct {
 	*Mark
 	replaced []Aside
@@ -147,10 +147,11 @@ func (t *Told) add(e *journal.Entry) {
 			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before})
 		case c.Before.None():
 			t.made[c.Path] = m
-		case c.After.None():
-			t.set(Aside{Mark: m, How: SetAside, Name: c.Path, Version: c.Before, Saved: saved(e, c)})
 		default:
 			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved(e, c)}
+			if c.After.None() {
+				a.How = SetAside
+			}
 			replaced = append(replaced, a)
 			t.set(a)
 		}
@@ -211,7 +212,7 @@ func (t *Told) Last() *Mark {
 	return t.moves[len(t.moves)-1].Mark
 }
 
-// Sessions returns the sessions of which the journal keeps files that were taken away.
+// Sessions returns the sessions that had files which were taken away and are kept.
 func (w *Writes) Sessions() (list []string) {
 	for session := range w.entries {
 		if len(w.Told(session).gone()) > 0 {

@@ -62,6 +62,9 @@ type capture struct {
 type messages struct {
 	prints []lineage.Print
 	shapes []shape
+	// room is where they lie, see extended, and end where they end there.
+	room *room
+	end  int
 }
 
 // shape says what a message is in the course of a turn.

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/folder"
 )
 
 // A message log of Strands for Python becomes what SnapshotSessionManager of the
@@ -49,7 +50,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 }
 
 func (s *Store) planConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
-	if err := s.writer.ready(); err != nil {
+	if err := s.ready(); err != nil {
 		return model.Plan{}, err
 	}
 	switch from.Kind() {
@@ -140,7 +141,7 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	if err := identity(agent, python); err != nil {
 		return to, fmt.Errorf("the agent: %w", err)
 	}
-	to = place{id: session, sessionDir: sessionDir{id: session, unified: true}, scope: scopeAgent, agent: agent}
+	to = place{id: session, sessionDir: sessionDir{id: session, unified: true}, scope: scopeAgent, agent: agent, way: s.way}
 	switch {
 	case s.single != nil && s.single.unified:
 		to.dir = path.Join("..", session)
@@ -151,67 +152,63 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	default:
 		to.dir = path.Join(namespace, session)
 	}
+	tree := s.storage.In().Tree
 	if !several {
-		return to, s.vacant(&to)
+		return to, vacant(tree, &to)
 	}
-	if _, err := s.writer.disk.Lstat(s.writer.Inside(to.dir)); err == nil {
+	if isFolder(tree, path.Join(s.way, to.dir)) {
 		to.id = as
 	}
-	if _, err := s.writer.disk.Lstat(s.writer.name(&to)); err == nil {
-		return to, fmt.Errorf("%s: %w", s.writer.name(&to), store.ErrSessionExists)
-	}
-	return to, nil
+	return to, free(tree, to.name())
 }
 
-// converted drafts the snapshots.
+// converted plans the snapshots.
 func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
-	w := &s.writer
-	draft := w.journal.Draft()
-	ids := minter{random: w.random}
+	at := s.in(*to)
+	m := &folder.Move{New: &at}
+	ids := minter{random: s.random}
 	last := len(c.path) - 1
 	count, head := 0, latestID
-	at := w.Now()
+	when := s.storage.Now()
 	if t := c.path[0].CreatedAt; !t.IsZero() {
-		at = t
+		when = t
 	}
 	var content []byte
 	for _, i := range append(c.choose(), last) {
 		if t := c.path[i].CreatedAt; !t.IsZero() {
-			at = t
+			when = t
 		}
 		if head == latestID || i < last { // not the last one again
 			var err error
-			if content, err = c.snapshot(i, at); err != nil {
+			if content, err = c.snapshot(i, when); err != nil {
 				return model.Plan{}, err
 			}
 		}
 		if i == last && (head != latestID || !sound(&c.path[i])) {
 			continue
 		}
-		id, err := ids.mint(at)
+		id, err := ids.mint(when)
 		if err != nil {
 			return model.Plan{}, err
 		}
-		draft.Put(w.name(to, historyDir, "snapshot_"+id+".json"), content)
+		m.Steps = append(m.Steps, folder.Step{Name: to.kept("snapshot_" + id + ".json"), Data: content})
 		count++
 		if i == last {
 			head = id
 		}
 	}
-	draft.Put(w.name(to, latestFile), content)
+	m.Steps = append(m.Steps, folder.Step{Name: to.kept(latestFile), Data: content})
 	d := parsed(content)
 	if fatal, _ := faultsOf(s.root, &s.running, to, &d, python); len(fatal) > 0 {
 		return model.Plan{}, &RefusedError{to.file(latestFile), fatal}
 	}
-	st := to.standing(&d, to.versions(&s.running, d.Dialect, d.Tape))
 	plan := model.Plan{
 		Op: model.OpConvert, Session: c.session, NewSession: to.id,
-		Target: model.Point{ID: head, Index: max(0, count-1)},
-		Head:   c.path[last].Point(),
-		Writes: []string{fmt.Sprintf("%d snapshots of agent %q, and the latest", count, to.agent), "journal: one entry"},
-		Loads:  st.loads(to, to.sessionDir.id), Resume: st.resume(), Asks: st.asks(), Hazards: c.hazards(),
+		Target: model.Point{ID: head, Index: max(0, count-1)}, Head: c.path[last].Point(),
+		Writes:  []string{fmt.Sprintf("%d snapshots of agent %q, and the latest", count, to.agent), journaled},
+		Hazards: c.hazards(),
 	}
-	return draft.Plan(plan)
+	return s.storage.PlanNew(c.ctx, plan, m)
 }
 
 // sound reports whether a program can go on from a message without a tool running

@@ -10,10 +10,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -43,35 +45,37 @@ const quickBytes = 32 << 20
 // says: the newest files first, and at least the first of them.
 func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
 	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool)}
-	o, err := s.open(p)
+	if err := s.storage.Broken(); err != nil {
+		c.add(journalFault(err.Error()))
+	}
+	in := s.storage.In()
+	l, err := p.list(in.Tree)
 	if err != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return c.list.All(), nil
 	}
-	defer o.close()
-	if f, ok := s.writer.fault(); ok {
-		c.add(f)
+	if l.unlisted != nil {
+		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + l.unlisted.Error()}, unstored("it cannot be read")))
 	}
-	if o.unlisted != nil {
-		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error()}, unstored("it cannot be read")))
+	c.names(in.Tree)
+	log, err := s.storage.Log(ctx, s.in(*p))
+	if err != nil {
+		return c.list.All(), err
 	}
-	c.names(&o)
-	if p.scope == scopeMultiAgent {
-		err = s.checkRecords(ctx, &c)
-	} else {
-		err = s.checkSnapshots(ctx, &c, &o, most)
+	switch read := log.Own.(type) {
+	case *records:
+		c.records(read)
+	case *history:
+		err = c.snapshots(ctx, read, most, &s.checks)
 	}
 	return c.list.All(), err
 }
 
-// checkSnapshots looks at the snapshots of an agent.
-func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most int64) error {
-	h, err := s.history(ctx, *c.place)
-	if err != nil {
-		return err
-	}
+// snapshots looks at the snapshots of an agent.
+func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks *atomic.Int64) error {
 	c.dialect = h.dialect()
 	c.identifiers()
+	defer folder.Hold(h.in.Tree, h.name(historyDir))()
 	for i := len(h.items) - 1; i >= 0; i-- {
 		if most <= 0 {
 			break
@@ -80,11 +84,11 @@ func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most 
 			return err
 		}
 		it := &h.items[i]
-		if it.kept != nil {
+		if it.aside != nil {
 			continue // no SDK meets it
 		}
-		doc := files.ReadDocument(o.folder(it.name).Read, it.name, nil)
-		s.checks.Add(1)
+		doc := files.ReadDocument(folder.From(h.in.Tree), h.kept(it.name), nil)
+		checks.Add(1)
 		most -= int64(len(doc.Data))
 		c.file(it, &doc)
 	}
@@ -92,15 +96,11 @@ func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most 
 	return nil
 }
 
-// checkRecords looks at the records of an orchestrator.
-func (s *Store) checkRecords(ctx context.Context, c *checkup) error {
-	records, err := s.records(ctx, c.place)
-	if err != nil {
-		return err
-	}
-	for i := range slices.Backward(records) {
-		r := &records[i]
-		if c.dialect = r.Dialect; i == len(records)-1 {
+// records looks at the records of an orchestrator.
+func (c *checkup) records(rs *records) {
+	for i := range slices.Backward(rs.list) {
+		r := &rs.list[i]
+		if c.dialect = r.Dialect; i == len(rs.list)-1 {
 			c.identifiers()
 		}
 		c.file(&r.item, &r.doc)
@@ -111,7 +111,6 @@ func (s *Store) checkRecords(ctx context.Context, c *checkup) error {
 			c.add(f)
 		}
 	}
-	return nil
 }
 
 // checkup gathers what is wrong with one place.
@@ -180,7 +179,7 @@ func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 		return nil, fmt.Errorf("%s: check %q: %w", kind, s.dir, files.Cause(err))
 	}
 	var faults store.FaultList
-	s.writer.faults(ctx, &faults)
+	s.journalFaults(ctx, &faults)
 	for _, d := range dirs {
 		places, err := s.placesIn(d)
 		if err != nil {

@@ -73,7 +73,7 @@ func faultsOf(root *os.Root, running *sdk.Running, p *place, d *document, other 
 // sound returns the document of an item, and refuses one that an SDK would not
 // start from.
 func (m *move) sound(it *item) (document, error) {
-	data, err := m.s.contentOf(&m.place, it)
+	data, err := m.h.content(it)
 	if err != nil {
 		return document{}, err
 	}
@@ -91,16 +91,6 @@ func (m *move) versions(d *document) sdk.Span {
 		d = &m.doc
 	}
 	return m.place.versions(&m.s.running, d.Dialect, d.Tape)
-}
-
-// contentOf reads the file of an item.
-func (s *Store) contentOf(p *place, it *item) ([]byte, error) {
-	o, err := s.open(p)
-	if err != nil {
-		return nil, err
-	}
-	defer o.close()
-	return s.content(p, &o, it)
 }
 
 // resumable returns the bytes of a document as the SDK can go on from them. They are

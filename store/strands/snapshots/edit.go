@@ -1,13 +1,13 @@
 package snapshots
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/folder"
 )
 
 // PlaceError says which place of an edited state cannot be as it is.
@@ -20,45 +20,27 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Place + ": " + e.Why }
 
-// planEdit plans an edited fork: as planFork, and the latest snapshot of the new
+// edit plans an edited fork: as fork, and the latest snapshot of the new
 // session has the given state for its data. Everything around the data stays as
 // it was saved. The state must be one that the SDK loads; the error is a
-// *PlaceError where it is not, and those of planFork.
+// *PlaceError where it is not, and those of fork.
 //
 // Where messages at the end are gone or others, an interrupt that waits for an
 // answer to them is taken back, unless it was edited, too.
-func (s *Store) planEdit(ctx context.Context, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if p.scope == scopeMultiAgent {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpEdit, Reason: "what the nodes of an orchestrator said is not what it goes on from"}
-	}
-	m, err := s.begin(ctx, p, model.OpEdit)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if err := m.aim(ref.ID); err != nil {
-		return model.Plan{}, err
-	}
+func (m *move) edit(as string, state []byte) error {
 	edited, err := m.edited(state)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	to, err := m.found(as)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	content, said := edited.resumable(m.versions(&edited))
 	m.hazards(said)
 	m.history(&to)
-	m.draft.Put(s.writer.name(&to, latestFile), content)
-	if err := m.stash(&to); err != nil {
-		return model.Plan{}, err
-	}
-	m.tell(content, as)
-	return m.draft.Plan(m.plan)
+	m.step(folder.Step{Name: to.kept(latestFile), Data: content})
+	return m.forked(&to)
 }
 
 // edited returns the document of the target with another state, and refuses one

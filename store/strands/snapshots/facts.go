@@ -20,31 +20,19 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 }
 
 func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	p, err := s.locate(ref.Session)
+	log, err := s.log(ctx, ref.Session)
 	if err != nil {
 		return nil, err
 	}
-	if p.scope == scopeMultiAgent {
-		records, err := s.records(ctx, &p)
-		if err != nil {
-			return nil, err
-		}
-		r, n, err := find(records, ref.ID)
-		if err != nil {
-			return nil, err
-		}
-		return append(r.run.Facts(n), r.facts(&p)...), nil
+	return log.Own.(session).facts(ref.ID)
+}
+
+func (h *history) facts(id string) (model.Facts, error) {
+	i := h.find(id)
+	if i < 0 {
+		return nil, model.ErrNoSnapshot
 	}
-	h, err := s.history(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	for i := range h.items {
-		if it := &h.items[i]; it.id == ref.ID && (i != h.latest || h.same < 0) {
-			return append(h.around(i), it.facts(&p)...), nil
-		}
-	}
-	return nil, model.ErrNoSnapshot
+	return append(h.around(i), h.items[i].facts(&h.place)...), nil
 }
 
 // around tells what the other snapshots say of one.
@@ -71,7 +59,7 @@ func (h *history) around(i int) (l model.Facts) {
 // facts tells what the file of a snapshot says besides its data.
 func (i *item) facts(p *place) (l model.Facts) {
 	l.Add("file", p.file(i.name))
-	if i.kept != nil {
+	if i.aside != nil {
 		l.Add("set aside", "Hindcast has it, in "+journal.Folder)
 	}
 	l.Add("written by", string(i.Dialect))

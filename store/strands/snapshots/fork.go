@@ -1,15 +1,15 @@
 package snapshots
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 
-	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // stashDir is the folder beside session/ into which the context manager of the
@@ -18,42 +18,32 @@ import (
 //	context/SESSION/scopes/agent/AGENT/…
 const stashDir = "context"
 
-// planFork plans a fork. The new session has one agent, that of the session that is read:
+// fork plans a fork. The new session has one agent, that of the session that is read:
 // its immutable snapshots up to the target, on the way that leads there, and the target
-// as the latest. The errors are those of planRestore, and store.ErrSessionExists.
-func (s *Store) planFork(ctx context.Context, ref model.Ref, as string) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if p.scope == scopeMultiAgent {
-		return s.planRunFork(ctx, p, ref.ID, as)
-	}
-	m, err := s.begin(ctx, p, model.OpFork)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if err := m.aim(ref.ID); err != nil {
-		return model.Plan{}, err
-	}
+// as the latest. The errors are those of a restore, and store.ErrSessionExists.
+func (m *move) fork(as string) error {
 	to, err := m.found(as)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	content, said := m.doc.resumable(m.versions(&m.doc))
 	m.hazards(said)
-	if it := &m.h.items[m.target]; said == "" && it.kept == nil {
-		m.history(&to)
-		m.draft.Copy(s.writer.name(&to, latestFile), s.writer.file(&p, it.name))
-	} else {
-		m.history(&to)
-		m.draft.Put(s.writer.name(&to, latestFile), content)
+	m.history(&to)
+	latest := folder.Step{Name: to.kept(latestFile), Data: content}
+	if it := &m.h.items[m.target]; said == "" && it.aside == nil {
+		latest.Data, latest.From = nil, m.place.kept(it.name)
 	}
-	if err := m.stash(&to); err != nil {
-		return model.Plan{}, err
+	m.step(latest)
+	return m.forked(&to)
+}
+
+// forked completes the plan of a new session.
+func (m *move) forked(to *place) error {
+	if err := m.stash(to); err != nil {
+		return err
 	}
-	m.tell(content, as)
-	return m.draft.Plan(m.plan)
+	m.Writes = append(m.Writes, journaled)
+	return nil
 }
 
 // found checks that a session can be made under a name, and returns the place in it.
@@ -68,69 +58,68 @@ func (m *move) found(as string) (to place, err error) {
 	if m.s.single != nil {
 		to.dir = path.Join("..", as)
 	}
-	if err := m.s.vacant(&to); err != nil {
+	if err := vacant(m.in.Tree, &to); err != nil {
 		return to, err
 	}
-	m.plan.NewSession = as
+	at := m.s.in(to)
+	m.New = &at
 	return to, nil
 }
 
 // vacant refuses a session that the storage has already, wherever it puts
 // sessions.
-func (s *Store) vacant(to *place) error {
+func vacant(tree folder.Tree, to *place) error {
 	for _, dir := range []string{to.dir, path.Join(path.Dir(to.dir), "..", to.sessionDir.id), path.Join(path.Dir(to.dir), namespace, to.sessionDir.id)} {
-		name := s.writer.Inside(dir)
-		if !fs.ValidPath(name) {
-			continue
-		}
-		switch _, err := s.writer.disk.Lstat(name); {
-		case err == nil:
-			return fmt.Errorf("%s: %w", name, store.ErrSessionExists)
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
+		if name := path.Join(to.way, dir); fs.ValidPath(name) {
+			if err := free(tree, name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// history drafts the immutable snapshots of a fork: those on the way to the
+// free refuses a name at which something is.
+func free(tree folder.Tree, name string) error {
+	at, err := tree.Stamp(name)
+	if err == nil && at.Kind != files.Nothing {
+		err = fmt.Errorf("%s: %w", name, store.ErrSessionExists)
+	}
+	return err
+}
+
+// history plans the immutable snapshots of a fork: those on the way to the
 // target.
 func (m *move) history(to *place) {
-	w := &m.s.writer
 	on := m.h.path(m.target)
 	for i := range m.h.items {
 		it := &m.h.items[i]
-		if on[i] && !it.isLatest() && it.kept == nil && it.Problem == "" {
-			m.draft.Copy(w.file(to, it.name), w.file(&m.place, it.name))
+		if on[i] && !it.isLatest() && it.aside == nil && it.Problem == "" {
+			m.step(folder.Step{Name: to.kept(it.name), From: m.place.kept(it.name)})
 		}
 	}
 }
 
-// stash drafts what the context manager has put outside of the snapshots, which
+// stash plans what the context manager has put outside of the snapshots, which
 // it finds by the names of the session and the agent.
 func (m *move) stash(to *place) error {
 	if !m.doc.external() {
 		return nil
 	}
-	w := &m.s.writer
 	at := func(session string) string {
 		return path.Join(stashDir, session, scopesDir, scopeAgent, m.place.agent)
 	}
 	from := at(m.place.sessionDir.id)
-	names, err := w.tree(from)
+	names, err := filesBelow(m.in.Tree, from)
 	if errors.Is(err, fs.ErrNotExist) {
 		m.hazards("what the context manager has put outside of the snapshots is not in " + from + ": the new session will not find it")
 		return nil
 	}
-	into := path.Join(stashDir, to.sessionDir.id)
-	if _, err := w.disk.Lstat(into); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = fmt.Errorf("%s: %w", into, store.ErrSessionExists)
-		}
+	if err := free(m.in.Tree, path.Join(stashDir, to.sessionDir.id)); err != nil {
 		return err
 	}
 	for _, name := range names {
-		m.draft.Copy(path.Join(at(to.sessionDir.id), name), path.Join(from, name))
+		m.step(folder.Step{Name: path.Join(at(to.sessionDir.id), name), From: path.Join(from, name)})
 	}
 	return err
 }
@@ -138,26 +127,26 @@ func (m *move) stash(to *place) error {
 // mostStashed bounds the files of a stash.
 const mostStashed = 100_000
 
-// tree lists the regular files below a folder of the storage, without
+// filesBelow lists the regular files below a folder of the storage, without
 // following links.
-func (w *desk) tree(dir string) (found []string, err error) {
+func filesBelow(tree folder.Tree, dir string) (found []string, err error) {
 	todo := []string{"."}
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		names, err := w.disk.Names(path.Join(dir, at))
+		names, err := tree.List(path.Join(dir, at))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
 			name = path.Join(at, name)
-			info, err := w.disk.Lstat(path.Join(dir, name))
+			is, err := tree.Stamp(path.Join(dir, name))
 			switch {
 			case err != nil:
 				return nil, err
-			case info.IsDir():
+			case is.Kind == files.Directory:
 				todo = append(todo, name)
-			case info.Mode().IsRegular() && !isTemporary(path.Base(name)):
+			case is.Kind == files.Regular && !isTemporary(path.Base(name)):
 				found = append(found, name)
 			}
 			if len(found)+len(todo) > mostStashed {

@@ -5,10 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/folder"
 	"hindcast/store/lineage"
 	"hindcast/store/storetest"
 )
@@ -66,7 +67,7 @@ func newAround(tb testing.TB) *around {
 
 // history puts a file into the place of snapshot_latest.json, in memory.
 func (a *around) history(data []byte) *history {
-	h := &history{place: a.agent, latest: -1, same: -1}
+	h := &history{place: a.agent, in: a.storage.In(), at: -1, same: -1}
 	line := newLine(h)
 	line.add(a.healthy, &a.before)
 	latest := item{id: latestID, name: latestFile, written: int64(len(data))}
@@ -75,6 +76,17 @@ func (a *around) history(data []byte) *history {
 	line.add(latest, &m)
 	h.compare()
 	return h
+}
+
+// rows returns the headers of a history.
+func (h *history) rows(t testing.TB) []model.Header {
+	t.Helper()
+	var nothing folder.Writes
+	log, err := nothing.Tell(t.Context(), h.in, h.log(folder.Place{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log.Rows
 }
 
 // FuzzFile puts any bytes into the place of a snapshot of an agent and of an
@@ -88,7 +100,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		h, doc := a.history(data), parsed(data)
-		for i, header := range h.headers() {
+		for i, header := range h.rows(t) {
 			if n := len(h.around(i)) + len(h.items[i].facts(&h.place)); n == 0 {
 				t.Errorf("nothing is known of %+v", header)
 			}
@@ -170,37 +182,49 @@ func TestFile_anyOnTheDisk(t *testing.T) {
 // FuzzCapture reads any bytes, and the note of what was read gives the same.
 func FuzzCapture(f *testing.F) {
 	seeds(f, func(data []byte) { f.Add(data) })
-	before := &messages{[]lineage.Print{lineage.OfID("00000000-0000-4000-8000-000000000000")}, []shape{fromUser}}
+	before := first([]lineage.Print{lineage.OfID("00000000-0000-4000-8000-000000000000")}, []shape{fromUser})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, m := readCapture(data)
-		if len(m.prints) != len(m.shapes) {
-			t.Fatalf("%d messages and %d shapes", len(m.prints), len(m.shapes))
+		s := &scanned{}
+		s.capture, s.messages = readCapture(data)
+		if len(s.prints) != len(s.shapes) {
+			t.Fatalf("%d messages and %d shapes", len(s.prints), len(s.shapes))
 		}
-		note := appendNote(&c, before, &m)
+		read := s.messages
+		if !s.join(before) || !slices.Equal(s.prints, read.prints) || !slices.Equal(s.shapes, read.shapes) {
+			t.Fatalf("joined they are %+v, not %+v", s.messages, read)
+		}
+		note := s.appendNote()
 		if note == nil {
 			return
 		}
-		var again messages
-		kept, ok := parseNote(note, before, &again)
-		if !ok || len(again.prints) != len(m.prints) || len(m.prints) > 0 && !reflect.DeepEqual(again, m) {
-			t.Fatalf("%t: %+v, not %+v", ok, again, m)
+		again, err := parseNote(note)
+		if err != nil || !again.join(before) || !slices.Equal(again.prints, read.prints) || !slices.Equal(again.shapes, read.shapes) {
+			t.Fatalf("%v: %+v, not %+v", err, again, read)
 		}
-		if other := appendNote(&kept, before, &again); !bytes.Equal(other, note) {
+		if other := again.appendNote(); !bytes.Equal(other, note) {
 			t.Fatalf("%s\nnot\n%s", other, note)
 		}
 	})
 }
 
+// first is the first snapshot of a place, read and joined.
+func first(prints []lineage.Print, shapes []shape) *scanned {
+	s := &scanned{messages: messages{prints: prints, shapes: shapes}}
+	s.join(nil)
+	return s
+}
+
 // FuzzParseNote reads any bytes as a note.
 func FuzzParseNote(f *testing.F) {
-	before := &messages{[]lineage.Print{2, 4, 6}, []shape{1, 2, 3}}
-	c := capture{Dialect: python, Title: "t"}
-	f.Add(appendNote(&c, before, &messages{[]lineage.Print{4, 6, 8}, []shape{2, 3, 4}}))
-	f.Add(appendNote(&c, before, &messages{}))
+	for _, m := range []messages{{prints: []lineage.Print{4, 6, 8}, shapes: []shape{2, 3, 4}}, {}} {
+		s := &scanned{note: note{capture: capture{Dialect: python, Title: "t"}}, messages: m}
+		s.join(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3}))
+		f.Add(s.appendNote())
+	}
 	f.Fuzz(func(t *testing.T, note []byte) {
-		var m messages
-		if _, ok := parseNote(note, before, &m); ok && len(m.prints) != len(m.shapes) {
-			t.Fatalf("%d messages and %d shapes", len(m.prints), len(m.shapes))
+		s, err := parseNote(note)
+		if err == nil && s.join(first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3})) && len(s.prints) != len(s.shapes) {
+			t.Fatalf("%d messages and %d shapes", len(s.prints), len(s.shapes))
 		}
 	})
 }

@@ -19,16 +19,12 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 
 func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	p, err := s.locate(ref.Session)
-	if err != nil || p.scope != scopeMultiAgent {
+	if err != nil || p.scope == scopeAgent {
 		return model.Gaps{}, err
 	}
-	records, err := s.records(ctx, &p)
+	log, err := s.log(ctx, ref.Session)
 	if err != nil {
 		return model.Gaps{}, err
 	}
-	r, _, err := find(records, ref.ID)
-	if err != nil {
-		return model.Gaps{}, err
-	}
-	return r.run.Gaps(), nil
+	return log.Own.(*records).gaps(ref.ID)
 }

@@ -6,32 +6,30 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/folder"
 )
 
 // warn adds what a person should know of a snapshot that an SDK will start from.
-func (m *move) warn(d *document) {
+func (m *move) warn(d *document, next *folder.Next) {
 	head := m.headDocument()
-	m.hazards(d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head))
-	m.hazards(d.statefulHazard())
-	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
-		m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
+	for _, text := range []string{d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head), d.statefulHazard()} {
+		if text != "" {
+			next.Hazards = append(next.Hazards, text)
+		}
 	}
-	if len(m.plan.Orphans) > 0 {
-		m.hazards("what tools did outside of the session since then is not taken back")
+	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
+		next.Asks = append(next.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
 	}
 }
 
 // headDocument reads what is loaded now; nil where there is nothing that can be
 // read.
 func (m *move) headDocument() *document {
-	if m.h.latest < 0 {
+	loaded := m.h.loaded()
+	if loaded == nil {
 		return nil
 	}
-	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.latest])
-	if err != nil {
-		return nil
-	}
-	d := parsed(data)
+	d := parsed(loaded)
 	if d.Err != nil || d.Tape.Kind(d.data) != jsontape.Object {
 		return nil
 	}

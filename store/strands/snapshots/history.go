@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/folder"
 	"hindcast/store/lineage"
 )
 
@@ -43,11 +46,9 @@ type item struct {
 	capture
 	// err is why the file cannot be read at all.
 	err error
-	// kept is the version by which the journal has a file that is no longer in its
-	// folder; nil for a file that is.
-	kept *journal.Version
-	// back says that an undo brought it back: if it lies nowhere, an agent wrote over it.
-	back bool
+	// aside is the content by which the journal has a snapshot that lies nowhere; nil for
+	// one that does.
+	aside *folder.Aside
 
 	lineage.Link
 	messages int // in the list
@@ -60,7 +61,7 @@ type item struct {
 }
 
 // isLatest reports whether it is snapshot_latest.json.
-func (i *item) isLatest() bool { return i.name == latestFile && i.kept == nil }
+func (i *item) isLatest() bool { return i.name == latestFile && i.aside == nil }
 
 // created returns when the snapshot was taken: as it says itself, else as its id
 // says.
@@ -81,125 +82,98 @@ func (i *item) saved() time.Time {
 	return i.Created
 }
 
-// history is the snapshots of one place in the order in which both SDKs list
-// them, which is that of their names.
-type history struct {
-	place
-	items []item
-	// latest is the position of snapshot_latest.json, -1 for none. It comes behind
-	// all others but those that the journal alone has, which are no part of the
-	// list.
-	latest int
-	// same is the position of the immutable snapshot whose data are those of
-	// snapshot_latest.json, -1 for none.
-	same int
-	// entries is what Hindcast wrote to the store.
-	entries []journal.Entry
-}
-
-// file returns the name of a snapshot's file, relative to the store.
-func (p *place) file(name string) string {
-	if name == latestFile {
-		return p.path(name)
-	}
-	return p.path(historyDir, name)
-}
-
-// opened holds the two folders of a place open.
-type opened struct {
-	latest, history *files.Folder // nil where there is none
-	// unlisted is why the second cannot be opened; nil where it can, or is not
-	// there. The SDKs start without it.
+// listing is the names of the snapshots of a place.
+type listing struct {
+	// history are the files of the immutable ones, in the order in which both SDKs list
+	// them, which is that of their names.
+	history []string
+	// latest is snapshot_latest.json, if it is there.
+	latest []string
+	// unlisted is why the immutable ones cannot be listed; nil where they can, or are not
+	// there. The SDKs start without them.
 	unlisted error
 }
 
-// open opens the folders of a place.
-func (s *Store) open(p *place) (o opened, err error) {
-	if o.latest, err = files.OpenFolder(s.root, p.path()); err != nil {
-		return opened{}, fmt.Errorf("%s: %w", p.path(), err)
+// list lists the snapshots of a place. The error is that of its folder.
+func (p *place) list(tree folder.Tree) (l listing, err error) {
+	if _, err := tree.List(p.name()); err != nil {
+		return l, fmt.Errorf("%s: %w", p.path(), err)
 	}
-	o.history, err = files.OpenFolder(s.root, p.path(historyDir))
-	if err != nil {
-		o.history = nil
-		if !errors.Is(err, fs.ErrNotExist) {
-			o.unlisted = err
+	names, err := tree.List(p.name(historyDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.unlisted = err
+	}
+	for _, name := range names {
+		if m := historyName.FindStringSubmatch(name); m != nil && m[1] != latestID {
+			l.history = append(l.history, name)
 		}
 	}
-	return o, nil
+	slices.SortFunc(l.history, func(a, b string) int { return strings.Compare(idOf(a), idOf(b)) })
+	if at, err := tree.Stamp(p.kept(latestFile)); err == nil && at.Kind != files.Nothing {
+		l.latest = []string{latestFile}
+	}
+	return l, nil
 }
 
-// close lets go of the folders, from which was only read.
-func (o *opened) close() {
-	for _, f := range []*files.Folder{o.latest, o.history} {
-		if f != nil {
-			f.Close()
+// idOf returns the id of the snapshot in a file.
+func idOf(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, "snapshot_"), ".json")
+}
+
+// items returns the snapshots of a listing, unread.
+func (l *listing) items() (list []item) {
+	for _, name := range slices.Concat(l.history, l.latest) {
+		list = append(list, item{id: idOf(name), name: name})
+	}
+	return list
+}
+
+// history is the snapshots of one place in the order in which both SDKs list
+// them.
+type history struct {
+	place
+	listing
+	in    folder.In
+	items []item
+	// at is the position of snapshot_latest.json, -1 for none. It comes behind all others
+	// but those that were set aside, which are no part of the list.
+	at int
+	// same is the position of the immutable snapshot whose data are those of
+	// snapshot_latest.json, -1 for none.
+	same int
+	// gone is why there is no folder; nil where there is one.
+	gone error
+}
+
+// read reads the snapshots of a place, as far as they are not known, and works out who
+// follows whom. The error is that of the folder, unless it is not there.
+func (p place) read(ctx context.Context, in folder.In) (*history, error) {
+	h := &history{place: p, in: in, at: -1, same: -1}
+	if h.listing, h.gone = p.list(in.Tree); h.gone != nil {
+		if errors.Is(h.gone, fs.ErrNotExist) {
+			return h, nil
 		}
+		return nil, h.gone
 	}
-}
-
-// folder returns the folder that a file is in.
-func (o *opened) folder(name string) *files.Folder {
-	if name == latestFile {
-		return o.latest
-	}
-	return o.history
-}
-
-// items lists the snapshots of a place, unread, in the order of the SDKs.
-func (o *opened) items() ([]item, error) {
-	var list []item
-	if o.history != nil {
-		names, err := o.history.Names()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", historyDir, err)
-		}
-		for _, name := range names {
-			if m := historyName.FindStringSubmatch(name); m != nil && m[1] != latestID {
-				list = append(list, item{id: m[1], name: name})
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.id, b.id) })
-	if _, err := o.latest.Stat(latestFile); err == nil {
-		list = append(list, item{id: latestID, name: latestFile})
-	}
-	return list, nil
-}
-
-// history reads the snapshots of a place, as far as they are not known, and
-// works out who follows whom.
-func (s *Store) history(ctx context.Context, p place) (*history, error) {
-	o, err := s.open(&p)
-	if err != nil {
-		return nil, err
-	}
-	defer o.close()
-	items, err := o.items()
-	if err != nil {
-		return nil, err
-	}
-	h := &history{place: p, latest: -1, same: -1, entries: s.entriesOf(ctx, &p)}
 	line := newLine(h)
-	kept := s.keptItems(&p, h.entries, items)
-	placed := false
-	err = s.readAll(ctx, &p, &o, items, func(i item, m *messages) {
-		if errors.Is(i.err, fs.ErrNotExist) {
-			return // it was deleted since it was listed
-		}
-		if i.isLatest() {
-			s.addOverwritten(line, kept, &i)
-			placed = true
-		}
-		line.add(i, m)
-	})
+	past, err := folder.Notes(ctx, in, p.name(historyDir), h.listing.history, codec)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
+	now, err := folder.Notes(ctx, in, p.name(), h.latest, codec)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
+	line.addNoted(past)
+	aside := h.aside()
+	var latest *scanned
+	if len(now) > 0 {
+		latest = now[0].Is
+	}
+	line.addOverwritten(aside, latest)
+	line.addNoted(now)
 	h.compare()
-	if !placed {
-		s.addOverwritten(line, kept, nil)
-	}
-	s.addSetAside(line, kept)
+	line.addSetAside(aside)
 	return h, nil
 }
 
@@ -213,6 +187,25 @@ type line struct {
 }
 
 func newLine(h *history) *line { return &line{history: h, tree: lineage.NewTree()} }
+
+// addNoted adds the files of a folder but those that were deleted since it was listed.
+func (l *line) addNoted(list []folder.Noted[*scanned]) {
+	for _, n := range list {
+		i, m := item{id: idOf(n.Name), name: n.Name, err: n.Err}, new(messages)
+		switch {
+		case errors.Is(n.Err, fs.ErrNotExist):
+			continue
+		case n.Err != nil:
+			i.capture = unread(n.Err)
+			if at, err := l.history.in.Stamp(l.history.kept(n.Name)); err == nil {
+				i.written = at.Size
+			}
+		default:
+			i.capture, i.written, m = n.Is.capture, n.Is.written, &n.Is.messages
+		}
+		l.add(i, m)
+	}
+}
 
 // add adds the next snapshot. One of whose messages nothing can be read hangs on
 // the one that is listed before it: nothing says otherwise.
@@ -239,22 +232,18 @@ func (l *line) add(i item, m *messages) {
 		}
 		i.failed = i.failed || s&failed != 0
 	}
+	if i.isLatest() {
+		h.at = len(h.items)
+	}
 	h.items = append(h.items, i)
 }
 
 // compare finds the immutable snapshot that snapshot_latest.json is: the last
 // one with the same data, and of several the one taken at the same time.
 func (h *history) compare() {
-	n := len(h.items)
-	if n == 0 || !h.items[n-1].isLatest() {
-		return
+	if h.at >= 0 && h.items[h.at].Sum != "" {
+		h.same = h.shown(&h.items[h.at].capture)
 	}
-	h.latest = n - 1
-	latest := &h.items[h.latest]
-	if latest.Sum == "" {
-		return
-	}
-	h.same = h.shown(&latest.capture)
 }
 
 // shown returns the position of the immutable snapshot by which people know what is
@@ -264,7 +253,7 @@ func (h *history) shown(latest *capture) int {
 	found := -1
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.kept != nil || it.Sum != latest.Sum {
+		if it.isLatest() || it.aside != nil || it.Sum != latest.Sum {
 			continue
 		}
 		if found < 0 || it.Created.Equal(latest.Created) || !h.items[found].Created.Equal(latest.Created) {
@@ -277,7 +266,7 @@ func (h *history) shown(latest *capture) int {
 // index returns the number by which people know an item: the latest has none of its
 // own where an immutable snapshot holds the same.
 func (h *history) index(i int) int {
-	if h.same >= 0 && i > h.latest {
+	if h.same >= 0 && i > h.at {
 		return i - 1
 	}
 	return i
@@ -289,29 +278,83 @@ func (h *history) head() int {
 	if h.same >= 0 {
 		return h.same
 	}
-	return h.latest
+	return h.at
+}
+
+// find returns the position of the row of an id, -1 for none.
+func (h *history) find(id string) int {
+	for i := range h.items {
+		if h.items[i].id == id && (i != h.at || h.same < 0) {
+			return i
+		}
+	}
+	return -1
+}
+
+// point returns the visit of an item.
+func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
+
+// path returns the items from the root to one, itself included.
+func (h *history) path(i int) map[int]bool {
+	on := make(map[int]bool)
+	for ; i >= 0 && !on[i]; i = h.items[i].Parent {
+		on[i] = true
+	}
+	return on
+}
+
+// content reads the file of an item. The error is model.ErrNoSnapshot where it is
+// gone.
+func (h *history) content(i *item) ([]byte, error) { return h.place.content(h.in, i) }
+
+func (p *place) content(in folder.In, i *item) (data []byte, err error) {
+	if i.aside != nil {
+		data, err = in.Told.Read(i.aside)
+	} else {
+		data, _, err = in.Read(p.kept(i.name), nil)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, model.ErrNoSnapshot
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
+	}
+	return data, nil
 }
 
 // lastChange returns the newest time that the snapshots of a place tell of: the
 // latest itself, and the others in their names.
-func (s *Store) lastChange(ctx context.Context, p place) (latest time.Time, err error) {
-	o, err := s.open(&p)
+func (p *place) lastChange(tree folder.Tree) (latest time.Time) {
+	l, err := p.list(tree)
 	if err != nil {
-		return time.Time{}, nil // it is listed, and Faults says why
+		return time.Time{} // it is listed, and Faults says why
 	}
-	defer o.close()
-	items, err := o.items()
-	if err != nil {
-		return time.Time{}, nil
-	}
-	for i := range items {
-		it := &items[i]
+	for _, it := range l.items() {
 		if it.isLatest() {
-			it.Created = s.timeOfLatest(&o)
+			it.Created = p.timeOfLatest(tree)
 		}
 		if at := it.saved(); at.After(latest) {
 			latest = at
 		}
 	}
-	return latest, ctx.Err()
+	return latest
+}
+
+// timeOfLatest returns the time that snapshot_latest.json says of itself. In all
+// that the SDKs write it comes before the data, so that these need not be
+// skipped over.
+func (p *place) timeOfLatest(tree folder.Tree) time.Time {
+	data, _, err := tree.Read(p.kept(latestFile), nil)
+	if err != nil {
+		return time.Time{}
+	}
+	for m, err := range jsontape.Members(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		if err != nil {
+			break
+		}
+		if key := string(m.Key); key == `"created_at"` || key == `"createdAt"` {
+			return timeOf(m.Value)
+		}
+	}
+	return time.Time{}
 }

@@ -58,7 +58,7 @@ func (c *checkup) file(it *item, doc *files.Document) {
 
 // fault notes a fault at a node of the file.
 func (in *inspector) fault(code string, n jsontape.Node, meaning string, v verdict) {
-	f := model.Fault{Code: code, File: in.name(in.item), Meaning: meaning}
+	f := model.Fault{Code: code, File: in.place.file(in.item.name), Meaning: meaning}
 	if n > 0 {
 		f.Path = in.t.Pointer(n)
 	}
@@ -68,7 +68,7 @@ func (in *inspector) fault(code string, n jsontape.Node, meaning string, v verdi
 // unreadable words why a file cannot be read.
 func (in *inspector) unreadable() {
 	err := in.doc.Err
-	f := model.Fault{Code: FaultFile, File: in.name(in.item), Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error()}
+	f := model.Fault{Code: FaultFile, File: in.place.file(in.item.name), Path: files.ErrorPath(err), Meaning: "the file cannot be read: " + err.Error()}
 	v := verdict{sdk.Refuses("SnapshotException: Failed to deserialize snapshot"), sdk.Refuses("SessionError: Corrupted JSON")}
 	switch {
 	case errors.Is(err, files.ErrSymlink):
@@ -237,7 +237,7 @@ func (in *inspector) agent(data jsontape.Node) {
 }
 
 func promptOf(in *inspector, n jsontape.Node) prompt {
-	return prompt{string(jsontape.AppendCompact(nil, in.t.Raw(n))), in.name(in.item)}
+	return prompt{string(jsontape.AppendCompact(nil, in.t.Raw(n))), in.place.file(in.item.name)}
 }
 
 // promptBlocks are the blocks that the SDK for TypeScript takes in a system

@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -16,10 +17,10 @@ import (
 var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
 
 // names looks at the names of the files in the folders.
-func (c *checkup) names(o *opened) {
-	c.folder(o.latest, "", func(name string) bool { return name == latestFile || name == historyDir })
-	if o.history != nil {
-		c.folder(o.history, historyDir, func(name string) bool { return historyName.MatchString(name) })
+func (c *checkup) names(tree folder.Tree) {
+	c.folder(tree, "", func(name string) bool { return name == latestFile || name == historyDir })
+	if isFolder(tree, c.name(historyDir)) {
+		c.folder(tree, historyDir, func(name string) bool { return historyName.MatchString(name) })
 	}
 }
 
@@ -45,14 +46,13 @@ func (c *checkup) identifiers() {
 }
 
 // folder looks for files that do not belong into a folder.
-func (c *checkup) folder(f *files.Folder, dir string, belongs func(name string) bool) {
-	names, err := f.Names()
+func (c *checkup) folder(tree folder.Tree, dir string, belongs func(name string) bool) {
+	names, err := tree.List(c.name(dir))
 	if err != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: c.path(dir), Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		switch file := c.path(dir, name); {
 		case belongs(name):
 		case isTemporary(name):
@@ -85,7 +85,7 @@ func (c *checkup) history(h *history) {
 func (c *checkup) snapshotNames(h *history) {
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.kept != nil || uuid7.MatchString(it.id) {
+		if it.isLatest() || it.aside != nil || uuid7.MatchString(it.id) {
 			continue
 		}
 		v := verdict{
@@ -95,23 +95,20 @@ func (c *checkup) snapshotNames(h *history) {
 		if !identifier.MatchString(it.id) {
 			v.typeScript = sdk.Loads("it is listed by its name, and restoring it is an Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores")
 		}
-		c.add(c.judged(model.Fault{Code: FaultName, File: c.name(it), Meaning: "the id in the name is no UUID of version 7"}, it, v, sdk.From(sdk.First)))
+		c.add(c.judged(model.Fault{Code: FaultName, File: c.place.file(it.name), Meaning: "the id in the name is no UUID of version 7"}, it, v, sdk.From(sdk.First)))
 	}
 }
-
-// name returns the name of an item's file.
-func (c *checkup) name(it *item) string { return c.place.file(it.name) }
 
 // order compares the times in the files with the names, which begin with a time.
 func (c *checkup) order(h *history) {
 	var before *item
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.kept != nil || it.Created.IsZero() || !uuid7.MatchString(it.id) {
+		if it.isLatest() || it.aside != nil || it.Created.IsZero() || !uuid7.MatchString(it.id) {
 			continue
 		}
 		if before != nil && it.Created.Before(before.Created) {
-			c.add(model.Fault{Code: FaultOrder, File: c.name(it), Meaning: fmt.Sprintf("it was created %v before the snapshot that is listed before it", before.Created.Sub(it.Created)),
+			c.add(model.Fault{Code: FaultOrder, File: c.place.file(it.name), Meaning: fmt.Sprintf("it was created %v before the snapshot that is listed before it", before.Created.Sub(it.Created)),
 				Verdict: "loads; snapshots are listed by their names"})
 		}
 		before = it
@@ -122,11 +119,11 @@ func (c *checkup) order(h *history) {
 func (c *checkup) latest(h *history) {
 	n := 0
 	for i := range h.items {
-		if h.items[i].kept == nil {
+		if h.items[i].aside == nil {
 			n++
 		}
 	}
-	if h.latest < 0 {
+	if h.at < 0 {
 		if n > 0 {
 			c.add(model.Fault{Code: FaultNoLatest, File: c.path(latestFile), Meaning: fmt.Sprintf("there are %d snapshots, but not the one that is loaded", n),
 				Severity: model.Loses, Verdict: "starts anew, without messages; the snapshots can be restored by their ids"})
@@ -135,8 +132,8 @@ func (c *checkup) latest(h *history) {
 	}
 	head := &h.items[h.head()]
 	var newest *item
-	for i := range h.items[:h.latest] {
-		if it := &h.items[i]; it.kept == nil && (newest == nil || it.created().After(newest.created())) {
+	for i := range h.items[:h.at] {
+		if it := &h.items[i]; it.aside == nil && (newest == nil || it.created().After(newest.created())) {
 			newest = it
 		}
 	}
@@ -147,7 +144,7 @@ func (c *checkup) latest(h *history) {
 		return
 	}
 	c.add(c.judged(model.Fault{Code: FaultLatestBehind, File: c.path(latestFile), Meaning: fmt.Sprintf("it is older than %s by %v: an earlier one was put back, or a writer was stopped between the two", c.place.file(newest.name), newest.created().Sub(head.created()))},
-		&h.items[h.latest], verdict{
+		&h.items[h.at], verdict{
 			python:     sdk.Loads("the older one; the SDK writes the other first, so that it may be all that is left of a save"),
 			typeScript: sdk.Loads("the older one"),
 		}, sdk.From(sdk.First)))
@@ -157,14 +154,14 @@ func (c *checkup) latest(h *history) {
 func (c *checkup) dialects(h *history) {
 	for i := range h.items {
 		it := &h.items[i]
-		if it.kept != nil || it.Dialect == unknownDialect || it.Dialect == c.dialect {
+		if it.aside != nil || it.Dialect == unknownDialect || it.Dialect == c.dialect {
 			continue
 		}
 		v := unstored("Error: Unsupported snapshot schema version: undefined")
 		if c.dialect == python {
 			v = unstored("SnapshotException: Failed to deserialize snapshot: 'created_at'")
 		}
-		c.add(model.Fault{Severity: v.Severity(), Code: FaultDialects, File: c.name(it), Meaning: fmt.Sprintf("it was written by Strands for %s, and what is loaded here by that for %s", it.Dialect, c.dialect),
+		c.add(model.Fault{Severity: v.Severity(), Code: FaultDialects, File: c.place.file(it.name), Meaning: fmt.Sprintf("it was written by Strands for %s, and what is loaded here by that for %s", it.Dialect, c.dialect),
 			Verdict: "Strands for " + string(c.dialect) + " " + v.Text()})
 	}
 }
@@ -188,11 +185,11 @@ func (c *checkup) lineage(h *history) {
 	roots := 0
 	for i := range h.items {
 		it := &h.items[i]
-		if it.kept != nil || it.Parent >= 0 || it.messages == 0 {
+		if it.aside != nil || it.Parent >= 0 || it.messages == 0 {
 			continue
 		}
 		if roots++; roots > 1 && it.Problem == "" {
-			c.add(model.Fault{Code: model.FaultSeveralRoots, File: c.name(it), Meaning: "its messages go on with those of no earlier snapshot: another conversation, or all of them were taken out in between",
+			c.add(model.Fault{Code: model.FaultSeveralRoots, File: c.place.file(it.name), Meaning: "its messages go on with those of no earlier snapshot: another conversation, or all of them were taken out in between",
 				Verdict: "loads; it is listed with the others: the SDKs know no lineage"})
 		}
 	}

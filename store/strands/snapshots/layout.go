@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -48,11 +49,55 @@ type place struct {
 	sessionDir
 	scope string // the name of the folder below "scopes"
 	agent string // the name of the folder below that
+	// way leads down to the store from the storage folder, in which the journal lies.
+	way string
 }
 
 // path returns the name of a file of the place, relative to the store.
 func (p *place) path(elem ...string) string {
 	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
+}
+
+// name returns the name of a file of the place in the storage.
+func (p *place) name(elem ...string) string { return path.Join(p.way, p.path(elem...)) }
+
+// file returns the name of a snapshot's file, relative to the store.
+func (p *place) file(name string) string {
+	if name == latestFile {
+		return p.path(name)
+	}
+	return p.path(historyDir, name)
+}
+
+// kept returns the name of a snapshot's file in the storage.
+func (p *place) kept(name string) string { return path.Join(p.way, p.file(name)) }
+
+// in returns the place for the engine. Its name is that of its folder in the storage.
+func (s *Store) in(p place) folder.Place {
+	at := folder.Place{Session: path.Dir(p.name()), Format: agents{s}, Own: p}
+	if p.scope == scopeMultiAgent {
+		at.Format = orchestrators{s}
+	}
+	return at
+}
+
+// placeNamed returns the place of a name in the storage, which need not be there.
+func (s *Store) placeNamed(session string) folder.Place {
+	list, _ := s.places() // what cannot be listed is not there
+	for _, p := range list {
+		if at := s.in(p); at.Session == session {
+			return at
+		}
+	}
+	// …/SESSION/scopes/SCOPE/AGENT
+	p := place{way: s.way, agent: path.Base(session), scope: path.Base(path.Dir(session))}
+	at := path.Dir(path.Dir(path.Dir(session)))
+	if below, err := filepath.Rel(filepath.FromSlash(s.way), filepath.FromSlash(at)); err == nil {
+		p.dir = filepath.ToSlash(below)
+	}
+	p.sessionDir.id, p.unified = path.Base(at), path.Base(path.Dir(at)) == namespace
+	p.id = p.sessionDir.id
+	return s.in(p)
 }
 
 // isSingle reports whether a folder is itself that of one session.
@@ -105,7 +150,7 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 		for _, e := range entries {
 			if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
-				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name()})
+				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name(), way: s.way})
 			}
 		}
 	}
@@ -175,14 +220,10 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 	return dirs, nil
 }
 
-// single returns the session whose folder dir is, nil for none.
-func single(dir string, root *os.Root) (*sessionDir, error) {
+// single returns the session whose folder dir is, by its whole name, nil for none.
+func single(dir string, root *os.Root) *sessionDir {
 	if !isSingle(root) {
-		return nil, nil
+		return nil
 	}
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &sessionDir{".", filepath.Base(whole), filepath.Base(filepath.Dir(whole)) == namespace}, nil
+	return &sessionDir{".", filepath.Base(dir), filepath.Base(filepath.Dir(dir)) == namespace}
 }

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 
 	"hindcast/store/lineage"
 )
 
 // noteKind names the notes for a files.Cache. Its number grows with every change
 // to what is noted, and of what is a fault: their number is noted, see tally.go.
-const noteKind = kind + " 4"
+const noteKind = kind + " 5"
 
 // A note is what is kept of a file: one line of JSON, the prints of messages,
 // eight bytes each, and their shapes.
@@ -75,42 +76,37 @@ func run(before *messages, from int, m *messages) (n int) {
 	return n
 }
 
-// appendNote returns the note of a file whose list follows another one.
-func appendNote(c *capture, before, m *messages) []byte {
-	n := note{capture: *c, After: before.mark()}
-	n.From, n.Keep = m.share(before)
-	n.Own = len(m.prints) - n.Keep
-	line, err := json.Marshal(n)
+// appendNote returns the note of what was read and joined.
+func (s *scanned) appendNote() []byte {
+	line, err := json.Marshal(s.note)
 	if err != nil {
 		return nil // a time that cannot be written: the file is read again
 	}
 	line = append(line, '\n')
-	for _, print := range m.prints[n.Keep:] {
+	for _, print := range s.prints[s.Keep:] {
 		line = binary.LittleEndian.AppendUint64(line, uint64(print))
 	}
-	for _, s := range m.shapes[n.Keep:] {
-		line = append(line, byte(s))
+	for _, b := range s.shapes[s.Keep:] {
+		line = append(line, byte(b))
 	}
 	return line
 }
 
-// parseNote reads a note back into m. It may be of another list, or damaged.
-func parseNote(text []byte, before, m *messages) (c capture, ok bool) {
+// errNote: it is no note. The file is then read again.
+var errNote = errors.New("not a note of a snapshot")
+
+// parseNote reads a note, which is to be joined.
+func parseNote(text []byte) (*scanned, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
-	var n note
-	switch {
-	case json.Unmarshal(line, &n) != nil, n.After != before.mark(),
-		n.From < 0, n.Keep < 0, n.Keep > len(before.prints), n.From > len(before.prints)-n.Keep,
-		n.Own < 0, n.Own > len(rest), 9*n.Own != len(rest):
-		return capture{}, false
+	s := &scanned{noted: true}
+	if json.Unmarshal(line, &s.note) != nil || s.From < 0 || s.Keep < 0 || s.Own < 0 || s.Own > len(rest) || 9*s.Own != len(rest) {
+		return s, errNote
 	}
-	m.prints = append(m.prints[:0], before.prints[n.From:n.From+n.Keep]...)
-	m.shapes = append(m.shapes[:0], before.shapes[n.From:n.From+n.Keep]...)
-	for i := range n.Own {
-		m.prints = append(m.prints, lineage.Print(binary.LittleEndian.Uint64(rest[8*i:])))
+	for i := range s.Own {
+		s.prints = append(s.prints, lineage.Print(binary.LittleEndian.Uint64(rest[8*i:])))
 	}
-	for _, s := range rest[8*n.Own:] {
-		m.shapes = append(m.shapes, shape(s))
+	for _, b := range rest[8*s.Own:] {
+		s.shapes = append(s.shapes, shape(b))
 	}
-	return n.capture, true
+	return s, nil
 }

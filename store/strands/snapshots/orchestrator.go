@@ -5,15 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/folder"
 	"hindcast/store/strands/runs"
 )
+
+// orchestrators reads and changes the records of orchestrators.
+type orchestrators struct{ s *Store }
+
+// Name implements folder.Format.
+func (orchestrators) Name() string { return "Strands" }
+
+// Read implements folder.Format.
+func (orchestrators) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	r, err := at.Own.(place).records(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return r.log(at), nil
+}
+
+// records are the files of an orchestrator, the latest last. SDKs write that one alone; a
+// program can save others, and so does a restore.
+type records struct {
+	*history
+	list []record
+}
 
 // record is one file of an orchestrator, with the run in it.
 type record struct {
@@ -22,39 +42,44 @@ type record struct {
 	run *runs.Run // nil where the file cannot be read
 }
 
-// records reads the files of an orchestrator, the latest last. SDKs write that
-// one alone; a program can save others.
-func (s *Store) records(ctx context.Context, p *place) ([]record, error) {
-	o, err := s.open(p)
+// records reads the files of an orchestrator.
+func (p place) records(ctx context.Context, in folder.In) (*records, error) {
+	h, err := p.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	defer o.close()
-	items, err := o.items()
-	if err != nil {
-		return nil, err
-	}
-	var list []record
-	for _, i := range items {
+	rs := &records{history: h}
+	for _, i := range h.items {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("read snapshots: %w", err)
 		}
-		r := record{item: i, doc: files.ReadDocument(o.folder(i.name).Read, i.name, nil)}
+		if i.aside != nil {
+			continue
+		}
+		r := record{item: i, doc: files.ReadDocument(folder.From(in.Tree), p.kept(i.name), nil)}
 		switch {
 		case errors.Is(r.doc.Err, fs.ErrNotExist):
 			continue
-		case r.doc.Err != nil:
-			// What can be told of it is told all the same.
-			if r.capture, _ = readCapture(r.doc.Data); r.Problem == "" {
-				r.capture = unread(r.doc.Err)
-			}
-		default:
-			r.capture, _ = readCapture(r.doc.Data)
-			r.run = r.decode(p)
+		case r.doc.Err == nil:
+			r.run = r.decode(&p)
+		case r.Problem == "":
+			r.capture = unread(r.doc.Err)
 		}
-		list = append(list, r)
+		rs.list = append(rs.list, r)
 	}
-	return list, nil
+	return rs, nil
+}
+
+// sum puts the title and the size into info.
+func (rs *records) sum(info *model.SessionInfo) error {
+	for i := range rs.list {
+		r := &rs.list[i]
+		info.Size += int64(len(r.doc.Data))
+		if info.Title == "" && r.run != nil {
+			info.Title = r.run.Summary().Task
+		}
+	}
+	return rs.gone
 }
 
 // decode reads the run of a file that parsed.
@@ -76,31 +101,30 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	return t.Find(data, "orchestratorId")
 }
 
-// runHeaders returns the rows of an orchestrator: the node executions of its
-// latest record, and those that only an earlier one has.
-func runHeaders(p *place, records []record, entries []journal.Entry) []model.Header {
-	var headers []model.Header
+// log returns the rows of an orchestrator: the node executions of its latest record, and
+// those that only an earlier one has.
+func (rs *records) log(place folder.Place) *folder.Log {
+	log := &folder.Log{Place: place, Head: -1, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.written()}
 	at := make(map[string]int)
-	for i := range records {
-		r := &records[i]
-		for _, h := range r.headers(p) {
-			h.Head = h.Head && r.name == latestFile
+	for i := range rs.list {
+		r := &rs.list[i]
+		for _, h := range r.headers(&rs.place) {
 			known, ok := at[h.ID]
 			if !ok {
-				known = len(headers)
+				known = len(log.Rows)
 				at[h.ID] = known
-				headers = append(headers, h)
+				log.Rows, log.Files = append(log.Rows, h), append(log.Files, "")
 			}
-			headers[known] = h
+			if h.Head && r.name == latestFile {
+				log.Head = known
+			}
+			log.Rows[known], log.Files[known] = h, rs.kept(r.name)
 		}
-		if i < len(records)-1 || r.name != latestFile {
-			leave(headers, r.left(entries))
+		if i < len(rs.list)-1 || r.name != latestFile {
+			leave(log.Rows, rs.left(r))
 		}
 	}
-	for i := range headers {
-		headers[i].Index = i
-	}
-	return headers
+	return log
 }
 
 // leave marks rows as those of a record that is not the latest. What the latest
@@ -115,15 +139,11 @@ func leave(headers []model.Header, why *model.Reason) {
 
 // left says why a record is not the latest: Hindcast saved it before it put
 // another there, or the SDK has gone on.
-func (r *record) left(entries []journal.Entry) *model.Reason {
-	for i := range entries {
-		e := &entries[i]
-		wrote := func(c journal.Change) bool { return c.Before.None() && path.Base(c.Path) == r.name }
-		if !e.Undone && e.Op == model.OpRestore && e.Broken == "" && slices.ContainsFunc(e.Changes, wrote) {
-			return &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
-		}
+func (rs *records) left(r *record) *model.Reason {
+	if m := rs.in.Told.Made(rs.kept(r.name)); m != nil && m.Op == model.OpRestore {
+		return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 	}
-	return &model.Reason{Kind: model.ReasonPointer}
+	return pointer
 }
 
 func (r *record) headers(p *place) []model.Header {
@@ -136,11 +156,11 @@ func (r *record) headers(p *place) []model.Header {
 	}}
 }
 
-// find returns the record that tells of a row, the latest if several do, and which
+// row returns the record that tells of a row, the latest if several do, and which
 // of its executions the row is.
-func find(records []record, id string) (r *record, n int, err error) {
-	for i := len(records) - 1; i >= 0; i-- {
-		switch r := &records[i]; {
+func (rs *records) row(id string) (r *record, n int, err error) {
+	for i := len(rs.list) - 1; i >= 0; i-- {
+		switch r := &rs.list[i]; {
 		case r.run == nil && r.id == id:
 			return nil, 0, errors.New(r.Problem)
 		case r.run != nil:
@@ -152,15 +172,18 @@ func find(records []record, id string) (r *record, n int, err error) {
 	return nil, 0, model.ErrNoSnapshot
 }
 
-// runState returns the state of a row of an orchestrator.
-func (s *Store) runState(ctx context.Context, p *place, id string) ([]byte, error) {
-	records, err := s.records(ctx, p)
+func (rs *records) facts(id string) (model.Facts, error) {
+	r, n, err := rs.row(id)
 	if err != nil {
 		return nil, err
 	}
-	r, n, err := find(records, id)
+	return append(r.run.Facts(n), r.item.facts(&rs.place)...), nil
+}
+
+func (rs *records) gaps(id string) (model.Gaps, error) {
+	r, _, err := rs.row(id)
 	if err != nil {
-		return nil, err
+		return model.Gaps{}, err
 	}
-	return r.run.State(n), nil
+	return r.run.Gaps(), nil
 }

@@ -26,11 +26,11 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	s := open(t, dir)
 	session := filepath.Base(dir)
 	first := storetest.Headers(t, s, session)
-	if got := s.reads.Load(); got != 6 {
+	if got := s.storage.Memo.Fetched(); got != 6 {
 		t.Fatalf("%d files were read, and there are 6", got)
 	}
 	again := storetest.Headers(t, s, session)
-	if got := s.reads.Load(); got != 6 || !reflect.DeepEqual(first, again) {
+	if got := s.storage.Memo.Fetched(); got != 6 || !reflect.DeepEqual(first, again) {
 		t.Errorf("once more %d files were read", got-6)
 	}
 	// A snapshot in the middle changes, the latest too, and one comes.
@@ -43,9 +43,9 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	rewrite(t, middle, bytes.Replace(data, []byte(`"q2"`), []byte(`"redacted"`), 1))
 	rewrite(t, filepath.Join(kept, latestFile), data)
 	rewrite(t, filepath.Join(kept, historyDir, "snapshot_01a1fba8-d443-741d-8109-474902f2392e.json"), data)
-	s.reads.Store(0)
+	before := s.storage.Memo.Fetched()
 	rows := storetest.Headers(t, s, session)
-	if got := s.reads.Load(); got != 3 {
+	if got := s.storage.Memo.Fetched() - before; got != 3 {
 		t.Errorf("%d files were read, and 3 have changed", got)
 	}
 	if len(rows) != 6 || rows[2].Title != "redacted" || rows[3].ParentID != rows[2].ID || !rows[5].Head || rows[5].EventText() != eventAgain {
@@ -82,7 +82,7 @@ func TestHeaders_fromTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := storetest.Headers(t, s, "py-long")
-		got := s.reads.Load()
+		got := s.storage.Memo.Fetched()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -142,12 +142,12 @@ func TestHeaders_ofALongSession(t *testing.T) {
 	}
 	size := 0
 	for _, h := range rows {
-		name := p.file("snapshot_" + h.ID + ".json")
+		name := p.kept("snapshot_" + h.ID + ".json")
 		info, err := s.root.Lstat(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		note, ok := s.memory.Recall(name, files.StampOf(info, time.Now()))
+		note, ok := s.storage.Memo.Notes.Recall(name, files.StampOf(info, time.Now()))
 		if !ok {
 			t.Fatalf("there is no note of %s", name)
 		}
@@ -160,29 +160,33 @@ func TestHeaders_ofALongSession(t *testing.T) {
 
 // A note that is damaged, of another version, or of another list is passed over.
 func TestParseNote_ofSomethingElse(t *testing.T) {
-	before := &messages{[]lineage.Print{2, 4, 6}, []shape{1, 2, 3}}
-	m := &messages{[]lineage.Print{4, 6, 8}, []shape{2, 3, 4}}
-	c := capture{Dialect: python, Title: "t", Removed: 3}
-	text := appendNote(&c, before, m)
-	var got messages
-	if kept, ok := parseNote(text, before, &got); !ok || !reflect.DeepEqual(kept, c) || !reflect.DeepEqual(&got, m) {
-		t.Fatalf("%+v, %+v, %t of %s", kept, got, ok, text)
+	before := first([]lineage.Print{2, 4, 6}, []shape{1, 2, 3})
+	m := messages{prints: []lineage.Print{4, 6, 8}, shapes: []shape{2, 3, 4}}
+	read := &scanned{note: note{capture: capture{Dialect: python, Title: "t", Removed: 3}}, messages: m}
+	read.join(before)
+	text := read.appendNote()
+	taken := func(text []byte, before *scanned) (*scanned, bool) {
+		s, err := parseNote(text)
+		return s, err == nil && s.join(before)
+	}
+	if got, ok := taken(text, before); !ok || !reflect.DeepEqual(got.capture, read.capture) || !slices.Equal(got.prints, m.prints) || !slices.Equal(got.shapes, m.shapes) {
+		t.Fatalf("%+v, %t of %s", got, ok, text)
 	}
 	if !bytes.Contains(text, []byte(`"from":1,"keep":2,"own":1}`)) {
 		t.Errorf("the note says %s", text)
 	}
-	for _, other := range []*messages{{}, {[]lineage.Print{2, 4, 7}, []shape{1, 2, 3}}, {before.prints[:2], before.shapes[:2]}} {
-		if _, ok := parseNote(text, other, &got); ok {
+	for _, other := range []*scanned{nil, first([]lineage.Print{2, 4, 7}, []shape{1, 2, 3}), first(before.prints[:2], before.shapes[:2])} {
+		if _, ok := taken(text, other); ok {
 			t.Errorf("it is taken for one of another list: %+v", other)
 		}
 	}
 	for cut := range text {
-		if _, ok := parseNote(text[:cut], before, &got); ok {
+		if _, ok := taken(text[:cut], before); ok {
 			t.Errorf("it is taken although only %d bytes are there", cut)
 		}
 	}
 	for _, broken := range []string{"", "{}", "{}\n", "\n", `{"from":-1}` + "\n", `{"keep":4}` + "\n", `{"own":9223372036854775807}` + "\n"} {
-		if _, ok := parseNote([]byte(broken), &messages{}, &got); ok && broken != "{}" && broken != "{}\n" {
+		if _, ok := taken([]byte(broken), nil); ok && broken != "{}" && broken != "{}\n" {
 			t.Errorf("%q is taken", broken)
 		}
 	}

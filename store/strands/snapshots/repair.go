@@ -1,12 +1,12 @@
 package snapshots
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // A repair makes that an SDK starts again. The newest snapshot that it starts from takes
@@ -14,60 +14,40 @@ import (
 // emptied, so that the SDK begins anew. What the SDK lists and cannot restore is set
 // aside. The journal keeps what was there, and the timeline shows it.
 
-// planRepair plans a repair. The error is a model.NothingToError where nothing keeps the
+// repair plans a repair. The error is a model.NothingToError where nothing keeps the
 // SDK from starting, and a *model.UnsupportedError where something does that no file can
 // mend.
-func (s *Store) planRepair(ctx context.Context, session string) (model.Plan, error) {
-	p, err := s.locate(session)
-	if err != nil {
-		return model.Plan{}, err
+func (m *move) repair() error {
+	if head := m.h.head(); head >= 0 {
+		m.Target = m.h.point(head)
 	}
-	if p.scope == scopeMultiAgent {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: "the record of an orchestrator has no older one: remove " + p.file(latestFile) + " to run it from the beginning"}
-	}
-	m, err := s.begin(ctx, p, model.OpRepair)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	m.plan.Target = m.plan.Head
-	content, err := m.mendLatest()
-	if err != nil {
-		return model.Plan{}, err
+	if err := m.mendLatest(); err != nil {
+		return err
 	}
 	m.mendHistory()
-	if len(m.draft.Changes()) == 0 {
-		return model.Plan{}, m.beyond()
+	if len(m.Steps) == 0 {
+		return m.beyond()
 	}
 	m.guard()
-	m.running()
-	if content == nil {
-		m.plan.Loads = "the SDK finds no " + latestFile + " and begins anew"
-		m.plan.Writes = append(m.plan.Writes, "journal: one entry")
-	} else {
-		m.tell(content, p.sessionDir.id)
-	}
-	return m.draft.Plan(m.plan)
+	m.hazards(running)
+	m.Writes = append(m.Writes, journaled)
+	return nil
 }
 
-// mendLatest drafts what an SDK starts from, and returns it; nil if it then begins
-// anew.
-func (m *move) mendLatest() (content []byte, err error) {
-	p, name := &m.place, m.s.writer.file(&m.place, latestFile)
-	if m.h.latest < 0 {
-		return nil, nil
-	}
-	it := &m.h.items[m.h.latest]
-	data, err := m.s.contentOf(p, it)
+// mendLatest plans what an SDK starts from, or that it begins anew.
+func (m *move) mendLatest() error {
+	name := m.place.kept(latestFile)
+	data, err := m.latest()
 	if errors.Is(err, files.ErrTooLarge) || errors.Is(err, files.ErrSymlink) {
-		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: err.Error() + ": Hindcast does not write to it"}
+		return &model.UnsupportedError{Op: model.OpRepair, Reason: err.Error() + ": Hindcast does not write to it"}
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || m.h.at < 0 {
+		return err
 	}
 	doc := parsed(data)
 	fatal, _ := m.judged(&doc)
 	if len(fatal) == 0 && !m.foreign(&doc) {
-		return data, nil
+		return nil
 	}
 	if len(fatal) > 0 {
 		if fatal[0].Code == FaultSchema {
@@ -77,7 +57,7 @@ func (m *move) mendLatest() (content []byte, err error) {
 	}
 	for i := len(m.h.items) - 1; i >= 0; i-- {
 		good := &m.h.items[i]
-		if i == m.h.latest || good.kept != nil || m.foreign(&doc) && good.Dialect == doc.Dialect {
+		if i == m.h.at || good.aside != nil || m.foreign(&doc) && good.Dialect == doc.Dialect {
 			continue
 		}
 		d, err := m.sound(good)
@@ -85,21 +65,19 @@ func (m *move) mendLatest() (content []byte, err error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m.target, m.doc = i, d
-		m.plan.Target = m.h.point(i)
+		m.Target = m.h.point(i)
 		content, said := d.resumable(m.versions(&d))
 		m.hazards(said)
-		m.leave(i)
-		m.draft.Put(name, content)
-		return content, nil
+		m.step(folder.Step{Name: name, Data: content})
+		return nil
 	}
-	m.plan.Target = model.Point{}
-	m.plan.Asks = append(m.plan.Asks, "there is no snapshot that the SDK would start from: it begins anew, without messages")
-	m.leave(-1)
-	m.draft.SetAside(name)
-	return nil, nil
+	m.Target = model.Point{}
+	m.Asks = append(m.Asks, "there is no snapshot that the SDK would start from: it begins anew, without messages")
+	m.step(folder.Step{Name: name, Aside: true})
+	return nil
 }
 
 // foreign reports whether a document is of another SDK than all the others, and
@@ -108,7 +86,7 @@ func (m *move) foreign(d *document) bool {
 	others := 0
 	for i := range m.h.items {
 		it := &m.h.items[i]
-		if i == m.h.latest || it.kept != nil || it.Dialect == unknownDialect {
+		if i == m.h.at || it.aside != nil || it.Dialect == unknownDialect {
 			continue
 		}
 		if it.Dialect == d.Dialect {
@@ -124,22 +102,21 @@ func (m *move) askSchema(d *document) {
 	if d.Schema == "" {
 		return
 	}
-	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the snapshot says that it is of schema %.40q: if a newer SDK wrote it, take that SDK and leave the file as it is", d.Schema))
+	m.Asks = append(m.Asks, fmt.Sprintf("the snapshot says that it is of schema %.40q: if a newer SDK wrote it, take that SDK and leave the file as it is", d.Schema))
 }
 
-// mendHistory drafts what is to become of the immutable snapshots that an SDK
+// mendHistory plans what is to become of the immutable snapshots that an SDK
 // lists and cannot restore.
 func (m *move) mendHistory() {
-	p, w := &m.place, &m.s.writer
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		switch {
-		case it.isLatest() || it.kept != nil || it.err != nil:
+		case it.isLatest() || it.aside != nil || it.err != nil:
 		case it.Problem != "":
-			m.draft.SetAside(w.file(p, it.name))
+			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
 		case !uuid7.MatchString(it.id):
-			m.draft.SetAside(w.file(p, it.name))
+			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
 		}
 	}

@@ -185,7 +185,7 @@ func TestPlanRepair_whatItCannot(t *testing.T) {
 	}
 	for _, name := range written {
 		s := open(t, fixture(name))
-		for _, session := range agents(t, s) {
+		for _, session := range ofAgents(t, s) {
 			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}}); !errors.As(err, new(*model.NothingToError)) {
 				t.Errorf("%s %s: %v", name, session, err)
 			}

@@ -7,77 +7,56 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
-	"hindcast/store/journal"
-	"hindcast/store/writing"
+	"hindcast/store/folder"
 )
 
 // A restore gives snapshot_latest.json, which is all that an SDK loads when it
 // starts, the bytes of another snapshot. What was there is first saved beside the
 // other immutable snapshots, so that the SDKs list it, too.
 
-// planRestore plans a restore. The errors are model.ErrNoSession, model.ErrNoSnapshot and
-// a *RefusedError.
-func (s *Store) planRestore(ctx context.Context, ref model.Ref) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return model.Plan{}, err
+// Move implements folder.Mover. The errors are a *RefusedError and those of store.Writer.
+func (f agents) Move(ctx context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	m := f.s.begin(in, before.Own.(*history))
+	if c.Op == model.OpRepair {
+		return m.Move, m.repair()
 	}
-	if p.scope == scopeMultiAgent {
-		return s.planRewind(ctx, p, ref.ID)
+	if c.Op == model.OpPurge {
+		return m.Move, m.purge(c.Scope)
 	}
-	m, err := s.begin(ctx, p, model.OpRestore)
-	if err != nil {
-		return model.Plan{}, err
+	if err := m.aim(c.Ref.ID); err != nil {
+		return nil, err
 	}
-	if err := m.aim(ref.ID); err != nil {
-		return model.Plan{}, err
+	switch c.Op {
+	case model.OpRestore:
+		return m.Move, m.restore()
+	case model.OpFork:
+		return m.Move, m.fork(c.As)
+	case model.OpEdit:
+		return m.Move, m.edit(c.As, c.State)
 	}
-	target, said := m.doc.resumable(m.versions(&m.doc))
-	m.hazards(said)
-	if said == "" {
-		m.twin()
-	}
-	m.leave(m.target)
-	if err := m.put(target); err != nil {
-		return model.Plan{}, err
-	}
-	m.running()
-	m.tell(target, p.sessionDir.id)
-	return m.draft.Plan(m.plan)
+	return nil, &model.UnsupportedError{Op: c.Op, Reason: f.s.Lacks(c.Op)}
 }
 
-// move is a plan in the making for the snapshots of one agent.
+// move is a plan in the making for the snapshots of one place.
 type move struct {
+	*folder.Move
 	s     *Store
 	place place
+	in    folder.In
 	h     *history
-	draft *journal.Draft
-	plan  model.Plan
 	// target is the position of the snapshot that is aimed at, doc its file.
 	target int
 	doc    document
 }
 
 // begin starts a plan.
-func (s *Store) begin(ctx context.Context, p place, op model.Op) (*move, error) {
-	if err := s.writer.ready(); err != nil {
-		return nil, err
-	}
-	h, err := s.history(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	m := &move{s: s, place: p, h: h, draft: s.writer.journal.Draft(), target: -1}
-	m.plan = model.Plan{Op: op, Session: p.id}
-	if head := h.head(); head >= 0 {
-		m.plan.Head = h.point(head)
-	}
-	return m, nil
+func (s *Store) begin(in folder.In, h *history) *move {
+	m := &move{Move: &folder.Move{Uses: map[string]string{}}, s: s, place: h.place, in: in, h: h, target: -1}
+	m.Own = m
+	return m
 }
 
 // aim finds the snapshot that the plan is about, and reads it.
@@ -88,7 +67,22 @@ func (m *move) aim(id string) (err error) {
 	if m.doc, err = m.sound(&m.h.items[m.target]); err != nil {
 		return err
 	}
-	m.plan.Target = m.h.point(m.target)
+	m.Target = m.h.point(m.target)
+	return nil
+}
+
+// restore plans to make the target what is loaded.
+func (m *move) restore() error {
+	content, said := m.doc.resumable(m.versions(&m.doc))
+	m.hazards(said)
+	if said == "" {
+		m.twin()
+	}
+	if err := m.put(content); err != nil {
+		return err
+	}
+	m.hazards(running)
+	m.Writes = append(m.Writes, journaled)
 	return nil
 }
 
@@ -99,104 +93,58 @@ func (m *move) twin() {
 	if i < 0 || i == m.target {
 		return
 	}
-	data, err := m.s.contentOf(&m.place, &m.h.items[i])
+	data, err := m.h.content(&m.h.items[i])
 	if err != nil || !bytes.Equal(data, m.doc.Data) {
 		return // the target itself will do
 	}
 	m.hazards(fmt.Sprintf("#%d is the very same as #%d, and is shown as what is loaded", m.h.index(i), m.h.index(m.target)))
 	m.target = i
-	m.plan.Target = m.h.point(i)
+	m.Target = m.h.point(i)
 }
 
-// find returns the position of the row of an id, -1 for none.
-func (h *history) find(id string) int {
-	for i := range h.items {
-		if h.items[i].id == id && (i != h.latest || h.same < 0) {
-			return i
-		}
-	}
-	return -1
-}
+// step adds a step to the plan.
+func (m *move) step(s folder.Step) { m.Steps = append(m.Steps, s) }
 
-// point returns the visit of an item.
-func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
-
-// path returns the items from the root to one, itself included.
-func (h *history) path(i int) map[int]bool {
-	on := make(map[int]bool)
-	for ; i >= 0 && !on[i]; i = h.items[i].Parent {
-		on[i] = true
-	}
-	return on
-}
-
-// leave notes what leaves the active path, and what comes back to it, when the
-// head goes to an item.
-func (m *move) leave(to int) {
-	now, then := m.h.path(m.h.head()), m.h.path(to)
-	for i := range m.h.items {
-		switch {
-		case now[i] && !then[i]:
-			m.plan.Orphans = append(m.plan.Orphans, m.h.point(i))
-		case then[i] && !now[i]:
-			m.plan.Reactivates = append(m.plan.Reactivates, m.h.point(i))
-		}
-	}
-}
-
-// put drafts that snapshot_latest.json gets a content. What it holds is saved
+// put plans that snapshot_latest.json gets a content. What it holds is saved
 // first, unless an immutable snapshot holds the same, or it is nothing that an SDK
 // could list: then it is kept by the journal alone.
 func (m *move) put(content []byte) error {
-	p, w := &m.place, &m.s.writer
 	latest, err := m.latest()
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(latest, content) && m.h.latest >= 0 {
+	if bytes.Equal(latest, content) && m.h.at >= 0 {
 		m.hazards("the snapshot is what is loaded already: no file changes")
 		return nil
 	}
-	if m.h.latest >= 0 {
+	if m.h.at >= 0 {
 		was := parsed(latest)
 		if fatal, _ := m.judged(&was); len(fatal) == 0 && !m.listed(&was) {
 			id, err := m.mint()
 			if err != nil {
 				return err
 			}
-			m.draft.Put(w.name(p, historyDir, "snapshot_"+id+".json"), latest)
-			m.plan.Writes = append(m.plan.Writes, "what is loaded now is first saved as snapshot "+id)
+			m.step(folder.Step{Name: m.place.kept("snapshot_" + id + ".json"), Data: latest})
+			m.Writes = append(m.Writes, "what is loaded now is first saved as snapshot "+id)
 		}
 	}
-	m.draft.Put(w.name(p, latestFile), content)
+	m.step(folder.Step{Name: m.place.kept(latestFile), Data: content})
 	m.guard()
-	return m.stands(latest)
-}
-
-// stands refuses a draft that replaces another content of snapshot_latest.json
-// than was read: an agent has saved meanwhile.
-func (m *move) stands(latest []byte) error {
-	name, sum := m.s.writer.name(&m.place, latestFile), ""
-	if m.h.latest >= 0 {
-		sum = fmt.Sprintf("%x", sha256.Sum256(latest))
-	}
-	for _, c := range m.draft.Changes() {
-		if c.Path == name && c.Before.SHA256 != sum {
-			return &journal.ConflictError{Path: m.place.file(latestFile), Found: "changed"}
-		}
-	}
 	return nil
 }
 
-// latest reads snapshot_latest.json, nil where there is none.
+// latest reads snapshot_latest.json, nil where there is none. The plan fails where it is
+// another one when it is made, or carried out: an agent has saved meanwhile.
 func (m *move) latest() ([]byte, error) {
-	if m.h.latest < 0 {
+	name := m.place.kept(latestFile)
+	if m.Uses[name] = ""; m.h.at < 0 {
 		return nil, nil
 	}
-	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.latest])
+	data, err := m.h.content(&m.h.items[m.h.at])
 	if errors.Is(err, model.ErrNoSnapshot) {
 		return nil, fmt.Errorf("%s: %w", m.place.file(latestFile), fs.ErrNotExist)
 	}
+	m.Uses[name] = fmt.Sprintf("%x", sha256.Sum256(data))
 	return data, err
 }
 
@@ -206,7 +154,7 @@ func (m *move) listed(d *document) bool {
 	if m.h.same < 0 {
 		return false
 	}
-	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.same])
+	data, err := m.h.content(&m.h.items[m.h.same])
 	if err != nil {
 		return false
 	}
@@ -226,58 +174,97 @@ func appDataOf(d *document) []byte {
 
 // mint makes the id of a snapshot that sorts behind all that are there.
 func (m *move) mint() (string, error) {
-	ids := minter{random: m.s.writer.random}
+	ids := minter{random: m.s.random}
 	for i := range m.h.items {
 		ids.after(m.h.items[i].id)
 	}
-	return ids.mint(m.s.writer.Now())
+	return ids.mint(m.in.Now)
 }
 
 // guard lets the plan fail if a snapshot comes or goes before it is carried out.
-func (m *move) guard() {
-	p, w := &m.place, &m.s.writer
-	if files.IsFolder(m.s.root, p.path(historyDir)) {
-		m.draft.Expect(w.name(p, historyDir))
-	}
-}
+func (m *move) guard() { m.Closed = []string{m.place.name(historyDir)} }
 
 // hazards adds warnings; an empty one is none.
 func (m *move) hazards(list ...string) {
 	for _, text := range list {
 		if text != "" {
-			m.plan.Hazards = append(m.plan.Hazards, text)
+			m.Hazards = append(m.Hazards, text)
 		}
 	}
 }
 
-// tell completes a plan by what the SDK does with the content that it will load
-// under a session's name.
-func (m *move) tell(content []byte, session string) {
-	d := parsed(content)
-	at := m.place.standing(&d, m.versions(&d))
-	m.plan.Loads = at.loads(&m.place, session)
-	m.plan.Resume = at.resume()
-	m.plan.Asks = append(m.plan.Asks, at.asks()...)
-	m.warn(&d)
-	m.plan.Writes = append(m.plan.Writes, "journal: one entry")
+const (
+	running   = "an agent that runs now does not notice: its next save puts back what it holds in memory, so stop it first"
+	journaled = "journal: one entry"
+)
+
+// Next implements folder.Mover. The calls are worked out from where the messages end that
+// are then loaded, see resume.go.
+func (f agents) Next(before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
+	was, now := before.Own.(*history), after.Own.(*history)
+	loaded := now.loaded()
+	switch {
+	case mv == nil:
+		return was.back(now, func() folder.Next { return f.s.next(now, loaded, nil) }), nil
+	case loaded == nil:
+		return folder.Next{Loads: "the SDK finds no " + latestFile + " and begins anew"}, nil
+	}
+	m, _ := mv.Own.(*move) // none of what is made of another kind
+	next := f.s.next(now, loaded, m)
+	if mv.New == nil && before.Leaves(after) {
+		next.Hazards = append(next.Hazards, "what tools did outside of the session since then is not taken back")
+	}
+	return next, nil
 }
 
-// recent is for how long after a write an agent is taken to be running.
-const recent = time.Minute
+// next says how an SDK goes on from a content of snapshot_latest.json.
+func (s *Store) next(h *history, loaded []byte, m *move) (next folder.Next) {
+	d := parsed(loaded)
+	if d.Err != nil {
+		next.Loads = latestFile + " is then what it was, which no SDK can load: " + d.Problem
+		return next
+	}
+	in := h.versions(&s.running, d.Dialect, d.Tape)
+	if m != nil {
+		in = m.versions(&d)
+	}
+	at := h.standing(&d, in)
+	next.Loads, next.Calls, next.Asks = at.loads(&h.place, h.sessionDir.id), at.resume(), at.asks()
+	if m != nil {
+		m.warn(&d, &next)
+	}
+	return next
+}
 
-// running tells of an agent that may hold the session in memory.
-func (m *move) running() {
-	m.hazards("an agent that runs now does not notice: its next save puts back what it holds in memory, so stop it first")
-	if m.h.latest < 0 {
-		return
+// loaded returns what snapshot_latest.json holds, nil where there is none.
+func (h *history) loaded() []byte {
+	if h.at < 0 {
+		return nil
 	}
-	info, err := m.s.root.Lstat(m.place.path(latestFile))
+	data, err := h.content(&h.items[h.at])
 	if err != nil {
-		return
+		return nil
 	}
-	ago, lively := m.s.writer.Lively(recent, writing.Stamp{Name: m.s.writer.name(&m.place, latestFile), At: info.ModTime()})
-	if !lively {
-		return
+	return data
+}
+
+// back says what an undo or a redo does to what an SDK loads, which goes on as next says.
+func (h *history) back(now *history, next func() folder.Next) (n folder.Next) {
+	was, then := h.loaded(), now.loaded()
+	switch {
+	case len(h.items) > 0 && now.gone != nil:
+		n.Loads = fmt.Sprintf("session %q is gone: nothing loads it", h.id)
+		return n
+	case (was == nil) == (then == nil) && bytes.Equal(was, then):
+		n.Loads = "what an SDK loads stays as it is"
+		return n
+	case then == nil:
+		n.Loads = fmt.Sprintf("session %q has no %s: nothing is loaded, and the SDK begins anew", h.id, latestFile)
+	default:
+		n = next()
 	}
-	m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("the session was written %v ago: an agent may still be running, and would take the restore back", ago.Round(time.Second)))
+	if h.gone == nil {
+		n.Hazards = append(n.Hazards, running)
+	}
+	return n
 }

@@ -1,13 +1,12 @@
 package snapshots
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io/fs"
+	"fmt"
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/strands/runs"
 )
 
@@ -19,59 +18,74 @@ import (
 // rewind is a plan in the making for the record of an orchestrator.
 type rewind struct {
 	*move
-	records []record
-	rows    []model.Header
-	dialect dialect
+	records *records
 	made    runs.Rewound
 }
 
-// beginRewind works out the record that stands at a row.
-func (s *Store) beginRewind(ctx context.Context, p place, op model.Op, id string) (*rewind, error) {
-	m, err := s.begin(ctx, p, op)
-	if err != nil {
+// Move implements folder.Mover.
+func (f orchestrators) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	rs := before.Own.(*records)
+	m := f.s.begin(in, rs.history)
+	switch c.Op {
+	case model.OpPurge:
+		return m.Move, m.purge(c.Scope)
+	case model.OpEdit:
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "what the nodes of an orchestrator said is not what it goes on from"}
+	case model.OpRepair:
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "the record of an orchestrator has no older one: remove " + rs.file(latestFile) + " to run it from the beginning"}
+	}
+	r := &rewind{move: m, records: rs}
+	m.Own = r
+	if err := r.aim(before, c.Ref.ID); err != nil {
 		return nil, err
 	}
-	r := &rewind{move: m}
-	if r.records, err = s.records(ctx, &p); err != nil {
-		return nil, err
-	}
-	from, n, err := find(r.records, id)
-	if err != nil {
-		return nil, err
-	}
-	r.rows = r.runHeaders()
-	r.plan.Head = model.Point{}
-	for i := range r.rows {
-		h := &r.rows[i]
-		if h.Head {
-			r.plan.Head = h.Point()
+	if c.Op == model.OpFork {
+		to, err := r.found(c.As)
+		if err != nil {
+			return nil, err
 		}
-		if h.ID == id {
-			r.plan.Target = h.Point()
-		}
+		m.step(folder.Step{Name: to.kept(latestFile), Data: r.made.Document})
+		m.Writes = append(m.Writes, journaled)
+		return m.Move, nil
 	}
-	if r.made, err = r.rewound(ctx, from, n); err != nil {
+	if err := m.put(r.made.Document); err != nil {
 		return nil, err
 	}
-	r.dialect = from.Dialect
-	r.hazards(r.made.Hazards...)
-	r.plan.Asks = append(r.plan.Asks, r.made.Asks...)
-	r.plan.Loads, r.plan.Resume = r.made.Loads, r.made.Resume
-	d := parsed(r.made.Document)
-	if fatal, _ := r.judged(&d); len(fatal) > 0 {
-		return nil, &RefusedError{p.file(from.name), fatal}
+	if len(m.Steps) > 0 {
+		m.hazards(running)
 	}
-	return r, nil
+	m.Writes = append(m.Writes, journaled)
+	return m.Move, nil
 }
 
-func (r *rewind) runHeaders() []model.Header { return runHeaders(&r.place, r.records, r.h.entries) }
+// aim works out the record that stands at a row.
+func (r *rewind) aim(before *folder.Log, id string) error {
+	from, n, err := r.records.row(id)
+	if err != nil {
+		return err
+	}
+	if at := before.At(id); at >= 0 {
+		r.Target = before.Rows[at].Point()
+	}
+	if r.made, err = r.rewound(from, n); err != nil {
+		return err
+	}
+	r.hazards(r.made.Hazards...)
+	r.Asks = append(r.Asks, r.made.Asks...)
+	d := parsed(r.made.Document)
+	if fatal, _ := r.judged(&d); len(fatal) > 0 {
+		return &RefusedError{r.place.file(from.name), fatal}
+	}
+	r.doc.Dialect = from.Dialect
+	return nil
+}
 
 // rewound returns the record as it stands after an execution. After its last one that
 // is the record itself, also of a run that has ended or that waits for an answer: it
 // may be one that was set aside.
-func (r *rewind) rewound(ctx context.Context, from *record, n int) (runs.Rewound, error) {
+func (r *rewind) rewound(from *record, n int) (runs.Rewound, error) {
 	if n < len(from.run.Headers())-1 {
-		return from.run.Rewind(n, r.older(ctx, from))
+		return from.run.Rewind(n, r.older(from))
 	}
 	made := from.run.AsItIs()
 	if in := r.place.versions(&r.s.running, from.Dialect, from.doc.Tape); from.Dialect == typeScript && !in.Shown(answersNodes) {
@@ -85,24 +99,17 @@ func (r *rewind) rewound(ctx context.Context, from *record, n int) (runs.Rewound
 
 // older returns the other versions of a record: those that are there, and those that
 // the journal has.
-func (r *rewind) older(ctx context.Context, than *record) (list []*runs.Run) {
-	for i := range r.records {
-		if other := &r.records[i]; other != than && other.run != nil {
+func (r *rewind) older(than *record) (list []*runs.Run) {
+	for i := range r.records.list {
+		if other := &r.records.list[i]; other != than && other.run != nil {
 			list = append(list, other.run)
 		}
 	}
-	latest := r.s.writer.file(&r.place, latestFile)
-	seen := make(map[string]bool)
-	for _, e := range r.s.writer.entries(ctx) {
-		for _, c := range e.Changes {
-			if c.Path != latest || c.Before.None() || seen[c.Before.SHA256] {
-				continue
-			}
-			seen[c.Before.SHA256] = true
-			data, err := r.s.writer.journal.Read(c.Before)
-			if err != nil {
-				continue
-			}
+	for _, a := range r.in.Told.Aside() {
+		if a.Name != r.place.kept(latestFile) || a.How == folder.Undone {
+			continue
+		}
+		if data, err := r.in.Told.Read(a); err == nil {
 			if run := r.run(data); run != nil {
 				list = append(list, run)
 			}
@@ -121,61 +128,14 @@ func (r *rewind) run(file []byte) *runs.Run {
 	return d.decode(&r.place)
 }
 
-// leave notes which rows leave the path and come back.
-func (r *rewind) leave() error {
-	run := r.run(r.made.Document)
-	if run == nil {
-		return errors.New("the record that was put back cannot be read")
+// Next implements folder.Mover.
+func (orchestrators) Next(before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
+	if mv != nil {
+		r := mv.Own.(*rewind)
+		return folder.Next{Loads: r.made.Loads, Calls: r.made.Resume}, nil
 	}
-	on := make(map[string]bool)
-	for _, h := range run.Headers() {
-		on[h.ID] = true
-	}
-	for i := range r.rows {
-		h := &r.rows[i]
-		switch {
-		case !h.Orphaned && !on[h.ID]:
-			r.plan.Orphans = append(r.plan.Orphans, h.Point())
-		case h.Orphaned && on[h.ID]:
-			r.plan.Reactivates = append(r.plan.Reactivates, h.Point())
-		}
-	}
-	return nil
-}
-
-func (s *Store) planRewind(ctx context.Context, p place, id string) (model.Plan, error) {
-	r, err := s.beginRewind(ctx, p, model.OpRestore, id)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if err := r.leave(); err != nil {
-		return model.Plan{}, err
-	}
-	latest, err := r.latest()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return model.Plan{}, err
-	}
-	if !bytes.Equal(latest, r.made.Document) {
-		r.running()
-	}
-	if err := r.put(r.made.Document); err != nil {
-		return model.Plan{}, err
-	}
-	r.plan.Writes = append(r.plan.Writes, "journal: one entry")
-	return r.draft.Plan(r.plan)
-}
-
-func (s *Store) planRunFork(ctx context.Context, p place, id, as string) (model.Plan, error) {
-	r, err := s.beginRewind(ctx, p, model.OpFork, id)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	r.doc.Dialect = r.dialect
-	to, err := r.found(as)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	r.draft.Put(s.writer.name(&to, latestFile), r.made.Document)
-	r.plan.Writes = append(r.plan.Writes, "journal: one entry")
-	return r.draft.Plan(r.plan)
+	was, now := before.Own.(*records), after.Own.(*records)
+	return was.back(now.history, func() folder.Next {
+		return folder.Next{Loads: fmt.Sprintf("orchestrator %q of session %q goes on from its record as it then is", now.agent, now.sessionDir.id)}
+	}), nil
 }

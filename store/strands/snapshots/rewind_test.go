@@ -9,7 +9,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/writing"
 )
 
 // The record of an orchestrator goes back to each execution that it can go on
@@ -78,18 +80,42 @@ func TestPlanFork_orchestrator(t *testing.T) {
 
 func second(_ model.Plan, err error) error { return err }
 
-// A write of Hindcast's own that cannot be finished keeps nobody from reading or
-// writing, and is told.
+// stopped is a disk that stops at the second record of the journal: the write that is
+// under way is neither done nor taken back.
+type stopped struct {
+	writing.Disk
+	records *int
+}
+
+func (d stopped) Append(name string, data []byte) error {
+	if *d.records++; *d.records > 1 {
+		return errors.New("stopped")
+	}
+	return d.Disk.Append(name, data)
+}
+
+// A write of Hindcast's own that cannot be finished keeps nobody from reading, and is
+// told. When what was in the way is gone, the next write finishes it first.
 func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 	dir := copied(t, "python-snapshot")
 	s := openAt(t, dir)
-	s.writer.unfinished = errors.New("somebody changed it")
+	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return stopped{d, new(int)} }); err != nil {
+		t.Fatal(err)
+	}
 	rows := storetest.Headers(t, s, "every-turn")
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
-	do(t, s, plan, err)
-	undo(t, s)
+	if err == nil {
+		_, err = s.Apply(t.Context(), plan)
+	}
+	if !errors.As(err, new(*journal.UnfinishedError)) {
+		t.Fatalf("the write ends with %v", err)
+	}
+	s.storage.Recover(t.Context())
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()}); err == nil {
+		t.Error("a write is planned although another one is not finished")
+	}
 	for _, session := range []string{"", "every-turn"} {
-		if list := storetest.Faults(t, s, session); len(list) != 1 || list[0].Code != FaultJournal {
+		if list := storetest.Faults(t, s, session); len(list) == 0 || list[0].Code != FaultJournal {
 			t.Errorf("%q: %+v", session, list)
 		}
 	}
@@ -97,6 +123,15 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 		if n := len(storetest.Faults(t, s, info.ID)); n != info.Faults {
 			t.Errorf("%s: %d faults, and the list says %d", info.ID, n, info.Faults)
 		}
+	}
+	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return d.(stopped).Disk }); err != nil {
+		t.Fatal(err)
+	}
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
+	do(t, s, plan, err)
+	undo(t, s)
+	if list := storetest.Faults(t, s, ""); len(list) != 0 {
+		t.Errorf("%+v", list)
 	}
 }
 

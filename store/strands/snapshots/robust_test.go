@@ -105,15 +105,17 @@ func TestAppendNote_ofMessagesThatAreAlike(t *testing.T) {
 		}
 		return m
 	}
-	before, m := alike(1_000_000), alike(500_000)
+	all, m := alike(1_000_000), alike(500_000)
 	m.prints[len(m.prints)-1] = 4
-	c := capture{}
+	before, read := first(all.prints, all.shapes), &scanned{messages: *m}
 	done := make(chan []byte, 1)
-	go func() { done <- appendNote(&c, before, m) }()
+	go func() {
+		read.join(before)
+		done <- read.appendNote()
+	}()
 	select {
 	case note := <-done:
-		var back messages
-		if _, ok := parseNote(note, before, &back); !ok || !slices.Equal(back.prints, m.prints) {
+		if back, err := parseNote(note); err != nil || !back.join(before) || !slices.Equal(back.prints, m.prints) {
 			t.Error("the note does not give the messages back")
 		}
 	case <-time.After(20 * time.Second):

@@ -3,9 +3,7 @@ package snapshots
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -27,7 +25,15 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, err
 	}
 	if p.scope == scopeMultiAgent {
-		return s.runState(ctx, &p, ref.ID)
+		rs, err := p.records(ctx, s.storage.In())
+		if err != nil {
+			return nil, err
+		}
+		r, n, err := rs.row(ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		return r.run.State(n), nil
 	}
 	data, err := s.file(ctx, &p, ref.ID)
 	if err != nil {
@@ -38,40 +44,25 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 
 // file reads the file of a snapshot.
 func (s *Store) file(ctx context.Context, p *place, id string) ([]byte, error) {
-	o, err := s.open(p)
+	in := s.storage.In()
+	list, err := p.list(in.Tree)
 	if err != nil {
 		return nil, err
 	}
-	defer o.close()
-	items, err := o.items()
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range append(items, s.keptItems(p, s.entriesOf(ctx, p), items)...) {
+	for _, i := range list.items() {
 		if i.id == id {
-			return s.content(p, &o, &i)
+			return p.content(in, &i)
+		}
+	}
+	w := s.storage.Writes(ctx)
+	in.Told = w.Told(s.in(*p).Session)
+	h := history{place: *p, listing: list, in: in}
+	for _, k := range h.aside() {
+		if k.id == id {
+			return p.content(in, &k.item)
 		}
 	}
 	return nil, model.ErrNoSnapshot
-}
-
-// content reads the file of an item. The error is model.ErrNoSnapshot where it is
-// gone.
-func (s *Store) content(p *place, o *opened, i *item) (data []byte, err error) {
-	if i.kept != nil {
-		data, err = s.writer.journal.Read(*i.kept)
-	} else if folder := o.folder(i.name); folder == nil {
-		err = fs.ErrNotExist
-	} else {
-		data, err = folder.Read(i.name, nil)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, model.ErrNoSnapshot
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
-	}
-	return data, nil
 }
 
 // payload returns the data of a snapshot file.

@@ -3,11 +3,13 @@ package snapshots
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -16,6 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/strands/runs"
 )
@@ -43,13 +46,17 @@ type Store struct {
 	single *sessionDir
 	// unified says that dir is itself a folder "session".
 	unified bool
-	// memory has what was made of the snapshot files.
-	memory *files.Memory
-	// reads counts the files that were read for a timeline.
-	reads atomic.Int64
-	// checks counts those that were read whole for their faults.
+	// storage is the storage that the folder is in or is, and way leads down from there.
+	// The journal lies in it: so it is the same one whether the storage, its session/ or
+	// the folder of one session was opened.
+	storage *folder.Storage
+	way     string
+	// err is why nothing can be written.
+	err error
+	// checks counts the files that were read whole for their faults.
 	checks atomic.Int64
-	writer desk
+	// random is replaced in tests.
+	random func([]byte)
 	// running is the versions of the SDKs that are said to run.
 	running sdk.Running
 }
@@ -72,14 +79,54 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
-	one, err := single(dir, root)
-	whole, absErr := filepath.Abs(dir)
-	if err = cmp.Or(err, absErr); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), root.Close())
+	s := &Store{dir: dir, root: root, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
+	whole, err := filepath.Abs(dir)
+	if err == nil {
+		s.single, s.unified = single(whole, root), filepath.Base(whole) == namespace
+		err = s.openStorage(cache, whole)
 	}
-	s := &Store{dir: dir, root: root, single: one, unified: filepath.Base(whole) == namespace, memory: cache.Memory(noteKind, dir)}
-	s.openWriter(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err)), root.Close())
+	}
+	s.storage.Recover(ctx)
 	return s, nil
+}
+
+// openStorage opens the storage of an opened folder. Where that is another folder that
+// cannot be opened, reading still works.
+func (s *Store) openStorage(cache *files.Cache, opened string) error {
+	dir, way := opened, "."
+	up := func() { dir, way = filepath.Dir(dir), path.Join(filepath.Base(dir), way) }
+	if s.single != nil {
+		up()
+	}
+	if s.unified || s.single != nil && s.single.unified {
+		up()
+	}
+	open := func() (err error) {
+		s.way = way
+		s.storage, err = folder.Open(dir, folder.Options{Place: s.placeNamed, Ignore: isTemporary, Notes: cache.Memory(noteKind, dir), Now: time.Now})
+		return err
+	}
+	err := open()
+	if err == nil && !isFolder(s.storage.In(), way) {
+		err = errors.Join(fs.ErrNotExist, s.storage.Close()) // a link leads here
+	}
+	if err == nil {
+		_, err = s.storage.Journal()
+	}
+	if err == nil || way == "." {
+		return err
+	}
+	s.err = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", dir, err)
+	dir, way = opened, "."
+	return open()
+}
+
+// isFolder reports whether a name is a folder, or leads to one.
+func isFolder(tree folder.Tree, name string) bool {
+	_, err := tree.List(name)
+	return err == nil
 }
 
 // Kind returns "strands-snapshots".
@@ -90,8 +137,7 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
-	s.memory.Keep()
-	if err := errors.Join(s.root.Close(), s.writer.Close()); err != nil {
+	if err := errors.Join(s.root.Close(), s.storage.Close()); err != nil {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}
 	return nil
@@ -139,11 +185,10 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 	}
 	var list []dated
 	for _, p := range places {
-		at, err := s.lastChange(ctx, p)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		list = append(list, dated{p, at})
+		list = append(list, dated{p, p.lastChange(s.storage.In())})
 	}
 	slices.SortFunc(list, func(a, b dated) int {
 		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
@@ -156,10 +201,13 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 // of a context that has ended, or fs.ErrNotExist.
 func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
-	headers, err := s.timeline(ctx, p, &info)
-	info.Count(headers)
+	log, err := s.storage.Log(ctx, s.in(p))
+	if err == nil {
+		err = log.Own.(session).sum(&info)
+		info.Count(log.Rows)
+	}
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
-		return info, err
+		return info, cmp.Or(ctx.Err(), err)
 	}
 	info.Faults = s.countFaults(ctx, &p)
 	return info, ctx.Err()
@@ -168,42 +216,61 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 // Headers implements store.Store.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		p, err := s.locate(session)
-		var headers []model.Header
-		if err == nil {
-			headers, err = s.timeline(ctx, p, &model.SessionInfo{})
-		}
-		for i := range headers {
-			if !yield(headers[i], nil) {
-				return
-			}
-		}
+		log, err := s.log(ctx, session)
 		if err != nil {
 			yield(model.Header{}, fmt.Errorf("%s: list snapshots of session %q: %w", kind, session, err))
+			return
+		}
+		for i := range log.Rows {
+			if !yield(log.Rows[i], nil) {
+				return
+			}
 		}
 	}
 }
 
-// timeline returns the headers of a place, and puts into info the title and the size
-// that its files tell on the way.
-func (s *Store) timeline(ctx context.Context, p place, info *model.SessionInfo) ([]model.Header, error) {
-	if p.scope == scopeMultiAgent {
-		records, err := s.records(ctx, &p)
-		for i := range records {
-			info.Size += int64(len(records[i].doc.Data))
-			if info.Title == "" && records[i].run != nil {
-				info.Title = records[i].run.Summary().Task
-			}
-		}
-		return runHeaders(&p, records, s.entriesOf(ctx, &p)), err
-	}
-	h, err := s.history(ctx, p)
+// session is what a log of a place was read from: the snapshots of an agent, or those of
+// an orchestrator.
+type session interface {
+	// sum puts the title and the size into info. The error is fs.ErrNotExist where the
+	// folder is gone.
+	sum(info *model.SessionInfo) error
+	// facts returns what the files tell of the row of an id besides its state.
+	facts(id string) (model.Facts, error)
+}
+
+// log reads the session that the port calls id.
+func (s *Store) log(ctx context.Context, id string) (*folder.Log, error) {
+	p, err := s.locate(id)
 	if err != nil {
 		return nil, err
 	}
+	log, err := s.storage.Log(ctx, s.in(p))
+	if err != nil {
+		return nil, err
+	}
+	return log, nil
+}
+
+// agents reads and changes the snapshots of agents.
+type agents struct{ s *Store }
+
+// Name implements folder.Format.
+func (agents) Name() string { return "Strands" }
+
+// Read implements folder.Format.
+func (agents) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	h, err := at.Own.(place).read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return h.log(at), nil
+}
+
+func (h *history) sum(info *model.SessionInfo) error {
 	for i := range h.items {
 		info.Size += h.items[i].written
 		info.Title = cmp.Or(info.Title, h.items[i].Opening)
 	}
-	return h.headers(), nil
+	return h.gone
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"io"
+	"io/fs"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // The list of sessions says how many faults each has, for which files are read
@@ -30,7 +33,7 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 	key := p.path() + "/" + s.Assumed().Short() // no file is called so
 	now, ok := s.tally(p)
 	if ok {
-		if text, known := s.memory.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {
+		if text, known := s.storage.Memo.Notes.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {
 			if n, size := binary.Uvarint(text[len(now.sum):]); size > 0 {
 				return int(n)
 			}
@@ -39,7 +42,7 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 	found, err := s.check(ctx, p, quickBytes)
 	n := len(model.Harmful(found))
 	if ok && err == nil {
-		s.memory.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
+		s.storage.Memo.Notes.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
 	}
 	return n
 }
@@ -48,35 +51,30 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 // written, where the age of one is what counts, or where something cannot be
 // looked at.
 func (s *Store) tally(p *place) (now tally, ok bool) {
-	o, err := s.open(p)
-	if err != nil {
+	tree := s.storage.In().Tree
+	l, err := p.list(tree)
+	if err != nil || len(l.history)+len(l.latest) == 0 || l.unlisted != nil || s.storage.Broken() != nil {
 		return tally{}, false
 	}
-	defer o.close()
-	items, err := o.items()
-	if err != nil || len(items) == 0 || o.unlisted != nil || s.writer.unfinished != nil {
-		return tally{}, false
-	}
+	listed := slices.Concat(l.history, l.latest)
+	last := p.kept(listed[len(listed)-1])
 	hash := sha256.New()
-	for _, f := range []*files.Folder{o.latest, o.history} {
-		if f == nil {
-			continue
-		}
-		names, err := f.Names()
-		if err != nil {
+	for _, dir := range []string{p.name(), p.name(historyDir)} {
+		defer folder.Hold(tree, dir)()
+		names, err := tree.List(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return tally{}, false
 		}
-		slices.Sort(names)
-		for _, name := range names {
-			at, err := f.Stat(name)
-			if err != nil || isTemporary(name) || name != historyDir && !at.Same(at) {
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			at, err := tree.Stamp(folder.Join(dir, name))
+			if err != nil || isTemporary(name) || name != historyDir && !at.Same(at.Stamp) {
 				return tally{}, false
 			}
-			if name == items[len(items)-1].name {
-				now.at = at
+			if folder.Join(dir, name) == last {
+				now.at = at.Stamp
 			}
 			if name == historyDir {
-				at = files.Stamp{} // what is in it is looked at itself
+				at = folder.Stamp{} // what is in it is looked at itself
 			}
 			var numbers [16]byte
 			binary.LittleEndian.PutUint64(numbers[:], uint64(at.Size))

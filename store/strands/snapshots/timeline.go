@@ -2,40 +2,49 @@ package snapshots
 
 import (
 	"hindcast/model"
+	"hindcast/store/folder"
 	"hindcast/store/lineage"
+	"hindcast/store/writing"
 )
 
-// headers returns the rows of a place.
-func (h *history) headers() []model.Header {
+// log returns the rows of a place.
+func (h *history) log(at folder.Place) *folder.Log {
 	head := h.head()
-	headers := make([]model.Header, 0, len(h.items))
+	log := &folder.Log{Place: at, Head: -1, Pointed: true, Own: h, Aside: map[string]*folder.Aside{}, Written: h.written()}
 	for i := range h.items {
-		if i == h.latest && h.same >= 0 {
+		if i == h.at && h.same >= 0 {
 			continue
 		}
-		header := h.header(i)
-		header.Head = i == head
+		it, header := &h.items[i], h.header(i)
 		header.Orphaned = head < 0 // an SDK starts from nothing
-		switch it := &h.items[i]; {
-		case it.back:
+		switch {
+		case it.aside != nil && it.aside.How == folder.BroughtBack:
 			header.Reason = overwritten
 		case it.Problem != "":
 			header.Reason = failedLeaf
 		case head < 0:
 			header.Reason = pointer
 		}
-		headers = append(headers, header)
+		if i == head {
+			log.Head = len(log.Rows)
+		}
+		if it.aside != nil {
+			log.Aside[it.id] = it.aside
+		}
+		log.Rows, log.Files, log.Contents = append(log.Rows, header), append(log.Files, h.kept(it.name)), append(log.Contents, it.Sum)
 	}
-	model.Settle(headers, model.HeadFacts{Moves: h.moves(), Pointed: true})
-	return headers
+	return log
 }
 
-// What a place alone knows of a row that is off the path.
-var (
-	overwritten = &model.Reason{Kind: model.ReasonOverwritten}
-	failedLeaf  = &model.Reason{Kind: model.ReasonFailedLeaf}
-	pointer     = &model.Reason{Kind: model.ReasonPointer}
-)
+// written returns when snapshot_latest.json was written, which an agent at work does with
+// each save.
+func (h *history) written() []writing.Stamp {
+	at, err := h.in.Stamp(h.kept(latestFile))
+	if err != nil {
+		return nil
+	}
+	return []writing.Stamp{{Name: h.kept(latestFile), At: at.Modified}}
+}
 
 func (h *history) header(i int) model.Header {
 	it := &h.items[i]

@@ -34,7 +34,7 @@ func copied(t testing.TB, name string) string {
 func openAt(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := open(t, dir)
-	s.writer.Now = func() time.Time { return noon }
+	s.storage.Now = func() time.Time { return noon }
 	return s
 }
 
@@ -141,8 +141,8 @@ func latestOf(t testing.TB, dir, session, agent string) string {
 	return ""
 }
 
-// agents returns the sessions of agents in a store.
-func agents(t testing.TB, s *Store) (ids []string) {
+// ofAgents returns the sessions of agents in a store.
+func ofAgents(t testing.TB, s *Store) (ids []string) {
 	t.Helper()
 	for _, info := range sessions(t, s) {
 		p, err := s.locate(info.ID)
@@ -163,7 +163,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 		dir := copied(t, name)
 		s := openAt(t, dir)
 		before := tree(t, dir)
-		for _, session := range agents(t, s) {
+		for _, session := range ofAgents(t, s) {
 			p, _ := s.locate(session)
 			rows := storetest.Headers(t, s, session)
 			was := head(t, s, session)
@@ -251,7 +251,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 	}
 	lost := latestOf(t, dir, "manual", "default")
 	s := openAt(t, dir)
-	s.writer.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
+	s.storage.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
 	rows := storetest.Headers(t, s, "manual")
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	do(t, s, plan, err)
@@ -283,8 +283,8 @@ func TestPlanRestore_savedWhilePlanned(t *testing.T) {
 	talk := func(words ...string) string { return pythonFile(pythonTalk(words...), `"state": {}`, managerState) }
 	dir, s := sessionOf(t, "default", talk("q", "-a", "q3", "-c"), talk("q", "-a"), talk("q", "-a", "q2", "-b"))
 	rows := storetest.Headers(t, s, "s")
-	random := s.writer.random
-	s.writer.random = func(b []byte) { // to mint the id under which the latest is saved
+	random := s.random
+	s.random = func(b []byte) { // to mint the id under which the latest is saved
 		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), talk("q", "-a", "q3", "-d"))
 		random(b)
 	}

@@ -1,0 +1,231 @@
+package old
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/sdk"
+)
+
+// Faults implements store.Store: what the SDKs do not start on, what they load
+// although it cannot work, and what is odd. It reads each file whole. For the
+// store itself it tells which folders are not listed, and why.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session == "" {
+		return s.unlisted(ctx)
+	}
+	p, err := s.locate(session)
+	var found []model.Fault
+	if err == nil {
+		found, err = s.check(ctx, &p, math.MaxInt64)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: check session %q: %w", kind, session, err)
+	}
+	return found, nil
+}
+
+// quickBytes is how much of a session is read whole for the list of sessions.
+// A larger one is looked at more closely by Faults alone.
+const quickBytes = 32 << 20
+
+// check looks for what is wrong in a place, in as many bytes of files as most
+// says: the newest files first, and at least the first of them.
+func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
+	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool)}
+	o, err := s.open(p)
+	if err != nil {
+		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
+		return c.list.All(), nil
+	}
+	defer o.close()
+	if f, ok := s.writer.fault(); ok {
+		c.add(f)
+	}
+	if o.unlisted != nil {
+		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + o.unlisted.Error()}, unstored("it cannot be read")))
+	}
+	c.names(&o)
+	if p.scope == scopeMultiAgent {
+		err = s.checkRecords(ctx, &c)
+	} else {
+		err = s.checkSnapshots(ctx, &c, &o, most)
+	}
+	return c.list.All(), err
+}
+
+// checkSnapshots looks at the snapshots of an agent.
+func (s *Store) checkSnapshots(ctx context.Context, c *checkup, o *opened, most int64) error {
+	h, err := s.history(ctx, *c.place)
+	if err != nil {
+		return err
+	}
+	c.dialect = h.dialect()
+	c.identifiers()
+	for i := len(h.items) - 1; i >= 0; i-- {
+		if most <= 0 {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		it := &h.items[i]
+		if it.kept != nil {
+			continue // no SDK meets it
+		}
+		doc := files.ReadDocument(o.folder(it.name).Read, it.name, nil)
+		s.checks.Add(1)
+		most -= int64(len(doc.Data))
+		c.file(it, &doc)
+	}
+	c.history(h)
+	return nil
+}
+
+// checkRecords looks at the records of an orchestrator.
+func (s *Store) checkRecords(ctx context.Context, c *checkup) error {
+	records, err := s.records(ctx, c.place)
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(records) {
+		r := &records[i]
+		if c.dialect = r.Dialect; i == len(records)-1 {
+			c.identifiers()
+		}
+		c.file(&r.item, &r.doc)
+		if r.run == nil {
+			continue
+		}
+		for _, f := range r.run.Faults() {
+			c.add(f)
+		}
+	}
+	return nil
+}
+
+// checkup gathers what is wrong with one place.
+type checkup struct {
+	*place
+	root    *os.Root
+	running *sdk.Running
+	// dialect is the one of the SDK that starts here, as far as that is known.
+	dialect dialect
+	list    store.FaultList
+	// said are the faults of messages that were told, because the same messages
+	// are in many snapshots; prompts are the system prompts.
+	said    map[string]bool
+	prompts []prompt
+	manager string // the class of the newest snapshot
+}
+
+// prompt is a system prompt and the file that has it.
+type prompt struct{ text, file string }
+
+func (c *checkup) add(f model.Fault) { c.list.Add(f) }
+
+// plain returns a fault with a verdict for all versions.
+func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).Judged(f, v) }
+
+// judged returns a fault of a file with what the SDK that wrote it does when it starts
+// or, with one of the older snapshots, when it restores it.
+func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
+	word := func(v sdk.Verdict) model.Fault {
+		f := in.Judged(f, v)
+		if f.Severity == model.Stops && !it.isLatest() {
+			return plain(f, unstored(v.Text()))
+		}
+		return f
+	}
+	d := it.Dialect
+	if d == unknownDialect {
+		d = c.dialect
+	}
+	switch {
+	case d == python || v.python == v.typeScript:
+		return word(v.python)
+	case d == typeScript:
+		return word(v.typeScript)
+	}
+	py, ts := word(v.python), word(v.typeScript)
+	py.Severity, py.Verdict = max(py.Severity, ts.Severity), "Strands for Python "+py.Verdict+"; for TypeScript "+ts.Verdict
+	return py
+}
+
+// dialect returns the SDK that starts on a history: the one that wrote what it
+// loads, else the newest.
+func (h *history) dialect() dialect {
+	for i := len(h.items) - 1; i >= 0; i-- {
+		if d := h.items[i].Dialect; d != unknownDialect {
+			return d
+		}
+	}
+	return unknownDialect
+}
+
+// unlisted finds the folders that look like a session and are not listed.
+func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
+	dirs, err := s.sessionDirs()
+	if err != nil {
+		return nil, fmt.Errorf("%s: check %q: %w", kind, s.dir, files.Cause(err))
+	}
+	var faults store.FaultList
+	s.writer.faults(ctx, &faults)
+	for _, d := range dirs {
+		places, err := s.placesIn(d)
+		if err != nil {
+			faults.Add(model.Fault{Code: FaultDirectory, File: path.Join(d.dir, scopesDir), Meaning: "a folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
+			continue
+		}
+		if len(places) == 0 {
+			faults.Add(model.Fault{Code: FaultSession, File: path.Join(d.dir, scopesDir), Meaning: "the folder holds no snapshots", Verdict: "starts anew"})
+		}
+		s.strayScopes(d, &faults)
+	}
+	s.links(namespace, &faults)
+	s.links(".", &faults)
+	return faults.All(), nil
+}
+
+// strayScopes finds what is in the folder of the scopes and is none.
+func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
+	dir := path.Join(d.dir, scopesDir)
+	names, err := files.Names(s.root, dir)
+	if err != nil {
+		return // it is told by those who need it
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains(scopes, name) {
+			faults.Add(files.Stray(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: "loads; it is not looked at"}))
+		}
+	}
+}
+
+// links finds the links to folders that lead out of the store.
+func (s *Store) links(dir string, faults *store.FaultList) {
+	if s.single != nil {
+		return
+	}
+	entries, err := files.Entries(s.root, dir)
+	if err != nil {
+		return // it is told by those who need it, or not there
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if _, err := s.root.Stat(name); e.Type()&fs.ModeSymlink != 0 && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: "loads; the SDKs follow links to folders"})
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package old
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"hindcast/model"
+	"hindcast/store/journal"
+	"hindcast/store/lineage"
+)
+
+// Facts implements store.Deriver.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	facts, err := s.facts(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read facts of %q of session %q: %w", kind, ref.ID, ref.Session, err)
+	}
+	return facts, nil
+}
+
+func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	if p.scope == scopeMultiAgent {
+		records, err := s.records(ctx, &p)
+		if err != nil {
+			return nil, err
+		}
+		r, n, err := find(records, ref.ID)
+		if err != nil {
+			return nil, err
+		}
+		return append(r.run.Facts(n), r.facts(&p)...), nil
+	}
+	h, err := s.history(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h.items {
+		if it := &h.items[i]; it.id == ref.ID && (i != h.latest || h.same < 0) {
+			return append(h.around(i), it.facts(&p)...), nil
+		}
+	}
+	return nil, model.ErrNoSnapshot
+}
+
+// around tells what the other snapshots say of one.
+func (h *history) around(i int) (l model.Facts) {
+	it := &h.items[i]
+	switch it.How {
+	case lineage.Beginning:
+		l.Add("lineage", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
+	case lineage.Overlap:
+		l.Add("lineage", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
+	case lineage.Guess:
+		l.Add("lineage", "a guess: no message is in common, and nothing speaks against it")
+	case lineage.Root:
+		if i > 0 {
+			l.Add("lineage", "none: no earlier snapshot has a conversation that this one goes on with")
+		}
+	}
+	if i == h.same {
+		l.Add("latest", latestFile+" holds the same")
+	}
+	return l
+}
+
+// facts tells what the file of a snapshot says besides its data.
+func (i *item) facts(p *place) (l model.Facts) {
+	l.Add("file", p.file(i.name))
+	if i.kept != nil {
+		l.Add("set aside", "Hindcast has it, in "+journal.Folder)
+	}
+	l.Add("written by", string(i.Dialect))
+	l.Add("scope", i.Scope)
+	l.Add("schema version", i.Schema)
+	l.Add("context manager", i.Manager)
+	if i.Removed > 0 {
+		l.Add("taken out", strconv.Itoa(i.Removed)+" messages")
+	}
+	l.Add("stash", i.Stash)
+	l.Add("app data", i.AppData)
+	return l
+}

@@ -1,0 +1,113 @@
+package old
+
+import (
+	"hindcast/model"
+	"hindcast/store/sdk"
+)
+
+// Codes of the faults, besides those of package runs for what is in the
+// record of an orchestrator. Each verdict is that of the SDK that wrote the file,
+// of Python 1.62.0 and TypeScript 1.19.0 as they were seen to behave.
+const (
+	// FaultFile: a file cannot be read, or is not one JSON value.
+	FaultFile = "snapshot-file"
+	// FaultSymlink: a symbolic link, which the SDKs follow and Hindcast does not.
+	FaultSymlink = "symlink"
+	// FaultEncoding: a byte order mark, or bytes that are not UTF-8.
+	FaultEncoding = "encoding"
+	// FaultDepth: nested deeper than the SDK can read.
+	FaultDepth = "deep-nesting"
+	// FaultNumber: NaN or Infinity, which is no JSON.
+	FaultNumber = "not-a-number"
+	// FaultSchema: the schema version is missing, or another one.
+	FaultSchema = "schema-version"
+	// FaultScope: the scope is missing, or not that of the folder.
+	FaultScope = "scope"
+	// FaultCreated: the time is missing.
+	FaultCreated = "no-creation-time"
+	// FaultData: the data, or a member of them, are missing or of another type.
+	FaultData = "snapshot-data"
+	// FaultDialects: the two SDKs wrote to one place.
+	FaultDialects = "mixed-dialects"
+	// FaultOrchestrator: the record is that of another orchestrator.
+	FaultOrchestrator = "other-orchestrator"
+
+	// FaultMessage: something in a message that an SDK cannot load.
+	FaultMessage = "message-shape"
+	// FaultRole and FaultBlock: something that no SDK is known to write.
+	FaultRole  = "unknown-role"
+	FaultBlock = "unknown-block"
+	// FaultMissingResult: a tool call has no result, and other messages follow.
+	FaultMissingResult = "missing-tool-result"
+	// FaultUnanswered: the last message calls tools that have no result, and the SDK for
+	// TypeScript sends it as it is. That for Python runs the tools.
+	FaultUnanswered = "unanswered-tool-call"
+	// FaultPartialResult: some tool calls of a message have a result.
+	FaultPartialResult = "partial-tool-result"
+	// FaultStaleResult: a result of a call that the message before has not.
+	FaultStaleResult = "stale-tool-result"
+	// FaultDuplicateResult: two results of one call.
+	FaultDuplicateResult = "duplicate-tool-result"
+	// FaultLeadingResult: the messages begin with a tool result.
+	FaultLeadingResult = "leading-tool-result"
+	// FaultOrphanResult: a tool result follows no tool call.
+	FaultOrphanResult = "orphan-tool-result"
+
+	// FaultInterrupt: an interrupt waits for an answer.
+	FaultInterrupt = "pending-interrupt"
+	// FaultInterruptState: an interrupt state that the SDK cannot load.
+	FaultInterruptState = "interrupt-state"
+	// FaultManager: a state that no conversation manager takes.
+	FaultManager = "conversation-manager"
+	// FaultRemovedCount: the count of removed messages is no count.
+	FaultRemovedCount = "removed-count"
+	// FaultStatefulModel: the provider keeps the conversation.
+	FaultStatefulModel = "stateful-model"
+	// FaultPrompt: the snapshots do not have one system prompt.
+	FaultPrompt = "system-prompt"
+
+	// FaultNoLatest: there are snapshots, and none to start from.
+	FaultNoLatest = "no-latest"
+	// FaultLatestBehind: the one to start from is older than the newest other.
+	FaultLatestBehind = "latest-behind"
+	// FaultName: a snapshot whose name is no UUID of version 7.
+	FaultName = "snapshot-name"
+	// FaultOrder: the names and the times in the files do not agree.
+	FaultOrder = "snapshot-order"
+	// FaultManifest: a manifest.json, which no SDK writes.
+	FaultManifest = "manifest"
+	// FaultLeftover: a temporary file of a writer that was stopped.
+	FaultLeftover = "leftover-file"
+	// FaultStray: a file or folder that is no snapshot.
+	FaultStray = "stray-file"
+	// FaultIdentifier: the SDK refuses the name of a session, an agent or a
+	// snapshot.
+	FaultIdentifier = "identifier"
+	// FaultDirectory: a folder cannot be read.
+	FaultDirectory = "unreadable-directory"
+	// FaultSession: a folder that looks like a session and is not listed.
+	FaultSession = "no-snapshots"
+)
+
+// unstored returns the verdict on a snapshot from which the SDK does not start only
+// because it starts from another: the exception of restoring it.
+func unstored(exception string) sdk.Verdict {
+	return sdk.Says(model.Loses, "starts; refuses to restore it: "+exception)
+}
+
+// verdict says what each SDK does about something.
+type verdict struct {
+	python, typeScript sdk.Verdict
+}
+
+// both is a verdict in which the SDKs agree.
+func both(v sdk.Verdict) verdict { return verdict{v, v} }
+
+var (
+	// asIs: nothing comes of it.
+	asIs = sdk.Loads("it is not looked at")
+	// sent: the SDK does not notice, but the model's provider may.
+	sent = sdk.Loads("it is kept, and sent to the model as it is")
+	// refusedLater: as sent, and it is known not to work.
+	refusedLater = sdk.Loses("it is sent to the model as it is, and most providers refuse it")
+)

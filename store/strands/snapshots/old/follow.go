@@ -1,0 +1,40 @@
+package old
+
+import (
+	"context"
+	"strings"
+
+	"hindcast/store/journal"
+	"hindcast/store/watch"
+)
+
+// below are the levels of the folders in that of a session.
+var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: historyDir}}
+
+// Watch implements store.Watcher. The SDKs write a file beside the one that it
+// is for and rename it, so a watch on a folder tells of every file in it. What
+// they write before they rename is not told of.
+//
+// A store of a few hundred sessions is watched whole; of one with thousands those
+// that changed last.
+func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	if s.single != nil {
+		return watch.Tree(ctx, s.dir, below, isForeign), nil
+	}
+	// Sessions lie in the folder and in its session/, which need not be there
+	// yet: two trees, one level apart.
+	beside := watch.Tree(ctx, s.dir, append([]watch.Level{{}}, below...), isForeign)
+	inside := watch.Tree(ctx, s.dir, append([]watch.Level{{Name: namespace}, {}}, below...), isForeign)
+	return watch.Any(beside, inside), nil
+}
+
+// isForeign reports whether a name is nothing to follow: that of a temporary file,
+// or of Hindcast's own folder.
+func isForeign(name string) bool { return name == journal.Folder || isTemporary(name) }
+
+// isTemporary reports whether a name is one that an SDK writes to first:
+// ".__strands_tmp_…" of Python, "….__strands_tmp_…" of TypeScript, "….tmp" of its
+// legacy storage.
+func isTemporary(name string) bool {
+	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, ".__strands_tmp_")
+}

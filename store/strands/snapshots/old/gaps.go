@@ -1,0 +1,34 @@
+package old
+
+import (
+	"context"
+	"fmt"
+
+	"hindcast/model"
+)
+
+// Gaps implements store.Deriver: what the record of an orchestrator has once. A
+// snapshot of an agent is whole.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	gaps, err := s.gaps(ctx, ref)
+	if err != nil {
+		return model.Gaps{}, fmt.Errorf("%s: read what is kept once for %q of session %q: %w", kind, ref.ID, ref.Session, err)
+	}
+	return gaps, nil
+}
+
+func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	p, err := s.locate(ref.Session)
+	if err != nil || p.scope != scopeMultiAgent {
+		return model.Gaps{}, err
+	}
+	records, err := s.records(ctx, &p)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	r, _, err := find(records, ref.ID)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	return r.run.Gaps(), nil
+}

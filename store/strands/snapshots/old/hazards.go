@@ -1,0 +1,165 @@
+package old
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"hindcast/model/jsontape"
+)
+
+// warn adds what a person should know of a snapshot that an SDK will start from.
+func (m *move) warn(d *document) {
+	head := m.headDocument()
+	m.hazards(d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head))
+	m.hazards(d.statefulHazard())
+	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
+		m.plan.Asks = append(m.plan.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
+	}
+	if len(m.plan.Orphans) > 0 {
+		m.hazards("what tools did outside of the session since then is not taken back")
+	}
+}
+
+// headDocument reads what is loaded now; nil where there is nothing that can be
+// read.
+func (m *move) headDocument() *document {
+	if m.h.latest < 0 {
+		return nil
+	}
+	data, err := m.s.contentOf(&m.place, &m.h.items[m.h.latest])
+	if err != nil {
+		return nil
+	}
+	d := parsed(data)
+	if d.Err != nil || d.Tape.Kind(d.data) != jsontape.Object {
+		return nil
+	}
+	return &d
+}
+
+// member returns a member of the data by the name that the dialect has for it,
+// without white space; nil for none.
+func (d *document) member(python, typeScriptName string) []byte {
+	key := python
+	if d.Dialect == typeScript {
+		key = typeScriptName
+	}
+	n := d.Tape.Find(d.data, key)
+	if n < 0 {
+		return nil
+	}
+	return jsontape.AppendCompact(nil, d.Tape.Raw(n))
+}
+
+func (d *document) promptHazard(head *document) string {
+	prompt := d.member("system_prompt", "systemPrompt")
+	switch {
+	case prompt == nil:
+		return ""
+	case head != nil && !bytes.Equal(prompt, head.member("system_prompt", "systemPrompt")):
+		return "its system prompt is not that of the head: the SDK takes the stored one, whatever prompt the program passes"
+	}
+	return "the SDK takes the stored system prompt, whatever prompt the program passes"
+}
+
+// known are the members that the SDKs write; all others are gone with their next
+// save.
+var (
+	knownMembers = []string{"scope", "schema_version", "schemaVersion", "created_at", "createdAt", "data", "app_data", "appData"}
+	knownData    = []string{"messages", "state", "conversation_manager_state", "interrupt_state", "interrupts", "system_prompt", "systemPrompt", "model_state", "modelState", "stash"}
+)
+
+func (d *document) appHazard() string {
+	var names []string
+	if app := appDataOf(d); len(app) > 0 && string(app) != "{}" && string(app) != "null" {
+		names = append(names, "app data")
+	}
+	for _, at := range []struct {
+		n     jsontape.Node
+		known []string
+	}{{0, knownMembers}, {d.data, knownData}} {
+		for n := d.Tape.First(at.n); n >= 0; n = d.Tape.Next(n) {
+			if key := d.Tape.Key(n); !slices.Contains(at.known, key) {
+				names = append(names, key)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "the SDK drops with its next save what it does not write itself: " + naming(names)
+}
+
+func (d *document) managerHazard(head *document) string {
+	if head == nil || d.Manager == "" || head.Manager == "" || d.Manager == head.Manager {
+		return ""
+	}
+	return fmt.Sprintf("it was saved with %.60q, and the head with %.60q: the SDK refuses to start (ValueError) unless the program has the former", d.Manager, head.Manager)
+}
+
+func (d *document) stashHazard() string {
+	if d.Stash == "" {
+		return ""
+	}
+	if !d.external() {
+		return ""
+	}
+	return "what the context manager has put outside of the snapshots stays as it is now"
+}
+
+// external reports whether the context manager has put messages outside of the
+// snapshots.
+func (d *document) external() bool {
+	return textAt(d.Tape, d.Tape.Find(d.data, "stash"), "location") == "external"
+}
+
+func (d *document) statefulHazard() string {
+	if state := d.member("model_state", "modelState"); len(state) == 0 || state[0] != '{' || string(state) == "{}" {
+		return ""
+	}
+	return "it holds a state of the model: a provider that keeps the conversation itself goes on from its own, and with a stateful model the SDK drops the messages"
+}
+
+// redactedHazard looks for messages that say something else by now: a guardrail
+// has replaced what they said, most of the time.
+func (d *document) redactedHazard(head *document) string {
+	if head == nil || head.Dialect != d.Dialect {
+		return ""
+	}
+	now := head.said()
+	changed := 0
+	for id, content := range d.said() {
+		if other, ok := now[id]; ok && !bytes.Equal(content, other) {
+			changed++
+		}
+	}
+	switch changed {
+	case 0:
+		return ""
+	case 1:
+		return "one message says something else in the head, maybe because it was redacted: what it said comes back"
+	}
+	return fmt.Sprintf("%d messages say something else in the head, maybe because they were redacted: what they said comes back", changed)
+}
+
+// said returns the content of the messages that have an id.
+func (d *document) said() map[string][]byte {
+	said := make(map[string][]byte)
+	t := d.Tape
+	key := "tracking_id"
+	if d.Dialect == typeScript {
+		key = "trackingId"
+	}
+	messages := t.Find(d.data, "messages")
+	if t.Kind(messages) != jsontape.Array {
+		return said
+	}
+	for n := t.First(messages); n >= 0; n = t.Next(n) {
+		id, content := t.Find(n, key), t.Find(n, "content")
+		if t.Kind(id) == jsontape.String && content >= 0 {
+			said[t.Text(id)] = jsontape.AppendCompact(nil, t.Raw(content))
+		}
+	}
+	return said
+}

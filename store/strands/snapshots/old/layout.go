@@ -1,0 +1,188 @@
+package old
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+const (
+	// namespace is the folder that unified storage puts all sessions in.
+	namespace  = "session"
+	scopesDir  = "scopes"
+	snapshots  = "snapshots"
+	latestFile = "snapshot_latest.json"
+	historyDir = "immutable_history"
+
+	scopeAgent      = "agent"
+	scopeMultiAgent = "multiAgent"
+)
+
+// scopes are the folders that both SDKs know, in the order of the list.
+var scopes = []string{scopeAgent, scopeMultiAgent}
+
+// sessionDir is the folder of a session.
+type sessionDir struct {
+	dir string // below the store: "session/basic", "basic" or "."
+	id  string // its name
+	// unified says that it lies as unified storage puts it: below a folder
+	// "session". The SDK for Python knows no other place.
+	unified bool
+}
+
+// place is where the snapshots of one agent or orchestrator are. Its names were
+// read from folders.
+type place struct {
+	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
+	// has several agents. Where two would have one name, the later has a ~ more.
+	id string
+	sessionDir
+	scope string // the name of the folder below "scopes"
+	agent string // the name of the folder below that
+}
+
+// path returns the name of a file of the place, relative to the store.
+func (p *place) path(elem ...string) string {
+	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
+}
+
+// isSingle reports whether a folder is itself that of one session.
+func isSingle(root *os.Root) bool { return files.IsFolder(root, scopesDir) }
+
+// sessionDirs returns the folders of the sessions: those below "session" and,
+// because legacy storage of TypeScript has no such folder, those beside it. Both
+// may be in one store.
+func (s *Store) sessionDirs() ([]sessionDir, error) {
+	if s.single != nil {
+		return []sessionDir{*s.single}, nil
+	}
+	dirs, err := s.sessionsIn(namespace, true)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil, err
+	}
+	more, err := s.sessionsIn(".", s.unified)
+	return append(dirs, more...), err
+}
+
+// sessionsIn returns the folders of sessions that lie directly in a folder, by
+// name.
+func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err error) {
+	entries, err := files.Entries(s.root, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if e.Name() != journal.Folder && files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(name, scopesDir)) {
+			dirs = append(dirs, sessionDir{name, e.Name(), unified})
+		}
+	}
+	slices.SortFunc(dirs, func(a, b sessionDir) int { return strings.Compare(a.id, b.id) })
+	return dirs, nil
+}
+
+// placesIn returns the agents and orchestrators of a session that have snapshots,
+// agents first, by name.
+func (s *Store) placesIn(d sessionDir) (list []place, err error) {
+	for _, scope := range scopes {
+		dir := path.Join(d.dir, scopesDir, scope)
+		entries, err := files.Entries(s.root, dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return list, err
+		}
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		for _, e := range entries {
+			if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
+				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name()})
+			}
+		}
+	}
+	if len(list) == 1 {
+		list[0].id = d.id
+	}
+	return list, nil
+}
+
+// places returns all places of the store, each with an id of its own.
+func (s *Store) places() ([]place, error) {
+	dirs, err := s.sessionDirs()
+	if err != nil {
+		return nil, err
+	}
+	return s.placesOf(dirs), nil
+}
+
+// placesOf returns the places of some sessions. A session whose folders cannot be
+// listed has those that could be.
+func (s *Store) placesOf(dirs []sessionDir) (list []place) {
+	taken := make(map[string]bool)
+	for _, d := range dirs {
+		found, _ := s.placesIn(d) // what cannot be listed is told by Faults
+		for _, p := range found {
+			for taken[p.id] {
+				p.id += "~"
+			}
+			taken[p.id] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// locate finds the place that the port calls id. An id is data: it names a
+// folder only as what comes before the first slash, in a single name, and the
+// agents are looked up among those that are there.
+func (s *Store) locate(id string) (place, error) {
+	dirs, err := s.named(id)
+	if err != nil {
+		return place{}, err
+	}
+	for _, p := range s.placesOf(dirs) {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return place{}, model.ErrNoSession
+}
+
+// named returns the folders of the sessions that a place of this id can be in: all
+// of them, if two may have had one name.
+func (s *Store) named(id string) (dirs []sessionDir, err error) {
+	if s.single != nil || strings.HasSuffix(id, "~") {
+		return s.sessionDirs()
+	}
+	name, _, _ := strings.Cut(id, "/")
+	if name == "." || name == journal.Folder || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return nil, nil
+	}
+	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
+		if files.IsFolder(s.root, path.Join(d.dir, scopesDir)) {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs, nil
+}
+
+// single returns the session whose folder dir is, nil for none.
+func single(dir string, root *os.Root) (*sessionDir, error) {
+	if !isSingle(root) {
+		return nil, nil
+	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &sessionDir{".", filepath.Base(whole), filepath.Base(filepath.Dir(whole)) == namespace}, nil
+}

@@ -1,0 +1,135 @@
+package old
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// usualPlaces are where the SDKs put sessions unless they are told otherwise:
+// LocalFileStorage of both begins at ./.strands, and documents show ~/.strands.
+func usualPlaces(at store.Surroundings) []string {
+	var list []string
+	for _, dir := range []string{at.Work, at.Home} {
+		if dir != "" {
+			list = append(list, filepath.Join(dir, ".strands"))
+		}
+	}
+	if at.Work != "" {
+		list = append(list, filepath.Join(at.Work, ".strands", namespace))
+	}
+	return list
+}
+
+// mostLooked bounds the names that recognise looks at: a folder with more and no
+// session among them is taken for something else.
+const mostLooked = 20_000
+
+// recognise looks for snapshots where either SDK puts them: below scopes/ of the
+// folder itself, of the folders in its session/, and of the folders in it.
+func recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "", false, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	l := looker{ctx: ctx, root: root}
+	for _, at := range []struct{ dir, name string }{{"", ""}, {namespace, namespace + "/…/"}, {".", "…/"}} {
+		if at.dir == "" {
+			l.session(".", at.name)
+		} else {
+			l.sessions(at.dir, at.name)
+		}
+		if l.why != "" || l.err != nil {
+			break
+		}
+	}
+	switch {
+	case l.why != "" || l.err != nil:
+		return l.why, l.why != "" && l.err == nil, l.err
+	case l.near == "" && files.IsFolder(root, namespace):
+		l.near = "in session/ is no folder with scopes/"
+	}
+	return l.near, false, nil
+}
+
+// looker looks for the first session that has snapshots.
+type looker struct {
+	ctx    context.Context
+	root   *os.Root
+	looked int
+	why    string // what was found
+	near   string // what was nearly that
+	err    error
+}
+
+// sessions looks into the folders in a folder.
+func (l *looker) sessions(dir, name string) {
+	f, err := l.root.Open(dir)
+	if err != nil {
+		return // it is not there, or not a folder that can be read
+	}
+	defer f.Close()
+	for l.looked < mostLooked && l.why == "" {
+		entries, err := f.ReadDir(256)
+		for _, e := range entries {
+			l.looked++
+			if l.why == "" && e.Name() != journal.Folder && files.IsDir(l.root, dir, e) {
+				l.session(path.Join(dir, e.Name()), name)
+			}
+		}
+		switch {
+		case l.ctx.Err() != nil:
+			l.err = l.ctx.Err()
+			return
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			l.err = files.Cause(err)
+			return
+		}
+	}
+}
+
+// session looks into the folder of one session. The names in why are those of
+// the SDKs: what is data in them is left out.
+func (l *looker) session(dir, name string) {
+	if !files.IsFolder(l.root, path.Join(dir, scopesDir)) {
+		return
+	}
+	for _, scope := range scopes {
+		at := path.Join(dir, scopesDir, scope)
+		entries, err := files.Entries(l.root, at)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if l.looked++; l.looked > mostLooked {
+				return
+			}
+			kept := path.Join(at, e.Name(), snapshots)
+			for _, file := range []string{latestFile, historyDir} {
+				if _, err := l.root.Lstat(path.Join(kept, file)); err == nil {
+					l.why = fmt.Sprintf("%s%s/%s/…/%s/%s", name, scopesDir, scope, snapshots, file)
+					return
+				}
+			}
+		}
+		l.near = fmt.Sprintf("%s%s/%s holds no %s", name, scopesDir, scope, snapshots)
+	}
+	if l.near == "" {
+		l.near = fmt.Sprintf("%s%s holds neither %s nor %s", name, scopesDir, scopeAgent, scopeMultiAgent)
+	}
+}

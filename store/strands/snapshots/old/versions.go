@@ -1,0 +1,98 @@
+package old
+
+import (
+	"fmt"
+
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/sdk"
+)
+
+// The SDKs do not do the same in all their versions. What differs is a rule that holds
+// since one of them, and nothing else in this package knows versions. The tables were
+// made by starting seven versions of the SDK for Python from 1.51 on and eighteen of
+// that for TypeScript from 1.0 on, all that there are, on the sessions of
+// snapshot-hazards.txtar and at every place where a snapshot can stand; on the records
+// of multiagent-hazards.json, and on those that Hindcast puts back, which all of them
+// go on with alike. The tests hold them to some of those versions.
+
+// Of the SDK for Python.
+var (
+	// savesSnapshots: there is a SnapshotSessionManager.
+	savesSnapshots = sdk.Since(1, 51)
+	// runsUnread: where an interrupt is activated without a message that called the tools,
+	// those of the last message run. Before, that is a KeyError.
+	runsUnread = sdk.Since(1, 52)
+	// readsPending: what waits in pending_tool_execution is written and read.
+	readsPending = sdk.Since(1, 55)
+	// readsStash: the data are searched for a stash. Before, data that are a list are
+	// loaded, as nothing.
+	readsStash = sdk.Since(1, 56)
+	// listsIDs: a snapshot whose name is no id is not listed.
+	listsIDs = sdk.Since(1, 56)
+)
+
+// Of the SDK for TypeScript.
+var (
+	// keepsInterrupts: the data have interrupts, and tools that are still to run. Before,
+	// they are neither saved nor loaded.
+	keepsInterrupts = sdk.Since(1, 1)
+	// answersNodes: an orchestrator takes an answer to the interrupt of a node. Before, the
+	// answer is an Error or starts a Swarm anew.
+	answersNodes = sdk.Since(1, 3)
+	// tracksMessages: each message has a trackingId.
+	tracksMessages = sdk.Since(1, 9)
+	// storesUnified: there is unified storage, below a folder "session".
+	storesUnified = sdk.Since(1, 10)
+	// takesAudio: a message may have a block of audio.
+	takesAudio = sdk.Since(1, 14)
+)
+
+// sdkNames are the names of the SDKs.
+var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.StrandsTypeScript}
+
+// SDKs implements store.Versioned.
+func (s *Store) SDKs() []string { return []string{sdkNames[python], sdkNames[typeScript]} }
+
+// Assume implements store.Versioned; a version holds for the sessions that its SDK wrote.
+func (s *Store) Assume(r store.Release) error {
+	first := savesSnapshots.Since()
+	if v, ok := sdk.Parse(r.Version); ok && r.SDK == sdkNames[python] && v.Compare(first) < 0 {
+		return fmt.Errorf("%s: %.40q %.40q: %w: it saves snapshots since %s", kind, r.SDK, r.Version, store.ErrUnknownSDK, first)
+	}
+	return s.running.Assume(kind, s.SDKs(), r)
+}
+
+// Assumed implements store.Versioned.
+func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
+
+// signs are what shows in a file that it was written by no version before a rule.
+var signs = []struct {
+	of   dialect
+	rule sdk.Rule
+	path []string
+}{
+	{python, savesSnapshots, nil},
+	{python, readsPending, []string{"data", "interrupt_state", "pending_tool_execution"}},
+	{typeScript, keepsInterrupts, []string{"data", "interrupts"}},
+	{typeScript, tracksMessages, []string{"data", "messages", "0", "trackingId"}},
+}
+
+// versions returns those that are in question for a snapshot of a place: the one that
+// is said to run, or all since the first that writes such a file; nil is any file.
+func (p *place) versions(running *sdk.Running, d dialect, t *jsontape.Tape) sdk.Span {
+	if v := running.Of(sdkNames[d]); v != nil {
+		return sdk.Only(*v)
+	}
+	from := sdk.First
+	if d == typeScript && p.unified {
+		from = storesUnified.Since()
+	}
+	for _, sign := range signs {
+		there := len(sign.path) == 0 || t != nil && t.Lookup(sign.path...) >= 0
+		if since := sign.rule.Since(); sign.of == d && there && from.Compare(since) < 0 {
+			from = since
+		}
+	}
+	return sdk.From(from)
+}
