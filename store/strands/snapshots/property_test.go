@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +16,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
-	"hindcast/store/strands/snapshots/old"
 	"hindcast/store/writing"
 )
 
@@ -381,117 +378,4 @@ func tempDir(t *rapid.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-// beside compares the store with the one that it takes the place of: the same plans, the
-// same bytes, the same timelines.
-type beside struct {
-	*world
-	dir string
-	old *old.Store
-}
-
-// lists returns all rows of a store.
-func (b *beside) lists(s store.Store) (list []model.Header) {
-	for info, err := range s.Sessions(b.t.Context()) {
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		for h, err := range s.Headers(b.t.Context(), info.ID) {
-			if err != nil {
-				b.t.Fatal(err)
-			}
-			if h.Reason != nil && h.Reason.TargetID == latestID { // of one that is no row any more it was #0
-				why := *h.Reason
-				why.TargetIndex, h.Reason = 0, &why
-			}
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
-func (b *beside) same(what string) {
-	b.t.Helper()
-	if was, is := plainTree(b.t, b.dir), plainTree(b.t, b.world.dir); !slices.Equal(was, is) {
-		b.t.Fatalf("%s: %q\nnot\n%q", what, is, was)
-	}
-	was, is := b.lists(b.old), b.lists(b.s)
-	for i := range max(len(was), len(is)) {
-		if i >= len(was) || i >= len(is) || !reflect.DeepEqual(was[i], is[i]) {
-			b.t.Fatalf("%s: %+v\nnot\n%+v", what, is, was)
-		}
-	}
-}
-
-func TestProperty_asBefore(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		dir := tempDir(rt)
-		b := &beside{world: newWorld(rt, filepath.Join(dir, "new")), dir: filepath.Join(dir, "old")}
-		if err := os.CopyFS(b.dir, os.DirFS(b.world.dir)); err != nil {
-			rt.Fatal(err)
-		}
-		o, err := old.Open(rt.Context(), b.dir)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		rt.Cleanup(func() { _ = o.Close() })
-		o.Beside(func() time.Time { return b.clock }, func(p []byte) { clear(p) })
-		b.old = o
-		other := *b.agent
-		at, _ := filepath.Rel(b.world.dir, b.agent.kept)
-		other.kept = filepath.Join(b.dir, at)
-		var held [][]json.RawMessage
-		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			if rapid.IntRange(1, 3).Draw(rt, "who") == 1 {
-				words, trigger := rapid.SampledFrom(turns).Draw(rt, "turn"), rapid.Bool().Draw(rt, "trigger")
-				from := b.agent.start(rt)
-				if len(held) > 0 && rapid.Bool().Draw(rt, "old") {
-					from = rapid.SampledFrom(held).Draw(rt, "agent")
-				}
-				clock, said, ids := b.clock, b.agent.said, *b.agent.ids
-				b.agent.save(rt, slices.Clone(from), words, trigger)
-				b.clock, other.said, other.ids = clock, said, &ids
-				other.save(rt, slices.Clone(from), words, trigger)
-				held = append(held, other.held)
-				b.same("a turn")
-				continue
-			}
-			b.write(rt)
-		}
-	})
-}
-
-func (b *beside) write(t *rapid.T) {
-	row := rapid.SampledFrom(b.rows()).Draw(t, "row")
-	c := model.Change{Op: rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpRedo}).Draw(t, "op"), Ref: row.Ref()}
-	if c.Op.MakesSession() {
-		b.made++
-		c.As, c.State = fmt.Sprint("f", b.made), []byte(`{"messages": [], "edited": `+fmt.Sprint(b.made)+`}`)
-	}
-	was, oldErr := b.old.Plan(t.Context(), c)
-	is, err := b.s.Plan(t.Context(), c)
-	if (err == nil) != (oldErr == nil) || errors.Is(err, model.ErrHeadMoved) != errors.Is(oldErr, model.ErrHeadMoved) {
-		t.Fatalf("%s: %v, not %v", c, err, oldErr)
-	}
-	if err != nil {
-		return
-	}
-	if c.Op != model.OpUndo && c.Op != model.OpRedo && !is.Idle() { // of one that wrote nothing it was said that rows leave
-		one, two := was, is
-		if strings.HasPrefix(strings.Join(one.Hazards, ""), "it is converted") {
-			one.Orphans, one.Reactivates, two.Orphans, two.Reactivates = nil, nil, nil, nil // what comes of it may be another row
-		}
-		one.Carry, two.Carry, one.Asks, two.Asks = nil, nil, nil, nil // the words about an agent at work are others
-		if !reflect.DeepEqual(one, two) && fmt.Sprintf("%+v", one) != fmt.Sprintf("%+v", two) {
-			t.Fatalf("%s:\n%+v\nnot\n%+v", c, two, one)
-		}
-	}
-	b.clock = b.clock.Add(time.Second)
-	_, oldErr = b.old.Apply(t.Context(), was)
-	if _, err = b.s.Apply(t.Context(), is); (err == nil) != (oldErr == nil) {
-		t.Fatalf("%s: %v, not %v", c, err, oldErr)
-	}
-	b.same(fmt.Sprint(c))
 }
