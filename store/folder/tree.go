@@ -79,7 +79,7 @@ type holder interface {
 }
 
 // Hold keeps a folder of a tree open, if it is one of a disk: see holder. What is not
-// there is not held, and whoever looks into it is told.
+// there is not held: to look into it is an error.
 func Hold(t Tree, dir string) (release func()) {
 	if h, ok := t.(holder); ok {
 		return h.hold(dir)
