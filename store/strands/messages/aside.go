@@ -7,9 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"hindcast/model"
@@ -66,78 +64,11 @@ type branches struct {
 	agents map[string]journal.Version
 	// named has the messages of one name, lying the id of the one that lies there.
 	named map[string][]int
-	// dir is the folder of the messages, with a slash.
+	// dir is the folder of the messages, with a slash, and files are those that the journal
+	// names.
 	dir   string
+	files []messageFile
 	lying map[string][sha256.Size]byte
-}
-
-// version tells one content of a message file from another; "" for sum is what
-// lies in the folder.
-type version struct{ name, sum string }
-
-// told is what the journal tells of a content of a message.
-type told struct {
-	file    messageFile
-	version journal.Version
-	// reason is why it left; nil if it came, or came back.
-	reason *model.Reason
-	// order counts the times that one came or left.
-	order int
-	// sure says that it was kept.
-	sure bool
-}
-
-// toldOf collects the contents of messages that a journal names, those not counted that
-// it forgot, and which it forgot.
-func toldOf(entries []journal.Entry, folder string) (list map[version]told, forgotten map[version]bool) {
-	list, forgotten = map[version]told{}, map[version]bool{}
-	order := 0
-	for i := range entries {
-		e := &entries[i]
-		if e.Undone && e.NewSession != "" {
-			continue // it took everything along that was in it
-		}
-		for _, c := range e.Changes {
-			if c.Does == model.FileForgotten {
-				for v := range list {
-					if v.sum == c.Before.SHA256 {
-						delete(list, v)
-						forgotten[v] = true
-					}
-				}
-			}
-		}
-		left, came := reasonOf(e), (*model.Reason)(nil)
-		for _, c := range messageChanges(e.Named(), folder) {
-			stays := c.Before == c.After // and is kept before the journal names it
-			tell := func(v journal.Version, reason *model.Reason) {
-				if v.None() {
-					return
-				}
-				key := version{c.file.name, v.SHA256}
-				before, known := list[key]
-				if known && reason == nil && e.Broken != "" && !stays {
-					return // it may not have come
-				}
-				list[key] = told{c.file, v, reason, order, before.sure || stays || e.Broken == "" && !e.TakenBack && c.Does != model.FileCopied}
-				delete(forgotten, key)
-				order++
-			}
-			switch {
-			case stays:
-				tell(c.Before, came)
-			case e.Undone:
-				if _, known := list[version{c.file.name, c.After.SHA256}]; !known && !e.TakenBack { // else it is as it was before
-					tell(c.After, &model.Reason{Kind: model.ReasonUndo})
-				}
-				tell(c.Before, came)
-			default:
-				tell(c.Before, left)
-				tell(c.After, came)
-			}
-		}
-	}
-	return list, forgotten
 }
 
 // branches works out what is aside. Where nothing was ever written it costs one
@@ -147,37 +78,44 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 	if len(entries) == 0 {
 		return &branches{}, ctx.Err()
 	}
-	folder := d.onDesk(l.path("messages"))
-	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, agents: agentsOf(entries, d.onDesk(l.path("agent.json"))),
-		dir: l.dir, named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
-	list, forgotten := toldOf(entries, folder)
-	if err := l.lying(ctx, d, list, b.lying); err != nil {
+	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, dir: l.dir, lying: map[string][sha256.Size]byte{}}
+	var s story
+	var before []int32
+	var contents []content
+	d.pasts.with(entries, d.onDesk(l.path("messages")), func(p *past) {
+		s, before, b.agents = p.tell(entries), p.lead(l.files), p.agents(entries)
+		contents, b.files = p.contents, p.files
+	})
+	list := s.list
+	if err := l.lying(ctx, d, b, contents, list); err != nil {
 		return nil, err
 	}
-	before := predecessors(entries, folder, l.files)
-	names := make([]version, 0, len(list))
+	var aside []int32
 	for v := range list {
-		names = append(names, v)
+		if list[v].known {
+			aside = append(aside, int32(v))
+		}
 	}
-	slices.SortFunc(names, func(a, b version) int { return list[a].order - list[b].order })
-	below := map[version][]version{} // by the one before it
-	for _, v := range names {
+	slices.SortFunc(aside, func(a, b int32) int { return list[a].order - list[b].order })
+	below := map[int32][]int32{} // by the one before it
+	for _, v := range aside {
 		at := before[v]
-		for forgotten[at] {
+		for at >= 0 && s.forgotten[at] {
 			at = before[at]
 		}
-		for _, aside := list[at]; !aside && at.name != "" && l.position(at.name) < 0; _, aside = list[at] {
-			at = before[at] // it was taken away, and is not kept
-		}
-		if _, aside := list[at]; !aside {
-			at.sum = "" // it lies in the folder
+		for at >= 0 && !list[at].known {
+			if file := contents[at].file; l.position(b.files[file].name) >= 0 {
+				at = lies(file)
+			} else {
+				at = before[at] // it was taken away, and is not kept
+			}
 		}
 		below[at] = append(below[at], v)
 	}
-	b.lay(l, below, func(v version, parent int, after string) {
-		a := list[v]
-		b.named[v.name] = append(b.named[v.name], len(b.list))
-		b.list = append(b.list, kept{file: a.file, version: a.version, reason: a.reason, parent: parent, after: after})
+	b.lay(l, below, func(v int32, parent int, after string) {
+		f := b.files[contents[v].file]
+		b.named[f.name] = append(b.named[f.name], len(b.list))
+		b.list = append(b.list, kept{file: f, version: contents[list[v].content].version, reason: list[v].reason, parent: parent, after: after})
 	})
 	return b, nil
 }
@@ -185,10 +123,12 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 // lying takes out of what the journal tells of what lies in the folder, and what is not
 // kept; and it notes the ids of the messages that have the names of others. What was
 // redacted in its place is no branch: the SDK was to forget it, and a purge does.
-func (l *messageLog) lying(ctx context.Context, d *desk, list map[version]told, ids map[string][sha256.Size]byte) error {
-	versions := map[string][]version{}
+func (l *messageLog) lying(ctx context.Context, d *desk, b *branches, contents []content, list []told) error {
+	versions := map[string][]int32{}
 	for v := range list {
-		versions[v.name] = append(versions[v.name], v)
+		if name := b.files[contents[v].file].name; list[v].known {
+			versions[name] = append(versions[name], int32(v))
+		}
 	}
 	var there []messageFile
 	for _, f := range l.files {
@@ -200,15 +140,15 @@ func (l *messageLog) lying(ctx context.Context, d *desk, list map[version]told, 
 		sum := hex.EncodeToString(m.sum[:])
 		unread := m.sum == [sha256.Size]byte{}
 		for _, v := range versions[m.name] {
-			t := list[v]
-			if v.sum == sum || t.reason == nil && (unread || m.redacted && d.createdAt(t, m.created)) {
-				delete(list, v)
+			t := &list[v]
+			version := contents[t.content].version
+			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && d.createdAt(version, m.created)) {
+				t.known = false
 				continue
 			}
-			ids[m.name] = m.id
+			b.lying[m.name] = m.id
 			if t.reason == nil {
 				t.reason = &model.Reason{Kind: model.ReasonOverwritten}
-				list[v] = t
 			}
 		}
 		return nil
@@ -216,24 +156,27 @@ func (l *messageLog) lying(ctx context.Context, d *desk, list map[version]told, 
 	if err != nil {
 		return err
 	}
-	for v, t := range list {
+	for v := range list {
+		t := &list[v]
+		if !t.known {
+			continue
+		}
 		if t.reason == nil {
 			t.reason = &model.Reason{}
-			list[v] = t
 		}
 		if t.sure {
 			continue
 		}
-		if _, err := d.journal.Read(t.version); errors.Is(err, fs.ErrNotExist) {
-			delete(list, v)
+		if _, err := d.journal.Read(contents[t.content].version); errors.Is(err, fs.ErrNotExist) {
+			t.known = false
 		}
 	}
 	return ctx.Err()
 }
 
 // createdAt reports whether a message that is kept was created at a time.
-func (d *desk) createdAt(t told, at time.Time) bool {
-	data, err := d.journal.Read(t.version)
+func (d *desk) createdAt(v journal.Version, at time.Time) bool {
+	data, err := d.journal.Read(v)
 	if err != nil || at.IsZero() {
 		return false
 	}
@@ -242,162 +185,42 @@ func (d *desk) createdAt(t told, at time.Time) bool {
 }
 
 // lay puts what is aside in order: each behind the one that it follows.
-func (b *branches) lay(l *messageLog, below map[version][]version, add func(v version, parent int, after string)) {
+func (b *branches) lay(l *messageLog, below map[int32][]int32, add func(v int32, parent int, after string)) {
 	type next struct {
-		version
+		v      int32
 		parent int
 		after  string
 	}
 	var stack []next
-	push := func(list []version, parent int, after string) {
+	push := func(list []int32, parent int, after string) {
 		for _, v := range slices.Backward(list) {
 			stack = append(stack, next{v, parent, after})
 		}
 	}
-	var roots []version
+	roots := map[string]int32{} // by the file that they follow
 	for at := range below {
-		if at.sum == "" {
-			roots = append(roots, at)
+		switch {
+		case at == none:
+			roots[""] = at
+		case at < 0:
+			roots[b.files[lies(at)].name] = at
 		}
 	}
-	slices.SortFunc(roots, func(a, b version) int { return strings.Compare(a.name, b.name) })
-	for _, root := range roots {
-		after := root.name
-		if l.position(after) < 0 {
-			after = ""
-		}
-		push(below[root], -1, after)
+	for _, after := range slices.Sorted(maps.Keys(roots)) {
+		push(below[roots[after]], -1, after)
 		for len(stack) > 0 {
 			n := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			i := len(b.list)
-			add(n.version, n.parent, n.after)
+			add(n.v, n.parent, n.after)
 			if n.parent < 0 {
 				b.leaving[n.after] = append(b.leaving[n.after], i)
 			} else {
 				b.children[n.parent] = append(b.children[n.parent], i)
 			}
-			push(below[n.version], i, "")
+			push(below[n.v], i, "")
 		}
 	}
-}
-
-// reasonOf words why what an entry set aside left the path.
-func reasonOf(e *journal.Entry) *model.Reason {
-	r := &model.Reason{At: e.At.UTC()}
-	switch e.Op {
-	case model.OpRestore:
-		r.Kind, r.TargetID, r.TargetIndex = model.ReasonRestore, e.To, e.ToIndex
-	case model.OpRepair:
-		r.Kind = model.ReasonRepair
-	}
-	return r
-}
-
-// messageChange is a change of a message file.
-type messageChange struct {
-	journal.Change
-	file messageFile
-}
-
-// messageChanges returns those of some changes that are to the messages in a folder, in
-// the order of the log.
-func messageChanges(changes []journal.Change, folder string) (list []messageChange) {
-	for _, c := range changes {
-		dir, name := path.Split(c.Path)
-		if path.Clean(dir) != folder {
-			continue
-		}
-		if f, ok := fileOf(name); ok && c.Does != model.FileForgotten && !c.Before.Folder && !c.After.Folder {
-			list = append(list, messageChange{c, f})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b messageChange) int { return a.file.compare(b.file) })
-	return list
-}
-
-// element is a message of a log as it once was.
-type element struct {
-	file messageFile
-	version
-}
-
-// predecessors returns for each version that an entry wrote, replaced, set aside or kept
-// where it was the one before it in the log of that time: of the first entry that names it.
-func predecessors(entries []journal.Entry, folder string, now []messageFile) map[version]version {
-	before := map[version]version{}
-	log := make([]element, len(now))
-	for i, f := range now {
-		log[i] = element{f, version{f.name, ""}}
-	}
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := &entries[i]
-		changes := messageChanges(e.Named(), folder)
-		if len(changes) == 0 {
-			continue
-		}
-		changed := make(map[string]bool, len(changes))
-		for _, c := range changes {
-			changed[c.file.name] = true
-		}
-		// What is in front of the first change stays where it is.
-		was := namesFrom(e.Was)
-		first, _ := slices.BinarySearchFunc(log, changes[0].file, func(e element, f messageFile) int { return e.file.compare(f) })
-		if !was.hasAll(log[:first]) {
-			log, first = slices.Clone(log), 0
-		}
-		stays := log[first:first:first]
-		for _, e := range log[first:] {
-			if !changed[e.name] && was.has(e.file) {
-				stays = append(stays, e)
-			}
-		}
-		// with is the log with one side of the changes.
-		with := func(side func(c *messageChange) journal.Version) []element {
-			tail := slices.Clone(stays)
-			for k := range changes {
-				if v := side(&changes[k]); !v.None() {
-					tail = append(tail, element{changes[k].file, version{changes[k].file.name, v.SHA256}})
-				}
-			}
-			slices.SortStableFunc(tail, func(a, b element) int { return a.file.compare(b.file) })
-			whole := append(log[:first:first], tail...)
-			for k := first; k < len(whole); k++ {
-				switch {
-				case !changed[whole[k].name]:
-				case k > 0:
-					before[whole[k].version] = whole[k-1].version
-				default:
-					before[whole[k].version] = version{}
-				}
-			}
-			return whole
-		}
-		with(func(c *messageChange) journal.Version { return c.After })
-		log = with(func(c *messageChange) journal.Version { return c.Before })
-	}
-	return before
-}
-
-// agentsOf finds what agent.json was when a snapshot was the head: as a write found
-// it that then led elsewhere, unless Hindcast itself had left it there.
-func agentsOf(entries []journal.Entry, file string) map[string]journal.Version {
-	agents, own := map[string]journal.Version{}, map[string]bool{}
-	for i := range entries {
-		e := &entries[i]
-		for _, c := range e.Changes {
-			if c.Path != file {
-				continue
-			}
-			if e.From != "" && !c.Before.None() && !own[c.Before.SHA256] {
-				agents[e.From] = c.Before
-			}
-			if c.Does != model.FilePutBack {
-				own[c.After.SHA256] = true
-			}
-		}
-	}
-	return agents
 }
 
 // read takes in message k of those that are aside. It is remembered by its content,

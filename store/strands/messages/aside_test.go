@@ -136,6 +136,38 @@ func TestBranches_ofBranches(t *testing.T) {
 	want("0 (1<0) (2<1) (3<2) (4<3) (5<4) (4<3) (5<4) (5<4) (6<5) 1<0!")
 }
 
+// What entries say is worked out once, and again where one is new or was undone. What an
+// agent adds to the end changes nothing of it.
+func TestBranches_areWorkedOutOnce(t *testing.T) {
+	s, agent := freshLog(t, 6)
+	first := storetest.Headers(t, s, "h")
+	restore(t, s, "h", first[3].ID)
+	look := func() (heard *end, before *int32) {
+		t.Helper()
+		storetest.Headers(t, s, "h")
+		one := s.pasts.of["session_h/agents/agent_default/messages"]
+		return &one.now.ends[0], &one.before[0]
+	}
+	heard, before := look()
+	startAgent(t, agent, time.Now()).append("user", said("four again"))
+	if h, b := look(); h != heard || b != before {
+		t.Errorf("a message at the end has the entries read again: %t, %t", h != heard, b != before)
+	}
+	restore(t, s, "h", first[5].ID)
+	_, before = look()
+	undo(t, s)
+	heard, b := look()
+	if b != before {
+		t.Error("an undo has the predecessors worked out again")
+	}
+	if want := (end{undone: true}); s.pasts.of["session_h/agents/agent_default/messages"].now.ends[1] != want {
+		t.Errorf("the undo is not heard of: %+v", *heard)
+	}
+	if got, want := drawn(storetest.Headers(t, s, "h")), drawn(storetest.Headers(t, open(t, s.dir), "h")); got != want {
+		t.Errorf("\n%s, worked out anew it is\n%s", got, want)
+	}
+}
+
 // amid is a disk on which somebody is at work in the middle of a write: once the
 // messages have changed, and before the write has ended.
 type amid struct {

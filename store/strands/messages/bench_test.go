@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -282,5 +284,77 @@ func BenchmarkRestore_cold(b *testing.B) {
 		b.StopTimer()
 		undo(b, s)
 		b.StartTimer()
+	}
+}
+
+// BenchmarkBranches lists a session of 10,000 messages that was put back and forth as often
+// as the journal has room for, some 450 times: with nothing aside, and with 9,900 messages.
+// more-ms is what that takes longer than to list a session without a journal that has as
+// many rows.
+func BenchmarkBranches(b *testing.B) {
+	const n, entries = 10_000, 440
+	dir := longLog(b, n)
+	rest(b, dir)
+	s := open(b, dir)
+	list := storetest.Headers(b, s, "h")
+	least := func(s *Store, rows int) time.Duration {
+		took := time.Hour
+		for range 5 {
+			start := time.Now()
+			countHeaders(b, s, rows)
+			took = min(took, time.Since(start))
+		}
+		return took
+	}
+	alone := least(s, n)
+	restored(b, s, list[99].Ref())
+	restored(b, s, list[n-1].Ref())
+	repeatEntries(b, filepath.Join(dir, ".hindcast", "journal"), entries)
+	for _, c := range []struct {
+		name string
+		to   int
+	}{{"back", n - 1}, {"aside", 99}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := open(b, dir)
+			if c.to != n-1 {
+				restored(b, s, list[c.to].Ref())
+			}
+			countHeaders(b, s, n)
+			for b.Loop() {
+				b.ReportMetric(float64((least(s, n) - alone).Milliseconds()), "more-ms")
+			}
+		})
+	}
+}
+
+func restored(b *testing.B, s *Store, ref model.Ref) {
+	b.Helper()
+	plan, err := s.Plan(b.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+	apply(b, s, plan, err)
+}
+
+// repeatEntries has a journal tell of its two entries over and over.
+func repeatEntries(b *testing.B, name string, entries int) {
+	b.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ids := regexp.MustCompile(`"(id|done)":([12])\b`)
+	var out bytes.Buffer
+	for k := 0; k < entries; k += 2 {
+		for line := range bytes.Lines(data) {
+			if len(line) < 10 {
+				continue
+			}
+			text := ids.ReplaceAllFunc(bytes.TrimSpace(line[9:]), func(id []byte) []byte {
+				part := ids.FindSubmatch(id)
+				return fmt.Appendf(nil, "\"%s\":%d", part[1], k+int(part[2][0]-'0'))
+			})
+			fmt.Fprintf(&out, "\n%08x %s\n", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)), text)
+		}
+	}
+	if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
 	}
 }

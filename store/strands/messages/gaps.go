@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/journal"
 )
 
 // Gaps implements store.Deriver: the keys that agent.json has, or the record of an
@@ -41,7 +42,9 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	if err != nil && len(entries) == 0 {
 		return gaps, ctx.Err() // Faults tells what is wrong with the journal
 	}
-	if v, ok := agentsOf(entries, s.onDesk(p.path("agent.json")))[ref.ID]; ok {
+	var agents map[string]journal.Version
+	s.pasts.with(entries, s.onDesk(p.path("messages")), func(p *past) { agents = p.agents(entries) })
+	if v, ok := agents[ref.ID]; ok {
 		if data, err := s.journal.Read(v); err == nil {
 			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))
 			gaps = gaps.With(then.gaps())

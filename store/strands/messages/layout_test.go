@@ -334,26 +334,6 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 	}
 }
 
-// everything asks a store for all that it can tell.
-func everything(t *testing.T, dir string) {
-	t.Helper()
-	if _, _, err := Kind(nil).Recognise(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, dir)
-	storetest.Faults(t, s, "")
-	for _, info := range storetest.Sessions(t, s) {
-		storetest.Faults(t, s, info.ID)
-		if _, _, err := s.Tail(t.Context(), info.ID, 2); err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range storetest.Headers(t, s, info.ID) {
-			state(t, s, h)
-			factsOf(t, s, h)
-		}
-	}
-}
-
 // The suite of reading holds for sessions in which something is wrong.
 func TestHazards_areReadLikeAnyStore(t *testing.T) {
 	dir := t.TempDir()

@@ -115,18 +115,14 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, er
 		return nil, err
 	}
 	copies := map[string][]keptCopy{} // by name
-	seen := map[version]bool{}
-	for i := range entries {
-		for _, c := range messageChanges(entries[i].Named(), s.onDesk(l.path("messages"))) {
-			for _, v := range []journal.Version{c.Before, c.After} {
-				key := version{c.file.name, v.SHA256}
-				if !v.None() && !seen[key] {
-					seen[key] = true
-					copies[c.file.name] = append(copies[c.file.name], keptCopy{c.file, c.Path, v})
-				}
+	folder := s.onDesk(l.path("messages"))
+	s.pasts.with(entries, folder, func(p *past) {
+		for v, c := range p.contents {
+			if f := p.files[c.file]; int(c.as) == v {
+				copies[f.name] = append(copies[f.name], keptCopy{f, path.Join(folder, f.name), c.version})
 			}
 		}
-	}
+	})
 	for i, f := range l.files {
 		if len(copies[f.name]) == 0 {
 			continue

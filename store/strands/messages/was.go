@@ -101,12 +101,12 @@ func (n *names) has(f messageFile) bool {
 
 // hasAll reports whether it is known at one look that the log had all of some files,
 // which are in order.
-func (n *names) hasAll(log []element) bool {
+func (n *names) hasAll(log []element, files []messageFile) bool {
 	if n == nil || len(log) == 0 {
 		return true
 	}
-	first, plain := log[0].file.plain()
-	last, also := log[len(log)-1].file.plain()
+	first, plain := files[log[0].rank].plain()
+	last, also := files[log[len(log)-1].rank].plain()
 	r, ok := n.run(first)
 	// As many files as numbers leave no room for another name.
 	return plain && also && ok && last <= r.last && last-first == int64(len(log)-1)

@@ -1,0 +1,447 @@
+package messages
+
+import (
+	"cmp"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/journal"
+)
+
+// A journal has room for some 450 entries that each change 10,000 messages, and a listing
+// goes through all of them. So an entry is read once, and what it says of the messages of
+// each folder is kept in numbers of contents.
+
+// pasts are what the journal tells of each folder of messages, by its path.
+type pasts struct {
+	mu   sync.Mutex
+	read []entryKey
+	of   map[string]*past
+}
+
+// entryKey tells an entry from that of another journal.
+type entryKey struct {
+	id int64
+	at time.Time
+}
+
+// past is what the journal tells of the messages in one folder.
+type past struct {
+	files    []messageFile
+	fileOf   map[string]int32
+	contents []content
+	number   map[contentKey]int32
+	entries  []pastEntry
+
+	// now is what the entries tell up to now, and before the predecessors of the contents
+	// where the log has the files of log. Both are kept until they change.
+	now    story
+	before []int32
+	log    []int32
+	newest int // the last entry that counted
+}
+
+// content is one content of a message file, in one mode.
+type content struct {
+	file    int32
+	version journal.Version
+	// as is the first one of the same bytes, by whose number it is known.
+	as int32
+}
+
+type contentKey struct {
+	name, sum string
+	mode      fs.FileMode
+}
+
+// pastEntry is what one entry says of the folder.
+type pastEntry struct {
+	// entry is its place among those of the journal.
+	entry int
+	// changes are those of messages, in the order of the log.
+	changes []mention
+	// forgets are the contents that it forgot.
+	forgets []int32
+	// agents are the changes of agent.json, was the names that the log had before.
+	agents []journal.Change
+	was    *names
+}
+
+// mention is what an entry says of a message: its contents before and after, none for
+// none. Both are one where the write left the message, and kept it.
+type mention struct {
+	before, after int32
+	copied        bool
+}
+
+// none is no content. Other negative numbers are of what lies in the folder, see lies.
+const none = math.MinInt32
+
+// lies returns the number of what lies in the folder as a file.
+func lies(file int32) int32 { return ^file }
+
+// with calls with what the entries of a journal tell of a folder of messages.
+func (p *pasts) with(entries []journal.Entry, folder string, call func(*past)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, k := range p.read {
+		if i == len(entries) || k.id != entries[i].ID || !k.at.Equal(entries[i].At) {
+			p.read, p.of = nil, nil // it is another journal
+			break
+		}
+	}
+	for i := len(p.read); i < len(entries); i++ {
+		p.take(i, &entries[i])
+		p.read = append(p.read, entryKey{entries[i].ID, entries[i].At})
+	}
+	one := p.of[folder]
+	if one == nil {
+		one = &past{}
+	}
+	call(one)
+}
+
+// folder returns the past of a folder of messages.
+func (p *pasts) folder(name string) *past {
+	one := p.of[name]
+	if one == nil {
+		one = &past{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
+		if p.of == nil {
+			p.of = map[string]*past{}
+		}
+		p.of[name] = one
+	}
+	return one
+}
+
+// take reads an entry.
+func (p *pasts) take(i int, e *journal.Entry) {
+	forgot := map[string]bool{}
+	var one *past
+	dir := ""
+	for _, c := range e.Named() {
+		at := strings.LastIndexByte(c.Path, '/')
+		if c.Does == model.FileForgotten {
+			forgot[c.Before.SHA256] = true
+		}
+		if at < 0 || c.Before.Folder || c.After.Folder {
+			continue
+		}
+		if c.Path[at+1:] == "agent.json" {
+			last := p.folder(c.Path[:at]+"/messages").last(i, e)
+			last.agents = append(last.agents, c)
+			continue
+		}
+		f, ok := fileOf(c.Path[at+1:])
+		if !ok || c.Does == model.FileForgotten {
+			continue
+		}
+		if dir != c.Path[:at] {
+			dir = c.Path[:at]
+			one = p.folder(dir)
+		}
+		last := one.last(i, e)
+		m := mention{before: one.numberOf(f, c.Before), after: one.numberOf(f, c.After), copied: c.Does == model.FileCopied}
+		last.changes = append(last.changes, m)
+	}
+	for _, one := range p.of {
+		if last := len(one.entries) - 1; last >= 0 && one.entries[last].entry == i {
+			one.sort(one.entries[last].changes)
+		}
+		if len(forgot) == 0 {
+			continue
+		}
+		for v, c := range one.contents {
+			if int(c.as) == v && forgot[c.version.SHA256] {
+				last := one.last(i, e)
+				last.forgets = append(last.forgets, c.as)
+			}
+		}
+	}
+}
+
+// last returns what the newest entry says, which is that one.
+func (p *past) last(i int, e *journal.Entry) *pastEntry {
+	if n := len(p.entries); n == 0 || p.entries[n-1].entry != i {
+		p.entries = append(p.entries, pastEntry{entry: i, was: namesFrom(e.Was)})
+	}
+	return &p.entries[len(p.entries)-1]
+}
+
+// numberOf returns the number of a content, none for none.
+func (p *past) numberOf(f messageFile, v journal.Version) int32 {
+	if v.None() {
+		return none
+	}
+	key := contentKey{f.name, v.SHA256, v.Mode}
+	n, known := p.number[key]
+	if known {
+		return n
+	}
+	file := p.intern(f)
+	n = int32(len(p.contents))
+	as, known := p.number[contentKey{f.name, v.SHA256, anyMode}]
+	if !known {
+		as = n
+		p.number[contentKey{f.name, v.SHA256, anyMode}] = n
+	}
+	p.contents, p.number[key] = append(p.contents, content{file, v, as}), n
+	return n
+}
+
+// intern returns the number of a file.
+func (p *past) intern(f messageFile) int32 {
+	n, known := p.fileOf[f.name]
+	if !known {
+		n = int32(len(p.files))
+		p.files, p.fileOf[f.name] = append(p.files, f), n
+	}
+	return n
+}
+
+// anyMode stands for the first mode in which a content was named.
+const anyMode fs.FileMode = fs.ModeIrregular
+
+// file returns the file that a mention is about.
+func (p *past) file(m mention) int32 { return p.contents[max(m.before, m.after)].file }
+
+// sort puts changes in the order of the log.
+func (p *past) sort(changes []mention) {
+	order := func(a, b mention) int { return p.files[p.file(a)].compare(p.files[p.file(b)]) }
+	if slices.IsSortedFunc(changes, func(a, b mention) int { return -order(a, b) }) {
+		slices.Reverse(changes) // as a restore takes messages away
+	}
+	if !slices.IsSortedFunc(changes, order) {
+		slices.SortStableFunc(changes, order)
+	}
+}
+
+// told is what the journal tells of a content of a message.
+type told struct {
+	known bool
+	// content is its number in the mode in which it was named last.
+	content int32
+	// reason is why it left; nil if it came, or came back.
+	reason *model.Reason
+	// order counts the times that one came or left.
+	order int
+	// sure says that it was kept.
+	sure bool
+}
+
+// story is what entries tell.
+type story struct {
+	// list has the contents by their numbers, those that the entries forgot not known, and
+	// forgotten says which they forgot.
+	list      []told
+	forgotten []bool
+	order     int
+	// ends are how the entries ended that were gone through.
+	ends []end
+}
+
+// end is how an entry ended, which an undo or a redo changes.
+type end struct{ undone, broken, takenBack bool }
+
+func endOf(e *journal.Entry) end { return end{e.Undone, e.Broken != "", e.TakenBack} }
+
+// tell returns what the entries tell.
+func (p *past) tell(entries []journal.Entry) story {
+	for k, was := range p.now.ends {
+		if was != endOf(&entries[p.entries[k].entry]) {
+			p.now = story{}
+			break
+		}
+	}
+	s := &p.now
+	s.list = append(s.list, make([]told, len(p.contents)-len(s.list))...)
+	s.forgotten = append(s.forgotten, make([]bool, len(p.contents)-len(s.forgotten))...)
+	for k := len(s.ends); k < len(p.entries); k++ {
+		e := &entries[p.entries[k].entry]
+		s.ends = append(s.ends, endOf(e))
+		s.hear(p, &p.entries[k], e)
+	}
+	return story{list: slices.Clone(s.list), forgotten: slices.Clone(s.forgotten)}
+}
+
+// hear takes in what one entry tells.
+func (s *story) hear(p *past, one *pastEntry, e *journal.Entry) {
+	if e.Undone && e.NewSession != "" {
+		return // it took everything along that was in it
+	}
+	for _, v := range one.forgets {
+		if s.list[v].known {
+			s.list[v], s.forgotten[v] = told{}, true
+		}
+	}
+	left, came, undone := reasonOf(e), (*model.Reason)(nil), &model.Reason{Kind: model.ReasonUndo}
+	for _, m := range one.changes {
+		stays := m.before == m.after // and is kept before the journal names it
+		tell := func(n int32, reason *model.Reason) {
+			if n == none {
+				return
+			}
+			v := p.contents[n].as
+			before := &s.list[v]
+			if before.known && reason == nil && e.Broken != "" && !stays {
+				return // it may not have come
+			}
+			s.list[v] = told{true, n, reason, s.order, before.sure || stays || e.Broken == "" && !e.TakenBack && !m.copied}
+			s.forgotten[v] = false
+			s.order++
+		}
+		switch {
+		case stays:
+			tell(m.before, came)
+		case e.Undone:
+			if m.after != none && !s.list[p.contents[m.after].as].known && !e.TakenBack { // else it is as it was before
+				tell(m.after, undone)
+			}
+			tell(m.before, came)
+		default:
+			tell(m.before, left)
+			tell(m.after, came)
+		}
+	}
+}
+
+// agents finds what agent.json was when a snapshot was the head: as a write found
+// it that then led elsewhere, unless Hindcast itself had left it there.
+func (p *past) agents(entries []journal.Entry) map[string]journal.Version {
+	agents, own := map[string]journal.Version{}, map[string]bool{}
+	for k := range p.entries {
+		for _, c := range p.entries[k].agents {
+			if from := entries[p.entries[k].entry].From; from != "" && !c.Before.None() && !own[c.Before.SHA256] {
+				agents[from] = c.Before
+			}
+			if c.Does != model.FilePutBack {
+				own[c.After.SHA256] = true
+			}
+		}
+	}
+	return agents
+}
+
+// element is a message of a log as it once was: its place in the order of all files, and
+// its content.
+type element struct{ rank, content int32 }
+
+// ranks returns the places of the files in the order of all, and the files in that order.
+func (p *past) ranks() (rank []int32, files []messageFile) {
+	order := make([]int32, len(p.files))
+	for n := range order {
+		order[n] = int32(n)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return p.files[a].compare(p.files[b]) })
+	rank, files = make([]int32, len(order)), make([]messageFile, len(order))
+	for at, n := range order {
+		rank[n], files[at] = int32(at), p.files[n]
+	}
+	return rank, files
+}
+
+// lead returns for each content that an entry wrote, replaced, set aside or kept where it
+// was the one before it in the log of that time: of the first entry that names it. now are
+// the files of the log as it is; those that the last entry changed, and those that came
+// since, do not count.
+func (p *past) lead(now []messageFile) []int32 {
+	newest := len(p.entries) - 1
+	for newest >= 0 && len(p.entries[newest].changes) == 0 {
+		newest--
+	}
+	if newest < 0 {
+		return slices.Repeat([]int32{none}, len(p.contents))
+	}
+	changed := make([]bool, len(p.files))
+	for _, m := range p.entries[newest].changes {
+		changed[p.file(m)] = true
+	}
+	var log []int32
+	for _, f := range now {
+		if !p.entries[newest].was.has(f) {
+			continue
+		}
+		if n := p.intern(f); int(n) >= len(changed) || !changed[n] {
+			log = append(log, n)
+		}
+	}
+	if len(p.before) != len(p.contents) || !slices.Equal(log, p.log) || newest != p.newest {
+		p.before, p.log, p.newest = p.predecessors(log), log, newest
+	}
+	return p.before
+}
+
+// predecessors works out what lead returns for the files of a log.
+func (p *past) predecessors(now []int32) (before []int32) {
+	before = slices.Repeat([]int32{none}, len(p.contents))
+	rank, files := p.ranks()
+	var log []element
+	for _, n := range now {
+		log = append(log, element{rank[n], lies(n)})
+	}
+	changed := make([]int, len(files)) // by the entry behind which it was
+	var stays, tail []element
+	for k := len(p.entries) - 1; k >= 0; k-- {
+		one := &p.entries[k]
+		if len(one.changes) == 0 {
+			continue
+		}
+		for _, m := range one.changes {
+			changed[rank[p.file(m)]] = k + 1
+		}
+		// What is in front of the first change stays where it is.
+		first, _ := slices.BinarySearchFunc(log, rank[p.file(one.changes[0])], func(e element, rank int32) int { return cmp.Compare(e.rank, rank) })
+		if !one.was.hasAll(log[:first], files) {
+			first = 0
+		}
+		stays = stays[:0]
+		for _, e := range log[first:] {
+			if changed[e.rank] != k+1 && one.was.has(files[e.rank]) {
+				stays = append(stays, e)
+			}
+		}
+		// with is the log behind the first change, with one side of the changes.
+		with := func(side func(m mention) int32) {
+			last, rest := int32(none), stays
+			if first > 0 {
+				last = log[first-1].content
+			}
+			tail = tail[:0]
+			for _, m := range one.changes {
+				n := side(m)
+				if n == none {
+					continue
+				}
+				e := element{rank[p.file(m)], p.contents[n].as}
+				for len(rest) > 0 && rest[0].rank < e.rank {
+					tail = append(tail, rest[0])
+					last, rest = rest[0].content, rest[1:]
+				}
+				before[e.content], last = last, e.content
+				tail = append(tail, e)
+			}
+			tail = append(tail, rest...)
+		}
+		with(func(m mention) int32 { return m.after })
+		with(func(m mention) int32 { return m.before })
+		log = append(log[:first], tail...)
+	}
+	return before
+}
+
+// reasonOf words why what an entry set aside left the path.
+func reasonOf(e *journal.Entry) *model.Reason {
+	r := &model.Reason{At: e.At.UTC()}
+	switch e.Op {
+	case model.OpRestore:
+		r.Kind, r.TargetID, r.TargetIndex = model.ReasonRestore, e.To, e.ToIndex
+	case model.OpRepair:
+		r.Kind = model.ReasonRepair
+	}
+	return r
+}
