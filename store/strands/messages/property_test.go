@@ -285,7 +285,6 @@ func (w *world) window(a *runningAgent) {
 
 // check makes sure that everything that was ever seen can be reached.
 func (w *world) check() {
-	w.sameBranches()
 	now := map[string]bool{}
 	for _, session := range w.sessions() {
 		heads := 0
