@@ -142,7 +142,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/strands/runs", []string{"hindcast/store/sdk", "hindcast/model/..."},
 		"both kinds of Strands store hold orchestrators, whatever file they are in"},
-	{"hindcast/store/strands/messages", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/store/sdk", "hindcast/store/strands/runs", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
+	{"hindcast/store/strands/messages", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/sdk", "hindcast/store/strands/runs", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/strands/snapshots", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/lineage", "hindcast/store/sdk", "hindcast/store/strands/runs", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
