@@ -1,8 +1,8 @@
 package genkit
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store"
-	"hindcast/store/journal"
+	"hindcast/store/storetest"
 )
 
 // sdk writes a store as an SDK does, by the rules of its own sources and not by
@@ -171,18 +170,65 @@ func (k *sdk) turn(sid string, from *doc, status, text string) string {
 	return id
 }
 
-// TestProperty_nothingIsLost runs turns of an agent and writes of Hindcast's in any
-// order. After each: every row that ever was is shown, or kept in the journal to be
-// done again; what the SDK resumes, by its own rules, is what the plan said; and to
-// undo everything that the agent did not build upon gives back the very bytes. Beside
-// the agent there are others that hold an old row and go on from that: what they write is
-// shown behind it, though an undo has taken it away.
-func TestProperty_nothingIsLost(t *testing.T) {
+// Start starts an agent that goes on from where the SDK resumes, or from a row that it was
+// told. It implements storetest.Framework.
+func (k *sdk) Start(t *rapid.T, session string) storetest.Agent {
+	a := &holding{sdk: k, session: session, from: k.resume(session, true)}
+	if list := k.rows(session); len(list) > 0 && rapid.IntRange(0, 3).Draw(t, "by its id") == 0 {
+		a.from = &list[rapid.IntRange(0, len(list)-1).Draw(t, "row")]
+	}
+	return a
+}
+
+// holding is an agent that runs, with the row that it goes on from.
+type holding struct {
+	*sdk
+	session string
+	from    *doc
+}
+
+// Turn writes a row, which is over none.
+func (a *holding) Turn(t *rapid.T) map[string][]byte {
+	status := rapid.SampledFrom([]string{"completed", "completed", "completed", "failed"}).Draw(t, "status")
+	if id := a.turn(a.session, a.from, status, "next"); status == "completed" {
+		a.from = a.byID(id)
+	}
+	return nil
+}
+
+func (k *sdk) Key(h *model.Header, _ []byte) string { return h.ID }
+
+func (k *sdk) Had(*rapid.T, []byte) bool { return false }
+
+// Holds: by its pointer and by a search, the SDK resumes what the receipt says.
+func (k *sdk) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
+	session := cmp.Or(plan.NewSession, plan.Session)
+	for _, trusting := range []bool{true, false} {
+		id := ""
+		if d := k.resume(session, trusting); d != nil {
+			id = d.SnapshotID
+		}
+		// What was so before is not for an undo to mend: the pointer and a search
+		// may have disagreed then, and the session may have begun anew.
+		if id == "" && plan.Op == model.OpUndo {
+			continue
+		}
+		if id != receipt.Head.ID && (trusting || plan.Op != model.OpUndo && plan.Op != model.OpRedo) {
+			for _, d := range k.rows(session) {
+				t.Logf("  %.8s < %.8s %s %s", d.SnapshotID, d.ParentID, d.CreatedAt, d.Status)
+			}
+			t.Fatalf("%s: the SDK resumes %q, and the receipt says %q (trusting the pointer: %v)", plan.Op, id, receipt.Head.ID, trusting)
+		}
+	}
+}
+
+// Whatever Hindcast and agents do in turn, see storetest.World: also beside agents that
+// hold an old row.
+func TestProperty(t *testing.T) {
 	for l, name := range layoutNames {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait for the disk
-			dirs := 0
-			root := t.TempDir()
+			dirs, root := 0, t.TempDir()
 			rapid.Check(t, func(r *rapid.T) {
 				dirs++
 				now := evening
@@ -198,249 +244,10 @@ func TestProperty_nothingIsLost(t *testing.T) {
 				s, err := Options{Now: func() time.Time { return now }}.Open(t.Context(), dir)
 				k.must(err)
 				defer s.Close()
-				world := &world{sdk: k, store: s, sessions: []string{"s"}}
-				for range rapid.IntRange(1, 12).Draw(r, "steps") {
-					world.step()
-				}
-				world.undoAll()
+				storetest.World{Framework: k, Store: s, Dir: dir, Wait: func(t *rapid.T) {
+					now = now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(t, "clock")) * time.Millisecond)
+				}}.Play(r, true)
 			})
 		})
-	}
-}
-
-// world is a store with an agent and a Hindcast in it.
-type world struct {
-	*sdk
-	store    *Store
-	sessions []string
-	// undoable are the trees before each write of Hindcast's that can be undone
-	// still, the last one last; an agent's turn ends that.
-	undoable []map[string]string
-	// held are the rows that agents hold which still run, each with its session.
-	held []doc
-}
-
-// hold has an agent start, and wait.
-func (w *world) hold(session string) {
-	if d := w.resume(session, true); d != nil && d.SessionID == session {
-		w.held = append(w.held, *d)
-	}
-}
-
-// plain is tree without a *testing.T.
-func (w *world) plain() map[string]string {
-	held := map[string]string{}
-	k := w.sdk
-	names, err := filepath.Glob(filepath.Join(k.dir, "*.json"))
-	k.must(err)
-	more, err := filepath.Glob(filepath.Join(k.dir, ".pointers", "*.json"))
-	k.must(err)
-	for _, name := range append(names, more...) {
-		data, err := os.ReadFile(name)
-		k.must(err)
-		held[name] = string(data)
-	}
-	return held
-}
-
-func (w *world) headers(session string) (list []model.Header) {
-	for h, err := range w.store.Headers(w.t.Context(), session) {
-		if errors.Is(err, model.ErrNoSession) {
-			return nil
-		}
-		w.must(err)
-		list = append(list, h)
-	}
-	return list
-}
-
-func (w *world) step() {
-	session := rapid.SampledFrom(w.sessions).Draw(w.t, "session")
-	list := w.headers(session)
-	row := func() model.Ref {
-		h := rapid.SampledFrom(list).Draw(w.t, "row")
-		return h.Ref()
-	}
-	before := w.plain()
-	*w.now = w.now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(w.t, "clock")) * time.Millisecond)
-	var plan model.Plan
-	var err error
-	switch op := rapid.SampledFrom([]string{"turn", "turn", "failed turn", "branch", "late", "restore", "restore", "restore", "fork", "undo", "undo", "redo", "repair"}).Draw(w.t, "op"); {
-	case op == "turn":
-		w.turn(session, w.resume(session, true), "completed", "next")
-		w.hold(session)
-		w.undoable = nil
-	case op == "late":
-		if len(w.held) == 0 {
-			return
-		}
-		list := slices.DeleteFunc(slices.Clone(w.held), func(d doc) bool { return w.byID(d.SnapshotID) != nil })
-		if len(list) == 0 { // the row of none is gone
-			list = w.held
-		}
-		d := rapid.SampledFrom(list).Draw(w.t, "held")
-		w.turn(d.SessionID, &d, "completed", "late")
-		w.undoable = nil
-	case op == "failed turn":
-		w.turn(session, w.resume(session, true), "failed", "fails")
-		w.undoable = nil
-	case len(list) == 0:
-		return
-	case op == "branch":
-		w.turn(session, w.byID(row().ID), "completed", "branch")
-		w.undoable = nil
-	case op == "restore":
-		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRestore, Ref: row()})
-	case op == "fork":
-		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpFork, Ref: row(), As: fmt.Sprint("fork", len(w.sessions))})
-	case op == "undo":
-		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
-	case op == "redo":
-		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRedo})
-	case op == "repair":
-		plan, err = w.store.Plan(w.t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
-	}
-	switch {
-	case errors.As(err, new(*model.NothingToError)), errors.As(err, new(*model.UnsupportedError)), errors.Is(err, model.ErrHeadMoved), errors.Is(err, store.ErrSessionExists):
-	case err != nil:
-		w.t.Fatal(err)
-	case plan.Op != "":
-		w.apply(plan, before)
-	}
-	w.nothingLost(before, plan.Op)
-}
-
-func (w *world) apply(plan model.Plan, before map[string]string) {
-	receipt, err := w.store.Apply(w.t.Context(), plan)
-	w.must(err)
-	session := plan.Session
-	if plan.NewSession != "" {
-		session = plan.NewSession
-	}
-	if !slices.Contains(w.sessions, session) {
-		w.sessions = append(w.sessions, session)
-	}
-	for _, trusting := range []bool{true, false} {
-		id := ""
-		if d := w.resume(session, trusting); d != nil {
-			id = d.SnapshotID
-		}
-		// What was so before is not for an undo to mend: the pointer and a search
-		// may have disagreed then, and the session may have begun anew.
-		if id == "" && plan.Op == model.OpUndo {
-			continue
-		}
-		if id != receipt.Head.ID && (trusting || plan.Op != model.OpUndo && plan.Op != model.OpRedo) {
-			for _, d := range w.rows(session) {
-				w.t.Logf("  %.8s < %.8s %s %s", d.SnapshotID, d.ParentID, d.CreatedAt, d.Status)
-			}
-			w.t.Fatalf("%s: the SDK resumes %q, and the receipt says %q (trusting the pointer: %v)", plan.Op, id, receipt.Head.ID, trusting)
-		}
-	}
-	switch {
-	case receipt.Entry == 0: // there was nothing to write
-	case plan.Op == model.OpUndo:
-		if n := len(w.undoable); n > 0 {
-			w.same(w.undoable[n-1])
-			w.undoable = w.undoable[:n-1]
-		}
-	case w.builtUpon(session, before):
-		w.undoable = nil
-	default:
-		w.undoable = append(w.undoable, before)
-		w.hold(session)
-	}
-}
-
-// builtUpon reports whether an agent went on from a row while it was not there: it held
-// the row, which an undo had taken away and a redo has brought back.
-func (w *world) builtUpon(session string, before map[string]string) bool {
-	after := w.plain()
-	return slices.ContainsFunc(w.rows(session), func(d doc) bool {
-		parent := filepath.Join(w.dir, d.ParentID+rowSuffix)
-		return d.ParentID != "" && before[parent] == "" && after[parent] != ""
-	})
-}
-
-func (w *world) same(want map[string]string) {
-	got := w.plain()
-	for name := range want {
-		if want[name] != got[name] {
-			w.t.Fatalf("%s is %q, and was %q", name, got[name], want[name])
-		}
-	}
-	if len(got) != len(want) {
-		w.t.Fatalf("there are %d files, and were %d", len(got), len(want))
-	}
-}
-
-// nothingLost: each row that there was is there byte for byte, or in the journal.
-func (w *world) nothingLost(before map[string]string, op model.Op) {
-	after := w.plain()
-	kept := map[string]bool{}
-	for _, v := range w.store.storages() {
-		entries, err := v.Entries(w.t.Context())
-		w.must(err)
-		for _, e := range entries {
-			for _, c := range e.Changes {
-				for _, version := range []journal.Version{c.Before, c.After} {
-					if version.None() || version.Folder {
-						continue
-					}
-					j, err := v.Journal()
-					w.must(err)
-					data, err := j.Read(version)
-					w.must(err)
-					kept[string(data)] = true
-				}
-			}
-		}
-	}
-	for name, was := range before {
-		if after[name] == was || kept[was] {
-			continue
-		}
-		if op == "" && filepath.Base(filepath.Dir(name)) == ".pointers" {
-			continue // the agent moved it
-		}
-		w.t.Fatalf("%s is lost by a %s", name, op)
-	}
-	// Each row is shown.
-	shown := map[string]bool{}
-	for _, session := range w.sessions {
-		for _, h := range w.headers(session) {
-			shown[h.ID] = true
-			if _, err := w.store.State(w.t.Context(), h.Ref()); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-	}
-	for name := range after {
-		id := cutRow(name)
-		if filepath.Base(filepath.Dir(name)) == ".pointers" {
-			continue
-		}
-		if !shown[id] {
-			w.t.Fatalf("row %s is not shown", id)
-		}
-		if d := w.byID(id); d != nil && d.ParentID != "" && !shown[d.ParentID] {
-			w.t.Fatalf("row %s is shown, and its parent %s is not", id, d.ParentID)
-		}
-	}
-}
-
-func cutRow(name string) string {
-	base := filepath.Base(name)
-	return base[:len(base)-len(rowSuffix)]
-}
-
-// undoAll takes back all that can be.
-func (w *world) undoAll() {
-	for len(w.undoable) > 0 {
-		plan, err := w.store.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.apply(plan, nil)
 	}
 }

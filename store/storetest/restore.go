@@ -37,10 +37,17 @@ func Restore(t *testing.T, kind store.Kind, address string) {
 	}
 }
 
+// failing is what a test and one case of a property can both do.
+type failing interface {
+	Helper()
+	Fatal(...any)
+	Errorf(string, ...any)
+}
+
 // FilesOf returns the mode and the content of everything below a folder but what is
 // Hindcast's own. Of a file it returns nothing: how a database keeps what it has is its
 // own affair.
-func FilesOf(t testing.TB, dir string) map[string]string {
+func FilesOf(t failing, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -66,7 +73,7 @@ func FilesOf(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-func sameFiles(t testing.TB, when string, got, want map[string]string) {
+func sameFiles(t failing, when string, got, want map[string]string) {
 	t.Helper()
 	names := maps.Clone(want)
 	maps.Copy(names, got)

@@ -116,142 +116,62 @@ type unsynced struct{ writing.Disk }
 
 func (unsynced) Sync(string) error { return nil }
 
-// world is a store in which agents run and sessions are put back.
-type world struct {
-	t     *rapid.T
-	dir   string
+// framework is the agents of one session of a store. It implements storetest.Framework.
+type framework struct {
 	s     *Store
 	agent *scripted
-	clock time.Time
-	made  int // sessions
-	// agents are what agents held that still run; kept counts the snapshots that one of
-	// them wrote over and Hindcast had.
-	agents [][]json.RawMessage
-	kept   int
+	clock *time.Time
 }
 
-func (w *world) sessions() (list []string) {
-	for info, err := range w.s.Sessions(w.t.Context()) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		list = append(list, info.ID)
-	}
-	return list
+// holding is an agent that runs, with the messages that it holds.
+type holding struct {
+	*framework
+	messages []json.RawMessage
 }
 
-func (w *world) rows() (list []model.Header) {
-	for _, id := range w.sessions() {
-		for h, err := range w.s.Headers(w.t.Context(), id) {
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			list = append(list, h)
-		}
-	}
-	return list
+// Start starts an agent on the one session that has them.
+func (f *framework) Start(t *rapid.T, _ string) storetest.Agent {
+	return &holding{f, f.agent.start(t)}
 }
 
-// reachable returns the states of all rows.
-func (w *world) reachable() map[string]string {
-	all := make(map[string]string)
-	for _, h := range w.rows() {
-		state, err := w.s.State(w.t.Context(), h.Ref())
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		all[string(state)] = h.SessionID + " " + h.ID
-	}
-	return all
-}
-
-// run has an agent say something and save: one that starts, or one that still runs and
-// knows nothing of what was written since. What it writes over can still be reached if
-// Hindcast had written or set it aside, or if it is part of what the agent saved.
-func (w *world) run(old bool) {
-	words, trigger := rapid.SampledFrom(turns).Draw(w.t, "turn"), rapid.Bool().Draw(w.t, "trigger")
-	from := w.agent.start(w.t)
-	if old && len(w.agents) > 0 {
-		from = rapid.SampledFrom(w.agents).Draw(w.t, "agent")
-	}
-	before := w.reachable()
-	over, err := os.ReadFile(filepath.Join(w.agent.kept, latestFile))
+// Turn has the agent save, over whatever is the latest.
+func (a *holding) Turn(t *rapid.T) map[string][]byte {
+	over, err := os.ReadFile(filepath.Join(a.agent.kept, latestFile))
 	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.agent.save(w.t, slices.Clone(from), words, trigger)
-	w.agents = append(w.agents, w.agent.held)
-	sum, had := fmt.Sprintf("%x", sha256.Sum256(over)), false
-	for _, e := range entriesOf(w.t, w.s) {
-		had = had || slices.ContainsFunc(e.Changes, func(c journal.Change) bool { return c.Before.SHA256 == sum })
+		t.Fatal(err)
 	}
 	state, err := payload(over)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if had {
-		w.kept++
-	} else {
-		delete(before, string(state))
-	}
-	w.keeps(model.Plan{Op: "turn"}, before)
+	a.agent.save(t, slices.Clone(a.messages), rapid.SampledFrom(turns).Draw(t, "turn"), rapid.Bool().Draw(t, "trigger"))
+	a.messages = a.agent.held
+	return map[string][]byte{string(state): over}
 }
 
-// write plans something of Hindcast's and carries it out.
-func (w *world) write() {
-	rows := w.rows()
-	row := rapid.SampledFrom(rows).Draw(w.t, "row")
-	var plan model.Plan
-	var err error
-	switch rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpUndo, model.OpRedo}).Draw(w.t, "op") {
-	case model.OpRestore:
-		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()})
-	case model.OpFork:
-		w.made++
-		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref(), As: fmt.Sprint("f", w.made)})
-	case model.OpEdit:
-		w.made++
-		state := []byte(`{"messages": [], "edited": ` + fmt.Sprint(w.made) + `}`)
-		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpEdit, Ref: row.Ref(), As: fmt.Sprint("f", w.made), State: state})
-	case model.OpUndo:
-		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpUndo})
-	case model.OpRedo:
-		plan, err = w.s.Plan(w.t.Context(), model.Change{Op: model.OpRedo})
-	}
-	before := w.reachable()
-	if err == nil {
-		w.clock = w.clock.Add(time.Second)
-		_, err = w.s.Apply(w.t.Context(), plan)
-	}
-	switch nothing := (*model.NothingToError)(nil); {
-	case errors.As(err, &nothing), errors.Is(err, model.ErrHeadMoved):
-	case err != nil:
-		w.t.Fatal(err)
-	}
-	w.keeps(plan, before)
+// Key is the state: the latest has no id of its own.
+func (f *framework) Key(_ *model.Header, state []byte) string { return string(state) }
+
+func (f *framework) Had(t *rapid.T, content []byte) bool {
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	return slices.ContainsFunc(entriesOf(t, f.s), func(e journal.Entry) bool {
+		return slices.ContainsFunc(e.Changes, func(c journal.Change) bool { return c.Before.SHA256 == sum })
+	})
 }
 
-// keeps checks that every state which was there can still be reached. An undo
-// takes back what its own write had made.
-func (w *world) keeps(plan model.Plan, before map[string]string) {
-	after := w.reachable()
-	for state, where := range before {
-		if _, ok := after[state]; ok || plan.Op == model.OpUndo && (strings.HasPrefix(where, "f") || strings.Contains(state, "pendingToolExecution")) ||
-			strings.Contains(state, "pendingToolExecution") { // made out of a snapshot that is there
-			continue
-		}
-		w.t.Fatalf("%s: %s is gone: %s", plan.Op, where, state)
+// Holds: the SDK loads the head.
+func (f *framework) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
+	*f.clock = f.clock.Add(time.Second)
+	if plan.NewSession != "" || plan.Session != "a" || receipt.Head.ID == "" {
+		return
 	}
-	for _, id := range w.sessions() {
-		heads := 0
-		for _, h := range w.rows() {
-			if h.Head && h.SessionID == id {
-				heads++
-			}
-		}
-		if heads != 1 {
-			w.t.Fatalf("%s has %d heads", id, heads)
-		}
+	state, err := f.s.State(t.Context(), model.Ref{Session: plan.Session, ID: receipt.Head.ID})
+	data, readErr := os.ReadFile(filepath.Join(f.agent.kept, latestFile))
+	if err = errors.Join(err, readErr); err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err := payload(data); err != nil || string(loaded) != string(state) {
+		t.Fatalf("%s: the SDK loads %s, %v, and the head is %s", plan.Headline(), loaded, err, state)
 	}
 }
 
@@ -263,111 +183,46 @@ func entriesOf(t *rapid.T, s *Store) []journal.Entry {
 	return list
 }
 
-func newWorld(t *rapid.T, dir string) *world {
-	w := &world{t: t, dir: dir, clock: noon}
+func newWorld(t *rapid.T, dir string) storetest.World {
+	clock, made := noon, 0
 	kind := rapid.SampledFrom([]struct {
 		dialect
 		at string
 	}{{python, "session/a/scopes/agent/default"}, {typeScript, "session/a/scopes/agent/agent"}, {typeScript, "a/scopes/agent/agent"}}).Draw(t, "kind")
 	ids := &minter{random: func(b []byte) { clear(b) }}
-	w.agent = &scripted{dialect: kind.dialect, kept: filepath.Join(dir, filepath.FromSlash(kind.at), snapshots), ids: ids, clock: &w.clock}
-	w.agent.turn(t, []string{"q", "-a"}, true)
+	agent := &scripted{dialect: kind.dialect, kept: filepath.Join(dir, filepath.FromSlash(kind.at), snapshots), ids: ids, clock: &clock}
+	agent.turn(t, []string{"q", "-a"}, true)
 	s, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.storage.Now = func() time.Time { return w.clock }
+	s.storage.Now = func() time.Time { return clock }
 	s.random = func(b []byte) { clear(b) }
 	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
-	w.s = s
-	return w
+	return storetest.World{Framework: &framework{s, agent, &clock}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func() []byte {
+		made++
+		return []byte(`{"messages": [], "edited": ` + fmt.Sprint(made) + `}`)
+	}}
 }
 
 var turns = [][]string{{"q", "-a"}, {"q", "+1", "=1", "-a"}, {"q", "+1"}, {"q", "+1", "=1"}, {"q"}, {"-a"}}
 
-// Whatever is put back, forked, edited, undone and redone between the turns of an
-// agent, nothing that was there becomes unreachable.
-func TestProperty_nothingIsLost(t *testing.T) {
-	t.Parallel()
-	properties(t, 3)
-}
-
-// Nor beside agents that still run and hold an old view. The one exception is a
-// snapshot_latest.json that an agent writes over and Hindcast never had: it is gone as
-// without Hindcast, because reading keeps nothing.
-func TestProperty_nothingIsOutOfReach(t *testing.T) {
-	t.Parallel()
-	if properties(t, 5) == 0 && !testing.Short() { // which runs few
-		t.Error("no agent wrote over a snapshot that Hindcast had")
+// Whatever Hindcast and agents do in turn, see storetest.World: also beside agents that
+// hold an old view.
+func TestProperty(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("late %t", late), func(t *testing.T) {
+			t.Parallel()
+			had := 0
+			rapid.Check(t, storetest.Few(50, func(rt *rapid.T) { had += newWorld(rt, tempDir(rt)).Play(rt, late) }))
+			if late && had == 0 && !testing.Short() { // which runs few
+				t.Error("no agent wrote over a snapshot that Hindcast had")
+			}
+		})
 	}
-}
-
-// properties has Hindcast and agents take turns, and returns how many snapshots an agent
-// wrote over that Hindcast had.
-func properties(t *testing.T, who int) (kept int) {
-	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
-		w := newWorld(rt, tempDir(rt))
-		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			switch rapid.IntRange(1, who).Draw(rt, "who") {
-			case 1:
-				w.run(false)
-			case 4, 5:
-				w.run(true)
-			default:
-				w.write()
-			}
-		}
-		kept += w.kept
-	}))
-	return kept
-}
-
-// Taking everything back gives the first bytes; doing it again those from before.
-func TestProperty_undoOfEverything(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
-		w := newWorld(rt, tempDir(rt))
-		for range rapid.IntRange(0, 4).Draw(rt, "turns") {
-			w.agent.turn(rt, rapid.SampledFrom(turns).Draw(rt, "turn"), rapid.Bool().Draw(rt, "trigger"))
-		}
-		first := plainTree(rt, w.dir)
-		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
-			w.write()
-		}
-		last := plainTree(rt, w.dir)
-		done := 0
-		for {
-			plan, err := w.s.Plan(rt.Context(), model.Change{Op: model.OpUndo})
-			if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {
-				break
-			}
-			if err == nil {
-				_, err = w.s.Apply(rt.Context(), plan)
-			}
-			if err != nil {
-				rt.Fatal(err)
-			}
-			done++
-		}
-		if got := plainTree(rt, w.dir); !slices.Equal(got, first) {
-			rt.Fatalf("%q\nnot\n%q", got, first)
-		}
-		for range done {
-			plan, err := w.s.Plan(rt.Context(), model.Change{Op: model.OpRedo})
-			if err == nil {
-				_, err = w.s.Apply(rt.Context(), plan)
-			}
-			if err != nil {
-				rt.Fatal(err)
-			}
-		}
-		if got := plainTree(rt, w.dir); !slices.Equal(got, last) {
-			rt.Fatalf("%q\nnot\n%q", got, last)
-		}
-	}))
 }
 
 // tempDir returns a folder for one check.
