@@ -115,6 +115,8 @@ type Codec[T any] struct {
 	// before it, the zero value for the first. It is called in turn, and before a note is
 	// made. It reports whether it could: else the file is decoded, and joined once more.
 	Join func(before T, is *T) bool
+	// First is what was made of the file before the first, for Join.
+	First T
 }
 
 // Noted is what was made of a file.
@@ -147,7 +149,7 @@ func Notes[T any](ctx context.Context, in In, dir string, names []string, c Code
 	if c.Join != nil {
 		most = mostApart
 	}
-	var before T
+	before := c.First
 	for at := 0; at < len(names); at += most {
 		part := list[at:min(at+most, len(names))]
 		looks := make([]look, len(part))

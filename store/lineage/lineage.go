@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"maps"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -90,6 +91,18 @@ type Tree struct {
 // NewTree returns a tree without snapshots.
 func NewTree() *Tree {
 	return &Tree{seed: rand.Uint64() | 1, whole: make(map[uint64]int32), ends: make(map[Print][]int32)}
+}
+
+// Clone returns a tree that took in the same snapshots, and goes on by itself.
+func (t *Tree) Clone() *Tree {
+	c := *t
+	c.nodes, c.windows, c.counted = slices.Clone(t.nodes), slices.Clone(t.windows), slices.Clone(t.counted)
+	c.last, c.hash, c.found = slices.Clone(t.last), slices.Clone(t.hash), slices.Clone(t.found)
+	c.whole, c.ends = maps.Clone(t.whole), make(map[Print][]int32, len(t.ends))
+	for end, windows := range t.ends {
+		c.ends[end] = slices.Clone(windows)
+	}
+	return &c
 }
 
 // match is a window that a list goes on from.

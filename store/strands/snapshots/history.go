@@ -147,7 +147,7 @@ type history struct {
 
 // read reads the snapshots of a place, as far as they are not known, and works out who
 // follows whom. The error is that of the folder, unless it is not there.
-func (p place) read(ctx context.Context, in folder.In) (*history, error) {
+func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, error) {
 	h := &history{place: p, in: in, at: -1, same: -1}
 	if h.listing, h.gone = p.list(in.Tree); h.gone != nil {
 		if errors.Is(h.gone, fs.ErrNotExist) {
@@ -155,8 +155,7 @@ func (p place) read(ctx context.Context, in folder.In) (*history, error) {
 		}
 		return nil, h.gone
 	}
-	line := newLine(h)
-	past, err := folder.Notes(ctx, in, p.name(historyDir), h.listing.history, codec)
+	line, err := walks.walk(ctx, h)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
@@ -164,7 +163,6 @@ func (p place) read(ctx context.Context, in folder.In) (*history, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
-	line.addNoted(past)
 	aside := h.aside()
 	var latest *scanned
 	if len(now) > 0 {

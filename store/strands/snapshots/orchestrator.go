@@ -44,7 +44,7 @@ type record struct {
 
 // records reads the files of an orchestrator.
 func (p place) records(ctx context.Context, in folder.In) (*records, error) {
-	h, err := p.read(ctx, in)
+	h, err := p.read(ctx, in, &walks{})
 	if err != nil {
 		return nil, err
 	}

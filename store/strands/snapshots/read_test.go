@@ -57,6 +57,41 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	}
 }
 
+// What is remembered of who follows whom is used for as long as the files in front are the
+// same, and no longer: the rows are those of a store that is opened anew.
+func TestHeaders_whatWasWalkedBefore(t *testing.T) {
+	dir := t.TempDir()
+	kept := snapshotsOf(dir, "py-long")
+	grow(t, kept, 3*fewFiles, 20, 1000)
+	s := open(t, dir)
+	name := func(i int) string {
+		return filepath.Join(kept, historyDir, fmt.Sprintf("snapshot_01950000-%04x-7000-8000-%012x.json", i, i))
+	}
+	data := mustRead(t, name(7))
+	for what, change := range map[string]func(){
+		"nothing":              func() {},
+		"another one":          func() { rewrite(t, name(3*fewFiles), data) },
+		"the last is gone":     func() { mustRemove(t, name(3*fewFiles-1)) },
+		"one in the middle":    func() { rewrite(t, name(50), data) },
+		"the first one":        func() { rewrite(t, name(0), data) },
+		"one in front is gone": func() { mustRemove(t, name(3)) },
+	} {
+		change()
+		for range 2 {
+			if rows, fresh := storetest.Headers(t, s, "py-long"), storetest.Headers(t, open(t, dir), "py-long"); !reflect.DeepEqual(rows, fresh) {
+				t.Errorf("%s: the rows are\n%snot\n%s", what, picture(rows), picture(fresh))
+			}
+		}
+	}
+}
+
+func mustRemove(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rewrite replaces a file as the SDK does. The new one is old enough to be
 // remembered.
 func rewrite(t testing.TB, file string, data []byte) {

@@ -55,6 +55,7 @@ type Store struct {
 	err error
 	// checks counts the files that were read whole for their faults.
 	checks atomic.Int64
+	walks  walks
 	// random is replaced in tests.
 	random func([]byte)
 	// running is the versions of the SDKs that are said to run.
@@ -259,8 +260,8 @@ type agents struct{ s *Store }
 func (agents) Name() string { return "Strands" }
 
 // Read implements folder.Format.
-func (agents) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	h, err := at.Own.(place).read(ctx, in)
+func (f agents) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	h, err := at.Own.(place).read(ctx, in, &f.s.walks)
 	if err != nil {
 		return nil, err
 	}
