@@ -126,11 +126,11 @@ func TestDoctor_writesNothing(t *testing.T) {
 		if !slices.Contains(want, code) || out == "" || (err != "") != (code == 1) {
 			t.Errorf("hindcast %q: exit %d, %q", args, code, err)
 		}
-		check()
 		return out
 	}
 	look([]int{0}, "doctor", dir)
 	look([]int{0}, "doctor", dir, "--json")
+	check()
 	for _, line := range stores {
 		kind, rel, _ := strings.Cut(line, " ")
 		path := filepath.Join(dir, filepath.FromSlash(rel))
@@ -142,6 +142,9 @@ func TestDoctor_writesNothing(t *testing.T) {
 		look([]int{0}, "sessions", path)
 		for _, session := range idsOf(t, path) {
 			look([]int{0, 3}, "doctor", path, session)
+		}
+		if check(); t.Failed() {
+			t.Fatalf("it was one of the commands on %s", line)
 		}
 	}
 }
