@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"hindcast/model"
 	"hindcast/store/journal"
+	"hindcast/store/storetest"
 )
 
 // What a guardrail had replaced lives on in what Hindcast keeps, until it is
@@ -62,5 +64,38 @@ func TestPlanPurge(t *testing.T) {
 	sameTree(t, "purge", before, tree(t, dir))
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeRedacted}); !errors.As(err, new(*model.NothingToError)) {
 		t.Error(err)
+	}
+}
+
+// What another session holds, or had, stays kept: an undo there needs it.
+func TestPlanPurge_sparesWhatOtherSessionsHold(t *testing.T) {
+	talk := func(words ...string) string { return pythonFile(pythonTalk(words...), `"state": {}`, managerState) }
+	for _, forks := range []bool{false, true} {
+		dir, s := sessionOf(t, "default", talk("q", "-a", "q2", "-secret"), talk("q", "-a"))
+		write := func(c model.Change) {
+			t.Helper()
+			plan, err := s.Plan(t.Context(), c)
+			do(t, s, plan, err)
+		}
+		rows := storetest.Headers(t, s, "s")
+		write(model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
+		if forks {
+			left := storetest.Headers(t, s, "s")[1]
+			write(model.Change{Op: model.OpFork, Ref: left.Ref(), As: "f"})
+		}
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeAll})
+		if forks != errors.As(err, new(*model.NothingToError)) {
+			t.Errorf("forked: %t: %v, %v", forks, plan.Files, err)
+		} else if !forks {
+			do(t, s, plan, err)
+		}
+		kept, err := filepath.Glob(filepath.Join(dir, journal.Folder, "kept", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds := slices.ContainsFunc(kept, func(name string) bool { return strings.Contains(string(mustRead(t, name)), "secret") })
+		if holds != forks {
+			t.Errorf("forked: %t, and it is kept: %t", forks, holds)
+		}
 	}
 }
