@@ -11,4 +11,5 @@
 //	plan.go     what a plan says of two logs; this half needs no files
 //	storage.go  a folder of sessions with its journal: plan and apply
 //	back.go     undo and redo
+//	purge.go    what a purge forgets
 package folder

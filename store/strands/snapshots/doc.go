@@ -61,9 +61,9 @@
 // forgotten on request (purge.go). By which call a program
 // then goes on is worked out from where the messages end (resume.go).
 //
-// All of it goes through the journal (writing.go, undo.go), which lies beside
-// session/, or beside the sessions of legacy storage: never where an SDK lists or
-// deletes. What was set aside, and what a restore has left, shows in the timeline
-// (setaside.go). Reading writes nothing, but that opening a store finishes a write
-// of Hindcast's own that was broken off.
+// All of it is steps over a tree of files (layout.go, restore.go). Package folder does the
+// rest: plans, undo, what was set aside, and the journal. That lies beside session/, or
+// beside the sessions of legacy storage: never where an SDK lists or deletes. What was set
+// aside, and what a restore has left, shows in the timeline (setaside.go). Reading writes
+// nothing, but that opening a store finishes a write of Hindcast's own that was broken off.
 package snapshots

@@ -11,8 +11,8 @@ import (
 )
 
 // Who follows whom takes time that grows with the messages of all snapshots together. A plan
-// asks it of the same files again and again, and so does whoever follows an agent: of files
-// that did not change it is remembered.
+// asks it of the same files again and again, and so does a screen that follows an agent: of
+// files that did not change it is remembered.
 
 // walk is the immutable snapshots of a place up to some file, each with its parent.
 type walk struct {
@@ -44,7 +44,7 @@ func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 	defer folder.Hold(h.in.Tree, dir)()
 	stamps := make([]folder.Stamp, len(names))
 	for i, name := range names {
-		stamps[i], _ = h.in.Stamp(folder.Join(dir, name)) // who reads it is told
+		stamps[i], _ = h.in.Stamp(folder.Join(dir, name)) // to read it is an error
 	}
 	from, c := 0, codec
 	if w := ws.find(dir, names, stamps); w != nil {

@@ -536,13 +536,3 @@ func mustRead(t testing.TB, name string) []byte {
 	}
 	return data
 }
-
-// plainTree returns every file and folder of a store as a line.
-func plainTree(t failer, dir string) (lines []string) {
-	t.Helper()
-	for name, h := range tree(t, dir) {
-		lines = append(lines, fmt.Sprintf("%s %v %s", name, h.mode, h.text))
-	}
-	slices.Sort(lines)
-	return lines
-}
