@@ -218,7 +218,7 @@ func TestProperty(t *testing.T) {
 			t.Parallel()
 			had := 0
 			rapid.Check(t, storetest.Few(50, func(rt *rapid.T) { had += newWorld(rt, tempDir(rt)).Play(rt, late) }))
-			if late && had == 0 && !testing.Short() { // which runs few
+			if late && had == 0 && storetest.Sized(0, 1) > 0 { // few sequences need not have one
 				t.Error("no agent wrote over a snapshot that Hindcast had")
 			}
 		})
