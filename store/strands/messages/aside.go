@@ -33,7 +33,7 @@ import (
 // Hindcast never had: that is gone, as it is without Hindcast. A fork names what it
 // copies, and keeps nothing of that.
 //
-// Where it left is told backwards. An entry says which messages the log had before
+// Where it left is told backwards, see history.go. An entry says which messages the log had before
 // it; they are those of the log behind it, with the changes taken back. There the
 // message before one that the write set aside is the one that it follows. What was
 // before the earlier writes follows in the same way.
@@ -79,11 +79,11 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 		return &branches{}, ctx.Err()
 	}
 	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, dir: l.dir, lying: map[string][sha256.Size]byte{}}
-	var s story
+	var s outcome
 	var before []int32
 	var contents []content
-	d.pasts.with(entries, d.onDesk(l.path("messages")), func(p *past) {
-		s, before, b.agents = p.tell(entries), p.lead(l.files), p.agents(entries)
+	d.histories.with(entries, d.onDesk(l.path("messages")), func(p *history) {
+		s, before, b.agents = p.outcome(entries), p.predecessors(l.files), p.agents(entries)
 		contents, b.files = p.contents, p.files
 	})
 	list := s.list

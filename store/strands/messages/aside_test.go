@@ -142,26 +142,26 @@ func TestBranches_areWorkedOutOnce(t *testing.T) {
 	s, agent := freshLog(t, 6)
 	first := storetest.Headers(t, s, "h")
 	restore(t, s, "h", first[3].ID)
-	look := func() (heard *end, before *int32) {
+	look := func() (ends *end, before *int32) {
 		t.Helper()
 		storetest.Headers(t, s, "h")
-		one := s.pasts.of["session_h/agents/agent_default/messages"]
+		one := s.histories.of["session_h/agents/agent_default/messages"]
 		return &one.now.ends[0], &one.before[0]
 	}
-	heard, before := look()
+	ends, before := look()
 	startAgent(t, agent, time.Now()).append("user", said("four again"))
-	if h, b := look(); h != heard || b != before {
-		t.Errorf("a message at the end has the entries read again: %t, %t", h != heard, b != before)
+	if e, b := look(); e != ends || b != before {
+		t.Errorf("a message at the end has the entries read again: %t, %t", e != ends, b != before)
 	}
 	restore(t, s, "h", first[5].ID)
 	_, before = look()
 	undo(t, s)
-	heard, b := look()
+	ends, b := look()
 	if b != before {
 		t.Error("an undo has the predecessors worked out again")
 	}
-	if want := (end{undone: true}); s.pasts.of["session_h/agents/agent_default/messages"].now.ends[1] != want {
-		t.Errorf("the undo is not heard of: %+v", *heard)
+	if want := (end{undone: true}); s.histories.of["session_h/agents/agent_default/messages"].now.ends[1] != want {
+		t.Errorf("the undo is not seen: %+v", *ends)
 	}
 	if got, want := drawn(storetest.Headers(t, s, "h")), drawn(storetest.Headers(t, open(t, s.dir), "h")); got != want {
 		t.Errorf("\n%s, worked out anew it is\n%s", got, want)

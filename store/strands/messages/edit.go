@@ -236,6 +236,7 @@ func (e *editing) put() error {
 			return fmt.Errorf("read %s: %w", name, doc.Err)
 		}
 		e.made[name] = withMessage(&doc, e.new, node)
+		delete(e.back, name)
 	}
 	for _, key := range e.members {
 		if err := e.putMember(key, e.new, e.new.Find(0, key)); err != nil {

@@ -16,7 +16,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
-	"hindcast/store/journal"
 )
 
 // A fork is the session once more under another id, with the agent that was forked
@@ -78,35 +77,29 @@ func (s *Store) planCopy(ctx context.Context, c *course, as string) (model.Plan,
 		return model.Plan{}, err
 	}
 	to := sessionPrefix + as
-	draft := s.journal.Draft()
-	copied := func(name string) { draft.Copy(path.Join(to, within(l.session, name)), s.onDesk(name)) }
-	for _, f := range c.log.files {
-		name := l.path("messages", f.name)
-		switch data, made := c.made[f.name]; {
-		case made:
-			draft.Put(path.Join(to, within(l.session, name)), data)
-		case !c.back[f.name].None():
-			draft.PutBack(path.Join(to, within(l.session, name)), c.back[f.name])
-		default:
-			copied(name)
+	var steps folder.Steps
+	add := func(name string, step folder.Step) {
+		step.Name = path.Join(to, within(l.session, name))
+		if step.Data == nil && step.Version.None() {
+			step.From = s.onDesk(name)
 		}
+		steps = append(steps, step)
 	}
-	agent := l.path("agent.json")
-	switch {
-	case c.version != (journal.Version{}):
-		draft.PutBack(path.Join(to, within(l.session, agent)), c.version)
-	case c.unchanged:
-		copied(agent)
-	default:
-		draft.Put(path.Join(to, within(l.session, agent)), c.agent)
+	for _, f := range c.log.files {
+		add(l.dir+f.name, folder.Step{Data: c.made[f.name], Version: c.back[f.name]})
 	}
+	agent := folder.Step{Data: c.agent, Version: c.version}
+	if c.unchanged {
+		agent = folder.Step{}
+	}
+	add(l.path("agent.json"), agent)
 	others, err := s.others(l.place)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	for _, o := range others {
 		for _, name := range o.files {
-			copied(name)
+			add(name, folder.Step{})
 		}
 		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session))
 	}
@@ -115,8 +108,8 @@ func (s *Store) planCopy(ctx context.Context, c *course, as string) (model.Plan,
 	if err != nil {
 		return model.Plan{}, err
 	}
-	draft.Put(path.Join(to, "session.json"), data)
-	return draft.Plan(plan)
+	steps = append(steps, folder.Step{Name: path.Join(to, "session.json"), Data: data})
+	return folder.Draft(s.journal, steps).Plan(plan)
 }
 
 // within returns a name below the folder of a session, without that.

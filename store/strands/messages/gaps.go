@@ -43,7 +43,7 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 		return gaps, ctx.Err() // Faults tells what is wrong with the journal
 	}
 	var agents map[string]journal.Version
-	s.pasts.with(entries, s.onDesk(p.path("messages")), func(p *past) { agents = p.agents(entries) })
+	s.histories.with(entries, s.onDesk(p.path("messages")), func(p *history) { agents = p.agents(entries) })
 	if v, ok := agents[ref.ID]; ok {
 		if data, err := s.journal.Read(v); err == nil {
 			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))

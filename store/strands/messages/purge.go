@@ -116,7 +116,7 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, er
 	}
 	copies := map[string][]keptCopy{} // by name
 	folder := s.onDesk(l.path("messages"))
-	s.pasts.with(entries, folder, func(p *past) {
+	s.histories.with(entries, folder, func(p *history) {
 		for v, c := range p.contents {
 			if f := p.files[c.file]; int(c.as) == v {
 				copies[f.name] = append(copies[f.name], keptCopy{f, path.Join(folder, f.name), c.version})

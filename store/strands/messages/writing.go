@@ -32,8 +32,8 @@ type desk struct {
 	now func() time.Time
 	// broken is why there is no journal, or why what was broken off stays so.
 	broken error
-	// pasts are what the journal tells of messages.
-	pasts pasts
+	// histories are what the journal tells of messages.
+	histories histories
 }
 
 // entries returns the entries of the journal, the oldest first; those that can be read

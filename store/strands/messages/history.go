@@ -17,11 +17,11 @@ import (
 // goes through all of them. So an entry is read once, and what it says of the messages of
 // each folder is kept in numbers of contents.
 
-// pasts are what the journal tells of each folder of messages, by its path.
-type pasts struct {
+// histories are what the journal tells of each folder of messages, by its path.
+type histories struct {
 	mu   sync.Mutex
 	read []entryKey
-	of   map[string]*past
+	of   map[string]*history
 }
 
 // entryKey tells an entry from that of another journal.
@@ -30,17 +30,17 @@ type entryKey struct {
 	at time.Time
 }
 
-// past is what the journal tells of the messages in one folder.
-type past struct {
+// history is what the journal tells of the messages in one folder.
+type history struct {
 	files    []messageFile
 	fileOf   map[string]int32
 	contents []content
 	number   map[contentKey]int32
-	entries  []pastEntry
+	entries  []historyEntry
 
 	// now is what the entries tell up to now, and before the predecessors of the contents
 	// where the log has the files of log. Both are kept until they change.
-	now    story
+	now    outcome
 	before []int32
 	log    []int32
 	newest int // the last entry that counted
@@ -59,8 +59,8 @@ type contentKey struct {
 	mode      fs.FileMode
 }
 
-// pastEntry is what one entry says of the folder.
-type pastEntry struct {
+// historyEntry is what one entry says of the folder.
+type historyEntry struct {
 	// entry is its place among those of the journal.
 	entry int
 	// changes are those of messages, in the order of the log.
@@ -86,7 +86,7 @@ const none = math.MinInt32
 func lies(file int32) int32 { return ^file }
 
 // with calls with what the entries of a journal tell of a folder of messages.
-func (p *pasts) with(entries []journal.Entry, folder string, call func(*past)) {
+func (p *histories) with(entries []journal.Entry, folder string, call func(*history)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, k := range p.read {
@@ -101,18 +101,18 @@ func (p *pasts) with(entries []journal.Entry, folder string, call func(*past)) {
 	}
 	one := p.of[folder]
 	if one == nil {
-		one = &past{}
+		one = &history{}
 	}
 	call(one)
 }
 
-// folder returns the past of a folder of messages.
-func (p *pasts) folder(name string) *past {
+// folder returns the history of a folder of messages.
+func (p *histories) folder(name string) *history {
 	one := p.of[name]
 	if one == nil {
-		one = &past{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
+		one = &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
 		if p.of == nil {
-			p.of = map[string]*past{}
+			p.of = map[string]*history{}
 		}
 		p.of[name] = one
 	}
@@ -120,9 +120,9 @@ func (p *pasts) folder(name string) *past {
 }
 
 // take reads an entry.
-func (p *pasts) take(i int, e *journal.Entry) {
+func (p *histories) take(i int, e *journal.Entry) {
 	forgot := map[string]bool{}
-	var one *past
+	var one *history
 	dir := ""
 	for _, c := range e.Named() {
 		at := strings.LastIndexByte(c.Path, '/')
@@ -166,15 +166,15 @@ func (p *pasts) take(i int, e *journal.Entry) {
 }
 
 // last returns what the newest entry says, which is that one.
-func (p *past) last(i int, e *journal.Entry) *pastEntry {
+func (p *history) last(i int, e *journal.Entry) *historyEntry {
 	if n := len(p.entries); n == 0 || p.entries[n-1].entry != i {
-		p.entries = append(p.entries, pastEntry{entry: i, was: namesFrom(e.Was)})
+		p.entries = append(p.entries, historyEntry{entry: i, was: namesFrom(e.Was)})
 	}
 	return &p.entries[len(p.entries)-1]
 }
 
 // numberOf returns the number of a content, none for none.
-func (p *past) numberOf(f messageFile, v journal.Version) int32 {
+func (p *history) numberOf(f messageFile, v journal.Version) int32 {
 	if v.None() {
 		return none
 	}
@@ -195,7 +195,7 @@ func (p *past) numberOf(f messageFile, v journal.Version) int32 {
 }
 
 // intern returns the number of a file.
-func (p *past) intern(f messageFile) int32 {
+func (p *history) intern(f messageFile) int32 {
 	n, known := p.fileOf[f.name]
 	if !known {
 		n = int32(len(p.files))
@@ -208,10 +208,10 @@ func (p *past) intern(f messageFile) int32 {
 const anyMode fs.FileMode = fs.ModeIrregular
 
 // file returns the file that a mention is about.
-func (p *past) file(m mention) int32 { return p.contents[max(m.before, m.after)].file }
+func (p *history) file(m mention) int32 { return p.contents[max(m.before, m.after)].file }
 
 // sort puts changes in the order of the log.
-func (p *past) sort(changes []mention) {
+func (p *history) sort(changes []mention) {
 	order := func(a, b mention) int { return p.files[p.file(a)].compare(p.files[p.file(b)]) }
 	if slices.IsSortedFunc(changes, func(a, b mention) int { return -order(a, b) }) {
 		slices.Reverse(changes) // as a restore takes messages away
@@ -234,8 +234,8 @@ type told struct {
 	sure bool
 }
 
-// story is what entries tell.
-type story struct {
+// outcome is what entries tell together.
+type outcome struct {
 	// list has the contents by their numbers, those that the entries forgot not known, and
 	// forgotten says which they forgot.
 	list      []told
@@ -250,11 +250,11 @@ type end struct{ undone, broken, takenBack bool }
 
 func endOf(e *journal.Entry) end { return end{e.Undone, e.Broken != "", e.TakenBack} }
 
-// tell returns what the entries tell.
-func (p *past) tell(entries []journal.Entry) story {
+// outcome returns what the entries tell together.
+func (p *history) outcome(entries []journal.Entry) outcome {
 	for k, was := range p.now.ends {
 		if was != endOf(&entries[p.entries[k].entry]) {
-			p.now = story{}
+			p.now = outcome{}
 			break
 		}
 	}
@@ -264,13 +264,13 @@ func (p *past) tell(entries []journal.Entry) story {
 	for k := len(s.ends); k < len(p.entries); k++ {
 		e := &entries[p.entries[k].entry]
 		s.ends = append(s.ends, endOf(e))
-		s.hear(p, &p.entries[k], e)
+		s.add(p, &p.entries[k], e)
 	}
-	return story{list: slices.Clone(s.list), forgotten: slices.Clone(s.forgotten)}
+	return outcome{list: slices.Clone(s.list), forgotten: slices.Clone(s.forgotten)}
 }
 
-// hear takes in what one entry tells.
-func (s *story) hear(p *past, one *pastEntry, e *journal.Entry) {
+// add takes in what one entry tells.
+func (s *outcome) add(p *history, one *historyEntry, e *journal.Entry) {
 	if e.Undone && e.NewSession != "" {
 		return // it took everything along that was in it
 	}
@@ -312,7 +312,7 @@ func (s *story) hear(p *past, one *pastEntry, e *journal.Entry) {
 
 // agents finds what agent.json was when a snapshot was the head: as a write found
 // it that then led elsewhere, unless Hindcast itself had left it there.
-func (p *past) agents(entries []journal.Entry) map[string]journal.Version {
+func (p *history) agents(entries []journal.Entry) map[string]journal.Version {
 	agents, own := map[string]journal.Version{}, map[string]bool{}
 	for k := range p.entries {
 		for _, c := range p.entries[k].agents {
@@ -332,7 +332,7 @@ func (p *past) agents(entries []journal.Entry) map[string]journal.Version {
 type element struct{ rank, content int32 }
 
 // ranks returns the places of the files in the order of all, and the files in that order.
-func (p *past) ranks() (rank []int32, files []messageFile) {
+func (p *history) ranks() (rank []int32, files []messageFile) {
 	order := make([]int32, len(p.files))
 	for n := range order {
 		order[n] = int32(n)
@@ -345,11 +345,11 @@ func (p *past) ranks() (rank []int32, files []messageFile) {
 	return rank, files
 }
 
-// lead returns for each content that an entry wrote, replaced, set aside or kept where it
+// predecessors returns for each content that an entry wrote, replaced, set aside or kept where it
 // was the one before it in the log of that time: of the first entry that names it. now are
 // the files of the log as it is; those that the last entry changed, and those that came
 // since, do not count.
-func (p *past) lead(now []messageFile) []int32 {
+func (p *history) predecessors(now []messageFile) []int32 {
 	newest := len(p.entries) - 1
 	for newest >= 0 && len(p.entries[newest].changes) == 0 {
 		newest--
@@ -371,13 +371,13 @@ func (p *past) lead(now []messageFile) []int32 {
 		}
 	}
 	if len(p.before) != len(p.contents) || !slices.Equal(log, p.log) || newest != p.newest {
-		p.before, p.log, p.newest = p.predecessors(log), log, newest
+		p.before, p.log, p.newest = p.workOut(log), log, newest
 	}
 	return p.before
 }
 
-// predecessors works out what lead returns for the files of a log.
-func (p *past) predecessors(now []int32) (before []int32) {
+// workOut works out the predecessors for the files of a log.
+func (p *history) workOut(now []int32) (before []int32) {
 	before = slices.Repeat([]int32{none}, len(p.contents))
 	rank, files := p.ranks()
 	var log []element
