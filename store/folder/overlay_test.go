@@ -400,3 +400,29 @@ func TestDisk_seesAFolderThatIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+// What is read of a step is the reader's, who reads the next file into it.
+func TestOverlay_lendsNoContent(t *testing.T) {
+	over := Overlay(openTree(t, t.TempDir()), Steps{{Name: "a", Data: []byte("one")}}, nil)
+	for range 2 {
+		data, _, err := over.Read("a", nil)
+		if err != nil || string(data) != "one" {
+			t.Fatalf("it is %q, %v", data, err)
+		}
+		clear(data)
+	}
+}
+
+// A content has a note of its own, whatever the file of its name has by now.
+func TestMemo_notesOfContents(t *testing.T) {
+	m := NewMemo(&files.Memory{})
+	m.Note("a", Stamp{Tag: "1"}, []byte("first"))
+	m.Note("a", Stamp{Tag: "2"}, []byte("second"))
+	for _, c := range []struct{ name, tag, want string }{{"a", "1", "first"}, {"a", "2", "second"}, {"b", "1", ""}, {"a", "", ""}} {
+		for _, memo := range []*Memo{m, m.Planning()} {
+			if text, ok := memo.Recall(c.name, Stamp{Tag: c.tag}); string(text) != c.want || ok != (c.want != "") {
+				t.Errorf("of %+v it is %q, %t", c, text, ok)
+			}
+		}
+	}
+}

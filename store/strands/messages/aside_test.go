@@ -166,6 +166,17 @@ func TestBranches_areWorkedOutOnce(t *testing.T) {
 	if got, want := drawn(storetest.Headers(t, s, "h")), drawn(storetest.Headers(t, open(t, s.dir), "h")); got != want {
 		t.Errorf("\n%s, worked out anew it is\n%s", got, want)
 	}
+	// Another journal that has as many entries has others.
+	journals := filepath.Join(s.dir, ".hindcast")
+	if err := os.Rename(filepath.Join(journals, "journal"), filepath.Join(journals, "journal.1")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		restore(t, s, "h", storetest.Headers(t, s, "h")[2].ID)
+	}
+	if got, want := drawn(storetest.Headers(t, s, "h")), drawn(storetest.Headers(t, open(t, s.dir), "h")); got != want {
+		t.Errorf("of another journal it is\n%s, worked out anew it is\n%s", got, want)
+	}
 }
 
 // amid is a disk on which somebody is at work in the middle of a write: once the
