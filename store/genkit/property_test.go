@@ -196,7 +196,8 @@ func (a *holding) Turn(t *rapid.T) map[string][]byte {
 	return nil
 }
 
-func (k *sdk) Key(h *model.Header, _ []byte) string { return h.ID }
+// Key: a row has its id and its state for ever.
+func (k *sdk) Key(h *model.Header, state []byte) string { return h.ID + " " + string(state) }
 
 func (k *sdk) Had(*rapid.T, []byte) bool { return false }
 
@@ -222,32 +223,38 @@ func (k *sdk) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
 	}
 }
 
-// Whatever Hindcast and agents do in turn, see storetest.World: also beside agents that
-// hold an old row.
+// Whatever Hindcast and agents do in turn, see storetest.World: alone, and beside agents
+// that hold an old row.
 func TestProperty(t *testing.T) {
-	for l, name := range layoutNames {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait for the disk
-			dirs, root := 0, t.TempDir()
-			rapid.Check(t, func(r *rapid.T) {
-				dirs++
-				now := evening
-				dir := filepath.Join(root, fmt.Sprint(dirs))
-				k := &sdk{t: r, layout: layout(l), now: &now, dir: dir}
-				if k.layout != layoutPython {
-					k.dir = filepath.Join(dir, "global")
-				}
-				k.must(os.MkdirAll(k.dir, 0o700))
-				for i := range 3 {
-					k.turn("s", k.resume("s", true), "completed", fmt.Sprint("first ", i))
-				}
-				s, err := Options{Now: func() time.Time { return now }}.Open(t.Context(), dir)
-				k.must(err)
-				defer s.Close()
-				storetest.World{Framework: k, Store: s, Dir: dir, Wait: func(t *rapid.T) {
-					now = now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(t, "clock")) * time.Millisecond)
-				}}.Play(r, true)
+	for _, late := range []bool{false, true} {
+		for l, name := range layoutNames {
+			t.Run(fmt.Sprintf("%s, late %v", name, late), func(t *testing.T) {
+				t.Parallel() // they wait for the disk
+				property(t, layout(l), late)
 			})
-		})
+		}
 	}
+}
+
+func property(t *testing.T, l layout, late bool) {
+	dirs, root := 0, t.TempDir()
+	rapid.Check(t, func(r *rapid.T) {
+		dirs++
+		now := evening
+		dir := filepath.Join(root, fmt.Sprint(dirs))
+		k := &sdk{t: r, layout: l, now: &now, dir: dir}
+		if k.layout != layoutPython {
+			k.dir = filepath.Join(dir, "global")
+		}
+		k.must(os.MkdirAll(k.dir, 0o700))
+		for i := range 3 {
+			k.turn("s", k.resume("s", true), "completed", fmt.Sprint("first ", i))
+		}
+		s, err := Options{Now: func() time.Time { return now }}.Open(t.Context(), dir)
+		k.must(err)
+		defer s.Close()
+		storetest.World{Framework: k, Store: s, Dir: dir, Wait: func(t *rapid.T) {
+			now = now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(t, "clock")) * time.Millisecond)
+		}}.Play(r, late)
+	})
 }
