@@ -84,6 +84,14 @@ func (l *messageLog) stillAt(ctx context.Context, plan *model.Plan) error {
 func (s *Store) courseBack(ctx context.Context, l *messageLog, e *journal.Entry, plan *model.Plan) error {
 	c := &course{op: plan.Op, now: l}
 	steps := s.inStore(folder.Back(e, plan.Op))
+	for _, step := range steps {
+		if step.Name != l.path("agent.json") || step.Version.None() {
+			continue
+		}
+		if _, err := s.kept(step.Version); err != nil { // else it would be read as one without its content
+			return fmt.Errorf("read what is kept of %s: %w", s.onDesk(step.Name), err)
+		}
+	}
 	c.log = s.readLog(l.place, folder.Overlay(l.tree, steps, s.kept))
 	if len(c.log.files) == 0 {
 		return nil
