@@ -29,8 +29,9 @@ func Draft(j *journal.Journal, steps Steps) *journal.Draft {
 
 // Back returns the steps by which an entry is taken back, or done again.
 func Back(e *journal.Entry, op model.Op) Steps {
-	steps := make(Steps, 0, len(e.Changes))
-	for _, c := range e.Changes {
+	changes := e.Changes()
+	steps := make(Steps, 0, len(changes))
+	for _, c := range changes {
 		then := c.After
 		if op == model.OpUndo {
 			then = c.Before

@@ -137,7 +137,9 @@ func (w *Writes) Told(session string) *Told {
 func (t *Told) add(e *journal.Entry) {
 	m := &Mark{Op: e.Op, Entry: e.ID, At: e.At, From: e.From, To: e.To, ToIndex: e.ToIndex}
 	var replaced []Aside
-	for _, c := range e.Changes {
+	changes := e.Changes()
+	saved := savedIn(changes)
+	for _, c := range changes {
 		if c.Before.Folder || c.After.Folder {
 			continue
 		}
@@ -148,7 +150,7 @@ func (t *Told) add(e *journal.Entry) {
 		case c.Before.None():
 			t.made[c.Path] = m
 		default:
-			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved(e, c)}
+			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved[c.Before.SHA256]}
 			if c.After.None() {
 				a.How = SetAside
 			}
@@ -161,14 +163,16 @@ func (t *Told) add(e *journal.Entry) {
 	}
 }
 
-// saved returns the file to which a write gave what a change took from another.
-func saved(e *journal.Entry, from journal.Change) string {
-	for _, c := range e.Changes {
-		if c.Before.None() && c.After.SHA256 == from.Before.SHA256 {
-			return c.Path
+// savedIn returns the files to which changes give contents that no file had there, by the
+// SHA-256 of those.
+func savedIn(changes []journal.Change) map[string]string {
+	saved := map[string]string{}
+	for _, c := range slices.Backward(changes) { // of several the first
+		if c.Before.None() && !c.After.None() {
+			saved[c.After.SHA256] = c.Path
 		}
 	}
-	return ""
+	return saved
 }
 
 // set notes the last that is told of a content.

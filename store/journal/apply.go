@@ -43,7 +43,7 @@ func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(contex
 		}
 		e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
 	case *back:
-		e.Entry, e.of = carry.Entry, carry.of
+		e.Entry, e.Changes, e.of = carry.Entry, carry.changes, carry.of
 	default:
 		return model.Receipt{}, ErrNoCarry
 	}
@@ -126,7 +126,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 		}
 	}
 	e.ID, e.At = h.last+1, j.o.Now()
-	w := j.newWrite(e, h.torn)
+	w := j.newWrite(e, h)
 	if err := w.sweep(); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 	}
 	r := record{Entry: &Entry{JournalEntry: e.JournalEntry, NewSession: e.NewSession, Guards: e.Guards}, Of: e.of}
 	if e.of == 0 {
-		r.Changes, r.Stays, r.Was, r.Head = e.Changes, e.Stays, e.Was, e.Head
+		r.Changes, r.Was, r.Head = slices.Concat(e.Changes, e.Stays), e.Was, e.Head
 		if r.Came, err = j.came(h, d); err != nil {
 			return nil, err
 		}
@@ -216,12 +216,12 @@ func (w *write) keepStays() error {
 	copies := make([]string, len(w.Stays))
 	err := parallel(len(w.Stays), func(i int, buf *[]byte) error {
 		s := w.Stays[i]
-		there, err := w.isKept(s.Version, buf)
+		there, err := w.isKept(s.Before, buf)
 		if err != nil || there {
 			return err
 		}
 		copies[i] = fmt.Sprintf("%s/%s%d.stays.%d", outName, newPrefix, w.ID, i)
-		return w.copyLive(s.Path, copies[i], s.Version, buf)
+		return w.copyLive(s.Path, copies[i], s.Before, buf)
 	})
 	made := slices.DeleteFunc(slices.Clone(copies), func(name string) bool { return name == "" })
 	if err == nil {
@@ -234,7 +234,7 @@ func (w *write) keepStays() error {
 		if name == "" {
 			continue
 		}
-		if err := w.put(name, w.Stays[i].Version); err != nil {
+		if err := w.put(name, w.Stays[i].Before); err != nil {
 			return err
 		}
 	}

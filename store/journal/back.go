@@ -13,7 +13,8 @@ import (
 // back is what a plan of an undo or a redo carries: the write as it will be done.
 type back struct {
 	Entry
-	of int64
+	of      int64
+	changes []Change
 }
 
 // PlanUndo plans to take back the newest entry that is not undone. Purges are
@@ -43,30 +44,30 @@ func (j *Journal) planBack(ctx context.Context, op model.Op) (model.Plan, error)
 	if e == nil {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
-	b := &back{Entry: *e, of: e.ID}
-	b.Undone, b.Op, b.Guards = false, op, lasting(e)
+	b := &back{Entry: *e, of: e.ID, changes: e.Changes()}
+	b.Undone, b.Op, b.Guards = false, op, lasting(e, b.changes)
 	from, to := model.Point{ID: e.From, Index: e.FromIndex}, model.Point{ID: e.To, Index: e.ToIndex}
 	plan := model.Plan{Op: op, Session: e.Session, Entry: e.ID, Carry: b, Target: from, Head: to}
 	if op == model.OpRedo {
 		plan.Target, plan.Head = to, from
 	} else {
-		b.Changes = reversed(e.Changes)
+		b.changes = reversed(b.changes)
 	}
 	if err := j.possible(b, h); err != nil {
 		return model.Plan{}, explain(fmt.Errorf("%s write %d, a %s of %s: %w", op, e.ID, e.Op, e.Session, err), unchanged)
 	}
-	plan.Files = planFiles(b.Changes)
+	plan.Files = planFiles(b.changes)
 	plan.Removes = op == model.OpUndo && e.NewSession != ""
 	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", e.ID))
 	return plan, nil
 }
 
 // lasting returns the guards of an entry that must still hold when it is taken back:
-// those in folders in which it changed something. That a fork's origin went on does
+// those in folders in which its changes are. That a fork's origin went on does
 // not matter to the fork.
-func lasting(e *Entry) []Guard {
+func lasting(e *Entry, changes []Change) []Guard {
 	dirs := map[string]bool{}
-	for _, c := range e.Changes {
+	for _, c := range changes {
 		dirs[path.Dir(c.Path)] = true
 	}
 	var list []Guard
@@ -87,7 +88,7 @@ func lasting(e *Entry) []Guard {
 
 // possible checks that everything is as it must be, and that all contents are kept.
 func (j *Journal) possible(b *back, h *history) error {
-	w := j.newWrite(&intent{Entry: b.Entry, of: b.of}, false)
+	w := j.newWrite(&intent{Entry: b.Entry, Changes: b.changes, of: b.of}, h)
 	err := w.expected()
 	if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
 		conflict.Do = "restore the set-aside branch instead"
@@ -98,7 +99,7 @@ func (j *Journal) possible(b *back, h *history) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range b.Changes {
+	for _, c := range b.changes {
 		if !c.After.file() {
 			continue
 		}

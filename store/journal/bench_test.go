@@ -98,7 +98,7 @@ func BenchmarkLog(b *testing.B) {
 		for b.Loop() {
 			list, err := journal.New(d, journal.Options{}).Entries(b.Context())
 			must(b, err)
-			if len(list) != 1 || len(list[0].Changes) != 9901 {
+			if len(list) != 1 || len(list[0].Changes()) != 9901 {
 				b.Fatal(len(list))
 			}
 		}

@@ -234,17 +234,24 @@ func (j *Journal) came(h *history, d *Draft) (list []Came, err error) {
 // the newest entry says that names one counts.
 func (h *history) forget(dir string, names map[string]bool) {
 	gone := map[string]bool{} // away since then: who has such a name came later
+	seen := map[*Part]bool{}  // whose names are gone or taken away
 	for i := len(h.entries) - 1; i >= 0 && len(names) > 0; i-- {
 		e := &h.entries[i]
-		for _, c := range e.Changes {
-			name := path.Base(c.Path)
-			if e.Undone || c.Does == model.FileForgotten || path.Dir(c.Path) != dir || !names[name] || gone[name] {
+		for _, p := range e.parts {
+			if e.Undone || e.Op == model.OpPurge || p.stays || seen[p] {
 				continue
 			}
-			if c.After.None() {
-				gone[name] = true
-			} else {
-				delete(names, name)
+			seen[p] = true
+			for _, c := range p.Changes() {
+				name := path.Base(c.Path)
+				if path.Dir(c.Path) != dir || !names[name] || gone[name] {
+					continue
+				}
+				if c.After.None() {
+					gone[name] = true
+				} else {
+					delete(names, name)
+				}
 			}
 		}
 		for _, c := range e.Came {

@@ -6,8 +6,9 @@
 // framework would list or delete it:
 //
 //	STORE/.hindcast/journal   what was written, one record a line, only appended to;
-//	                          some 600 kB for each write of 10,000 files, and never
-//	                          more than can be read ([ErrFull] says what to do then)
+//	                          some 600 kB for a write of 10,000 files, and some 3 kB
+//	                          for the next of the same; never more than can be read
+//	                          ([ErrFull] says what to do then)
 //	                kept/     every content that was replaced or set aside, or that
 //	                          was written, named by its SHA-256 and mode
 //	                out/      files on their way from one place to another

@@ -19,7 +19,7 @@ type Draft struct {
 	j       *Journal
 	changes []Change
 	guards  []guarded
-	stays   []Stay
+	stays   []Change
 	// contents has the new ones by the names under which they will be kept, sources
 	// the files that have them.
 	contents map[string][]byte
@@ -156,7 +156,7 @@ func (d *Draft) Expect(name string) {
 // may not be one that changes. That it is there is looked up with the next call: a missing
 // one is an error of [Draft.Err] and [Draft.Plan]. [Journal.Apply] returns a ConflictError
 // where it is another one by then.
-func (d *Draft) Keep(name string) { d.stays = append(d.stays, Stay{Path: name}) }
+func (d *Draft) Keep(name string) { d.stays = append(d.stays, Change{Path: name}) }
 
 // Was puts down what the store was before the write, in the kind's own words: an agent
 // writes between two writes, and the journal does not see that. Text is UTF-8.
@@ -210,8 +210,9 @@ func (d *Draft) settle() {
 	if err == nil {
 		err = parallel(len(d.stays), func(i int, buf *[]byte) (err error) {
 			s := &d.stays[i]
-			if s.Version.None() {
-				s.Version, err = d.j.file(s.Path, buf)
+			if s.Before.None() {
+				s.Before, err = d.j.file(s.Path, buf)
+				s.After = s.Before
 			}
 			return cause("keep", s.Path, err)
 		})
@@ -400,7 +401,7 @@ func (d *Draft) forgets(plan *model.Plan) error {
 		if e.Undone {
 			op, needs = model.OpRedo, func(c Change) Version { return c.After }
 		}
-		lost := slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Does != model.FileForgotten && gone[needs(c).SHA256] })
+		lost := slices.ContainsFunc(e.Changes(), func(c Change) bool { return c.Does != model.FileForgotten && gone[needs(c).SHA256] })
 		if lost && !e.TakenBack && e.Broken == "" && e.Op != model.OpPurge && !h.superseded[e.ID] {
 			plan.Asks = append(plan.Asks, fmt.Sprintf("write %d, a %s of %s, can then not be taken back any more", e.ID, e.Op, e.Session))
 			if op == model.OpRedo {

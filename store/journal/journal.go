@@ -32,13 +32,6 @@ type Guard struct {
 	Others string `json:"others,omitempty"`
 }
 
-// Stay is a file that a write leaves as it is, and whose content it keeps: a program that
-// runs may write over it after the write.
-type Stay struct {
-	Path    string  `json:"path"`
-	Version Version `json:"version"`
-}
-
 // Entry is one write in the journal.
 type Entry struct {
 	model.JournalEntry
@@ -48,28 +41,33 @@ type Entry struct {
 	// Came are the names that came since the entry before, see [Draft.Rows].
 	Came []Came `json:"came,omitempty"`
 	// NewSession is set of a write that made one.
-	NewSession string `json:"newSession,omitempty"`
-	// Changes are in the order in which they were made.
-	Changes []Change `json:"changes,omitempty"`
-	Guards  []Guard  `json:"guards,omitempty"`
-	// Stays are in the order in which the kind named them, see [Draft.Keep].
-	Stays []Stay `json:"stays,omitempty"`
+	NewSession string  `json:"newSession,omitempty"`
+	Guards     []Guard `json:"guards,omitempty"`
 	// Was is what the kind put down of its store as it was before the write, see
 	// [Draft.Was].
 	Was string `json:"was,omitempty"`
 	// TakenBack says that it was not carried out to its end: it counts as undone, and
 	// cannot be done again. An agent may have read the store in the middle of it.
 	TakenBack bool `json:"-"`
+	// parts are what it says of files.
+	parts []*Part
 }
 
-// Named returns the changes of the entry, and what stays as changes that do nothing.
-func (e *Entry) Named() []Change {
-	list := slices.Clip(e.Changes)
-	for _, s := range e.Stays {
-		list = append(list, Change{Path: s.Path, Before: s.Version, After: s.Version})
-	}
-	return list
-}
+// Parts returns what the entry says of files, see [Entry.Named]. Entries that say the same
+// of some files have one Part of them, as long as the journal is in memory.
+func (e *Entry) Parts() []*Part { return e.parts }
+
+// Named returns the changes of the entry in the order in which they were made, and behind
+// them those that do nothing: the files that it left as they were and whose contents it
+// kept, see [Draft.Keep]. They are unpacked each time.
+func (e *Entry) Named() []Change { return unpackAll(e.parts, func(*Part) bool { return true }) }
+
+// Changes returns the changes of the entry in the order in which they were made.
+func (e *Entry) Changes() []Change { return unpackAll(e.parts, func(p *Part) bool { return !p.stays }) }
+
+// Stays returns the changes of the entry that do nothing, in the order in which the kind
+// named the files.
+func (e *Entry) Stays() []Change { return unpackAll(e.parts, func(p *Part) bool { return p.stays }) }
 
 // Options are what a kind says about its journal.
 type Options struct {
@@ -90,6 +88,7 @@ type Journal struct {
 	// known is what the journal told when its file was as knownAs.
 	known   *history
 	knownAs fs.FileInfo
+	parts   map[sum]*Part // of known
 }
 
 // New returns the journal of the store on a disk. Nothing is read or written.
@@ -129,8 +128,7 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	if h.open == nil {
 		return nil, ctx.Err()
 	}
-	e := h.open.Entry
-	return &e, ctx.Err()
+	return &h.unfinished().Entry, ctx.Err()
 }
 
 // Journal returns the entries as store.Writer does, newest first and without those that
@@ -140,12 +138,18 @@ func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if damaged := (*DamagedError)(nil); err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	entries := make([]model.JournalEntry, 0, len(list))
+	entries, files := make([]model.JournalEntry, 0, len(list)), map[*Part][]model.PlanFile{}
 	for _, e := range slices.Backward(list) {
 		if e.TakenBack {
 			continue
 		}
-		e.Files = planFiles(e.Changes)
+		e.Files = []model.PlanFile{}
+		for _, p := range e.parts {
+			if files[p] == nil && !p.stays {
+				files[p] = planFiles(p.Changes())
+			}
+			e.Files = append(e.Files, files[p]...)
+		}
 		entries = append(entries, e.JournalEntry)
 	}
 	return entries, err

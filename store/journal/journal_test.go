@@ -18,6 +18,7 @@ import (
 	"hindcast/store/disk"
 	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
+	"hindcast/store/storetest"
 )
 
 func must(t testing.TB, err error) {
@@ -356,7 +357,7 @@ func TestApply_verified(t *testing.T) {
 		t.Error(difference(m.Tree(live), before, before))
 	}
 	// An agent may have read it nevertheless: the entry names what there was.
-	if list, err := j.Entries(t.Context()); err != nil || len(list) != 1 || !list[0].TakenBack || !list[0].Undone || len(list[0].Changes) != 4 {
+	if list, err := j.Entries(t.Context()); err != nil || len(list) != 1 || !list[0].TakenBack || !list[0].Undone || len(list[0].Changes()) != 4 {
 		t.Error(list, err)
 	}
 	if list, err := j.Journal(t.Context()); err != nil || len(list) != 0 {
@@ -427,11 +428,11 @@ func TestDraft_Keep(t *testing.T) {
 		}
 		j = journal.New(m, journal.Options{})
 		list, err := j.Entries(t.Context())
-		if err != nil || len(list) != 1 || len(list[0].Stays) != n {
+		if err != nil || len(list) != 1 || len(list[0].Stays()) != n {
 			t.Fatalf("of %d: %+v, %v", n, list, err)
 		}
-		for i, stays := range list[0].Stays {
-			data, err := j.Read(stays.Version)
+		for i, stays := range list[0].Stays() {
+			data, err := j.Read(stays.Before)
 			if want := fmt.Sprint("message ", i/2); stays.Path != fmt.Sprint("s/m/", i) || string(data) != want || err != nil {
 				t.Errorf("of %d: %s is kept as %q, %v", n, stays.Path, data, err)
 			}
@@ -548,7 +549,7 @@ func TestApply_secondHindcast(t *testing.T) {
 		}
 		open, err := other.Unfinished(ctx)
 		must(t, err)
-		if open == nil || len(open.Changes) != 1 {
+		if open == nil || len(open.Changes()) != 1 {
 			t.Error(open)
 		}
 		d := other.Draft()
@@ -595,7 +596,7 @@ func TestRecover_readOnly(t *testing.T) {
 	must(t, err)
 	open, err := j.Unfinished(t.Context())
 	must(t, err)
-	if len(list) != 1 || open == nil || open.ID != 2 || len(open.Changes) != 2 {
+	if len(list) != 1 || open == nil || open.ID != 2 || len(open.Changes()) != 2 {
 		t.Error(list, open)
 	}
 	if !maps.Equal(all, clear.Tree(whole)) {
@@ -696,6 +697,100 @@ func TestEntries_damaged(t *testing.T) {
 	}
 }
 
+// setAside sets so many files aside in one write.
+func setAside(t *testing.T, j *journal.Journal, n int) {
+	t.Helper()
+	d := j.Draft()
+	d.Put("s/a", fmt.Append(nil, n))
+	for i := range n {
+		d.SetAside(fmt.Sprint("s/m/", i))
+	}
+	do(t, j, plan(t, d), nil)
+}
+
+// A part of an entry that is damaged damages each entry that has it, and no other. What is
+// written after that has parts of its own.
+func TestEntries_damagedPart(t *testing.T) {
+	names := map[string]string{"s/a": "0"}
+	for i := range 300 {
+		names[fmt.Sprint("s/m/", i)] = fmt.Sprint("message ", i)
+	}
+	m, j := desk(names)
+	setAside(t, j, 200)
+	undoes(t, j)
+	put(t, j, "s/a", "1")
+	setAside(t, j, 300) // the same but for its end
+	undoes(t, j)
+	all := lines(t, m)
+	parts, shared := 0, 0
+	for i, line := range all {
+		if !strings.Contains(line, `{"part":`) {
+			continue
+		}
+		parts++
+		list := slices.Clone(all)
+		list[i] = line[:40] + "?" + line[41:]
+		n := m.Clone()
+		j := setLines(t, n, list)
+		entries, err := j.Entries(t.Context())
+		wrong := (*journal.DamagedError)(nil)
+		if !errors.As(err, &wrong) || !slices.Contains(wrong.Lines, i+1) || len(wrong.Lines) != 4-len(entries) {
+			t.Fatalf("part in line %d: %d entries, %v", i+1, len(entries), err)
+		}
+		if len(entries) == 1 {
+			shared++
+		}
+		before := n.Tree(live)
+		setAside(t, j, 300)
+		if entries, _ = journal.New(n, journal.Options{}).Entries(t.Context()); len(entries[len(entries)-1].Changes()) != 301 {
+			t.Errorf("part in line %d: the write after it has %d changes", i+1, len(entries[len(entries)-1].Changes()))
+		}
+		if undoes(t, j); !maps.Equal(n.Tree(live), before) {
+			t.Error(difference(n.Tree(live), before, before))
+		}
+	}
+	if parts < 3 || shared == 0 || shared == parts {
+		t.Errorf("%d parts, of which %d are of both writes", parts, shared)
+	}
+}
+
+// A record of parts that is torn at any byte never was, and parts of it that are whole are
+// not relied on. A hole in it, as a power failure may leave, is the same.
+func TestEntries_tornParts(t *testing.T) {
+	names := map[string]string{"s/a": "0"}
+	for i := range 80 {
+		names[fmt.Sprint("s/m/", i)] = fmt.Sprint("message ", i)
+	}
+	m, j := desk(names)
+	put(t, j, "s/a", "1")
+	before, start := m.Clone(), len(strings.Join(lines(t, m), ""))
+	setAside(t, j, 80)
+	written := strings.Join(lines(t, m), "")
+	intent := start + strings.Index(written[start:], "\n\n") // the record of the first part ends there
+	for ; strings.HasPrefix(written[intent+11:], `{"part"`); intent += strings.Index(written[intent+2:], "\n\n") + 2 {
+	}
+	end := intent + strings.Index(written[intent+2:], "\n") + 2
+	for at := start; at < end; at += storetest.Sized(41, 1) {
+		hole := written[:at] + strings.Repeat("\x00", min(50, end-at)) + written[min(at+50, end):end]
+		for how, text := range map[string]string{"torn": written[:at], "a hole": hole} {
+			n := before.Clone()
+			j := setLines(t, n, []string{text})
+			list, err := j.Entries(t.Context())
+			if open, failed := j.Unfinished(t.Context()); err != nil || failed != nil || open != nil || len(list) != 1 {
+				t.Fatalf("%s at byte %d: %d entries, %v, open is %v, %v", how, at-start, len(list), err, open, failed)
+			}
+			setAside(t, j, 80)
+			list, err = journal.New(n, journal.Options{}).Entries(t.Context())
+			if err != nil || len(list) != 2 || len(list[1].Changes()) != 81 {
+				t.Fatalf("%s at byte %d, and then written: %d entries, %v", how, at-start, len(list), err)
+			}
+			if text := strings.Join(lines(t, n), ""); strings.Count(text[len(hole)-end+at:], `{"part":`) < 1 {
+				t.Fatalf("%s at byte %d: the write relies on what may not be durable", how, at-start)
+			}
+		}
+	}
+}
+
 // TestRecover_hostile: what a journal says is not done if no journal says so.
 func TestRecover_hostile(t *testing.T) {
 	sum := strings.Repeat("a", 64)
@@ -729,8 +824,11 @@ func TestRecover_hostilePurge(t *testing.T) {
 		`{"format":2,"id":9,"op":"purge","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum[:32] + `","mode":384}}]}`,
 		`{"format":2,"id":9,"op":"purge","session":"s","of":2}`,
 		`{"format":2,"id":9,"op":"restore","session":"s","changes":[{"path":"x","does":"forget","before":{"sha256":"` + sum + `"}}]}`,
-		`{"format":2,"id":9,"op":"purge","session":"s","packed":"BAABeAF4AA=="}`,
-		`{"packed":"BAABeAF4AA=="}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","sums":"BAABeAF4AA=="}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","sums":"AAAAAAAAAAAAAAAAAAAAAA=="}`,
+		`{"format":2,"id":9,"op":"purge","session":"s","part":"BAABeAF4AA=="}`,
+		`{"sums":"AAAAAAAAAAAAAAAAAAAAAA=="}`,
+		`{"part":"BAABeAF4AA=="}`,
 	} {
 		m, j := desk(map[string]string{"s/a": "0"})
 		put(t, j, "s/a", "1")
@@ -799,7 +897,7 @@ func TestPurge(t *testing.T) {
 	list, err := j.Entries(t.Context())
 	must(t, err)
 	d := j.Draft()
-	d.Forget("s/a", list[0].Changes[0].Before)
+	d.Forget("s/a", list[0].Changes()[0].Before)
 	p, err := d.Plan(model.Plan{Op: model.OpPurge, Session: "s"})
 	must(t, err)
 	if len(p.Asks) != 2 || !strings.Contains(p.Asks[1], "write 1, a restore of s, can then not be taken back") || p.Files[0].Does != model.FileForgotten {
@@ -812,11 +910,11 @@ func TestPurge(t *testing.T) {
 	undoes(t, j) // of s/b: the purge is passed over
 	_, err = j.PlanUndo(t.Context())
 	says(t, err, fs.ErrNotExist, "what s/a was is not kept any more: write 3 purged it")
-	if _, err := j.Read(list[0].Changes[0].Before); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := j.Read(list[0].Changes()[0].Before); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	d = j.Draft()
-	d.PutBack("s/a", list[0].Changes[0].Before)
+	d.PutBack("s/a", list[0].Changes()[0].Before)
 	says(t, d.Err(), fs.ErrNotExist, "write 3 purged it")
 	nothing := &model.NothingToError{}
 	if _, err := j.Draft().Plan(model.Plan{Op: model.OpPurge}); !errors.As(err, &nothing) {
@@ -876,7 +974,7 @@ func TestKept_swapped(t *testing.T) {
 	do(t, j, plan(t, d), nil)
 	list, err := j.Entries(t.Context())
 	must(t, err)
-	kept := func(i int) string { return ".hindcast/kept/" + list[0].Changes[i].Before.SHA256 + "-640" }
+	kept := func(i int) string { return ".hindcast/kept/" + list[0].Changes()[i].Before.SHA256 + "-640" }
 	swaps(t, m, kept(0), kept(1))
 	before := m.Tree(whole)
 
@@ -892,7 +990,7 @@ func TestKept_swapped(t *testing.T) {
 		t.Errorf("the undo says %v", err)
 	}
 	d = j.Draft()
-	d.PutBack("s/a", list[0].Changes[0].Before)
+	d.PutBack("s/a", list[0].Changes()[0].Before)
 	if p, err = d.Plan(model.Plan{Op: model.OpRestore, Session: "s"}); err == nil {
 		_, err = j.Apply(t.Context(), p, nil)
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"reflect"
@@ -25,6 +26,7 @@ func someChanges() []Change {
 		{"u", model.FileMade, folder, Version{}},
 		{"v", "something new", file("1", 0o600), folder},
 		{"v", model.FileForgotten, file("1", 0o600), Version{}},
+		{"v", "", file("1", 0o600), file("1", 0o600)},
 	}
 }
 
@@ -72,6 +74,43 @@ func TestUnpack_bounded(t *testing.T) {
 	}
 }
 
+// What no journal says is no part.
+func TestPart_hostile(t *testing.T) {
+	file, folder := versionOf([]byte("x"), 0o600), Version{Folder: true, Mode: 0o700}
+	for _, changes := range [][]Change{
+		{},
+		{{"../x", model.FileSetAside, file, Version{}}},
+		{{Folder + "/journal", model.FileSetAside, file, Version{}}},
+		{{"x", model.FileForgotten, Version{}, file}},
+		{{"x", model.FileForgotten, folder, Version{}}},
+		{{"x", model.FileForgotten, file, Version{}}, {"y", model.FileSetAside, file, Version{}}},
+		{{"x", model.FileSetAside, file, Version{}}, {"y", "", file, file}},
+		{{"x", "", file, Version{}}},
+		{{"x", model.FileReplaced, file, file}},
+		{{"x", model.FileMade, folder, Version{Folder: true}}},
+	} {
+		data, err := pack(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := packedPart(data); ok {
+			t.Errorf("%v is %+v", changes, p)
+		}
+		if _, ok := parted(changes); ok && len(changes) > 0 && changes[len(changes)-1].Does != "" {
+			t.Errorf("%v are few", changes)
+		}
+	}
+	many := make([]Change, maxPart+1)
+	for i := range many {
+		many[i] = Change{fmt.Sprint(i), model.FileSetAside, file, Version{}}
+	}
+	if data, err := pack(many); err != nil {
+		t.Error(err)
+	} else if _, ok := packedPart(data); ok {
+		t.Error("a part may have any number of changes")
+	}
+}
+
 // TestEncode_small is how much of the journal a restore of a long session takes.
 func TestEncode_small(t *testing.T) {
 	var changes []Change
@@ -79,14 +118,29 @@ func TestEncode_small(t *testing.T) {
 		changes = append(changes, Change{fmt.Sprintf("session_s/agents/agent_a/messages/message_%d.json", i), model.FileSetAside,
 			versionOf(fmt.Append(nil, i), 0o644), Version{}})
 	}
-	line, err := encode(record{Entry: &Entry{JournalEntry: model.JournalEntry{ID: 1}, Changes: changes}})
-	if err != nil || len(line) > 64*len(changes) {
-		t.Fatal(len(line), err)
-	}
-	t.Logf("%d changes in %d bytes", len(changes), len(line))
-	r, ok := decode(line[1 : len(line)-1])
-	if !ok || !reflect.DeepEqual(r.Changes, changes) {
-		t.Error("it is not read as it was written")
+	told, parts := map[sum]bool{}, map[sum]*Part{}
+	for id, c := range []struct{ from, most int }{{0, 64 * len(changes)}, {0, 2000}, {500, 64 * maxPart}, {0, 2000}} {
+		entry := &Entry{JournalEntry: model.JournalEntry{ID: int64(id + 1)}}
+		lines, err := encode(record{Entry: entry, Changes: changes[c.from:]}, told)
+		if err != nil || len(lines) > c.most {
+			t.Fatal(len(lines), err)
+		}
+		t.Logf("%d changes in %d bytes", len(changes)-c.from, len(lines))
+		var r record
+		for line := range bytes.Lines(lines) {
+			if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > 0 {
+				var ok bool
+				if r, ok = decode(line, parts, nil); !ok {
+					t.Fatalf("a line is not read: %.80s", line)
+				}
+			}
+		}
+		if !reflect.DeepEqual(r.Entry.Changes(), changes[c.from:]) {
+			t.Error("it is not read as it was written")
+		}
+		for sum := range parts {
+			told[sum] = true
+		}
 	}
 }
 

@@ -351,7 +351,7 @@ func asJournaled(t *testing.T, dir string, j *journal.Journal) {
 		if e.Undone {
 			undone++
 		}
-		for _, c := range e.Changes {
+		for _, c := range e.Changes() {
 			switch _, known := last[c.Path]; {
 			case !e.Undone:
 				last[c.Path] = c.After

@@ -22,14 +22,16 @@ import (
 // not a part of it.
 type record struct {
 	*Entry
+	// Changes are what [Entry.Named] returns, if they are few. Of many the parts are in
+	// records before, which stand for those of later entries as well, and Sums are theirs.
+	Changes []Change `json:"changes,omitempty"`
+	Sums    []byte   `json:"sums,omitempty"`
+	Part    []byte   `json:"part,omitempty"`
+	isPart  bool     // it is one, and was read
 	// Format is that of the journal, in each record of an entry.
 	Format int `json:"format,omitempty"`
 	// Of is the entry that an undo or a redo is about.
 	Of int64 `json:"of,omitempty"`
-	// Packed are the changes of a large entry, and PackedStays what stays, instead of
-	// those that are in it.
-	Packed      []byte `json:"packed,omitempty"`
-	PackedStays []byte `json:"packedStays,omitempty"`
 	// Done, Back and Off are the intent that was finished, taken back, or left as it
 	// was found; Taking is one that is being taken back.
 	Done   int64 `json:"done,omitempty"`
@@ -58,7 +60,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s is of %s version of Hindcast, which alone can read it and take back what it tells of", fileName, which)
 }
 
-// maxLine bounds a record, in bytes: that of a write of 100,000 files has 6 MB.
+// maxLine bounds a record, in bytes: that of a write of 100,000 files has some 10 kB, and as much its parts.
 // maxObjects bounds the JSON objects in one: each takes 200 bytes in memory.
 const (
 	maxLine    = 64 << 20
@@ -66,14 +68,14 @@ const (
 )
 
 // unpacked is how many changes stand in JSON, where a person can read them.
-const unpacked = 64
+const unpacked = 4
 
 // ErrTooMuch: the record of a write would be larger than a record may be.
 var ErrTooMuch = errors.New("too many files for one write")
 
 // ErrFull: the journal is as large as a file may be that is read, see disk.MaxSize.
-// That is so after some 450 restores of sessions of 10,000 messages. The error says
-// how to begin another.
+// That is so when some 4,000,000 contents are in it. The error says how to begin
+// another.
 var ErrFull = errors.New("the journal is full")
 
 // ending is what an intent leaves free in the journal, in bytes, so that its end can
@@ -104,28 +106,51 @@ func listed(list []string) string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the line of a record. One that could not be read again is an error.
-func encode(r record) ([]byte, error) {
-	if !r.sound() {
-		return nil, fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
+var errUnsound = fmt.Errorf("a record that could not be read again: %w", fs.ErrInvalid)
+
+// encode returns the lines of a record: those of the parts that the journal does not have
+// yet, and its own. One that could not be read again is an error.
+func encode(r record, told map[sum]bool) (lines []byte, err error) {
+	var parts []*Part
+	switch ok := true; {
+	case len(r.Changes) > unpacked:
+		parts, err = packedParts(r.Changes)
+		r.Changes = nil
+	default:
+		if parts, ok = parted(r.Changes); !ok {
+			err = errUnsound
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if r.Entry != nil {
 		e := *r.Entry
-		r.Format = format
-		var err error
-		if len(e.Changes) > unpacked {
-			r.Packed, err = pack(e.Changes)
-			e.Changes = nil
+		e.parts, r.Entry, r.Format = parts, &e, format
+	}
+	if !r.sound() {
+		return nil, errUnsound
+	}
+	for _, p := range parts {
+		if p.packed == nil {
+			continue
 		}
-		if len(e.Stays) > unpacked && err == nil {
-			r.PackedStays, err = packStays(e.Stays)
-			e.Stays = nil
+		r.Sums = append(r.Sums, p.sum[:]...)
+		if told[p.sum] {
+			continue
 		}
+		line, err := sealed(record{Part: p.packed, Torn: r.Torn})
 		if err != nil {
 			return nil, err
 		}
-		r.Entry = &e
+		lines, r.Torn = append(lines, line...), false
 	}
+	line, err := sealed(r)
+	return append(lines, line...), err
+}
+
+// sealed returns the line of a record as it is.
+func sealed(r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err == nil && (len(text) > maxLine || bytes.Count(text, []byte("{")) > maxObjects) {
 		err = ErrTooMuch
@@ -136,10 +161,8 @@ func encode(r record) ([]byte, error) {
 	return fmt.Appendf(nil, "\n%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
 }
 
-// linked is what journals said of copies when those were hard links.
-const linked model.FileChange = "link"
-
-func decode(line []byte) (r record, ok bool) {
+// decode reads a line. parts are those of the lines before; the one of this line is added.
+func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
 	if len(line) < 10 || len(line) > maxLine+9 || line[8] != ' ' {
 		return r, false
 	}
@@ -151,32 +174,35 @@ func decode(line []byte) (r record, ok bool) {
 		return r, false
 	}
 	if r.Entry == nil {
-		return r, len(r.Packed)+len(r.PackedStays) == 0 && r.sound()
-	}
-	if len(r.Packed) > 0 {
-		if len(r.Changes) > 0 {
+		if len(r.Changes)+len(r.Sums) > 0 || len(r.Part) > 0 && !r.addPart(parts, known) {
 			return r, false
 		}
-		if r.Changes, err = unpack(r.Packed); err != nil {
+		return r, r.sound()
+	}
+	if r.parts, ok = parted(r.Changes); !ok || len(r.Part) > 0 || len(r.Changes) > 0 && len(r.Sums) > 0 {
+		return r, false
+	}
+	for s := range slices.Chunk(r.Sums, len(sum{})) {
+		if len(s) < len(sum{}) || parts[sum(s)] == nil {
 			return r, false
 		}
-		r.Packed = nil
+		r.parts = append(r.parts, parts[sum(s)])
 	}
-	if len(r.PackedStays) > 0 {
-		if len(r.Stays) > 0 {
-			return r, false
-		}
-		if r.Stays, err = unpackStays(r.PackedStays); err != nil {
-			return r, false
-		}
-		r.PackedStays = nil
-	}
-	for i := range r.Changes {
-		if r.Changes[i].Does == linked {
-			r.Changes[i].Does = model.FileCopied
-		}
-	}
+	r.Changes, r.Sums = nil, nil
 	return r, r.sound()
+}
+
+// addPart adds the part of a record to some; those that are known are not read again.
+func (r *record) addPart(parts, known map[sum]*Part) (ok bool) {
+	s := sumOf(r.Part)
+	p := known[s]
+	if p == nil {
+		if p, ok = packedPart(r.Part); !ok {
+			return false
+		}
+	}
+	parts[s], r.Part, r.isPart = p, nil, true
+	return true
 }
 
 // sound reports whether a record is one that a journal could have written: a store
@@ -190,24 +216,17 @@ func (r *record) sound() bool {
 	if r.Entry == nil {
 		return true
 	}
-	if back := r.Op == model.OpUndo || r.Op == model.OpRedo; back != (r.Of != 0) || back && len(r.Changes) > 0 {
+	if back := r.Op == model.OpUndo || r.Op == model.OpRedo; back != (r.Of != 0) || back && len(r.parts) > 0 {
 		return false
 	}
-	purge := r.Op == model.OpPurge
-	for _, c := range r.Changes {
-		if !ours(c.Path) || !c.Before.sound() || !c.After.sound() || c.Before.same(c.After) {
-			return false
-		}
+	n, paths, once := 0, 0, map[*Part]bool{}
+	for _, p := range r.parts {
 		// A purge forgets what is kept of files, and nothing else does.
-		if forgets := c.Does == model.FileForgotten; forgets != purge || forgets && (!c.Before.file() || !c.After.None()) {
+		if p.forgets != (r.Op == model.OpPurge) || once[p] {
 			return false
 		}
-	}
-	if len(r.Stays) > 0 && (purge || r.Of != 0) {
-		return false
-	}
-	for _, s := range r.Stays {
-		if !ours(s.Path) || !s.Version.file() || !s.Version.sound() {
+		once[p] = true
+		if n, paths = n+p.n, paths+p.paths; n > maxChanges || paths > maxPaths {
 			return false
 		}
 	}
@@ -235,8 +254,9 @@ func ours(name string) bool {
 }
 
 // parse reads the records of a journal. What is torn at its end, and what a later
-// record says was torn, is passed over.
-func parse(data []byte) (records []record, torn bool, damaged []int) {
+// record says was torn, is passed over. known are parts that were read before.
+func parse(data []byte, known map[sum]*Part) (records []record, parts map[sum]*Part, torn bool, damaged []int) {
+	parts = map[sum]*Part{}
 	var bad []int
 	number := 0
 	for line := range bytes.Lines(data) {
@@ -245,18 +265,20 @@ func parse(data []byte) (records []record, torn bool, damaged []int) {
 		if len(line) == 0 {
 			continue
 		}
-		r, ok := decode(line)
+		r, ok := decode(line, parts, known)
 		if !ok {
 			bad = append(bad, number)
 			continue
 		}
-		if !r.Torn {
-			damaged = append(damaged, bad...)
+		switch {
+		case r.Torn:
+			bad = bad[:0]
+		case !r.isPart: // else what ends the parts is still to come
+			damaged, bad = append(damaged, bad...), bad[:0]
 		}
-		bad = bad[:0]
 		records = append(records, r)
 	}
-	return records, len(bad) > 0, damaged
+	return records, parts, len(bad) > 0, damaged
 }
 
 // history is what the records tell.
@@ -274,23 +296,25 @@ type history struct {
 	// torn says that the journal ends in a record that was torn.
 	torn    bool
 	damaged []int
+	parts   map[sum]*Part
 }
 
 // intent is a write that was begun.
 type intent struct {
 	Entry
-	of int64
+	// Changes and Stays are those of the entry; of an undo or a redo, what that changes.
+	Changes, Stays []Change
+	of             int64
 	// taking says that it was being taken back, and why.
 	taking bool
 	why    string
 }
 
-// newHistory folds the records. Of an undo or redo, the changes are those of the
-// entry that it is about.
-func newHistory(data []byte) *history {
+// newHistory folds the records.
+func newHistory(data []byte, known map[sum]*Part) *history {
 	h := &history{superseded: map[int64]bool{}}
 	var records []record
-	records, h.torn, h.damaged = parse(data)
+	records, h.parts, h.torn, h.damaged = parse(data, known)
 	for _, r := range records {
 		if r.Entry != nil && r.ID > 0 {
 			if r.Format != format {
@@ -326,16 +350,39 @@ func (h *history) begin(r record) {
 	}
 	next := &intent{Entry: *r.Entry, of: r.Of}
 	if r.Of != 0 {
-		i := h.find(r.Of)
-		if i < 0 || h.entries[i].Op == model.OpPurge {
+		if i := h.find(r.Of); i < 0 || h.entries[i].Op == model.OpPurge {
 			return // of an entry that cannot be read
-		}
-		next.Changes = h.entries[i].Changes
-		if r.Op == model.OpUndo {
-			next.Changes = reversed(next.Changes)
 		}
 	}
 	h.open = next
+}
+
+// unfinished returns the open intent with its changes: of an undo or a redo, those of the
+// entry that it is about. It may be written to.
+func (h *history) unfinished() *intent {
+	e := *h.open
+	if e.of != 0 {
+		e.Changes = h.entries[h.find(e.of)].Changes()
+		if e.Op == model.OpUndo {
+			e.Changes = reversed(e.Changes)
+		}
+		e.parts = []*Part{{few: e.Changes}}
+	} else {
+		e.Changes = e.Entry.Changes()
+	}
+	return &e
+}
+
+// told returns the parts that the journal has for good: those of an entry whose end is not
+// told may not be durable.
+func (h *history) told() map[sum]bool {
+	told := map[sum]bool{}
+	for i := range h.entries {
+		for _, p := range h.entries[i].parts {
+			told[p.sum] = true
+		}
+	}
+	return told
 }
 
 // finish says how the open intent ended.
@@ -425,11 +472,11 @@ func (j *Journal) history() (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := newHistory(data)
+	h := newHistory(data, j.parts)
 	if h.other != nil {
 		return nil, h.other
 	}
-	j.known, j.knownAs = h, info
+	j.known, j.knownAs, j.parts = h, info, h.parts
 	if int64(len(data)) != info.Size() { // it grew while it was read
 		j.knownAs = nil
 		known := j.known

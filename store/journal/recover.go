@@ -47,8 +47,7 @@ func (j *Journal) Recover(ctx context.Context) error {
 
 // recover ends the open intent, under the lock.
 func (j *Journal) recover(h *history) error {
-	e := *h.open // what was read is not written to
-	w := j.newWrite(&e, h.torn)
+	w := j.newWrite(h.unfinished(), h)
 	if err := w.rescueAll(); err != nil {
 		return &UnfinishedError{w.ID, err}
 	}

@@ -46,7 +46,7 @@ var life = []step{
 		}
 		d := j.Draft()
 		d.Expect("s/m")
-		for _, c := range list[0].Changes {
+		for _, c := range list[0].Changes() {
 			if c.Before.SHA256 != "" {
 				d.PutBack(c.Path, c.Before)
 			}
@@ -71,7 +71,7 @@ var life = []step{
 			return model.Plan{}, err
 		}
 		d := j.Draft()
-		for _, c := range list[0].Changes[1:3] {
+		for _, c := range list[0].Changes()[1:3] {
 			d.Forget(c.Path, c.Before)
 		}
 		return d.Plan(model.Plan{Op: model.OpPurge, Session: "s"})
@@ -180,7 +180,7 @@ func told(j *journal.Journal) (string, error) {
 		if e.TakenBack {
 			continue
 		}
-		fmt.Fprintf(&b, "%s %s %v %q %d\n", e.Op, e.Session, e.Undone, e.Broken, len(e.Changes))
+		fmt.Fprintf(&b, "%s %s %v %q %d\n", e.Op, e.Session, e.Undone, e.Broken, len(e.Changes()))
 	}
 	return b.String(), err
 }

@@ -20,8 +20,10 @@ type write struct {
 	changing map[string]bool
 	// seen are the looks at the changes' paths before anything was done.
 	seen []look
-	// torn says that the journal may end in a torn record.
+	// torn says that the journal may end in a torn record, and told has the parts that it
+	// has for good.
 	torn bool
+	told map[sum]bool
 	// have are the contents that kept/ was seen to have.
 	have map[Version]bool
 	// fresh counts the files that were made in out/.
@@ -30,8 +32,8 @@ type write struct {
 	staged []string
 }
 
-func (j *Journal) newWrite(e *intent, torn bool) *write {
-	w := &write{j: j, intent: e, torn: torn, changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes)), staged: make([]string, len(e.Changes)), have: map[Version]bool{}}
+func (j *Journal) newWrite(e *intent, h *history) *write {
+	w := &write{j: j, intent: e, torn: h.torn, told: h.told(), changing: make(map[string]bool, len(e.Changes)), seen: make([]look, len(e.Changes)), staged: make([]string, len(e.Changes)), have: map[Version]bool{}}
 	for _, c := range e.Changes {
 		if c.Does != model.FileForgotten {
 			w.changing[c.Path] = true
@@ -43,7 +45,7 @@ func (j *Journal) newWrite(e *intent, torn bool) *write {
 // append adds a record to the journal, and makes it durable.
 func (w *write) append(r record) error {
 	r.Torn = w.torn
-	line, err := encode(r)
+	line, err := encode(r, w.told)
 	if err != nil {
 		return err
 	}
@@ -332,10 +334,9 @@ func (w *write) purged(name string, v Version) error {
 // forgotBy returns the entry that forgot a content, 0 for none.
 func (h *history) forgotBy(v Version) int64 {
 	for _, e := range slices.Backward(h.entries) {
-		for _, c := range e.Changes {
-			if c.Does == model.FileForgotten && c.Before.SHA256 == v.SHA256 {
-				return e.ID
-			}
+		forgets := func(c Change) bool { return c.Before.SHA256 == v.SHA256 }
+		if e.Op == model.OpPurge && slices.ContainsFunc(e.Changes(), forgets) {
+			return e.ID
 		}
 	}
 	return 0

@@ -173,21 +173,28 @@ func (d *Desk) Own(name string) bool {
 	if err != nil && len(list) == 0 {
 		return false
 	}
+	seen := map[*journal.Part]bool{}
 	for _, e := range slices.Backward(list) {
-		i := slices.IndexFunc(e.Changes, func(c journal.Change) bool { return c.Path == name })
-		if i < 0 {
-			continue
+		for _, p := range e.Parts() {
+			if seen[p] {
+				continue
+			}
+			seen[p] = true
+			c, found := p.Find(name)
+			if !found || c.Before == c.After {
+				continue
+			}
+			left := c.After
+			if e.Undone {
+				left = c.Before
+			}
+			j, err := d.Journal()
+			if err != nil {
+				return false
+			}
+			now, err := j.Version(name)
+			return err == nil && now.SHA256 == left.SHA256 && now.Size == left.Size
 		}
-		left := e.Changes[i].After
-		if e.Undone {
-			left = e.Changes[i].Before
-		}
-		j, err := d.Journal()
-		if err != nil {
-			return false
-		}
-		now, err := j.Version(name)
-		return err == nil && now.SHA256 == left.SHA256 && now.Size == left.Size
 	}
 	return false
 }

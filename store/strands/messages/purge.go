@@ -222,7 +222,7 @@ func (s *Store) redactedSince(ctx context.Context, c *course) (hazards []string,
 		return nil, err
 	}
 	for _, e := range entries {
-		for _, change := range e.Changes {
+		for _, change := range e.Changes() {
 			name, ok := back[change.After.SHA256]
 			if !ok || change.Path == s.onDesk(c.now.path("messages", name)) {
 				continue

@@ -64,7 +64,7 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 	}
 	for i := range entries {
 		e := &entries[i]
-		for _, c := range e.Changes {
+		for _, c := range e.Changes() {
 			switch {
 			case c.Path != file || c.Before == c.After || c.Does == model.FileCopied || e.Undone && e.NewSession != "":
 			case e.TakenBack:
@@ -286,7 +286,7 @@ func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
 		plan.Loads = fmt.Sprintf("session %q is gone: FileSessionManager(%s) begins a new one", e.NewSession, pyText(e.NewSession))
 		return nil
 	}
-	for _, change := range e.Changes {
+	for _, change := range e.Changes() {
 		to := change.After
 		if plan.Op == model.OpUndo {
 			to = change.Before

@@ -155,7 +155,7 @@ func (f *framework) Key(_ *model.Header, state []byte) string { return string(st
 func (f *framework) Had(t *rapid.T, content []byte) bool {
 	sum := fmt.Sprintf("%x", sha256.Sum256(content))
 	return slices.ContainsFunc(entriesOf(t, f.s), func(e journal.Entry) bool {
-		return slices.ContainsFunc(e.Changes, func(c journal.Change) bool { return c.Before.SHA256 == sum })
+		return slices.ContainsFunc(e.Changes(), func(c journal.Change) bool { return c.Before.SHA256 == sum })
 	})
 }
 
