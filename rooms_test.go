@@ -140,7 +140,7 @@ var directions = []struct {
 		"whatever JSON it is, it is read by a map and not by what a kind knows"},
 	{"hindcast/store/jsonl", []string{"hindcast/store", "hindcast/store/watch", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/strands/runs", []string{"hindcast/store/sdk", "hindcast/model/..."},
+	{"hindcast/store/strands/runs", []string{"hindcast/store/folder", "hindcast/store/sdk", "hindcast/store/writing", "hindcast/model/..."},
 		"both kinds of Strands store hold orchestrators, whatever file they are in"},
 	{"hindcast/store/strands/messages", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/sdk", "hindcast/store/strands/runs", "hindcast/store/watch", "hindcast/store/writing", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},

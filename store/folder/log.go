@@ -49,6 +49,8 @@ type Log struct {
 	Head int
 	// Pointed says that the framework names its head itself.
 	Pointed bool
+	// Numbered says that the rows have their numbers already: those of their branches.
+	Numbered bool
 	// Own is what the format decoded.
 	Own any
 
@@ -94,7 +96,9 @@ func (l *Log) content(i int) string {
 // head elsewhere.
 func (l *Log) settle(t *Told) {
 	for i := range l.Rows {
-		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head
+		if l.Rows[i].Head = i == l.Head; !l.Numbered {
+			l.Rows[i].Index = i
+		}
 	}
 	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.moves(t), Pointed: l.Pointed}))
 }

@@ -63,10 +63,14 @@ type Aside struct {
 	Saved string
 }
 
-func (a *Aside) reason() *model.Reason {
+// Reason returns why a row of the content is off the path.
+func (a *Aside) Reason() *model.Reason {
 	reason := a.Mark.reason()
-	if a.How == Undone {
+	switch a.How {
+	case Undone:
 		reason.Kind = model.ReasonUndo
+	case BroughtBack:
+		return &model.Reason{Kind: model.ReasonOverwritten}
 	}
 	return reason
 }
@@ -330,7 +334,7 @@ func (l *Log) take(all *Log, aside map[string]*Aside) {
 	for i := range l.Rows {
 		if h := &l.Rows[i]; !there[h.ID] {
 			l.Aside[h.ID] = aside[l.Files[i]]
-			h.Orphaned, h.Reason = true, aside[l.Files[i]].reason()
+			h.Orphaned, h.Reason = true, aside[l.Files[i]].Reason()
 		}
 	}
 	if head != "" {

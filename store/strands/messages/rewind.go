@@ -265,7 +265,7 @@ func (o *orchestrator) goesOn(plan *model.Plan, w runs.Rewound) {
 func (o *orchestrator) putBack(plan *model.Plan, r *runs.Run) {
 	now := r.AsItIs()
 	plan.Loads, plan.Resume = now.Loads, now.Resume
-	plan.Hazards = append(plan.Hazards, now.Hazards...)
+	plan.Hazards = append(plan.Hazards, now.Asks...)
 }
 
 // completeRun says what a plan of the journal's means for an orchestrator: the record

@@ -85,4 +85,13 @@
 // [Run.Rewind] gives a record that the SDK goes on with from an earlier execution,
 // [Run.Mend] one on which it starts. Both take bytes and give bytes: what they do not
 // have to change stays as it was written.
+//
+// # In a store
+//
+// [Format] is what a store does with records: it reads all versions of one, those in the
+// tree and those that the journal has, and plans what changes it. The rows are those of
+// the version that the SDK loads; behind the row at which another version left it come the
+// rows that this one alone has. The number of a row is that of its execution, also on a
+// branch. Where the files lie, and what changes with them, says [Files], which each kind
+// has for itself.
 package runs

@@ -125,8 +125,10 @@ func (r *Run) AsItIs() Rewound {
 	switch ended := r.Ended(); {
 	case ended != "":
 		w.Loads = ended
-		w.Hazards = append(w.Hazards, ended)
+		w.Asks = append(w.Asks, ended)
 		w.Resume = append(w.Resume, model.Resume{Call: call + `("…")`, Then: "begins at the first nodes"})
+	case len(r.summary.Waiting) > 0 && r.place.Unanswered:
+		w.unanswered(r)
 	case len(r.summary.Waiting) > 0:
 		w.Resume = append(w.Resume, model.Resume{Call: call + r.answers(), Then: "answers what is waited for: " + list(r.summary.Waiting)})
 	case r.workOut:
@@ -137,12 +139,8 @@ func (r *Run) AsItIs() Rewound {
 	return w
 }
 
-// Unanswered is AsItIs for an SDK that takes no answers, as the oldest for TypeScript.
-func (r *Run) Unanswered() Rewound {
-	w := r.AsItIs()
-	if len(r.summary.Waiting) == 0 {
-		return w
-	}
+// unanswered says what an SDK does that takes no answers, as the oldest for TypeScript.
+func (w *Rewound) unanswered(r *Run) {
 	then := "runs " + list(r.summary.Waiting) + ", without an answer"
 	if r.summary.Kind == Swarm {
 		then = "begins at the first node again; the results so far are kept"
@@ -150,7 +148,6 @@ func (r *Run) Unanswered() Rewound {
 	w.Loads = "the record is loaded, and no answer is taken: a start " + then
 	w.Resume = []model.Resume{{Call: r.summary.Kind.String() + `.invoke("…")`, Then: then}}
 	w.Asks = append(w.Asks, "what waits for an answer goes on without one, or begins anew")
-	return w
 }
 
 // answers returns the input that answers the interrupts that wait.

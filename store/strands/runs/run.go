@@ -26,6 +26,8 @@ type Place struct {
 	// Updated is when the record was written, zero where that is not known. Only
 	// the newest snapshot can have this time.
 	Updated time.Time
+	// Unanswered says that the SDK takes no answers to what a node asks.
+	Unanswered bool
 }
 
 // Kind is what sort of orchestrator a record is of.

@@ -53,7 +53,7 @@
 // An SDK loads snapshot_latest.json when it starts, and nothing else. So to put a
 // session back is to give that file the bytes of another snapshot, after what it
 // holds was saved beside the immutable ones; see restore.go. Of an orchestrator
-// the record is put back; see rewind.go. A fork shares its files with the original
+// the record is put back; see orchestrator.go. A fork shares its files with the original
 // by copies (fork.go), an edit changes the data alone and on their bytes
 // (edit.go), a message log becomes snapshots as the SDK for Python would have
 // saved them (convert.go), and what an SDK does not start from is mended or gives

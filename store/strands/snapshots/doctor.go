@@ -62,7 +62,7 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 	if err != nil {
 		return c.list.All(), err
 	}
-	switch read := log.Own.(type) {
+	switch read := sessionIn(log).(type) {
 	case *records:
 		c.records(read)
 	case *history:
@@ -98,17 +98,20 @@ func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks 
 
 // records looks at the records of an orchestrator.
 func (c *checkup) records(rs *records) {
-	for i := range slices.Backward(rs.list) {
-		r := &rs.list[i]
-		if c.dialect = r.Dialect; i == len(rs.list)-1 {
+	for i := range slices.Backward(rs.Versions) {
+		r, lies := rs.Versions[i].Own.(*record)
+		if !lies {
+			continue // no SDK meets it
+		}
+		c.dialect = r.Dialect
+		if i == len(rs.Versions)-1 {
 			c.identifiers()
 		}
 		c.file(&r.item, &r.doc)
-		if r.run == nil {
-			continue
-		}
-		for _, f := range r.run.Faults() {
-			c.add(f)
+		if run := rs.Versions[i].Run; run != nil {
+			for _, f := range run.Faults() {
+				c.add(f)
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	if err != nil {
 		return nil, err
 	}
-	return log.Own.(session).facts(ref.ID)
+	return sessionIn(log).facts(ref.ID)
 }
 
 func (h *history) facts(id string) (model.Facts, error) {

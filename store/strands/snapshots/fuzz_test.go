@@ -125,13 +125,13 @@ func FuzzFile(f *testing.F) {
 
 		r := record{item: item{id: latestID, name: latestFile, capture: doc.capture}, doc: doc.Document}
 		if doc.Err == nil {
-			r.run = r.decode(&a.graph)
-			worded(t, r.run.Faults())
-			for i, header := range r.headers(&a.graph) {
-				if state := r.run.State(i); header.Size != int64(len(state)) {
+			run := orchestrators{&Store{}}.decode(&r, &a.graph)
+			worded(t, run.Faults())
+			for i, header := range run.Headers() {
+				if state := run.State(i); header.Size != int64(len(state)) {
 					t.Errorf("%+v has a state of %d bytes", header, len(state))
 				}
-				r.run.Facts(i)
+				run.Facts(i)
 			}
 		}
 		c = checkup{place: &a.graph, root: a.root, said: make(map[string]bool), dialect: r.Dialect}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store/strands/runs"
 )
 
 // Gaps implements store.Deriver: what the record of an orchestrator has once. A
@@ -26,5 +27,9 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	if err != nil {
 		return model.Gaps{}, err
 	}
-	return log.Own.(*records).gaps(ref.ID)
+	v, _, err := log.Own.(*runs.Records).Row(ref.ID)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	return v.Run.Gaps(), nil
 }

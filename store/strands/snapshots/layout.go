@@ -14,6 +14,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
+	"hindcast/store/strands/runs"
 )
 
 const (
@@ -76,7 +77,7 @@ func (p *place) kept(name string) string { return path.Join(p.way, p.file(name))
 func (s *Store) in(p place) folder.Place {
 	at := folder.Place{Session: path.Dir(p.name()), Format: agents{s}, Own: p}
 	if p.scope == scopeMultiAgent {
-		at.Format = orchestrators{s}
+		at.Format = runs.Format{Files: orchestrators{s}}
 	}
 	return at
 }

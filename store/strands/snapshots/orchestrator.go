@@ -13,42 +13,31 @@ import (
 	"hindcast/store/strands/runs"
 )
 
-// orchestrators reads and changes the records of orchestrators.
+// orchestrators are the files that the SDKs put the records of orchestrators in: the
+// record is data.state of snapshot_latest.json. A program can save others, and so does a
+// restore: an immutable snapshot, which no SDK looks for, has the record as it was.
 type orchestrators struct{ s *Store }
 
-// Name implements folder.Format.
-func (orchestrators) Name() string { return "Strands" }
-
-// Read implements folder.Format.
-func (orchestrators) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	r, err := at.Own.(place).records(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return r.log(at), nil
-}
-
-// records are the files of an orchestrator, the latest last. SDKs write that one alone; a
-// program can save others, and so does a restore.
+// records are the files of an orchestrator.
 type records struct {
 	*history
-	list []record
+	*runs.Records
 }
 
-// record is one file of an orchestrator, with the run in it.
+// record is one of them.
 type record struct {
 	item
 	doc files.Document
-	run *runs.Run // nil where the file cannot be read
 }
 
-// records reads the files of an orchestrator.
-func (p place) records(ctx context.Context, in folder.In) (*records, error) {
-	h, err := p.read(ctx, in, &walks{})
+// Records implements runs.Files.
+func (f orchestrators) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
+	h, err := at.Own.(place).read(ctx, in, &walks{})
 	if err != nil {
 		return nil, err
 	}
-	rs := &records{history: h}
+	rs := &runs.Records{File: h.kept(latestFile), Written: h.written()}
+	rs.Own = &records{h, rs}
 	for _, i := range h.items {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("read snapshots: %w", err)
@@ -56,37 +45,43 @@ func (p place) records(ctx context.Context, in folder.In) (*records, error) {
 		if i.aside != nil {
 			continue
 		}
-		r := record{item: i, doc: files.ReadDocument(folder.From(in.Tree), p.kept(i.name), nil)}
+		r := &record{item: i, doc: files.ReadDocument(folder.From(in.Tree), h.kept(i.name), nil)}
+		v := runs.Version{File: h.kept(i.name), Data: r.doc.Data, Loaded: i.isLatest(), Own: r}
 		switch {
 		case errors.Is(r.doc.Err, fs.ErrNotExist):
 			continue
 		case r.doc.Err == nil:
-			r.run = r.decode(&p)
+			v.Run = f.decode(r, &h.place)
 		case r.Problem == "":
 			r.capture = unread(r.doc.Err)
 		}
-		rs.list = append(rs.list, r)
+		if v.Run == nil {
+			v.Err, v.Row = errors.New(r.Problem), r.row(&h.place)
+		}
+		if !v.Loaded {
+			v.Left = h.left(&i)
+		}
+		rs.Versions = append(rs.Versions, v)
 	}
 	return rs, nil
 }
 
-// sum puts the title and the size into info.
-func (rs *records) sum(info *model.SessionInfo) error {
-	for i := range rs.list {
-		r := &rs.list[i]
-		info.Size += int64(len(r.doc.Data))
-		if info.Title == "" && r.run != nil {
-			info.Title = r.run.Summary().Task
-		}
+// Decode implements runs.Files.
+func (f orchestrators) Decode(rs *runs.Records, data []byte) *runs.Run {
+	d := parsed(data)
+	if d.Err != nil {
+		return nil
 	}
-	return rs.gone
+	r := &record{item{id: latestID, name: latestFile, capture: d.capture}, d.Document}
+	return f.decode(r, &rs.Own.(*records).place)
 }
 
 // decode reads the run of a file that parsed.
-func (r *record) decode(p *place) *runs.Run {
+func (f orchestrators) decode(r *record, p *place) *runs.Run {
 	t := r.doc.Tape
 	data := t.Find(0, "data")
-	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created()}
+	in := p.versions(&f.s.running, r.Dialect, t)
+	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created(), Unanswered: r.Dialect == typeScript && !in.Shown(answersNodes)}
 	if id := orchestratorID(t, data); t.Kind(id) == jsontape.String {
 		at.Orchestrator = string(t.AppendText(nil, id, maxText))
 	}
@@ -101,89 +96,103 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	return t.Find(data, "orchestratorId")
 }
 
-// log returns the rows of an orchestrator: the node executions of its latest record, and
-// those that only an earlier one has.
-func (rs *records) log(place folder.Place) *folder.Log {
-	log := &folder.Log{Place: place, Head: -1, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.written()}
-	at := make(map[string]int)
-	for i := range rs.list {
-		r := &rs.list[i]
-		for _, h := range r.headers(&rs.place) {
-			known, ok := at[h.ID]
-			if !ok {
-				known = len(log.Rows)
-				at[h.ID] = known
-				log.Rows, log.Files = append(log.Rows, h), append(log.Files, "")
-			}
-			if h.Head && r.name == latestFile {
-				log.Head = known
-			}
-			log.Rows[known], log.Files[known] = h, rs.kept(r.name)
-		}
-		if i < len(rs.list)-1 || r.name != latestFile {
-			leave(log.Rows, rs.left(r))
-		}
-	}
-	return log
-}
-
-// leave marks rows as those of a record that is not the latest. What the latest
-// has, too, is then told by that.
-func leave(headers []model.Header, why *model.Reason) {
-	for i := range headers {
-		if headers[i].Orphaned = true; headers[i].Reason == nil {
-			headers[i].Reason = why
-		}
+// row returns what is shown of a file that cannot be read.
+func (r *record) row(p *place) *model.Header {
+	return &model.Header{
+		ID: r.id, SessionID: p.id, CreatedAt: r.created(), Event: model.SnapshotEventNamed, EventName: r.Event,
+		Title: r.Title, Marks: model.MarkDamaged, Head: true,
 	}
 }
 
 // left says why a record is not the latest: Hindcast saved it before it put
 // another there, or the SDK has gone on.
-func (rs *records) left(r *record) *model.Reason {
-	if m := rs.in.Told.Made(rs.kept(r.name)); m != nil && m.Op == model.OpRestore {
+func (h *history) left(i *item) *model.Reason {
+	if m := h.in.Told.Made(h.kept(i.name)); m != nil && m.Op == model.OpRestore {
 		return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
 	}
 	return pointer
 }
 
-func (r *record) headers(p *place) []model.Header {
-	if r.run != nil {
-		return r.run.Headers()
+// move returns a plan for the files of an orchestrator. The error is a *RefusedError
+// where the SDK would not start from the record.
+func (f orchestrators) move(m *runs.Move) (*move, error) {
+	h := m.Records.Own.(*records).history
+	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h, doc: parsed(m.Made.Document)}
+	fatal, _ := own.judged(&own.doc)
+	if len(fatal) == 0 {
+		return own, nil
 	}
-	return []model.Header{{
-		ID: r.id, SessionID: p.id, CreatedAt: r.created(), Event: model.SnapshotEventNamed, EventName: r.Event,
-		Title: r.Title, Marks: model.MarkDamaged, Head: true,
-	}}
+	name := latestFile
+	if r, lies := m.From.Own.(*record); lies {
+		name = r.name
+	}
+	return nil, &RefusedError{h.file(name), fatal}
 }
 
-// row returns the record that tells of a row, the latest if several do, and which
-// of its executions the row is.
-func (rs *records) row(id string) (r *record, n int, err error) {
-	for i := len(rs.list) - 1; i >= 0; i-- {
-		switch r := &rs.list[i]; {
-		case r.run == nil && r.id == id:
-			return nil, 0, errors.New(r.Problem)
-		case r.run != nil:
-			if n := r.run.Find(id); n >= 0 {
-				return r, n, nil
+// Put implements runs.Files.
+func (f orchestrators) Put(m *runs.Move) error {
+	own, err := f.move(m)
+	if err != nil {
+		return err
+	}
+	if err := own.put(m.Made.Document); err != nil {
+		return err
+	}
+	own.hazards(running)
+	own.Writes = append(own.Writes, journaled)
+	return nil
+}
+
+// New implements runs.Files.
+func (f orchestrators) New(m *runs.Move, as string) error {
+	own, err := f.move(m)
+	if err != nil {
+		return err
+	}
+	to, err := own.found(as)
+	if err != nil {
+		return err
+	}
+	own.step(folder.Step{Name: to.kept(latestFile), Data: m.Made.Document})
+	own.Writes = append(own.Writes, journaled)
+	return nil
+}
+
+// Mend implements runs.Files.
+func (orchestrators) Mend(m *runs.Move) error {
+	return &model.UnsupportedError{Op: model.OpRepair, Reason: "the record of an orchestrator has no older one: remove " + m.Records.Own.(*records).file(latestFile) + " to run it from the beginning"}
+}
+
+// Back implements runs.Files.
+func (orchestrators) Back(before, after *runs.Records, next folder.Next) folder.Next {
+	was, now := before.Own.(*records), after.Own.(*records)
+	return was.back(now.history, func() folder.Next {
+		next.Loads = fmt.Sprintf("orchestrator %q of session %q: %s", now.agent, now.sessionDir.id, next.Loads)
+		return next
+	})
+}
+
+// sum puts the title and the size into info.
+func (rs *records) sum(info *model.SessionInfo) error {
+	for i := range rs.Versions {
+		if v := &rs.Versions[i]; v.Aside == nil {
+			info.Size += int64(len(v.Data))
+			if info.Title == "" && v.Run != nil {
+				info.Title = v.Run.Summary().Task
 			}
 		}
 	}
-	return nil, 0, model.ErrNoSnapshot
+	return rs.gone
 }
 
 func (rs *records) facts(id string) (model.Facts, error) {
-	r, n, err := rs.row(id)
+	v, n, err := rs.Row(id)
 	if err != nil {
 		return nil, err
 	}
-	return append(r.run.Facts(n), r.item.facts(&rs.place)...), nil
-}
-
-func (rs *records) gaps(id string) (model.Gaps, error) {
-	r, _, err := rs.row(id)
-	if err != nil {
-		return model.Gaps{}, err
+	facts := v.Run.Facts(n)
+	if r, lies := v.Own.(*record); lies {
+		facts = append(facts, r.item.facts(&rs.place)...)
 	}
-	return r.run.Gaps(), nil
+	return facts, nil
 }

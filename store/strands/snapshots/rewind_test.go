@@ -44,10 +44,37 @@ func TestPlanRestore_orchestrator(t *testing.T) {
 	}
 	undo(t, s)
 	back := undo(t, s)
-	if !strings.Contains(back.Loads, "g1") {
-		t.Error(back.Loads)
+	if !strings.Contains(back.Loads, "g1") || len(back.Resume) == 0 {
+		t.Errorf("%+v", back)
 	}
 	sameTree(t, "undo", before, tree(t, dir))
+}
+
+// What runs after a restore has the numbers of its executions, as what was left has. So
+// no number changes when the other branch becomes the path.
+func TestPlanRestore_anOrchestratorThatGoesOn(t *testing.T) {
+	dir := copied(t, "typescript/unified")
+	s := openAt(t, dir)
+	at := filepath.Join(dir, namespace, "graph-done", scopesDir, scopeMultiAgent, "g1", snapshots, latestFile)
+	whole := string(mustRead(t, at))
+	rows := storetest.Headers(t, s, "graph-done")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
+	do(t, s, plan, err)
+	mustWrite(t, at, strings.ReplaceAll(whole, "report out", "another report"))
+	now := storetest.Headers(t, s, "graph-done")
+	if len(now) != 3 || !now[2].Head || now[2].Index != 1 || now[1].ID != rows[1].ID || now[1].Index != 1 || now[1].ParentID != rows[0].ID || now[2].ParentID != rows[0].ID {
+		t.Errorf("%+v", now)
+	}
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: now[1].Ref()})
+	do(t, s, plan, err)
+	then := storetest.Headers(t, s, "graph-done")
+	if len(then) != 3 || !then[2].Head || then[2].ID != rows[1].ID || then[2].Index != 1 || then[1].ID != now[2].ID || then[1].Index != 1 {
+		t.Errorf("%+v", then)
+	}
+	_, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: then[2].Ref()})
+	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "execution before this one") {
+		t.Errorf("it stands there: %v", err)
+	}
 }
 
 func TestPlanFork_orchestrator(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/strands/runs"
 )
 
 // State implements store.Store: the member "data" of the file, as it was
@@ -25,15 +26,15 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, err
 	}
 	if p.scope == scopeMultiAgent {
-		rs, err := p.records(ctx, s.storage.In())
+		log, err := s.storage.Log(ctx, s.in(p))
 		if err != nil {
 			return nil, err
 		}
-		r, n, err := rs.row(ref.ID)
+		v, n, err := log.Own.(*runs.Records).Row(ref.ID)
 		if err != nil {
 			return nil, err
 		}
-		return r.run.State(n), nil
+		return v.Run.State(n), nil
 	}
 	data, err := s.file(ctx, &p, ref.ID)
 	if err != nil {

@@ -204,7 +204,7 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
 	log, err := s.storage.Log(ctx, s.in(p))
 	if err == nil {
-		err = log.Own.(session).sum(&info)
+		err = sessionIn(log).sum(&info)
 		info.Count(log.Rows)
 	}
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
@@ -238,6 +238,14 @@ type session interface {
 	sum(info *model.SessionInfo) error
 	// facts returns what the files tell of the row of an id besides its state.
 	facts(id string) (model.Facts, error)
+}
+
+// sessionIn returns what a log was read from.
+func sessionIn(log *folder.Log) session {
+	if rs, ok := log.Own.(*runs.Records); ok {
+		return rs.Own.(*records)
+	}
+	return log.Own.(*history)
 }
 
 // log reads the session that the port calls id.

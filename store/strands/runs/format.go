@@ -1,0 +1,149 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store/folder"
+)
+
+// Format reads and changes the records of orchestrators. It implements folder.Mover.
+type Format struct{ Files }
+
+// Files is what a kind knows of the files that hold records.
+type Files interface {
+	// Records reads the versions of the record of a place that lie in a tree.
+	Records(ctx context.Context, in folder.In, at folder.Place) (*Records, error)
+	// Decode reads the record in a content that the file had, nil for none.
+	Decode(rs *Records, data []byte) *Run
+	// Put plans that the SDK loads the record of a move.
+	Put(m *Move) error
+	// New plans a session that has the record of a move alone.
+	New(m *Move, as string) error
+	// Mend plans that an SDK starts on the record again.
+	Mend(m *Move) error
+	// Back says what an undo or a redo does. next says what a start does with the record
+	// as it is then.
+	Back(before, after *Records, next folder.Next) folder.Next
+}
+
+// Move is a write of a record in the making.
+type Move struct {
+	*folder.Move
+	Records *Records
+	// In is what was read.
+	In folder.In
+	// From is the version that is put back, up to execution At.
+	From *Version
+	At   int
+	// Made is what comes of it.
+	Made Rewound
+}
+
+// Name implements folder.Format.
+func (Format) Name() string { return "Strands" }
+
+// Read implements folder.Format.
+func (f Format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	rs, err := f.Records(ctx, in, at)
+	if err != nil {
+		return nil, err
+	}
+	rs.Versions = append(f.replaced(in, rs), rs.Versions...)
+	return rs.log(at), nil
+}
+
+// mostReplaced bounds the versions of one record that the journal has and that are looked
+// at, the newest.
+const mostReplaced = 64
+
+// replaced returns the versions of a record that the journal has, but those that an undo
+// took away: Hindcast itself had written them. What cannot be read is left out.
+func (f Format) replaced(in folder.In, rs *Records) (list []Version) {
+	var of []*folder.Aside
+	for _, a := range in.Told.Aside() {
+		if a.Name == rs.File && a.How != folder.Undone {
+			of = append(of, a)
+		}
+	}
+	for _, a := range of[max(0, len(of)-mostReplaced):] {
+		data, err := in.Told.Read(a)
+		if err != nil {
+			continue // it was purged
+		}
+		if run := f.Decode(rs, data); run != nil {
+			list = append(list, Version{Run: run, File: a.Name, Aside: a, Left: a.Reason()})
+		}
+	}
+	return list
+}
+
+// Move implements folder.Mover.
+func (f Format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	rs := before.Own.(*Records)
+	m := &Move{Move: &folder.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in}
+	m.Own = m
+	switch c.Op {
+	case model.OpPurge:
+		m.Forget = func(string, []byte) bool { return c.Scope == model.PurgeAll }
+		return m.Move, nil
+	case model.OpEdit:
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "what the nodes of an orchestrator said is not what it goes on from"}
+	case model.OpRepair:
+		return m.Move, f.Mend(m)
+	}
+	if err := m.aim(c); err != nil {
+		return nil, err
+	}
+	if c.Op == model.OpFork {
+		return m.Move, f.New(m, c.As)
+	}
+	return m.Move, f.Put(m)
+}
+
+// aim works out the record that stands at a row.
+func (m *Move) aim(c model.Change) (err error) {
+	if m.From, m.At, err = m.Records.Row(c.Ref.ID); err != nil {
+		return err
+	}
+	run := m.From.Run
+	m.Target = run.Headers()[m.At].Point()
+	if m.At == run.Len()-1 && (c.Op == model.OpFork || !m.From.Loaded) {
+		m.Made = run.AsItIs()
+	} else if m.Made, err = run.Rewind(m.At, m.older()); err != nil {
+		unsupported := (*model.UnsupportedError)(nil)
+		if errors.As(err, &unsupported) {
+			err = &model.UnsupportedError{Op: c.Op, Reason: unsupported.Reason}
+		}
+		return err
+	}
+	m.Hazards, m.Asks = append(m.Hazards, m.Made.Hazards...), append(m.Asks, m.Made.Asks...)
+	return nil
+}
+
+// Guard lets the plan fail where the record becomes another one before it is carried out.
+func (m *Move) Guard() {
+	rs := m.Records
+	m.Uses[rs.File] = ""
+	if v := rs.Loaded(); v != nil {
+		m.Uses[rs.File] = fmt.Sprintf("%x", sha256.Sum256(v.Data))
+	}
+}
+
+// Next implements folder.Mover.
+func (f Format) Next(before, after *folder.Log, m *folder.Move) (folder.Next, error) {
+	if m != nil {
+		made := m.Own.(*Move).Made
+		return folder.Next{Loads: made.Loads, Calls: made.Resume}, nil
+	}
+	now := after.Own.(*Records)
+	var next folder.Next
+	if v := now.Loaded(); v != nil && v.Run != nil {
+		made := v.Run.AsItIs()
+		next = folder.Next{Loads: made.Loads, Calls: made.Resume, Hazards: made.Asks}
+	}
+	return f.Back(before.Own.(*Records), now, next), nil
+}

@@ -1,0 +1,166 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/folder"
+	"hindcast/store/writing"
+)
+
+// Records are the versions of the record of one orchestrator, the oldest first. The last
+// is the one that the SDK loads, if there is one.
+type Records struct {
+	Versions []Version
+	// File is the name in the storage of the file that the SDK loads.
+	File string
+	// Written are the files by whose times a run that goes on shows.
+	Written []writing.Stamp
+	// Own is what the kind needs besides.
+	Own any
+}
+
+// Version is one version of a record.
+type Version struct {
+	// Run is nil where the record cannot be read; Err then says why, and Row is shown in
+	// its place, nil for none.
+	Run *Run
+	Err error
+	Row *model.Header
+	// Data is what the file holds, whose name in the storage is File.
+	Data []byte
+	File string
+	// Loaded says that the SDK loads it.
+	Loaded bool
+	// Aside is how the journal has it, nil for one that lies in the tree.
+	Aside *folder.Aside
+	// Left is why it is not what the SDK loads.
+	Left *model.Reason
+	// Own is what the kind needs besides.
+	Own any
+}
+
+// Loaded returns the version that the SDK loads, nil for none.
+func (rs *Records) Loaded() *Version {
+	if n := len(rs.Versions); n > 0 && rs.Versions[n-1].Loaded {
+		return &rs.Versions[n-1]
+	}
+	return nil
+}
+
+// headers returns the rows of a version by itself.
+func (v *Version) headers() []model.Header {
+	switch {
+	case v.Run != nil:
+		return v.Run.Headers()
+	case v.Row != nil:
+		return []model.Header{*v.Row}
+	}
+	return nil
+}
+
+// row is a row of the timeline of all versions.
+type row struct {
+	model.Header
+	of *Version
+	// follows is the row of the loaded record that it is, or behind which it left.
+	follows *row
+	// left are the rows of other versions that left behind it.
+	left []*row
+}
+
+// rows returns the rows of the loaded version, and behind the row that they follow those
+// that other versions alone have. The newest of several versions tells of a row.
+func (rs *Records) rows() (list []*row) {
+	start, loaded := &row{}, rs.Loaded()
+	start.follows = start
+	known := map[string]*row{}
+	var now []*row
+	if loaded != nil {
+		for _, h := range loaded.headers() {
+			r := &row{Header: h, of: loaded}
+			r.follows = r
+			known[h.ID], now = r, append(now, r)
+		}
+	}
+	for i := range rs.Versions {
+		v := &rs.Versions[i]
+		if v == loaded {
+			continue
+		}
+		shared := 0
+		if loaded != nil && loaded.Run != nil && v.Run != nil {
+			shared = v.Run.Shared(loaded.Run)
+		}
+		before := start
+		for k, h := range v.headers() {
+			r := known[h.ID]
+			switch {
+			case k < shared:
+				r = now[k]
+			case r == nil:
+				r = &row{follows: before.follows}
+				r.follows.left = append(r.follows.left, r)
+				r.ParentID = before.ID
+				known[h.ID] = r
+				fallthrough
+			case r.of != loaded:
+				h.ParentID, h.Head, h.Orphaned, h.Reason = r.ParentID, false, true, v.Left
+				r.Header, r.of = h, v
+			}
+			before = r
+		}
+	}
+	list = start.left
+	for _, r := range now {
+		list = append(append(list, r), r.left...)
+	}
+	return list
+}
+
+// log returns the rows for the engine.
+func (rs *Records) log(at folder.Place) *folder.Log {
+	log := &folder.Log{Place: at, Head: -1, Numbered: true, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.Written}
+	for _, r := range rs.rows() {
+		if r.of.Loaded && r.Head {
+			log.Head = len(log.Rows)
+		}
+		if r.of.Aside != nil {
+			log.Aside[r.ID] = r.of.Aside
+		}
+		log.Rows, log.Files = append(log.Rows, r.Header), append(log.Files, r.of.File)
+	}
+	return log
+}
+
+// Row returns the version that tells of a row, the newest if several do, and which of its
+// executions the row is. The error is why the record cannot be read, or
+// model.ErrNoSnapshot.
+func (rs *Records) Row(id string) (*Version, int, error) {
+	var err error
+	for i := range slices.Backward(rs.Versions) {
+		v := &rs.Versions[i]
+		switch {
+		case v.Run != nil:
+			if n := v.Run.Find(id); n >= 0 {
+				return v, n, nil
+			}
+		case v.Row == nil:
+			err = v.Err
+		case v.Row.ID == id:
+			return nil, 0, v.Err
+		}
+	}
+	return nil, 0, cmp.Or(err, model.ErrNoSnapshot)
+}
+
+// older returns the other versions of the record that is put back.
+func (m *Move) older() (list []*Run) {
+	for i := range m.Records.Versions {
+		if v := &m.Records.Versions[i]; v != m.From && v.Run != nil {
+			list = append(list, v.Run)
+		}
+	}
+	return list
+}
