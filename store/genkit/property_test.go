@@ -188,7 +188,7 @@ type holding struct {
 }
 
 // Turn writes a row, which is over none.
-func (a *holding) Turn(t *rapid.T) map[string][]byte {
+func (a *holding) Turn(t *rapid.T) []storetest.Over {
 	status := rapid.SampledFrom([]string{"completed", "completed", "completed", "failed"}).Draw(t, "status")
 	if id := a.turn(a.session, a.from, status, "next"); status == "completed" {
 		a.from = a.byID(id)
@@ -199,7 +199,7 @@ func (a *holding) Turn(t *rapid.T) map[string][]byte {
 // Key: a row has its id and its state for ever.
 func (k *sdk) Key(h *model.Header, state []byte) string { return h.ID + " " + string(state) }
 
-func (k *sdk) Had(*rapid.T, []byte) bool { return false }
+func (k *sdk) Had(*rapid.T, storetest.Over) bool { return false }
 
 // Holds: by its pointer and by a search, the SDK resumes what the receipt says.
 func (k *sdk) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {

@@ -20,8 +20,8 @@ type Framework interface {
 	// Key names what is in a snapshot, whatever its id: that stays as long as it was an
 	// agent that saved it.
 	Key(h *model.Header, state []byte) string
-	// Had reports whether Hindcast wrote or set aside a file with that content.
-	Had(t *rapid.T, content []byte) bool
+	// Had reports whether Hindcast wrote or set aside what an agent wrote over.
+	Had(t *rapid.T, over Over) bool
 	// Holds fails the test where the framework does not go on as a plan that was
 	// carried out says.
 	Holds(t *rapid.T, plan model.Plan, receipt model.Receipt)
@@ -29,9 +29,14 @@ type Framework interface {
 
 // Agent is a program that runs. It goes on from what it holds, whatever was written since.
 type Agent interface {
-	// Turn says something and saves. It returns the snapshots that it is about to write
-	// over: the content of the file of each, by its key.
-	Turn(t *rapid.T) (over map[string][]byte)
+	// Turn says something and saves. It returns the snapshots that it wrote over.
+	Turn(t *rapid.T) []Over
+}
+
+// Over is a snapshot that an agent wrote over: its key, and what its file was.
+type Over struct {
+	Key, File string
+	Content   []byte
 }
 
 // World is a store in which Hindcast and agents take turns.
@@ -41,8 +46,12 @@ type World struct {
 	Dir   string
 	// Wait passes time.
 	Wait func(t *rapid.T)
-	// Edit returns the state of an edit, each time another. Nil leaves edits out.
-	Edit func() []byte
+	// Edit returns a state that was edited, each time in another way, and nil of one that is
+	// not. A nil Edit leaves edits out.
+	Edit func(state []byte) []byte
+	// KeepsOwn says that what a restore or a repair saved stays in reach, too, when that is
+	// taken back.
+	KeepsOwn bool
 }
 
 // Play has Hindcast and agents do something in any order, with late also agents that run
@@ -52,9 +61,9 @@ type World struct {
 // back to the very bytes, and done again to the very bytes. It returns how many snapshots
 // were written over that Hindcast had.
 func (w World) Play(t *rapid.T, late bool) (had int) {
-	p := &play{World: w, t: t, saved: map[string]bool{}}
+	p := &play{World: w, t: t, saved: map[string]string{}}
 	for key := range p.reach() {
-		p.saved[key] = true
+		p.saved[key] = ""
 	}
 	acts := []func(){p.start, p.write, p.write, p.write}
 	if late {
@@ -65,14 +74,17 @@ func (w World) Play(t *rapid.T, late bool) (had int) {
 		acts[rapid.IntRange(0, len(acts)-1).Draw(t, "act")]()
 	}
 	p.takeBack()
+	for range 4 {
+		p.restore()
+	}
 	return p.had
 }
 
 type play struct {
 	World
 	t *rapid.T
-	// saved are the keys of what agents saved.
-	saved map[string]bool
+	// saved has the keys of what agents saved, and with its session of what Hindcast did.
+	saved map[string]string
 	// running are the agents that run; old says that one of them went on late.
 	running []Agent
 	old     bool
@@ -148,27 +160,33 @@ func (p *play) goOn() {
 
 func (p *play) turn(a Agent) {
 	before := p.reach()
-	for key, content := range a.Turn(p.t) {
-		if p.Had(p.t, content) {
+	for _, over := range a.Turn(p.t) {
+		if p.Had(p.t, over) {
 			p.had++
 		} else {
-			delete(p.saved, key) // though a fork may have it yet
+			delete(p.saved, over.Key) // though a fork may have it yet
 		}
 	}
 	after := p.reach()
 	p.keeps("an agent's turn", before, after)
-	for key := range after {
-		if !before[key] {
-			p.saved[key] = true
-		}
-	}
+	p.saves(before, after, "")
 	p.undoable = nil
 }
 
-// keeps: what agents saved is still in reach.
+// saves notes what came: what Hindcast saved with the session, for it goes with that.
+func (p *play) saves(before, after map[string]bool, session string) {
+	for key := range after {
+		if _, known := p.saved[key]; !known && !before[key] {
+			p.saved[key] = session
+		}
+	}
+}
+
+// keeps: what was saved is still in reach.
 func (p *play) keeps(what string, before, after map[string]bool) {
 	for key := range before {
-		if p.saved[key] && !after[key] {
+		session, saved := p.saved[key]
+		if saved && !after[key] && (session == "" || slices.Contains(p.sessions(), session)) {
 			p.t.Fatalf("after %s this is gone: %s", what, key)
 		}
 	}
@@ -177,8 +195,7 @@ func (p *play) keeps(what string, before, after map[string]bool) {
 // write plans something of Hindcast's and carries it out.
 func (p *play) write() {
 	change := model.Change{Op: rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpRestore, model.OpFork, model.OpUndo, model.OpUndo, model.OpRedo, model.OpRepair, model.OpEdit}).Draw(p.t, "op")}
-	list := p.headers(rapid.SampledFrom(p.sessions()).Draw(p.t, "session"))
-	switch change.Ref = list[rapid.IntRange(0, len(list)-1).Draw(p.t, "snapshot")].Ref(); change.Op {
+	switch change.Ref = p.snapshot(); change.Op {
 	case model.OpFork, model.OpEdit:
 		p.made++
 		change.As = fmt.Sprint("f", p.made)
@@ -189,10 +206,23 @@ func (p *play) write() {
 		if p.Edit == nil {
 			return
 		}
-		change.State = p.Edit()
+		state, err := p.Store.State(p.t.Context(), change.Ref)
+		p.ok(err)
+		if change.State = p.Edit(state); change.State == nil {
+			return
+		}
 	}
 	p.change(change)
 }
+
+// snapshot draws a snapshot of a session.
+func (p *play) snapshot() model.Ref {
+	list := p.headers(rapid.SampledFrom(p.sessions()).Draw(p.t, "session"))
+	return list[rapid.IntRange(0, len(list)-1).Draw(p.t, "snapshot")].Ref()
+}
+
+// restore puts a session back to any of its snapshots.
+func (p *play) restore() { p.change(model.Change{Op: model.OpRestore, Ref: p.snapshot()}) }
 
 // change carries out a change, unless it is refused.
 func (p *play) change(change model.Change) bool {
@@ -206,6 +236,9 @@ func (p *play) change(change model.Change) bool {
 	p.ok(err)
 	after := p.reach()
 	p.keeps(plan.Headline(), before, after)
+	if p.KeepsOwn && (plan.Op == model.OpRestore || plan.Op == model.OpRepair) {
+		p.saves(before, after, plan.Session)
+	}
 	p.Holds(p.t, plan, receipt)
 	switch n := len(p.undoable); {
 	case receipt.Entry == 0: // there was nothing to write

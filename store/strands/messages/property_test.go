@@ -3,9 +3,7 @@ package messages
 import (
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
-	"hindcast/store"
-	"hindcast/store/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/writing"
 )
@@ -44,350 +39,237 @@ func openUnsynced(t testing.TB, dir string) *Store {
 	return s
 }
 
-// world is a store in which Hindcast and agents take turns.
-type world struct {
-	t     *rapid.T
-	tb    testing.TB
-	dir   string
-	s     *Store
-	clock time.Time
-	// seen are the snapshots that there ever were, each with its session.
-	seen map[string]string
-	// undoable are the contents before each write that no agent's turn followed.
-	undoable []map[string]string
-	forks    int
-	// agents still run, each with what it holds; old says that one wrote after a
-	// restore that it knows nothing of.
-	agents []*runningAgent
+// framework is the agents of the sessions of a store, by the SDK's own rules. It implements
+// storetest.Framework.
+type framework struct {
+	tb   testing.TB
+	s    *Store
+	root string // of the store
+	late bool   // agents that run since long ago go on, too
+	now  time.Time
+	// writes counts those of all. old says that an agent wrote that did not know of one.
+	writes int
 	old    bool
 	// bytes are those of the message of a snapshot.
 	bytes map[string]string
-	// lost are the snapshots whose messages were written over and Hindcast never held:
-	// a fork may have them yet.
-	lost map[string]bool
-	// held counts the messages that were written over and Hindcast held.
-	held int
 }
 
-func (w *world) sessions() []string {
-	var list []string
-	for info, err := range w.s.Sessions(w.tb.Context()) {
-		if err != nil {
-			w.t.Fatal(err)
+// running is an agent that runs, and how many writes it knows of.
+type running struct {
+	*framework
+	*runningAgent
+	knows int
+}
+
+func (f *framework) folder(session string) string {
+	id, _, _ := strings.Cut(session, "/")
+	return agentDir(f.root, id, "default")
+}
+
+// Start starts an agent on what lies in the folder of a session.
+func (f *framework) Start(_ *rapid.T, session string) storetest.Agent {
+	if _, err := os.Lstat(f.folder(session)); err != nil {
+		return nil
+	}
+	a := &running{f, startAgent(f.tb, f.folder(session), f.now), f.writes}
+	a.held = true // from now on
+	return a
+}
+
+// Turn has the agent go on for a few messages from what it holds. An agent writes over a
+// message only if it does not know of a write, or loads what such an agent made.
+func (a *running) Turn(t *rapid.T) (over []storetest.Over) {
+	if _, err := os.Lstat(a.dir); err != nil {
+		return nil // its session was a fork, and is gone
+	}
+	a.old = a.old || a.knows != a.writes
+	a.over = func(name string) {
+		if !a.old {
+			t.Fatalf("the SDK writes over %s", name)
 		}
-		list = append(list, info.ID)
+		over = append(over, a.written(t, name)...)
 	}
-	slices.Sort(list)
-	return list
-}
-
-func (w *world) headers(session string) []model.Header {
-	var list []model.Header
-	for h, err := range w.s.Headers(w.tb.Context(), session) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		list = append(list, h)
+	a.now = a.now.Add(time.Hour)
+	a.clock = a.now
+	most := 4
+	if a.late {
+		most++
 	}
-	return list
-}
-
-// pick draws a session and a snapshot of it.
-func (w *world) pick() *model.Header {
-	list := w.headers(rapid.SampledFrom(w.sessions()).Draw(w.t, "session"))
-	return &list[rapid.IntRange(0, len(list)-1).Draw(w.t, "snapshot")]
-}
-
-// apply carries out a plan, and asks the SDK's rule what it makes of it.
-func (w *world) apply(plan model.Plan, err error) {
-	refused, conflict := (*model.UnsupportedError)(nil), (*journal.ConflictError)(nil)
-	if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) || errors.As(err, &refused) || errors.As(err, &conflict) ||
-		errors.Is(err, model.ErrHeadMoved) || errors.Is(err, store.ErrSessionExists) {
-		return
-	}
-	if err != nil {
-		w.t.Fatalf("%+v", err)
-	}
-	before := contents(w.tb, w.dir)
-	if _, err := w.s.Apply(w.tb.Context(), plan); err != nil {
-		w.t.Fatalf("%s: %v", plan.Headline(), err)
-	}
-	switch plan.Op {
-	case model.OpUndo:
-		if n := len(w.undoable); n > 0 {
-			if now := contents(w.tb, w.dir); !maps.Equal(now, w.undoable[n-1]) {
-				w.t.Fatalf("after the undo the store is not as it was before the write")
+	for range rapid.IntRange(1, 3).Draw(t, "messages") {
+		switch at := a.clock; rapid.IntRange(1, most).Draw(t, "kind") {
+		case 1:
+			a.append("user", said(fmt.Sprint("question at ", at)))
+		case 2:
+			a.append("assistant", said(fmt.Sprint("answer at ", at)))
+		case 3:
+			id := fmt.Sprint("call-", at.UnixNano())
+			a.append("assistant", asked(id))
+			a.append("user", answered(id))
+		case 4: // the conversation manager leaves some messages out
+			got, err := startSDK(a.dir)
+			if err != nil {
+				t.Fatal(err)
 			}
-			w.undoable = w.undoable[:n-1]
+			a.window(fmt.Sprint(rapid.IntRange(0, max(0, len(got.all)-1)).Draw(t, "removed")))
+			a.sync(object{"at": at.String()})
+		case 5: // and this one all that it knows of: the next start may load none, and number from 0
+			a.window(fmt.Sprint(a.next))
+			a.sync(nil)
 		}
-	default:
-		w.undoable = append(w.undoable, before)
 	}
-	session := plan.Session
-	if plan.NewSession != "" {
-		session = plan.NewSession
+	a.writes++
+	a.knows = a.writes
+	a.note(t)
+	return over
+}
+
+// written returns what lies there as a message.
+func (a *running) written(t *rapid.T, name string) (list []storetest.Over) {
+	at := filepath.Join(a.dir, "messages", name)
+	data, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
 	}
+	file, err := filepath.Rel(a.root, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, text := range a.bytes {
+		if text == string(data) {
+			list = append(list, storetest.Over{Key: id, File: filepath.ToSlash(file), Content: data})
+		}
+	}
+	return list
+}
+
+// Key is the id, which is that of a message.
+func (f *framework) Key(h *model.Header, _ []byte) string { return h.ID }
+
+// Had: a fork keeps nothing of what it copies, and takes all along when it goes.
+func (f *framework) Had(t *rapid.T, over storetest.Over) bool {
+	entries, err := f.s.entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(over.Content))
+	for _, e := range entries {
+		for _, c := range e.Named() {
+			if c.Path == over.File && (c.Before.SHA256 == sum || c.After.SHA256 == sum && c.Does != model.FileCopied) && (e.NewSession == "" || !e.Undone) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Holds: the SDK loads what the plan says, with the very bytes of the message that it is put
+// back to, and writes over none. What an undo and a redo bring back is as it was, whatever
+// an old agent had made of that.
+func (f *framework) Holds(t *rapid.T, plan model.Plan, _ model.Receipt) {
+	f.writes++
+	f.note(t)
 	if plan.Target.ID == "" {
 		return // the session of a fork is gone
 	}
-	id, _, _ := strings.Cut(session, "/")
-	got, err := startSDK(agentDir(w.dir, id, "default"))
-	if w.old && (plan.Op == model.OpUndo || plan.Op == model.OpRedo) {
-		return // as it was, whatever the old agent had made of it
-	}
-	if want, known := w.bytes[plan.Target.ID]; known && plan.Op == model.OpRestore {
-		data, err := os.ReadFile(filepath.Join(agentDir(w.dir, id, "default"), "messages", got.all[len(got.all)-1]))
-		if err != nil || string(data) != want {
-			w.t.Fatalf("%s: the message is %s, %v, and was %s", plan.Headline(), data, err, want)
-		}
-	}
-	if err == nil && plan.Op == model.OpRestore { // an agent starts, and waits
-		w.agents = append(w.agents, startAgent(w.tb, agentDir(w.dir, id, "default"), w.clock))
+	dir := f.folder(cmp.Or(plan.NewSession, plan.Session))
+	got, err := startSDK(dir)
+	if f.old && (plan.Op == model.OpUndo || plan.Op == model.OpRedo) {
+		return
 	}
 	if err != nil || len(got.loaded) == 0 || len(got.all) != plan.Target.Index+1 {
-		w.t.Fatalf("%s: the SDK loads %q of %q, %v", plan.Headline(), got.loaded, got.all, err)
+		t.Fatalf("%s: the SDK loads %q of %q, %v", plan.Headline(), got.loaded, got.all, err)
+	}
+	if want, known := f.bytes[plan.Target.ID]; known && plan.Op == model.OpRestore {
+		data, err := os.ReadFile(filepath.Join(dir, "messages", got.all[len(got.all)-1]))
+		if err != nil || string(data) != want {
+			t.Fatalf("%s: the message is %s, %v, and was %s", plan.Headline(), data, err, want)
+		}
 	}
 	next := fmt.Sprintf("message_%d.json", got.next)
 	if slices.Contains(got.all, next) || plan.Loads != "" && !strings.Contains(plan.Loads, "is there again") && !strings.HasSuffix(plan.Loads, "becomes "+next) {
-		w.t.Fatalf("%s: next is %s, and the plan says %q", plan.Headline(), next, plan.Loads)
+		t.Fatalf("%s: next is %s, and the plan says %q", plan.Headline(), next, plan.Loads)
 	}
 }
 
-// turn has an agent go on for a few messages.
-func (w *world) turn() {
-	session := rapid.SampledFrom(w.sessions()).Draw(w.t, "session")
-	w.clock = w.clock.Add(time.Hour)
-	a := startAgent(w.tb, agentDir(w.dir, session, "default"), w.clock)
-	if w.old { // what another wrote may have this one write over messages, too
-		a.held, a.over = true, func(name string) { w.over(a, name) }
-	}
-	w.agents = append(w.agents, a)
-	for range rapid.IntRange(1, 3).Draw(w.t, "messages") {
-		switch rapid.IntRange(0, 3).Draw(w.t, "kind") {
-		case 0:
-			a.append("user", said(fmt.Sprint("question at ", a.clock)))
-		case 1:
-			a.append("assistant", said(fmt.Sprint("answer at ", a.clock)))
-		case 2:
-			id := fmt.Sprint("call-", a.clock.UnixNano())
-			a.append("assistant", asked(id))
-			a.append("user", answered(id))
-		case 3:
-			a.sync(object{"at": a.clock.String()})
-			w.window(a)
-		}
-	}
-	w.undoable = nil
-}
-
-// late has an agent that still runs go on from what it holds.
-func (w *world) late() {
-	w.agents = slices.DeleteFunc(w.agents, func(a *runningAgent) bool {
-		_, err := os.Lstat(a.dir)
-		return err != nil // its session was a fork, and is gone
-	})
-	list := slices.DeleteFunc(slices.Clone(w.agents), func(a *runningAgent) bool {
-		_, err := os.Lstat(filepath.Join(a.dir, "messages", fmt.Sprintf("message_%d.json", a.next)))
-		return err != nil
-	})
-	if len(list) == 0 { // none would write over a message
-		list = w.agents
-	}
-	if len(list) == 0 {
-		return
-	}
-	a := list[rapid.IntRange(0, len(list)-1).Draw(w.t, "agent")]
-	w.old = true
-	a.held, a.over = true, func(name string) { w.over(a, name) }
-	w.clock = w.clock.Add(time.Hour)
-	a.clock = w.clock
-	for range rapid.IntRange(1, 3).Draw(w.t, "messages") {
-		a.append("user", said(fmt.Sprint("late at ", a.clock)))
-	}
-	if rapid.Bool().Draw(w.t, "syncs") {
-		if rapid.Bool().Draw(w.t, "slides") { // the next start may load none, and number from 0
-			a.window(fmt.Sprint(a.next))
-		}
-		a.sync(nil)
-	}
-	w.undoable = nil
-}
-
-// over notes that an agent is about to write over a message. One that Hindcast never held
-// is then gone: reading keeps nothing.
-func (w *world) over(a *runningAgent, name string) {
-	data, err := os.ReadFile(filepath.Join(a.dir, "messages", name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	entries, err := w.s.entries(w.tb.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	file, err := filepath.Rel(w.dir, filepath.Join(a.dir, "messages", name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(data))
-	for _, e := range entries {
-		for _, c := range e.Named() {
-			// A fork keeps nothing of what it copies, and takes all along when it goes.
-			if c.Path == filepath.ToSlash(file) && (c.Before.SHA256 == sum || c.After.SHA256 == sum && c.Does != model.FileCopied) && (e.NewSession == "" || !e.Undone) {
-				w.held++
-				return
-			}
-		}
-	}
-	for id, text := range w.bytes {
-		if text == string(data) {
-			w.lost[id] = true
-		}
-	}
-}
-
-// note notes what lies there of the messages of a session.
-func (w *world) note(session string, list []model.Header) {
-	dir := agentDir(w.dir, session, "default")
-	got, _ := startSDK(dir)
-	n := 0
-	for _, h := range list {
-		if h.Orphaned {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(dir, "messages", got.all[n]))
+// note notes what lies there of the messages of all sessions, which is for each snapshot
+// what it always was.
+func (f *framework) note(t *rapid.T) {
+	for info, err := range f.s.Sessions(t.Context()) {
 		if err != nil {
-			w.t.Fatal(err)
+			t.Fatal(err)
 		}
-		if was, known := w.bytes[h.ID]; known && was != string(data) {
-			w.t.Fatalf("snapshot %s was %s, and is %s", h.ID, was, data)
+		dir := f.folder(info.ID)
+		got, _ := startSDK(dir)
+		n := 0
+		for h, err := range f.s.Headers(t.Context(), info.ID) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Orphaned {
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(dir, "messages", got.all[n]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if was, known := f.bytes[h.ID]; known && was != string(data) {
+				t.Fatalf("snapshot %s was %s, and is %s", h.ID, was, data)
+			}
+			f.bytes[h.ID] = string(data)
+			n++
 		}
-		w.bytes[h.ID] = string(data)
-		n++
 	}
 }
 
-// window has the conversation manager take some messages out.
-func (w *world) window(a *runningAgent) {
-	got, err := startSDK(a.dir)
+// newWorld makes a store with a session of six messages.
+func newWorld(tb testing.TB, t *rapid.T, late bool) storetest.World {
+	dir, err := os.MkdirTemp(tb.TempDir(), "")
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(a.dir, "agent.json"))
+	hazards(tb)["healthy"].write(tb, filepath.Join(dir, "session_h"))
+	others, err := filepath.Glob(filepath.Join(messagesOf(dir), "*"))
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	old := tape(w.tb, data)
-	p := jsontape.NewPatch(old)
-	removed := rapid.IntRange(0, len(got.all)-1).Draw(w.t, "removed")
-	p.Put(old.Find(0, "conversation_manager_state"), "removed_message_count", []byte(fmt.Sprint(removed)))
-	a.replace("agent.json", p.Bytes())
+	for _, name := range others {
+		mustRemove(tb, name)
+	}
+	turns(startAgent(tb, agentDir(dir, "h", "default"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), 6)
+	s, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	unsync(tb, s)
+	f := &framework{tb: tb, s: s, root: dir, late: late, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), bytes: map[string]string{}}
+	f.note(t)
+	edits := 0
+	return storetest.World{Framework: f, Store: s, Dir: dir, KeepsOwn: true, Wait: func(*rapid.T) {}, Edit: func(state []byte) []byte {
+		edits++
+		pointer, value := "/messages/0/content/0/text", fmt.Sprintf(`"edit %d"`, edits)
+		if edits%2 == 0 {
+			pointer, value = "/state", fmt.Sprintf(`{"edit": %d}`, edits)
+		}
+		if tape(tb, state).LookupPointer(pointer) < 0 {
+			return nil
+		}
+		return edited(tb, state, pointer, value)
+	}}
 }
 
-// check makes sure that everything that was ever seen can be reached.
-func (w *world) check() {
-	now := map[string]bool{}
-	for _, session := range w.sessions() {
-		heads := 0
-		list := w.headers(session)
-		w.note(session, list)
-		for _, h := range list {
-			now[h.ID] = true
-			w.seen[h.ID] = session
-			if h.Head {
-				heads++
+// Whatever Hindcast and agents do in turn, see storetest.World: also beside agents that
+// hold an old view and go on from that. Every message that an agent was told it had written
+// is on a branch then, and a restore brings its bytes back.
+func TestProperty(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("late %t", late), func(t *testing.T) {
+			t.Parallel()
+			had := 0
+			rapid.Check(t, storetest.Few(35, func(rt *rapid.T) { had += newWorld(t, rt, late).Play(rt, late) }))
+			if late && had == 0 && !testing.Short() { // which runs few
+				t.Error("no old agent wrote over a message that Hindcast had")
 			}
-		}
-		if heads != 1 {
-			w.t.Fatalf("session %q has %d heads", session, heads)
-		}
+		})
 	}
-	for id, session := range w.seen {
-		if !now[id] && !w.lost[id] {
-			w.t.Fatalf("snapshot %s of session %q is nowhere", id, session)
-		}
-	}
-}
-
-// Whatever Hindcast and agents do in turn: no snapshot becomes unreachable, the SDK
-// always loads what the plan said and never writes over a message, and an undo gives
-// back what was there.
-func TestProperty_nothingIsLost(t *testing.T) {
-	t.Parallel()
-	properties(t, 6)
-}
-
-// Beside agents that hold an old view and go on from that: every message that an agent
-// was told it had written is on a branch, and a restore brings its bytes back. The one
-// exception is a message that an agent wrote over and that no write of Hindcast's to that
-// session had set aside, replaced or put back before: it lay in the folder only, and is
-// gone as without Hindcast, because reading keeps nothing.
-func TestProperty_nothingIsOutOfReach(t *testing.T) {
-	t.Parallel()
-	if properties(t, 9) == 0 && !testing.Short() { // which runs few
-		t.Error("no old agent wrote over a message that Hindcast held")
-	}
-}
-
-// properties has Hindcast and agents do some of the first so many things, and returns how
-// many messages were written over that Hindcast held.
-func properties(t *testing.T, kinds int) (held int) {
-	rapid.Check(t, storetest.Few(35, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		hazards(t)["healthy"].write(t, filepath.Join(dir, "session_h"))
-		others, err := filepath.Glob(filepath.Join(messagesOf(dir), "*"))
-		if err != nil {
-			rt.Fatal(err)
-		}
-		for _, name := range others {
-			mustRemove(t, name)
-		}
-		turns(startAgent(t, agentDir(dir, "h", "default"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), 6)
-		s, err := Open(t.Context(), dir)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer s.Close()
-		unsync(t, s)
-		w := &world{t: rt, tb: t, dir: dir, s: s, clock: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), seen: map[string]string{}, bytes: map[string]string{}, lost: map[string]bool{}}
-		w.check()
-		for range rapid.IntRange(1, 16).Draw(rt, "steps") {
-			switch rapid.IntRange(0, kinds).Draw(rt, "step") {
-			case 0, 1:
-				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: w.pick().Ref()}))
-			case 2:
-				w.forks++
-				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: w.pick().Ref(), As: fmt.Sprint("f", w.forks)}))
-			case 3:
-				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo}))
-			case 4:
-				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRedo}))
-			case 7, 8:
-				w.late()
-			case 9:
-				w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: rapid.SampledFrom(w.sessions()).Draw(rt, "session")}}))
-			default:
-				w.turn()
-			}
-			w.check()
-		}
-		for len(w.undoable) > 0 {
-			n := len(w.undoable)
-			if w.apply(s.Plan(t.Context(), model.Change{Op: model.OpUndo})); len(w.undoable) == n {
-				rt.Fatalf("%d writes cannot be taken back", n)
-			}
-			w.check()
-		}
-		held += w.held
-		seen := slices.Sorted(maps.Keys(w.seen))
-		seen = slices.DeleteFunc(seen, func(id string) bool { return w.lost[id] })
-		for range min(4, len(seen)) {
-			id := rapid.SampledFrom(seen).Draw(rt, "id")
-			w.apply(s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: w.seen[id], ID: id}}))
-			w.check()
-		}
-	}))
-	return held
 }

@@ -135,7 +135,7 @@ func (f *framework) Start(t *rapid.T, _ string) storetest.Agent {
 }
 
 // Turn has the agent save, over whatever is the latest.
-func (a *holding) Turn(t *rapid.T) map[string][]byte {
+func (a *holding) Turn(t *rapid.T) []storetest.Over {
 	over, err := os.ReadFile(filepath.Join(a.agent.kept, latestFile))
 	if err != nil {
 		t.Fatal(err)
@@ -146,14 +146,14 @@ func (a *holding) Turn(t *rapid.T) map[string][]byte {
 	}
 	a.agent.save(t, slices.Clone(a.messages), rapid.SampledFrom(turns).Draw(t, "turn"), rapid.Bool().Draw(t, "trigger"))
 	a.messages = a.agent.held
-	return map[string][]byte{string(state): over}
+	return []storetest.Over{{Key: string(state), Content: over}}
 }
 
 // Key is the state: the latest has no id of its own.
 func (f *framework) Key(_ *model.Header, state []byte) string { return string(state) }
 
-func (f *framework) Had(t *rapid.T, content []byte) bool {
-	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+func (f *framework) Had(t *rapid.T, over storetest.Over) bool {
+	sum := fmt.Sprintf("%x", sha256.Sum256(over.Content))
 	return slices.ContainsFunc(entriesOf(t, f.s), func(e journal.Entry) bool {
 		return slices.ContainsFunc(e.Changes(), func(c journal.Change) bool { return c.Before.SHA256 == sum })
 	})
@@ -202,7 +202,7 @@ func newWorld(t *rapid.T, dir string) storetest.World {
 	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
-	return storetest.World{Framework: &framework{s, agent, &clock}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func() []byte {
+	return storetest.World{Framework: &framework{s, agent, &clock}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func([]byte) []byte {
 		made++
 		return []byte(`{"messages": [], "edited": ` + fmt.Sprint(made) + `}`)
 	}}
