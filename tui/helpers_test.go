@@ -26,6 +26,9 @@ import (
 // now is when the tests take place: a day after the demo's story.
 var now = time.Date(2026, time.May, 5, 9, 0, 0, 0, time.UTC)
 
+// patience is how long a test waits for a program before it fails.
+const patience = 20 * time.Second
+
 // fired is a clock that never lets anybody wait.
 func fired(time.Duration) <-chan time.Time {
 	c := make(chan time.Time, 1)

@@ -437,10 +437,23 @@ func (b *syncBuffer) String() string {
 }
 
 // waitFor waits until a text was written.
-func (b *syncBuffer) waitFor(text string) {
+func (b *syncBuffer) waitFor(t *testing.T, text string) {
+	t.Helper()
+	late := false
+	timer := time.AfterFunc(patience, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		late = true
+		b.written.Broadcast()
+	})
+	defer timer.Stop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for !strings.Contains(b.b.String(), text) {
+		if late {
+			written := b.b.String()
+			t.Fatalf("waited %v in vain for %q; the last that was written is %q", patience, text, written[max(0, len(written)-8000):])
+		}
 		b.written.Wait()
 	}
 }
@@ -569,7 +582,7 @@ func run(t *testing.T, o tui.Options, typing func(keyboard io.Writer, screen *sy
 	typing(outside, screen)
 	select {
 	case err = <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the program does not end; it wrote %q", screen)
 	}
 	after, stateErr := term.GetState(inside.Fd())
@@ -624,7 +637,7 @@ func wraps(t *testing.T, written string) {
 func TestRun_restoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	written, err := run(t, options(demoStore(t)), func(keyboard io.Writer, screen *syncBuffer) {
-		screen.waitFor("packing-list")
+		screen.waitFor(t, "packing-list")
 		io.WriteString(keyboard, "jkq")
 	})
 	if err != nil {
@@ -637,9 +650,9 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = "boom \x1b]52;c;aGk=\x07"
 	pressEdit := func(keyboard io.Writer, screen *syncBuffer) {
-		screen.waitFor("head #13")
+		screen.waitFor(t, "head #13")
 		io.WriteString(keyboard, "e")
-		screen.waitFor("edit whole state")
+		screen.waitFor(t, "edit whole state")
 		io.WriteString(keyboard, "s")
 	}
 	for name, plant := range map[string]func(*scripted, *tui.Options) (typing func(io.Writer, *syncBuffer)){
@@ -687,8 +700,13 @@ func TestRun_endsWithItsContext(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- tui.Run(ctx, o) }()
 	cancel(os.ErrProcessDone)
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the program goes on though its context is done")
 	}
 	wraps(t, terminal.String())
 }
@@ -716,7 +734,7 @@ func TestRun_endsWithItsTerminal(t *testing.T) {
 	outside.Close()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the program goes on without a terminal")
 	}
 }
