@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 // errWentOn: what a plan was to take back was built upon.
 var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 
-// Offer is what a journal would take back, or do again.
-type Offer struct {
+// Reversal is what a journal would take back, or do again.
+type Reversal struct {
 	Entry   *journal.Entry
 	storage *Storage
 	plan    model.Plan
@@ -21,9 +22,9 @@ type Offer struct {
 	refused error
 }
 
-// Offer returns what the journal of a storage would take back or do again, nil for
+// Reversal returns what the journal of a storage would take back or do again, nil for
 // nothing.
-func (s *Storage) Offer(ctx context.Context, op model.Op) (*Offer, error) {
+func (s *Storage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
 	entries, err := s.Entries(ctx)
 	if err != nil || len(entries) == 0 {
 		return nil, err
@@ -33,37 +34,43 @@ func (s *Storage) Offer(ctx context.Context, op model.Op) (*Offer, error) {
 	case errors.As(err, new(*model.NothingToError)):
 		return nil, nil
 	case errors.As(err, new(*journal.ConflictError)):
-		return &Offer{storage: s, Entry: &entries[len(entries)-1], refused: err}, nil
+		return &Reversal{storage: s, Entry: &entries[len(entries)-1], refused: err}, nil
 	case err != nil:
 		return nil, err
 	}
-	return &Offer{storage: s, Entry: e, plan: plan}, nil
+	return &Reversal{storage: s, Entry: e, plan: plan}, nil
 }
 
 // Plan plans an undo or a redo: the files get their very bytes back. The error is
 // model.ErrHeadMoved where that would lose what the agent made since.
-func (o *Offer) Plan(ctx context.Context) (model.Plan, error) {
-	if o.refused != nil {
-		return model.Plan{}, fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", o.refused)
+func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
+	if r.refused != nil {
+		return model.Plan{}, fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", r.refused)
 	}
-	s, plan := o.storage, o.plan
+	s, plan := r.storage, r.plan
 	in, view := s.planning()
 	writes := s.Writes(ctx)
-	at := s.place(o.Entry.Session)
+	at := s.place(r.Entry.Session)
 	before, err := writes.Log(ctx, in, at)
 	if err != nil {
 		return model.Plan{}, err
 	}
 	over := in
-	over.Tree = Overlay(view, Back(o.Entry, plan.Op), s.Kept)
-	plan.Asks = append(plan.Asks, s.live(before)...)
+	kept, failed := s.strictly()
+	over.Tree = Overlay(view, Back(r.Entry, plan.Op), kept)
+	if busy := s.busy(before); busy != "" {
+		plan.Asks = append(plan.Asks, busy)
+	}
 	after, err := lead(ctx, at.Format, &plan, nil, before, func(ctx context.Context) (*Log, error) {
 		return writes.Log(ctx, over, at)
 	})
-	if err != nil {
+	if changed := view.Changed(); changed != nil {
+		err = &journal.ConflictError{Path: changed.Name, Found: "was changed"}
+	}
+	if err = cmp.Or(failed(), err); err != nil {
 		return model.Plan{}, err
 	}
-	if err := o.loses(plan.Op, before, after); err != nil {
+	if err := r.loses(plan.Op, before, after); err != nil {
 		return model.Plan{}, err
 	}
 	plan.Target = after.HeadPoint()
@@ -74,11 +81,11 @@ func (o *Offer) Plan(ctx context.Context) (model.Plan, error) {
 // loses reports what an undo or a redo would take from the agent: a row that stays loses
 // its parent, or the session would not be where the entry had put it, because it got
 // other rows since.
-func (o *Offer) loses(op model.Op, before, after *Log) error {
+func (r *Reversal) loses(op model.Op, before, after *Log) error {
 	if op == model.OpRedo {
-		isNew := o.Entry.Op.MakesSession() && before.There() > 0
-		if head := after.HeadPoint().ID; isNew || o.Entry.Head != "" && head != o.Entry.Head {
-			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", o.Entry.Session, o.Entry.ID, errWentOn)
+		isNew := r.Entry.Op.MakesSession() && before.There() > 0
+		if head := after.HeadPoint().ID; isNew || r.Entry.Head != "" && head != r.Entry.Head {
+			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", r.Entry.Session, r.Entry.ID, errWentOn)
 		}
 		return nil
 	}
@@ -91,9 +98,14 @@ func (o *Offer) loses(op model.Op, before, after *Log) error {
 	}
 	for i := range before.Rows {
 		h := &before.Rows[i]
-		if goes[h.ParentID] && !goes[h.ID] && before.Aside[h.ID] == nil {
+		if !goes[h.ParentID] || goes[h.ID] || before.Aside[h.ID] != nil {
+			continue
+		}
+		// One that was there before the write gets its old parent back, where that follows
+		// from what is there.
+		if k := then(before, i); after.Rows[k].ParentID == h.ParentID || before.HeadPoint().ID != r.Entry.Head {
 			return fmt.Errorf("row %s of write %d has the child #%d: restore the row that is wanted instead; %w",
-				model.ShortID(h.ParentID, 8), o.Entry.ID, h.Index, errWentOn)
+				model.ShortID(h.ParentID, 8), r.Entry.ID, h.Index, errWentOn)
 		}
 	}
 	return nil

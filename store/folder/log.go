@@ -51,8 +51,14 @@ type Log struct {
 	Pointed bool
 	// Numbered says that the rows have their numbers already: those of their branches.
 	Numbered bool
+	// Settled says that the format filled in what follows from the rows together, too. A row
+	// off the path has its reason then.
+	Settled bool
 	// Own is what the format decoded.
 	Own any
+	// Busy is why an agent may be at work on the session, "" for no sign of it: the engine
+	// fills it in before a [Move].
+	Busy string
 
 	// Aside are the rows that the journal alone has, by their ids. A format that reads them
 	// itself, by [In].Told, makes the map. For any other the engine brings their files
@@ -108,8 +114,9 @@ func (l *Log) moves(t *Told) (list []model.Move) {
 	if t == nil {
 		return nil
 	}
-	for i := range t.moves {
-		m := &t.moves[i]
+	moves := t.all().moves
+	for i := range moves {
+		m := &moves[i]
 		why := m.reason()
 		if to := l.At(m.To); to >= 0 {
 			why.TargetIndex = to

@@ -16,7 +16,7 @@ type Mover interface {
 	Move(ctx context.Context, in In, before *Log, change model.Change) (*Move, error)
 	// Next says what the framework does with a log after a plan. The move is nil of an
 	// undo and a redo. The error refuses the plan.
-	Next(before, after *Log, m *Move) (Next, error)
+	Next(ctx context.Context, before, after *Log, m *Move) (Next, error)
 }
 
 // Move is a write in the making.
@@ -34,6 +34,11 @@ type Move struct {
 	// Closed are folders that may get and lose no names but those of the steps. One that
 	// is not there yet is none.
 	Closed []string
+	// Keeps are files that stay as they are, and whose content is kept: an agent that runs
+	// may write over them.
+	Keeps []string
+	// Was is what the format puts down in the entry of the session as it was before.
+	Was string
 	// Forget, of a purge alone, reports whether a content that a file had is forgotten.
 	Forget func(name string, data []byte) bool
 	// Writes, Hazards and Asks are what only the format knows to say in the plan.
@@ -68,7 +73,7 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 	if plan.NewSession == "" {
 		plan.Orphans, plan.Reactivates = difference(before, then)
 	}
-	next, err := f.Next(before, then, m)
+	next, err := f.Next(ctx, before, then, m)
 	if err != nil {
 		return nil, err
 	}

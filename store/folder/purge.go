@@ -8,8 +8,9 @@ import (
 )
 
 // forget drafts that the journal forgets contents that files of a session had and do not
-// have now, those that are chosen. What files of other sessions had, or have, stays.
-func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, chosen func(name string, data []byte) bool) error {
+// have now, those that are chosen. What files of other sessions had, or have, stays, unless
+// it is to be gone because it was redacted.
+func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, what model.PurgeScope, chosen func(name string, data []byte) bool) error {
 	entries, err := s.Entries(ctx)
 	if len(entries) == 0 {
 		return err
@@ -20,7 +21,7 @@ func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, 
 	}
 	others, now, seen := map[string]bool{}, map[string]journal.Version{}, map[journal.Version]bool{}
 	for i := range entries {
-		if e := &entries[i]; e.Session != session {
+		if e := &entries[i]; e.Session != session && what != model.PurgeRedacted {
 			for _, c := range e.Named() {
 				others[c.Before.SHA256], others[c.After.SHA256] = true, true
 			}

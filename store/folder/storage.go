@@ -1,10 +1,13 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -155,12 +158,16 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 			d.Expect(dir)
 		}
 	}
+	for _, name := range w.move.Keeps {
+		d.Keep(name)
+	}
 	if w.move.Forget != nil {
-		if err := s.forget(ctx, d, w.before.Place.Session, w.move.Forget); err != nil {
+		if err := s.forget(ctx, d, w.before.Place.Session, w.scope, w.move.Forget); err != nil {
 			return model.Plan{}, err
 		}
 	}
 	d.Leads(w.after.HeadPoint().ID)
+	d.Was(w.move.Was)
 	d.Rows(w.before.Place.Folders...)
 	if w.plan, err = d.Plan(w.plan); err != nil {
 		return model.Plan{}, err
@@ -182,6 +189,7 @@ func (s *Storage) Preview(ctx context.Context, at Place, change model.Change) (m
 
 // planned is a plan with the logs that it was made from.
 type planned struct {
+	scope         model.PurgeScope
 	plan          model.Plan
 	move          *Move
 	before, after *Log
@@ -189,6 +197,9 @@ type planned struct {
 }
 
 func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*planned, error) {
+	if !utf8.ValidString(at.Session) {
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+	}
 	in, view := s.planning()
 	p, err := s.planIn(ctx, in, at, change)
 	if changed := view.Changed(); changed != nil {
@@ -198,7 +209,7 @@ func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*pla
 }
 
 func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Change) (*planned, error) {
-	if s.Broken() != nil {
+	if s.brokenOff(ctx) {
 		s.Recover(ctx) // what stood in the way may be gone
 	}
 	if trouble := s.Broken(); trouble != nil {
@@ -209,22 +220,21 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	if err != nil {
 		return nil, err
 	}
-	if len(before.Rows) == 0 {
-		return nil, model.ErrNoSession
-	}
+	before.Busy = s.busy(before)
 	in.Told = writes.Told(at.Session)
 	m, err := at.Format.Move(ctx, in, before, change)
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{move: m, before: before, after: before, told: in.Told}
+	p := &planned{scope: change.Scope, move: m, before: before, after: before, told: in.Told}
 	p.plan = model.Plan{Op: change.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.Forget != nil {
 		p.plan.Head = before.HeadPoint()
 		return p, nil
 	}
 	over, place := in, at
-	over.Tree = Overlay(in.Tree, m.Steps, s.Kept)
+	kept, failed := s.strictly()
+	over.Tree = Overlay(in.Tree, m.Steps, kept)
 	if m.New != nil {
 		place = *m.New
 		p.plan.NewSession = place.Session
@@ -233,21 +243,56 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 		if p.before, err = place.Format.Read(ctx, in, place); err != nil {
 			return nil, err
 		}
-	} else {
-		p.plan.Asks = append(s.live(before), m.Asks...)
+	} else if before.Busy != "" {
+		p.plan.Asks = append([]string{before.Busy}, m.Asks...)
 	}
 	p.after, err = lead(ctx, place.Format, &p.plan, m, before, func(ctx context.Context) (*Log, error) {
 		return writes.Log(ctx, over, place)
 	})
-	return p, err
+	return p, cmp.Or(failed(), err)
 }
 
-// live returns the reason to think that an agent is at work on a session, if there is one.
-func (s *Storage) live(log *Log) []string {
-	if ago, lively := s.Lively(liveWithin, log.Written...); lively {
-		return []string{fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second))}
+// brokenOff reports whether a write was broken off that may be finished now.
+func (s *Storage) brokenOff(ctx context.Context) bool {
+	if s.Broken() != nil || !s.Begun() {
+		return s.Broken() != nil
 	}
-	return nil
+	j, err := s.Journal()
+	if err != nil {
+		return false
+	}
+	open, err := j.Unfinished(ctx)
+	return err == nil && open != nil
+}
+
+// busy returns why an agent may be at work on a session, "" for no sign of it.
+func (s *Storage) busy(log *Log) string {
+	ago, lively := s.Lively(liveWithin, log.Written...)
+	if !lively {
+		return ""
+	}
+	return fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second))
+}
+
+// strictly returns a reader of what is kept, and a function that returns its first error:
+// a tree that lacks a content is not the one that was meant.
+func (s *Storage) strictly() (kept Kept, failed func() error) {
+	var mu sync.Mutex
+	var first error
+	kept = func(v journal.Version) ([]byte, error) {
+		data, err := s.Kept(v)
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			first = cmp.Or(first, fmt.Errorf("read what is kept: %w", err))
+		}
+		return data, err
+	}
+	return kept, func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		return first
+	}
 }
 
 // Apply carries out a plan of Plan or of Back. A row of the session that came, or went,

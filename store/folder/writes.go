@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -85,6 +86,14 @@ type Writes struct {
 
 // Told is what the journal tells of one session. Of nil it tells nothing.
 type Told struct {
+	entries []*journal.Entry
+	kept    Kept
+	// all goes through the entries, once it is needed.
+	all func() *tale
+}
+
+// tale is what the entries of a session tell together.
+type tale struct {
 	// made are the files that Hindcast wrote.
 	made map[string]*Mark
 	// aside has a nil for one that was told of again later, at has where each is.
@@ -92,7 +101,6 @@ type Told struct {
 	at    map[content]int
 	// moves are the writes that put the head elsewhere and still hold, the oldest first.
 	moves []move
-	kept  Kept
 }
 
 // move is a write that put the head elsewhere, with the contents that it took from files.
@@ -113,9 +121,8 @@ func (s *Storage) Writes(ctx context.Context) (w Writes) {
 	}
 	w.entries, w.told, w.kept = map[string][]*journal.Entry{}, map[string]*Told{}, s.Kept
 	for i := range entries {
-		if e := &entries[i]; e.Op != model.OpPurge {
-			w.entries[e.Session] = append(w.entries[e.Session], e)
-		}
+		e := &entries[i]
+		w.entries[e.Session] = append(w.entries[e.Session], e)
 	}
 	return w
 }
@@ -127,18 +134,33 @@ func (w *Writes) Told(session string) *Told {
 		return nil
 	}
 	if w.told[session] == nil {
-		t := &Told{made: map[string]*Mark{}, at: map[content]int{}, kept: w.kept}
-		for _, e := range entries {
-			t.add(e)
-		}
-		t.aside = slices.DeleteFunc(t.aside, func(a *Aside) bool { return a == nil })
-		w.told[session] = t
+		w.told[session] = &Told{entries: entries, kept: w.kept, all: sync.OnceValue(func() *tale { return tell(entries) })}
 	}
 	return w.told[session]
 }
 
+// Entries returns the entries of the session, the oldest first.
+func (t *Told) Entries() []*journal.Entry {
+	if t == nil {
+		return nil
+	}
+	return t.entries
+}
+
+// tell returns what entries tell together.
+func tell(entries []*journal.Entry) *tale {
+	t := &tale{made: map[string]*Mark{}, at: map[content]int{}}
+	for _, e := range entries {
+		if e.Op != model.OpPurge {
+			t.add(e)
+		}
+	}
+	t.aside = slices.DeleteFunc(t.aside, func(a *Aside) bool { return a == nil })
+	return t
+}
+
 // add adds what an entry tells.
-func (t *Told) add(e *journal.Entry) {
+func (t *tale) add(e *journal.Entry) {
 	m := &Mark{Op: e.Op, Entry: e.ID, At: e.At, From: e.From, To: e.To, ToIndex: e.ToIndex}
 	var replaced []Aside
 	changes := e.Changes()
@@ -180,7 +202,7 @@ func savedIn(changes []journal.Change) map[string]string {
 }
 
 // set notes the last that is told of a content.
-func (t *Told) set(a Aside) {
+func (t *tale) set(a Aside) {
 	if a.Version.None() {
 		return
 	}
@@ -198,7 +220,7 @@ func (t *Told) Aside() []*Aside {
 	if t == nil {
 		return nil
 	}
-	return t.aside
+	return t.all().aside
 }
 
 // Read reads a content that is aside. The error is fs.ErrNotExist where it was purged.
@@ -209,15 +231,16 @@ func (t *Told) Made(file string) *Mark {
 	if t == nil {
 		return nil
 	}
-	return t.made[file]
+	return t.all().made[file]
 }
 
 // Last returns the write that put the head elsewhere last, nil for none.
 func (t *Told) Last() *Mark {
-	if t == nil || len(t.moves) == 0 {
+	if t == nil || len(t.all().moves) == 0 {
 		return nil
 	}
-	return t.moves[len(t.moves)-1].Mark
+	moves := t.all().moves
+	return moves[len(moves)-1].Mark
 }
 
 // Sessions returns the sessions that had files which were taken away and are kept.
@@ -277,7 +300,9 @@ func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
 			return nil, err
 		}
 	}
-	log.settle(in.Told)
+	if !log.Settled {
+		log.settle(in.Told)
+	}
 	return log, nil
 }
 

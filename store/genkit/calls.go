@@ -1,6 +1,7 @@
 package genkit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,7 +12,7 @@ import (
 // Next implements folder.Mover. The calls are those of
 // aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
 // "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
-func (format) Next(before, after *folder.Log, m *folder.Move) (folder.Next, error) {
+func (format) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (folder.Next, error) {
 	was, one := before.Own.(*session), after.Own.(*session)
 	head := one.head()
 	if m == nil {

@@ -48,6 +48,9 @@ import (
 
 // Move implements folder.Mover.
 func (format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	if len(before.Rows) == 0 {
+		return nil, model.ErrNoSession
+	}
 	one := before.Own.(*session)
 	if c.Op == model.OpRepair {
 		return one.repair(in)

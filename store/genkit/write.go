@@ -140,12 +140,12 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 // and the first that was undone done again first.
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
 	type offer struct {
-		*folder.Offer
+		*folder.Reversal
 		of *storage
 	}
 	var list []offer
 	for _, st := range s.storages() {
-		o, err := st.Offer(ctx, op)
+		o, err := st.Reversal(ctx, op)
 		if err != nil {
 			return model.Plan{}, err
 		}

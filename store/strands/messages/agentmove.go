@@ -10,8 +10,8 @@ import (
 	"hindcast/store/files"
 )
 
-// move is what the agent.json of one log becomes for another that ends elsewhere.
-type move struct {
+// agentMove is what the agent.json of one log becomes for another that ends elsewhere.
+type agentMove struct {
 	// n is how many messages the other log has; the first common of them are those
 	// of the log that the agent.json is of.
 	n, common int
@@ -38,7 +38,7 @@ type movedAgent struct {
 // other log, too; else everything that stands for messages that were taken out goes,
 // the count, the head that was held, the summary. The whole log is in the context
 // then, and the window takes out again what is too much.
-func (c move) apply(data []byte, a *agentFile) (movedAgent, error) {
+func (c agentMove) apply(data []byte, a *agentFile) (movedAgent, error) {
 	t, err := files.Parse(data)
 	if err != nil {
 		return movedAgent{}, err
@@ -65,7 +65,7 @@ func (out *movedAgent) hazard(format string, args ...any) {
 }
 
 // window puts the conversation manager's state right.
-func (out *movedAgent) window(p *jsontape.Patch, c move, a *agentFile) {
+func (out *movedAgent) window(p *jsontape.Patch, c agentMove, a *agentFile) {
 	t := p.Tape()
 	manager := t.Find(0, "conversation_manager_state")
 	start := a.pinned + a.removed
@@ -96,7 +96,7 @@ func (out *movedAgent) window(p *jsontape.Patch, c move, a *agentFile) {
 }
 
 // interrupt takes back an interrupt that waits elsewhere.
-func (out *movedAgent) interrupt(p *jsontape.Patch, c move, a *agentFile) {
+func (out *movedAgent) interrupt(p *jsontape.Patch, c agentMove, a *agentFile) {
 	t := p.Tape()
 	n := t.Lookup("_internal_state", "interrupt_state")
 	if t.Kind(n) != jsontape.Object || c.same || c.pending {
@@ -126,7 +126,7 @@ func (out *movedAgent) interrupt(p *jsontape.Patch, c move, a *agentFile) {
 
 // model takes back what a model's provider is to go on from. It is known by its
 // response ids, which point to what was said later.
-func (out *movedAgent) model(p *jsontape.Patch, c move) {
+func (out *movedAgent) model(p *jsontape.Patch, c agentMove) {
 	t := p.Tape()
 	n := t.Lookup("_internal_state", "model_state")
 	if c.same || t.Kind(n) != jsontape.Object || t.Count(n) == 0 {

@@ -71,23 +71,22 @@ type branches struct {
 	lying map[string][sha256.Size]byte
 }
 
-// branches works out what is aside. Where nothing was ever written it costs one
-// look.
-func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
-	entries, _ := d.entries(ctx) // what is wrong with it the doctor tells: the log can be read
+// branches works out what is aside of a log, from the entries of its session. Where nothing
+// was ever written it costs one look.
+func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.Entry) (*branches, error) {
 	if len(entries) == 0 {
 		return &branches{}, ctx.Err()
 	}
 	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, dir: l.dir, lying: map[string][sha256.Size]byte{}}
-	var s outcome
+	var all outcome
 	var before []int32
 	var contents []content
-	d.histories.with(entries, d.onDesk(l.path("messages")), func(p *history) {
-		s, before, b.agents = p.outcome(entries), p.predecessors(l.files), p.agents(entries)
+	s.histories.with(entries, l.path("messages"), func(p *history) {
+		all, before, b.agents = p.outcome(entries), p.predecessors(l.files), p.agents(entries)
 		contents, b.files = p.contents, p.files
 	})
-	list := s.list
-	if err := l.lying(ctx, d, b, contents, list); err != nil {
+	list := all.list
+	if err := s.lying(ctx, l, b, contents, list); err != nil {
 		return nil, err
 	}
 	var aside []int32
@@ -100,7 +99,7 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 	below := map[int32][]int32{} // by the one before it
 	for _, v := range aside {
 		at := before[v]
-		for at >= 0 && s.forgotten[at] {
+		for at >= 0 && all.forgotten[at] {
 			at = before[at]
 		}
 		for at >= 0 && !list[at].known {
@@ -123,7 +122,7 @@ func (l *messageLog) branches(ctx context.Context, d *desk) (*branches, error) {
 // lying takes out of what the journal tells of what lies in the folder, and what is not
 // kept; and it notes the ids of the messages that have the names of others. What was
 // redacted in its place is no branch: the SDK was to forget it, and a purge does.
-func (l *messageLog) lying(ctx context.Context, d *desk, b *branches, contents []content, list []told) error {
+func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents []content, list []told) error {
 	versions := map[string][]int32{}
 	for v := range list {
 		if name := b.files[contents[v].file].name; list[v].known {
@@ -142,7 +141,7 @@ func (l *messageLog) lying(ctx context.Context, d *desk, b *branches, contents [
 		for _, v := range versions[m.name] {
 			t := &list[v]
 			version := contents[t.content].version
-			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && d.createdAt(version, m.created)) {
+			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && s.createdAt(version, m.created)) {
 				t.known = false
 				continue
 			}
@@ -167,7 +166,7 @@ func (l *messageLog) lying(ctx context.Context, d *desk, b *branches, contents [
 		if t.sure {
 			continue
 		}
-		if _, err := d.journal.Read(contents[t.content].version); errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.kept(contents[t.content].version); errors.Is(err, fs.ErrNotExist) {
 			t.known = false
 		}
 	}
@@ -175,8 +174,8 @@ func (l *messageLog) lying(ctx context.Context, d *desk, b *branches, contents [
 }
 
 // createdAt reports whether a message that is kept was created at a time.
-func (d *desk) createdAt(v journal.Version, at time.Time) bool {
-	data, err := d.journal.Read(v)
+func (s *Store) createdAt(v journal.Version, at time.Time) bool {
+	data, err := s.kept(v)
 	if err != nil || at.IsZero() {
 		return false
 	}
@@ -228,12 +227,12 @@ func (b *branches) lay(l *messageLog, below map[int32][]int32, add func(v int32,
 func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	a := &b.list[k]
 	name, at := b.dir+a.file.name, folder.Stamp{Tag: a.version.SHA256}
-	if note, ok := s.memo.Recall(name, at); ok && m.recall(a.file.name, note) {
+	if note, ok := s.storage.Memo.Recall(name, at); ok && m.recall(a.file.name, note) {
 		return
 	}
 	d.arena = d.arena[:0]
 	if d.take(b.reader(s, d, k), a.file, m) {
-		s.memo.Note(name, at, m.appendNote(nil))
+		s.storage.Memo.Note(name, at, m.appendNote(nil))
 	}
 }
 
@@ -267,7 +266,7 @@ func (b *branches) id(s *Store, k int) [sha256.Size]byte {
 // reader reads message k, whatever the name.
 func (b *branches) reader(s *Store, d *decoder, k int) files.Reader {
 	a := &b.list[k]
-	return d.reader(folder.Overlay(s.tree, folder.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
+	return d.reader(folder.Overlay(s.tree(), folder.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
 }
 
 // body returns message k of those that are aside.
@@ -316,7 +315,7 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 	if known {
 		steps = append(steps, folder.Step{Name: l.path("agent.json"), Version: agent})
 	}
-	at = s.readLog(l.place, folder.Overlay(l.tree, steps, s.kept))
+	at = s.readLog(l.place, folder.In{Tree: folder.Overlay(l.tree, steps, s.kept), Memo: l.memo})
 	if !known {
 		at.agent = agentFile{}
 		s.seenThrough(b, at, k)
@@ -367,7 +366,7 @@ func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 		if !ok {
 			continue
 		}
-		data, err := s.journal.Read(v)
+		data, err := s.kept(v)
 		if err != nil {
 			return // it was purged, and the whole log is shown
 		}
@@ -403,7 +402,7 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	if err == nil || !errors.Is(err, model.ErrNoSnapshot) {
 		return snapshot{log: l, i: i, message: id, aside: -1, common: i + 1}, err
 	}
-	b, err := l.branches(ctx, s.desk)
+	b, err := s.branches(ctx, l, s.told(ctx, l.place))
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -411,17 +410,28 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	if err != nil {
 		return snapshot{}, err
 	}
+	return s.onBranch(l, b, k, text), nil
+}
+
+// onBranch returns where message k of those that are aside is, which is the one of an id.
+func (s *Store) onBranch(l *messageLog, b *branches, k int, text string) snapshot {
 	at, common, back := s.branchLog(l, b, k, text)
 	var d decoder
 	var m message
 	b.read(s, &d, k, &m)
-	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, back: back, branches: b}, nil
+	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, back: back, branches: b}
+}
+
+// told returns the entries of the journal that are of a place.
+func (s *Store) told(ctx context.Context, p place) []*journal.Entry {
+	w := s.storage.Writes(ctx)
+	return w.Told(p.name()).Entries()
 }
 
 // asides returns what is aside of a log; nothing if the journal cannot be read, which
 // Faults tells.
 func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
-	b, err := l.branches(ctx, s.desk)
+	b, err := s.branches(ctx, l, s.told(ctx, l.place))
 	if err != nil {
 		return &branches{}
 	}
@@ -430,7 +440,7 @@ func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
 
 // leave hands on the headers of the branches that leave the log at message i, where
 // the walker is; at -1 those that follow nothing.
-func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit func(*model.Header) error) error {
+func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit func(*row) error) error {
 	name := ""
 	if i >= 0 {
 		name = w.log.files[i].name
@@ -470,7 +480,7 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 		if len(b.agents) > 0 {
 			h.Size = 0 // what agent.json held and left out then is a part of its state
 		}
-		if err := visit(&h); err != nil {
+		if err := visit(&row{header: &h, msg: &m, aside: n.k}); err != nil {
 			return err
 		}
 		push(b.children[n.k], n.i+1, n.w)

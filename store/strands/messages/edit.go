@@ -23,62 +23,48 @@ import (
 // are in none. Its other members are those of agent.json. What differs between the
 // state and the edited one is found by position, and put where it came from.
 
-// planEdit plans an edited fork. Besides those of planFork the error is a
-// model.UnsupportedError that names the place, as a JSON Pointer, which cannot be
-// changed.
-func (s *Store) planEdit(ctx context.Context, view *folder.View, ref model.Ref, as string, state []byte) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err == nil {
-		err = s.checkName(model.OpEdit, as)
+// edit plans what an edited fork has instead. The error is a model.UnsupportedError that
+// names the place, as a JSON Pointer, which cannot be changed.
+func (m *move) edit(ctx context.Context, state []byte) error {
+	e := editing{move: m}
+	if err := e.take(ctx, state, m.message); err != nil {
+		return err
 	}
+	before, err := e.mended(ctx)
 	if err != nil {
-		return model.Plan{}, err
-	}
-	if p.orchestrator != "" {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpEdit, Reason: "the record of an orchestrator is put back as it was, and not edited"}
-	}
-	l, err := s.logOf(p, view)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, model.OpEdit)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	e := editing{course: c}
-	if err := e.take(ctx, state, c.message); err != nil {
-		return model.Plan{}, err
-	}
-	before, err := c.mended(ctx)
-	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	if err := e.put(); err != nil {
-		return model.Plan{}, err
+		return err
 	}
-	c.lay(s)
 	if err := e.check(ctx); err != nil {
-		return model.Plan{}, err
+		return err
 	}
-	after, err := c.mended(ctx)
+	after, err := e.mended(ctx)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	for key, f := range after {
 		if _, known := before[key]; !known {
-			text := fmt.Sprintf("%s: %s; %s", f.File, f.Meaning, f.Verdict)
-			c.hazard("%s", text)
-			c.asks = append(c.asks, "after the edit, tool calls and results no longer belong together: "+text)
+			text := fmt.Sprintf("%s: %s; %s", m.now.shown(f.File), f.Meaning, f.Verdict)
+			m.hazard("%s", text)
+			m.Asks = append(m.Asks, "after the edit, tool calls and results no longer belong together: "+text)
 		}
 	}
-	slices.Sort(c.asks)
-	return s.planCopy(ctx, c, as)
+	slices.Sort(m.Asks)
+	last, err := m.becomes().message(ctx, m.i)
+	m.Target.ID = idText(last.id)
+	return err
+}
+
+// becomes returns the log as it would be if it was the one that is changed.
+func (m *move) becomes() *messageLog {
+	return m.s.readLog(m.now.place, folder.In{Tree: folder.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
 }
 
 // editing is a fork whose state was changed.
 type editing struct {
-	*course
+	*move
 	old, new *jsontape.Tape
 	parts    []part
 	// changed are the messages that differ, members those of agent.json.
@@ -109,7 +95,7 @@ func placeName(pointer string) string {
 
 // take compares the edited state with the one that it was.
 func (e *editing) take(ctx context.Context, state []byte, id [32]byte) error {
-	old, err := e.snapshot.log.state(ctx, e.i, id)
+	old, err := e.log.state(ctx, e.i, id)
 	if err != nil {
 		return err
 	}
@@ -161,7 +147,7 @@ func (e *editing) takeMessages(ctx context.Context, list jsontape.Node) (err err
 	if e.new.Kind(list) != jsontape.Array || e.new.Count(list) != e.old.Count(was) {
 		return unmapped("/messages", "messages can be changed, and not be added or taken out; fork from an earlier or a later one instead")
 	}
-	if e.parts, err = e.snapshot.log.parts(ctx, e.i); err != nil {
+	if e.parts, err = e.log.parts(ctx, e.i); err != nil {
 		return err
 	}
 	if len(e.parts) != e.old.Count(was) {
@@ -305,13 +291,13 @@ func (e *editing) putMember(key string, from *jsontape.Tape, value jsontape.Node
 }
 
 // setAgent takes another agent.json.
-func (c *course) setAgent(data []byte) {
-	c.agent, c.version, c.unchanged = data, journal.Version{}, false
+func (m *move) setAgent(data []byte) {
+	m.agent, m.version, m.unchanged = data, journal.Version{}, false
 }
 
 // check looks at what was edited with the SDK's eyes.
 func (e *editing) check(ctx context.Context) error {
-	l := e.log
+	l := e.becomes()
 	for _, key := range e.members {
 		var path string
 		for _, m := range agentMembers {
@@ -339,18 +325,16 @@ func (e *editing) check(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return e.readHead(ctx, l, len(l.files)-1)
+	return err
 }
 
 // mended returns what the SDK mends in memory when it loads the log.
-func (c *course) mended(ctx context.Context) (map[string]model.Fault, error) {
-	in := newInspector(c.log)
+func (m *move) mended(ctx context.Context) (map[string]model.Fault, error) {
+	l := m.becomes()
+	in := newInspector(l)
 	list := map[string]model.Fault{}
-	err := c.log.walk(ctx, func(s *step) error {
-		if !c.log.evicted(s.i) {
+	err := l.walk(ctx, func(s *step) error {
+		if !l.evicted(s.i) {
 			in.see(s)
 		}
 		return nil

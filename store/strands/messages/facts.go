@@ -43,7 +43,7 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		}
 		return r.Facts(i), nil
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	at, err := s.find(ctx, l, ref.ID)
 	if err != nil {

@@ -73,12 +73,10 @@ func (f *folders) checkSession() {
 	}
 }
 
-// inStore names the files of faults as they are below the store.
-func (p place) inStore(list []model.Fault) []model.Fault {
-	if p.link != nil {
-		for i := range list {
-			list[i].File = p.shown(list[i].File)
-		}
+// shownIn names the files of faults as they are below the folder that was opened.
+func (p place) shownIn(list []model.Fault) []model.Fault {
+	for i := range list {
+		list[i].File = p.shown(list[i].File)
 	}
 	return list
 }

@@ -24,12 +24,12 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		levels = levels[1:]
 	}
 	sessions := watch.Tree(ctx, s.dir, levels, isTemporary)
-	if s.disk == nil {
+	if s.err != nil {
 		return sessions, nil
 	}
 	// What was set aside shows when the journal says that the write is done, which
 	// is after the messages changed.
-	journals := watch.Tree(ctx, s.around, []watch.Level{{Name: journal.Folder}, {Name: "journal"}}, func(name string) bool { return name != journal.Folder && name != "journal" })
+	journals := watch.Tree(ctx, s.storage.Folder(), []watch.Level{{Name: journal.Folder}, {Name: "journal"}}, func(name string) bool { return name != journal.Folder && name != "journal" })
 	return watch.Any(sessions, journals), nil
 }
 

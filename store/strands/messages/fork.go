@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,106 +23,59 @@ import (
 // leaves the other alone. Other agents and orchestrators of the session come along
 // as they are, because the program that opens the fork will ask for them, too.
 
-// planFork plans a fork. Besides those of planRestore the errors are
-// store.ErrSessionExists and a model.UnsupportedError for a name that the SDK or the
-// file system would not take.
-func (s *Store) planFork(ctx context.Context, view *folder.View, ref model.Ref, as string) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err == nil {
-		err = s.checkName(model.OpFork, as)
-	}
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if p.orchestrator != "" {
-		return s.planRunFork(ctx, p, ref, as)
-	}
-	l, err := s.logOf(p, view)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, model.OpFork)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	return s.planCopy(ctx, c, as)
-}
-
-// logOf opens a log in a tree where it can be read.
-func (s *Store) logOf(p place, tree folder.Tree) (*messageLog, error) {
-	l := s.openLog(p, tree)
-	if l.err != nil {
-		l.close()
-		return nil, l.err
-	}
-	return l, nil
-}
-
-// planCopy plans a new session that ends where a course leads.
-func (s *Store) planCopy(ctx context.Context, c *course, as string) (model.Plan, error) {
-	if err := c.sound(ctx); err != nil {
-		return model.Plan{}, err
-	}
-	l := c.now
-	session, rest, several := strings.Cut(l.id, "/")
-	c.as = as
-	plan := c.plan()
-	if plan.NewSession = as; several {
-		plan.NewSession += "/" + rest
-	}
-	var err error
-	if plan.Head, err = l.head(ctx); err != nil {
-		return model.Plan{}, err
-	}
-	to := sessionPrefix + as
-	var steps folder.Steps
+// copy plans a new session that ends with the target.
+func (m *move) copy(as string) error {
+	l := m.now
+	session, _, _ := strings.Cut(l.id, "/")
+	p := place{id: l.place.forked(as), session: sessionPrefix + as, tree: l.place.tree, way: l.way, agent: l.place.agent}
+	to := m.s.in(p)
+	m.New = &to
 	add := func(name string, step folder.Step) {
-		step.Name = path.Join(to, within(l.session, name))
+		step.Name = path.Join(p.session, within(l.session, name))
 		if step.Data == nil && step.Version.None() {
-			step.From = s.onDesk(name)
+			step.From = name
 		}
-		steps = append(steps, step)
+		m.Steps = append(m.Steps, step)
 	}
-	for _, f := range c.log.files {
-		add(l.dir+f.name, folder.Step{Data: c.made[f.name], Version: c.back[f.name]})
+	for _, f := range m.log.files[:m.i+1] {
+		add(l.dir+f.name, folder.Step{Data: m.made[f.name], Version: m.back[f.name]})
 	}
-	agent := folder.Step{Data: c.agent, Version: c.version}
-	if c.unchanged {
+	agent := folder.Step{Data: m.agent, Version: m.version}
+	if m.unchanged {
 		agent = folder.Step{}
 	}
 	add(l.path("agent.json"), agent)
-	others, err := s.others(l.place)
+	others, err := m.s.others(m.in.Tree, l.place)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
 	for _, o := range others {
 		for _, name := range o.files {
 			add(name, folder.Step{})
 		}
-		plan.Hazards = append(plan.Hazards, fmt.Sprintf("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session))
+		m.hazard("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session)
 	}
 	// Until there is a session.json, the SDK does not take the folder for a session.
-	data, err := s.sessionFile(l.session, as)
+	data, err := sessionFile(m.in.Tree, l.session, as)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
-	steps = append(steps, folder.Step{Name: path.Join(to, "session.json"), Data: data})
-	return folder.Draft(s.journal, steps).Plan(plan)
+	m.Steps = append(m.Steps, folder.Step{Name: path.Join(p.session, "session.json"), Data: data})
+	return nil
 }
 
 // within returns a name below the folder of a session, without that.
 func within(session, name string) string {
-	if session == "." || session == "" {
+	if session == "." {
 		return name
 	}
 	return strings.TrimPrefix(name, session+"/")
 }
 
 // sessionFile returns the session.json of a session for another id.
-func (s *Store) sessionFile(session, as string) ([]byte, error) {
+func sessionFile(tree folder.Tree, session, as string) ([]byte, error) {
 	name := path.Join(session, "session.json")
-	d := files.ReadDocument(folder.From(s.tree), name, nil)
+	d := files.ReadDocument(folder.From(tree), name, nil)
 	if d.Err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, d.Err)
 	}
@@ -132,32 +84,32 @@ func (s *Store) sessionFile(session, as string) ([]byte, error) {
 	return p.Bytes(), nil
 }
 
-// companion is another agent of a session, or an orchestrator.
-type companion struct {
+// beside is another agent of a session, or an orchestrator.
+type beside struct {
 	what  string
 	files []string
 }
 
 // others finds what else is in the session of a place.
-func (s *Store) others(p place) (list []companion, err error) {
+func (s *Store) others(tree folder.Tree, p place) (list []beside, err error) {
 	for _, o := range s.places(p.session) {
 		switch {
 		case o.err != nil:
-			return nil, fmt.Errorf("%s: %w", o.unlisted, o.err)
+			return nil, fmt.Errorf("%s: %w", p.shown(o.unlisted), o.err)
 		case o.orchestrator != "":
 			name := path.Join(o.session, "multi_agents", o.orchestrator, "multi_agent.json")
-			if s.isFile(name) {
-				list = append(list, companion{fmt.Sprintf("orchestrator %q", strings.TrimPrefix(o.orchestrator, runPrefix)), []string{name}})
+			if isFile(tree, name) {
+				list = append(list, beside{fmt.Sprintf("orchestrator %q", strings.TrimPrefix(o.orchestrator, runPrefix)), []string{name}})
 			}
 		case o.agent != "" && o.agent != p.agent:
-			c := companion{what: fmt.Sprintf("agent %q", strings.TrimPrefix(o.agent, agentPrefix))}
-			names, err := s.tree.List(o.path("messages"))
+			c := beside{what: fmt.Sprintf("agent %q", strings.TrimPrefix(o.agent, agentPrefix))}
+			names, err := tree.List(o.path("messages"))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("%s: %w", o.path("messages"), err)
 			}
 			var l messageLog
 			for _, name := range names {
-				if f, ok := fileOf(name); ok && s.isFile(o.path("messages", name)) {
+				if f, ok := fileOf(name); ok && isFile(tree, o.path("messages", name)) {
 					l.files = append(l.files, f)
 				}
 			}
@@ -165,7 +117,7 @@ func (s *Store) others(p place) (list []companion, err error) {
 			for _, f := range l.files {
 				c.files = append(c.files, o.path("messages", f.name))
 			}
-			if name := o.path("agent.json"); s.isFile(name) {
+			if name := o.path("agent.json"); isFile(tree, name) {
 				c.files = append(c.files, name)
 			}
 			list = append(list, c)
@@ -174,8 +126,8 @@ func (s *Store) others(p place) (list []companion, err error) {
 	return list, nil
 }
 
-func (s *Store) isFile(name string) bool {
-	at, err := s.tree.Stamp(name)
+func isFile(tree folder.Tree, name string) bool {
+	at, err := tree.Stamp(name)
 	return err == nil && at.Kind == files.Regular
 }
 
@@ -184,7 +136,7 @@ const maxFileName = 255
 
 // checkName refuses an id that cannot be that of a new session. The SDK's own rule
 // is that it is the name of one file.
-func (s *Store) checkName(op model.Op, as string) error {
+func checkName(tree folder.Tree, op model.Op, as string) error {
 	refuse := func(reason string) error { return &model.UnsupportedError{Op: op, Reason: reason} }
 	switch {
 	case as == "":
@@ -198,11 +150,11 @@ func (s *Store) checkName(op model.Op, as string) error {
 	case len(sessionPrefix)+len(as) > maxFileName:
 		return refuse(fmt.Sprintf("the name of a session takes at most %d bytes", maxFileName-len(sessionPrefix)))
 	}
-	switch _, err := s.disk.Lstat(sessionPrefix + as); {
-	case err == nil:
+	switch at, err := tree.Stamp(sessionPrefix + as); {
+	case err != nil:
+		return err
+	case at.Kind != files.Nothing:
 		return store.ErrSessionExists
-	case !errors.Is(err, fs.ErrNotExist):
-		return files.Cause(err)
 	}
 	return nil
 }

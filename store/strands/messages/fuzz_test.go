@@ -78,8 +78,13 @@ func FuzzRepair(f *testing.F) {
 		}
 		tree := maps.Clone(base)
 		tree[p.path("messages", "message_3.json")], tree[p.path("agent.json")] = message, agent
-		l := s.readLog(p, tree)
-		m := &mender{s: s, now: l, agent: agent, files: slices.Clone(l.files), made: make(map[string][]byte)}
+		in := folder.In{Tree: tree, Memo: s.storage.Memo}
+		before, err := logs{s}.Read(t.Context(), in, s.in(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := s.readLog(p, in)
+		m := &mender{s: s, in: in, place: p, now: l, agent: agent, files: slices.Clone(l.files), made: make(map[string][]byte)}
 		if err := m.mend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +94,12 @@ func FuzzRepair(f *testing.F) {
 		if len(m.words) == 0 && (len(m.made) > 0 || len(m.aside) > 0 || m.wrote) {
 			t.Errorf("it mends in silence: %q, %q, %t", m.made, m.aside, m.wrote)
 		}
-		var plan model.Plan
-		if err := m.heads(t.Context(), &plan, m.log()); err != nil {
+		in.Tree = folder.Overlay(tree, m.steps(), nil)
+		after, err := logs{s}.Read(t.Context(), in, s.in(p))
+		if err == nil {
+			_, err = logs{s}.Next(t.Context(), before, after, &folder.Move{Own: &move{op: model.OpRepair}})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range m.steps() {
@@ -98,8 +107,9 @@ func FuzzRepair(f *testing.F) {
 				delete(tree, step.Name)
 			}
 		}
-		again := s.readLog(p, tree)
-		r := round{mender: &mender{s: s, now: again, agent: m.agent, files: slices.Clone(again.files), made: make(map[string][]byte)}, log: again}
+		in.Tree = tree
+		again := s.readLog(p, in)
+		r := round{mender: &mender{s: s, in: in, place: p, now: again, agent: m.agent, files: slices.Clone(again.files), made: make(map[string][]byte)}, log: again}
 		left, err := r.look(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -38,19 +38,16 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 		return gaps, nil
 	}
 	// The tip of a branch that was left has the agent.json of then.
-	entries, err := s.entries(ctx)
-	if err != nil && len(entries) == 0 {
-		return gaps, ctx.Err() // Faults tells what is wrong with the journal
-	}
+	entries := s.told(ctx, p)
 	var agents map[string]journal.Version
-	s.histories.with(entries, s.onDesk(p.path("messages")), func(p *history) { agents = p.agents(entries) })
+	s.histories.with(entries, p.path("messages"), func(p *history) { agents = p.agents(entries) })
 	if v, ok := agents[ref.ID]; ok {
-		if data, err := s.journal.Read(v); err == nil {
+		if data, err := s.kept(v); err == nil {
 			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))
 			gaps = gaps.With(then.gaps())
 		}
 	}
-	return gaps, nil
+	return gaps, ctx.Err()
 }
 
 // gaps returns the keys of a state that are in agent.json alone.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,14 +14,13 @@ import (
 )
 
 // A journal has room for some 450 entries that each change 10,000 messages, and a listing
-// goes through all of them. So an entry is read once, and what it says of the messages of
-// each folder is kept in numbers of contents.
+// goes through all of them. So an entry is read once, and what it says of messages is kept
+// in numbers of contents.
 
-// histories are what the journal tells of each folder of messages, by its path.
+// histories are what the journal tells of each log, by the folder of its messages.
 type histories struct {
-	mu   sync.Mutex
-	read []entryKey
-	of   map[string]*history
+	mu sync.Mutex
+	of map[string]*history
 }
 
 // entryKey tells an entry from that of another journal.
@@ -32,6 +31,7 @@ type entryKey struct {
 
 // history is what the journal tells of the messages in one folder.
 type history struct {
+	read     []entryKey
 	files    []messageFile
 	fileOf   map[string]int32
 	contents []content
@@ -61,7 +61,7 @@ type contentKey struct {
 
 // historyEntry is what one entry says of the folder.
 type historyEntry struct {
-	// entry is its place among those of the journal.
+	// entry is its place among those of the session.
 	entry int
 	// changes are those of messages, in the order of the log.
 	changes []mention
@@ -85,82 +85,63 @@ const none = math.MinInt32
 // lies returns the number of what lies in the folder as a file.
 func lies(file int32) int32 { return ^file }
 
-// with calls with what the entries of a journal tell of a folder of messages.
-func (p *histories) with(entries []journal.Entry, folder string, call func(*history)) {
+// with calls with what the entries of a session tell of its folder of messages.
+func (p *histories) with(entries []*journal.Entry, folder string, call func(*history)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, k := range p.read {
-		if i == len(entries) || k.id != entries[i].ID || !k.at.Equal(entries[i].At) {
-			p.read, p.of = nil, nil // it is another journal
-			break
-		}
-	}
-	for i := len(p.read); i < len(entries); i++ {
-		p.take(i, &entries[i])
-		p.read = append(p.read, entryKey{entries[i].ID, entries[i].At})
-	}
 	one := p.of[folder]
-	if one == nil {
-		one = &history{}
-	}
-	call(one)
-}
-
-// folder returns the history of a folder of messages.
-func (p *histories) folder(name string) *history {
-	one := p.of[name]
-	if one == nil {
+	if one == nil || !one.isOf(entries) {
 		one = &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
 		if p.of == nil {
 			p.of = map[string]*history{}
 		}
-		p.of[name] = one
+		p.of[folder] = one
 	}
-	return one
+	for i := len(one.read); i < len(entries); i++ {
+		one.take(i, entries[i], folder)
+		one.read = append(one.read, entryKey{entries[i].ID, entries[i].At})
+	}
+	call(one)
+}
+
+// isOf reports whether the entries that were read are the first of some.
+func (p *history) isOf(entries []*journal.Entry) bool {
+	for i, k := range p.read {
+		if i == len(entries) || k.id != entries[i].ID || !k.at.Equal(entries[i].At) {
+			return false
+		}
+	}
+	return true
 }
 
 // take reads an entry.
-func (p *histories) take(i int, e *journal.Entry) {
+func (p *history) take(i int, e *journal.Entry, folder string) {
 	forgot := map[string]bool{}
-	var one *history
-	dir := ""
+	agent := path.Join(path.Dir(folder), "agent.json")
 	for _, c := range e.Named() {
-		at := strings.LastIndexByte(c.Path, '/')
-		if c.Does == model.FileForgotten {
+		dir, name := path.Split(c.Path)
+		switch f, ok := fileOf(name); {
+		case c.Does == model.FileForgotten:
 			forgot[c.Before.SHA256] = true
-		}
-		if at < 0 || c.Before.Folder || c.After.Folder {
-			continue
-		}
-		if c.Path[at+1:] == "agent.json" {
-			last := p.folder(c.Path[:at]+"/messages").last(i, e)
+		case c.Path == agent:
+			last := p.last(i, e)
 			last.agents = append(last.agents, c)
-			continue
+		case ok && len(dir) == len(folder)+1 && dir[:len(folder)] == folder && !c.Before.Folder && !c.After.Folder:
+			last := p.last(i, e)
+			m := mention{before: p.numberOf(f, c.Before), after: p.numberOf(f, c.After), copied: c.Does == model.FileCopied}
+			last.changes = append(last.changes, m)
 		}
-		f, ok := fileOf(c.Path[at+1:])
-		if !ok || c.Does == model.FileForgotten {
-			continue
-		}
-		if dir != c.Path[:at] {
-			dir = c.Path[:at]
-			one = p.folder(dir)
-		}
-		last := one.last(i, e)
-		m := mention{before: one.numberOf(f, c.Before), after: one.numberOf(f, c.After), copied: c.Does == model.FileCopied}
-		last.changes = append(last.changes, m)
 	}
-	for _, one := range p.of {
-		if last := len(one.entries) - 1; last >= 0 && one.entries[last].entry == i {
-			one.sort(one.entries[last].changes)
-		}
-		if len(forgot) == 0 {
-			continue
-		}
-		for v, c := range one.contents {
-			if int(c.as) == v && forgot[c.version.SHA256] {
-				last := one.last(i, e)
-				last.forgets = append(last.forgets, c.as)
-			}
+	if last := len(p.entries) - 1; last >= 0 && p.entries[last].entry == i {
+		p.sort(p.entries[last].changes)
+	}
+	if len(forgot) == 0 {
+		return
+	}
+	for v, c := range p.contents {
+		if int(c.as) == v && forgot[c.version.SHA256] {
+			last := p.last(i, e)
+			last.forgets = append(last.forgets, c.as)
 		}
 	}
 }
@@ -251,9 +232,9 @@ type end struct{ undone, broken, takenBack bool }
 func endOf(e *journal.Entry) end { return end{e.Undone, e.Broken != "", e.TakenBack} }
 
 // outcome returns what the entries tell together.
-func (p *history) outcome(entries []journal.Entry) outcome {
+func (p *history) outcome(entries []*journal.Entry) outcome {
 	for k, was := range p.now.ends {
-		if was != endOf(&entries[p.entries[k].entry]) {
+		if was != endOf(entries[p.entries[k].entry]) {
 			p.now = outcome{}
 			break
 		}
@@ -262,7 +243,7 @@ func (p *history) outcome(entries []journal.Entry) outcome {
 	s.list = append(s.list, make([]told, len(p.contents)-len(s.list))...)
 	s.forgotten = append(s.forgotten, make([]bool, len(p.contents)-len(s.forgotten))...)
 	for k := len(s.ends); k < len(p.entries); k++ {
-		e := &entries[p.entries[k].entry]
+		e := entries[p.entries[k].entry]
 		s.ends = append(s.ends, endOf(e))
 		s.add(p, &p.entries[k], e)
 	}
@@ -312,7 +293,7 @@ func (s *outcome) add(p *history, one *historyEntry, e *journal.Entry) {
 
 // agents finds what agent.json was when a snapshot was the head: as a write found
 // it that then led elsewhere, unless Hindcast itself had left it there.
-func (p *history) agents(entries []journal.Entry) map[string]journal.Version {
+func (p *history) agents(entries []*journal.Entry) map[string]journal.Version {
 	agents, own := map[string]journal.Version{}, map[string]bool{}
 	for k := range p.entries {
 		for _, c := range p.entries[k].agents {

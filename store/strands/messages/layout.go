@@ -30,11 +30,13 @@ type place struct {
 	// has several agents. An orchestrator is SESSION/ORCHESTRATOR, and SESSION
 	// where the session has nothing else.
 	id string
-	// session is the session's folder below the store: "session_basic", or "."
-	// when the store is one session, and when the session's folder is a link.
+	// session is the session's folder in the storage: "session_basic", or "." when the
+	// session's folder is a link.
 	session string
-	// tree has its names: the store, or the folder that link leads to.
+	// tree has its names: the storage, or the folder that link leads to.
 	tree folder.Tree
+	// way leads from the storage down to the folder that was opened.
+	way string
 	// link is the session's folder if that is a link; nil for none.
 	link *link
 	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
@@ -55,13 +57,27 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
-// shown returns the name of a file as it is below the store.
-func (p place) shown(name string) string {
+// name returns what the storage calls the place, which is the name of its folder.
+func (p place) name() string {
+	switch {
+	case p.agent != "":
+		return p.path()
+	case p.orchestrator != "":
+		return path.Dir(p.recordPath())
+	}
+	return p.session
+}
+
+// inside returns the name of a file below the storage, also of one that a link leads to.
+func (p place) inside(name string) string {
 	if p.link == nil {
 		return name
 	}
 	return path.Join(p.link.name, name)
 }
+
+// shown returns the name of a file below the folder that was opened.
+func (p place) shown(name string) string { return within(p.way, p.inside(name)) }
 
 // refusal is why nothing is written to a place; nil if it can be.
 func (p place) refusal(op model.Op) error {
@@ -85,7 +101,7 @@ func isSession(tree folder.Tree, dir string) bool {
 // sessionDirs returns the folders of the sessions in a store.
 func (s *Store) sessionDirs() ([]string, error) {
 	if s.single != nil {
-		return []string{"."}, nil
+		return []string{s.way}, nil
 	}
 	entries, err := files.Entries(s.root, ".")
 	if err != nil {
@@ -93,7 +109,7 @@ func (s *Store) sessionDirs() ([]string, error) {
 	}
 	var dirs []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.tree, e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
+		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.tree(), e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
 			dirs = append(dirs, e.Name())
 		}
 	}
@@ -108,13 +124,13 @@ type link struct {
 	tree *folder.Disk
 }
 
-// link opens the session that a link in the store leads to; nil for anything else.
-// Close lets go of it.
+// link opens the session that a link in the storage leads to; nil for anything else, and
+// for the folder that was opened. Close lets go of it.
 func (s *Store) link(name string) *link {
-	if info, err := s.root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+	if at, err := s.tree().Stamp(name); err != nil || at.Kind != files.Link || name == s.way {
 		return nil
 	}
-	to, err := linkedSession(s.dir, name)
+	to, err := linkedSession(s.storage.Folder(), name)
 	if err != nil {
 		return nil
 	}
@@ -152,7 +168,7 @@ func linkedSession(dir, name string) (string, error) {
 
 // sessionID returns the id of the session in a folder.
 func (s *Store) sessionID(dir string) string {
-	if s.single != nil {
+	if s.single != nil && dir == s.way {
 		return *s.single
 	}
 	return strings.TrimPrefix(dir, sessionPrefix)
@@ -163,7 +179,7 @@ func (s *Store) sessionID(dir string) string {
 // such a place, too.
 func (s *Store) places(dir string) []place {
 	id := s.sessionID(dir)
-	tree, l := s.tree, s.link(dir)
+	tree, l := s.tree(), s.link(dir)
 	if l != nil {
 		tree, dir = l.tree, "."
 	}
@@ -202,7 +218,7 @@ func (s *Store) places(dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].tree, list[i].link = tree, l
+		list[i].tree, list[i].link, list[i].way = tree, l, s.way
 	}
 	return list
 }
@@ -243,9 +259,9 @@ func (s *Store) locate(id string) (place, error) {
 	session, _, _ := strings.Cut(id, "/")
 	dir := sessionPrefix + session
 	if s.single != nil {
-		dir = "."
+		dir = s.way
 	}
-	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree, dir) && s.link(dir) == nil {
+	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree(), dir) && s.link(dir) == nil {
 		return place{}, model.ErrNoSession
 	}
 	for _, p := range s.places(dir) {
@@ -254,4 +270,39 @@ func (s *Store) locate(id string) (place, error) {
 		}
 	}
 	return place{}, model.ErrNoSession
+}
+
+// forked returns what the port calls a fork of the place.
+func (p place) forked(as string) string {
+	if _, rest, several := strings.Cut(p.id, "/"); several && p.orchestrator == "" {
+		return as + "/" + rest
+	}
+	return as
+}
+
+// in returns a place for the engine.
+func (s *Store) in(p place) folder.Place {
+	at := folder.Place{Session: p.name(), Format: logs{s}, Own: p}
+	if p.orchestrator != "" {
+		at.Format = records{s}
+	}
+	return at
+}
+
+// placeNamed returns the place of a name in the storage, which need not be there.
+func (s *Store) placeNamed(name string) folder.Place {
+	dir, below, _ := strings.Cut(name, "/")
+	for _, p := range s.places(dir) {
+		if p.name() == name {
+			return s.in(p)
+		}
+	}
+	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), way: s.way}
+	switch in, base := path.Split(below); in {
+	case "agents/":
+		p.agent = base
+	case "multi_agents/":
+		p.orchestrator = base
+	}
+	return s.in(p)
 }

@@ -101,19 +101,19 @@ type messageLog struct {
 // sdk returns the versions in question.
 func (l *messageLog) sdk() sdk.Span { return l.agent.versions(l.running) }
 
-// openLog lists the log of an agent in a tree, and holds its folder; close lets go of it.
-func (s *Store) openLog(p place, tree folder.Tree) *messageLog {
-	release := folder.Hold(tree, p.path("messages"))
-	l := s.readLog(p, tree)
+// openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
+func (s *Store) openLog(p place) *messageLog {
+	release := folder.Hold(p.tree, p.path("messages"))
+	l := s.readLog(p, folder.In{Tree: p.tree, Memo: s.storage.Memo})
 	l.close = release
 	return l
 }
 
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
-func (s *Store) readLog(p place, tree folder.Tree) *messageLog {
-	l := &messageLog{folders: s.folders(p), memo: s.memo}
-	l.tree = tree
+func (s *Store) readLog(p place, in folder.In) *messageLog {
+	l := &messageLog{folders: s.folders(p), memo: in.Memo}
+	l.tree = in.Tree
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)
@@ -121,7 +121,7 @@ func (s *Store) readLog(p place, tree folder.Tree) *messageLog {
 	if p.agent == "" {
 		return l
 	}
-	l.agent = readAgent(tree, p.path("agent.json"), l.running, &l.faults)
+	l.agent = readAgent(in.Tree, p.path("agent.json"), l.running, &l.faults)
 	l.written += l.agent.written
 	l.leftovers(p.path())
 	l.list()
@@ -156,7 +156,7 @@ func (l *messageLog) list() {
 func (l *messageLog) unreadable(dir string) {
 	l.err = files.Cause(l.err)
 	l.flaw(dir, flaw{code: FaultDirectory, meaning: "the folder cannot be read: " + l.err.Error(), verdict: sdk.Refuses("it cannot be read")})
-	l.err = fmt.Errorf("%s: %w", dir, l.err)
+	l.err = fmt.Errorf("%s: %w", l.shown(dir), l.err)
 }
 
 // sort tells message files from others and puts them in order.
@@ -250,20 +250,33 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	name := l.shown(l.dir + f.name)
-	if l.tree != l.place.tree || l.memo.Notes.Knows(name) {
-		if at, err := l.tree.Stamp(l.dir + f.name); err == nil {
-			if note, ok := l.memo.Recall(name, at); ok && m.recall(f.name, note) {
-				m.written = at.Size
-				return
-			}
+	name := l.dir + f.name
+	if at, ok := l.stamp(name); ok {
+		if note, ok := l.memo.Recall(l.noted(name, at), at); ok && m.recall(f.name, note) {
+			m.written = at.Size
+			return
 		}
 	}
 	if d.take(d.reader(l.tree, l.dir), f, m) {
 		d.note = m.appendNote(d.note[:0])
-		l.memo.Note(name, d.stamp, bytes.Clone(d.note))
+		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
 	}
 	m.written = d.stamp.Size
+}
+
+// stamp looks at a file of the log that may be known.
+func (l *messageLog) stamp(name string) (at folder.Stamp, ok bool) {
+	if l.tree == l.place.tree && !l.memo.Notes.Knows(l.inside(name)) {
+		return at, false
+	}
+	at, err := l.tree.Stamp(name)
+	return at, err == nil
+}
+
+// noted returns the name by which a file of the log is known: that of the one that it is to
+// be a copy of, if it is.
+func (l *messageLog) noted(name string, at folder.Stamp) string {
+	return l.inside(cmp.Or(at.From, name))
 }
 
 // body returns the message in a file, for one that was recalled.

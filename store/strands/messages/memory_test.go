@@ -35,7 +35,7 @@ type reads struct {
 func counting(s *Store) (*Store, *reads) {
 	r := &reads{}
 	r.reset()
-	s.tree = counted{s.opened, r}
+	s.storage.Through(func(t folder.Tree) folder.Tree { return counted{t.(*folder.Disk), r} })
 	return s, r
 }
 
@@ -84,9 +84,11 @@ func TestEdit_writtenOverWhilePlanned(t *testing.T) {
 	rest(t, s.dir)
 	list := storetest.Headers(t, open(t, s.dir), "h")
 	edited := edited(t, state(t, open(t, s.dir), list[7]), "/messages/7/content/0/text", `"mine"`)
-	s.tree = &rewriting{Disk: s.opened, name: "message_2.json", rewrite: func() {
-		startAgent(t, agent, time.Now()).redact("message_2.json", "[gone]")
-	}}
+	s.storage.Through(func(tree folder.Tree) folder.Tree {
+		return &rewriting{Disk: tree.(*folder.Disk), name: "message_2.json", rewrite: func() {
+			startAgent(t, agent, time.Now()).redact("message_2.json", "[gone]")
+		}}
+	})
 	_, err := s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: list[7].Ref(), As: "f", State: edited})
 	if conflict := (*journal.ConflictError)(nil); !errors.As(err, &conflict) || !strings.Contains(conflict.Path, "message_2.json") {
 		t.Errorf("the error is %v", err)

@@ -25,8 +25,7 @@ func (unsynced) Sync(string) error { return nil }
 
 func unsync(t testing.TB, s *Store) {
 	t.Helper()
-	err := s.on.Through(func(d writing.Disk) writing.Disk { return unsynced{d} })
-	if err = cmp.Or(err, s.reach()); err != nil {
+	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -147,7 +146,7 @@ func (f *framework) Key(h *model.Header, _ []byte) string { return h.ID }
 
 // Had: a fork keeps nothing of what it copies, and takes all along when it goes.
 func (f *framework) Had(t *rapid.T, over storetest.Over) bool {
-	entries, err := f.s.entries(t.Context())
+	entries, err := f.s.storage.Entries(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,7 @@ package messages
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -21,105 +18,46 @@ import (
 // kept from before outlives that. It is found by what the SDK leaves as it was: the
 // number in the name and created_at, or else the tracking_id.
 
-func (s *Store) planPurge(ctx context.Context, view *folder.View, session string, what model.PurgeScope) (model.Plan, error) {
-	p, err := s.locate(session)
-	if err != nil {
-		return model.Plan{}, err
+// purge plans that what the journal keeps of the session is forgotten: all of it, or what
+// was redacted since.
+func (m *move) purge(what model.PurgeScope) {
+	m.Forget = func(name string, data []byte) bool {
+		return what != model.PurgeRedacted || m.now.redactedFrom(name, data)
 	}
-	entries, err := s.entries(ctx)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	plan := model.Plan{Op: model.OpPurge, Session: session}
-	folder := p.path()
-	var redacted []keptCopy
-	if p.orchestrator != "" {
-		folder = path.Join(p.session, "multi_agents", p.orchestrator)
-	} else {
-		l, err := s.logOf(p, view)
-		if err != nil {
-			return model.Plan{}, err
-		}
-		defer l.close()
-		if plan.Head, err = l.head(ctx); err != nil {
-			return model.Plan{}, err
-		}
-		plan.Target = plan.Head
-		if redacted, err = s.keptRedacted(ctx, l); err != nil {
-			return model.Plan{}, err
-		}
-	}
-	draft := s.journal.Draft()
-	if what == model.PurgeRedacted {
-		for _, c := range redacted {
-			draft.Forget(c.path, c.version)
-		}
-		return draft.Plan(plan)
-	}
-	return s.planPurgeAll(draft, plan, entries, s.onDesk(folder))
 }
 
-// planPurgeAll forgets what is kept of the files in a folder and what is below it,
-// but for what lies there just now and what is set aside of other sessions, too.
-func (s *Store) planPurgeAll(draft *journal.Draft, plan model.Plan, entries []journal.Entry, folder string) (model.Plan, error) {
-	elsewhere := map[string]bool{}
-	for _, e := range entries {
-		for _, c := range e.Named() {
-			if !strings.HasPrefix(c.Path, folder+"/") {
-				elsewhere[c.Before.SHA256] = true
-			}
-		}
+// redactedFrom reports whether a content is what was in a file before the SDK redacted it.
+func (l *messageLog) redactedFrom(name string, data []byte) bool {
+	base, isMessage := strings.CutPrefix(name, l.dir)
+	i := -1
+	if isMessage && l.place.agent != "" {
+		i = l.position(base)
 	}
-	lies := map[string]journal.Version{}
-	for _, e := range entries {
-		for _, c := range e.Named() {
-			if !strings.HasPrefix(c.Path, folder+"/") || c.Does == model.FileForgotten {
-				continue
-			}
-			now, looked := lies[c.Path]
-			if !looked {
-				var err error
-				if now, err = s.journal.Version(c.Path); err != nil {
-					return model.Plan{}, err
-				}
-				lies[c.Path] = now
-			}
-			for _, v := range []journal.Version{c.Before, c.After} {
-				if v.SHA256 != "" && v.SHA256 != now.SHA256 && !elsewhere[v.SHA256] && s.keeps(v) {
-					draft.Forget(c.Path, v)
-				}
-			}
-		}
+	if i < 0 {
+		return false
 	}
-	return draft.Plan(plan)
-}
-
-// keeps reports whether a content is still kept.
-func (s *Store) keeps(v journal.Version) bool {
-	_, err := s.journal.Read(v)
-	return !errors.Is(err, fs.ErrNotExist)
+	doc := l.document(i)
+	return doc.Err == nil && isRedacted(doc.Tape) && isOriginal(&doc, data)
 }
 
 // keptCopy is a content that is kept of a message from before it was redacted.
 type keptCopy struct {
 	file    messageFile
-	path    string // of the journal
 	version journal.Version
 }
 
 // keptRedacted finds what is kept of messages that the SDK redacted since.
 func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, error) {
 	var list []keptCopy
-	entries, err := s.entries(ctx)
-	if err != nil || len(entries) == 0 {
-		return nil, err
+	entries := s.told(ctx, l.place)
+	if len(entries) == 0 || l.place.agent == "" {
+		return nil, ctx.Err()
 	}
 	copies := map[string][]keptCopy{} // by name
-	folder := s.onDesk(l.path("messages"))
-	s.histories.with(entries, folder, func(p *history) {
+	s.histories.with(entries, l.path("messages"), func(p *history) {
 		for v, c := range p.contents {
 			if f := p.files[c.file]; int(c.as) == v {
-				copies[f.name] = append(copies[f.name], keptCopy{f, path.Join(folder, f.name), c.version})
+				copies[f.name] = append(copies[f.name], keptCopy{f, c.version})
 			}
 		}
 	})
@@ -127,16 +65,14 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, er
 		if len(copies[f.name]) == 0 {
 			continue
 		}
-		redacted := false
-		if err := l.read(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error { redacted = m.redacted; return nil }); err != nil {
+		if now, err := l.message(ctx, i); err != nil {
 			return nil, err
-		}
-		if !redacted {
+		} else if !now.redacted {
 			continue
 		}
 		doc := l.document(i)
 		for _, c := range copies[f.name] {
-			if s.isOriginal(&doc, c) {
+			if data, err := s.kept(c.version); err == nil && isOriginal(&doc, data) {
 				list = append(list, c)
 			}
 		}
@@ -144,10 +80,15 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, er
 	return list, nil
 }
 
-// isOriginal reports whether a copy is what was there before a file was redacted.
-func (s *Store) isOriginal(redacted *files.Document, c keptCopy) bool {
-	data, err := s.journal.Read(c.version)
-	if err != nil || redacted.Err != nil {
+// isRedacted reports whether the SDK redacted the message of a file.
+func isRedacted(t *jsontape.Tape) bool {
+	redacted := t.Find(0, "redact_message")
+	return redacted >= 0 && t.Kind(redacted) != jsontape.Null
+}
+
+// isOriginal reports whether a content is what was there before a file was redacted.
+func isOriginal(redacted *files.Document, data []byte) bool {
+	if redacted.Err != nil {
 		return false
 	}
 	t, err := files.Parse(data)
@@ -170,8 +111,8 @@ type origin struct {
 func originOf(t *jsontape.Tape) (o origin) {
 	o.created = timeOf(t, t.Find(0, "created_at"))
 	effective := t.Find(0, "message")
-	if redacted := t.Find(0, "redact_message"); redacted >= 0 && t.Kind(redacted) != jsontape.Null {
-		effective = redacted
+	if isRedacted(t) {
+		effective = t.Find(0, "redact_message")
 	}
 	if effective >= 0 {
 		o.effective = t.Raw(effective)
@@ -183,12 +124,13 @@ func originOf(t *jsontape.Tape) (o origin) {
 // keptFaults tells what of a log is kept that is to be gone, what an agent wrote over
 // after it had come back, and why there is no journal.
 func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *inspector) error {
-	if s.broken != nil {
-		in.list.Add(s.journalFault(s.broken))
+	broken := s.broken()
+	if broken != nil {
+		in.list.Add(s.journalFault(broken))
 	}
 	list, err := s.keptRedacted(ctx, l)
-	if _, unread := s.entries(ctx); unread != nil && ctx.Err() == nil {
-		if s.broken == nil {
+	if _, unread := s.storage.Entries(ctx); unread != nil && ctx.Err() == nil {
+		if broken == nil {
 			in.list.Add(s.journalFault(unread))
 		}
 		return nil
@@ -212,28 +154,26 @@ func (s *Store) journalFault(err error) model.Fault {
 
 // redactedSince tells which of the messages that a restore brings back were redacted
 // since in a session that was forked with them.
-func (s *Store) redactedSince(ctx context.Context, c *course) (hazards []string, err error) {
+func (m *move) redactedSince(ctx context.Context) (hazards []string, err error) {
 	back := map[string]string{}
-	for _, f := range c.log.files[c.common:] {
-		back[c.back[f.name].SHA256] = f.name
+	for name, v := range m.back {
+		back[v.SHA256] = name
 	}
-	entries, err := s.entries(ctx)
+	entries, err := m.s.storage.Entries(ctx)
 	if err != nil || len(back) == 0 {
 		return nil, err
 	}
-	for _, e := range entries {
-		for _, change := range e.Changes() {
+	for i := range entries {
+		for _, change := range entries[i].Changes() {
 			name, ok := back[change.After.SHA256]
-			if !ok || change.Path == s.onDesk(c.now.path("messages", name)) {
+			if !ok || change.Path == m.now.dir+name {
 				continue
 			}
-			data, err := s.disk.Read(change.Path)
+			was, err := m.s.kept(m.back[name])
 			if err != nil {
-				continue // it is gone
+				continue
 			}
-			doc := files.Document{Data: data}
-			doc.Tape, doc.Err = files.Parse(data)
-			if doc.Err == nil && s.isOriginal(&doc, keptCopy{path: change.Path, version: change.After}) {
+			if doc := files.ReadDocument(folder.From(m.in.Tree), change.Path, nil); doc.Err == nil && isOriginal(&doc, was) {
 				hazards = append(hazards, fmt.Sprintf("%s comes back as it was before it was redacted in %s", name, change.Path))
 			}
 		}

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,42 +86,44 @@ var repairs = map[string]string{
 // mostRounds bounds how often what was mended is looked at again.
 const mostRounds = 64
 
-// planRepair plans a repair. Besides a model.NothingToError the errors are
-// model.ErrNoSession and a model.UnsupportedError that names what cannot be repaired, and
-// why.
-func (s *Store) planRepair(ctx context.Context, view *folder.View, session string) (model.Plan, error) {
-	p, err := s.locate(session)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if p.orchestrator != "" {
-		return s.planRunRepair(ctx, p)
-	}
-	l := s.openLog(p, view)
-	defer l.close()
-	m := &mender{s: s, now: l, files: slices.Clone(l.files), made: make(map[string][]byte)}
-	m.session(&l.folders)
-	if p.agent != "" {
-		if err := m.begin(); err != nil {
-			return model.Plan{}, err
+// repair plans a repair. The errors are a model.NothingToError, and a
+// model.UnsupportedError that names what cannot be repaired, and why.
+func (m *move) repair(ctx context.Context) error {
+	l := m.now
+	r := &mender{s: m.s, in: m.in, place: l.place, now: l.messageLog, files: slices.Clone(l.files), made: make(map[string][]byte)}
+	r.session(&l.folders)
+	if l.place.agent != "" {
+		if err := r.begin(); err != nil {
+			return err
 		}
-		if err := m.mend(ctx); err != nil {
-			return model.Plan{}, err
+		if err := r.mend(ctx); err != nil {
+			return err
 		}
 	}
-	if len(m.stays) > 0 {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: strings.Join(m.stays, "; ")}
+	if err := r.err(); err != nil {
+		return err
 	}
-	if len(m.words) == 0 {
-		return model.Plan{}, &model.NothingToError{Op: model.OpRepair}
+	m.Steps, m.Was, m.Writes, m.Hazards, m.Asks = r.steps(), namesOf(l.files), r.words, r.hazards, r.asks
+	if l.there {
+		m.Closed = []string{l.path("messages")}
 	}
-	return m.plan(ctx)
+	then := r.log()
+	if n := len(then.files); n > 0 {
+		last, err := then.message(ctx, n-1)
+		if err != nil {
+			return err
+		}
+		m.Target = model.Point{ID: idText(last.id), Index: n - 1}
+	}
+	return nil
 }
 
 // mender mends one session.
 type mender struct {
-	s   *Store
-	now *messageLog // as it lies there
+	s     *Store
+	in    folder.In
+	place place
+	now   *messageLog // as it lies there, nil of an orchestrator
 	// agent is agent.json as it will be, nil for none; wrote says that it is another.
 	agent []byte
 	wrote bool
@@ -141,9 +142,20 @@ type mender struct {
 	stays []string
 }
 
+// err returns why there is no plan, nil where there is one.
+func (m *mender) err() error {
+	if len(m.stays) > 0 {
+		return &model.UnsupportedError{Op: model.OpRepair, Reason: strings.Join(m.stays, "; ")}
+	}
+	if len(m.words) == 0 {
+		return &model.NothingToError{Op: model.OpRepair}
+	}
+	return nil
+}
+
 // did says what was mended.
 func (m *mender) did(file, format string, args ...any) {
-	m.words = append(m.words, file+": "+fmt.Sprintf(format, args...))
+	m.words = append(m.words, m.place.shown(file)+": "+fmt.Sprintf(format, args...))
 }
 
 // ask says that something goes that the agent knew.
@@ -153,7 +165,7 @@ func (m *mender) ask(format string, args ...any) {
 
 // cannot says what stays, and why.
 func (m *mender) cannot(file, format string, args ...any) {
-	text := file + ": " + fmt.Sprintf(format, args...)
+	text := m.place.shown(file) + ": " + fmt.Sprintf(format, args...)
 	if !slices.Contains(m.stays, text) {
 		m.stays = append(m.stays, text)
 	}
@@ -177,13 +189,13 @@ func (m *mender) session(f *folders) {
 	if i < 0 {
 		return
 	}
-	d := files.ReadDocument(folder.From(m.s.tree), name, nil)
+	d := files.ReadDocument(folder.From(m.in.Tree), name, nil)
 	if syntax := (*jsontape.SyntaxError)(nil); d.Err != nil && !errors.Is(d.Err, fs.ErrNotExist) && !errors.As(d.Err, &syntax) {
 		m.unreadable(name, d.Err)
 		return
 	}
 	m.sessionFile = fmt.Appendf(nil, `{"session_id": %s, "session_type": "AGENT", "created_at": %[2]q, "updated_at": %[2]q}`,
-		jsontape.AppendQuoted(nil, m.s.sessionID(f.session)), pythonTime(m.s.now()))
+		jsontape.AppendQuoted(nil, m.s.sessionID(f.session)), pythonTime(m.in.Now))
 	m.did(name, "made anew: %s", faults[i].Meaning)
 }
 
@@ -234,7 +246,7 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 
 // log returns the log as it will be.
 func (m *mender) log() *messageLog {
-	return m.s.readLog(m.now.place, folder.Overlay(m.now.tree, m.steps(), m.s.kept))
+	return m.s.readLog(m.now.place, folder.In{Tree: folder.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
 }
 
 // steps returns what changes.
@@ -292,116 +304,6 @@ func (m *mender) mend(ctx context.Context) error {
 				m.cannot(f.File, "%s (%s): nothing is known that would mend it", f.Meaning, f.Verdict)
 			}
 		}
-	}
-	return nil
-}
-
-// plan puts what was mended into a plan.
-func (m *mender) plan(ctx context.Context) (model.Plan, error) {
-	s, l, then := m.s, m.now, m.log()
-	plan := model.Plan{Op: model.OpRepair, Session: l.id, Writes: m.words, Hazards: slices.Clone(m.hazards), Asks: m.asks}
-	if l.there || m.folder {
-		if err := m.heads(ctx, &plan, then); err != nil {
-			return model.Plan{}, err
-		}
-	}
-	if plan.Loads == "" {
-		plan.Loads = "the SDK starts with the agents that it finds"
-	}
-	if ask := s.lively(l); ask != "" {
-		plan.Asks = append(plan.Asks, ask)
-	}
-	draft := s.draft(m.steps())
-	draft.Was(namesOf(l.files))
-	if l.there {
-		draft.Expect(s.onDesk(l.path("messages")))
-		if err := l.unmoved(); err != nil {
-			return model.Plan{}, err
-		}
-	}
-	return draft.Plan(plan)
-}
-
-// heads says where the log ends before and after, what leaves it, and what is loaded.
-func (m *mender) heads(ctx context.Context, plan *model.Plan, then *messageLog) error {
-	before, err := m.now.items(ctx, 0)
-	if err != nil {
-		return err
-	}
-	after, err := then.items(ctx, 0)
-	if err != nil {
-		return err
-	}
-	stays := make(map[string]bool, len(after))
-	for _, item := range after {
-		stays[item.ID] = true
-	}
-	for _, item := range before {
-		if !stays[item.ID] {
-			plan.Orphans = append(plan.Orphans, item)
-		}
-	}
-	if n := len(before); n > 0 {
-		plan.Head = before[n-1]
-	}
-	n := len(after)
-	if n == 0 {
-		plan.Loads = "the SDK starts, and loads no message: there is none"
-		return nil
-	}
-	plan.Target = after[n-1]
-	c := &course{now: m.now, log: then}
-	if err := c.readHead(ctx, then, n-1); err != nil {
-		return err
-	}
-	asks := plan.Asks
-	c.resume(plan)
-	plan.Asks = asks // what a start does is not asked by a repair
-	return nil
-}
-
-// ofRepair reports whether a plan is of a repair, or takes one back or does it again.
-func (s *Store) ofRepair(ctx context.Context, plan *model.Plan) bool {
-	if plan.Op != model.OpUndo && plan.Op != model.OpRedo {
-		return plan.Op == model.OpRepair
-	}
-	list, err := s.journal.Entries(ctx)
-	return err == nil && slices.ContainsFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry && e.Op == model.OpRepair })
-}
-
-// verifyRepair reads what a repair left: nothing fatal. What taking one back leaves
-// is as broken as it was.
-func (s *Store) verifyRepair(ctx context.Context, plan model.Plan) error {
-	if plan.Op == model.OpUndo {
-		return nil // the journal has compared every byte
-	}
-	faults, err := s.Faults(ctx, cmp.Or(plan.NewSession, plan.Session))
-	if err != nil {
-		return fmt.Errorf("%w: %w", errReadBack, err)
-	}
-	for i := range faults {
-		if faults[i].Severity >= fatal {
-			return fmt.Errorf("%w: %s: %s", errReadBack, faults[i].File, faults[i].Meaning)
-		}
-	}
-	return nil
-}
-
-// repairBack says what taking a repair back, or doing it again, means.
-func (s *Store) repairBack(ctx context.Context, p place, plan *model.Plan) error {
-	if p.orchestrator == "" {
-		l := s.openLog(p, p.tree)
-		defer l.close()
-		if l.err == nil && l.there {
-			if err := l.stillAt(ctx, plan); err != nil {
-				return err
-			}
-		}
-	}
-	plan.Loads = "the session is as it was after the repair: the SDK starts on it"
-	if plan.Op == model.OpUndo {
-		plan.Loads = "the session is as broken as it was before the repair: the SDK may refuse to start, or write over messages"
-		plan.Hazards = append(plan.Hazards, plan.Loads)
 	}
 	return nil
 }

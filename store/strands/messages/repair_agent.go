@@ -91,7 +91,7 @@ func (m *mender) mendPart(l *messageLog, t *jsontape.Tape, key, anew, goes strin
 // newAgent returns an agent.json with the parts of another that are objects and end
 // before cut.
 func (m *mender) newAgent(t *jsontape.Tape, cut int) []byte {
-	now := pythonTime(m.s.now())
+	now := pythonTime(m.in.Now)
 	id := strings.TrimPrefix(m.now.agentFolder(), agentPrefix)
 	out := fmt.Appendf(nil, `{"agent_id": %s`, jsontape.AppendQuoted(nil, id))
 	for _, part := range agentParts {

@@ -1,8 +1,8 @@
 package messages
 
 import (
-	"context"
 	"errors"
+	"path"
 	"strings"
 
 	"hindcast/model"
@@ -12,52 +12,38 @@ import (
 	"hindcast/store/strands/runs"
 )
 
-// planRunRepair computes what lets the SDK start on the record of an orchestrator.
-func (s *Store) planRunRepair(ctx context.Context, p place) (model.Plan, error) {
-	o := s.openRun(p)
-	m := &mender{s: s}
-	m.session(&o.folders)
-	plan := model.Plan{Op: model.OpRepair, Session: p.id}
-	if list := o.now(); len(list) > 0 {
-		plan.Head = list[len(list)-1].Point()
+// repair plans what lets the SDK start on the record.
+func (m *rewind) repair() error {
+	r := &mender{s: m.s, in: m.in, place: m.place}
+	r.session(&m.folders)
+	name := m.recordPath()
+	data, goes := r.record(m.orchestrator, name)
+	if err := r.err(); err != nil {
+		return err
 	}
-	name := p.recordPath()
-	data, goes := m.record(o, name)
-	if len(m.stays) > 0 {
-		return model.Plan{}, &model.UnsupportedError{Op: model.OpRepair, Reason: strings.Join(m.stays, "; ")}
-	}
-	if len(m.words) == 0 {
-		return model.Plan{}, &model.NothingToError{Op: model.OpRepair}
-	}
-	draft := s.journal.Draft()
+	m.uses()
 	switch {
 	case goes:
-		draft.SetAside(s.onDesk(name))
-		o.moves(&plan, decodeRecord(p, []byte("{}")), 0)
-		plan.Reactivates = nil
-		plan.Loads = "there is no record: a start begins at the first nodes, with the task that it is given"
-		plan.Resume = []model.Resume{{Call: `orchestrator("…")`, Then: "begins at the first nodes"}}
+		m.Steps = append(m.Steps, folder.Step{Name: name, Aside: true})
+		m.next.Loads = "there is no record: a start begins at the first nodes, with the task that it is given"
+		m.next.Calls = []model.Resume{{Call: `orchestrator("…")`, Then: "begins at the first nodes"}}
 	default:
-		r := o.run
+		run := m.run
 		if data != nil {
-			draft.Put(s.onDesk(name), data)
-			r = decodeRecord(p, data)
-			o.moves(&plan, r, r.Len()-1)
+			m.Steps = append(m.Steps, folder.Step{Name: name, Data: data})
+			run = decodeRecord(m.place, data)
 		}
-		if r != nil {
-			list := r.Headers()
-			plan.Target = list[len(list)-1].Point()
-			o.putBack(&plan, r)
+		if run != nil {
+			list := run.Headers()
+			m.Target = list[len(list)-1].Point()
+			m.putBack(run)
 		}
 	}
-	if m.sessionFile != nil {
-		draft.Put(s.onDesk(p.session+"/session.json"), m.sessionFile)
+	if r.sessionFile != nil {
+		m.Steps = append(m.Steps, folder.Step{Name: path.Join(m.session, "session.json"), Data: r.sessionFile})
 	}
-	plan.Writes, plan.Asks = m.words, m.asks
-	if ask := s.busy(name); ask != "" {
-		plan.Asks = append(plan.Asks, ask)
-	}
-	return draft.Plan(plan)
+	m.Writes, m.Asks = r.words, r.asks
+	return nil
 }
 
 // decodeRecord reads a record that parses.
@@ -73,7 +59,7 @@ func decodeRecord(p place, data []byte) *runs.Run {
 // stays, and whether the record has to go: a run whose results cannot be read
 // cannot be gone on with, and the SDK starts on nothing better than on that.
 func (m *mender) record(o *orchestrator, name string) (data []byte, goes bool) {
-	d := files.ReadDocument(folder.From(m.s.tree), name, nil)
+	d := files.ReadDocument(folder.From(m.in.Tree), name, nil)
 	syntax := (*jsontape.SyntaxError)(nil)
 	drop := func(reason string) (data []byte, goes bool) {
 		m.did(name, "set aside: %s", reason)

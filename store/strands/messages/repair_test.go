@@ -37,7 +37,7 @@ func (f written) store(t *testing.T) (s *Store, dir string) {
 		}
 	}
 	s = open(t, dir)
-	s.now = func() time.Time { return atNine }
+	s.storage.Now = func() time.Time { return atNine }
 	return s, dir
 }
 
@@ -463,7 +463,7 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, file), changed)
 			s := open(t, dir)
-			s.now = func() time.Time { return atNine }
+			s.storage.Now = func() time.Time { return atNine }
 			if broken := fatalOnes(storetest.Faults(t, s, "graph_interrupted")); len(broken) == 0 {
 				t.Fatal("nothing is wrong")
 			}

@@ -3,11 +3,12 @@ package messages
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,7 +17,6 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
-	"hindcast/store/writing"
 )
 
 // How a log is put back.
@@ -30,12 +30,19 @@ import (
 // highest down, then those that take the place of others, then those that are new
 // from the lowest up.
 
-// course is where a plan leads: the log as it is beside the log as it will be, which is
-// read from the same tree with the steps over it.
-type course struct {
+// move is a plan in the making for a log.
+type move struct {
+	*folder.Move
+	s  *Store
+	in folder.In
 	op model.Op
+	// now is the log as it is, and snapshot what is aimed at. busy says that an agent may be
+	// at work.
+	now *reading
 	snapshot
-	now, log *messageLog
+	busy bool
+	// head is the message that becomes the last.
+	head message
 	// agent is the agent.json as it will be. It is put back from version if that
 	// is set.
 	agent   []byte
@@ -45,197 +52,136 @@ type course struct {
 	lowered, unchanged bool
 	// made are the messages that an edit gives another content.
 	made map[string][]byte
-	// as is the id of a new session.
-	as      string
-	head    message
-	headID  string
-	hazards []string
-	asks    []string
 	// midway says that the model had said more before the turn was over.
 	midway bool
-	// holds says how many messages a start holds where it drops or puts in some.
-	holds string
 }
 
-// planRestore plans a restore. The errors are model.ErrNoSession, model.ErrNoSnapshot,
-// and a model.UnsupportedError where the SDK would not start from there, or would lose a
-// message.
-func (s *Store) planRestore(ctx context.Context, view *folder.View, ref model.Ref) (model.Plan, error) {
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return model.Plan{}, err
+// aim works out where the snapshot leads.
+func (m *move) aim(ctx context.Context) (err error) {
+	m.made = map[string][]byte{}
+	if m.head, err = m.log.message(ctx, m.i); err != nil {
+		return err
 	}
-	if p.orchestrator != "" {
-		return s.planRewind(ctx, p, ref)
+	m.Target = model.Point{ID: idText(m.head.id), Index: m.i}
+	if err := m.decideAgent(); err != nil {
+		return err
 	}
-	l, err := s.logOf(p, view)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	defer l.close()
-	c, err := s.course(ctx, l, ref.ID, model.OpRestore)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if err := c.sound(ctx); err != nil {
-		return model.Plan{}, err
-	}
-	plan := c.plan()
-	if plan.Orphans, err = l.items(ctx, c.common); err != nil {
-		return model.Plan{}, err
-	}
-	if plan.Reactivates, err = c.items(ctx, c.common); err != nil {
-		return model.Plan{}, err
-	}
-	plan.Head, err = l.head(ctx)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	if plan.Head.ID == plan.Target.ID {
-		plan.Hazards = append(plan.Hazards, "the snapshot is the head already: only agent.json is written anew")
-	}
-	redacted, err := s.redactedSince(ctx, c)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	plan.Hazards = append(plan.Hazards, redacted...)
-	ask := s.lively(l)
-	if ask != "" {
-		plan.Asks = append(plan.Asks, ask)
-	}
-	draft := s.draft(c.steps())
-	draft.Was(namesOf(l.files))
-	if ask != "" || c.leftOut() {
-		c.keepStays(draft, &plan, s.desk)
-	}
-	draft.Expect(s.onDesk(l.path("messages")))
-	if target := c.log.files[len(c.log.files)-1].name; c.back[target].None() {
-		draft.Expect(s.onDesk(l.path("messages", target)))
-	}
-	if err := l.unmoved(); err != nil {
-		return model.Plan{}, err
-	}
-	return draft.Plan(plan)
+	m.midway, err = m.goesOn(ctx)
+	return err
 }
 
-// course works out where a snapshot leads.
-func (s *Store) course(ctx context.Context, l *messageLog, id string, op model.Op) (*course, error) {
-	at, err := s.find(ctx, l, id)
+// restore plans that the log ends with the target.
+func (m *move) restore(ctx context.Context) error {
+	l := m.now
+	m.Steps, m.Was, m.Closed = m.steps(), namesOf(l.files), []string{l.path("messages")}
+	if m.stays() {
+		m.hazard("the snapshot is the head already: only agent.json is written anew")
+	}
+	redacted, err := m.redactedSince(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if at.branches == nil {
-		if at.branches, err = l.branches(ctx, s.desk); err != nil {
-			return nil, err
-		}
+	m.Hazards = append(m.Hazards, redacted...)
+	if m.aside < 0 {
+		m.Uses[l.dir+l.files[m.i].name] = fmt.Sprintf("%x", m.head.sum)
 	}
-	c := &course{op: op, snapshot: at, now: l, made: map[string][]byte{}}
-	if err := c.readHead(ctx, at.log, at.i); err != nil {
-		return nil, err
+	if m.busy {
+		m.hazard("an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first; one that starts just now may end with a FileNotFoundError, and starts the next time")
 	}
-	if err := c.decideAgent(s); err != nil {
-		return nil, err
+	if m.busy || m.leftOut() {
+		m.keepStays()
 	}
-	if c.midway, err = c.goesOn(ctx, s); err != nil {
-		return nil, err
-	}
-	c.lay(s)
-	return c, nil
+	return nil
 }
 
-// lay reads the log as it will be.
-func (c *course) lay(s *Store) {
-	c.log = s.readLog(c.now.place, folder.Overlay(c.now.tree, c.steps(), s.kept))
-}
+// stays reports whether the log ends with the target already.
+func (m *move) stays() bool { return m.aside < 0 && m.i == len(m.now.files)-1 }
 
-// readHead reads the message that becomes the last, message i of a log.
-func (c *course) readHead(ctx context.Context, l *messageLog, i int) error {
-	return l.readAlone(ctx, l.files[i:i+1], l.known, func(_ int, m *message) error {
-		c.head = *m
-		c.head.calls, c.head.results = slices.Clone(m.calls), slices.Clone(m.results)
-		c.headID = idText(m.id)
+// message reads message i of a log, whose body is not kept.
+func (l *messageLog) message(ctx context.Context, i int) (m message, err error) {
+	err = l.readAlone(ctx, l.files[i:i+1], l.known, func(_ int, read *message) error {
+		m = *read
+		m.calls, m.results = slices.Clone(read.calls), slices.Clone(read.results)
 		return nil
 	})
+	return m, err
 }
 
 // goesOn reports whether the message after an answer of the model is another one.
-func (c *course) goesOn(ctx context.Context, s *Store) (bool, error) {
-	if c.head.role != "assistant" || len(c.head.calls) > 0 {
+func (m *move) goesOn(ctx context.Context) (bool, error) {
+	if m.head.role != "assistant" || len(m.head.calls) > 0 {
 		return false, nil
 	}
 	role := ""
-	if c.aside >= 0 {
-		for _, k := range c.branches.children[c.aside] {
+	if m.aside >= 0 {
+		for _, k := range m.branches.children[m.aside] {
 			var d decoder
-			var m message
-			c.branches.read(s, &d, k, &m)
-			role = m.role
+			var next message
+			m.branches.read(m.s, &d, k, &next)
+			role = next.role
 		}
-	} else if c.i+1 < len(c.now.files) {
-		err := c.now.readAlone(ctx, c.now.files[c.i+1:c.i+2], c.now.known, func(_ int, m *message) error {
-			role = m.role
-			return nil
-		})
+	} else if m.i+1 < len(m.now.files) {
+		next, err := m.now.message(ctx, m.i+1)
 		if err != nil {
 			return false, err
 		}
+		role = next.role
 	}
 	return role == "assistant", nil
 }
 
 // decideAgent finds the agent.json of the time when the snapshot was the head, or
 // makes one of the file that lies there.
-func (c *course) decideAgent(s *Store) error {
-	l := c.now
-	same := c.aside < 0 && c.i == len(l.files)-1
-	if v, ok := c.branches.agents[c.headID]; ok && !same {
-		if data, err := s.journal.Read(v); err == nil {
-			c.agent, c.version = data, v
-			a := parseAgent(l.path("agent.json"), data, l.running, new(store.FaultList))
-			c.lowered = a.start(c.i+1) < l.start
-			c.hazard("agent.json goes back to what it was when this was the head, with the agent's state")
+func (m *move) decideAgent() error {
+	l, name := m.now, m.now.path("agent.json")
+	d := files.ReadDocument(folder.From(l.tree), name, nil)
+	if v, ok := m.branches.agents[m.Target.ID]; ok && !m.stays() {
+		if data, err := m.s.kept(v); err == nil {
+			m.agent, m.version = data, v
+			a := parseAgent(name, data, l.running, new(store.FaultList))
+			m.lowered = a.start(m.i+1) < l.start
+			m.hazard("agent.json goes back to what it was when this was the head, with the agent's state")
 			return nil
 		}
 	}
-	name := l.path("agent.json")
-	d := files.ReadDocument(folder.From(l.tree), name, nil)
 	if d.Err != nil {
 		if errors.Is(d.Err, fs.ErrNotExist) {
 			return errors.New("without agent.json the SDK starts a new agent over these messages: repair the session first")
 		}
 		return fmt.Errorf("read %s: %w", name, d.Err)
 	}
-	data, of, common := d.Data, &l.agent, c.common
-	if behind := c.snapshot.log.behind; behind != nil {
+	m.Uses[name] = fmt.Sprintf("%x", sha256.Sum256(d.Data))
+	data, of, common := d.Data, &l.agent, m.common
+	if behind := m.log.behind; behind != nil {
 		was := parseAgent(name, behind, l.running, new(store.FaultList))
-		data, of, common = behind, &was, c.i+1
-		c.hazard("agent.json goes back to what it was when a snapshot behind this one was the head, with the agent's state and the window of then")
+		data, of, common = behind, &was, m.i+1
+		m.hazard("agent.json goes back to what it was when a snapshot behind this one was the head, with the agent's state and the window of then")
 	}
-	m := move{n: c.i + 1, common: common, same: same, pending: of.waitsFor(&c.head)}
-	if c.op == model.OpRestore {
+	becomes := agentMove{n: m.i + 1, common: common, same: m.stays(), pending: of.waitsFor(&m.head)}
+	if m.op == model.OpRestore {
 		// It is written anew, so that it is kept: it is the one record of what the agent's
 		// state was while this was the head. That of a fork stays as it is where it can.
-		m.updated = s.now()
+		becomes.updated = m.in.Now
 	}
-	moved, err := m.apply(data, of)
+	moved, err := becomes.apply(data, of)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	c.agent, c.lowered, c.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
-	c.hazards = append(c.hazards, moved.hazards...)
-	if c.snapshot.log.behind != nil {
-		became := parseAgent(name, c.agent, l.running, new(store.FaultList))
-		c.lowered = became.start(c.i+1) < l.start
+	m.agent, m.lowered, m.unchanged = moved.data, moved.lowered, bytes.Equal(moved.data, d.Data)
+	m.Hazards = append(m.Hazards, moved.hazards...)
+	if m.log.behind != nil {
+		became := parseAgent(name, m.agent, l.running, new(store.FaultList))
+		m.lowered = became.start(m.i+1) < l.start
 		return nil
 	}
-	if state := d.Tape.Find(0, "state"); !same && state >= 0 && d.Tape.Count(state) > 0 {
-		c.hazard("the agent's state has no history: it stays as it is now")
+	if state := d.Tape.Find(0, "state"); !m.stays() && state >= 0 && d.Tape.Count(state) > 0 {
+		m.hazard("the agent's state has no history: it stays as it is now")
 	}
 	return nil
 }
 
-func (c *course) hazard(format string, args ...any) {
-	c.hazards = append(c.hazards, fmt.Sprintf(format, args...))
+func (m *move) hazard(format string, args ...any) {
+	m.Hazards = append(m.Hazards, fmt.Sprintf(format, args...))
 }
 
 // waitsFor reports whether the interrupt waits for exactly the tool calls of a
@@ -248,195 +194,109 @@ func (a *agentFile) waitsFor(m *message) bool {
 	return len(missing)+len(stale) == 0
 }
 
+// ending is where a log ends, with what a start makes of it.
+type ending struct {
+	*reading
+	// midway says that the model had said more before the turn was over.
+	midway bool
+	// holds says how many messages a start holds where it drops or puts in some.
+	holds string
+}
+
 // muchContext is how many bytes of a context may have been too much for a model. Then
 // the SDK's conversation managers first cut long tool results, in memory alone.
 const muchContext = 100_000
 
-// sound refuses what the SDK would not start from, or would write over.
-func (c *course) sound(ctx context.Context) error {
-	l := c.log
-	in := newInspector(l)
-	loaded, mended := int64(0), false
-	err := l.walk(ctx, func(s *step) error {
-		if !l.evicted(s.i) {
-			in.see(s)
+// sound refuses what the SDK would not start from, or would write over, and returns the
+// warnings.
+func (e *ending) sound(ctx context.Context, m *move) (hazards []string, err error) {
+	if e.mended {
+		if e.holds, err = e.startHolds(ctx); err != nil {
+			return nil, err
 		}
-		loaded, mended = s.header.Size, mended || len(s.fixes) > 0
-		return nil
-	})
-	if err == nil && mended {
-		c.holds, err = l.startHolds(ctx)
 	}
-	if err != nil {
-		return err
+	if e.loaded >= muchContext && e.agent.manager != "NullConversationManager" {
+		hazards = append(hazards, fmt.Sprintf("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", e.loaded/1000))
 	}
-	if loaded >= muchContext && l.agent.manager != "NullConversationManager" {
-		c.hazard("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", loaded/1000)
-	}
-	for _, f := range in.faults() {
+	for _, f := range e.faults {
 		switch {
 		case f.Severity < model.Stops:
 		case f.Code == FaultManager:
-			c.hazard("%s: the SDK %s", f.Meaning, f.Verdict)
+			hazards = append(hazards, fmt.Sprintf("%s: the SDK %s", f.Meaning, f.Verdict))
 		default:
-			return &model.UnsupportedError{Op: c.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", f.File, f.Meaning, f.Verdict)}
+			file := m.now.shown(path.Join(m.now.session, within(e.session, f.File)))
+			return nil, &model.UnsupportedError{Op: m.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", file, f.Meaning, f.Verdict)}
 		}
 	}
-	return c.continues()
+	odd, err := e.continues(m.op)
+	if odd != "" {
+		hazards = append(hazards, odd)
+	}
+	return hazards, err
 }
 
 // continues makes sure that the next message becomes the last file, and a new one.
 // The SDK counts on from the field message_id of the last message that it loads.
-func (c *course) continues() error {
-	l := c.log
-	last := l.files[len(l.files)-1]
-	refuse := func(format string, args ...any) error {
-		return &model.UnsupportedError{Op: c.op, Reason: fmt.Sprintf(format, args...) + "; repair the session first"}
+func (e *ending) continues(op model.Op) (hazard string, err error) {
+	last := e.files[len(e.files)-1]
+	refuse := func(format string, args ...any) (string, error) {
+		return "", &model.UnsupportedError{Op: op, Reason: fmt.Sprintf(format, args...) + "; repair the session first"}
 	}
-	if removed := (&agentFile{removed: l.agent.removed}).start(len(l.files)); l.start >= len(l.files) || removed >= len(l.files) {
+	if removed := (&agentFile{removed: e.agent.removed}).start(len(e.files)); e.start >= len(e.files) || removed >= len(e.files) {
 		return refuse("the SDK would load no message, and write the next one over message_0.json")
 	}
-	if !c.head.hasID {
+	if !e.last.hasID {
 		return refuse("the message_id of %s is no integer, and the SDK counts on from it", last.name)
 	}
-	next, _ := parseNumber(fmt.Sprint(c.head.messageID + 1))
+	next, _ := parseNumber(fmt.Sprint(e.last.messageID + 1))
 	if next.compare(last.number()) <= 0 {
-		return refuse("%s has the message_id %d: the next message would become message_%s.json, among those that are there", last.name, c.head.messageID, next)
+		return refuse("%s has the message_id %d: the next message would become message_%s.json, among those that are there", last.name, e.last.messageID, next)
 	}
-	if n, ok := last.int64(); !ok || c.head.messageID != n {
-		c.hazard("%s has the message_id %d: the next message becomes message_%s.json", last.name, c.head.messageID, next)
+	if n, ok := last.int64(); !ok || e.last.messageID != n {
+		hazard = fmt.Sprintf("%s has the message_id %d: the next message becomes message_%s.json", last.name, e.last.messageID, next)
 	}
-	return nil
+	return hazard, nil
 }
 
 // next returns the name of the file that the SDK writes next.
-func (c *course) next() string { return fmt.Sprintf("message_%d.json", c.head.messageID+1) }
-
-// plan returns what every plan says of where it leads.
-func (c *course) plan() model.Plan {
-	plan := model.Plan{
-		Op: c.op, Session: c.now.id, Target: model.Point{ID: c.headID, Index: len(c.log.files) - 1},
-		Hazards: slices.Clone(c.hazards), Asks: c.asks,
-	}
-	c.resume(&plan)
-	return plan
-}
+func (e *ending) next() string { return fmt.Sprintf("message_%d.json", e.last.messageID+1) }
 
 // leftOut reports whether the window leaves out, as it lies there, at least as many
 // messages as the restore leaves. An agent that runs writes that back into agent.json
 // with its next message; one that starts then loads none, and numbers from 0 (initialize
 // of session/repository_session_manager.py).
-func (c *course) leftOut() bool { return c.now.agent.removed >= len(c.log.files) }
+func (m *move) leftOut() bool { return m.now.agent.removed >= m.i+1 }
 
 // keepStays has the write keep the messages that stay where they are: an agent that runs
 // may have them written over.
-func (c *course) keepStays(draft *journal.Draft, plan *model.Plan, d *desk) {
-	if c.common == 0 {
+func (m *move) keepStays() {
+	if m.common == 0 {
 		return
 	}
-	for _, f := range c.now.files[:c.common] {
-		draft.Keep(d.onDesk(c.now.path("messages", f.name)))
+	for _, f := range m.now.files[:m.common] {
+		m.Keeps = append(m.Keeps, m.now.dir+f.name)
 	}
-	plan.Writes = append(plan.Writes, fmt.Sprintf("kept, too: the %d messages that stay, which an agent that still runs may write over", c.common))
+	m.Writes = append(m.Writes, fmt.Sprintf("kept, too: the %d messages that stay, which an agent that still runs may write over", m.common))
 }
 
-// steps returns what changes. Of a plan that makes a session it is what another one would
-// change in this one.
-func (c *course) steps() folder.Steps {
-	l := c.now
-	steps := l.leads(c.common, c.back)
-	if c.op.MakesSession() {
+// steps returns what changes in this log. Of a plan that makes a session it is what another
+// one would change.
+func (m *move) steps() folder.Steps {
+	l := m.now
+	steps := l.leads(m.common, m.back)
+	if m.op.MakesSession() {
 		for _, name := range l.strays { // they stay behind
 			steps = append(steps, folder.Step{Name: l.dir + name, Aside: true})
 		}
 	}
-	for name, data := range c.made {
+	for name, data := range m.made {
 		steps = append(steps, folder.Step{Name: l.dir + name, Data: data})
 	}
-	agent := folder.Step{Name: l.path("agent.json"), Data: c.agent, Version: c.version}
-	if c.lowered {
+	agent := folder.Step{Name: l.path("agent.json"), Data: m.agent, Version: m.version}
+	if m.lowered {
 		return slices.Insert(steps, 0, agent)
 	}
 	return append(steps, agent)
-}
-
-// items returns the messages of a log from one on for a plan.
-func (l *messageLog) items(ctx context.Context, from int) ([]model.Point, error) {
-	list := make([]model.Point, 0, len(l.files)-from)
-	err := l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
-		list = append(list, model.Point{ID: idText(m.id), Index: from + i})
-		return nil
-	})
-	return list, err
-}
-
-func (c *course) items(ctx context.Context, from int) ([]model.Point, error) {
-	return c.log.items(ctx, min(from, len(c.log.files)))
-}
-
-// head returns the snapshot from which the SDK would go on now.
-func (l *messageLog) head(ctx context.Context) (model.Point, error) {
-	if len(l.files) == 0 {
-		return model.Point{}, nil
-	}
-	list, err := l.items(ctx, len(l.files)-1)
-	if err != nil {
-		return model.Point{}, err
-	}
-	return list[0], nil
-}
-
-// unmoved makes sure that the names in the folder are those that were planned with.
-func (l *messageLog) unmoved() error {
-	names, err := l.place.tree.List(l.path("messages"))
-	if err != nil {
-		return err
-	}
-	n := 0
-	for _, name := range names {
-		if f, ok := fileOf(name); ok {
-			n++
-			if l.position(f.name) < 0 {
-				n = -1
-				break
-			}
-		}
-	}
-	if n != len(l.files) {
-		return &journal.ConflictError{Path: l.path("messages"), Found: "got or lost messages"}
-	}
-	return nil
-}
-
-// quiet is how long a session has to be left alone to be taken for one without a
-// writer.
-const quiet = 5 * time.Second
-
-// lively returns why an agent may still be running on the log, "" for no sign of it.
-// A running agent counts on from what it holds in memory, and knows nothing of a
-// restore. One that starts lists the messages and then opens one after the other, in
-// every version (list_messages of session/file_session_manager.py).
-func (s *Store) lively(l *messageLog) string {
-	names := []string{l.path("agent.json")}
-	for _, f := range l.files[max(0, len(l.files)-3):] {
-		names = append(names, l.path("messages", f.name))
-	}
-	for _, name := range l.strays {
-		if isTemporary(name) {
-			names = append(names, l.path("messages", name))
-		}
-	}
-	var stamps []writing.Stamp
-	for _, name := range names {
-		if at, err := l.place.tree.Stamp(name); err == nil {
-			stamps = append(stamps, writing.Stamp{Name: s.onDesk(name), At: at.Modified})
-		}
-	}
-	age, ok := s.on.Lively(quiet, stamps...)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("the session was written to %s ago: an agent that still runs goes on from what it holds in memory and numbers its messages from there, so stop it first; one that starts just now may end with a FileNotFoundError, and starts the next time", age.Round(100*time.Millisecond))
 }
 
 // pyText writes a text, which is UTF-8, as Python would take it.

@@ -408,19 +408,19 @@ func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		asks  int
-	}{{0, 1}, {quiet - time.Second, 1}, {quiet + time.Second, 0}} {
-		s.now = func() time.Time { return written.Add(c.after) }
+	}{{0, 1}, {59 * time.Second, 1}, {61 * time.Second, 0}} {
+		s.storage.Now = func() time.Time { return written.Add(c.after) }
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[3].Ref()})
 		if err != nil || len(plan.Asks) != c.asks {
 			t.Errorf("after %s: %q, %v", c.after, plan.Asks, err)
 		}
-		if c.asks > 0 && !strings.Contains(plan.Asks[0], "stop it first") {
-			t.Errorf("%q", plan.Asks)
+		if c.asks > 0 && (!strings.Contains(plan.Asks[0], "an agent may still be running") || !strings.Contains(strings.Join(plan.Hazards, "\n"), "stop it first")) {
+			t.Errorf("%q, %q", plan.Asks, plan.Hazards)
 		}
 	}
 	// What Hindcast itself wrote is no sign of an agent.
 	restore(t, s, "h", list[3].ID)
-	s.now = time.Now
+	s.storage.Now = time.Now
 	if plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[1].Ref()}); err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], "run again") {
 		t.Errorf("%q, %v", plan.Asks, err)
 	}
@@ -728,7 +728,7 @@ func TestRestore_agentFileKeepsItsBytes(t *testing.T) {
 	if err := os.Chmod(name, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	s.now = func() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC) }
+	s.storage.Now = func() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC) }
 	restore(t, s, "h", storetest.Headers(t, s, "h")[3].ID)
 	want := strings.Replace(odd, `"removed_message_count": 5 `, `"removed_message_count": 0 `, 1)
 	want = strings.Replace(want, `"updated_at":"2026-01-01T00:00:00+00:00"`, `"updated_at":"2026-05-06T07:08:09.123456+00:00"`, 1)

@@ -1,13 +1,13 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -31,10 +31,10 @@ import (
 const twoInARow = "two messages of the user follow each other, which not every provider takes"
 
 // resume says how the SDK goes on.
-func (c *course) resume(plan *model.Plan) {
-	l, m := c.log, &c.head
-	plan.Loads = c.loads()
-	add := func(call, then string) { plan.Resume = append(plan.Resume, model.Resume{Call: call, Then: then}) }
+func (e *ending) resume(next *folder.Next) {
+	l, m := e.reading, &e.last
+	next.Loads = e.loads()
+	add := func(call, then string) { next.Calls = append(next.Calls, model.Resume{Call: call, Then: then}) }
 	versions := l.sdk()
 	text := func(then string) { add(`agent("…")`, then) }
 	// textless is a call without a text, which older versions take for a message.
@@ -74,13 +74,13 @@ func (c *course) resume(plan *model.Plan) {
 			textless("agent([])", versions.Words(answersCalls, writes+"and the model answers that", versions.Words(runsCalls, "runs "+tools, bare)))
 		}, versions.Words(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
 		if versions.Shown(runsCalls) {
-			plan.Asks = append(plan.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
+			next.Asks = append(next.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 		}
 	case m.role == "assistant":
 		text("the model answers your text")
 		again("asks the model to go on with the answer that is there (a prefill), which many providers refuse")
-		if c.midway {
-			plan.Asks = append(plan.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
+		if e.midway {
+			next.Asks = append(next.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
 		}
 	case len(m.results) > 0:
 		ways(func() { again("the model answers the tool results") }, "the model answers the tool results and your text; "+twoInARow)
@@ -92,11 +92,10 @@ func (c *course) resume(plan *model.Plan) {
 }
 
 // loads says in a sentence what the SDK loads.
-func (c *course) loads() string {
-	l := c.log
+func (e *ending) loads() string {
+	l := e.reading
 	n := len(l.files)
 	session, _, _ := strings.Cut(l.id, "/")
-	session = cmp.Or(c.as, session)
 	first := l.start
 	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
 	switch {
@@ -110,7 +109,7 @@ func (c *course) loads() string {
 	if l.agent.summary != nil {
 		text += " behind the summary"
 	}
-	return text + fmt.Sprintf("%s; the next message becomes %s", c.holds, c.next())
+	return text + fmt.Sprintf("%s; the next message becomes %s", e.holds, e.next())
 }
 
 // startHolds says how many messages a start holds once it has dropped some or put some in,

@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/strands/runs"
 	"hindcast/store/writing"
@@ -43,27 +43,18 @@ func (p place) recordPath() string {
 
 // asideRuns returns the versions of a record that are kept, the oldest first: those that
 // were set aside, and those that came back and a run from before wrote over. What
-// cannot be read is left out.
-func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
-	entries, _ := s.entries(ctx) // what is wrong with it the doctor tells
-	if len(entries) == 0 {
-		return nil, ctx.Err()
-	}
-	file := s.onDesk(p.recordPath())
-	lies, err := s.journal.Version(file)
-	if err != nil {
-		lies = journal.Version{} // the record cannot be read, which Faults tells
-	}
+// cannot be read is left out. lies is the SHA-256 of the record that lies there.
+func (s *Store) asideRuns(p place, entries []*journal.Entry, lies string) []asideRun {
+	file := p.recordPath()
 	var list []asideRun
 	tell := func(v journal.Version, reason *model.Reason) {
 		if v.SHA256 == "" {
 			return
 		}
 		list = slices.DeleteFunc(list, func(a asideRun) bool { return a.version.SHA256 == v.SHA256 })
-		list = append(list, asideRun{version: v, reason: reason, shown: v.SHA256 != lies.SHA256})
+		list = append(list, asideRun{version: v, reason: reason, shown: v.SHA256 != lies})
 	}
-	for i := range entries {
-		e := &entries[i]
+	for _, e := range entries {
 		for _, c := range e.Changes() {
 			switch {
 			case c.Path != file || c.Before == c.After || c.Does == model.FileCopied || e.Undone && e.NewSession != "":
@@ -80,7 +71,7 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 	}
 	list = list[max(0, len(list)-mostAside):]
 	for k := range list {
-		data, err := s.journal.Read(list[k].version)
+		data, err := s.kept(list[k].version)
 		if err != nil {
 			continue // it was purged
 		}
@@ -90,7 +81,7 @@ func (s *Store) asideRuns(ctx context.Context, p place) ([]asideRun, error) {
 		}
 		list[k].run = runs.Decode(tape, 0, runs.Place{Session: p.id, Orchestrator: strings.TrimPrefix(p.orchestrator, runPrefix), File: p.recordPath()})
 	}
-	return slices.DeleteFunc(list, func(a asideRun) bool { return a.run == nil }), nil
+	return slices.DeleteFunc(list, func(a asideRun) bool { return a.run == nil })
 }
 
 // older returns the runs that are kept.
@@ -135,77 +126,136 @@ func (o *orchestrator) branches(now []model.Header) map[string][]model.Header {
 	return leaving
 }
 
-// planRewind computes what putting an orchestrator back does.
-func (s *Store) planRewind(ctx context.Context, p place, ref model.Ref) (model.Plan, error) {
-	o := s.openRun(p)
-	if o.err != nil {
-		return model.Plan{}, o.err
+// records reads and changes the records of orchestrators.
+type records struct{ s *Store }
+
+// Name implements folder.Format.
+func (records) Name() string { return "Strands" }
+
+// Read implements folder.Format. A record that cannot be read has no rows.
+func (f records) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	p := at.Own.(place)
+	o := f.s.readRun(p, in)
+	log := &folder.Log{Place: at, Rows: o.headers(), Head: -1, Settled: true, Aside: map[string]*folder.Aside{}, Own: o}
+	if at, err := in.Stamp(p.recordPath()); err == nil {
+		log.Written = []writing.Stamp{{Name: p.recordPath(), At: at.Modified}}
 	}
-	r, i, err := o.find(ref.ID)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	plan := o.plan(model.OpRestore, r, i, ref.ID)
-	draft := s.journal.Draft()
-	file := s.onDesk(p.recordPath())
-	if version, aside := o.versionOf(r); aside && i == r.Len()-1 {
-		draft.PutBack(file, version)
-		o.putBack(&plan, r)
-	} else {
-		w, err := r.Rewind(i, o.older())
-		if err != nil {
-			return model.Plan{}, err
+	there := len(o.now())
+	for i := range log.Rows {
+		h := &log.Rows[i]
+		log.Files = append(log.Files, p.recordPath())
+		if h.Orphaned {
+			log.Aside[h.ID] = &folder.Aside{Name: p.recordPath()}
+		} else if there--; there == 0 {
+			log.Head = i
 		}
-		draft.Put(file, w.Document)
-		o.goesOn(&plan, w)
 	}
-	o.moves(&plan, r, i)
-	plan.Writes = append(plan.Writes, fmt.Sprintf("record of %s %q: as it was after #%d", r.Summary().Kind, r.Summary().ID, i))
-	if ask := s.busy(p.recordPath()); ask != "" {
-		plan.Asks = append(plan.Asks, ask)
-	}
-	return draft.Plan(plan)
+	return log, ctx.Err()
 }
 
-// planRunFork computes what a new session with an orchestrator as it was then takes:
-// session.json and the record, and nothing of the agents beside it.
-func (s *Store) planRunFork(ctx context.Context, p place, ref model.Ref, as string) (model.Plan, error) {
-	o := s.openRun(p)
-	if o.err != nil {
-		return model.Plan{}, o.err
+// rewind is a plan in the making for a record.
+type rewind struct {
+	*folder.Move
+	*orchestrator
+	s  *Store
+	in folder.In
+	// next is how the SDK goes on then.
+	next folder.Next
+}
+
+// Move implements folder.Mover.
+func (f records) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	m := &rewind{Move: &folder.Move{Uses: map[string]string{}}, orchestrator: before.Own.(*orchestrator), s: f.s, in: in}
+	m.Own = m
+	if c.Op == model.OpRepair {
+		return m.Move, m.repair()
 	}
-	r, i, err := o.find(ref.ID)
+	if m.err != nil {
+		return nil, m.err
+	}
+	switch c.Op {
+	case model.OpPurge:
+		m.Target = before.HeadPoint()
+		m.Forget = func(string, []byte) bool { return c.Scope != model.PurgeRedacted }
+		return m.Move, nil
+	case model.OpEdit:
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "the record of an orchestrator is put back as it was, and not edited"}
+	case model.OpFork:
+		return m.Move, m.fork(c)
+	}
+	return m.Move, m.restore(c.Ref.ID, before.Busy != "")
+}
+
+// restore plans that the record ends with a node.
+func (m *rewind) restore(id string, busy bool) error {
+	r, i, err := m.find(id)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
-	if err := s.checkName(model.OpFork, as); err != nil {
-		return model.Plan{}, err
+	step := folder.Step{Name: m.recordPath()}
+	if version, aside := m.versionOf(r); aside && i == r.Len()-1 {
+		step.Version = version
+		m.putBack(r)
+	} else if step.Data, err = m.put(r, i); err != nil {
+		return err
 	}
-	plan := o.plan(model.OpFork, r, i, ref.ID)
-	plan.NewSession = as
-	plan.Head = model.Point{}
+	m.Target, m.Steps = model.Point{ID: id, Index: i}, folder.Steps{step}
+	m.uses()
+	m.Writes = append(m.Writes, fmt.Sprintf("record of %s %q: as it was after #%d", r.Summary().Kind, r.Summary().ID, i))
+	if busy {
+		m.Hazards = append(m.Hazards, "a run that still goes on writes the record over when the next node ends, so stop it first")
+	}
+	return nil
+}
+
+// put returns the record that ends with node i of a run, and says how the SDK goes on from it.
+func (m *rewind) put(r *runs.Run, i int) ([]byte, error) {
+	w, err := r.Rewind(i, m.older())
+	m.next = folder.Next{Loads: w.Loads, Calls: w.Resume, Hazards: w.Hazards, Asks: w.Asks}
+	return w.Document, err
+}
+
+// putBack says what comes of a record that is written as it once was.
+func (m *rewind) putBack(r *runs.Run) { m.next = asItIs(r) }
+
+func asItIs(r *runs.Run) folder.Next {
+	w := r.AsItIs()
+	return folder.Next{Loads: w.Loads, Calls: w.Resume, Hazards: w.Asks}
+}
+
+// uses guards the record that is there.
+func (m *rewind) uses() {
+	m.Uses[m.recordPath()] = m.sum
+}
+
+// fork plans a new session with the orchestrator as it was then: session.json and the
+// record, and nothing of the agents beside it.
+func (m *rewind) fork(c model.Change) error {
+	r, i, err := m.find(c.Ref.ID)
+	if err == nil {
+		err = checkName(m.in.Tree, c.Op, c.As)
+	}
+	if err != nil {
+		return err
+	}
 	document := r.Source()
 	if i == r.Len()-1 {
-		o.putBack(&plan, r)
-	} else {
-		w, err := r.Rewind(i, o.older())
-		if err != nil {
-			return model.Plan{}, forked(err)
-		}
-		document = w.Document
-		o.goesOn(&plan, w)
+		m.putBack(r)
+	} else if document, err = m.put(r, i); err != nil {
+		return forked(err)
 	}
-	session, err := s.sessionFile(p.session, as)
+	session, err := sessionFile(m.in.Tree, m.session, c.As)
 	if err != nil {
-		return model.Plan{}, err
+		return err
 	}
-	draft := s.journal.Draft()
-	draft.Put(path.Join(sessionPrefix+as, "multi_agents", p.orchestrator, "multi_agent.json"), document)
+	p := place{id: c.As, session: sessionPrefix + c.As, tree: m.place.tree, way: m.way, orchestrator: m.place.orchestrator}
+	to := m.s.in(p)
+	m.New, m.Target = &to, model.Point{ID: c.Ref.ID, Index: i}
 	// Until there is a session.json, the SDK does not take the folder for a session.
-	draft.Put(path.Join(sessionPrefix+as, "session.json"), session)
-	plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: session.json, and the record of %s %q as it was after #%d", as, r.Summary().Kind, r.Summary().ID, i))
-	plan.Loads = fmt.Sprintf("with FileSessionManager(%s): %s", pyText(as), plan.Loads)
-	return draft.Plan(plan)
+	m.Steps = folder.Steps{{Name: p.recordPath(), Data: document}, {Name: path.Join(p.session, "session.json"), Data: session}}
+	m.Writes = append(m.Writes, fmt.Sprintf("session %q: session.json, and the record of %s %q as it was after #%d", c.As, r.Summary().Kind, r.Summary().ID, i))
+	m.next.Loads = fmt.Sprintf("with FileSessionManager(%s): %s", pyText(c.As), m.next.Loads)
+	return nil
 }
 
 // forked says of a fork what a rewind says of itself.
@@ -227,113 +277,20 @@ func (o *orchestrator) versionOf(r *runs.Run) (journal.Version, bool) {
 	return journal.Version{}, false
 }
 
-// plan begins a plan that leads to snapshot i of a run.
-func (o *orchestrator) plan(op model.Op, r *runs.Run, i int, id string) model.Plan {
-	plan := model.Plan{Op: op, Session: o.id, Target: model.Point{ID: id, Index: i}}
-	if list := o.now(); len(list) > 0 {
-		plan.Head = list[len(list)-1].Point()
+// Next implements folder.Mover.
+func (records) Next(_ context.Context, before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
+	if mv != nil {
+		return mv.Own.(*rewind).next, nil
 	}
-	return plan
-}
-
-// moves fills in which snapshots leave the record, and which come back to it, when it
-// ends with snapshot i of a run.
-func (o *orchestrator) moves(plan *model.Plan, r *runs.Run, i int) {
-	now, then := o.now(), r.Headers()[:i+1]
-	plan.Orphans, plan.Reactivates = without(now, then), without(then, now)
-}
-
-// without returns the snapshots of a list that another list does not have.
-func without(list, other []model.Header) []model.Point {
-	var items []model.Point
-	for i := range list {
-		id := list[i].ID
-		if !slices.ContainsFunc(other, func(h model.Header) bool { return h.ID == id }) {
-			items = append(items, list[i].Point())
-		}
+	was, now := before.Own.(*orchestrator), after.Own.(*orchestrator)
+	session, _, _ := strings.Cut(was.id, "/")
+	switch {
+	case now.run == nil && now.err == nil:
+		return folder.Next{Loads: goneWords(was.id, session)}, nil
+	case was.run == nil && was.err == nil:
+		return folder.Next{Loads: thereWords(now.id)}, nil
+	case now.run == nil:
+		return folder.Next{Loads: brokenAgain, Hazards: []string{brokenAgain}}, nil
 	}
-	return items
-}
-
-func (o *orchestrator) goesOn(plan *model.Plan, w runs.Rewound) {
-	plan.Loads, plan.Resume = w.Loads, w.Resume
-	plan.Hazards = append(plan.Hazards, w.Hazards...)
-	plan.Asks = append(plan.Asks, w.Asks...)
-}
-
-// putBack says what comes of a record that is written as it once was.
-func (o *orchestrator) putBack(plan *model.Plan, r *runs.Run) {
-	now := r.AsItIs()
-	plan.Loads, plan.Resume = now.Loads, now.Resume
-	plan.Hazards = append(plan.Hazards, now.Asks...)
-}
-
-// completeRun says what a plan of the journal's means for an orchestrator: the record
-// becomes what it was before an entry, or after it.
-func (s *Store) completeRun(p place, e *journal.Entry, plan *model.Plan) error {
-	o := s.openRun(p)
-	if o.err != nil {
-		return o.err
-	}
-	if list := o.now(); e.NewSession == "" && len(list) > 0 && list[len(list)-1].ID != plan.Head.ID {
-		return fmt.Errorf("the run of %q went on to #%d, which would be lost; restore the branch that was set aside: %w",
-			o.id, len(list)-1, model.ErrHeadMoved)
-	}
-	if ask := s.busy(p.recordPath()); ask != "" {
-		plan.Asks = append(plan.Asks, ask)
-	}
-	if e.NewSession != "" && plan.Op == model.OpUndo {
-		plan.Loads = fmt.Sprintf("session %q is gone: FileSessionManager(%s) begins a new one", e.NewSession, pyText(e.NewSession))
-		return nil
-	}
-	for _, change := range e.Changes() {
-		to := change.After
-		if plan.Op == model.OpUndo {
-			to = change.Before
-		}
-		if change.Path != s.onDesk(p.recordPath()) || to.None() {
-			continue
-		}
-		data, err := s.journal.Read(to)
-		if err != nil {
-			return fmt.Errorf("read what is kept of %s: %w", change.Path, err)
-		}
-		tape, _, err := jsontape.ParseTolerant(data)
-		if err != nil {
-			return nil // it was broken before, too
-		}
-		r := runs.Decode(tape, 0, runs.Place{Session: p.id, Orchestrator: strings.TrimPrefix(p.orchestrator, runPrefix), File: p.recordPath()})
-		o.putBack(plan, r)
-		o.moves(plan, r, r.Len()-1)
-	}
-	return nil
-}
-
-// busy returns why an orchestrator may still be running, "" for no sign of it.
-func (s *Store) busy(file string) string {
-	at, err := s.tree.Stamp(file)
-	if err != nil {
-		return ""
-	}
-	age, ok := s.on.Lively(quiet, writing.Stamp{Name: s.onDesk(file), At: at.Modified})
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("the record was written %s ago: a run that still goes on writes it over when the next node ends, so stop it first", age.Round(100*time.Millisecond))
-}
-
-// verifyRun reads the record of an orchestrator as the SDK does.
-func (s *Store) verifyRun(p place, plan model.Plan) error {
-	o := s.openRun(p)
-	if o.err != nil {
-		return fmt.Errorf("%w: %w", errReadBack, o.err)
-	}
-	list := o.now()
-	if len(list) == 0 {
-		return fmt.Errorf("%w: there is no record", errReadBack)
-	}
-	if head := &list[len(list)-1]; head.ID != plan.Target.ID || head.Index != plan.Target.Index {
-		return fmt.Errorf("%w: the last node is #%d %s", errReadBack, head.Index, head.ID)
-	}
-	return nil
+	return asItIs(now.run), nil
 }

@@ -247,7 +247,7 @@ func TestRewind_aRunThatGoesOn(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	sameTree(t, dir, before)
-	if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[0].Ref()}); err != nil || !strings.Contains(strings.Join(plan.Asks, "\n"), "a run that still goes on") {
+	if plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[0].Ref()}); err != nil || !strings.Contains(strings.Join(plan.Asks, "\n"), "an agent may still be running") || !strings.Contains(strings.Join(plan.Hazards, "\n"), "a run that still goes on") {
 		t.Errorf("it asks %q: %v", plan.Asks, err)
 	}
 }

@@ -3,6 +3,7 @@ package messages
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,22 +26,32 @@ type orchestrator struct {
 	run *runs.Run // nil if there is none
 	// aside are the versions of the record that are kept, see rewind.go.
 	aside []asideRun
+	// sum is the SHA-256 of the record, "" where it cannot be read.
+	sum string
 	// err names the file that cannot be read, and why.
 	err error
 }
 
-// openRun reads the record of an orchestrator. There is nothing to close.
+// openRun reads the record of an orchestrator as it lies. There is nothing to close.
 func (s *Store) openRun(p place) *orchestrator {
+	w := s.storage.Writes(context.Background())
+	return s.readRun(p, folder.In{Tree: p.tree, Told: w.Told(p.name())})
+}
+
+// readRun reads the record of an orchestrator.
+func (s *Store) readRun(p place, in folder.In) *orchestrator {
 	o := &orchestrator{folders: s.folders(p)}
-	if aside, err := s.asideRuns(context.Background(), p); err == nil {
-		o.aside = aside // Faults tells what is wrong with the journal
-	}
+	o.tree = in.Tree
 	o.checkSession()
 	dir := path.Join(p.session, "multi_agents", p.orchestrator)
 	o.leftovers(dir)
 	name := p.recordPath()
 	d := files.ReadDocument(folder.From(o.tree), name, nil)
 	o.written += int64(len(d.Data))
+	if len(d.Data) > 0 {
+		o.sum = fmt.Sprintf("%x", sha256.Sum256(d.Data))
+	}
+	o.aside = s.asideRuns(p, in.Told.Entries(), o.sum)
 	if d.Err != nil {
 		o.unreadable(name, &d)
 		return o
@@ -73,7 +84,7 @@ func (o *orchestrator) unreadable(name string, d *files.Document) {
 		return
 	}
 	o.flaw(name, fileFlaw(FaultRunFile, d))
-	o.err = fmt.Errorf("%s: %w", name, d.Err)
+	o.err = fmt.Errorf("%s: %w", o.shown(name), d.Err)
 }
 
 // now returns the headers of the node executions that the record has.

@@ -208,7 +208,7 @@ func mayHaveWritten(t *testing.T, s *Store, text string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	v, ok := sdk.Parse(text)
 	return ok && l.sdk().Has(v)

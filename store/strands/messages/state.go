@@ -33,7 +33,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		}
 		return r.State(i), nil
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	at, err := s.find(ctx, l, ref.ID)
 	if err != nil {

@@ -212,13 +212,15 @@ type Store struct {
 	root *os.Root
 	// single is the id of the session if dir is the folder of one.
 	single *string
-	// desk is where it is written; see writing.go.
-	*desk
-	// tree is what is read: opened, but for tests.
-	tree   folder.Tree
-	opened *folder.Disk
-	// memo has what was made of the message files.
-	memo *folder.Memo
+	// storage is the storage that the folder is, or is in, and way leads down from there.
+	// The journal lies in it: so it is the same one whether the storage or the folder of one
+	// session was opened.
+	storage *folder.Storage
+	way     string
+	// err is why nothing can be written.
+	err error
+	// histories are what the journal tells of messages.
+	histories histories
 	// running is the version of the SDK that is said to run.
 	running sdk.Running
 
@@ -250,24 +252,45 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	opened, err := folder.OpenDisk(dir)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), root.Close())
+	s := &Store{dir: dir, root: root}
+	if err := s.openStorage(cache); err != nil {
+		return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, files.Cause(err)), root.Close())
 	}
-	s := &Store{dir: dir, root: root, tree: opened, opened: opened, memo: folder.NewMemo(cache.Memory(noteKind, dir))}
-	beside, base := dir, ""
-	if _, ok := isSingle(root, dir); ok {
-		whole, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, err), opened.Close(), root.Close())
-		}
-		beside, base = filepath.Dir(whole), filepath.Base(whole)
-		id := strings.TrimPrefix(base, sessionPrefix)
-		s.single = &id
-	}
-	s.desk = openDesk(ctx, beside, base)
+	s.storage.Recover(ctx)
 	return s, nil
 }
+
+// openStorage opens the storage of the folder that was opened. That of the folder of one
+// session is the folder around it; where that cannot be opened, reading still works.
+func (s *Store) openStorage(cache *files.Cache) error {
+	open := func(dir, way string) (err error) {
+		s.way = way
+		s.storage, err = folder.Open(dir, folder.Options{Place: s.placeNamed, Ignore: isTemporary, Notes: cache.Memory(noteKind, dir), Now: time.Now})
+		return err
+	}
+	if _, ok := isSingle(s.root, s.dir); !ok {
+		return open(s.dir, ".")
+	}
+	whole, err := filepath.Abs(s.dir)
+	if err != nil {
+		return err
+	}
+	around, base := filepath.Dir(whole), filepath.Base(whole)
+	id := strings.TrimPrefix(base, sessionPrefix)
+	s.single = &id
+	if err = open(around, base); err == nil {
+		if _, err = s.tree().List(base); err != nil {
+			err = errors.Join(err, s.storage.Close()) // a link leads here
+		} else if _, err = s.storage.Journal(); err == nil {
+			return nil
+		}
+	}
+	s.err = fmt.Errorf("the folder around the session cannot be opened: %w", files.Cause(err))
+	return open(s.dir, ".")
+}
+
+// tree is what is read.
+func (s *Store) tree() folder.Tree { return s.storage.In().Tree }
 
 // Kind returns "strands".
 func (s *Store) Kind() string { return kind }
@@ -277,8 +300,7 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
-	s.memo.Notes.Keep()
-	err := errors.Join(s.desk.on.Close(), s.opened.Close(), s.root.Close())
+	err := errors.Join(s.storage.Close(), s.root.Close())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, tree := range s.linked {
@@ -301,7 +323,7 @@ func (s *Store) DerivedIDs() string {
 // read whole when its turn comes.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		defer s.memo.Notes.Keep()
+		defer s.storage.Memo.Notes.Keep()
 		places, err := s.newest(ctx)
 		for _, p := range places {
 			var info model.SessionInfo
@@ -341,7 +363,7 @@ func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
 	if p.orchestrator != "" {
 		return s.openRun(p).updated, ctx.Err()
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	at, err := l.lastChange(ctx)
 	return at, cmp.Or(err, ctx.Err())
@@ -353,7 +375,7 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		return s.openRun(p).info(), ctx.Err()
 	}
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	in := newInspector(l)
 	info.Size = l.written
@@ -400,29 +422,20 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 		}
 		return o.err
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	if l.err != nil {
 		return l.err
 	}
 	x := newIndex(l, len(l.files))
-	w, b := l.walker(), s.asides(ctx, l)
-	w.wide = len(b.list) > 0
-	each := func(h *model.Header) error {
-		if !yield(*h, nil) {
+	err = s.rows(ctx, s.asides(ctx, l), l.walker(), 0, func(r *row) error {
+		if r.step != nil {
+			x.add(r.msg)
+		}
+		if !yield(*r.header, nil) {
 			return errStopped
 		}
 		return nil
-	}
-	if err := s.leave(ctx, b, w, -1, each); err != nil {
-		return err
-	}
-	err = l.read(ctx, l.files, l.known, func(i int, m *message) error {
-		x.add(m)
-		if err := each(&w.step(i, m).header); err != nil {
-			return err
-		}
-		return s.leave(ctx, b, w, i, each)
 	})
 	if err == nil {
 		s.keep(x)
@@ -441,11 +454,10 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 			return nil, fmt.Errorf("strands: check %q: %w", s.dir, files.Cause(err))
 		}
 		list = found
-		if s.broken != nil {
-			list = append(list, s.journalFault(s.broken))
-		}
-		if err := s.on.Check(ctx); err != nil && ctx.Err() == nil {
-			list = append(list, s.journalFault(err))
+		for _, err := range []error{s.broken(), s.storage.Check(ctx)} {
+			if err != nil && ctx.Err() == nil {
+				list = append(list, s.journalFault(err))
+			}
 		}
 	}
 	p, err := s.locate(session)
@@ -455,9 +467,9 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	case err != nil:
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	case p.orchestrator != "":
-		return append(list, p.inStore(s.openRun(p).faults.All())...), nil
+		return append(list, p.shownIn(s.openRun(p).faults.All())...), nil
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	in := newInspector(l)
 	err = l.walk(ctx, func(s *step) error {
@@ -468,7 +480,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
-	return append(list, p.inStore(in.faults())...), nil
+	return append(list, p.shownIn(in.faults())...), nil
 }
 
 // unlisted finds what looks like a session by its name and is not listed.
@@ -488,7 +500,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		}
 		f := flaw{code: FaultStray}
 		switch {
-		case e.IsDir() && isSession(s.tree, e.Name()), s.link(e.Name()) != nil:
+		case e.IsDir() && isSession(s.tree(), e.Name()), s.link(e.Name()) != nil:
 			continue
 		case e.IsDir():
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")

@@ -30,33 +30,22 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 		from := len(list) - min(max(n, 0), len(list))
 		return list[from:], from, o.err
 	}
-	l := s.openLog(p, p.tree)
+	l := s.openLog(p)
 	defer l.close()
 	if l.err != nil {
 		return nil, 0, l.err
 	}
 	b := s.asides(ctx, l)
 	from := b.from(l, max(n, 0))
-	w := l.walker()
-	w.wide = len(b.list) > 0
-	if err := w.begin(ctx, from); err != nil {
-		return nil, 0, err
-	}
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
-	each := func(h *model.Header) error {
-		list = append(list, *h)
+	err = s.rows(ctx, b, l.walker(), from, func(r *row) error {
+		if r.step != nil {
+			x.add(r.msg)
+		}
+		list = append(list, *r.header)
 		return nil
-	}
-	// What leaves the log in front of the first message that is read follows it.
-	err = s.leave(ctx, b, w, from-1, each)
-	if err == nil {
-		err = l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
-			x.add(m)
-			list = append(list, w.step(from+i, m).header)
-			return s.leave(ctx, b, w, from+i, each)
-		})
-	}
+	})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -83,6 +83,9 @@ func (f Format) replaced(in folder.In, rs *Records) (list []Version) {
 
 // Move implements folder.Mover.
 func (f Format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	if len(before.Rows) == 0 && c.Op != model.OpRepair {
+		return nil, model.ErrNoSession
+	}
 	rs := before.Own.(*Records)
 	m := &Move{Move: &folder.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in}
 	m.Own = m
@@ -134,7 +137,7 @@ func (m *Move) Guard() {
 }
 
 // Next implements folder.Mover.
-func (f Format) Next(before, after *folder.Log, m *folder.Move) (folder.Next, error) {
+func (f Format) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (folder.Next, error) {
 	if m != nil {
 		made := m.Own.(*Move).Made
 		return folder.Next{Loads: made.Loads, Calls: made.Resume}, nil

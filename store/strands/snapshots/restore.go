@@ -19,6 +19,9 @@ import (
 
 // Move implements folder.Mover. The errors are a *RefusedError and those of store.Writer.
 func (f agents) Move(ctx context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	if len(before.Rows) == 0 {
+		return nil, model.ErrNoSession
+	}
 	m := f.s.begin(in, before.Own.(*history))
 	if c.Op == model.OpRepair {
 		return m.Move, m.repair()
@@ -200,7 +203,7 @@ const (
 
 // Next implements folder.Mover. The calls are worked out from where the messages end that
 // are then loaded, see resume.go.
-func (f agents) Next(before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
+func (f agents) Next(_ context.Context, before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
 	was, now := before.Own.(*history), after.Own.(*history)
 	loaded := now.loaded()
 	switch {

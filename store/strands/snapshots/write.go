@@ -87,7 +87,7 @@ func (s *Store) plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 }
 
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	offer, err := s.storage.Offer(ctx, op)
+	offer, err := s.storage.Reversal(ctx, op)
 	if err != nil {
 		return model.Plan{}, err
 	}
