@@ -61,6 +61,15 @@ type Ref struct {
 	Visit       int64
 }
 
+// Once returns ErrNoSnapshot where the ref names a visit. A kind that counts no visits has
+// each snapshot once, and none of a visit.
+func (r Ref) Once() error {
+	if r.Visit != 0 {
+		return ErrNoSnapshot
+	}
+	return nil
+}
+
 // TurnUnknown is the TurnIndex of a header whose turn was not counted yet.
 const TurnUnknown = -1
 

@@ -11,6 +11,7 @@ import (
 // those of places that appear later, and the traces. The SDKs write a file beside
 // the one that it is for and rename it; of the first nothing is told.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	ctx = s.life.Within(ctx)
 	var sources []<-chan struct{}
 	for _, levels := range s.levels() {
 		sources = append(sources, watch.Tree(ctx, s.dir, levels, isUnwatched))

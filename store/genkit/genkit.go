@@ -36,6 +36,7 @@ type Store struct {
 
 	joining sync.Mutex
 	traces  *joined // nil until there are some
+	life    store.Lifetime
 }
 
 var (
@@ -133,6 +134,9 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
+	if !s.life.End() {
+		return nil
+	}
 	s.joining.Lock()
 	defer s.joining.Unlock()
 	err := s.root.Close()

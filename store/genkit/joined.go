@@ -169,6 +169,9 @@ func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
 // step finds the step that ref names: its turn, and its number in that.
 func (s *Store) step(ctx context.Context, ref model.Ref) (*traces.Turn, int, error) {
 	at, err := s.find(ctx, ref.Session)
+	if err == nil && ref.Visit != 0 && ref.Visit != visitOf(ref.ID, map[int64]bool{}) {
+		err = model.ErrNoSnapshot
+	}
 	if err != nil {
 		return nil, 0, err
 	}

@@ -50,6 +50,9 @@ type rowAt struct {
 // id, and the row in it says whether it is of the session: no other file need be
 // looked at.
 func (s *Store) row(ctx context.Context, ref model.Ref) (*rowAt, error) {
+	if err := ref.Once(); err != nil {
+		return nil, err
+	}
 	var failed error
 	for st, where := range s.places(ref.Session) {
 		in, spot := st.In(), where.Own.(spot)

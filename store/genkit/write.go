@@ -44,6 +44,8 @@ func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: lacks(c.Op)}
 	case isStep(c.Ref.ID):
 		return model.Plan{}, s.refuseStep(ctx, c.Ref, c.Op)
+	case c.Ref.Once() != nil:
+		return model.Plan{}, c.Ref.Once()
 	}
 	if c.Op == model.OpEdit {
 		if err := checkState(c.State); err != nil {

@@ -34,7 +34,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if s.still {
 		return nil, fmt.Errorf("jsonl: watch %q: it is no file that could change: %w", s.address, errors.ErrUnsupported)
 	}
-	return watch.File(ctx, s.address), nil
+	return watch.File(s.life.Within(ctx), s.address), nil
 }
 
 // edges are the bytes at the beginning of a file, and those before some place.

@@ -102,6 +102,7 @@ type Store struct {
 	edges edges
 	// rewrites counts how often the file became another.
 	rewrites int64
+	life     store.Lifetime
 }
 
 var (
@@ -199,6 +200,9 @@ func (s *Store) Lacks(model.Op) string {
 
 // Close closes the file.
 func (s *Store) Close() error {
+	if !s.life.End() {
+		return nil
+	}
 	err := s.file.Close()
 	if s.temporary != "" {
 		err = errors.Join(err, os.Remove(s.temporary))

@@ -13,14 +13,46 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
+	"hindcast/store/mapped"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )
 
-// addresses are stores of each kind: those of testdata, and the demo where a kind is
-// Hindcast's own.
+// conforming is a store that passes the suites.
+type conforming struct {
+	store.Kind
+	address string
+}
+
+// stores are those of testdata, and the demo where a kind is Hindcast's own: some of each
+// kind, and of what a map reads.
+func stores(t *testing.T) (list []conforming) {
+	t.Helper()
+	all := addresses(t)
+	for _, k := range allKinds {
+		if len(all[k.Name]) == 0 {
+			t.Errorf("there is no store of kind %s", k.Name)
+		}
+		for _, address := range all[k.Name] {
+			list = append(list, conforming{k, address})
+		}
+	}
+	for name, words := range map[string]string{
+		"checkpoints.jsonl": "id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id,event=metadata.source",
+		"states":            "",
+	} {
+		m, err := mapped.ParseMap(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, conforming{mapped.Kind(m), filepath.Join(testdata, "mapped", name)})
+	}
+	return list
+}
+
+// addresses are the stores of each kind, by its name.
 func addresses(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -64,44 +96,35 @@ func addresses(t *testing.T) map[string][]string {
 
 // Every kind of the list passes the suite of reading.
 func TestKinds_read(t *testing.T) {
-	stores := addresses(t)
-	for _, k := range allKinds {
-		if len(stores[k.Name]) == 0 {
-			t.Errorf("no store of kind %s is read", k.Name)
-		}
-		for _, address := range stores[k.Name] {
-			t.Run(k.Name+"/"+filepath.Base(address), func(t *testing.T) {
-				storetest.Read(t, k, address)
-			})
-		}
+	for _, s := range stores(t) {
+		t.Run(s.Name+"/"+filepath.Base(s.address), func(t *testing.T) { storetest.Read(t, s.Kind, s.address) })
 	}
 }
 
 // Every kind that can put a session back passes the suite of restoring, and no other says
 // that it could.
 func TestKinds_restore(t *testing.T) {
-	stores := addresses(t)
-	for _, k := range allKinds {
-		for i, address := range stores[k.Name] {
-			if i > 0 && within(address, stores[k.Name][:i]) {
-				continue // its folder was opened already
-			}
-			s, err := k.Open(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reason := store.Reason(s, model.OpRestore)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if _, writes := s.(store.Writer); reason == "" && writes {
-				t.Run(k.Name+"/"+filepath.Base(address), func(t *testing.T) {
-					t.Parallel()
-					storetest.Restore(t, k, address)
-				})
-			} else if reason == "" {
-				t.Errorf("a %s store gives no reason why nothing can be restored", k.Name)
-			}
+	var done []string
+	for _, one := range stores(t) {
+		if within(one.address, done) {
+			continue // its folder was opened already
+		}
+		done = append(done, one.address)
+		s, err := one.Open(t.Context(), one.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reason := store.Reason(s, model.OpRestore)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, writes := s.(store.Writer); reason == "" && writes {
+			t.Run(one.Name+"/"+filepath.Base(one.address), func(t *testing.T) {
+				t.Parallel()
+				storetest.Restore(t, one.Kind, one.address)
+			})
+		} else if reason == "" {
+			t.Errorf("a %s store gives no reason why nothing can be restored", one.Name)
 		}
 	}
 }

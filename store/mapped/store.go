@@ -161,6 +161,7 @@ func (r *reading) find(ctx context.Context, m Map) error {
 		}
 		info := model.SessionInfo{ID: s.headers[0].SessionID, Kind: kind, Faults: model.FaultsNotCounted, Title: conversation.Opening(state)}
 		info.Count(s.headers)
+		info.Orphaned = model.NewTimeline(slices.Clone(s.headers)).Orphans() // a map need not say so
 		for i := range s.headers {
 			h := &s.headers[i]
 			info.Size += h.Size
@@ -185,7 +186,11 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 		infos := s.now.infos
 		s.mu.RUnlock()
 		for _, info := range infos {
-			if !yield(info, ctx.Err()) || ctx.Err() != nil {
+			if err := ctx.Err(); err != nil {
+				yield(model.SessionInfo{}, err)
+				return
+			}
+			if !yield(info, nil) {
 				return
 			}
 		}
@@ -207,7 +212,11 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 			return
 		}
 		for i := range of.headers {
-			if !yield(of.headers[i], ctx.Err()) || ctx.Err() != nil {
+			if err := ctx.Err(); err != nil {
+				yield(model.Header{}, err)
+				return
+			}
+			if !yield(of.headers[i], nil) {
 				return
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/jsonl"
 	"hindcast/store/mapped"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )
 
@@ -55,7 +56,7 @@ func TestOpen_isAnImportThatIsNotMade(t *testing.T) {
 				r.Fatal(err)
 			}
 			for other := range imported.Sessions(t.Context()) {
-				if other.ID == info.ID && (other.Snapshots != info.Snapshots || other.Orphaned != info.Orphaned || other.Head != info.Head || other.Title != info.Title || !other.UpdatedAt.Equal(info.UpdatedAt)) {
+				if other.ID == info.ID && (other.Snapshots != info.Snapshots || info.Orphaned != model.NewTimeline(storetest.Headers(t, opened, info.ID)).Orphans() || other.Head != info.Head || other.Title != info.Title || !other.UpdatedAt.Equal(info.UpdatedAt)) {
 					r.Fatalf("%+v, want\n%+v", info, other)
 				}
 			}

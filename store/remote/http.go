@@ -130,7 +130,7 @@ func (s *Store) get(ctx context.Context, path string, read func(*http.Response, 
 // do sends a request and has its answer read if that is one. An error of read
 // that is about the answer's JSON is put into words here.
 func (s *Store) do(ctx context.Context, method, path string, body []byte, read func(*http.Response, *bounded) error) error {
-	if s.closed.Load() {
+	if s.life.Over() {
 		return errClosed
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, fmt.Errorf("%w within %v", ErrTooSlow, s.patience))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -57,7 +56,7 @@ type Store struct {
 	limit    int64
 	patience time.Duration
 	interval time.Duration
-	closed   atomic.Bool
+	life     store.Lifetime
 }
 
 var (
@@ -215,7 +214,7 @@ func (s *Store) Lacks(op model.Op) string {
 
 // Close lets go of the connections. What is asked after that is fs.ErrClosed.
 func (s *Store) Close() error {
-	s.closed.Store(true)
+	s.life.End()
 	s.client.CloseIdleConnections()
 	return nil
 }

@@ -94,7 +94,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	if !ok || plan.Op != model.OpRun {
 		return model.Receipt{}, fmt.Errorf("reflection: apply a plan: %w", errNoPlan)
 	}
-	if s.closed.Load() {
+	if s.life.Over() {
 		return model.Receipt{}, errClosed
 	}
 	out, err := t.at.Take(ctx, t.Turn)

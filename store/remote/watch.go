@@ -18,9 +18,10 @@ const pollInterval = 500 * time.Millisecond
 // Watch implements store.Watcher: it asks for the list of sessions twice a
 // second and tells when the list is another than when Watch was called. A
 // process that stops answering is a change too, and so is one that answers
-// again; the channel is closed only when ctx ends. The error is ErrNoList where
+// again; the channel is closed only when ctx ends, or the store is closed. The error is ErrNoList where
 // an agent has no such list.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	ctx = s.life.Within(ctx)
 	for _, name := range s.names() {
 		if !s.agents[name].has(wire.ListSessions) {
 			return nil, fmt.Errorf("reflection: watch: agent %.80q: %w", name, ErrNoList)

@@ -31,6 +31,9 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 }
 
 func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	if err := ref.Once(); err != nil {
+		return nil, err
+	}
 	p, err := s.locate(ref.Session)
 	if err != nil {
 		return nil, err

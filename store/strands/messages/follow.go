@@ -18,6 +18,7 @@ import (
 // the others changes is noticed some seconds later (ten in a store of 10,000),
 // and from then on it is watched.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	ctx = s.life.Within(ctx)
 	// "agents" and "multi_agents"; the agents and the orchestrators; "messages".
 	levels := []watch.Level{{Prefix: sessionPrefix}, {}, {}, {}}
 	if s.single != nil {

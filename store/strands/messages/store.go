@@ -223,6 +223,7 @@ type Store struct {
 	histories histories
 	// running is the version of the SDK that is said to run.
 	running sdk.Running
+	life    store.Lifetime
 
 	mu      sync.Mutex
 	indexes []*index // the last used first
@@ -300,6 +301,9 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
+	if !s.life.End() {
+		return nil
+	}
 	err := errors.Join(s.storage.Close(), s.root.Close())
 	s.mu.Lock()
 	defer s.mu.Unlock()

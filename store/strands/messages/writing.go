@@ -52,6 +52,9 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 }
 
 func (s *Store) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if err := c.Ref.Once(); err != nil {
+		return model.Plan{}, err
+	}
 	if why := s.Lacks(c.Op); why != "" {
 		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}

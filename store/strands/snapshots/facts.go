@@ -20,6 +20,9 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 }
 
 func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	if err := ref.Once(); err != nil {
+		return nil, err
+	}
 	log, err := s.log(ctx, ref.Session)
 	if err != nil {
 		return nil, err

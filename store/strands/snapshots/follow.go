@@ -18,6 +18,7 @@ var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: h
 // A store of a few hundred sessions is watched whole; of one with thousands those
 // that changed last.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	ctx = s.life.Within(ctx)
 	if s.single != nil {
 		return watch.Tree(ctx, s.dir, below, isForeign), nil
 	}

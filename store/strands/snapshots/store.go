@@ -60,6 +60,7 @@ type Store struct {
 	random func([]byte)
 	// running is the versions of the SDKs that are said to run.
 	running sdk.Running
+	life    store.Lifetime
 }
 
 var (
@@ -138,6 +139,9 @@ func (s *Store) Address() string { return s.dir }
 
 // Close lets go of the folder, and keeps what is remembered on the cache.
 func (s *Store) Close() error {
+	if !s.life.End() {
+		return nil
+	}
 	if err := errors.Join(s.root.Close(), s.storage.Close()); err != nil {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 }
 
 func (s *Store) plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
-	if err := s.ready(); err != nil {
+	if err := cmp.Or(s.ready(), c.Ref.Once()); err != nil {
 		return model.Plan{}, err
 	}
 	switch {
