@@ -46,7 +46,8 @@ type framework struct {
 	root string // of the store
 	late bool   // agents that run since long ago go on, too
 	now  time.Time
-	// writes counts those of all. old says that an agent wrote that did not know of one.
+	// writes counts those of all. old says that an agent wrote that did not know of one, or
+	// left out all that the next would go on from.
 	writes int
 	old    bool
 	// bytes are those of the message of a snapshot.
@@ -112,6 +113,7 @@ func (a *running) Turn(t *rapid.T) (over []storetest.Over) {
 			a.window(fmt.Sprint(rapid.IntRange(0, max(0, len(got.all)-1)).Draw(t, "removed")))
 			a.sync(object{"at": at.String()})
 		case 5: // and this one all that it knows of: the next start may load none, and number from 0
+			a.old = true
 			a.window(fmt.Sprint(a.next))
 			a.sync(nil)
 		}
