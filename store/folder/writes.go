@@ -49,7 +49,8 @@ const (
 	// Undone: an undo took the file away, or gave it another content: Hindcast itself had
 	// written it.
 	Undone
-	// BroughtBack: an undo brought it back. Where it is not there, an agent wrote over it.
+	// BroughtBack: a write or an undo brought it back. Where it is not there, an agent wrote
+	// over it.
 	BroughtBack
 )
 
@@ -169,10 +170,17 @@ func (t *tale) add(e *journal.Entry) {
 		if c.Before.Folder || c.After.Folder {
 			continue
 		}
+		was, came := t.of(c.Path, c.Before), t.of(c.Path, c.After)
 		switch {
-		case e.Undone:
+		case e.Undone && came == nil: // else that goes back to what was told of it
 			t.set(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After})
+		case !e.Undone && came != nil:
+			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.After})
+		}
+		switch {
+		case e.Undone && (was == nil || was.How != Undone): // else what made it was undone later
 			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before})
+		case e.Undone:
 		case c.Before.None():
 			t.made[c.Path] = m
 		default:
@@ -199,6 +207,14 @@ func savedIn(changes []journal.Change) map[string]string {
 		}
 	}
 	return saved
+}
+
+// of returns what is told of a content, nil for nothing.
+func (t *tale) of(name string, v journal.Version) *Aside {
+	if at, known := t.at[content{name, v.SHA256}]; known && !v.None() {
+		return t.aside[at]
+	}
+	return nil
 }
 
 // set notes the last that is told of a content.
