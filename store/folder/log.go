@@ -49,8 +49,6 @@ type Log struct {
 	Head int
 	// Pointed says that the framework names its head itself.
 	Pointed bool
-	// Numbered says that the rows have their numbers already: those of their branches.
-	Numbered bool
 	// Settled says that the format filled in what follows from the rows together, too. A row
 	// off the path has its reason then.
 	Settled bool
@@ -102,9 +100,7 @@ func (l *Log) content(i int) string {
 // head elsewhere.
 func (l *Log) settle(t *Told) {
 	for i := range l.Rows {
-		if l.Rows[i].Head = i == l.Head; !l.Numbered {
-			l.Rows[i].Index = i
-		}
+		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head
 	}
 	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.moves(t), Pointed: l.Pointed}))
 }

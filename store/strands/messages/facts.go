@@ -39,12 +39,11 @@ func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		return nil, err
 	}
 	if p.orchestrator != "" {
-		o := s.openRun(p)
-		r, i, err := o.find(ref.ID)
-		if err = cmp.Or(ctx.Err(), err); err != nil {
+		rs, err := s.records(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		return r.Facts(i), nil
+		return rs.Facts(ref.ID)
 	}
 	l := s.openLog(p)
 	defer l.close()

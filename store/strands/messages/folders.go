@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -72,6 +73,9 @@ func (f *folders) checkSession() {
 			meaning: fmt.Sprintf("the folder is a link to the session %s: it is read there, and written only where that folder is opened, as strands:%s", f.link.to, f.link.to)})
 	}
 }
+
+// broken reports whether something is wrong that a repair mends.
+func (f *folders) broken() bool { return slices.ContainsFunc(f.faults.All(), isFatal) }
 
 // shownIn names the files of faults as they are below the folder that was opened.
 func (p place) shownIn(list []model.Fault) []model.Fault {

@@ -118,9 +118,7 @@ func (m *message) content() string {
 }
 
 // broken reports whether something is wrong with the log that a repair mends.
-func (r *reading) broken() bool {
-	return slices.ContainsFunc(r.faults, func(f model.Fault) bool { return f.Severity >= fatal })
-}
+func (r *reading) broken() bool { return slices.ContainsFunc(r.faults, isFatal) }
 
 // gone reports whether nothing of the agent is there.
 func (r *reading) gone() bool { return r.place.agent != "" && !r.there && r.agent.missing }
@@ -202,7 +200,10 @@ func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c mode
 }
 
 // What an undo or a redo does to a session.
-const brokenAgain = "the session is as broken as it was before the repair: the SDK may refuse to start, or write over messages"
+const (
+	brokenAgain = "the session is as broken as it was before the repair: the SDK may refuse to start, or write over messages"
+	mendedAgain = "the session is as it was after the repair: the SDK starts on it"
+)
 
 func goneWords(id, session string) string {
 	return fmt.Sprintf("session %q is gone: FileSessionManager(%s) begins a new one", id, pyText(session))
@@ -228,7 +229,7 @@ func (f logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Mo
 		next.Loads, next.Hazards = brokenAgain, []string{brokenAgain}
 		return next, nil
 	case mv == nil && was.broken() && !now.broken():
-		next.Loads = "the session is as it was after the repair: the SDK starts on it"
+		next.Loads = mendedAgain
 		return next, nil
 	}
 	if mv != nil {

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -26,11 +25,11 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 		return model.Gaps{}, err
 	}
 	if p.orchestrator != "" {
-		r, _, err := s.openRun(p).find(ref.ID)
-		if err = cmp.Or(ctx.Err(), err); err != nil {
+		rs, err := s.records(ctx, p)
+		if err != nil {
 			return model.Gaps{}, err
 		}
-		return r.Gaps(), nil
+		return rs.Gaps(ref.ID)
 	}
 	now := readAgent(p.tree, p.path("agent.json"), nil, new(store.FaultList))
 	gaps := now.gaps()

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/files"
 	"hindcast/store/folder"
+	"hindcast/store/strands/runs"
 )
 
 const (
@@ -284,7 +285,7 @@ func (p place) forked(as string) string {
 func (s *Store) in(p place) folder.Place {
 	at := folder.Place{Session: p.name(), Format: logs{s}, Own: p}
 	if p.orchestrator != "" {
-		at.Format = records{s}
+		at.Format = runs.Format{Files: recordFiles{s}}
 	}
 	return at
 }

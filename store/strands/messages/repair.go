@@ -35,6 +35,8 @@ import (
 // an answer, or has most models refuse the messages.
 const fatal = model.Loses
 
+func isFatal(f model.Fault) bool { return f.Severity >= fatal }
+
 // repairs says for each code of a fault what a repair does about it, or why there is
 // none.
 var repairs = map[string]string{

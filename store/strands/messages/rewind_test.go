@@ -139,19 +139,23 @@ func TestRewind_everyExecutionAndBack(t *testing.T) {
 				}
 				// The branch comes back whole.
 				back := rewound(t, s, aside[len(aside)-1])
-				if len(back.Reactivates) != len(aside) {
+				if len(back.Reactivates) != len(aside) || strings.HasSuffix(session, "_done") != (len(back.Asks) > 0) {
 					t.Errorf("the plan is %+v", back)
 				}
 				sameTree(t, dir, before)
 				if _, head, aside := runHeadersOf(t, s, session); head.ID != list[len(list)-1].ID || len(aside) != 0 {
 					t.Errorf("the head is %v, %d aside", head, len(aside))
 				}
-				for range 2 {
+				for k := range 2 {
 					undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 					if err != nil {
 						t.Fatal(err)
 					}
 					applied(t, s, undo)
+					_, _, again := runHeadersOf(t, s, session)
+					if want := len(aside) * (1 - k); len(again) != want || want > 0 && again[0].Reason.Kind != model.ReasonRestore {
+						t.Errorf("after %d undos %v are aside", k+1, again)
+					}
 				}
 				sameTree(t, dir, before)
 				redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -29,12 +28,11 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, err
 	}
 	if p.orchestrator != "" {
-		o := s.openRun(p)
-		r, i, err := o.find(ref.ID)
-		if err = cmp.Or(ctx.Err(), err); err != nil {
+		rs, err := s.records(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		return r.State(i), nil
+		return rs.State(ref.ID)
 	}
 	l := s.openLog(p)
 	defer l.close()

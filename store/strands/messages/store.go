@@ -365,7 +365,11 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 // lastChange returns the newest time that a place tells of.
 func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
 	if p.orchestrator != "" {
-		return s.openRun(p).updated, ctx.Err()
+		rs, err := s.records(ctx, p)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return rs.Own.(*recordFile).updated, nil
 	}
 	l := s.openLog(p)
 	defer l.close()
@@ -376,7 +380,14 @@ func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
 // info reads a log for what the list of sessions shows.
 func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 	if p.orchestrator != "" {
-		return s.openRun(p).info(), ctx.Err()
+		rs, err := s.records(ctx, p)
+		if err != nil {
+			return model.SessionInfo{}, err
+		}
+		o := rs.Own.(*recordFile)
+		info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: o.updated, Title: rs.Title(), Faults: len(o.faults.All()), Size: o.written}
+		info.Count(rs.Headers())
+		return info, nil
 	}
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
 	l := s.openLog(p)
@@ -418,13 +429,16 @@ func (s *Store) headers(ctx context.Context, session string, yield func(model.He
 		return err
 	}
 	if p.orchestrator != "" {
-		o := s.openRun(p)
-		for _, h := range o.headers() {
-			if err := ctx.Err(); err != nil || !yield(h, nil) {
-				return cmp.Or(err, errStopped)
+		rs, err := s.records(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, h := range rs.Headers() {
+			if !yield(h, nil) {
+				return errStopped
 			}
 		}
-		return o.err
+		return rs.Err()
 	}
 	l := s.openLog(p)
 	defer l.close()
@@ -471,7 +485,11 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	case err != nil:
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	case p.orchestrator != "":
-		return append(list, p.shownIn(s.openRun(p).faults.All())...), nil
+		rs, err := s.records(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return append(list, p.shownIn(rs.Own.(*recordFile).faults.All())...), nil
 	}
 	l := s.openLog(p)
 	defer l.close()

@@ -25,10 +25,13 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 		return nil, 0, err
 	}
 	if p.orchestrator != "" {
-		o := s.openRun(p)
-		list = o.headers()
+		rs, err := s.records(ctx, p)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = rs.Headers()
 		from := len(list) - min(max(n, 0), len(list))
-		return list[from:], from, o.err
+		return list[from:], from, rs.Err()
 	}
 	l := s.openLog(p)
 	defer l.close()

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -41,6 +42,8 @@ type Move struct {
 	At   int
 	// Made is what comes of it.
 	Made Rewound
+	// Busy says that a run may go on.
+	Busy bool
 }
 
 // Name implements folder.Format.
@@ -87,7 +90,7 @@ func (f Format) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 		return nil, model.ErrNoSession
 	}
 	rs := before.Own.(*Records)
-	m := &Move{Move: &folder.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in}
+	m := &Move{Move: &folder.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in, Busy: before.Busy != ""}
 	m.Own = m
 	switch c.Op {
 	case model.OpPurge:
@@ -125,6 +128,15 @@ func (m *Move) aim(c model.Change) (err error) {
 	}
 	m.Hazards, m.Asks = append(m.Hazards, m.Made.Hazards...), append(m.Asks, m.Made.Asks...)
 	return nil
+}
+
+// Step returns the step that gives the file that the SDK loads the record: the very content
+// that the journal has, where it is as it once was.
+func (m *Move) Step() folder.Step {
+	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.Source(), m.Made.Document) {
+		return folder.Step{Name: m.Records.File, Version: a.Version}
+	}
+	return folder.Step{Name: m.Records.File, Data: m.Made.Document}
 }
 
 // Guard lets the plan fail where the record becomes another one before it is carried out.

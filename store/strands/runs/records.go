@@ -119,9 +119,30 @@ func (rs *Records) rows() (list []*row) {
 	return list
 }
 
+// Headers returns the rows.
+func (rs *Records) Headers() []model.Header { return rs.log(folder.Place{}).Rows }
+
+// Title returns the task, "" where the record does not tell.
+func (rs *Records) Title() string {
+	for i := range rs.Versions {
+		if v := &rs.Versions[i]; v.Aside == nil && v.Run != nil && v.Run.summary.Task != "" {
+			return v.Run.summary.Task
+		}
+	}
+	return ""
+}
+
+// Err returns why the record that the SDK loads cannot be read and has no row either.
+func (rs *Records) Err() error {
+	if v := rs.Loaded(); v != nil && v.Run == nil && v.Row == nil {
+		return v.Err
+	}
+	return nil
+}
+
 // log returns the rows for the engine.
 func (rs *Records) log(at folder.Place) *folder.Log {
-	log := &folder.Log{Place: at, Head: -1, Numbered: true, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.Written}
+	log := &folder.Log{Place: at, Head: -1, Settled: true, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.Written}
 	for _, r := range rs.rows() {
 		if r.of.Loaded && r.Head {
 			log.Head = len(log.Rows)
@@ -153,6 +174,33 @@ func (rs *Records) Row(id string) (*Version, int, error) {
 		}
 	}
 	return nil, 0, cmp.Or(err, model.ErrNoSnapshot)
+}
+
+// State returns the state of a row. The errors are those of Row.
+func (rs *Records) State(id string) ([]byte, error) {
+	v, n, err := rs.Row(id)
+	if err != nil {
+		return nil, err
+	}
+	return v.Run.State(n), nil
+}
+
+// Facts returns what is known about a row besides. The errors are those of Row.
+func (rs *Records) Facts(id string) (model.Facts, error) {
+	v, n, err := rs.Row(id)
+	if err != nil {
+		return nil, err
+	}
+	return v.Run.Facts(n), nil
+}
+
+// Gaps returns what the record of a row has once. The errors are those of Row.
+func (rs *Records) Gaps(id string) (model.Gaps, error) {
+	v, _, err := rs.Row(id)
+	if err != nil {
+		return model.Gaps{}, err
+	}
+	return v.Run.Gaps(), nil
 }
 
 // older returns the other versions of the record that is put back.
