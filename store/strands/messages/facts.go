@@ -23,38 +23,28 @@ const maxFact = 200
 // message, what the conversation manager did to it, and at the head what the
 // agent waits for.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	facts, err := s.facts(ctx, ref)
+	at, err := s.sessionOf(ctx, ref)
+	var facts []model.Fact
+	if err == nil {
+		facts, err = at.facts(ctx, ref.ID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("strands: read facts of %q of session %q: %w", ref.ID, ref.Session, err)
 	}
 	return facts, nil
 }
 
-func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	if err := ref.Once(); err != nil {
-		return nil, err
-	}
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return nil, err
-	}
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return rs.Facts(ref.ID)
-	}
-	l := s.openLog(p)
+func (a agentLog) facts(ctx context.Context, id string) (model.Facts, error) {
+	l := a.openLog(a.place)
 	defer l.close()
-	at, err := s.find(ctx, l, ref.ID)
+	at, err := a.find(ctx, l, id)
 	if err != nil {
 		return nil, err
 	}
 	var f factList
 	i := at.i
 	f.Add("file", l.shown(l.path("messages", at.log.files[i].name)))
-	f.Add(model.FactAgent, strings.TrimPrefix(p.agent, agentPrefix))
+	f.Add(model.FactAgent, strings.TrimPrefix(a.agent, agentPrefix))
 	if at.aside >= 0 {
 		f.Add("set aside", at.branches.list[at.aside].reason.Text(clock))
 		l = at.log

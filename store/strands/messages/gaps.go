@@ -12,37 +12,30 @@ import (
 // Gaps implements store.Deriver: the keys that agent.json has, or the record of an
 // orchestrator. It does not look for the message of a snapshot.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	gaps, err := s.gaps(ctx, ref)
+	at, err := s.session(ctx, ref.Session)
+	var gaps model.Gaps
+	if err == nil {
+		gaps, err = at.gaps(ctx, ref.ID)
+	}
 	if err != nil {
 		return model.Gaps{}, fmt.Errorf("strands: read what is kept once for %q of session %q: %w", ref.ID, ref.Session, err)
 	}
 	return gaps, nil
 }
 
-func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return model.Gaps{}, err
-	}
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return model.Gaps{}, err
-		}
-		return rs.Gaps(ref.ID)
-	}
-	now := readAgent(p.tree, p.path("agent.json"), nil, new(store.FaultList))
+func (a agentLog) gaps(ctx context.Context, id string) (model.Gaps, error) {
+	now := readAgent(a.place.tree, a.path("agent.json"), nil, new(store.FaultList))
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {
 		return gaps, nil
 	}
 	// The tip of a branch that was left has the agent.json of then.
-	entries := s.told(ctx, p)
+	entries := a.told(ctx, a.place)
 	var agents map[string]journal.Version
-	s.histories.with(entries, p.path("messages"), func(p *history) { agents = p.agents(entries) })
-	if v, ok := agents[ref.ID]; ok {
-		if data, err := s.kept(v); err == nil {
-			then := parseAgent(p.path("agent.json"), data, nil, new(store.FaultList))
+	a.histories.with(entries, a.path("messages"), func(p *history) { agents = p.agents(entries) })
+	if v, ok := agents[id]; ok {
+		if data, err := a.kept(v); err == nil {
+			then := parseAgent(a.path("agent.json"), data, nil, new(store.FaultList))
 			gaps = gaps.With(then.gaps())
 		}
 	}

@@ -34,16 +34,58 @@ type recordFile struct {
 	doc files.Document
 }
 
+// records are the versions of a record, as a session.
+type records struct {
+	*recordFile
+	versions *runs.Records
+}
+
 // records reads the record of an orchestrator as it lies.
-func (s *Store) records(ctx context.Context, p place) (*runs.Records, error) {
+func (s *Store) records(ctx context.Context, p place) (session, error) {
 	in, w := s.storage.In(), s.storage.Writes(ctx)
 	in.Tree = p.tree
 	log, err := w.Log(ctx, in, s.in(p))
 	if err != nil {
 		return nil, err
 	}
-	return log.Own.(*runs.Records), nil
+	rs := log.Own.(*runs.Records)
+	return records{rs.Own.(*recordFile), rs}, nil
 }
+
+func (r records) lastChange(context.Context) (time.Time, error) { return r.updated, nil }
+
+func (r records) info(context.Context) (model.SessionInfo, error) {
+	info := model.SessionInfo{ID: r.id, Kind: kind, UpdatedAt: r.updated, Title: r.versions.Title(), Faults: len(r.recordFile.faults.All()), Size: r.written}
+	info.Count(r.versions.Headers())
+	return info, nil
+}
+
+func (r records) headers(_ context.Context, visit func(*model.Header) error) error {
+	for _, h := range r.versions.Headers() {
+		if err := visit(&h); err != nil {
+			return err
+		}
+	}
+	return r.versions.Err()
+}
+
+func (r records) tail(_ context.Context, n int) (list []model.Header, before int, err error) {
+	list = r.versions.Headers()
+	before = len(list) - min(max(n, 0), len(list))
+	return list[before:], before, r.versions.Err()
+}
+
+func (r records) faults(context.Context) ([]model.Fault, error) {
+	return r.shownIn(r.recordFile.faults.All()), nil
+}
+
+func (r records) state(_ context.Context, id string) ([]byte, error) { return r.versions.State(id) }
+
+func (r records) facts(_ context.Context, id string) (model.Facts, error) {
+	return r.versions.Facts(id)
+}
+
+func (r records) gaps(_ context.Context, id string) (model.Gaps, error) { return r.versions.Gaps(id) }
 
 // Records implements runs.Files.
 func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {

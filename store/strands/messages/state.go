@@ -12,31 +12,21 @@ import (
 // State implements store.Store. The bytes are put together anew from the
 // files: see the package comment for what is in them.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	state, err := s.state(ctx, ref)
+	at, err := s.sessionOf(ctx, ref)
+	var state []byte
+	if err == nil {
+		state, err = at.state(ctx, ref.ID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("strands: read state %q of session %q: %w", ref.ID, ref.Session, err)
 	}
 	return state, nil
 }
 
-func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	if err := ref.Once(); err != nil {
-		return nil, err
-	}
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return nil, err
-	}
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return rs.State(ref.ID)
-	}
-	l := s.openLog(p)
+func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
+	l := a.openLog(a.place)
 	defer l.close()
-	at, err := s.find(ctx, l, ref.ID)
+	at, err := a.find(ctx, l, id)
 	if err != nil {
 		return nil, err
 	}

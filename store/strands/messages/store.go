@@ -331,7 +331,11 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 		places, err := s.newest(ctx)
 		for _, p := range places {
 			var info model.SessionInfo
-			if info, err = s.info(ctx, p); err != nil || !yield(info, nil) {
+			var at session
+			if at, err = s.at(ctx, p); err == nil {
+				info, err = at.info(ctx)
+			}
+			if err != nil || !yield(info, nil) {
 				break
 			}
 		}
@@ -350,7 +354,11 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	var places []place
 	for _, dir := range dirs {
 		for _, p := range s.places(dir) {
-			if p.updated, err = s.lastChange(ctx, p); err != nil {
+			at, err := s.at(ctx, p)
+			if err == nil {
+				p.updated, err = at.lastChange(ctx)
+			}
+			if err != nil {
 				return nil, err
 			}
 			places = append(places, p)
@@ -362,35 +370,62 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	return places, nil
 }
 
-// lastChange returns the newest time that a place tells of.
-func (s *Store) lastChange(ctx context.Context, p place) (time.Time, error) {
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return time.Time{}, err
-		}
-		return rs.Own.(*recordFile).updated, nil
+// session is what a place tells: the log of an agent, or the record of an orchestrator.
+type session interface {
+	// lastChange returns the newest time that is told.
+	lastChange(ctx context.Context) (time.Time, error)
+	// info returns what the list of sessions shows.
+	info(ctx context.Context) (model.SessionInfo, error)
+	headers(ctx context.Context, visit func(*model.Header) error) error
+	tail(ctx context.Context, n int) (list []model.Header, before int, err error)
+	faults(ctx context.Context) ([]model.Fault, error)
+	// state, facts and gaps are those of the row of an id.
+	state(ctx context.Context, id string) ([]byte, error)
+	facts(ctx context.Context, id string) (model.Facts, error)
+	gaps(ctx context.Context, id string) (model.Gaps, error)
+}
+
+// session returns what the port calls id.
+func (s *Store) session(ctx context.Context, id string) (session, error) {
+	p, err := s.locate(id)
+	if err != nil {
+		return nil, err
 	}
-	l := s.openLog(p)
+	return s.at(ctx, p)
+}
+
+// sessionOf returns the session of a row.
+func (s *Store) sessionOf(ctx context.Context, ref model.Ref) (session, error) {
+	if err := ref.Once(); err != nil {
+		return nil, err
+	}
+	return s.session(ctx, ref.Session)
+}
+
+// at returns what a place tells.
+func (s *Store) at(ctx context.Context, p place) (session, error) {
+	if p.orchestrator != "" {
+		return s.records(ctx, p)
+	}
+	return agentLog{s, p}, nil
+}
+
+// agentLog is the log of one agent.
+type agentLog struct {
+	*Store
+	place
+}
+
+func (a agentLog) lastChange(ctx context.Context) (time.Time, error) {
+	l := a.openLog(a.place)
 	defer l.close()
 	at, err := l.lastChange(ctx)
 	return at, cmp.Or(err, ctx.Err())
 }
 
-// info reads a log for what the list of sessions shows.
-func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return model.SessionInfo{}, err
-		}
-		o := rs.Own.(*recordFile)
-		info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: o.updated, Title: rs.Title(), Faults: len(o.faults.All()), Size: o.written}
-		info.Count(rs.Headers())
-		return info, nil
-	}
-	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: p.updated}
-	l := s.openLog(p)
+func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
+	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: a.updated}
+	l := a.openLog(a.place)
 	defer l.close()
 	in := newInspector(l)
 	info.Size = l.written
@@ -403,8 +438,8 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 		in.see(s)
 		return nil
 	})
-	b := s.asides(ctx, l)
-	err = cmp.Or(err, s.keptFaults(ctx, l, b, in))
+	b := a.asides(ctx, l)
+	err = cmp.Or(err, a.keptFaults(ctx, l, b, in))
 	info.Orphaned = len(b.list)
 	info.Snapshots = len(l.files) + info.Orphaned
 	info.Faults = len(model.Harmful(in.faults()))
@@ -414,7 +449,16 @@ func (s *Store) info(ctx context.Context, p place) (model.SessionInfo, error) {
 // Headers implements store.Store.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		if err := s.headers(ctx, session, yield); err != nil && !errors.Is(err, errStopped) {
+		at, err := s.session(ctx, session)
+		if err == nil {
+			err = at.headers(ctx, func(h *model.Header) error {
+				if !yield(*h, nil) {
+					return errStopped
+				}
+				return nil
+			})
+		}
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(model.Header{}, fmt.Errorf("strands: list messages of session %q: %w", session, err))
 		}
 	}
@@ -423,40 +467,21 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 // errStopped says that the caller has heard enough.
 var errStopped = errors.New("stopped")
 
-func (s *Store) headers(ctx context.Context, session string, yield func(model.Header, error) bool) error {
-	p, err := s.locate(session)
-	if err != nil {
-		return err
-	}
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return err
-		}
-		for _, h := range rs.Headers() {
-			if !yield(h, nil) {
-				return errStopped
-			}
-		}
-		return rs.Err()
-	}
-	l := s.openLog(p)
+func (a agentLog) headers(ctx context.Context, visit func(*model.Header) error) error {
+	l := a.openLog(a.place)
 	defer l.close()
 	if l.err != nil {
 		return l.err
 	}
 	x := newIndex(l, len(l.files))
-	err = s.rows(ctx, s.asides(ctx, l), l.walker(), 0, func(r *row) error {
+	err := a.rows(ctx, a.asides(ctx, l), l.walker(), 0, func(r *row) error {
 		if r.step != nil {
 			x.add(r.msg)
 		}
-		if !yield(*r.header, nil) {
-			return errStopped
-		}
-		return nil
+		return visit(r.header)
 	})
 	if err == nil {
-		s.keep(x)
+		a.keep(x)
 	}
 	return err
 }
@@ -478,31 +503,30 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 			}
 		}
 	}
-	p, err := s.locate(session)
-	switch {
-	case err != nil && session == "": // there may be a session of that name, too
+	at, err := s.session(ctx, session)
+	if err != nil && session == "" { // there may be a session of that name, too
 		return list, nil
-	case err != nil:
-		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
-	case p.orchestrator != "":
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return append(list, p.shownIn(rs.Own.(*recordFile).faults.All())...), nil
 	}
-	l := s.openLog(p)
-	defer l.close()
-	in := newInspector(l)
-	err = l.walk(ctx, func(s *step) error {
-		in.see(s)
-		return nil
-	})
-	err = cmp.Or(err, s.keptFaults(ctx, l, s.asides(ctx, l), in))
+	var found []model.Fault
+	if err == nil {
+		found, err = at.faults(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
-	return append(list, p.shownIn(in.faults())...), nil
+	return append(list, found...), nil
+}
+
+func (a agentLog) faults(ctx context.Context) ([]model.Fault, error) {
+	l := a.openLog(a.place)
+	defer l.close()
+	in := newInspector(l)
+	err := l.walk(ctx, func(s *step) error {
+		in.see(s)
+		return nil
+	})
+	err = cmp.Or(err, a.keptFaults(ctx, l, a.asides(ctx, l), in))
+	return a.shownIn(in.faults()), err
 }
 
 // unlisted finds what looks like a session by its name and is not listed.

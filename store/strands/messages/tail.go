@@ -12,37 +12,27 @@ import (
 // last files alone. Left out are the turns, which are counted from the first
 // message on, and the size of a state that messages are in which were not read.
 func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.Header, before int, err error) {
-	list, before, err = s.tail(ctx, session, n)
+	at, err := s.session(ctx, session)
+	if err == nil {
+		list, before, err = at.tail(ctx, n)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("strands: list the last messages of session %q: %w", session, err)
 	}
 	return list, before, nil
 }
 
-func (s *Store) tail(ctx context.Context, session string, n int) (list []model.Header, before int, err error) {
-	p, err := s.locate(session)
-	if err != nil {
-		return nil, 0, err
-	}
-	if p.orchestrator != "" {
-		rs, err := s.records(ctx, p)
-		if err != nil {
-			return nil, 0, err
-		}
-		list = rs.Headers()
-		from := len(list) - min(max(n, 0), len(list))
-		return list[from:], from, rs.Err()
-	}
-	l := s.openLog(p)
+func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before int, err error) {
+	l := a.openLog(a.place)
 	defer l.close()
 	if l.err != nil {
 		return nil, 0, l.err
 	}
-	b := s.asides(ctx, l)
+	b := a.asides(ctx, l)
 	from := b.from(l, max(n, 0))
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
-	err = s.rows(ctx, b, l.walker(), from, func(r *row) error {
+	err = a.rows(ctx, b, l.walker(), from, func(r *row) error {
 		if r.step != nil {
 			x.add(r.msg)
 		}
@@ -52,7 +42,7 @@ func (s *Store) tail(ctx context.Context, session string, n int) (list []model.H
 	if err != nil {
 		return nil, 0, err
 	}
-	s.keep(x)
+	a.keep(x)
 	list = list[len(list)-min(max(n, 0), len(list)):]
 	return list, len(l.files) + len(b.list) - len(list), nil
 }
