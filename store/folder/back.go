@@ -48,6 +48,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 		return model.Plan{}, fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", r.refused)
 	}
 	s, plan := r.storage, r.plan
+	plan.Head = model.Point{}
 	in, view := s.planning()
 	writes := s.Writes(ctx)
 	at := s.place(r.Entry.Session)

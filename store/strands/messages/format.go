@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -177,7 +178,7 @@ func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c mode
 		return m.Move, nil
 	}
 	if c.Op.MakesSession() {
-		if err := checkName(in.Tree, c.Op, c.As); err != nil {
+		if err := cmp.Or(checkName(in.Tree, c.Op, c.As), m.refused(m.now, FaultSessionFile)); err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +202,7 @@ func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c mode
 
 // What an undo or a redo does to a session.
 const (
-	brokenAgain = "the session is as broken as it was before the repair: the SDK may refuse to start, or write over messages"
+	brokenAgain = "the session is as broken as it was: the SDK may refuse to start, or write over messages"
 	mendedAgain = "the session is as it was after the repair: the SDK starts on it"
 )
 
@@ -227,9 +228,6 @@ func (f logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Mo
 		return next, nil
 	case mv == nil && now.broken() && !was.broken():
 		next.Loads, next.Hazards = brokenAgain, []string{brokenAgain}
-		return next, nil
-	case mv == nil && was.broken() && !now.broken():
-		next.Loads = mendedAgain
 		return next, nil
 	}
 	if mv != nil {

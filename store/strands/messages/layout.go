@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -305,5 +306,25 @@ func (s *Store) placeNamed(name string) folder.Place {
 	case "multi_agents/":
 		p.orchestrator = base
 	}
+	if s.madeWithOthers(p) {
+		p.id += "/" + strings.TrimPrefix(p.agent, agentPrefix)
+	}
 	return s.in(p)
+}
+
+// madeWithOthers reports whether Hindcast made a session with other agents or orchestrators
+// beside an agent.
+func (s *Store) madeWithOthers(p place) bool {
+	w := s.storage.Writes(context.Background())
+	for _, e := range w.Told(p.name()).Entries() {
+		if e.NewSession == "" {
+			continue
+		}
+		for _, c := range e.Changes() {
+			if !c.After.Folder && strings.Count(c.Path, "/") > 1 && !strings.HasPrefix(c.Path, p.name()+"/") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -219,20 +219,30 @@ func (e *ending) sound(ctx context.Context, m *move) (hazards []string, err erro
 		hazards = append(hazards, fmt.Sprintf("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", e.loaded/1000))
 	}
 	for _, f := range e.faults {
-		switch {
-		case f.Severity < model.Stops:
-		case f.Code == FaultManager:
+		if f.Severity == model.Stops && f.Code == FaultManager {
 			hazards = append(hazards, fmt.Sprintf("%s: the SDK %s", f.Meaning, f.Verdict))
-		default:
-			file := m.now.shown(path.Join(m.now.session, within(e.session, f.File)))
-			return nil, &model.UnsupportedError{Op: m.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", file, f.Meaning, f.Verdict)}
 		}
+	}
+	if err := m.refused(e.reading, ""); err != nil {
+		return nil, err
 	}
 	odd, err := e.continues(m.op)
 	if odd != "" {
 		hazards = append(hazards, odd)
 	}
 	return hazards, err
+}
+
+// refused returns why the SDK would not start from a log, by the first fault of a code; "" is
+// any but that of a conversation manager, which the program may have.
+func (m *move) refused(r *reading, code string) error {
+	for _, f := range r.faults {
+		if f.Severity == model.Stops && (f.Code == code || code == "" && f.Code != FaultManager) {
+			file := m.now.shown(path.Join(m.now.session, within(r.session, f.File)))
+			return &model.UnsupportedError{Op: m.op, Reason: fmt.Sprintf("%s: %s: the SDK %s; repair the session first", file, f.Meaning, f.Verdict)}
+		}
+	}
+	return nil
 }
 
 // continues makes sure that the next message becomes the last file, and a new one.
