@@ -290,8 +290,8 @@ func BenchmarkRestore_cold(b *testing.B) {
 // BenchmarkBranches lists a session of 10,000 messages that was put back and forth as often
 // as the journal has room for, some 450 times: with nothing aside, and with 9,900 messages.
 // more-ms is what that takes longer than to list a session without a journal that has as
-// many rows, and first-s what a program takes that opens the store and lists for the first
-// time, for which the journal is read.
+// many rows, and first-more-ms the same of a program that opens the store and lists for the
+// first time, for which the journal is read.
 func BenchmarkBranches(b *testing.B) {
 	const n, entries = 10_000, 440
 	dir := longLog(b, n)
@@ -307,7 +307,16 @@ func BenchmarkBranches(b *testing.B) {
 		}
 		return took
 	}
-	alone := least(s, n)
+	first := func() time.Duration {
+		took := time.Hour
+		for range 3 {
+			start := time.Now()
+			countHeaders(b, open(b, dir), n)
+			took = min(took, time.Since(start))
+		}
+		return took
+	}
+	alone, firstAlone := least(s, n), first()
 	restored(b, s, list[99].Ref())
 	restored(b, s, list[n-1].Ref())
 	repeatEntries(b, filepath.Join(dir, ".hindcast", "journal"), entries)
@@ -319,14 +328,11 @@ func BenchmarkBranches(b *testing.B) {
 			if c.to != n-1 {
 				restored(b, open(b, dir), list[c.to].Ref())
 			}
-			start := time.Now()
 			s := open(b, dir)
-			countHeaders(b, s, n)
-			first := time.Since(start)
 			for b.Loop() {
+				b.ReportMetric(float64((first() - firstAlone).Milliseconds()), "first-more-ms")
 				b.ReportMetric(float64((least(s, n) - alone).Milliseconds()), "more-ms")
 			}
-			b.ReportMetric(first.Seconds(), "first-s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"cmp"
+	"encoding/binary"
 	"io/fs"
 	"math"
 	"path"
@@ -37,6 +38,11 @@ type history struct {
 	contents []content
 	number   map[contentKey]int32
 	entries  []historyEntry
+	// parts are those of the journal that were read, and lists what entries say that have
+	// the same of them.
+	parts map[*journal.Part]*partSaid
+	lists map[string][]mention
+	names map[string]*names
 
 	// now is what the entries tell up to now, and before the predecessors of the contents
 	// where the log has the files of log. Both are kept until they change.
@@ -72,6 +78,14 @@ type historyEntry struct {
 	was    *names
 }
 
+// partSaid is what a part of entries says of the folder.
+type partSaid struct {
+	number  uint32 // among those of the history
+	changes []mention
+	agents  []journal.Change
+	forgot  []string // the SHA-256 of contents
+}
+
 // mention is what an entry says of a message: its contents before and after, none for
 // none. Both are one where the write left the message, and kept it.
 type mention struct {
@@ -91,7 +105,7 @@ func (p *histories) with(entries []*journal.Entry, folder string, call func(*his
 	defer p.mu.Unlock()
 	one := p.of[folder]
 	if one == nil || !one.isOf(entries) {
-		one = &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
+		one = &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}, parts: map[*journal.Part]*partSaid{}, lists: map[string][]mention{}, names: map[string]*names{}}
 		if p.of == nil {
 			p.of = map[string]*history{}
 		}
@@ -114,26 +128,31 @@ func (p *history) isOf(entries []*journal.Entry) bool {
 	return true
 }
 
-// take reads an entry.
+// take reads an entry. What entries have in common is read once.
 func (p *history) take(i int, e *journal.Entry, folder string) {
+	var parts []*partSaid
+	var key []byte
 	forgot := map[string]bool{}
-	agent := path.Join(path.Dir(folder), "agent.json")
-	for _, c := range e.Named() {
-		dir, name := path.Split(c.Path)
-		switch f, ok := fileOf(name); {
-		case c.Does == model.FileForgotten:
-			forgot[c.Before.SHA256] = true
-		case c.Path == agent:
+	for _, part := range e.Parts() {
+		one := p.parts[part]
+		if one == nil {
+			one = p.readPart(part, folder)
+			one.number = uint32(len(p.parts))
+			p.parts[part] = one
+		}
+		for _, sum := range one.forgot {
+			forgot[sum] = true
+		}
+		if len(one.agents) > 0 {
 			last := p.last(i, e)
-			last.agents = append(last.agents, c)
-		case ok && len(dir) == len(folder)+1 && dir[:len(folder)] == folder && !c.Before.Folder && !c.After.Folder:
-			last := p.last(i, e)
-			m := mention{before: p.numberOf(f, c.Before), after: p.numberOf(f, c.After), copied: c.Does == model.FileCopied}
-			last.changes = append(last.changes, m)
+			last.agents = append(last.agents, one.agents...)
+		}
+		if len(one.changes) > 0 {
+			parts, key = append(parts, one), binary.BigEndian.AppendUint32(key, one.number)
 		}
 	}
-	if last := len(p.entries) - 1; last >= 0 && p.entries[last].entry == i {
-		p.sort(p.entries[last].changes)
+	if len(parts) > 0 {
+		p.last(i, e).changes = p.list(string(key), parts)
 	}
 	if len(forgot) == 0 {
 		return
@@ -146,10 +165,51 @@ func (p *history) take(i int, e *journal.Entry, folder string) {
 	}
 }
 
+// readPart reads a part.
+func (p *history) readPart(part *journal.Part, folder string) *partSaid {
+	one := &partSaid{}
+	agent := path.Join(path.Dir(folder), "agent.json")
+	for _, c := range part.Changes() {
+		dir, name := path.Split(c.Path)
+		switch f, ok := fileOf(name); {
+		case c.Does == model.FileForgotten:
+			one.forgot = append(one.forgot, c.Before.SHA256)
+		case c.Path == agent:
+			one.agents = append(one.agents, c)
+		case ok && len(dir) == len(folder)+1 && dir[:len(folder)] == folder && !c.Before.Folder && !c.After.Folder:
+			one.changes = append(one.changes, mention{before: p.numberOf(f, c.Before), after: p.numberOf(f, c.After), copied: c.Does == model.FileCopied})
+		}
+	}
+	return one
+}
+
+// list returns what some parts say of messages, in the order of the log.
+func (p *history) list(key string, parts []*partSaid) []mention {
+	changes, known := p.lists[key]
+	if !known {
+		n := 0
+		for _, one := range parts {
+			n += len(one.changes)
+		}
+		changes = make([]mention, 0, n)
+		for _, one := range parts {
+			changes = append(changes, one.changes...)
+		}
+		p.sort(changes)
+		p.lists[key] = changes
+	}
+	return changes
+}
+
 // last returns what the newest entry says, which is that one.
 func (p *history) last(i int, e *journal.Entry) *historyEntry {
 	if n := len(p.entries); n == 0 || p.entries[n-1].entry != i {
-		p.entries = append(p.entries, historyEntry{entry: i, was: namesFrom(e.Was)})
+		was, known := p.names[e.Was]
+		if !known {
+			was = namesFrom(e.Was)
+			p.names[e.Was] = was
+		}
+		p.entries = append(p.entries, historyEntry{entry: i, was: was})
 	}
 	return &p.entries[len(p.entries)-1]
 }
@@ -242,12 +302,40 @@ func (p *history) outcome(entries []*journal.Entry) outcome {
 	s := &p.now
 	s.list = append(s.list, make([]told, len(p.contents)-len(s.list))...)
 	s.forgotten = append(s.forgotten, make([]bool, len(p.contents)-len(s.forgotten))...)
+	again := p.toldAgain(entries, len(s.ends))
 	for k := len(s.ends); k < len(p.entries); k++ {
 		e := entries[p.entries[k].entry]
 		s.ends = append(s.ends, endOf(e))
-		s.add(p, &p.entries[k], e)
+		if !again[k] {
+			s.add(p, &p.entries[k], e)
+		}
 	}
 	return outcome{list: slices.Clone(s.list), forgotten: slices.Clone(s.forgotten)}
+}
+
+// toldAgain returns the entries, from one on, that tell nothing: a later one tells the same of
+// the same contents, and what each between them tells does not depend on what was told
+// before.
+func (p *history) toldAgain(entries []*journal.Entry, from int) map[int]bool {
+	again, later := map[int]bool{}, map[*mention]bool{}
+	for k := len(p.entries) - 1; k >= from; k-- {
+		one := &p.entries[k]
+		if endOf(entries[one.entry]) != (end{}) || len(one.forgets) > 0 {
+			clear(later)
+		} else if list := one.list(); list != nil {
+			again[k] = later[list]
+			later[list] = true
+		}
+	}
+	return again
+}
+
+// list returns the first change, nil for none: entries that say the same have one list.
+func (e *historyEntry) list() *mention {
+	if len(e.changes) == 0 {
+		return nil
+	}
+	return &e.changes[0]
 }
 
 // add takes in what one entry tells.
@@ -357,62 +445,120 @@ func (p *history) predecessors(now []messageFile) []int32 {
 	return p.before
 }
 
-// workOut works out the predecessors for the files of a log.
+// follows says that a content had one before it.
+type follows struct{ content, before int32 }
+
+// turn is an entry that is taken back from a log.
+type turn struct {
+	log     int // its number
+	changes *mention
+	was     *names
+}
+
+// turned is the log that comes of that, and what it says of predecessors.
+type turned struct {
+	number int
+	log    []element
+	links  []follows
+}
+
+// workOut works out the predecessors for the files of a log. A log that was put back and
+// forth was the same at many entries: what comes of one of them is worked out once.
 func (p *history) workOut(now []int32) (before []int32) {
 	before = slices.Repeat([]int32{none}, len(p.contents))
 	rank, files := p.ranks()
+	b := &backwards{history: p, rank: rank, files: files, changed: make([]int, len(files))}
 	var log []element
 	for _, n := range now {
 		log = append(log, element{rank[n], lies(n)})
 	}
-	changed := make([]int, len(files)) // by the entry behind which it was
-	var stays, tail []element
+	often := map[turn]int{}
+	for k := range p.entries {
+		often[turn{changes: p.entries[k].list(), was: p.entries[k].was}]++
+	}
+	known, number := map[turn]*turned{}, 0
+	var logs []*turned // that were kept
 	for k := len(p.entries) - 1; k >= 0; k-- {
 		one := &p.entries[k]
 		if len(one.changes) == 0 {
 			continue
 		}
-		for _, m := range one.changes {
-			changed[rank[p.file(m)]] = k + 1
-		}
-		// What is in front of the first change stays where it is.
-		first, _ := slices.BinarySearchFunc(log, rank[p.file(one.changes[0])], func(e element, rank int32) int { return cmp.Compare(e.rank, rank) })
-		if !one.was.hasAll(log[:first], files) {
-			first = 0
-		}
-		stays = stays[:0]
-		for _, e := range log[first:] {
-			if changed[e.rank] != k+1 && one.was.has(files[e.rank]) {
-				stays = append(stays, e)
-			}
-		}
-		// with is the log behind the first change, with one side of the changes.
-		with := func(side func(m mention) int32) {
-			last, rest := int32(none), stays
-			if first > 0 {
-				last = log[first-1].content
-			}
-			tail = tail[:0]
-			for _, m := range one.changes {
-				n := side(m)
-				if n == none {
-					continue
+		at := turn{number, one.list(), one.was}
+		to := known[at]
+		if to == nil {
+			to = &turned{number: -k - 1} // as no other
+			to.log, to.links = b.take(log, one, k)
+			if often[turn{changes: at.changes, was: at.was}] > 1 {
+				same := func(t *turned) bool { return slices.Equal(t.log, to.log) }
+				if n := slices.IndexFunc(logs, same); n >= 0 {
+					to.number, to.log = n+1, logs[n].log
+				} else {
+					logs = append(logs, to)
+					to.number = len(logs)
 				}
-				e := element{rank[p.file(m)], p.contents[n].as}
-				for len(rest) > 0 && rest[0].rank < e.rank {
-					tail = append(tail, rest[0])
-					last, rest = rest[0].content, rest[1:]
-				}
-				before[e.content], last = last, e.content
-				tail = append(tail, e)
+				known[at] = to
 			}
-			tail = append(tail, rest...)
 		}
-		with(func(m mention) int32 { return m.after })
-		with(func(m mention) int32 { return m.before })
-		log = append(log[:first], tail...)
+		for _, l := range to.links {
+			before[l.content] = l.before
+		}
+		log, number = to.log, to.number
 	}
 	return before
+}
+
+// backwards takes entries back from logs.
+type backwards struct {
+	*history
+	rank    []int32
+	files   []messageFile
+	changed []int // by the entry behind which a file was
+	stays   []element
+}
+
+// take returns the log before entry k, and what it says of the predecessors of contents, the
+// last of one content counts.
+func (b *backwards) take(log []element, one *historyEntry, k int) (tail []element, links []follows) {
+	for _, m := range one.changes {
+		b.changed[b.rank[b.file(m)]] = k + 1
+	}
+	// What is in front of the first change stays where it is.
+	first, _ := slices.BinarySearchFunc(log, b.rank[b.file(one.changes[0])], func(e element, rank int32) int { return cmp.Compare(e.rank, rank) })
+	if !one.was.hasAll(log[:first], b.files) {
+		first = 0
+	}
+	b.stays = b.stays[:0]
+	for _, e := range log[first:] {
+		if b.changed[e.rank] != k+1 && one.was.has(b.files[e.rank]) {
+			b.stays = append(b.stays, e)
+		}
+	}
+	links = make([]follows, 0, 2*len(one.changes))
+	// with is the log with one side of the changes.
+	with := func(side func(m mention) int32) {
+		last, rest := int32(none), b.stays
+		if first > 0 {
+			last = log[first-1].content
+		}
+		tail = append(make([]element, 0, first+len(rest)+len(one.changes)), log[:first]...)
+		for _, m := range one.changes {
+			n := side(m)
+			if n == none {
+				continue
+			}
+			e := element{b.rank[b.file(m)], b.contents[n].as}
+			for len(rest) > 0 && rest[0].rank < e.rank {
+				tail = append(tail, rest[0])
+				last, rest = rest[0].content, rest[1:]
+			}
+			links, last = append(links, follows{e.content, last}), e.content
+			tail = append(tail, e)
+		}
+		tail = append(tail, rest...)
+	}
+	with(func(m mention) int32 { return m.after })
+	with(func(m mention) int32 { return m.before })
+	return tail, links
 }
 
 // reasonOf words why what an entry set aside left the path.
