@@ -29,7 +29,7 @@ func (s *Storage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) 
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	plan, e, err := s.PlanBack(ctx, op)
+	plan, e, err := s.planBack(ctx, op)
 	switch {
 	case errors.As(err, new(*model.NothingToError)):
 		return nil, nil

@@ -9,6 +9,7 @@
 //	log.go      what a format reads: a log
 //	writes.go   what the journal tells of a log: rows that Hindcast wrote, or set aside
 //	plan.go     what a plan says of two logs; this half needs no files
+//	writer.go   the journal of a storage, and what Hindcast itself wrote
 //	storage.go  a folder of sessions with its journal: plan and apply
 //	back.go     undo and redo
 //	purge.go    what a purge forgets

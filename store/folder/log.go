@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hindcast/model"
-	"hindcast/store/writing"
 )
 
 // Format reads the sessions of one kind from a tree of files, and from nothing else.
@@ -43,7 +42,7 @@ type Log struct {
 	// suffice, "" for a row whose id suffices.
 	Contents []string
 	// Written are the files by whose times an agent at work shows.
-	Written []writing.Stamp
+	Written []Written
 	// Head is the row that the framework goes on from, or where the session stands if it
 	// goes on from none; -1 where there are no rows.
 	Head int

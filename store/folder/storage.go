@@ -12,13 +12,12 @@ import (
 	"hindcast/model"
 	"hindcast/store/files"
 	"hindcast/store/journal"
-	"hindcast/store/writing"
 )
 
 // Storage is a folder of sessions, with the journal that lies in it. It is safe for
 // concurrent use.
 type Storage struct {
-	*writing.Desk
+	*writer
 	place func(session string) Place
 	tree  Tree
 	// Memo is what is remembered of the files.
@@ -44,20 +43,18 @@ func Open(dir string, o Options) (*Storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	desk := writing.New(dir, "", o.Ignore)
-	desk.Now = o.Now
-	return &Storage{Desk: desk, place: o.Place, tree: disk, disk: disk, Memo: NewMemo(o.Notes)}, nil
+	return &Storage{writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore}, place: o.Place, tree: disk, disk: disk, Memo: NewMemo(o.Notes)}, nil
 }
 
 // Close lets go of the folder, and keeps what is remembered.
 func (s *Storage) Close() error {
 	s.Memo.Notes.Keep()
-	return errors.Join(s.disk.Close(), s.Desk.Close())
+	return errors.Join(s.disk.Close(), s.close())
 }
 
-// Through has the format read another tree instead of the one that it would, such as one
+// ReadThrough has the format read another tree instead of the one that it would, such as one
 // that changes meanwhile.
-func (s *Storage) Through(other func(Tree) Tree) { s.tree = other(s.tree) }
+func (s *Storage) ReadThrough(other func(Tree) Tree) { s.tree = other(s.tree) }
 
 // In returns what the format reads now, from the disk.
 func (s *Storage) In() In { return In{Tree: s.tree, Memo: s.Memo, Now: s.Now()} }
@@ -86,11 +83,6 @@ func (s *Storage) Log(ctx context.Context, at Place) (*Log, error) {
 	w := s.Writes(ctx)
 	return w.Log(ctx, in, at)
 }
-
-// liveWithin is for how long after its last write an agent is taken to be at work. While a
-// model answers and tools run nothing is written, which takes up to a minute more often
-// than not. To be asked in vain costs a key; a write between two writes of an agent is lost.
-const liveWithin = time.Minute
 
 // carry is what a plan needs to be carried out.
 type carry struct {
@@ -267,7 +259,7 @@ func (s *Storage) brokenOff(ctx context.Context) bool {
 
 // busy returns why an agent may be at work on a session, "" for no sign of it.
 func (s *Storage) busy(log *Log) string {
-	ago, lively := s.Lively(liveWithin, log.Written...)
+	ago, lively := s.lively(log.Written)
 	if !lively {
 		return ""
 	}

@@ -57,7 +57,7 @@ func (t *told) put(content string) {
 
 func (t *told) back(op model.Op) {
 	t.Helper()
-	plan, _, err := t.PlanBack(t.Context(), op)
+	plan, _, err := t.planBack(t.Context(), op)
 	t.apply(plan, err)
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/folder"
-	"hindcast/store/writing"
 )
 
 // format reads and changes the sessions of a storage.
@@ -75,7 +74,7 @@ func (r *row) changed() time.Time {
 // read returns the log of a session.
 func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 	n := len(s.rows)
-	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]writing.Stamp, n), Head: -1, Own: s}
+	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]folder.Written, n), Head: -1, Own: s}
 	head := s.head()
 	leads := make(map[string]bool, n)
 	for _, r := range s.rows {
@@ -93,7 +92,7 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 			h.Reason = failedLeaf
 		}
 		log.Files[i] = s.file(r.id)
-		log.Written[i] = writing.Stamp{Name: log.Files[i], At: r.changed()}
+		log.Written[i] = folder.Written{Name: log.Files[i], At: r.changed()}
 		if m := in.Told.Made(log.Files[i]); m != nil {
 			h.Reason = nil
 			if h.EventName == "" {

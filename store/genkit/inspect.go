@@ -16,7 +16,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
-	"hindcast/store/writing"
 )
 
 // Faults implements store.Store. For a session it reads every row whole; for the
@@ -355,7 +354,7 @@ func (st *storage) faults(ctx context.Context, faults *store.FaultList) {
 }
 
 func journalFault(err error) model.Fault {
-	return model.Fault{Code: FaultJournal, File: writing.JournalFile,
+	return model.Fault{Code: FaultJournal, File: folder.JournalFile,
 		Meaning: err.Error(),
 		Verdict: "Genkit: does not look at it; the files are as they are"}
 }

@@ -666,7 +666,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 			t.Fatal(err)
 		}
 		changed := false
-		st.Through(func(tree folder.Tree) folder.Tree {
+		st.ReadThrough(func(tree folder.Tree) folder.Tree {
 			return &changing{tree, "barista/global/" + second + rowSuffix, after, func() {
 				changed = true
 				write(t, filepath.Join(dir, "barista/global", second+".json"), goRow(second, "", "sess-main", "2026-11-21T01:17:55.2Z", ""))

@@ -141,24 +141,24 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 // planBack plans an undo or a redo. Of several storages, the last write is undone first,
 // and the first that was undone done again first.
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	type offer struct {
+	type reversal struct {
 		*folder.Reversal
 		of *storage
 	}
-	var list []offer
+	var list []reversal
 	for _, st := range s.storages() {
-		o, err := st.Reversal(ctx, op)
+		back, err := st.Reversal(ctx, op)
 		if err != nil {
 			return model.Plan{}, err
 		}
-		if o != nil {
-			list = append(list, offer{o, st})
+		if back != nil {
+			list = append(list, reversal{back, st})
 		}
 	}
 	if len(list) == 0 {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
-	slices.SortStableFunc(list, func(a, b offer) int {
+	slices.SortStableFunc(list, func(a, b reversal) int {
 		if op == model.OpRedo {
 			return a.Entry.At.Compare(b.Entry.At)
 		}

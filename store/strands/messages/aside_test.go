@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/disk"
 	"hindcast/store/storetest"
-	"hindcast/store/writing"
 )
 
 // drawn returns headers as "index[parent's index]" in their order, those that are aside
@@ -181,7 +181,7 @@ func TestBranches_areWorkedOutOnce(t *testing.T) {
 // amid is a disk on which somebody is at work in the middle of a write: once the
 // messages have changed, and before the write has ended.
 type amid struct {
-	writing.Disk
+	disk.Disk
 	work func()
 }
 
@@ -200,7 +200,7 @@ func TestBranches_ofWhatCameBackAmid(t *testing.T) {
 	s, agent := freshLog(t, 6)
 	first := storetest.Headers(t, s, "h")
 	var a *runningAgent
-	err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk {
+	err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk {
 		return &amid{Disk: d, work: func() {
 			a = startAgent(t, agent, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC))
 			a.held, a.over = true, func(string) {}

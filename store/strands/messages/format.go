@@ -10,7 +10,6 @@ import (
 	"hindcast/model"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
-	"hindcast/store/writing"
 )
 
 // logs reads and changes the logs of agents.
@@ -126,7 +125,7 @@ func (r *reading) gone() bool { return r.place.agent != "" && !r.there && r.agen
 
 // stamps are when the files were written that an agent at work writes: agent.json, the last
 // messages, and those that it is about to give their names.
-func (l *messageLog) stamps() (list []writing.Stamp) {
+func (l *messageLog) stamps() (list []folder.Written) {
 	if l.place.agent == "" {
 		return nil
 	}
@@ -141,7 +140,7 @@ func (l *messageLog) stamps() (list []writing.Stamp) {
 	}
 	for _, name := range names {
 		if at, err := l.tree.Stamp(name); err == nil {
-			list = append(list, writing.Stamp{Name: name, At: at.Modified})
+			list = append(list, folder.Written{Name: name, At: at.Modified})
 		}
 	}
 	return list

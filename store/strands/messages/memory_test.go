@@ -35,7 +35,7 @@ type reads struct {
 func counting(s *Store) (*Store, *reads) {
 	r := &reads{}
 	r.reset()
-	s.storage.Through(func(t folder.Tree) folder.Tree { return counted{t.(*folder.Disk), r} })
+	s.storage.ReadThrough(func(t folder.Tree) folder.Tree { return counted{t.(*folder.Disk), r} })
 	return s, r
 }
 
@@ -84,7 +84,7 @@ func TestEdit_writtenOverWhilePlanned(t *testing.T) {
 	rest(t, s.dir)
 	list := storetest.Headers(t, open(t, s.dir), "h")
 	edited := edited(t, state(t, open(t, s.dir), list[7]), "/messages/7/content/0/text", `"mine"`)
-	s.storage.Through(func(tree folder.Tree) folder.Tree {
+	s.storage.ReadThrough(func(tree folder.Tree) folder.Tree {
 		return &rewriting{Disk: tree.(*folder.Disk), name: "message_2.json", rewrite: func() {
 			startAgent(t, agent, time.Now()).redact("message_2.json", "[gone]")
 		}}

@@ -16,7 +16,6 @@ import (
 	"hindcast/store/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/strands/runs"
-	"hindcast/store/writing"
 )
 
 // recordFiles are the files that the SDK puts the records of orchestrators in: one for
@@ -115,11 +114,11 @@ func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place)
 
 // decode reads the run of a file that parsed, and notes what is wrong with it. The record
 // has no time, but the file is written anew whenever it changes.
-func (o *recordFile) decode(written *[]writing.Stamp) *runs.Run {
+func (o *recordFile) decode(written *[]folder.Written) *runs.Run {
 	name, at := o.recordPath(), time.Time{}
 	if stamp, err := o.tree.Stamp(name); err == nil {
 		at = stamp.Modified.UTC()
-		*written = []writing.Stamp{{Name: name, At: at}}
+		*written = []folder.Written{{Name: name, At: at}}
 	}
 	if at.After(o.updated) {
 		o.updated = at

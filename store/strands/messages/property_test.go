@@ -14,18 +14,18 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
+	"hindcast/store/disk"
 	"hindcast/store/storetest"
-	"hindcast/store/writing"
 )
 
 // unsynced is a disk that a power failure would be bad for, which is faster.
-type unsynced struct{ writing.Disk }
+type unsynced struct{ disk.Disk }
 
 func (unsynced) Sync(string) error { return nil }
 
 func unsync(t testing.TB, s *Store) {
 	t.Helper()
-	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
+	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/folder"
-	"hindcast/store/writing"
 )
 
 // Records are the versions of the record of one orchestrator, the oldest first. The last
@@ -16,7 +15,7 @@ type Records struct {
 	// File is the name in the storage of the file that the SDK loads.
 	File string
 	// Written are the files by whose times a run that goes on shows.
-	Written []writing.Stamp
+	Written []folder.Written
 	// Own is what the kind needs besides.
 	Own any
 }

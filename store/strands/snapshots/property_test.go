@@ -16,9 +16,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/disk"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
-	"hindcast/store/writing"
 )
 
 // scripted is an agent with a session manager, as the SDKs are: it starts from
@@ -112,7 +112,7 @@ func (a *scripted) write(t *rapid.T, name, text string) {
 }
 
 // unsynced is a disk that takes no time to be durable.
-type unsynced struct{ writing.Disk }
+type unsynced struct{ disk.Disk }
 
 func (unsynced) Sync(string) error { return nil }
 
@@ -199,7 +199,7 @@ func newWorld(t *rapid.T, dir string) storetest.World {
 	t.Cleanup(func() { _ = s.Close() })
 	s.storage.Now = func() time.Time { return clock }
 	s.random = func(b []byte) { clear(b) }
-	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return unsynced{d} }); err != nil {
+	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
 	return storetest.World{Framework: &framework{s, agent, &clock}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func([]byte) []byte {

@@ -79,7 +79,7 @@ func (m *move) restore() error {
 	content, said := m.doc.resumable(m.versions(&m.doc))
 	m.hazards(said)
 	if said == "" {
-		m.twin()
+		m.shown()
 	}
 	if err := m.put(content); err != nil {
 		return err
@@ -89,9 +89,9 @@ func (m *move) restore() error {
 	return nil
 }
 
-// twin takes another snapshot for the target that has the very same bytes, where
+// shown takes another snapshot for the target that has the very same bytes, where
 // that will be shown as what is loaded.
-func (m *move) twin() {
+func (m *move) shown() {
 	i := m.h.shown(&m.h.items[m.target].capture)
 	if i < 0 || i == m.target {
 		return

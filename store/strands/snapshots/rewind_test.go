@@ -9,9 +9,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/disk"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
-	"hindcast/store/writing"
 )
 
 // The record of an orchestrator goes back to each execution that it can go on
@@ -110,7 +110,7 @@ func second(_ model.Plan, err error) error { return err }
 // stopped is a disk that stops at the second record of the journal: the write that is
 // under way is neither done nor taken back.
 type stopped struct {
-	writing.Disk
+	disk.Disk
 	records *int
 }
 
@@ -126,7 +126,7 @@ func (d stopped) Append(name string, data []byte) error {
 func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 	dir := copied(t, "python-snapshot")
 	s := openAt(t, dir)
-	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return stopped{d, new(int)} }); err != nil {
+	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return stopped{d, new(int)} }); err != nil {
 		t.Fatal(err)
 	}
 	rows := storetest.Headers(t, s, "every-turn")
@@ -151,7 +151,7 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 			t.Errorf("%s: %d faults, and the list says %d", info.ID, n, info.Faults)
 		}
 	}
-	if err := s.storage.Desk.Through(func(d writing.Disk) writing.Disk { return d.(stopped).Disk }); err != nil {
+	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return d.(stopped).Disk }); err != nil {
 		t.Fatal(err)
 	}
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})

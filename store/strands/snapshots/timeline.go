@@ -4,7 +4,6 @@ import (
 	"hindcast/model"
 	"hindcast/store/folder"
 	"hindcast/store/lineage"
-	"hindcast/store/writing"
 )
 
 // log returns the rows of a place.
@@ -38,12 +37,12 @@ func (h *history) log(at folder.Place) *folder.Log {
 
 // written returns when snapshot_latest.json was written, which an agent at work does with
 // each save.
-func (h *history) written() []writing.Stamp {
+func (h *history) written() []folder.Written {
 	at, err := h.in.Stamp(h.kept(latestFile))
 	if err != nil {
 		return nil
 	}
-	return []writing.Stamp{{Name: h.kept(latestFile), At: at.Modified}}
+	return []folder.Written{{Name: h.kept(latestFile), At: at.Modified}}
 }
 
 func (h *history) header(i int) model.Header {

@@ -13,7 +13,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
-	"hindcast/store/writing"
 )
 
 // FaultJournal: a write of Hindcast's own was broken off and could not be finished.
@@ -29,7 +28,7 @@ func (s *Store) ready() error {
 }
 
 func journalFault(meaning string) model.Fault {
-	return model.Fault{Code: FaultJournal, File: writing.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
+	return model.Fault{Code: FaultJournal, File: folder.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
 }
 
 // journalFaults tells of all that is wrong with the journal and with what is kept.
@@ -88,14 +87,14 @@ func (s *Store) plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 }
 
 func (s *Store) planBack(ctx context.Context, op model.Op) (model.Plan, error) {
-	offer, err := s.storage.Reversal(ctx, op)
+	back, err := s.storage.Reversal(ctx, op)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if offer == nil {
+	if back == nil {
 		return model.Plan{}, &model.NothingToError{Op: op}
 	}
-	plan, err := offer.Plan(ctx)
+	plan, err := back.Plan(ctx)
 	plan.Session = s.placeNamed(plan.Session).Own.(place).id
 	return plan, err
 }
