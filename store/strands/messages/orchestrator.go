@@ -148,6 +148,9 @@ func (recordFiles) Decode(rs *runs.Records, data []byte) *runs.Run {
 
 // Put implements runs.Files.
 func (recordFiles) Put(m *runs.Move) error {
+	if why, stands := m.Stands(); stands {
+		return why
+	}
 	m.Steps = folder.Steps{m.Step()}
 	m.Guard()
 	m.Writes = []string{"record of " + asItWas(m)}

@@ -117,7 +117,7 @@ func (m *Move) aim(c model.Change) (err error) {
 	}
 	run := m.From.Run
 	m.Target = run.Headers()[m.At].Point()
-	if m.At == run.Len()-1 && (c.Op == model.OpFork || !m.From.Loaded) {
+	if m.At == run.Len()-1 {
 		m.Made = run.AsItIs()
 	} else if m.Made, err = run.Rewind(m.At, m.older()); err != nil {
 		unsupported := (*model.UnsupportedError)(nil)
@@ -128,6 +128,15 @@ func (m *Move) aim(c model.Change) (err error) {
 	}
 	m.Hazards, m.Asks = append(m.Hazards, m.Made.Hazards...), append(m.Asks, m.Made.Asks...)
 	return nil
+}
+
+// Stands reports whether the record stands there already, and why it is not put there by a
+// rewind.
+func (m *Move) Stands() (why error, stands bool) {
+	if !m.From.Loaded || m.At != m.From.Run.Len()-1 {
+		return nil, false
+	}
+	return m.From.Run.refuse(m.At), true
 }
 
 // Step returns the step that gives the file that the SDK loads the record: the very content

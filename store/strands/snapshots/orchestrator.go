@@ -138,7 +138,9 @@ func (f orchestrators) Put(m *runs.Move) error {
 	if err := own.put(m.Made.Document); err != nil {
 		return err
 	}
-	own.hazards(running)
+	if len(own.Steps) > 0 {
+		own.hazards(running)
+	}
 	own.Writes = append(own.Writes, journaled)
 	return nil
 }
