@@ -76,6 +76,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	}
 	plan.Target = after.HeadPoint()
 	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, before: before, after: after, told: writes.Told(at.Session)}
+	plan.Session = s.id(at)
 	return plan, nil
 }
 

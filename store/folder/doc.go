@@ -12,5 +12,6 @@
 //	writer.go   the journal of a storage, and what Hindcast itself wrote
 //	storage.go  a folder of sessions with its journal: plan and apply
 //	back.go     undo and redo
+//	port.go     what the port calls plans, and the journal
 //	purge.go    what a purge forgets
 package folder

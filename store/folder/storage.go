@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -19,31 +21,88 @@ import (
 type Storage struct {
 	*writer
 	place func(session string) Place
+	id    func(at Place) string
 	tree  Tree
 	// Memo is what is remembered of the files.
 	Memo *Memo
+	// Way leads from the storage down to the folder that was opened.
+	Way  string
 	disk *Disk
+	// refused is why nothing is written.
+	refused error
 }
 
 // Options are what a kind says about its storage.
 type Options struct {
 	// Place returns where the session of a name is, see [Place].Session.
 	Place func(session string) Place
+	// ID returns what plans call the session at a place; nil for its name.
+	ID func(at Place) string
 	// Ignore is that of journal.Options.
 	Ignore func(name string) bool
-	// Notes are what is remembered of the files.
-	Notes *files.Memory
+	// Cache has notes of this kind of what was read; nil remembers them as long as the
+	// storage is open.
+	Cache *files.Cache
+	Notes string
 	// Now tells the time.
 	Now func() time.Time
+	// Up is how many folders above the one that is opened the storage lies.
+	Up int
 }
 
-// Open opens the storage in a folder. Nothing is written.
+// Open opens the storage that a folder is, or is in. Where the latter cannot be opened, the
+// folder can be read by itself. Nothing is written.
 func Open(dir string, o Options) (*Storage, error) {
+	if o.Up == 0 {
+		return open(dir, ".", o)
+	}
+	around, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	way := ""
+	for range o.Up {
+		around, way = filepath.Dir(around), path.Join(filepath.Base(around), way)
+	}
+	s, err := open(around, way, o)
+	if err == nil {
+		if _, err = s.tree.List(way); err == nil { // else a link leads here
+			_, err = s.Journal()
+		}
+		if err == nil {
+			return s, nil
+		}
+		err = errors.Join(err, s.Close())
+	}
+	refused := fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", around, files.Cause(err))
+	if s, err = open(dir, ".", o); err == nil {
+		s.refused = refused
+	}
+	return s, err
+}
+
+func open(dir, way string, o Options) (*Storage, error) {
 	disk, err := OpenDisk(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Storage{writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore}, place: o.Place, tree: disk, disk: disk, Memo: NewMemo(o.Notes)}, nil
+	s := &Storage{
+		writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore},
+		place:  o.Place, id: o.ID, tree: disk, disk: disk, Memo: NewMemo(o.Cache.Memory(o.Notes, dir)), Way: way,
+	}
+	if s.id == nil {
+		s.id = func(at Place) string { return at.Session }
+	}
+	return s, nil
+}
+
+// Ready returns why nothing can be written, nil if it can.
+func (s *Storage) Ready() error {
+	if s.refused != nil {
+		return s.refused
+	}
+	_, err := s.Journal()
+	return err
 }
 
 // Close lets go of the folder, and keeps what is remembered.
@@ -95,14 +154,16 @@ type carry struct {
 	told          *Told
 }
 
-// Plan plans a change of the session at a place. Names in the plan are those of the
-// storage. The errors are those of store.Writer.
+// Plan plans a change of the session at a place. Names of files in the plan are those of
+// the storage. The errors are those of store.Writer.
 func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (model.Plan, error) {
 	w, err := s.plan(ctx, at, change)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return s.carried(ctx, w)
+	plan, err := s.carried(ctx, w)
+	plan.Session = s.id(at)
+	return plan, err
 }
 
 // PlanNew completes a plan of a session that is made of what is not in the storage. It is
@@ -164,8 +225,7 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	if w.plan, err = d.Plan(w.plan); err != nil {
 		return model.Plan{}, err
 	}
-	c := carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after, told: w.told}
-	w.plan.Carry = &c
+	w.plan.Carry = &carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after, told: w.told}
 	return w.plan, nil
 }
 
@@ -229,7 +289,7 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	over.Tree = Overlay(in.Tree, m.Steps, kept)
 	if m.New != nil {
 		place = *m.New
-		p.plan.NewSession = place.Session
+		p.plan.NewSession = s.id(place)
 		p.told = writes.Told(place.Session)
 		in.Told = p.told
 		if p.before, err = place.Format.Read(ctx, in, place); err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/files"
 	"hindcast/store/journal"
 )
 
@@ -26,7 +25,7 @@ func newTold(t *testing.T) *told {
 	if err := os.WriteFile(filepath.Join(dir, "record"), []byte("a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir, Options{Notes: new(files.Cache).Memory("told", dir), Now: time.Now})
+	s, err := Open(dir, Options{Notes: "told", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (s *Store) rebase() error {
 			continue
 		}
 		b = b.storageOf(s.dir)
-		opened, err := folder.Open(b.storage, folder.Options{Place: placeNamed, Ignore: isTemporary, Notes: s.cache.Memory(noteKind, b.storage), Now: func() time.Time { return s.now() }})
+		opened, err := folder.Open(b.storage, folder.Options{Place: placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }})
 		if err != nil {
 			return err
 		}

@@ -25,9 +25,6 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		levels = levels[1:]
 	}
 	sessions := watch.Tree(ctx, s.dir, levels, isTemporary)
-	if s.err != nil {
-		return sessions, nil
-	}
 	// What was set aside shows when the journal says that the write is done, which
 	// is after the messages changed.
 	journals := watch.Tree(ctx, s.storage.Folder(), []watch.Level{{Name: journal.Folder}, {Name: "journal"}}, func(name string) bool { return name != journal.Folder && name != "journal" })

@@ -103,7 +103,7 @@ func isSession(tree folder.Tree, dir string) bool {
 // sessionDirs returns the folders of the sessions in a store.
 func (s *Store) sessionDirs() ([]string, error) {
 	if s.single != nil {
-		return []string{s.way}, nil
+		return []string{s.storage.Way}, nil
 	}
 	entries, err := files.Entries(s.root, ".")
 	if err != nil {
@@ -129,7 +129,7 @@ type link struct {
 // link opens the session that a link in the storage leads to; nil for anything else, and
 // for the folder that was opened. Close lets go of it.
 func (s *Store) link(name string) *link {
-	if at, err := s.tree().Stamp(name); err != nil || at.Kind != files.Link || name == s.way {
+	if at, err := s.tree().Stamp(name); err != nil || at.Kind != files.Link || name == s.storage.Way {
 		return nil
 	}
 	to, err := linkedSession(s.storage.Folder(), name)
@@ -170,7 +170,7 @@ func linkedSession(dir, name string) (string, error) {
 
 // sessionID returns the id of the session in a folder.
 func (s *Store) sessionID(dir string) string {
-	if s.single != nil && dir == s.way {
+	if s.single != nil && dir == s.storage.Way {
 		return *s.single
 	}
 	return strings.TrimPrefix(dir, sessionPrefix)
@@ -220,7 +220,7 @@ func (s *Store) places(dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].tree, list[i].link, list[i].way = tree, l, s.way
+		list[i].tree, list[i].link, list[i].way = tree, l, s.storage.Way
 	}
 	return list
 }
@@ -261,7 +261,7 @@ func (s *Store) locate(id string) (place, error) {
 	session, _, _ := strings.Cut(id, "/")
 	dir := sessionPrefix + session
 	if s.single != nil {
-		dir = s.way
+		dir = s.storage.Way
 	}
 	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree(), dir) && s.link(dir) == nil {
 		return place{}, model.ErrNoSession
@@ -299,7 +299,7 @@ func (s *Store) placeNamed(name string) folder.Place {
 			return s.in(p)
 		}
 	}
-	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), way: s.way}
+	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), way: s.storage.Way}
 	switch in, base := path.Split(below); in {
 	case "agents/":
 		p.agent = base

@@ -212,13 +212,10 @@ type Store struct {
 	root *os.Root
 	// single is the id of the session if dir is the folder of one.
 	single *string
-	// storage is the storage that the folder is, or is in, and way leads down from there.
-	// The journal lies in it: so it is the same one whether the storage or the folder of one
-	// session was opened.
+	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
+	// the same one whether the storage or the folder of one session was opened.
 	storage *folder.Storage
-	way     string
-	// err is why nothing can be written.
-	err error
+	folder.Port
 	// histories are what the journal tells of messages.
 	histories histories
 	// running is the version of the SDK that is said to run.
@@ -254,40 +251,21 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
 	s := &Store{dir: dir, root: root}
-	if err := s.openStorage(cache); err != nil {
+	o := folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
+	whole, err := filepath.Abs(dir)
+	if _, single := isSingle(root, dir); single && err == nil {
+		id := strings.TrimPrefix(filepath.Base(whole), sessionPrefix)
+		s.single, o.Up = &id, 1
+	}
+	if err == nil {
+		s.storage, err = folder.Open(dir, o)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, files.Cause(err)), root.Close())
 	}
+	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.findPlace})
 	s.storage.Recover(ctx)
 	return s, nil
-}
-
-// openStorage opens the storage of the folder that was opened. That of the folder of one
-// session is the folder around it; where that cannot be opened, reading still works.
-func (s *Store) openStorage(cache *files.Cache) error {
-	open := func(dir, way string) (err error) {
-		s.way = way
-		s.storage, err = folder.Open(dir, folder.Options{Place: s.placeNamed, Ignore: isTemporary, Notes: cache.Memory(noteKind, dir), Now: time.Now})
-		return err
-	}
-	if _, ok := isSingle(s.root, s.dir); !ok {
-		return open(s.dir, ".")
-	}
-	whole, err := filepath.Abs(s.dir)
-	if err != nil {
-		return err
-	}
-	around, base := filepath.Dir(whole), filepath.Base(whole)
-	id := strings.TrimPrefix(base, sessionPrefix)
-	s.single = &id
-	if err = open(around, base); err == nil {
-		if _, err = s.tree().List(base); err != nil {
-			err = errors.Join(err, s.storage.Close()) // a link leads here
-		} else if _, err = s.storage.Journal(); err == nil {
-			return nil
-		}
-	}
-	s.err = fmt.Errorf("the folder around the session cannot be opened: %w", files.Cause(err))
-	return open(s.dir, ".")
 }
 
 // tree is what is read.

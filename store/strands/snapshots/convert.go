@@ -50,7 +50,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 }
 
 func (s *Store) planConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
-	if err := s.ready(); err != nil {
+	if err := s.storage.Ready(); err != nil {
 		return model.Plan{}, err
 	}
 	switch from.Kind() {
@@ -141,7 +141,7 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	if err := identity(agent, python); err != nil {
 		return to, fmt.Errorf("the agent: %w", err)
 	}
-	to = place{id: session, sessionDir: sessionDir{id: session, unified: true}, scope: scopeAgent, agent: agent, way: s.way}
+	to = place{id: session, sessionDir: sessionDir{id: session, unified: true}, scope: scopeAgent, agent: agent, way: s.storage.Way}
 	switch {
 	case s.single != nil && s.single.unified:
 		to.dir = path.Join("..", session)
@@ -156,7 +156,7 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	if !several {
 		return to, vacant(tree, &to)
 	}
-	if isFolder(tree, path.Join(s.way, to.dir)) {
+	if isFolder(tree, path.Join(s.storage.Way, to.dir)) {
 		to.id = as
 	}
 	return to, free(tree, to.name())

@@ -91,9 +91,9 @@ func (s *Store) placeNamed(session string) folder.Place {
 		}
 	}
 	// …/SESSION/scopes/SCOPE/AGENT
-	p := place{way: s.way, agent: path.Base(session), scope: path.Base(path.Dir(session))}
+	p := place{way: s.storage.Way, agent: path.Base(session), scope: path.Base(path.Dir(session))}
 	at := path.Dir(path.Dir(path.Dir(session)))
-	if below, err := filepath.Rel(filepath.FromSlash(s.way), filepath.FromSlash(at)); err == nil {
+	if below, err := filepath.Rel(filepath.FromSlash(s.storage.Way), filepath.FromSlash(at)); err == nil {
 		p.dir = filepath.ToSlash(below)
 	}
 	p.sessionDir.id, p.unified = path.Base(at), path.Base(path.Dir(at)) == namespace
@@ -151,7 +151,7 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 		for _, e := range entries {
 			if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
-				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name(), way: s.way})
+				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name(), way: s.storage.Way})
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -46,13 +45,10 @@ type Store struct {
 	single *sessionDir
 	// unified says that dir is itself a folder "session".
 	unified bool
-	// storage is the storage that the folder is in or is, and way leads down from there.
-	// The journal lies in it: so it is the same one whether the storage, its session/ or
-	// the folder of one session was opened.
+	// storage is the storage that the folder is in or is. The journal lies in it: so it is
+	// the same one whether the storage, its session/ or the folder of one session was opened.
 	storage *folder.Storage
-	way     string
-	// err is why nothing can be written.
-	err error
+	folder.Port
 	// checks counts the files that were read whole for their faults.
 	checks atomic.Int64
 	walks  walks
@@ -84,45 +80,21 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	s := &Store{dir: dir, root: root, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	whole, err := filepath.Abs(dir)
 	if err == nil {
-		s.single, s.unified = single(whole, root), filepath.Base(whole) == namespace
-		err = s.openStorage(cache, whole)
+		o := folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
+		if s.single, s.unified = single(whole, root), filepath.Base(whole) == namespace; s.single != nil {
+			o.Up++
+		}
+		if s.unified || s.single != nil && s.single.unified {
+			o.Up++
+		}
+		s.storage, err = folder.Open(dir, o)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err)), root.Close())
 	}
+	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.find})
 	s.storage.Recover(ctx)
 	return s, nil
-}
-
-// openStorage opens the storage of an opened folder. Where that is another folder that
-// cannot be opened, reading still works.
-func (s *Store) openStorage(cache *files.Cache, opened string) error {
-	dir, way := opened, "."
-	up := func() { dir, way = filepath.Dir(dir), path.Join(filepath.Base(dir), way) }
-	if s.single != nil {
-		up()
-	}
-	if s.unified || s.single != nil && s.single.unified {
-		up()
-	}
-	open := func() (err error) {
-		s.way = way
-		s.storage, err = folder.Open(dir, folder.Options{Place: s.placeNamed, Ignore: isTemporary, Notes: cache.Memory(noteKind, dir), Now: time.Now})
-		return err
-	}
-	err := open()
-	if err == nil && !isFolder(s.storage.In(), way) {
-		err = errors.Join(fs.ErrNotExist, s.storage.Close()) // a link leads here
-	}
-	if err == nil {
-		_, err = s.storage.Journal()
-	}
-	if err == nil || way == "." {
-		return err
-	}
-	s.err = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", dir, err)
-	dir, way = opened, "."
-	return open()
 }
 
 // isFolder reports whether a name is a folder, or leads to one.

@@ -1,0 +1,100 @@
+package folder
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"hindcast/model"
+)
+
+// Port has the methods of store.Writer for a kind whose sessions are in one storage, but
+// Lacks.
+type Port struct {
+	storage *Storage
+	kind    Kind
+}
+
+// Kind is what the port knows of a kind.
+type Kind struct {
+	// Name begins the errors.
+	Name string
+	// Lacks is that of store.Writer.
+	Lacks func(model.Op) string
+	// Find returns where the session is that the port calls id. The error refuses the
+	// operation.
+	Find func(op model.Op, id string) (Place, error)
+}
+
+// Port returns what a kind writes with.
+func (s *Storage) Port(k Kind) Port { return Port{s, k} }
+
+// Plan implements store.Writer. The errors are those of [Storage.Plan] and
+// [Reversal.Plan], that of Find, and a model.UnsupportedError.
+func (p Port) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	plan, err := p.plan(ctx, c)
+	if err != nil {
+		return model.Plan{}, fmt.Errorf("%s: plan %s: %w", p.kind.Name, c, err)
+	}
+	return plan, nil
+}
+
+func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if err := c.Ref.Once(); err != nil {
+		return model.Plan{}, err
+	}
+	if why := p.kind.Lacks(c.Op); why != "" || c.Op == model.OpConvert {
+		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	if c.Op == model.OpUndo || c.Op == model.OpRedo {
+		back, err := p.storage.Reversal(ctx, c.Op)
+		if err == nil && back == nil {
+			err = &model.NothingToError{Op: c.Op}
+		}
+		if err != nil {
+			return model.Plan{}, err
+		}
+		return back.Plan(ctx)
+	}
+	at, err := p.kind.Find(c.Op, c.Ref.Session)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	return p.storage.Plan(ctx, at, c)
+}
+
+// Apply implements store.Writer. The errors are those of [Apply].
+func (p Port) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
+	if err = p.storage.Ready(); err == nil {
+		receipt, err = Apply(ctx, plan)
+	}
+	if err != nil {
+		return model.Receipt{}, fmt.Errorf("%s: %s session %q: %w", p.kind.Name, plan.Op, cmp.Or(plan.NewSession, plan.Session), err)
+	}
+	return receipt, nil
+}
+
+// Journal implements store.Writer.
+func (p Port) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	s := p.storage
+	if s.Ready() != nil || !s.Begun() {
+		return nil, nil
+	}
+	j, err := s.Journal()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.kind.Name, err)
+	}
+	list, err := j.Journal(ctx)
+	if err != nil {
+		err = fmt.Errorf("%s: read the journal of %q: %w", p.kind.Name, s.Folder(), err)
+	}
+	ids := map[string]string{}
+	for i := range list {
+		e := &list[i]
+		if _, known := ids[e.Session]; !known {
+			ids[e.Session] = s.id(s.place(e.Session))
+		}
+		e.Session = ids[e.Session]
+	}
+	return list, err
+}
