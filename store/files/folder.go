@@ -29,6 +29,15 @@ func OpenFolder(root *os.Root, dir string) (*Folder, error) {
 	return f, Cause(err)
 }
 
+// OpenFolder opens what the function does, where f is the folder of the root itself, for
+// less of the system.
+func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
+	if opened := f.below(dir); opened != nil {
+		return &Folder{dir: opened}, nil
+	}
+	return OpenFolder(root, dir)
+}
+
 // Names lists the names in the folder, in no particular order. It looks at no
 // entry.
 func (f *Folder) Names() ([]string, error) {

@@ -50,6 +50,7 @@ func (s Stamp) Is(other Stamp) bool {
 // stay in it: see files.OpenFolder. It is safe for concurrent use.
 type Disk struct {
 	root *os.Root
+	base *files.Folder // of root
 
 	mu   sync.RWMutex
 	held map[string]*openFolder
@@ -67,7 +68,11 @@ func OpenDisk(dir string) (*Disk, error) {
 	if err != nil {
 		return nil, files.Cause(err)
 	}
-	return &Disk{root: root, held: map[string]*openFolder{}}, nil
+	base, err := files.OpenFolder(root, ".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &Disk{root: root, base: base, held: map[string]*openFolder{}}, nil
 }
 
 // holder is a tree whose folders can be held open.
@@ -111,7 +116,7 @@ func (d *Disk) use(dir string) (*openFolder, error) {
 	if f != nil {
 		return f, nil
 	}
-	opened, err := files.OpenFolder(d.root, dir)
+	opened, err := d.base.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +142,7 @@ func (d *Disk) release(dir string, f *openFolder) {
 
 // List implements Tree.
 func (d *Disk) List(dir string) (names []string, err error) {
-	f, err := files.OpenFolder(d.root, dir)
+	f, err := d.base.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +207,7 @@ func Join(dir, base string) string {
 }
 
 // Close lets go of the folder.
-func (d *Disk) Close() error { return d.root.Close() }
+func (d *Disk) Close() error { return errors.Join(d.base.Close(), d.root.Close()) }
 
 // isFree reports whether an error says that nothing is at a name.
 func isFree(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -62,7 +62,8 @@ type World struct {
 // were written over that Hindcast had.
 func (w World) Play(t *rapid.T, late bool) (had int) {
 	p := &play{World: w, t: t, saved: map[string]string{}}
-	for key := range p.reach() {
+	p.now = p.reach()
+	for key := range p.now {
 		p.saved[key] = ""
 	}
 	acts := []func(){p.start, p.write, p.write, p.write}
@@ -85,6 +86,8 @@ type play struct {
 	t *rapid.T
 	// saved has the keys of what agents saved, and with its session of what Hindcast did.
 	saved map[string]string
+	// now are the keys of all that can be reached.
+	now map[string]bool
 	// running are the agents that run; old says that one of them went on late.
 	running []Agent
 	old     bool
@@ -159,7 +162,7 @@ func (p *play) goOn() {
 }
 
 func (p *play) turn(a Agent) {
-	before := p.reach()
+	before := p.now
 	for _, over := range a.Turn(p.t) {
 		if p.Had(p.t, over) {
 			p.had++
@@ -168,6 +171,7 @@ func (p *play) turn(a Agent) {
 		}
 	}
 	after := p.reach()
+	p.now = after
 	p.keeps("an agent's turn", before, after)
 	p.saves(before, after, "")
 	p.undoable = nil
@@ -231,10 +235,11 @@ func (p *play) change(change model.Change) bool {
 		return false
 	}
 	p.ok(err)
-	before, files := p.reach(), FilesOf(p.t, p.Dir)
+	before, files := p.now, FilesOf(p.t, p.Dir)
 	receipt, err := p.Store.Apply(p.t.Context(), plan)
 	p.ok(err)
 	after := p.reach()
+	p.now = after
 	p.keeps(plan.Headline(), before, after)
 	if p.KeepsOwn && (plan.Op == model.OpRestore || plan.Op == model.OpRepair) {
 		p.saves(before, after, plan.Session)

@@ -1,0 +1,27 @@
+package files
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"hindcast/store/disk"
+)
+
+// below opens a folder below f in one call of the system, where os.Root takes one for each
+// part of the name. It is nil where that cannot be, for whatever reason.
+func (f *Folder) below(dir string) *os.File {
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
+	var fd int
+	var err error
+	failed := f.hold(func(at int) {
+		err = disk.Uninterrupted(func() (err error) {
+			fd, err = unix.Openat2(at, dir, &how)
+			return err
+		})
+	})
+	if failed != nil || err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), dir)
+}
