@@ -97,7 +97,7 @@ func (s *Store) others(tree folder.Tree, p place) (list []beside, err error) {
 		case o.err != nil:
 			return nil, fmt.Errorf("%s: %w", p.shown(o.unlisted), o.err)
 		case o.orchestrator != "":
-			name := path.Join(o.session, "multi_agents", o.orchestrator, "multi_agent.json")
+			name := o.recordPath()
 			if isFile(tree, name) {
 				list = append(list, beside{fmt.Sprintf("orchestrator %q", strings.TrimPrefix(o.orchestrator, runPrefix)), []string{name}})
 			}

@@ -197,10 +197,9 @@ func (f recordFiles) Mend(m *runs.Move) error {
 		return err
 	}
 	m.Guard()
-	m.Target = model.Point{}
-	var run *runs.Run
 	switch {
 	case goes:
+		m.Target = model.Point{}
 		m.Steps = append(m.Steps, folder.Step{Name: m.Records.File, Aside: true})
 		m.Made = runs.Rewound{
 			Loads:  "there is no record: a start begins at the first nodes, with the task that it is given",
@@ -208,15 +207,9 @@ func (f recordFiles) Mend(m *runs.Move) error {
 		}
 	case data != nil:
 		m.Steps = append(m.Steps, folder.Step{Name: m.Records.File, Data: data})
-		run = f.Decode(m.Records, data)
-	case loaded != nil:
-		run = loaded.Run
-	}
-	if run != nil {
-		list := run.Headers()
-		m.Target = list[len(list)-1].Point()
-		m.Made = run.AsItIs()
-		m.Hazards = m.Made.Asks // what a start does is not asked by a repair
+		m.Mended(f.Decode(m.Records, data))
+	case loaded != nil && loaded.Run != nil:
+		m.Mended(loaded.Run)
 	}
 	if r.sessionFile != nil {
 		m.Steps = append(m.Steps, folder.Step{Name: path.Join(o.session, "session.json"), Data: r.sessionFile})

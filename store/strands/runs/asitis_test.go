@@ -16,13 +16,13 @@ func TestAsItIs_answersWhatWaits(t *testing.T) {
 		if len(r.Summary().Waiting) == 0 {
 			t.Fatalf("%s waits for nothing", name)
 		}
-		w := r.AsItIs()
+		w := r.asItIs()
 		call := w.Resume[0].Call
 		rest, found := strings.CutPrefix(call, want)
 		if id, _, ok := strings.Cut(rest, `"`); !found || !ok || id == "" || strings.Count(call, "esponse: …")+strings.Count(call, `response": …`) != len(r.Summary().Waiting) {
 			t.Errorf("%s goes on by %s", name, call)
 		}
-		if string(w.Document) != string(r.Source()) {
+		if string(w.Document) != string(r.source()) {
 			t.Errorf("%s is changed", name)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAsItIs_whatTheOldestTypeScriptDoes(t *testing.T) {
 		}
 		waiting++
 		r.place.Unanswered = true
-		sdk, w := found[h.Name], r.AsItIs()
+		sdk, w := found[h.Name], r.asItIs()
 		if len(sdk.Answer.Ran) > 0 && sdk.Answer.Status == "COMPLETED" {
 			t.Errorf("%s: the SDK takes the answer: %+v", h.Name, sdk.Answer)
 		}

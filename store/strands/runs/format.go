@@ -118,8 +118,8 @@ func (m *Move) aim(c model.Change) (err error) {
 	run := m.From.Run
 	m.Target = run.Headers()[m.At].Point()
 	if m.At == run.Len()-1 {
-		m.Made = run.AsItIs()
-	} else if m.Made, err = run.Rewind(m.At, m.older()); err != nil {
+		m.Made = run.asItIs()
+	} else if m.Made, err = run.rewind(m.At, m.older()); err != nil {
 		unsupported := (*model.UnsupportedError)(nil)
 		if errors.As(err, &unsupported) {
 			err = &model.UnsupportedError{Op: c.Op, Reason: unsupported.Reason}
@@ -142,10 +142,18 @@ func (m *Move) Stands() (why error, stands bool) {
 // Step returns the step that gives the file that the SDK loads the record: the very content
 // that the journal has, where it is as it once was.
 func (m *Move) Step() folder.Step {
-	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.Source(), m.Made.Document) {
+	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.source(), m.Made.Document) {
 		return folder.Step{Name: m.Records.File, Version: a.Version}
 	}
 	return folder.Step{Name: m.Records.File, Data: m.Made.Document}
+}
+
+// Mended says what comes of a repair, after which the record is that of a run.
+func (m *Move) Mended(run *Run) {
+	list := run.Headers()
+	m.Target = list[len(list)-1].Point()
+	m.Made = run.asItIs()
+	m.Hazards = m.Made.Asks // what a start does is not asked by a repair
 }
 
 // Guard lets the plan fail where the record becomes another one before it is carried out.
@@ -166,7 +174,7 @@ func (f Format) Next(_ context.Context, before, after *folder.Log, m *folder.Mov
 	now := after.Own.(*Records)
 	var next folder.Next
 	if v := now.Loaded(); v != nil && v.Run != nil {
-		made := v.Run.AsItIs()
+		made := v.Run.asItIs()
 		next = folder.Next{Loads: made.Loads, Calls: made.Resume, Hazards: made.Asks}
 	}
 	return f.Back(before.Own.(*Records), now, next), nil

@@ -13,7 +13,7 @@ import (
 // was; no words where nothing is in the way. The error is a *model.UnsupportedError that
 // names any other fault that is.
 func (r *Run) Mend() (document []byte, words []string, err error) {
-	document = r.Source()
+	document = r.source()
 	f, stops := r.firstFatal()
 	if !stops {
 		return document, nil, nil

@@ -74,7 +74,7 @@ func (p *pythonRecord) readSummary() {
 	s.Status = p.word(t.Find(p.root, "status"))
 	s.Task = p.sayInput(t.Find(p.root, "current_task"))
 	s.Next = p.nodeNames(t.Find(p.root, "next_nodes_to_execute"))
-	if slices.Equal(s.Next, []string{WorkOut}) {
+	if slices.Equal(s.Next, []string{workOutName}) {
 		s.Next, p.workOut = nil, true
 	}
 }

@@ -90,7 +90,7 @@ func (rs *Records) rows() (list []*row) {
 		}
 		shared := 0
 		if loaded != nil && loaded.Run != nil && v.Run != nil {
-			shared = v.Run.Shared(loaded.Run)
+			shared = v.Run.shares(loaded.Run)
 		}
 		before := start
 		for k, h := range v.headers() {

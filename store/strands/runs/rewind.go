@@ -29,7 +29,7 @@ import (
 //     and the one node that ran last, in a run that completed: after what ran
 //     before it, nothing else did.
 //     Anywhere else the SDK is left to say it. It is given a list with one name that
-//     no node has ([WorkOut]). With that a start runs nothing; but when a start ends,
+//     no node has ([workOutName]). With that a start runs nothing; but when a start ends,
 //     the SDK writes down which nodes are ready, by its edges and their conditions.
 //     The start after that runs them. Seen with strands-agents 1.40, 1.52 and 1.62.
 //
@@ -40,9 +40,9 @@ import (
 // Totals (tokens, times, executions) give back what the results that are taken out
 // had added, as far as those say: the limits of a run then count for what is left.
 
-// WorkOut is the name that stands in next_nodes_to_execute of a Graph where the SDK
+// workOutName is the name that stands in next_nodes_to_execute of a Graph where the SDK
 // is to work out which nodes are next.
-const WorkOut = "hindcast: the graph works out what is next"
+const workOutName = "hindcast: the graph works out what is next"
 
 // Rewound is a document whose run was put back.
 type Rewound struct {
@@ -58,11 +58,11 @@ type Rewound struct {
 	Hazards, Asks []string
 }
 
-// Rewind puts the run back to snapshot i, so that it goes on with what came after
+// rewind puts the run back to snapshot i, so that it goes on with what came after
 // it. older are versions of the same record from before, in any order, which may
 // tell what the record has forgotten; nil for none. The error is a
 // *model.UnsupportedError that says why it cannot be. Nothing is changed.
-func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
+func (r *Run) rewind(i int, older []*Run) (Rewound, error) {
 	if err := r.refuse(i); err != nil {
 		return Rewound{}, err
 	}
@@ -95,9 +95,9 @@ func (r *Run) Rewind(i int, older []*Run) (Rewound, error) {
 	return w.check()
 }
 
-// Ended returns why a run that stands at its last snapshot cannot be gone on with
+// ended returns why a run that stands at its last snapshot cannot be gone on with
 // from there, "" if a start goes on with it.
-func (r *Run) Ended() string {
+func (r *Run) ended() string {
 	switch {
 	case len(r.summary.Next) > 0 || r.workOut:
 		return ""
@@ -110,19 +110,19 @@ func (r *Run) Ended() string {
 	return "the run has ended here and nothing is next: a start drops all results and runs the first nodes"
 }
 
-// Source returns the whole text that the record was read from. It must not be written
+// source returns the whole text that the record was read from. It must not be written
 // to.
-func (r *Run) Source() []byte { return r.tape.Data() }
+func (r *Run) source() []byte { return r.tape.Data() }
 
-// AsItIs says what a start does with the record as it is: a Rewound that changes
+// asItIs says what a start does with the record as it is: a Rewound that changes
 // nothing.
-func (r *Run) AsItIs() Rewound {
-	w := Rewound{Document: r.Source(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
+func (r *Run) asItIs() Rewound {
+	w := Rewound{Document: r.source(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
 	call := r.summary.Kind.String()
 	if isTypeScript(r.tape, r.root) {
 		call += ".invoke"
 	}
-	switch ended := r.Ended(); {
+	switch ended := r.ended(); {
 	case ended != "":
 		w.Loads = ended
 		w.Asks = append(w.Asks, ended)
@@ -169,10 +169,10 @@ var startTwice = model.Resume{Call: `build_graph()("…"); build_graph()("…")`
 
 const storedTask = "the stored task is taken, whatever text is passed"
 
-// Shared returns how many executions two versions of a record begin with that are the
+// shares returns how many executions two versions of a record begin with that are the
 // same: of the same node, with the same words. Another SDK that goes on with a run
 // writes the results again, with more members.
-func (r *Run) Shared(other *Run) int {
+func (r *Run) shares(other *Run) int {
 	said := func(r *Run, s *step) jsontape.Node {
 		if n := r.tape.Find(r.tape.Find(s.result, "result"), "message"); n >= 0 {
 			return n
@@ -201,8 +201,8 @@ func (r *Run) refuse(i int) error {
 	switch {
 	case r.tape.Kind(r.root) != jsontape.Object:
 		return unable("the record of the run cannot be read")
-	case i == last && r.Ended() != "":
-		return unable("%s; put it back to an execution before this one, and it goes on with what came after that", r.Ended())
+	case i == last && r.ended() != "":
+		return unable("%s; put it back to an execution before this one, and it goes on with what came after that", r.ended())
 	case i == last:
 		return unable("the run stands there already; a start runs %s", r.next)
 	case s.start:

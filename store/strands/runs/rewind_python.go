@@ -63,8 +63,8 @@ func (w *rewinder) refusePython() error {
 		return unable("the record has no order of what ran")
 	}
 	for name := range w.kept {
-		if name == WorkOut {
-			return unable("a node is called %q", WorkOut)
+		if name == workOutName {
+			return unable("a node is called %q", workOutName)
 		}
 	}
 	if w.summary.Kind == Swarm {
@@ -101,7 +101,7 @@ func keys(m map[string]int) map[string]bool {
 	return set
 }
 
-// frontier returns what a Graph runs next, or WorkOut where that is not known.
+// frontier returns what a Graph runs next, or workOutName where that is not known.
 //
 // Where it is worked out, all that ran since is listed as interrupted besides: for
 // the SDK such a node still owes its result, and one that joins it with others is not
@@ -119,7 +119,7 @@ func (w *rewinder) frontier() (next []byte, known bool) {
 	case ordered-upto == 1 && !behind && !open && w.summary.Status == outcomeCompleted.String() && w.falsy(t.Find(w.root, "failed_nodes")):
 		return quotedList([]string{w.steps[w.to+1].node}), true
 	}
-	return quotedList([]string{WorkOut}), false
+	return quotedList([]string{workOutName}), false
 }
 
 // calm takes the interrupts out. A node that asked before it ran asks again.

@@ -82,7 +82,7 @@ type Run struct {
 	waiting []string
 	// next says in words what the next start does.
 	next string
-	// workOut says that the SDK is to say what is next, see WorkOut.
+	// workOut says that the SDK is to say what is next, see workOutName.
 	workOut bool
 	outline outline
 	steps   []step

@@ -27,9 +27,5 @@ func (s *Store) gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	if err != nil {
 		return model.Gaps{}, err
 	}
-	v, _, err := log.Own.(*runs.Records).Row(ref.ID)
-	if err != nil {
-		return model.Gaps{}, err
-	}
-	return v.Run.Gaps(), nil
+	return log.Own.(*runs.Records).Gaps(ref.ID)
 }

@@ -176,12 +176,10 @@ func (orchestrators) Back(before, after *runs.Records, next folder.Next) folder.
 
 // sum puts the title and the size into info.
 func (rs *records) sum(info *model.SessionInfo) error {
+	info.Title = rs.Title()
 	for i := range rs.Versions {
 		if v := &rs.Versions[i]; v.Aside == nil {
 			info.Size += int64(len(v.Data))
-			if info.Title == "" && v.Run != nil {
-				info.Title = v.Run.Summary().Task
-			}
 		}
 	}
 	return rs.gone

@@ -33,11 +33,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, n, err := log.Own.(*runs.Records).Row(ref.ID)
-		if err != nil {
-			return nil, err
-		}
-		return v.Run.State(n), nil
+		return log.Own.(*runs.Records).State(ref.ID)
 	}
 	data, err := s.file(ctx, &p, ref.ID)
 	if err != nil {
