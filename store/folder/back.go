@@ -58,7 +58,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	}
 	over := in
 	kept, failed := s.strictly()
-	over.Tree = Overlay(view, Back(r.Entry, plan.Op), kept)
+	over.Tree, over.There = Overlay(view, Back(r.Entry, plan.Op), kept), true
 	if busy := s.busy(before); busy != "" {
 		plan.Asks = append(plan.Asks, busy)
 	}

@@ -19,6 +19,9 @@ type In struct {
 	Memo *Memo
 	Told *Told
 	Now  time.Time
+	// There says that only the rows that the tree has are asked for: a format that reads
+	// the others itself may leave them out.
+	There bool
 }
 
 // Memo is what is remembered of files. It is safe for concurrent use.

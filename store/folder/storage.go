@@ -286,7 +286,7 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	}
 	over, place := in, at
 	kept, failed := s.strictly()
-	over.Tree = Overlay(in.Tree, m.Steps, kept)
+	over.Tree, over.There = Overlay(in.Tree, m.Steps, kept), true
 	if m.New != nil {
 		place = *m.New
 		p.plan.NewSession = s.id(place)
@@ -356,7 +356,7 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	}
 	s := c.storage
 	at, in := c.before.Place, s.In()
-	in.Told = c.told
+	in.Told, in.There = c.told, true
 	read := func(ctx context.Context) (*Log, error) { return at.Format.Read(ctx, in, at) }
 	now, err := read(ctx)
 	if err == nil {

@@ -78,7 +78,10 @@ func (f logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.
 		return log, ctx.Err()
 	}
 	var err error
-	if r.branches, err = f.s.branches(ctx, l, in.Told.Entries()); err != nil {
+	if !in.There {
+		r.branches, err = f.s.branches(ctx, l, in.Told.Entries())
+	}
+	if err != nil {
 		return nil, err
 	}
 	n := len(l.files) + len(r.branches.list)
