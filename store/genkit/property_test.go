@@ -238,7 +238,7 @@ func TestProperty(t *testing.T) {
 
 func property(t *testing.T, l layout, late bool) {
 	dirs, root := 0, t.TempDir()
-	rapid.Check(t, func(r *rapid.T) {
+	rapid.Check(t, storetest.Few(35, func(r *rapid.T) {
 		dirs++
 		now := evening
 		dir := filepath.Join(root, fmt.Sprint(dirs))
@@ -256,5 +256,5 @@ func property(t *testing.T, l layout, late bool) {
 		storetest.World{Framework: k, Store: s, Dir: dir, Wait: func(t *rapid.T) {
 			now = now.Add(time.Duration(rapid.IntRange(-2000, 3000).Draw(t, "clock")) * time.Millisecond)
 		}}.Play(r, late)
-	})
+	}))
 }

@@ -20,9 +20,9 @@ import (
 // opens, and compares everything that they hold after each step. Undo is held
 // against the dumps that were taken before, and what each kind says to a
 // program that follows it, or commits to it, against reading anew. How many
-// lives is up to rapid's flags.
+// lives is up to rapid's flags, see Few.
 func Lives(t *testing.T, open ...Open) {
-	rapid.Check(t, func(r *rapid.T) {
+	rapid.Check(t, Few(40, func(r *rapid.T) {
 		l := &life{test: t, clock: &Clock{}}
 		for _, o := range open {
 			s := o(t, l.clock.Now).Store
@@ -47,7 +47,7 @@ func Lives(t *testing.T, open ...Open) {
 				r.Fatalf("the %s store has faults %+v, %v", s.Kind(), faults, err)
 			}
 		}
-	})
+	}))
 }
 
 // life is what happens to the stores.
