@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 )
@@ -223,10 +225,27 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	d.Was(w.move.Was)
 	d.Rows(w.before.Place.Folders...)
 	if w.plan, err = d.Plan(w.plan); err != nil {
-		return model.Plan{}, err
+		return model.Plan{}, cmp.Or(s.went(w.move), err)
 	}
 	w.plan.Carry = &carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after, told: w.told}
 	return w.plan, nil
+}
+
+// went returns the conflict where a file is gone that a move takes away or keeps: it was
+// there when the format looked.
+func (s *Storage) went(m *Move) error {
+	names := slices.Clone(m.Keeps)
+	for i := range m.Steps {
+		if m.Steps[i].Aside {
+			names = append(names, m.Steps[i].Name)
+		}
+	}
+	for _, name := range names {
+		if at, err := s.tree.Stamp(name); err == nil && at.Kind == files.Nothing {
+			return &journal.ConflictError{Path: name, Found: "went"}
+		}
+	}
+	return nil
 }
 
 // Preview is Plan without a way to carry the plan out: the framework itself will write
@@ -257,7 +276,14 @@ func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*pla
 	if changed := view.Changed(); changed != nil {
 		return nil, &journal.ConflictError{Path: changed.Name, Found: "was changed"}
 	}
-	return p, err
+	// What is found while a program writes can be anything, and is not told as if it were so.
+	if err == nil || ctx.Err() != nil || errors.Is(err, model.ErrHeadMoved) || errors.Is(err, model.ErrNoSession) || errors.Is(err, store.ErrSessionExists) {
+		return p, err
+	}
+	if moved := view.Moved(); moved != "" {
+		return nil, &journal.ConflictError{Path: moved, Found: "was changed"}
+	}
+	return nil, err
 }
 
 func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Change) (*planned, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -286,6 +287,25 @@ func (v *View) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	}
 	v.stamps[name] = at
 	return data, at, nil
+}
+
+// Moved returns a name that is no longer as the view found it, "" for none. It looks at
+// each once more.
+func (v *View) Moved() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for dir, names := range v.lists {
+		now, err := v.on.List(dir)
+		if err != nil || !slices.Equal(slices.Sorted(slices.Values(now)), slices.Sorted(slices.Values(names))) {
+			return dir
+		}
+	}
+	for name, at := range v.stamps {
+		if now, err := v.on.Stamp(name); err != nil || !now.Is(at) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Changed returns the first file that changed between two looks of the view, nil for

@@ -108,3 +108,26 @@ func TestTold_broughtBackByAWrite(t *testing.T) {
 		}
 	}
 }
+
+// What was found of a folder in which another program writes may be of two moments.
+func TestView_moved(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a", "1")
+	for want, then := range map[string]func(){"": func() {}, ".": func() { write("b", "1") }, "a": func() { write("a", "22") }} {
+		v := NewView(openTree(t, dir))
+		if _, err := v.List("."); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Stamp("a"); err != nil {
+			t.Fatal(err)
+		}
+		if then(); v.Moved() != want {
+			t.Errorf("%q moved, and not %q", v.Moved(), want)
+		}
+	}
+}

@@ -274,9 +274,9 @@ func (s *Store) locate(id string) (place, error) {
 	return place{}, model.ErrNoSession
 }
 
-// forked returns what the port calls a fork of the place.
+// forked returns what the port calls a fork of the place of an agent.
 func (p place) forked(as string) string {
-	if _, rest, several := strings.Cut(p.id, "/"); several && p.orchestrator == "" {
+	if _, rest, several := strings.Cut(p.id, "/"); several {
 		return as + "/" + rest
 	}
 	return as
