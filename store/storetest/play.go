@@ -198,7 +198,7 @@ func (p *play) keeps(what string, before, after map[string]bool) {
 
 // write plans something of Hindcast's and carries it out.
 func (p *play) write() {
-	change := model.Change{Op: rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpRestore, model.OpFork, model.OpUndo, model.OpUndo, model.OpRedo, model.OpRepair, model.OpEdit}).Draw(p.t, "op")}
+	change := model.Change{Op: rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpRestore, model.OpFork, model.OpUndo, model.OpUndo, model.OpRedo, model.OpRepair, model.OpRepair, model.OpEdit}).Draw(p.t, "op")}
 	switch change.Ref = p.snapshot(); change.Op {
 	case model.OpFork, model.OpEdit:
 		p.made++
