@@ -56,9 +56,9 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	over := in
+	over, steps := in, Back(r.Entry, plan.Op)
 	kept, failed := s.strictly()
-	over.Tree, over.There = Overlay(view, Back(r.Entry, plan.Op), kept), true
+	over.Tree, over.There = Overlay(view, steps, kept), true
 	if busy := s.busy(before); busy != "" {
 		plan.Asks = append(plan.Asks, busy)
 	}
@@ -75,7 +75,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 		return model.Plan{}, err
 	}
 	plan.Target = after.HeadPoint()
-	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, before: before, after: after, told: writes.Told(at.Session)}
+	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, steps: steps, before: before, after: after, told: writes.Told(at.Session)}
 	plan.Session = s.id(at)
 	return plan, nil
 }

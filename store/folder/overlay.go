@@ -151,3 +151,33 @@ func (o *overlay) Stamp(name string) (Stamp, error) {
 	}
 	return Stamp{Stamp: files.Stamp{Kind: files.Directory}}, nil
 }
+
+// proven returns the tree in which steps were carried out: the journal has read each file
+// that they wrote, and found the content that it was to have. What is made of that content
+// is known from the plan.
+func proven(on Tree, steps Steps) Tree {
+	p := &provenTree{Tree: on, at: make(map[string]Stamp, len(steps))}
+	for i := range steps {
+		if at := steps[i].stamp(); at.Tag != "" {
+			p.at[steps[i].Name] = at
+		}
+	}
+	return p
+}
+
+// provenTree is a tree some of whose contents are known.
+type provenTree struct {
+	Tree
+	at map[string]Stamp
+}
+
+func (p *provenTree) hold(dir string) (release func()) { return Hold(p.Tree, dir) }
+
+// Stamp implements Tree.
+func (p *provenTree) Stamp(name string) (Stamp, error) {
+	at, err := p.Tree.Stamp(name)
+	if is := p.at[name]; err == nil && at.Kind == is.Kind && at.Size == is.Size {
+		at.Tag = is.Tag
+	}
+	return at, err
+}

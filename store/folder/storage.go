@@ -150,6 +150,7 @@ type carry struct {
 	storage *Storage
 	journal any // what the journal's own plan carries
 	session string
+	steps   Steps
 	// before is the session as it was, the one that the plan changes or makes, and after
 	// as it has to be. told is what the journal told of it then.
 	before, after *Log
@@ -227,7 +228,7 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	if w.plan, err = d.Plan(w.plan); err != nil {
 		return model.Plan{}, cmp.Or(s.went(w.move), err)
 	}
-	w.plan.Carry = &carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, before: w.before, after: w.after, told: w.told}
+	w.plan.Carry = &carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, steps: w.move.Steps, before: w.before, after: w.after, told: w.told}
 	return w.plan, nil
 }
 
@@ -383,8 +384,7 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	s := c.storage
 	at, in := c.before.Place, s.In()
 	in.Told, in.There = c.told, true
-	read := func(ctx context.Context) (*Log, error) { return at.Format.Read(ctx, in, at) }
-	now, err := read(ctx)
+	now, err := at.Format.Read(ctx, in, at)
 	if err == nil {
 		err = expect(c.before, now)
 	}
@@ -401,7 +401,8 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	}
 	plan.Carry, plan.Session = c.journal, c.session
 	receipt, err := j.Apply(ctx, plan, func(ctx context.Context) error {
-		now, err := read(ctx)
+		in.Tree = proven(in.Tree, c.steps)
+		now, err := at.Format.Read(ctx, in, at)
 		if err != nil {
 			return err
 		}

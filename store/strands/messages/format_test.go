@@ -126,3 +126,25 @@ func TestUndo_ofARestoreFromABrokenLog(t *testing.T) {
 		t.Errorf("it loads %q", plan.Loads)
 	}
 }
+
+// What an undo puts back was read for its plan, and the journal reads it once it is there:
+// the check behind it takes what is known of it.
+func TestUndo_readsWhatItPutsBackOnce(t *testing.T) {
+	s, _ := freshLog(t, 40)
+	list := storetest.Headers(t, s, "h")
+	restore(t, s, "h", list[3].ID)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, read := counting(s)
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	if names := read.names(); len(names) > 0 {
+		t.Errorf("%q were read again", names)
+	}
+	if now := storetest.Headers(t, s, "h"); !slices.EqualFunc(now, list, func(a, b model.Header) bool { return a.ID == b.ID && a.Orphaned == b.Orphaned }) {
+		t.Errorf("%+v", now)
+	}
+}
