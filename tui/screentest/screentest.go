@@ -13,6 +13,7 @@
 package screentest
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"image/color"
@@ -47,6 +48,7 @@ type Program struct {
 
 	screen *emulator
 	raw    []byte
+	fed    int // bytes of raw that the emulator has
 	w, h   int
 	ended  bool
 
@@ -291,7 +293,20 @@ func (p *Program) drain() {
 		p.tb.Fatalf("read the program's output: %v", err)
 	}
 	p.raw = append(p.raw, data...)
-	p.screen.Write(data)
+	p.feed()
+}
+
+// feed hands the emulator what it does not have yet, up to the last control character: what
+// was written may end amid a character of several runes, which it would take for two.
+func (p *Program) feed() {
+	whole := bytes.LastIndexFunc(p.raw, func(r rune) bool { return r < ' ' })
+	if whole >= 0 && p.raw[whole] != '\x1b' {
+		whole++
+	}
+	if whole > p.fed {
+		p.screen.Write(p.raw[p.fed:whole])
+		p.fed = whole
+	}
 }
 
 // drawn returns the screen that a view makes on an empty terminal.

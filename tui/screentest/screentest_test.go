@@ -90,3 +90,19 @@ func TestKey_knowsEveryKeyOfTheKeymap(t *testing.T) {
 		}
 	}
 }
+
+// A character of several runes is one, wherever the program's output was read.
+func TestProgram_drawsCharactersThatCameInParts(t *testing.T) {
+	const out = "a👍🏽b\r\n👩\u200d👧\x1b[1;1H"
+	for torn := range len(out) {
+		p := &Program{screen: newEmulator(8, 2)}
+		defer p.screen.close()
+		for _, part := range []string{out[:torn], out[torn:]} {
+			p.raw = append(p.raw, part...)
+			p.feed()
+		}
+		if got, want := strings.TrimRight(p.screen.text(), "\n"), "a👍🏽b\n👩\u200d👧"; got != want {
+			t.Errorf("torn behind %q it is %q, want %q", out[:torn], got, want)
+		}
+	}
+}
