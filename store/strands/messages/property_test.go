@@ -270,7 +270,7 @@ func TestProperty(t *testing.T) {
 			t.Parallel()
 			had := 0
 			rapid.Check(t, storetest.Few(35, func(rt *rapid.T) { had += newWorld(t, rt, late).Play(rt, late) }))
-			if late && had == 0 && !testing.Short() { // which runs few
+			if late && had == 0 && storetest.Sized(0, 1) > 0 { // few sequences need not have one
 				t.Error("no old agent wrote over a message that Hindcast had")
 			}
 		})
