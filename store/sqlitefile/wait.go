@@ -87,19 +87,26 @@ func setPatience(ctx context.Context, c *sql.Conn, milliseconds int64) error {
 	return err
 }
 
-// Retry reads again when the file moved meanwhile.
-func Retry(ctx context.Context, once func() error) (err error) {
-	const attempts = 5
-	for range attempts {
-		if err = once(); !errors.Is(err, ErrChanged) || ctx.Err() != nil {
-			break
+// settles is how long what looks left behind may be that of a writer at work.
+const settles = 500 * time.Millisecond
+
+// Retry reads again when the file moved meanwhile. Writers may come and go: it is waited
+// for a while in which none does, as it would be for one that stays.
+func Retry(ctx context.Context, once func() error) error {
+	began := time.Now()
+	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
+		err := once()
+		patience := time.Duration(-1)
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, ErrUnsettled):
+			patience = settles
+		case errors.Is(err, ErrChanged):
+			patience = mostPatience
 		}
+		if time.Since(began) > patience {
+			return err
+		}
+		time.Sleep(pause/2 + rand.N(pause))
 	}
-	// What looks left behind may be that of a writer at work, which is soon done; and
-	// writers may come and go.
-	for pause := time.Millisecond; (errors.Is(err, ErrUnsettled) || errors.Is(err, ErrChanged)) && pause < 100*time.Millisecond && ctx.Err() == nil; pause *= 2 {
-		time.Sleep(pause)
-		err = once()
-	}
-	return err
 }
