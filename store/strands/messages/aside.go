@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -234,6 +237,39 @@ func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	if d.take(b.reader(s, d, k), a.file, m) {
 		s.storage.Memo.Note(name, at, m.appendNote(nil))
 	}
+}
+
+// warm makes notes of all messages that leave at one place, several at once: each is kept
+// in a file of its own. roots are those that leave; what follows them is behind them.
+func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
+	first, last := roots[0], roots[len(roots)-1]
+	for next := b.children[last]; len(next) > 0; next = b.children[last] {
+		last = next[len(next)-1]
+	}
+	known := func(k int) bool {
+		a := &b.list[k]
+		_, ok := s.storage.Memo.Recall(b.dir+a.file.name, folder.Stamp{Tag: a.version.SHA256})
+		return ok
+	}
+	if last-first < batch || known(first) && known(last) {
+		return
+	}
+	var taken atomic.Int64
+	var workers sync.WaitGroup
+	for range max(4, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			var d decoder
+			var m message
+			for ctx.Err() == nil {
+				k := first + int(taken.Add(1)) - 1
+				if k > last {
+					return
+				}
+				b.read(s, &d, k, &m)
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // identify gives the messages of a name their ids. Where two have one id, as a message
@@ -464,6 +500,7 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 		}
 	}
 	push(roots, i+1, w.branch())
+	b.warm(ctx, s, roots)
 	var d decoder
 	var m message
 	for len(stack) > 0 {
