@@ -63,6 +63,8 @@ type Aside struct {
 	Version journal.Version
 	// Saved is the file to which the same write gave the content, "" for none.
 	Saved string
+	// Head is the head that had the content, as the plan named it.
+	Head string
 }
 
 // Reason returns why a row of the content is off the path.
@@ -173,18 +175,18 @@ func (t *tale) add(e *journal.Entry) {
 		was, came := t.of(c.Path, c.Before), t.of(c.Path, c.After)
 		switch {
 		case e.Undone && came == nil: // else that goes back to what was told of it
-			t.set(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After})
+			t.set(Aside{Mark: m, How: Undone, Name: c.Path, Version: c.After, Head: m.To})
 		case !e.Undone && came != nil:
-			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.After})
+			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.After, Head: m.To})
 		}
 		switch {
 		case e.Undone && (was == nil || was.How != Undone): // else what made it was undone later
-			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before})
+			t.set(Aside{Mark: m, How: BroughtBack, Name: c.Path, Version: c.Before, Head: m.From})
 		case e.Undone:
 		case c.Before.None():
 			t.made[c.Path] = m
 		default:
-			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved[c.Before.SHA256]}
+			a := Aside{Mark: m, How: Replaced, Name: c.Path, Version: c.Before, Saved: saved[c.Before.SHA256], Head: m.From}
 			if c.After.None() {
 				a.How = SetAside
 			}

@@ -3,6 +3,7 @@ package snapshots
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/store/folder"
@@ -13,6 +14,9 @@ import (
 // replaced because no SDK can load it, or list it, is a row that was left: the journal has
 // it. And so is a snapshot_latest.json that an undo brought back and an agent then wrote
 // over.
+
+// keptPrefix begins the ids of snapshots that have none of their own. Their SHA-256 follows.
+const keptPrefix = "kept-"
 
 // aside returns the snapshots of the place that the journal may have alone, read, but those
 // that were purged.
@@ -26,8 +30,8 @@ func (h *history) aside() (list []kept) {
 		if id == "" {
 			continue
 		}
-		if short := "kept-" + a.Version.SHA256; id == latestID || taken[id] {
-			id = short[:min(len(short), 17)]
+		if short := keptPrefix + a.Version.SHA256; id == latestID || taken[id] {
+			id = short[:len(keptPrefix)+12]
 		}
 		if taken[id] {
 			continue
@@ -55,7 +59,7 @@ func (h *history) idAside(a *folder.Aside) string {
 	m := historyName.FindStringSubmatch(name)
 	switch {
 	case a.Name != h.kept(name) || a.Saved != "" || a.How == folder.Undone:
-	case name == latestFile && a.From == latestID: // where an immutable one was the head, it holds the same
+	case name == latestFile && (a.Head == latestID || strings.HasPrefix(a.Head, keptPrefix)): // where an immutable one was the head, it holds the same
 		return latestID
 	case m != nil && a.How == folder.SetAside:
 		return m[1]

@@ -438,6 +438,36 @@ func TestPlanUndo_whatCameBackIsOverwritten(t *testing.T) {
 	}
 }
 
+// A snapshot_latest.json that a restore brought back, and that an agent writes over, can be
+// restored still: also where the head before that restore was a file of the history.
+func TestPlanRestore_whatCameBackIsOverwritten(t *testing.T) {
+	dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a", "r", "-b")), pythonFile(pythonTalk("q", "-a")))
+	session := sessions(t, s)[0].ID
+	kept := filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots)
+	want := state(t, s, head(t, s, session))
+	at := func() int {
+		return slices.IndexFunc(storetest.Headers(t, s, session), func(h model.Header) bool { return string(state(t, s, h)) == string(want) })
+	}
+	restore := func(i int) {
+		t.Helper()
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, session)[i].Ref()})
+		do(t, s, plan, err)
+	}
+	restore(0)
+	undo(t, s)
+	saved := pythonFile(pythonTalk("q", "-a", "t", "-d"))
+	mustWrite(t, filepath.Join(kept, historyDir, "snapshot_01950000-00ff-7000-8000-000000000001.json"), saved)
+	mustWrite(t, filepath.Join(kept, latestFile), saved)
+	restore(at())
+	if got := state(t, s, head(t, s, session)); string(got) != string(want) {
+		t.Fatalf("the state is %s, and was %s", got, want)
+	}
+	mustWrite(t, filepath.Join(kept, latestFile), pythonFile(pythonTalk("q", "-a", "u", "-e")))
+	if at() < 0 {
+		t.Errorf("it is gone from %+v", storetest.Headers(t, s, session))
+	}
+}
+
 // The journal is one and the same whichever of the folders was opened.
 func TestJournal_besideTheSessions(t *testing.T) {
 	for _, c := range []struct{ fixture, open, session string }{
