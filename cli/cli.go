@@ -120,6 +120,7 @@ func Run(ctx context.Context, a *App, args []string) int {
 }
 
 func (a *App) root() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "hindcast [STORE [SESSION]]",
 		Short: "travel through the sessions of an agent, and put one back",
@@ -149,19 +150,28 @@ snapshots before). A name that fits several snapshots is an error that lists the
   hindcast log trips.db trip-planner
   hindcast diff trips.db 4..5
   hindcast restore trips.db trip-planner 5 --dry-run`,
-		Version:           a.Version,
-		Args:              storeOrCommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				return a.printVersion(a.Out)
+			}
 			if asJSON(cmd) {
 				return usagef("the screen has no --json; the commands have it: see hindcast --help")
 			}
 			return a.screen(cmd.Context(), args)
 		},
 	}
-	root.SetVersionTemplate("hindcast {{.Version}}\n")
+	// A flag of its own, because cobra prints a version through a template. A template
+	// calls methods by name, so the linker would keep every method of the program.
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for hindcast")
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if version {
+			return nil
+		}
+		return storeOrCommand(cmd, args)
+	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
@@ -243,10 +253,15 @@ func (a *App) version() *cobra.Command {
 			if p.json {
 				return p.document(map[string]string{"version": a.Version})
 			}
-			fmt.Fprintf(p, "hindcast %s\n", a.Version)
-			return nil
+			return a.printVersion(p)
 		}),
 	}
+}
+
+// printVersion writes the line of --version to w.
+func (a *App) printVersion(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "hindcast %s\n", a.Version)
+	return err
 }
 
 func asJSON(cmd *cobra.Command) bool {

@@ -79,6 +79,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"sessions mem:", 0, ""},
 		{"--help", 0, ""},
 		{"--version", 0, ""},
+		{"-v a b c", 0, ""},
 		{"sessions", 1, "STORE is not given, and no store is in the usual places or below this directory"},
 		{"show", 2, "hindcast show [STORE] [SESSION] SNAPSHOT [flags], but no argument is given\n  hindcast show --help says more."},
 		{"sessions mem: more", 2, "2 arguments given"},
