@@ -41,7 +41,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, error) {
 	switch c.Op {
 	case model.OpRestore:
-		return s.planRestore(ctx, t, c.Ref)
+		return s.planRestore(ctx, t, c.Ref, nil)
 	case model.OpFork:
 		return s.planFork(ctx, t, c.Ref, c.As)
 	case model.OpEdit:
@@ -51,21 +51,23 @@ func (s *Store) plan(ctx context.Context, t *tx, c model.Change) (model.Plan, er
 		if err != nil {
 			return model.Plan{}, err
 		}
-		return planEntry(ctx, t, c.Op, e)
+		return s.planEntry(ctx, t, c.Op, e, nil)
 	}
 	return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: store.Cannot(s.Kind(), c.Op)}
 }
 
-func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref) (model.Plan, error) {
-	visits, circumstances, err := s.survey(ctx, t, ref)
+func (s *Store) planRestore(ctx context.Context, t *tx, ref model.Ref, before *seen) (model.Plan, error) {
+	now, circumstances, err := s.survey(ctx, t, ref, before)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return visits.PlanRestore(ref, circumstances)
+	plan, err := now.PlanRestore(ref, circumstances)
+	plan.Carry = now
+	return plan, err
 }
 
 func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (model.Plan, error) {
-	visits, circumstances, err := s.survey(ctx, t, ref)
+	visits, circumstances, err := s.survey(ctx, t, ref, nil)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -86,17 +88,39 @@ func absent(ctx context.Context, t *tx, id string) error {
 	return err
 }
 
+// seen is a session as a plan saw it. A plan of a restore, an undo or a redo carries
+// it, so that the write need not read a long session again that has not changed.
+type seen struct {
+	session
+	*store.Visits
+	// file is the file that it was in, as fileCount counts them.
+	file int64
+}
+
+// see returns a session with its visits: those that were seen before, if the session's
+// counters say that nothing was written to it since. The error is model.ErrNoSession.
+func (s *Store) see(ctx context.Context, t *tx, id string, before *seen) (*seen, error) {
+	now := &seen{file: s.fileCount()}
+	var err error
+	if now.session, err = find(ctx, t, id); err != nil {
+		return nil, err
+	}
+	if before != nil && before.file == now.file && before.key == now.key && before.id == id && before.writes == now.writes && before.rewrites == now.rewrites {
+		now.Visits = before.Visits
+		return now, nil
+	}
+	now.Visits, err = load(ctx, t, now.session)
+	return now, err
+}
+
 // survey reads the session of a plan, and what a person should know of it.
-func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref) (*store.Visits, store.Circumstances, error) {
+func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, store.Circumstances, error) {
 	var c store.Circumstances
-	ss, err := find(ctx, t, ref.Session)
+	now, err := s.see(ctx, t, ref.Session, before)
 	if err != nil {
 		return nil, c, err
 	}
-	visits, err := load(ctx, t, ss)
-	if err != nil {
-		return nil, c, err
-	}
+	ss := now.session
 	ids, err := holders(ctx, t, ref.ID)
 	if err != nil {
 		return nil, c, err
@@ -114,7 +138,7 @@ func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref) (*store.Visits
 		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
 	}
 	c.Mismatch = store.Mismatch(ref.ID, state)
-	return visits, c, nil
+	return now, c, nil
 }
 
 // workingState reports whether the record of a session holds another state
@@ -223,18 +247,18 @@ func pending(ctx context.Context, t *tx, op model.Op) (entry, error) {
 	return list[0], nil
 }
 
-func planEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
+func (s *Store) planEntry(ctx context.Context, t *tx, op model.Op, e entry, before *seen) (model.Plan, error) {
 	if e.Op == model.OpImport {
 		return planUndoImport(ctx, t, e)
 	}
-	plan, err := planKnownEntry(ctx, t, op, e)
+	plan, err := s.planKnownEntry(ctx, t, op, e, before)
 	if err != nil {
 		return plan, fmt.Errorf("entry %d on session %q: %w", e.ID, e.Session, err)
 	}
 	return plan, nil
 }
 
-func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Plan, error) {
+func (s *Store) planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry, before *seen) (plan model.Plan, err error) {
 	redoneFork := e.Op.MakesSession() && op == model.OpRedo
 	from := e.Session
 	if redoneFork {
@@ -243,7 +267,7 @@ func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Pla
 		}
 		from = e.Target.Session
 	}
-	ss, err := find(ctx, t, from)
+	now, err := s.see(ctx, t, from, before)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -251,23 +275,19 @@ func planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry) (model.Pla
 	if op == model.OpRedo {
 		want = e.before.revision
 	}
-	if !redoneFork && ss.revision != want {
+	if !redoneFork && now.revision != want {
 		return model.Plan{}, fmt.Errorf("it was written to since: %w", model.ErrHeadMoved)
 	}
-	visits, err := load(ctx, t, ss)
-	if err != nil {
-		return model.Plan{}, err
-	}
 	if op == model.OpRedo {
-		if i := visits.At(e.Target.Visit); e.Op == model.OpEdit && i >= 0 {
-			e.Target.ID = visits.Headers[i].ID // the entry has the id of the edited state
+		if i := now.At(e.Target.Visit); e.Op == model.OpEdit && i >= 0 {
+			e.Target.ID = now.Headers[i].ID // the entry has the id of the edited state
 		}
-		return visits.PlanRedo(e.Entry)
+		plan, err = now.PlanRedo(e.Entry)
+	} else if err = e.detail(ctx, t, now.session); err == nil {
+		plan = now.PlanUndo(e.Entry)
 	}
-	if err := e.detail(ctx, t, ss); err != nil {
-		return model.Plan{}, err
-	}
-	return visits.PlanUndo(e.Entry), nil
+	plan.Carry = now
+	return plan, err
 }
 
 // detail reads which visits an entry moved.
@@ -327,7 +347,7 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	}
 	switch {
 	case plan.Op == model.OpRestore:
-		e, err = s.restore(ctx, t, plan)
+		e, err = s.restore(ctx, t, now)
 	case plan.Op == model.OpFork:
 		e, err = s.fork(ctx, t, plan)
 	case plan.Op == model.OpEdit:
@@ -335,7 +355,7 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	case plan.Op == model.OpUndo:
 		err = s.undo(ctx, t, e)
 	default:
-		err = s.redo(ctx, t, e)
+		err = s.redo(ctx, t, now, e)
 	}
 	if err != nil {
 		return model.Receipt{}, err
@@ -346,9 +366,10 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 // again computes a plan anew, and returns the entry that an undo or a redo is
 // about.
 func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
+	before, _ := plan.Carry.(*seen)
 	switch plan.Op {
 	case model.OpRestore:
-		now, err = s.planRestore(ctx, t, plan.Ref(plan.Target))
+		now, err = s.planRestore(ctx, t, plan.Ref(plan.Target), before)
 		return now, e, err
 	case model.OpFork:
 		now, err = s.planFork(ctx, t, plan.Ref(plan.Target), plan.NewSession)
@@ -365,18 +386,16 @@ func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Pl
 		if err != nil || e.ID != plan.Entry {
 			return now, e, model.ErrHeadMoved
 		}
-		now, err = planEntry(ctx, t, plan.Op, e)
+		now, err = s.planEntry(ctx, t, plan.Op, e, before)
 		return now, e, err
 	}
 	return now, e, errors.ErrUnsupported
 }
 
-func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, error) {
-	ss, err := find(ctx, t, plan.Session)
-	if err != nil {
-		return entry{}, err
-	}
-	e := entry{before: ss, revision: ss.revision + 1}
+func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (e entry, err error) {
+	now := plan.Carry.(*seen)
+	ss := now.session
+	e = entry{before: ss, revision: ss.revision + 1}
 	e.At, e.Op, e.Session, e.Target = s.clock(), plan.Op, plan.Session, plan.Ref(plan.Target)
 	e.From, e.FromIndex, e.To, e.ToIndex = plan.Head.ID, plan.Head.Index, plan.Target.ID, plan.Target.Index
 	e.reason, err = addReason(ctx, t, ss, e.why())
@@ -386,7 +405,7 @@ func (s *Store) restore(ctx context.Context, t *tx, plan model.Plan) (entry, err
 	if err := e.insert(ctx, t); err != nil {
 		return e, err
 	}
-	return e, moveHead(ctx, t, ss, e)
+	return e, moveHead(ctx, t, now, e)
 }
 
 // why returns the reason that a restore notes on the visits that leave the path.
@@ -413,11 +432,8 @@ func (e *entry) insert(ctx context.Context, t *tx) error {
 }
 
 // moveHead carries out an entry: rule 5 for the visits, then the session's row.
-func moveHead(ctx context.Context, t *tx, ss session, e entry) error {
-	visits, err := load(ctx, t, ss)
-	if err != nil {
-		return err
-	}
+func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
+	ss, visits := now.session, now.Visits
 	target := visits.At(e.Target.Visit)
 	if target < 0 {
 		return model.ErrNoSnapshot
@@ -587,7 +603,7 @@ func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error 
 	return nil
 }
 
-func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
+func (s *Store) redo(ctx context.Context, t *tx, plan model.Plan, e entry) error {
 	if _, err := t.Exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
@@ -601,15 +617,12 @@ func (s *Store) redo(ctx context.Context, t *tx, e entry) error {
 		}
 		return err
 	}
-	ss, err := find(ctx, t, e.Session)
-	if err != nil {
-		return err
-	}
+	now := plan.Carry.(*seen)
 	// It is gone if the session was, together with the fork that made it.
-	if err := keepReason(ctx, t, ss, e.reason, e.why()); err != nil {
+	if err := keepReason(ctx, t, now.session, e.reason, e.why()); err != nil {
 		return err
 	}
-	return moveHead(ctx, t, ss, e)
+	return moveHead(ctx, t, now, e)
 }
 
 // verify reads back what a plan has done, by the rule that says where the
@@ -636,7 +649,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 	if err != nil {
 		return r, err
 	}
-	visits, err := load(ctx, t, ss)
+	visits, err := places(ctx, t, ss)
 	if err != nil {
 		return r, err
 	}

@@ -21,7 +21,7 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	if err := store.CheckState(state); err != nil {
 		return model.Plan{}, err
 	}
-	visits, circumstances, err := s.survey(ctx, t, ref)
+	visits, circumstances, err := s.survey(ctx, t, ref, nil)
 	if err != nil {
 		return model.Plan{}, err
 	}

@@ -85,6 +85,21 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	return v, nil
 }
 
+// places reads of a session what a restore changes and what tells the visits apart: the
+// number, the id and the index of each visit, whether it is on the active path, and the head.
+func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
+	v := &store.Visits{Session: ss.id, Head: -1}
+	l := listing{tx: t, session: ss}
+	err := l.query(ctx, placeColumns, ofSession, []any{ss.key}, func(row visitRow) error {
+		v.Headers = append(v.Headers, row.Header)
+		return nil
+	})
+	if ss.head.Valid {
+		v.Head = v.At(ss.head.V)
+	}
+	return v, err
+}
+
 // all returns every header, a batch at a time. The batch is used again.
 func (l *listing) all(ctx context.Context, give func(batch []model.Header) error) error {
 	if err := l.loadReasons(ctx); err != nil {
@@ -99,7 +114,7 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 		batch = batch[:0]
 		return err
 	}
-	err := l.query(ctx, "visits WHERE session = ? ORDER BY visit", []any{l.session.key}, func(row visitRow) error {
+	err := l.query(ctx, visitColumns, ofSession, []any{l.session.key}, func(row visitRow) error {
 		h := row.Header
 		if row.parentDerived {
 			h.ParentID = l.idOf(h.ParentVisit)
@@ -168,7 +183,7 @@ func (l *listing) some(ctx context.Context, from string, args ...any) ([]model.H
 }
 
 func (l *listing) gather(ctx context.Context, from string, args ...any) (rows []visitRow, err error) {
-	err = l.query(ctx, from, args, func(row visitRow) error {
+	err = l.query(ctx, visitColumns, from, args, func(row visitRow) error {
 		rows = append(rows, row)
 		return nil
 	})
@@ -261,11 +276,19 @@ type visitRow struct {
 	reason        int64
 }
 
-const visitColumns = 11
+const (
+	// visitColumns are the columns that decode reads, placeColumns those of them that
+	// places needs.
+	visitColumns = "visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra"
+	placeColumns = "visit, id, NULL, NULL, idx, 0, 0, NULL, 0, reason, NULL"
+	columnCount  = 11
+
+	ofSession = "visits WHERE session = ? ORDER BY visit"
+)
 
 // query returns the rows of visits: from is the table and the condition. No other
 // statement can run on the connection meanwhile.
-func (l *listing) query(ctx context.Context, from string, args []any, give func(visitRow) error) error {
+func (l *listing) query(ctx context.Context, columns, from string, args []any, give func(visitRow) error) error {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
@@ -275,8 +298,7 @@ func (l *listing) query(ctx context.Context, from string, args []any, give func(
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
 	}
 	return l.tx.Conn().Raw(func(conn any) error {
-		rows, err := conn.(driver.QueryerContext).QueryContext(ctx,
-			"SELECT visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra FROM "+from, named)
+		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+columns+" FROM "+from, named)
 		if err != nil {
 			return err
 		}
@@ -285,7 +307,7 @@ func (l *listing) query(ctx context.Context, from string, args []any, give func(
 }
 
 func (l *listing) rows(rows driver.Rows, give func(visitRow) error) error {
-	values := make([]driver.Value, visitColumns)
+	values := make([]driver.Value, columnCount)
 	for {
 		if err := rows.Next(values); err == io.EOF {
 			return nil

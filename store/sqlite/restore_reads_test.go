@@ -1,0 +1,61 @@
+package sqlite_test
+
+import (
+	"runtime"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store/sqlite"
+	"hindcast/store/storetest"
+)
+
+// A restore and its undo read a session once for the plan, and once more, without what
+// only people read, to verify the write. What they allocate tells how often they read.
+func TestRestore_readsTheSessionOnce(t *testing.T) {
+	const session, count = "big", 20_000
+	s, err := sqlite.Create(t.Context(), t.TempDir()+"/store.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Import(t.Context(), storetest.Grow(session, count, 100)); err != nil {
+		t.Fatal(err)
+	}
+	var middle model.Ref
+	reading := allocated(func() {
+		n := 0
+		for h, err := range s.Headers(t.Context(), session) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == count/2 {
+				middle = h.Ref()
+			}
+		}
+	})
+	for _, change := range []model.Change{{Op: model.OpRestore, Ref: middle}, {Op: model.OpUndo}, {Op: model.OpRedo}} {
+		var plan model.Plan
+		planning := allocated(func() {
+			if plan, err = s.Plan(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		})
+		applying := allocated(func() {
+			if _, err := s.Apply(t.Context(), plan); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if 2*planning > 3*reading || applying > reading {
+			t.Errorf("%s: %d allocations for the plan and %d for the write, where reading the session takes %d", change.Op, planning, applying, reading)
+		}
+	}
+}
+
+// allocated counts what a function allocates in one run.
+func allocated(run func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
+}
