@@ -77,7 +77,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	ref, err := resolve(ctx, s, args[1], args[2])
+	ref, seen, err := resolve(ctx, s, args[1], args[2])
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: compared(ctx, state, changed, model.Gaps{}, "the state before the edit")})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compared(ctx, state, changed, model.Gaps{}, "the state before the edit")})
 }
 
 // changed returns the state with what was edited in it, and the draft that was

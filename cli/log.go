@@ -27,17 +27,17 @@ func timeline(ctx context.Context, s store.Store, session string) (*model.Timeli
 	return model.NewTimeline(headers), nil
 }
 
-// resolve finds the snapshot that a person named.
-func resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, error) {
+// resolve finds the snapshot that a person named, and returns the timeline in which it did.
+func resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, *model.Timeline, error) {
 	t, err := timeline(ctx, s, session)
 	if err != nil {
-		return model.Ref{}, err
+		return model.Ref{}, nil, err
 	}
 	n, err := visit(t, spec)
 	if err != nil {
-		return model.Ref{}, err
+		return model.Ref{}, nil, err
 	}
-	return t.Header(n).Ref(), nil
+	return t.Header(n).Ref(), t, nil
 }
 
 // latestSession returns the session of a store that changed last.

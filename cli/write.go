@@ -116,17 +116,22 @@ func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
 	return cmd
 }
 
-// where finds out in a store which snapshot or session a change is about.
-type where func(ctx context.Context, s store.Store) (model.Ref, error)
+// where finds out in a store which snapshot or session a change is about. It returns the
+// timeline too, nil if it was not read.
+type where func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error)
 
 // atSnapshot is a snapshot as a person names it.
 func atSnapshot(session, snapshot string) where {
-	return func(ctx context.Context, s store.Store) (model.Ref, error) { return resolve(ctx, s, session, snapshot) }
+	return func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error) {
+		return resolve(ctx, s, session, snapshot)
+	}
 }
 
 // inSession is a session.
 func inSession(session string) where {
-	return func(context.Context, store.Store) (model.Ref, error) { return model.Ref{Session: session}, nil }
+	return func(context.Context, store.Store) (model.Ref, *model.Timeline, error) {
+		return model.Ref{Session: session}, nil, nil
+	}
 }
 
 // nowhere is for a change of what was written last, wherever that was.
@@ -142,7 +147,8 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if c.Ref, err = of(ctx, s); err != nil {
+	var seen *model.Timeline
+	if c.Ref, seen, err = of(ctx, s); err != nil {
 		return err
 	}
 	todo, err := s.Plan(ctx, c)
@@ -152,7 +158,7 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, difference: difference(ctx, s, &todo)})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: difference(ctx, s, &todo)})
 }
 
 // openFor opens a store that can do an operation.
@@ -170,6 +176,8 @@ func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.W
 // planned is a plan with what a person is told around it.
 type planned struct {
 	model.Plan
+	// timeline is that of the session, nil if it is still to be read.
+	timeline *model.Timeline
 	// difference says how the state that a session is put to differs, or "".
 	difference string
 	// assumed is the version of the SDK that the plan holds for, "" for any.
@@ -183,8 +191,11 @@ type planned struct {
 // says so, and there is nothing to ask.
 func (a *App) carryOut(ctx context.Context, p *printer, s store.Writer, agreed consent, todo *planned) (err error) {
 	todo.assumed = store.AssumedBy(s).String()
-	if t, err := timeline(ctx, s, todo.Session); err == nil {
-		t.NamePlan(&todo.Plan) // a session of another store stays without names
+	if todo.timeline == nil {
+		todo.timeline, _ = timeline(ctx, s, todo.Session)
+	}
+	if todo.timeline != nil {
+		todo.timeline.NamePlan(&todo.Plan) // a session of another store stays without names
 	}
 	switch {
 	case !p.json:
