@@ -19,6 +19,9 @@ type Folder struct {
 	// and while it is closed: the os package gives the buffer away at Close, also
 	// from under a listing.
 	listing sync.Mutex
+	// moved says that dir may no longer be at its first name: it has to go back there, which
+	// is an error once it is closed.
+	moved bool
 }
 
 // OpenFolder opens the folder of a name below root. Links are followed as far as
@@ -32,8 +35,11 @@ func OpenFolder(root *os.Root, dir string) (*Folder, error) {
 // OpenFolder opens what the function does, where f is the folder of the root itself, for
 // less of the system.
 func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
-	if opened := f.below(dir); opened != nil {
+	switch opened, err := f.below(dir); {
+	case opened != nil:
 		return &Folder{dir: opened}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
 	}
 	return OpenFolder(root, dir)
 }
@@ -43,9 +49,12 @@ func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
 func (f *Folder) Names() ([]string, error) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
-	if _, err := f.dir.Seek(0, 0); err != nil {
-		return nil, Cause(err)
+	if f.moved {
+		if _, err := f.dir.Seek(0, 0); err != nil {
+			return nil, Cause(err)
+		}
 	}
+	f.moved = true
 	names, err := f.dir.Readdirnames(-1)
 	return names, Cause(err)
 }
@@ -77,18 +86,16 @@ func (f *Folder) Stat(name string) (Stamp, error) {
 	return f.stat(name)
 }
 
-// Is reports whether two folders are the same one.
-func (f *Folder) Is(other *Folder) bool {
-	a, err := f.dir.Stat()
-	b, failed := other.dir.Stat()
-	return err == nil && failed == nil && os.SameFile(a, b)
-}
+// Leads reports whether the name of a folder below f leads to another one that is open.
+// It follows links wherever they lead.
+func (f *Folder) Leads(dir string, to *Folder) bool { return f.leads(dir, to) }
 
 // Close ends what holds the folder. What runs in other goroutines ends as if it
 // had come before or after.
 func (f *Folder) Close() error {
 	f.listing.Lock()
 	defer f.listing.Unlock()
+	f.moved = true
 	err := f.dir.Close()
 	if f.root != nil {
 		err = errors.Join(err, f.root.Close())

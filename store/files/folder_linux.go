@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -9,8 +10,9 @@ import (
 )
 
 // below opens a folder below f in one call of the system, where os.Root takes one for each
-// part of the name. It is nil where that cannot be, for whatever reason.
-func (f *Folder) below(dir string) *os.File {
+// part of the name. It is nil where that cannot be. The error is fs.ErrNotExist where there is
+// no such folder; any other one says nothing of what os.Root would find.
+func (f *Folder) below(dir string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	var fd int
 	var err error
@@ -21,7 +23,7 @@ func (f *Folder) below(dir string) *os.File {
 		})
 	})
 	if failed != nil || err != nil {
-		return nil
+		return nil, cmp.Or(failed, err)
 	}
-	return os.NewFile(uintptr(fd), dir)
+	return os.NewFile(uintptr(fd), dir), nil
 }

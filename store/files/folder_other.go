@@ -90,3 +90,9 @@ func (f *Folder) stat(name string) (Stamp, error) {
 	}
 	return StampOf(info, now), nil
 }
+
+func (f *Folder) leads(dir string, to *Folder) bool {
+	there, err := f.root.Stat(dir)
+	open, failed := to.dir.Stat()
+	return err == nil && failed == nil && os.SameFile(there, open)
+}

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"time"
@@ -102,6 +103,18 @@ func stampOf(info *unix.Stat_t, before time.Time) Stamp {
 	}
 	s.identify(info)
 	return s.lookedAt(before)
+}
+
+func (f *Folder) leads(dir string, to *Folder) bool {
+	var there, open unix.Stat_t
+	var err, none error
+	failed := f.hold(func(at int) {
+		err = disk.Uninterrupted(func() error { return unix.Fstatat(at, dir, &there, 0) })
+	})
+	closed := to.hold(func(at int) {
+		none = disk.Uninterrupted(func() error { return unix.Fstat(at, &open) })
+	})
+	return cmp.Or(failed, err, closed, none) == nil && there.Dev == open.Dev && there.Ino == open.Ino
 }
 
 func (f *Folder) look(name string) (info unix.Stat_t, err error) {

@@ -401,6 +401,45 @@ func TestDisk_seesAFolderThatIsReplaced(t *testing.T) {
 	}
 }
 
+// A folder that is held is opened when it is first used, and once.
+func TestDisk_opensWhatIsHeldOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "d", "a"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := openTree(t, dir)
+	release := Hold(d, "d")
+	if n := d.opened.Load(); n != 0 {
+		t.Errorf("%d folders were opened before one was used", n)
+	}
+	for _, sub := range []string{"d", "."} {
+		for range 2 {
+			if names, err := d.List(sub); err != nil || !slices.Contains(names, "a") {
+				t.Fatalf("%s lists %q, %v", sub, names, err)
+			}
+			if at, err := d.Stamp(Join(sub, "a")); err != nil || at.Kind != files.Regular {
+				t.Fatalf("it is %+v, %v", at, err)
+			}
+			if data, _, err := d.Read(Join(sub, "a"), nil); err != nil || string(data) != "a" {
+				t.Fatalf("it is %q, %v", data, err)
+			}
+		}
+	}
+	release()
+	if n := d.opened.Load(); n != 1 {
+		t.Errorf("%d folders were opened", n)
+	}
+	if _, err := d.List("d"); err != nil || d.opened.Load() != 2 {
+		t.Errorf("let go of, %d folders were opened, %v", d.opened.Load(), err)
+	}
+}
+
 // What is read of a step is the reader's, who reads the next file into it.
 func TestOverlay_lendsNoContent(t *testing.T) {
 	over := Overlay(openTree(t, t.TempDir()), Steps{{Name: "a", Data: []byte("one")}}, nil)

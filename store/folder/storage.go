@@ -98,6 +98,9 @@ func open(dir, way string, o Options) (*Storage, error) {
 	return s, nil
 }
 
+// Opened returns how many folders were opened to read in them.
+func (s *Storage) Opened() int64 { return s.disk.opened.Load() }
+
 // Ready returns why nothing can be written, nil if it can.
 func (s *Storage) Ready() error {
 	if s.refused != nil {

@@ -51,16 +51,24 @@ func (s Stamp) Is(other Stamp) bool {
 // stay in it: see files.OpenFolder. It is safe for concurrent use.
 type Disk struct {
 	root *os.Root
-	base *files.Folder // of root
+	base *openFolder // of root
 
 	mu   sync.RWMutex
-	held map[string]*openFolder
+	held map[string]*holding
+	// opened counts the folders that were opened.
+	opened atomic.Int64
 }
 
-// openFolder is a folder that is open for some users.
+// openFolder is a folder that is open for some users, of which a holding is one.
 type openFolder struct {
 	*files.Folder
 	users atomic.Int64
+}
+
+// holding is a folder that some hold. It is opened when it is first used.
+type holding struct {
+	holders int
+	folder  *openFolder // nil until it was opened
 }
 
 // OpenDisk opens the tree of a folder.
@@ -73,14 +81,16 @@ func OpenDisk(dir string) (*Disk, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &Disk{root: root, base: base, held: map[string]*openFolder{}}, nil
+	d := &Disk{root: root, base: &openFolder{Folder: base}, held: map[string]*holding{}}
+	d.base.users.Add(1) // until Close
+	return d, nil
 }
 
 // holder is a tree whose folders can be held open.
 type holder interface {
 	// hold keeps a folder open, so that to look at many files in it takes less of the
-	// system, until release is called. It then is the folder that was there at first, also
-	// if another takes its name, until that is listed.
+	// system, until release is called. It then is the folder that was there when it was first
+	// looked into, also if another takes its name, until that is listed.
 	hold(dir string) (release func())
 }
 
@@ -94,65 +104,91 @@ func Hold(t Tree, dir string) (release func()) {
 }
 
 func (d *Disk) hold(dir string) (release func()) {
-	f, err := d.use(dir)
-	if err != nil {
-		return func() {}
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.held[dir] == nil {
-		d.held[dir] = f
+	h := d.held[dir]
+	if h == nil {
+		h = &holding{}
+		d.held[dir] = h
 	}
-	return func() { d.release(dir, f) }
+	h.holders++
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if h.holders--; h.holders > 0 {
+			return
+		}
+		delete(d.held, dir)
+		if h.folder != nil {
+			h.folder.release()
+		}
+	}
 }
 
 // use returns a folder that is held open, or opens it. It is to be released.
 func (d *Disk) use(dir string) (*openFolder, error) {
-	d.mu.RLock()
-	f := d.held[dir]
-	if f != nil {
-		f.users.Add(1)
-	}
-	d.mu.RUnlock()
-	if f != nil {
+	if f := d.heldOpen(dir); f != nil {
 		return f, nil
 	}
+	return d.open(dir)
+}
+
+// heldOpen returns a folder that is held and open, nil for none. It is to be released.
+func (d *Disk) heldOpen(dir string) *openFolder {
+	f := d.base
+	if dir != "." {
+		d.mu.RLock()
+		defer d.mu.RUnlock()
+		h := d.held[dir]
+		if h == nil || h.folder == nil {
+			return nil
+		}
+		f = h.folder
+	}
+	f.users.Add(1)
+	return f
+}
+
+// open opens a folder. Where it is held, it is the one that is held from now on.
+func (d *Disk) open(dir string) (*openFolder, error) {
 	opened, err := d.base.OpenFolder(d.root, dir)
 	if err != nil {
 		return nil, err
 	}
-	f = &openFolder{Folder: opened}
+	d.opened.Add(1)
+	f := &openFolder{Folder: opened}
 	f.users.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.held[dir]; h != nil {
+		if h.folder != nil {
+			h.folder.release()
+		}
+		f.users.Add(1)
+		h.folder = f
+	}
 	return f, nil
 }
 
-func (d *Disk) release(dir string, f *openFolder) {
-	if f.users.Add(-1) > 0 {
-		return
+func (f *openFolder) release() {
+	if f.users.Add(-1) == 0 {
+		f.Close() // it was only read from
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f.users.Load() > 0 {
-		return // another one found it meanwhile, and closes it
-	}
-	if d.held[dir] == f {
-		delete(d.held, dir)
-	}
-	f.Close() // it was only read from; to close it twice does nothing
 }
 
 // List implements Tree.
 func (d *Disk) List(dir string) (names []string, err error) {
-	f, err := d.base.OpenFolder(d.root, dir)
-	if err != nil {
-		return nil, err
+	f := d.heldOpen(dir)
+	if f != nil && !d.base.Leads(dir, f.Folder) {
+		f.release()
+		f = nil
 	}
-	defer f.Close() // it was only read from
-	d.mu.Lock()
-	if held := d.held[dir]; held != nil && !held.Is(f) {
-		delete(d.held, dir)
+	if f == nil {
+		if f, err = d.open(dir); err != nil {
+			return nil, err
+		}
 	}
-	d.mu.Unlock()
+	defer f.release()
 	return f.Names()
 }
 
@@ -163,7 +199,7 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 	if err != nil {
 		return buf[:0], at, err
 	}
-	defer d.release(dir, f)
+	defer f.release()
 	data, at.Stamp, err = f.ReadStamped(base, buf)
 	return data, at, err
 }
@@ -181,7 +217,7 @@ func (d *Disk) Stamp(name string) (at Stamp, err error) {
 	dir, base := split(name)
 	f, err := d.use(dir)
 	if err == nil {
-		defer d.release(dir, f)
+		defer f.release()
 		at.Stamp, err = f.Stat(base)
 	}
 	if isFree(err) {

@@ -66,9 +66,7 @@ type reading struct {
 // Read implements folder.Format. A log that cannot be listed has no rows.
 func (f logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
 	p := at.Own.(place)
-	if p.agent != "" {
-		defer folder.Hold(in.Tree, p.path("messages"))()
-	}
+	defer p.hold(in.Tree)()
 	l := f.s.readLog(p, in)
 	r := &reading{messageLog: l, branches: &branches{}}
 	log := &folder.Log{Place: at, Head: -1, Settled: true, Aside: map[string]*folder.Aside{}, Own: r, Written: l.stamps()}

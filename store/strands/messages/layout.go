@@ -59,6 +59,23 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
+// hold keeps the folders of the place open in a tree, see folder.Hold.
+func (p place) hold(tree folder.Tree) (release func()) {
+	dirs := []string{p.session}
+	if p.agent != "" {
+		dirs = append(dirs, p.path(), p.path("messages"))
+	}
+	var releases []func()
+	for _, dir := range dirs {
+		releases = append(releases, folder.Hold(tree, dir))
+	}
+	return func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+}
+
 // name returns what the storage calls the place, which is the name of its folder.
 func (p place) name() string {
 	switch {
@@ -100,22 +117,35 @@ func isSession(tree folder.Tree, dir string) bool {
 	return false
 }
 
-// sessionDirs returns the folders of the sessions in a store.
+// sessionDirs returns the names that those of folders of sessions look like. Nothing is
+// looked at.
 func (s *Store) sessionDirs() ([]string, error) {
 	if s.single != nil {
 		return []string{s.storage.Way}, nil
 	}
-	entries, err := files.Entries(s.root, ".")
+	names, err := s.tree().List(".")
 	if err != nil {
 		return nil, err
 	}
 	var dirs []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), sessionPrefix) && (e.IsDir() && isSession(s.tree(), e.Name()) || e.Type()&fs.ModeSymlink != 0 && s.link(e.Name()) != nil) {
-			dirs = append(dirs, e.Name())
+	for _, name := range names {
+		if strings.HasPrefix(name, sessionPrefix) {
+			dirs = append(dirs, name)
 		}
 	}
 	return dirs, nil
+}
+
+// isSession reports whether a name in the store is the folder of a session, or a link to one.
+func (s *Store) isSession(name string) bool {
+	switch at, err := s.tree().Stamp(name); {
+	case err != nil:
+		return false
+	case at.Kind == files.Link:
+		return s.link(name) != nil
+	default:
+		return at.Kind == files.Directory && isSession(s.tree(), name)
+	}
 }
 
 // link is a link to the folder of a session. The SDK follows it wherever it leads, and

@@ -103,7 +103,7 @@ func (l *messageLog) sdk() sdk.Span { return l.agent.versions(l.running) }
 
 // openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {
-	release := folder.Hold(p.tree, p.path("messages"))
+	release := p.hold(p.tree)
 	l := s.readLog(p, folder.In{Tree: p.tree, Memo: s.storage.Memo})
 	l.close = release
 	return l

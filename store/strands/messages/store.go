@@ -66,9 +66,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -302,25 +304,53 @@ func (s *Store) DerivedIDs() string {
 
 // Sessions implements store.Store: the newest change comes first, as the last
 // message or agent.json tells it. For the head's id and the faults each log is
-// read whole when its turn comes.
+// read whole when its turn comes, those that follow at once with it.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		defer s.storage.Memo.Notes.Keep()
 		places, err := s.newest(ctx)
-		for _, p := range places {
-			var info model.SessionInfo
-			var at session
-			if at, err = s.at(ctx, p); err == nil {
-				info, err = at.info(ctx)
+		infos := make([]model.SessionInfo, mostAhead)
+		for ahead := 1; err == nil && len(places) > 0; ahead = min(2*ahead, mostAhead) {
+			n := min(ahead, len(places))
+			errs := make([]error, n)
+			several(n, func(i int) {
+				var at session
+				if at, errs[i] = s.at(ctx, places[i]); errs[i] == nil {
+					infos[i], errs[i] = at.info(ctx)
+				}
+			})
+			for i := range n {
+				if err = errs[i]; err != nil {
+					break
+				}
+				if !yield(infos[i], nil) {
+					return
+				}
 			}
-			if err != nil || !yield(info, nil) {
-				break
-			}
+			places = places[n:]
 		}
 		if err != nil {
 			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, files.Cause(err)))
 		}
 	}
+}
+
+// mostAhead bounds the sessions that are read before the first of them is asked for. The
+// first session is read alone: it is often all that is asked for.
+const mostAhead = 64
+
+// several calls work for each of n, several at once.
+func several(n int, work func(i int)) {
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range min(n, max(4, runtime.GOMAXPROCS(0))) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	running.Wait()
 }
 
 // newest returns all places, that with the newest change first.
@@ -329,22 +359,38 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	var places []place
-	for _, dir := range dirs {
-		for _, p := range s.places(dir) {
-			at, err := s.at(ctx, p)
-			if err == nil {
-				p.updated, err = at.lastChange(ctx)
-			}
-			if err != nil {
-				return nil, err
-			}
-			places = append(places, p)
-		}
+	found, errs := make([][]place, len(dirs)), make([]error, len(dirs))
+	several(len(dirs), func(i int) { found[i], errs[i] = s.changed(ctx, dirs[i]) })
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
+	places := slices.Concat(found...)
 	slices.SortFunc(places, func(a, b place) int {
 		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
 	})
+	return places, nil
+}
+
+// changed returns the places of the session of a name, if there is one, with their last
+// changes.
+func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	defer folder.Hold(s.tree(), dir)()
+	if s.single == nil && !s.isSession(dir) {
+		return nil, nil
+	}
+	places := s.places(dir)
+	for i := range places {
+		at, err := s.at(ctx, places[i])
+		if err == nil {
+			places[i].updated, err = at.lastChange(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return places, nil
 }
 

@@ -1,0 +1,95 @@
+package messages
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"hindcast/model"
+)
+
+// manySessions writes n sessions as the SDK does, "s0" the oldest.
+func manySessions(t testing.TB, n int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for i := range n {
+		at := fmt.Sprintf("2026-03-01T10:%02d:%02d.000000+00:00", i/60, i%60)
+		hazards(t)["healthy"].with(map[string]string{
+			"session.json": fmt.Sprintf(`{"session_id": "s%d", "session_type": "AGENT", "created_at": %q, "updated_at": %q}`, i, at, at),
+		}).write(t, filepath.Join(dir, fmt.Sprint("session_s", i)))
+	}
+	return dir
+}
+
+// listed returns the ids of the sessions of a store, as many as there are up to most.
+func listed(t testing.TB, s *Store, most int) (ids []string) {
+	t.Helper()
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Head == (model.Point{}) || info.Snapshots == 0 {
+			t.Errorf("session %q is %+v", info.ID, info)
+		}
+		if ids = append(ids, info.ID); len(ids) == most {
+			break
+		}
+	}
+	return ids
+}
+
+// To find the order of sessions opens the four folders of each once, and to list one the three
+// that its log is in.
+func TestSessions_opensEachFolderOnce(t *testing.T) {
+	const sessions = 100
+	s := open(t, manySessions(t, sessions))
+	for range 2 {
+		before := s.storage.Opened()
+		if n := len(listed(t, s, sessions+1)); n != sessions {
+			t.Fatalf("%d sessions are listed", n)
+		}
+		if n := s.storage.Opened() - before; n != 7*sessions {
+			t.Errorf("%d folders were opened for %d sessions", n, sessions)
+		}
+	}
+}
+
+// The first session is read alone, and no more than a few before they are asked for.
+func TestSessions_readsNoFurtherThanItIsAsked(t *testing.T) {
+	const sessions = 100
+	s := open(t, manySessions(t, sessions))
+	var whole []string
+	for _, most := range []int{sessions, 1, 2, 20} {
+		before := s.storage.Opened()
+		ids := listed(t, s, most)
+		if most == sessions {
+			whole = ids
+			continue
+		}
+		if !slices.Equal(ids, whole[:most]) {
+			t.Errorf("the first %d of %q are %q", most, whole, ids)
+		}
+		read := int(s.storage.Opened()-before-4*sessions) / 3
+		if read < most || read >= 2*most+1 {
+			t.Errorf("for %d sessions, %d were read", most, read)
+		}
+	}
+}
+
+// BenchmarkSessions lists 1,000 sessions whose messages are known.
+func BenchmarkSessions(b *testing.B) {
+	const sessions = 1000
+	s := open(b, manySessions(b, sessions))
+	listed(b, s, sessions)
+	before := s.storage.Opened()
+	b.ReportAllocs()
+	for b.Loop() {
+		if n := len(listed(b, s, sessions+1)); n != sessions {
+			b.Fatalf("%d sessions are listed", n)
+		}
+	}
+	b.ReportMetric(float64(s.storage.Opened()-before)/float64(b.N)/sessions, "folders/session")
+	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "cores")
+}
