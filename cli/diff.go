@@ -124,15 +124,16 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 // compare compares the two states. What the store does not know of one of them is
 // left out; it is what the gaps name.
 func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
-	old, refs := []byte("{}"), []model.Ref{s.new.Ref()}
-	if s.old.Header != nil {
-		var err error
-		if old, err = from.State(ctx, s.old.Ref()); err != nil {
-			return nil, model.Gaps{}, err
-		}
+	var old, state []byte
+	var err error
+	refs := []model.Ref{s.new.Ref()}
+	if s.old.Header == nil {
+		old = []byte("{}")
+		state, err = from.State(ctx, s.new.Ref())
+	} else {
+		old, state, err = store.States(ctx, from, s.old.Ref(), s.new.Ref())
 		refs = append(refs, s.old.Ref())
 	}
-	state, err := from.State(ctx, s.new.Ref())
 	if err != nil {
 		return nil, model.Gaps{}, err
 	}

@@ -329,11 +329,7 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 		return ""
 	}
 	head, target := plan.Ref(plan.Head), plan.Ref(plan.Target)
-	old, err := s.State(ctx, head)
-	if err != nil {
-		return "not compared: " + err.Error()
-	}
-	state, err := s.State(ctx, target)
+	old, state, err := store.States(ctx, s, head, target)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}

@@ -60,10 +60,24 @@ type Parted interface {
 	// Peek returns as much of the beginning of a state as is quick to read, all of
 	// it if it is small. The bytes are as those of State.
 	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
+	// States returns two states as State does, and reads what both have once.
+	States(ctx context.Context, a, b model.Ref) (x, y []byte, err error)
 	// Compare returns the spans in which two states differ, in order, apart from
 	// each other; what lies between them is equal byte for byte. No spans mean
 	// equal states. A span may hold equal bytes too: it is made of whole parts.
 	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
+}
+
+// States returns two states of a store of any kind. The errors are those of State.
+func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err error) {
+	if parted, ok := s.(Parted); ok {
+		return parted.States(ctx, a, b)
+	}
+	if x, err = s.State(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	y, err = s.State(ctx, b)
+	return x, y, err
 }
 
 // Span is a run of bytes of one state that stands for a run of another; either

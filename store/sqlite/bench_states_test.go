@@ -177,6 +177,31 @@ func BenchmarkState(b *testing.B) {
 	})
 }
 
+// BenchmarkStates reads two neighbours of 10 MB, together and one after the other.
+func BenchmarkStates(b *testing.B) {
+	s, _ := newStore(b)
+	state := jsontest.New(10_000_000, 3)
+	before := state.JSON()
+	state.Step()
+	refs := keep(b, s, "s", before, state.JSON())
+	b.Run("together", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := s.States(b.Context(), refs[0], refs[1]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("apart", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			for _, ref := range refs {
+				if _, err := s.State(b.Context(), ref); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
 // BenchmarkPeek is the beginning of a state of 100 MB.
 func BenchmarkPeek(b *testing.B) {
 	s, err := sqlite.Create(b.Context(), filepath.Join(b.TempDir(), "store.db"))

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -160,10 +162,11 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 		return err
 	}
 	defer rows.Close()
-	var scratch []byte
 	var open []want // begun, and not at their end
 	var encoding int64
 	var data sql.RawBytes
+	d := decoding{codec: c}
+	defer d.wait()
 	for rows.Next() {
 		var row parts.Extent
 		if err := rows.Scan(&row.At, &row.Len, &encoding, &data); err != nil {
@@ -175,11 +178,11 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 		for len(wants) > 0 && wants[0].At < row.End() {
 			open, wants = append(open, wants[0]), wants[1:]
 		}
-		if open, scratch, err = c.serve(open, row, encoding, data, scratch); err != nil {
+		if open, err = d.serve(open, row, encoding, data); err != nil {
 			return err
 		}
 	}
-	if err := rows.Err(); err != nil {
+	if err := errors.Join(rows.Err(), d.wait()); err != nil {
 		return err
 	}
 	if len(open)+len(wants) > 0 {
@@ -190,13 +193,28 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 
 var errMissing = fmt.Errorf("%w: some of it is missing", ErrDamagedState)
 
-// serve returns what is in a row to those that want it, and who still wants more.
-func (c codec) serve(open []want, row parts.Extent, encoding int64, data, scratch []byte) ([]want, []byte, error) {
-	var bytes []byte
-	still := open[:0]
+// decoding decodes rows, each once, those of a large state several at a time.
+type decoding struct {
+	codec codec
+	// scratch is for rows of which not all is wanted.
+	scratch []byte
+	rows    int
+	// free has room for as many rows as are decoded at a time; errs are what failed.
+	free chan struct{}
+	errs chan error
+}
+
+// inTurn is how many rows are decoded one after the other: for a few it is not worth
+// more than that.
+const inTurn = 8
+
+// serve puts what is in a row to those that want it, and returns who still wants more.
+func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []byte) (still []want, err error) {
+	var now []want // what of each lies in the row
+	still = open[:0]
 	for _, w := range open {
 		if w.At < row.At {
-			return nil, nil, errMissing
+			return nil, errMissing
 		}
 		if w.At >= row.End() {
 			// The row before the first that was asked for.
@@ -204,21 +222,67 @@ func (c codec) serve(open []want, row parts.Extent, encoding int64, data, scratc
 			continue
 		}
 		n := min(int64(row.End()-w.At), w.Len)
-		if bytes == nil {
-			if bytes = w.to[:n:n]; n < row.Len {
-				scratch = slices.Grow(scratch[:0], segmentSize)
-				bytes = scratch[:row.Len]
-			}
-			if err := c.decode(encoding, data, bytes); err != nil {
-				return nil, nil, err
-			}
-		}
-		copy(w.to[:n], bytes[w.At-row.At:])
+		now = append(now, want{parts.Extent{At: w.At, Len: n}, w.to[:n:n]})
 		if n < w.Len {
 			still = append(still, want{parts.Extent{At: w.At + parts.Place(n), Len: w.Len - n}, w.to[n:]})
 		}
 	}
-	return still, scratch, nil
+	if len(now) == 0 {
+		return still, nil
+	}
+	if d.rows++; d.rows <= inTurn {
+		d.scratch = slices.Grow(d.scratch[:0], segmentSize)
+		return still, d.codec.hand(now, row, encoding, data, d.scratch)
+	}
+	if d.free == nil {
+		d.free, d.errs = make(chan struct{}, runtime.GOMAXPROCS(0)), make(chan error, 1)
+	}
+	data = bytes.Clone(data) // the driver's is overwritten by the next row
+	d.free <- struct{}{}
+	go func() {
+		defer func() { <-d.free }()
+		if err := d.codec.hand(now, row, encoding, data, nil); err != nil {
+			select {
+			case d.errs <- err:
+			default: // one is enough
+			}
+		}
+	}()
+	return still, nil
+}
+
+// wait waits for the rows that are decoded, and returns an error of one of them.
+func (d *decoding) wait() error {
+	for range cap(d.free) {
+		d.free <- struct{}{}
+	}
+	for range cap(d.free) {
+		<-d.free
+	}
+	select {
+	case err := <-d.errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+// hand decodes a row and copies to each what it wants of it. scratch has room for a row,
+// or is nil.
+func (c codec) hand(wants []want, row parts.Extent, encoding int64, data, scratch []byte) error {
+	text := wants[0].to
+	if wants[0].Len < row.Len {
+		text = slices.Grow(scratch[:0], int(row.Len))[:row.Len]
+	}
+	if err := c.decode(encoding, data, text); err != nil {
+		return err
+	}
+	for i, w := range wants {
+		if i > 0 || w.Len < row.Len {
+			copy(w.to, text[w.At-row.At:])
+		}
+	}
+	return nil
 }
 
 // writer adds bytes to the end of one stream.

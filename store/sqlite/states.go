@@ -174,21 +174,60 @@ func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
 	return s.join(ctx, t, r, list)
 }
 
+// getTwo returns the bytes of two states. What both have is read and decoded once.
+func (s *states) getTwo(ctx context.Context, t *tx, a, b int64) (x, y []byte, err error) {
+	first, err := lookup(ctx, t, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	second, err := lookup(ctx, t, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := s.list(ctx, t, first, first.size, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	other, err := s.list(ctx, t, second, second.size, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	both, err := s.inflate(ctx, t, append(list, other...), first.size+second.size)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, y = both[:first.size:first.size], both[first.size:]
+	checked := make(chan error, 1)
+	go func() { checked <- first.check(x) }()
+	return x, y, errors.Join(second.check(y), <-checked)
+}
+
 // join puts a state together.
 func (s *states) join(ctx context.Context, t *tx, r row, list []parts.Extent) ([]byte, error) {
-	if r.size > trustedSize {
+	state, err := s.inflate(ctx, t, list, r.size)
+	if err != nil {
+		return nil, err
+	}
+	return state, r.check(state)
+}
+
+// inflate returns the bytes of a list, which stands for so many.
+func (s *states) inflate(ctx context.Context, t *tx, list []parts.Extent, size int64) ([]byte, error) {
+	if size > trustedSize {
 		if err := present(ctx, t, list); err != nil {
 			return nil, err
 		}
 	}
-	state := make([]byte, r.size)
-	if err := s.codec.read(ctx, t, list, state); err != nil {
-		return nil, err
-	}
+	text := make([]byte, size)
+	return text, s.codec.read(ctx, t, list, text)
+}
+
+// check compares the bytes of a state with its hash.
+func (r *row) check(state []byte) error {
 	if sha256.Sum256(state) != r.sum {
-		return nil, fmt.Errorf("%w: its bytes are not those of its SHA-256", ErrDamagedState)
+		return fmt.Errorf("%w: its bytes are not those of its SHA-256", ErrDamagedState)
 	}
-	return state, nil
+	return nil
 }
 
 // present reports an error if there are fewer bytes than a large list needs.
@@ -598,23 +637,50 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 	return nil, nil
 }
 
+// States implements store.Parted. The error is that of State, for the first of the
+// two that has one.
+func (s *Store) States(ctx context.Context, a, b model.Ref) (x, y []byte, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		first, second, err := twoKeys(ctx, t, a, b)
+		if err != nil {
+			return err
+		}
+		x, y, err = s.states.getTwo(ctx, t, first, second)
+		return err
+	})
+	if err == nil {
+		return x, y, nil
+	}
+	if x, err = s.State(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	y, err = s.State(ctx, b)
+	return x, y, err
+}
+
+// twoKeys returns the keys of the states of two snapshots.
+func twoKeys(ctx context.Context, t *tx, a, b model.Ref) (first, second int64, err error) {
+	var keys [2]int64
+	for i, ref := range []model.Ref{a, b} {
+		ss, err := find(ctx, t, ref.Session)
+		if err != nil {
+			return 0, 0, err
+		}
+		if keys[i], err = stateKey(ctx, t, ss, ref); err != nil {
+			return 0, 0, err
+		}
+	}
+	return keys[0], keys[1], nil
+}
+
 // Compare implements store.Parted. It reads where the parts of the states are,
 // not the parts.
 func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		spans = nil
-		var keys [2]int64
-		for i, ref := range []model.Ref{a, b} {
-			ss, err := find(ctx, t, ref.Session)
-			if err != nil {
-				return err
-			}
-			if keys[i], err = stateKey(ctx, t, ss, ref); err != nil {
-				return err
-			}
-		}
-		if keys[0] != keys[1] {
-			spans, err = s.states.compare(ctx, t, keys[0], keys[1])
+		first, second, err := twoKeys(ctx, t, a, b)
+		if err == nil && first != second {
+			spans, err = s.states.compare(ctx, t, first, second)
 		}
 		return err
 	})

@@ -407,6 +407,10 @@ func readsParts(t *testing.T, r *reader) {
 				if err != nil || !spanned(last, state, spans) {
 					t.Errorf("session %q, #%d differs elsewhere than in %+v, %v", info.ID, h.Index, spans, err)
 				}
+				x, y, err := parted.States(t.Context(), lastRef, h.Ref())
+				if err != nil || string(x) != string(last) || string(y) != string(state) {
+					t.Errorf("session %q, #%d and the one before are other states together, %v", info.ID, h.Index, err)
+				}
 			}
 			last, lastRef = state, h.Ref()
 		}
