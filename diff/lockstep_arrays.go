@@ -24,16 +24,16 @@ func (l *lockstep) restOfArray(f *frame) (o, n int, err error) {
 	}
 	for !(a.closed && b.closed) && !l.rejoined(&a, &b) {
 		if b.closed || !a.closed && len(l.old)-a.at > len(l.new)-b.at {
-			a.next()
+			a.next(&b)
 		} else {
-			b.next()
+			b.next(&a)
 		}
 	}
 	extend(&a, &b)
 	if a.failed || b.failed {
 		return 0, 0, errOutOfStep
 	}
-	same, err := l.cutApart(a.elements, b.elements, f.entry, head)
+	same, err := l.cutApart(&a, &b, f.entry, head)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -53,8 +53,8 @@ func extend(a, b *cutter) {
 			if a.closed || b.closed {
 				return
 			}
-			a.next()
-			b.next()
+			a.next(b)
+			b.next(a)
 		}
 		if a.failed || b.failed || !bytes.Equal(cut(a.data, a.elements[i]), cut(b.data, b.elements[i])) {
 			return
@@ -108,6 +108,8 @@ type cutter struct {
 	closed   bool
 	failed   bool
 	elements []Span
+	classes  []uint64 // of the elements, by their bytes
+	like     int      // the element of the other array that the next one is probably like
 }
 
 // begin goes to the first element, if there is one.
@@ -117,11 +119,46 @@ func (c *cutter) begin() {
 	}
 }
 
-// next cuts the next element off and keeps it.
-func (c *cutter) next() {
-	if s := c.element(); !c.failed {
-		c.elements = append(c.elements, s)
+// next cuts the next element off and keeps it. If its bytes are those of an element
+// that was cut off the other array, they are neither read for its end nor hashed.
+func (c *cutter) next(other *cutter) {
+	if k, s := c.copied(other); k >= 0 {
+		c.at = int(s.End)
+		if c.behind(); !c.failed {
+			c.keep(s, other.classes[k])
+			c.like, other.like = k+1, len(c.elements)
+		}
+		return
 	}
+	if s := c.element(); !c.failed {
+		c.keep(s, maphash.Bytes(seed, cut(c.data, s)))
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+func (c *cutter) keep(s Span, class uint64) {
+	c.elements, c.classes = append(c.elements, s), append(c.classes, class)
+}
+
+// copied returns the next element and which of the other array it has the bytes of,
+// -1 if that is not known. It tries the element that is due, some behind it, and the
+// last one: there the arrays go on after elements that only one of them has.
+func (c *cutter) copied(other *cutter) (k int, s Span) {
+	const few = 4
+	start := skipSpace(c.data, c.at)
+	rest, last := c.data[start:], len(other.elements)-1
+	for k := c.like; k <= last; k++ {
+		if k >= c.like+few {
+			k = last
+		}
+		// Only these end where their bytes end, whatever follows.
+		element := cut(other.data, other.elements[k])
+		if (element[0] == '{' || element[0] == '[' || element[0] == '"') && bytes.HasPrefix(rest, element) {
+			return k, Span{uint32(start), uint32(start + len(element))}
+		}
+	}
+	return -1, Span{}
 }
 
 // element returns the next element and goes to the one behind it.
@@ -150,24 +187,13 @@ func (c *cutter) behind() {
 
 // cutApart adds the entries of two runs of elements, which start at place head
 // of their arrays, and returns how many are unchanged.
-func (l *lockstep) cutApart(olds, news []Span, entry, head int32) (int32, error) {
-	p := spanPair{l: l, olds: olds, news: news, oldValues: make(map[int]value), newValues: make(map[int]value)}
-	arr := l.arrange(hashes(l.old, olds), hashes(l.new, news))
+func (l *lockstep) cutApart(a, b *cutter, entry, head int32) (int32, error) {
+	p := spanPair{l: l, olds: a.elements, news: b.elements, oldValues: make(map[int]value), newValues: make(map[int]value)}
+	arr := l.arrange(a.classes, b.classes)
 	if err := p.check(&arr); err != nil {
 		return 0, err
 	}
 	return l.arranged(&p, &arr, entry, head)
-}
-
-var seed = maphash.MakeSeed()
-
-// hashes returns the classes of elements by their bytes.
-func hashes(data []byte, all []Span) []uint64 {
-	out := make([]uint64, len(all))
-	for i, s := range all {
-		out[i] = maphash.Bytes(seed, cut(data, s))
-	}
-	return out
 }
 
 // spanPair is two arrays whose bytes alone are known; elements are parsed

@@ -1,8 +1,10 @@
 package diff
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -152,4 +154,44 @@ func cleanKeys(t *jsontape.Tape) bool {
 		}
 	}
 	return true
+}
+
+// Of two arrays with a few changes only one is read: the bytes of the other are
+// compared with it, also behind a long stretch that is in one of them alone.
+func TestCutter_readsEqualElementsOnce(t *testing.T) {
+	const n, strange = 1000, 20
+	var old, new []string
+	for i := range n {
+		e := fmt.Sprintf(`{"text":"message %d"}`, i)
+		old = append(old, e)
+		if i%100 != 50 {
+			new = append(new, e)
+		}
+		if i == n/2 {
+			for k := range strange {
+				new = append(new, fmt.Sprintf(`{"text":"strange %d %s"}`, k, strings.Repeat("x", 50)))
+			}
+		}
+	}
+	a, b := cutter{data: []byte(list(old...)), at: 1}, cutter{data: []byte(list(new...)), at: 1}
+	copied := 0
+	for !a.closed || !b.closed {
+		c, other := &a, &b
+		if a.closed || !b.closed && len(a.data)-a.at <= len(b.data)-b.at {
+			c, other = &b, &a
+		}
+		if k, s := c.copied(other); k >= 0 {
+			copied++
+			if !bytes.Equal(cut(c.data, s), cut(other.data, other.elements[k])) {
+				t.Fatalf("element %q is taken for %q", cut(c.data, s), cut(other.data, other.elements[k]))
+			}
+		}
+		c.next(other)
+	}
+	if len(a.elements) != len(old) || len(b.elements) != len(new) {
+		t.Errorf("%d and %d elements were cut, want %d and %d", len(a.elements), len(b.elements), len(old), len(new))
+	}
+	if copied < n-3*strange {
+		t.Errorf("%d of %d equal elements were not read again", copied, n-10)
+	}
 }
