@@ -34,6 +34,15 @@ func Compare(ctx context.Context, old, new State) (*Result, error) {
 		return nil, err
 	}
 	if old.tape == nil || new.tape == nil {
+		if writtenAnew(old.data, new.data) {
+			same, err := sameValue(ctx, old.data, new.data)
+			if err != nil {
+				return nil, err
+			}
+			if same {
+				return &Result{old: old.data, new: new.data}, nil
+			}
+		}
 		r, err := compareInStep(ctx, old, new, bigValue)
 		if !errors.Is(err, errOutOfStep) {
 			return r, err

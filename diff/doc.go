@@ -13,5 +13,6 @@
 // with equal hashes are passed over (tapes.go). Without, both texts are walked
 // in step: where their bytes are the same, only one of them is read, and only
 // what differs is parsed (lockstep*.go); a tape of one of the two saves most of
-// that as well.
+// that as well. Texts that only differ in white space and in the order of members are
+// neither parsed nor hashed (same.go).
 package diff

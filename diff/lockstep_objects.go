@@ -28,6 +28,17 @@ type member struct{ key, value Span }
 
 // readMember reads the member that starts at i. It is not ok if there is none.
 func readMember(data []byte, i int) (m member, ok bool) {
+	m, ok = readKey(data, i)
+	if !ok {
+		return member{}, false
+	}
+	stop, err := jsontape.Skip(data, int(m.value.Start))
+	m.value.End = uint32(stop)
+	return m, err == nil
+}
+
+// readKey is readMember up to where the value starts.
+func readKey(data []byte, i int) (m member, ok bool) {
 	key := skipSpace(data, i)
 	if key >= len(data) || data[key] != '"' {
 		return member{}, false
@@ -41,11 +52,7 @@ func readMember(data []byte, i int) (m member, ok bool) {
 		return member{}, false
 	}
 	start := skipSpace(data, colon+1)
-	stop, err := jsontape.Skip(data, start)
-	if err != nil {
-		return member{}, false
-	}
-	return member{Span{uint32(key), uint32(end)}, Span{uint32(start), uint32(stop)}}, true
+	return member{Span{uint32(key), uint32(end)}, Span{Start: uint32(start)}}, true
 }
 
 // readMembers reads the members from i on, which is behind a bracket or a comma
@@ -219,10 +226,15 @@ func (l *lockstep) headKeys(f *frame, n int32) [][]byte {
 func distinct(keys [][]byte) bool {
 	seen := make(map[string]bool, len(keys))
 	for _, k := range keys {
-		if seen[string(k)] || !utf8.Valid(k) || bytes.Contains(k, []byte(`\u`)) || bytes.Contains(k, []byte(`\/`)) {
+		if seen[string(k)] || !utf8.Valid(k) || respelled(k) {
 			return false
 		}
 		seen[string(k)] = true
 	}
 	return true
+}
+
+// respelled reports whether a key may be equal to one with other bytes.
+func respelled(key []byte) bool {
+	return bytes.IndexByte(key, '\\') >= 0 && (bytes.Contains(key, []byte(`\u`)) || bytes.Contains(key, []byte(`\/`)))
 }
