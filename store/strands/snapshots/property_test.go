@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,6 +122,7 @@ type framework struct {
 	s     *Store
 	agent *scripted
 	clock *time.Time
+	file  string // which the agent writes over
 }
 
 // holding is an agent that runs, with the messages that it holds.
@@ -146,7 +148,7 @@ func (a *holding) Turn(t *rapid.T) []storetest.Over {
 	}
 	a.agent.save(t, slices.Clone(a.messages), rapid.SampledFrom(turns).Draw(t, "turn"), rapid.Bool().Draw(t, "trigger"))
 	a.messages = a.agent.held
-	return []storetest.Over{{Key: string(state), Content: over}}
+	return []storetest.Over{{Key: string(state), File: a.file, Content: over}}
 }
 
 // Key is the state: the latest has no id of its own.
@@ -155,7 +157,7 @@ func (f *framework) Key(_ *model.Header, state []byte) string { return string(st
 func (f *framework) Had(t *rapid.T, over storetest.Over) bool {
 	sum := fmt.Sprintf("%x", sha256.Sum256(over.Content))
 	return slices.ContainsFunc(entriesOf(t, f.s), func(e journal.Entry) bool {
-		return slices.ContainsFunc(e.Changes(), func(c journal.Change) bool { return c.Before.SHA256 == sum })
+		return slices.ContainsFunc(e.Changes(), func(c journal.Change) bool { return c.Path == over.File && c.Before.SHA256 == sum })
 	})
 }
 
@@ -202,7 +204,7 @@ func newWorld(t *rapid.T, dir string) storetest.World {
 	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
-	return storetest.World{Framework: &framework{s, agent, &clock}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func([]byte) []byte {
+	return storetest.World{Framework: &framework{s, agent, &clock, path.Join(kind.at, snapshots, latestFile)}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func([]byte) []byte {
 		made++
 		return []byte(`{"messages": [], "edited": ` + fmt.Sprint(made) + `}`)
 	}}
