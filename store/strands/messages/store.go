@@ -303,8 +303,8 @@ func (s *Store) DerivedIDs() string {
 }
 
 // Sessions implements store.Store: the newest change comes first, as the last
-// message or agent.json tells it. For the head's id and the faults each log is
-// read whole when its turn comes, those that follow at once with it.
+// message or agent.json tells it. For the head's id and the faults a log of which not all is
+// remembered is read whole when its turn comes, those that follow at once with it.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		defer s.storage.Memo.Notes.Keep()
@@ -315,7 +315,9 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 			errs := make([]error, n)
 			several(n, func(i int) {
 				var at session
-				if at, errs[i] = s.at(ctx, places[i]); errs[i] == nil {
+				if known := places[i].known; known != nil {
+					infos[i] = *known
+				} else if at, errs[i] = s.at(ctx, places[i]); errs[i] == nil {
 					infos[i], errs[i] = at.info(ctx)
 				}
 			})
@@ -372,7 +374,7 @@ func (s *Store) newest(ctx context.Context) ([]place, error) {
 }
 
 // changed returns the places of the session of a name, if there is one, with their last
-// changes.
+// changes and what is known of them.
 func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -385,7 +387,7 @@ func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
 	for i := range places {
 		at, err := s.at(ctx, places[i])
 		if err == nil {
-			places[i].updated, err = at.lastChange(ctx)
+			places[i].updated, places[i].known, err = at.lastChange(ctx)
 		}
 		if err != nil {
 			return nil, err
@@ -396,8 +398,9 @@ func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
 
 // session is what a place tells: the log of an agent, or the record of an orchestrator.
 type session interface {
-	// lastChange returns the newest time that is told.
-	lastChange(ctx context.Context) (time.Time, error)
+	// lastChange returns the newest time that is told, and with it what info returns if that
+	// takes to read no more; else nil.
+	lastChange(ctx context.Context) (at time.Time, known *model.SessionInfo, err error)
 	// info returns what the list of sessions shows.
 	info(ctx context.Context) (model.SessionInfo, error)
 	headers(ctx context.Context, visit func(*model.Header) error) error
@@ -440,17 +443,26 @@ type agentLog struct {
 	place
 }
 
-func (a agentLog) lastChange(ctx context.Context) (time.Time, error) {
+func (a agentLog) lastChange(ctx context.Context) (at time.Time, known *model.SessionInfo, err error) {
 	l := a.openLog(a.place)
 	defer l.close()
-	at, err := l.lastChange(ctx)
-	return at, cmp.Or(err, ctx.Err())
+	if at, err = l.lastChange(ctx); err != nil || !l.remembered() {
+		return at, nil, cmp.Or(err, ctx.Err())
+	}
+	a.updated = at
+	info, err := a.infoOf(ctx, l)
+	return at, &info, err
 }
 
 func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
-	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: a.updated}
 	l := a.openLog(a.place)
 	defer l.close()
+	return a.infoOf(ctx, l)
+}
+
+// infoOf returns what the list of sessions shows of a log that is open.
+func (a agentLog) infoOf(ctx context.Context, l *messageLog) (model.SessionInfo, error) {
+	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: a.updated}
 	in := newInspector(l)
 	info.Size = l.written
 	err := l.walk(ctx, func(s *step) error {
