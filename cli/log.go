@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,39 +155,51 @@ func (p *printer) log(session string, t *model.Timeline, from int) {
 		p.WriteByte('\n')
 	}
 	cols := p.columns(t, from)
-	var gutter []byte
+	var body, out []byte
 	lanes := min(t.Lanes(), maxLanes)
 	for row := from; row < t.Rows(); row++ {
-		gutter = t.AppendGutter(gutter[:0], row, lanes, p.glyphs.Gutter)
+		body = t.AppendGutter(body[:0], row, lanes, p.glyphs.Gutter)
 		r := t.Row(row)
-		if r.Kind != model.RowNode {
-			p.WriteString(strings.TrimRight(string(gutter), " ") + "\n")
-			continue
+		if r.Kind == model.RowNode {
+			body = p.appendLine(body, cols, t, r.Node)
+			out = p.appendRow(out[:0], body, t, r.Node)
+		} else {
+			out = append(out[:0], body...)
 		}
-		sgr := ""
-		switch {
-		case r.Node == t.Head():
-			sgr = boldGreen
-		case !t.OnPath(r.Node):
-			sgr = faint
-		}
-		h := t.Header(r.Node)
-		parts := []string{p.paint.in(sgr, string(gutter)+p.line(cols, t, r.Node))}
-		if remarks := remarks(h); remarks != "" {
-			style := yellow
-			if h.Marks.Grave() {
-				style = red
-			}
-			parts = append(parts, p.paint.in(style, remarks))
-		}
-		used := displaywidth.String(string(gutter)+p.line(cols, t, r.Node)) + 2 + displaywidth.String(remarks(h)) + 1
-		if title := p.fitted(p.clip(p.glyphs.Sentence(h.Title), maxTitle), used); title != "" {
-			parts = append(parts, p.paint.in(sgr, title))
-		}
-		parts[0] += " " // between the columns are two spaces
-		p.WriteString(strings.TrimRight(strings.Join(parts, " "), " ") + "\n")
+		p.Write(append(bytes.TrimRight(out, " "), '\n'))
 	}
 	p.reasons(t, from)
+}
+
+// appendRow appends the row of a snapshot to dst: its drawing and its columns, which
+// are in body, its marks and its title.
+func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) []byte {
+	h := t.Header(n)
+	sgr := ""
+	switch {
+	case n == t.Head():
+		sgr = boldGreen
+	case !t.OnPath(n):
+		sgr = faint
+	}
+	dst = p.paint.appendIn(dst, sgr, body)
+	dst = append(dst, ' ') // between the columns are two spaces
+	remarks := remarks(h)
+	if remarks != "" {
+		style := yellow
+		if h.Marks.Grave() {
+			style = red
+		}
+		dst = append(append(dst, ' '), p.paint.in(style, remarks)...)
+	}
+	title := p.clip(p.glyphs.Sentence(h.Title), maxTitle)
+	if p.width > 0 {
+		title = p.fitted(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
+	}
+	if title != "" {
+		dst = append(append(dst, ' '), p.paint.in(sgr, title)...)
+	}
+	return dst
 }
 
 // nodesBefore counts the snapshots that are drawn above a row.
@@ -224,10 +238,17 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 	return c
 }
 
-func (p *printer) line(c logColumns, t *model.Timeline, n model.Node) string {
+// appendLine appends the columns of a snapshot to dst.
+func (p *printer) appendLine(dst []byte, c logColumns, t *model.Timeline, n model.Node) []byte {
 	h := t.Header(n)
-	return fmt.Sprintf(" %*s  turn %s  %s  %s  %s", c.name, t.Name(n), padded(p.turn(h), c.turn),
-		padded(p.event(h), c.event), padded(shortID(h.ID), c.id), moment(h.CreatedAt))
+	name := len(dst)
+	dst = t.AppendName(dst, n)
+	short := max(c.name-(len(dst)-name), 0)
+	dst = slices.Insert(dst, name, []byte(spaces(1+short))...)
+	dst = appendPadded(append(dst, "  turn "...), p.turn(h), c.turn)
+	dst = appendPadded(append(dst, "  "...), p.event(h), c.event)
+	dst = appendPadded(append(dst, "  "...), shortID(h.ID), c.id)
+	return appendMoment(append(dst, "  "...), h.CreatedAt)
 }
 
 func (p *printer) turn(h *model.Header) string { return turnText(h, p.glyphs.Ellipsis) }

@@ -23,6 +23,15 @@ func (p paint) in(sgr, s string) string {
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
 }
 
+// appendIn appends what in returns to dst.
+func (p paint) appendIn(dst []byte, sgr string, s []byte) []byte {
+	if !p || len(s) == 0 || sgr == "" {
+		return append(dst, s...)
+	}
+	dst = append(append(append(dst, "\x1b["...), sgr...), 'm')
+	return append(append(dst, s...), "\x1b[0m"...)
+}
+
 // paint returns colour on a terminal only, and nowhere when NO_COLOR is set
 // (no-color.org: to anything but the empty text) or the terminal is a dumb one.
 func (a *App) paint() paint {

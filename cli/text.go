@@ -13,11 +13,14 @@ import (
 )
 
 // moment returns a time for people, in their own zone; "unknown" for none.
-func moment(t time.Time) string {
+func moment(t time.Time) string { return string(appendMoment(nil, t)) }
+
+// appendMoment appends what moment returns to dst.
+func appendMoment(dst []byte, t time.Time) []byte {
 	if t.IsZero() {
-		return "unknown"
+		return append(dst, "unknown"...)
 	}
-	return t.Local().Format(time.DateTime)
+	return t.Local().AppendFormat(dst, time.DateTime)
 }
 
 // idDigits is how much of an id a line of text shows: enough to tell the
@@ -34,6 +37,9 @@ func shortID(id string) string {
 // whether that is all of it. It looks at no more of the text than it returns.
 func beginning[T ~string | ~[]byte](text T, most int) (head string, whole bool) {
 	seen := text[:min(len(text), utf8.UTFMax*most)]
+	if printable.Plain(seen) { // each byte is a rune
+		return string(seen[:min(len(seen), most)]), len(text) <= most
+	}
 	line := []rune(string(printable.Append(nil, seen)))
 	if len(line) <= most {
 		return string(line), len(seen) == len(text)
@@ -90,8 +96,16 @@ const leastFit = 16
 
 // padded fills a text that is safe to print up to a number of cells.
 func padded(text string, cells int) string {
-	return text + strings.Repeat(" ", max(cells-displaywidth.String(text), 0))
+	return text + spaces(cells-displaywidth.String(text))
 }
+
+// appendPadded appends what padded returns to dst.
+func appendPadded(dst []byte, text string, cells int) []byte {
+	return append(append(dst, text...), spaces(cells-displaywidth.String(text))...)
+}
+
+// spaces returns n spaces, none for fewer than one.
+func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // table is rows of cells in columns that are as wide as their widest cell. The
 // cells are safe to print.

@@ -47,7 +47,7 @@ func AppendText[T ~string | ~[]byte](dst []byte, s T) []byte {
 
 // String returns the one-line form of s.
 func String(s string) string {
-	if plain(s) {
+	if Plain(s) {
 		return s
 	}
 	return string(Append(nil, s))
@@ -55,14 +55,14 @@ func String(s string) string {
 
 // Text returns the form of s for several lines.
 func Text(s string) string {
-	if plain(s) {
+	if Plain(s) {
 		return s
 	}
 	return string(AppendText(nil, s))
 }
 
-// plain reports whether s is visible ASCII only.
-func plain(s string) bool {
+// Plain reports whether s is visible ASCII only, of which [Append] changes nothing.
+func Plain[T ~string | ~[]byte](s T) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return false
