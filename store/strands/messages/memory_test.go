@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -257,5 +258,29 @@ func TestKind_remembersOnTheShelf(t *testing.T) {
 	kept, err := os.ReadDir(cache)
 	if err != nil || len(kept) != 1 {
 		t.Errorf("on the cache: %v, %v", kept, err)
+	}
+}
+
+// A state is put together where it stays: what grows is copied several times.
+func TestState_isNotCopiedAsItGrows(t *testing.T) {
+	const n = 4000
+	dir := t.TempDir()
+	hazards(t)["healthy"].with(map[string]string{"messages/message_0.json": "(absent)\n"}).write(t, filepath.Join(dir, "session_h"))
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(messagesOf(dir), fmt.Sprintf("message_%d.json", i)), longMessage(i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir)
+	head := storetest.Headers(t, s, "h")[n-1]
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	state, err := s.State(t.Context(), head.Ref())
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := int(after.TotalAlloc - before.TotalAlloc); len(state) < 4<<20 || took > 2*len(state) {
+		t.Errorf("a state of %d bytes took %d", len(state), took)
 	}
 }

@@ -30,7 +30,7 @@ func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.log.state(ctx, at.i, at.message)
+	return at.log.state(ctx, at.i, at.message, a.room(at.log, at.i))
 }
 
 // position returns the position of a snapshot in a log, from an index if one has
@@ -91,14 +91,31 @@ func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte)
 	return id
 }
 
-// state puts the state of snapshot i together, whose id is known.
-func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte) ([]byte, error) {
+// room returns how many bytes the state of snapshot i is likely to take, as an index has it,
+// so that one of 200 MB is not copied as it grows; 0 if none has.
+func (s *Store) room(l *messageLog, i int) (most int) {
+	s.mu.Lock()
+	kept := slices.Clone(s.indexes)
+	s.mu.Unlock()
+	positions := l.held(i)
+	for _, x := range kept {
+		if x.session == l.id {
+			most = max(most, x.room(l.files, positions))
+		}
+	}
+	return most
+}
+
+// state puts the state of snapshot i together, whose id is known. room is about how many
+// bytes its messages take.
+func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, room int) ([]byte, error) {
 	positions := l.held(i)
 	files := make([]messageFile, len(positions))
 	for k, position := range positions {
 		files[k] = l.files[position]
 	}
-	state := []byte(stateOpen)
+	state := make([]byte, 0, len(stateOpen)+room+len(l.agent.summary)+len(stateClose)+len(l.agent.members)+len(",}"))
+	state = append(state, stateOpen...)
 	w := window{sdk: l.sdk(), emit: func(json []byte) { state = append(state, json...) }}
 	summary := l.through(i)
 	err := l.read(ctx, files, l.whole, func(k int, m *message) error {

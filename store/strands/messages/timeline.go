@@ -234,15 +234,29 @@ type index struct {
 	session string // the id of the place
 	ids     [][sha256.Size]byte
 	names   []string
+	sizes   []int32 // of the messages, for what a state takes
 }
 
 func newIndex(l *messageLog, n int) *index {
-	return &index{session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n)}
+	return &index{session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n)}
 }
 
 func (x *index) add(m *message) {
 	x.ids = append(x.ids, m.id)
 	x.names = append(x.names, m.name)
+	x.sizes = append(x.sizes, int32(min(m.size, files.MaxSize)))
+}
+
+// room returns about how many bytes the messages of some files take together: 0 where the
+// index does not begin with the log.
+func (x *index) room(log []messageFile, positions []int) (size int) {
+	for _, i := range positions {
+		if i >= len(x.names) || x.names[i] != log[i].name {
+			return 0
+		}
+		size += int(x.sizes[i]) + len(",")
+	}
+	return size
 }
 
 // find returns the file of a snapshot. The newest are looked at first.
