@@ -118,3 +118,29 @@ func said(r *rand.Rand) string {
 	}
 	return strings.Join(list, ",")
 }
+
+// TestImport_orphansOfNoReasonTakeNoStatementEach: that nothing tells why visits are off
+// the path is noted once. What is allocated tells how many statements ran.
+func TestImport_orphansOfNoReasonTakeNoStatementEach(t *testing.T) {
+	const count = 2_000
+	taking := func(orphaned bool) uint64 {
+		s, _ := newStore(t)
+		rows := func(yield func(store.Row, error) bool) {
+			for i := range count {
+				state := fmt.Appendf(nil, `{"n":%d}`, i)
+				h := model.Header{ID: model.SnapshotID(state), SessionID: "s", Index: i, Visit: int64(i + 1), Orphaned: orphaned}
+				if !yield(store.Row{Header: h, State: state}, nil) {
+					return
+				}
+			}
+		}
+		return allocated(func() {
+			if n, err := s.Import(t.Context(), rows); err != nil || n != count {
+				t.Fatal(n, err)
+			}
+		})
+	}
+	if active, orphaned := taking(false), taking(true); 10*orphaned > 11*active {
+		t.Errorf("%d orphaned visits take %d allocations, active ones %d", count, orphaned, active)
+	}
+}

@@ -77,6 +77,7 @@ type incoming struct {
 	earlier entry // the row of the journal, as far as it is known beforehand
 	placer  *store.Placer
 	reasons map[reasonKey]int64
+	unknown sql.Null[int64] // the reason that is none, once it is kept
 	record  *model.Data[json.RawMessage]
 	added   int // visits
 	steps   int // of these
@@ -194,8 +195,16 @@ func (p *importing) flush(ctx context.Context) error {
 }
 
 func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (sql.Null[int64], error) {
-	if !h.Orphaned || h.Reason == nil {
-		return unknownReason(ctx, p.tx, in.session, h.Orphaned)
+	if !h.Orphaned {
+		return sql.Null[int64]{}, nil
+	}
+	if h.Reason == nil {
+		if in.unknown.Valid {
+			return in.unknown, nil
+		}
+		var err error
+		in.unknown, err = unknownReason(ctx, p.tx, in.session, true)
+		return in.unknown, err
 	}
 	k := reasonKey{h.Reason.Kind, encodeTime(h.Reason.At), h.Reason.TargetID, h.Reason.TargetIndex}
 	number, known := in.reasons[k]
