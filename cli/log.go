@@ -19,14 +19,14 @@ import (
 
 // timeline reads the headers of a session.
 func timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	var headers []model.Header
+	var all model.Gathered
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
 			return nil, err
 		}
-		headers = append(headers, h)
+		all.Add(&h)
 	}
-	return model.NewTimeline(headers), nil
+	return model.NewTimeline(all.Join(0)), nil
 }
 
 // resolve finds the snapshot that a person named, and returns the timeline in which it did.

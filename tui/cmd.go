@@ -138,9 +138,6 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	return tea.Batch(m.follow(), m.readHeaders(msg.total))
 }
 
-// chunk is how many headers are gathered at a time.
-const chunk = 4096
-
 // readHeaders reads all headers of the open session, about as many as total; 0 where
 // that is not known.
 func (m *Model) readHeaders(total int) tea.Cmd {
@@ -153,33 +150,23 @@ func (m *Model) readHeaders(total int) tea.Cmd {
 }
 
 // readAll returns the timeline of a session and how far it reaches at the least.
-// The headers are gathered in chunks and copied once, for a slice that grows
-// leaves several times its size behind; and an id that two neighbours share is
-// kept once.
+// An id that two neighbours share is kept once.
 func readAll(ctx context.Context, s store.Store, session string, done *progress) (*timeline.Content, *store.Cursor, error) {
 	cursor := cursorOf(ctx, s, session)
-	var chunks [][]model.Header
-	n, last := 0, ""
+	var all model.Gathered
+	last := ""
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
 			return nil, nil, err
-		}
-		if k := len(chunks); k == 0 || len(chunks[k-1]) == chunk {
-			chunks = append(chunks, make([]model.Header, 0, chunk))
 		}
 		if h.ParentID == last {
 			h.ParentID = last
 		}
 		last = h.ID
-		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], h)
-		n++
+		all.Add(&h)
 		done.Add(1)
 	}
-	headers := make([]model.Header, 0, n+timeline.Spare(n))
-	for _, c := range chunks {
-		headers = append(headers, c...)
-	}
-	return timeline.Prepare(headers), cursor, nil
+	return timeline.Prepare(all.Join(timeline.Spare(all.Len()))), cursor, nil
 }
 
 // headersRead shows the whole session.

@@ -72,13 +72,17 @@ type listing struct {
 func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	v := &store.Visits{Session: ss.id, Head: -1}
 	l := listing{tx: t, session: ss}
+	var all model.Gathered
 	err := l.all(ctx, func(batch []model.Header) error {
-		v.Headers = append(v.Headers, batch...)
+		for i := range batch {
+			all.Add(&batch[i])
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	v.Headers = all.Join(0)
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}
@@ -90,10 +94,12 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	v := &store.Visits{Session: ss.id, Head: -1}
 	l := listing{tx: t, session: ss}
+	var all model.Gathered
 	err := l.query(ctx, placeColumns, ofSession, []any{ss.key}, func(row visitRow) error {
-		v.Headers = append(v.Headers, row.Header)
+		all.Add(&row.Header)
 		return nil
 	})
+	v.Headers = all.Join(0)
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}
