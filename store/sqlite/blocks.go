@@ -196,7 +196,7 @@ var errMissing = fmt.Errorf("%w: some of it is missing", ErrDamagedState)
 // decoding decodes rows, each once, those of a large state several at a time.
 type decoding struct {
 	codec codec
-	// scratch is for rows of which not all is wanted.
+	// scratch is for rows that are wanted in part.
 	scratch []byte
 	rows    int
 	// free has room for as many rows as are decoded at a time; errs are what failed.
