@@ -303,8 +303,8 @@ func (s *Store) DerivedIDs() string {
 }
 
 // Sessions implements store.Store: the newest change comes first, as the last
-// message or agent.json tells it. For the head's id and the faults a log of which not all is
-// remembered is read whole when its turn comes, those that follow at once with it.
+// message or agent.json tells it. A log that is not remembered whole is read when its turn
+// comes, for the head's id and the faults, and those that follow at once with it.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		defer s.storage.Memo.Notes.Keep()
