@@ -160,7 +160,7 @@ func (w *walk) passed(bottom int, key []byte) int {
 // find passes over members of the new object, from the one at j on, until one has the
 // key, and returns where its value starts; parts if it is not worth to go on.
 func (w *walk) find(bottom, j int, key []byte) int {
-	const most = 64 // members that are passed over, of which each key is looked up
+	const most = 64 // members that are passed over: the key of each is looked up
 	for {
 		m, ok := readKey(w.new, j)
 		if !ok {

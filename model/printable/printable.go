@@ -61,7 +61,7 @@ func Text(s string) string {
 	return string(AppendText(nil, s))
 }
 
-// Plain reports whether s is visible ASCII only, of which [Append] changes nothing.
+// Plain reports whether s is visible ASCII only: [Append] changes nothing of it.
 func Plain[T ~string | ~[]byte](s T) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

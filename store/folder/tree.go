@@ -59,7 +59,7 @@ type Disk struct {
 	opened atomic.Int64
 }
 
-// openFolder is a folder that is open for some users, of which a holding is one.
+// openFolder is a folder that is open for some users; a holding is one.
 type openFolder struct {
 	*files.Folder
 	users atomic.Int64
