@@ -200,8 +200,9 @@ type decoding struct {
 	scratch []byte
 	rows    int
 	// free has room for as many rows as are decoded at a time; errs are what failed.
-	free chan struct{}
-	errs chan error
+	free    chan struct{}
+	errs    chan error
+	running sync.WaitGroup
 }
 
 // inTurn is how many rows are decoded one after the other: for a few it is not worth
@@ -239,7 +240,7 @@ func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []b
 	}
 	data = bytes.Clone(data) // the driver's is overwritten by the next row
 	d.free <- struct{}{}
-	go func() {
+	d.running.Go(func() {
 		defer func() { <-d.free }()
 		if err := d.codec.hand(now, row, encoding, data, nil); err != nil {
 			select {
@@ -247,18 +248,13 @@ func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []b
 			default: // one is enough
 			}
 		}
-	}()
+	})
 	return still, nil
 }
 
 // wait waits for the rows that are decoded, and returns an error of one of them.
 func (d *decoding) wait() error {
-	for range cap(d.free) {
-		d.free <- struct{}{}
-	}
-	for range cap(d.free) {
-		<-d.free
-	}
+	d.running.Wait()
 	select {
 	case err := <-d.errs:
 		return err

@@ -70,7 +70,6 @@ type listing struct {
 
 // load reads a session whole.
 func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
-	v := &store.Visits{Session: ss.id, Head: -1}
 	l := listing{tx: t, session: ss}
 	var all model.Gathered
 	err := l.all(ctx, func(batch []model.Header) error {
@@ -79,31 +78,28 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	v.Headers = all.Join(0)
-	if ss.head.Valid {
-		v.Head = v.At(ss.head.V)
-	}
-	return v, nil
+	return ss.visits(&all), err
 }
 
 // places reads of a session what a restore changes and what tells the visits apart: the
 // number, the id and the index of each visit, whether it is on the active path, and the head.
 func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
-	v := &store.Visits{Session: ss.id, Head: -1}
 	l := listing{tx: t, session: ss}
 	var all model.Gathered
 	err := l.query(ctx, placeColumns, ofSession, []any{ss.key}, func(row visitRow) error {
 		all.Add(&row.Header)
 		return nil
 	})
-	v.Headers = all.Join(0)
+	return ss.visits(&all), err
+}
+
+// visits returns the visits of the session, whose headers were read.
+func (ss *session) visits(all *model.Gathered) *store.Visits {
+	v := &store.Visits{Session: ss.id, Headers: all.Join(0), Head: -1}
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}
-	return v, err
+	return v
 }
 
 // all returns every header, a batch at a time. The batch is used again.
