@@ -182,7 +182,7 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 	case !t.OnPath(n):
 		sgr = faint
 	}
-	dst = p.paint.appendIn(dst, sgr, body)
+	dst = appendIn(dst, p.paint, sgr, body)
 	dst = append(dst, ' ') // between the columns are two spaces
 	remarks := remarks(h)
 	if remarks != "" {
@@ -190,14 +190,14 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 		if h.Marks.Grave() {
 			style = red
 		}
-		dst = append(append(dst, ' '), p.paint.in(style, remarks)...)
+		dst = appendIn(append(dst, ' '), p.paint, style, remarks)
 	}
 	title := p.clip(p.glyphs.Sentence(h.Title), maxTitle)
 	if p.width > 0 {
 		title = p.fitted(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
 	}
 	if title != "" {
-		dst = append(append(dst, ' '), p.paint.in(sgr, title)...)
+		dst = appendIn(append(dst, ' '), p.paint, sgr, title)
 	}
 	return dst
 }

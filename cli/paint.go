@@ -16,15 +16,10 @@ const (
 	boldGreen = bold + ";" + green // the head
 )
 
-func (p paint) in(sgr, s string) string {
-	if !p || s == "" || sgr == "" {
-		return s
-	}
-	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
-}
+func (p paint) in(sgr, s string) string { return string(appendIn(nil, p, sgr, s)) }
 
-// appendIn appends what in returns to dst.
-func (p paint) appendIn(dst []byte, sgr string, s []byte) []byte {
+// appendIn appends a text with the colour around it to dst.
+func appendIn[T ~string | ~[]byte](dst []byte, p paint, sgr string, s T) []byte {
 	if !p || len(s) == 0 || sgr == "" {
 		return append(dst, s...)
 	}

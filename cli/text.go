@@ -96,7 +96,7 @@ const leastFit = 16
 
 // padded fills a text that is safe to print up to a number of cells.
 func padded(text string, cells int) string {
-	return text + spaces(cells-displaywidth.String(text))
+	return string(appendPadded(nil, text, cells))
 }
 
 // appendPadded appends what padded returns to dst.
