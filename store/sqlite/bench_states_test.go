@@ -181,9 +181,7 @@ func BenchmarkState(b *testing.B) {
 func BenchmarkStates(b *testing.B) {
 	s, _ := newStore(b)
 	state := jsontest.New(10_000_000, 3)
-	before := state.JSON()
-	state.Step()
-	refs := keep(b, s, "s", before, state.JSON())
+	refs := keep(b, s, "s", state.JSON(), state.Step().JSON())
 	b.Run("together", func(b *testing.B) {
 		for b.Loop() {
 			if _, _, err := s.States(b.Context(), refs[0], refs[1]); err != nil {
