@@ -7,10 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -254,22 +251,13 @@ func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
 	if last-first < batch || known(first) && known(last) {
 		return
 	}
-	var taken atomic.Int64
-	var workers sync.WaitGroup
-	for range max(4, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			var d decoder
-			var m message
-			for ctx.Err() == nil {
-				k := first + int(taken.Add(1)) - 1
-				if k > last {
-					return
-				}
-				b.read(s, &d, k, &m)
-			}
-		})
-	}
-	workers.Wait()
+	several((last-first)/batch+1, func(part int) {
+		var d decoder
+		var m message
+		for k := first + part*batch; k <= min(last, first+(part+1)*batch-1) && ctx.Err() == nil; k++ {
+			b.read(s, &d, k, &m)
+		}
+	})
 }
 
 // identify gives the messages of a name their ids. Where two have one id, as a message

@@ -1,15 +1,11 @@
 package messages
 
 import (
-	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"hindcast/model"
 )
@@ -24,13 +20,7 @@ func manySessions(t testing.TB, n int) (dir string) {
 			"session.json": fmt.Sprintf(`{"session_id": "s%d", "session_type": "AGENT", "created_at": %q, "updated_at": %q}`, i, at, at),
 		}).write(t, filepath.Join(dir, fmt.Sprint("session_s", i)))
 	}
-	past := time.Now().Add(-time.Hour) // what is written just now is not remembered
-	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
-		return cmp.Or(err, os.Chtimes(name, past, past))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest(t, dir) // what is written just now is not remembered
 	return dir
 }
 
