@@ -202,24 +202,33 @@ func (in *inspector) pointer() {
 	if in.sid == "" || in.layout == layoutPython {
 		return
 	}
-	p, file := in.session.pointer, in.pointerFile()
+	p := in.session.pointer
 	switch {
 	case !validName(in.sid):
 		return
 	case p == nil:
-		in.add(FaultPointerMissing, file, "", "the session has no pointer")
+		in.searched(FaultPointerMissing, "", "the session has no pointer")
 		return
 	case p.err != nil:
-		in.add(FaultPointerFile, file, files.ErrorPath(p.err), "the pointer cannot be read: "+p.err.Error())
+		in.searched(FaultPointerFile, files.ErrorPath(p.err), "the pointer cannot be read: "+p.err.Error())
 		return
 	case in.pointed() == nil:
-		in.add(FaultPointerDangling, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
+		in.searched(FaultPointerDangling, "/currentSnapshotId", fmt.Sprintf("it names %.80q, %s", p.current, in.whyNotPointed(p.current)))
 		return
 	}
 	now, scanned := in.resumed()
 	if found := scanned.row; found != nil && now.row != found {
-		in.add(FaultPointerDisagrees, file, "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
+		in.add(FaultPointerDisagrees, in.pointerFile(), "/currentSnapshotId", fmt.Sprintf("it names %.80q; a search would find %.80q", p.current, found.id))
 	}
+}
+
+// searched tells of a pointer that is of no use, so that an SDK searches the rows.
+func (in *inspector) searched(code, at, meaning string) {
+	f := in.layout.judged(model.Fault{Code: code, File: in.pointerFile(), Path: at, Meaning: meaning})
+	if in.layout == layoutJS && len(in.blocking) > 0 {
+		f.Severity, f.Verdict = model.Stops, fmt.Sprintf("Genkit %s: goes through all rows of the folder, and fails at %.80q, which it cannot read", in.layout, in.blocking[0])
+	}
+	in.list.Add(f)
 }
 
 // whyNotPointed says why a row is none that a pointer of use names.
@@ -390,7 +399,7 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 	l := g.layout()
 	add := func(code, name, at, meaning string) {
 		f := l.judged(model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning})
-		if code == FaultStray {
+		if code != FaultNameMismatch { // which is a whole row
 			f = files.Stray(f)
 		}
 		tell(f)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hindcast/store"
@@ -142,7 +143,8 @@ func (p *probe) hasRow(ctx context.Context, at place) bool {
 		return false
 	}
 	in := folder.In{Tree: p.tree, Memo: folder.NewMemo(&files.Memory{})}
-	for _, name := range at.rows[:min(len(at.rows), triedInFolder)] {
+	rows := slices.DeleteFunc(slices.Clone(at.rows), func(name string) bool { return files.Foreign(name) != "" })
+	for _, name := range rows[:min(len(rows), triedInFolder)] {
 		p.tried++
 		one, err := folder.Notes(ctx, in, at.dir, []string{name}, rowCodec)
 		if err == nil && strayOf(&one[0]) == nil && one[0].Is.created.text != "" {

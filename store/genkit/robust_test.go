@@ -140,3 +140,38 @@ func TestFaults_ofAJournalOfAnEarlierVersion(t *testing.T) {
 		t.Errorf("the journal is %q, %v", data, err)
 	}
 }
+
+// What macOS leaves beside each row on a disk of another system is a note, and does not
+// hide the rows. JavaScript reads it in a search, which then fails; so that is told of
+// each session that has no pointer.
+func TestFaults_ofWhatOtherProgramsLeave(t *testing.T) {
+	dir := t.TempDir()
+	for i, sid := range []string{"pointed", "searched"} {
+		for j := range 3 {
+			id := fmt.Sprintf("%c%d", 'a'+i, j)
+			write(t, filepath.Join(dir, "global", id+rowSuffix), jsRow(id, "", sid, fmt.Sprintf("2026-11-20T10:00:0%d.000Z", j), "completed"))
+			write(t, filepath.Join(dir, "global", "._"+id+rowSuffix), "\x00\x05\x16\x07")
+		}
+	}
+	write(t, filepath.Join(dir, "global", pointersFolder, "pointed.json"), `{"currentSnapshotId":"a2","currentCreatedAt":"2026-11-20T10:00:02.000Z"}`)
+	write(t, filepath.Join(dir, "global", pointersFolder, "._pointed.json"), "\x00\x05\x16\x07")
+	if why, ok, err := recognise(t.Context(), dir); !ok {
+		t.Fatalf("it is no store: %s, %v", why, err)
+	}
+	s := open(t, dir)
+	list := storetest.Faults(t, s, "")
+	if len(list) != 7 || len(model.Harmful(list)) != 0 {
+		t.Errorf("of the store is told %+v", list)
+	}
+	for sid, want := range map[string]int{"pointed": 0, "searched": 1} {
+		stops := 0
+		for _, f := range storetest.Faults(t, s, sid) {
+			if f.Severity == model.Stops && f.Code == FaultPointerMissing && strings.Contains(f.Verdict, `fails at "._a0.json"`) {
+				stops++
+			}
+		}
+		if stops != want {
+			t.Errorf("%s: told is %+v", sid, storetest.Faults(t, s, sid))
+		}
+	}
+}
