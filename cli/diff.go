@@ -124,14 +124,14 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 // compare compares the two states. What the store does not know of one of them is
 // left out; it is what the gaps name.
 func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
-	var old, state []byte
+	var two store.Apart
 	var err error
 	refs := []model.Ref{s.new.Ref()}
 	if s.old.Header == nil {
-		old = []byte("{}")
-		state, err = from.State(ctx, s.new.Ref())
+		two.A = []byte("{}")
+		two.B, err = from.State(ctx, s.new.Ref())
 	} else {
-		old, state, err = store.States(ctx, from, s.old.Ref(), s.new.Ref())
+		two, err = store.TakeApart(ctx, from, s.old.Ref(), s.new.Ref())
 		refs = append(refs, s.old.Ref())
 	}
 	if err != nil {
@@ -141,11 +141,20 @@ func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, mod
 	if err != nil {
 		return nil, model.Gaps{}, err
 	}
-	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
+	result, err := compareApart(ctx, two)
 	if err != nil {
 		return nil, model.Gaps{}, fmt.Errorf("diff: compare the states of %s: %w", s.title("and"), err)
 	}
 	return result.Without(gaps.Has), gaps, nil
+}
+
+// compareApart compares two states as if they were whole.
+func compareApart(ctx context.Context, two store.Apart) (*diff.Result, error) {
+	result, err := diff.Compare(ctx, diff.Bytes(two.A), diff.Bytes(two.B))
+	if err != nil {
+		return nil, err
+	}
+	return result.Behind(two.Key, two.Common), nil
 }
 
 // title names the sides, with a word or a shape between them.

@@ -19,6 +19,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/model/splice"
+	"hindcast/store"
 	"hindcast/store/scratch"
 )
 
@@ -98,7 +99,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compared(ctx, state, changed, model.Gaps{}, "the state before the edit")})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compared(ctx, store.Apart{A: state, B: changed}, model.Gaps{}, "the state before the edit")})
 }
 
 // changed returns the state with what was edited in it, and the draft that was

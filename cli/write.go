@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
@@ -329,7 +328,7 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 		return ""
 	}
 	head, target := plan.Ref(plan.Head), plan.Ref(plan.Target)
-	old, state, err := store.States(ctx, s, head, target)
+	two, err := store.TakeApart(ctx, s, head, target)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
@@ -337,17 +336,17 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	text := compared(ctx, old, state, gaps, "the head")
+	text := compared(ctx, two, gaps, "the head")
 	if left := gaps.Compared(len(gaps.Keys)); left != "" {
 		text += "; " + left
 	}
 	return text
 }
 
-// compared says how a state differs from an old one, which is called what, but for
-// the gaps.
-func compared(ctx context.Context, old, state []byte, gaps model.Gaps, what string) string {
-	result, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(state))
+// compared says how the second of two states differs from the first, which is called what,
+// but for the gaps.
+func compared(ctx context.Context, two store.Apart, gaps model.Gaps, what string) string {
+	result, err := compareApart(ctx, two)
 	if err != nil {
 		return "not compared: " + err.Error()
 	}

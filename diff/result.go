@@ -122,6 +122,30 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	return &left
 }
 
+// Behind returns the result for states whose array at a key at the top begins with n more
+// elements, equal in both states.
+func (r *Result) Behind(key string, n int) *Result {
+	more := *r
+	more.Entries = slices.Clone(r.Entries)
+	for i := range more.Entries {
+		e := &more.Entries[i]
+		if name, _ := r.Key(e); e.Depth != 1 || e.Op != Within || e.New.Start == e.New.End || r.new[e.New.Start] != '[' || name != key {
+			continue
+		}
+		e.Unchanged += int32(n)
+		for k := int32(i) + 1; k < e.End; k = more.Entries[k].End {
+			child := &more.Entries[k]
+			if child.OldIndex >= 0 {
+				child.OldIndex += int32(n)
+			}
+			if child.NewIndex >= 0 {
+				child.NewIndex += int32(n)
+			}
+		}
+	}
+	return &more
+}
+
 // Changes returns the entries that are changes, respelled numbers included, with
 // their positions in Entries.
 func (r *Result) Changes() iter.Seq2[int, *Entry] {

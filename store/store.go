@@ -80,6 +80,26 @@ func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err erro
 	return x, y, err
 }
 
+// Apart are two states. From the array at the key Key at their top the first Common elements
+// are left out, which are equal byte for byte in both.
+type Apart struct {
+	A, B   []byte
+	Key    string
+	Common int
+}
+
+// TakeApart returns two states of a store of any kind, without what both begin with where
+// the store knows that: it need not read that. The errors are those of State.
+func TakeApart(ctx context.Context, s Store, a, b model.Ref) (two Apart, err error) {
+	if joint, ok := s.(interface {
+		Apart(ctx context.Context, a, b model.Ref) (Apart, error)
+	}); ok {
+		return joint.Apart(ctx, a, b)
+	}
+	two.A, two.B, err = States(ctx, s, a, b)
+	return two, err
+}
+
 // Span is a run of bytes of one state that stands for a run of another; either
 // may be empty.
 type Span struct{ AFrom, ATo, BFrom, BTo int64 }

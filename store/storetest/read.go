@@ -78,6 +78,7 @@ func (r *reader) all(t *testing.T) {
 		{"tail", readsTheTail},
 		{"growth", readsGrowth},
 		{"parts", readsParts},
+		{"apart", readsApart},
 		{"what is not there", readsNothing},
 		{"cancelled", readsCancelled},
 		{"watch", readsWatching},
@@ -415,6 +416,72 @@ func readsParts(t *testing.T, r *reader) {
 			last, lastRef = state, h.Ref()
 		}
 	}
+}
+
+// readsApart: two states without what both begin with are the whole ones without it.
+func readsApart(t *testing.T, r *reader) {
+	fresh := r.open(t) // which has read nothing yet
+	for _, info := range Sessions(t, r.knows) {
+		list := Headers(t, r.knows, info.ID)
+		if Apart(t, r.knows, list); len(list) > 1 {
+			Apart(t, fresh, []model.Header{list[0], list[len(list)-1]})
+		}
+	}
+}
+
+// mostPairs bounds the snapshots of a session that are compared with each other.
+const mostPairs = 12
+
+// Apart checks what store.TakeApart returns for the last of some snapshots of a session, each
+// with each, against their whole states.
+func Apart(t interface {
+	Errorf(string, ...any)
+	Helper()
+}, s store.Store, list []model.Header) {
+	t.Helper()
+	list = list[max(0, len(list)-mostPairs):]
+	whole, errs := make([][]byte, len(list)), make([]error, len(list))
+	for i := range list {
+		whole[i], errs[i] = s.State(context.Background(), list[i].Ref())
+	}
+	for i, a := range list {
+		for k, b := range list {
+			two, err := store.TakeApart(context.Background(), s, a.Ref(), b.Ref())
+			if err != nil {
+				if errs[i] == nil && errs[k] == nil {
+					t.Errorf("session %q, #%d and #%d cannot be taken apart: %v", a.SessionID, a.Index, b.Index, err)
+				}
+				continue
+			}
+			x, headX := withoutFirst(whole[i], two.Key, two.Common)
+			y, headY := withoutFirst(whole[k], two.Key, two.Common)
+			if string(two.A) != x || string(two.B) != y || headX != headY {
+				t.Errorf("session %q, #%d and #%d without %d of %q are\n%.400q and\n%.400q, want\n%.400q and\n%.400q", a.SessionID, a.Index, b.Index, two.Common, two.Key, two.A, two.B, x, y)
+			}
+		}
+	}
+}
+
+// withoutFirst returns a state without the first elements of an array, and those.
+func withoutFirst(state []byte, key string, n int) (rest, head string) {
+	t, _, err := jsontape.ParseTolerant(state)
+	if err != nil || n == 0 {
+		return string(state), ""
+	}
+	list := t.Find(0, key)
+	if t.Count(list) < n {
+		return "", "too few"
+	}
+	start, end := t.Span(list)
+	from, at := start+1, end-1
+	element := t.First(list)
+	for range n {
+		element = t.Next(element)
+	}
+	if element >= 0 {
+		at, _ = t.Span(element)
+	}
+	return string(state[:from]) + string(state[at:]), strings.TrimSuffix(string(state[from:at]), ",")
 }
 
 // spanned reports whether two texts are equal outside of some spans.

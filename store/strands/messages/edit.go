@@ -95,7 +95,7 @@ func placeName(pointer string) string {
 
 // take compares the edited state with the one that it was.
 func (e *editing) take(ctx context.Context, state []byte, id [32]byte) error {
-	old, err := e.log.state(ctx, e.i, id, len(state))
+	old, err := e.log.state(ctx, e.i, id, nil, len(state))
 	if err != nil {
 		return err
 	}

@@ -208,5 +208,6 @@ func TestState_ofAnyLogIsWhatTheSDKWouldLoad(t *testing.T) {
 				rt.Fatalf("message %d, %d removed, %d pinned:\n%s\nwant\n%s", i, removed, pinned, got, want)
 			}
 		}
+		storetest.Apart(rt, s, storetest.Headers(t, s, "h"))
 	})
 }

@@ -30,7 +30,7 @@ func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.log.state(ctx, at.i, at.message, a.room(at.log, at.i))
+	return at.log.state(ctx, at.i, at.message, nil, a.room(at.log, at.log.held(at.i)))
 }
 
 // position returns the position of a snapshot in a log, from an index if one has
@@ -58,8 +58,8 @@ func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byt
 // reindex reads the whole log for its index, and keeps that.
 func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
 	x := newIndex(l, len(l.files))
-	err := l.read(ctx, l.files, l.known, func(_ int, m *message) error {
-		x.add(m)
+	err := l.walk(ctx, func(s *step) error {
+		x.add(s)
 		return nil
 	})
 	if err != nil {
@@ -91,14 +91,10 @@ func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte)
 	return id
 }
 
-// room returns how many bytes the state of snapshot i is likely to take, as an index has it,
-// so that one of 200 MB is not copied as it grows; 0 if none has.
-func (s *Store) room(l *messageLog, i int) (most int) {
-	s.mu.Lock()
-	kept := slices.Clone(s.indexes)
-	s.mu.Unlock()
-	positions := l.held(i)
-	for _, x := range kept {
+// room returns how many bytes the messages at some positions are likely to take, as an index
+// has it, so that a state of 200 MB is not copied as it grows; 0 if none has.
+func (s *Store) room(l *messageLog, positions []int) (most int) {
+	for _, x := range s.recent() {
 		if x.session == l.id {
 			most = max(most, x.room(l.files, positions))
 		}
@@ -106,18 +102,22 @@ func (s *Store) room(l *messageLog, i int) (most int) {
 	return most
 }
 
-// state puts the state of snapshot i together, whose id is known. room is about how many
-// bytes its messages take.
-func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, room int) ([]byte, error) {
-	positions := l.held(i)
+// state puts the state of snapshot i together, whose id is known, without a beginning. room
+// is about how many bytes its messages take.
+func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, without *beginning, room int) ([]byte, error) {
+	positions := without.behind(l.held(i))
 	files := make([]messageFile, len(positions))
 	for k, position := range positions {
 		files[k] = l.files[position]
 	}
 	state := make([]byte, 0, len(stateOpen)+room+len(l.agent.summary)+len(stateClose)+len(l.agent.members)+len(",}"))
 	state = append(state, stateOpen...)
-	w := window{sdk: l.sdk(), emit: func(json []byte) { state = append(state, json...) }}
-	summary := l.through(i)
+	w := window{sdk: l.sdk(), emit: func(json []byte) {
+		if len(state) > len(stateOpen) || json[0] != ',' {
+			state = append(state, json...)
+		}
+	}}
+	summary := l.through(i) && (without == nil || positions[0] < l.agent.pinned)
 	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
 		if positions[k] == i && m.id != id {
 			return model.ErrNoSnapshot // it was there a moment ago
@@ -125,6 +125,10 @@ func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, roo
 		if summary && positions[k] >= l.agent.pinned {
 			w.addSummary(&l.agent)
 			summary = false
+		}
+		if k == 0 && without != nil {
+			w.follow(m, without.elements)
+			return nil
 		}
 		w.add(m)
 		return nil

@@ -512,7 +512,7 @@ func (a agentLog) headers(ctx context.Context, visit func(*model.Header) error) 
 	x := newIndex(l, len(l.files))
 	err := a.rows(ctx, a.asides(ctx, l), l.walker(), 0, func(r *row) error {
 		if r.step != nil {
-			x.add(r.msg)
+			x.add(r.step)
 		}
 		return visit(r.header)
 	})
@@ -603,15 +603,19 @@ const mostIndexes = 4
 
 // indexed returns the file of a snapshot, if an index has it.
 func (s *Store) indexed(session string, id [sha256.Size]byte) (name string, ok bool) {
-	s.mu.Lock()
-	kept := slices.Clone(s.indexes)
-	s.mu.Unlock()
-	for _, x := range kept {
+	for _, x := range s.recent() {
 		if x.session == session && !ok {
 			name, ok = x.find(id)
 		}
 	}
 	return name, ok
+}
+
+// recent returns the indexes, the last used first.
+func (s *Store) recent() []*index {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.indexes)
 }
 
 // keep keeps an index instead of an older one that reached no further. An index

@@ -34,7 +34,7 @@ func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before 
 	list = make([]model.Header, 0, len(l.files)-from)
 	err = a.rows(ctx, b, l.walker(), from, func(r *row) error {
 		if r.step != nil {
-			x.add(r.msg)
+			x.add(r.step)
 		}
 		list = append(list, *r.header)
 		return nil
@@ -56,7 +56,7 @@ func (w *walker) begin(ctx context.Context, from int) error {
 		return nil
 	}
 	l := w.log
-	w.midway = true
+	w.midway, w.full.partial = true, true
 	var before []int
 	for _, i := range []int{l.agent.pinned - 2, l.agent.pinned - 1, from - 2, from - 1} {
 		if i >= 0 && i < from && !slices.Contains(before, i) {
@@ -98,6 +98,6 @@ func (w *walker) pass(i int) {
 // skip goes past a message that is not known. What follows it is taken for right
 // until something that is known stands before it.
 func (w *window) skip() {
-	w.partial, w.answers, w.calls = true, true, w.calls[:0]
+	w.partial, w.sure, w.answers, w.calls = true, false, true, w.calls[:0]
 	w.n++
 }

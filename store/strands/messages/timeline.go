@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/sdk"
 )
 
 // The ids.
@@ -57,6 +59,9 @@ type step struct {
 	fixes []fix
 	// stand is where the message stands in what is loaded.
 	stand stand
+	// elements is how many messages the state has, 0 where that is not known or what
+	// follows depends on more than the last of them.
+	elements int
 }
 
 // Names of the events that the seed has no integer for.
@@ -121,6 +126,9 @@ func (w *walker) step(i int, m *message) *step {
 	}
 	h.Head = i == len(l.files)-1
 	h.Size = w.size(i)
+	if held := w.held(i); held.sure && !held.partial {
+		s.elements = held.n
+	}
 	if w.midway {
 		h.TurnIndex = model.TurnUnknown
 	}
@@ -128,15 +136,18 @@ func (w *walker) step(i int, m *message) *step {
 	return s
 }
 
+// held returns the window that the state after message i is seen through. That of an older
+// one is partial in a walk that did not begin with the first message.
+func (w *walker) held(i int) *window {
+	if w.log.through(i) {
+		return &w.live
+	}
+	return &w.full
+}
+
 // size returns the length of the state after message i, 0 if it is not known.
 func (w *walker) size(i int) int64 {
-	l := w.log
-	held := &w.full
-	if l.through(i) {
-		held = &w.live
-	} else if w.midway {
-		return 0
-	}
+	l, held := w.log, w.held(i)
 	if held.partial {
 		return 0
 	}
@@ -228,23 +239,39 @@ func (m *message) marks() (marks model.Marks) {
 	return marks
 }
 
-// index is what is kept of a log, to find its states again: for each snapshot
-// its id and the name of its file. It may begin in the middle of the log.
+// index is what is kept of a log, to find its states again, and what two of them have in
+// common: for each snapshot its id and the name of its file. It may begin in the middle of
+// the log.
 type index struct {
-	session string // the id of the place
-	ids     [][sha256.Size]byte
-	names   []string
-	sizes   []int32 // of the messages, for what a state takes
+	session  string // the id of the place
+	ids      [][sha256.Size]byte
+	names    []string
+	sizes    []int32 // of the messages, for what a state takes
+	elements []int32 // see step
+	// What the states are seen through.
+	sdk           sdk.Span
+	pinned, start int
+	summary       []byte
 }
 
 func newIndex(l *messageLog, n int) *index {
-	return &index{session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n)}
+	return &index{
+		session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n), elements: make([]int32, 0, n),
+		sdk: l.sdk(), pinned: l.agent.pinned, start: l.start, summary: l.agent.summary,
+	}
 }
 
-func (x *index) add(m *message) {
-	x.ids = append(x.ids, m.id)
-	x.names = append(x.names, m.name)
-	x.sizes = append(x.sizes, int32(min(m.size, files.MaxSize)))
+func (x *index) add(s *step) {
+	x.ids = append(x.ids, s.msg.id)
+	x.names = append(x.names, s.msg.name)
+	x.sizes = append(x.sizes, int32(min(s.msg.size, files.MaxSize)))
+	x.elements = append(x.elements, int32(s.elements))
+}
+
+// isOf reports whether the index is of a whole log as it is now, by the names of its files.
+func (x *index) isOf(l *messageLog) bool {
+	return x.session == l.id && x.sdk == l.sdk() && x.pinned == l.agent.pinned && x.start == l.start && bytes.Equal(x.summary, l.agent.summary) &&
+		slices.EqualFunc(x.names, l.files, func(name string, f messageFile) bool { return name == f.name })
 }
 
 // room returns about how many bytes the messages of some files take together: 0 where the

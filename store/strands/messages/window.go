@@ -42,6 +42,9 @@ type window struct {
 	n     int // messages in the array
 	// partial says that messages were skipped: size is not known then.
 	partial bool
+	// sure says that what becomes of the next message depends on the last one alone, not on
+	// those before it.
+	sure bool
 
 	// answers says that the message before, as it was stored, lets the next one
 	// have tool results.
@@ -68,6 +71,7 @@ const wasInterrupted = "Tool was interrupted."
 func (w *window) add(m *message) (fixes []fix) {
 	answers := w.answers
 	w.answers = !m.whole || len(m.calls) > 0
+	w.sure = !m.nameless
 	if !m.whole || m.nameless && len(w.calls) > 0 {
 		w.write(m.body, m.size)
 		w.calls = w.calls[:0]
@@ -80,6 +84,7 @@ func (w *window) add(m *message) (fixes []fix) {
 		switch {
 		case f.kept:
 		case m.others == 0 || !w.sdk.Shown(dropsOrphans):
+			w.sure = false
 			return fixes
 		default:
 			body, results = withContent(w.body(m), keepOthers), nil

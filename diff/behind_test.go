@@ -1,0 +1,35 @@
+package diff
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What is compared without the elements that both arrays begin with differs as the whole
+// does, at the same places, and makes the same patch.
+func TestResult_behind(t *testing.T) {
+	element := rapid.SampledFrom([]string{`1`, `1.0`, `"a"`, `{"x":1}`, `{"x":2}`, `{"x":[1,2,3]}`, `{"x":[1,2,4]}`, `[]`, `[[1],[2]]`, `[[1],[3]]`})
+	list := rapid.SliceOfN(element, 0, 6)
+	rapid.Check(t, func(t *rapid.T) {
+		common := list.Draw(t, "common")
+		var with, bare [2]State
+		for side := range 2 {
+			tail, rest := list.Draw(t, "tail"), rapid.SampledFrom([]string{``, `,"more":[1,2]`, `,"more":[2,2]`}).Draw(t, "rest")
+			state := func(elements []string) State {
+				return Bytes([]byte(`{"list":[` + strings.Join(elements, ",") + `]` + rest + `}`))
+			}
+			with[side], bare[side] = state(append(common[:len(common):len(common)], tail...)), state(tail)
+		}
+		r, want := compare(t, bare[0], bare[1]).Behind("list", len(common)), compare(t, with[0], with[1])
+		if got, want := picture(r), picture(want); got != want {
+			t.Fatalf("changes\n%s, want\n%s", got, want)
+		}
+		got, err := r.Patch()
+		whole, wholeErr := want.Patch()
+		if err != nil || wholeErr != nil || string(got) != string(whole) {
+			t.Fatalf("patch\n%s, %v, want\n%s, %v", got, err, whole, wholeErr)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Apart is what store.TakeApart returns. Two states of one log have their messages in common up to
+// the end of the shorter one, or to the gap of the window that one of them is seen through.
+// How many elements those are, the last reading of the whole log has counted: a start drops
+// messages and puts others in.
+func (s *Store) Apart(ctx context.Context, a, b model.Ref) (store.Apart, error) {
+	if a.Session == b.Session && a.ID != b.ID {
+		at, err := s.sessionOf(ctx, a)
+		if log, ok := at.(agentLog); ok && err == nil {
+			two, err := log.apart(ctx, a.ID, b.ID)
+			if err != nil {
+				return store.Apart{}, fmt.Errorf("strands: compare states %q and %q of session %q: %w", a.ID, b.ID, a.Session, err)
+			}
+			return two, nil
+		}
+	}
+	x, err := s.State(ctx, a)
+	if err != nil {
+		return store.Apart{}, err
+	}
+	y, err := s.State(ctx, b)
+	return store.Apart{A: x, B: y}, err
+}
+
+// apart returns the states of two snapshots without what they have in common.
+func (a agentLog) apart(ctx context.Context, first, second string) (two store.Apart, err error) {
+	l := a.openLog(a.place)
+	defer l.close()
+	x, err := a.find(ctx, l, first)
+	if err != nil {
+		return two, err
+	}
+	y, err := a.find(ctx, l, second)
+	if err != nil {
+		return two, err
+	}
+	without, err := a.common(ctx, l, x, y)
+	if err != nil {
+		return two, err
+	}
+	if two.A, err = x.log.state(ctx, x.i, x.message, without, a.room(x.log, without.behind(x.log.held(x.i)))); err != nil {
+		return two, err
+	}
+	if without != nil {
+		two.Key, two.Common = "messages", without.elements
+	}
+	two.B, err = y.log.state(ctx, y.i, y.message, without, a.room(y.log, without.behind(y.log.held(y.i))))
+	return two, err
+}
+
+// beginning is what two states begin with.
+type beginning struct {
+	// messages are the files, elements what they are in the states.
+	messages, elements int
+}
+
+// behind returns those of the positions of a state that are read without its beginning: the
+// last one in it, too, which tells what becomes of the next. A nil beginning has none.
+func (b *beginning) behind(positions []int) []int {
+	if b == nil {
+		return positions
+	}
+	return positions[b.messages-1:]
+}
+
+// common returns what the states of two snapshots of a log begin with, nil where that is
+// nothing, or not known from the files alone.
+func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*beginning, error) {
+	if x.aside >= 0 || y.aside >= 0 {
+		return nil, nil
+	}
+	p, q := l.held(x.i), l.held(y.i)
+	n := 0
+	for n < min(len(p), len(q)) && p[n] == q[n] {
+		n++
+	}
+	if l.agent.summary != nil && l.through(x.i) != l.through(y.i) {
+		for n > 0 && p[n-1] >= l.agent.pinned { // behind the summary, which one of them has
+			n--
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	elements, err := a.elements(ctx, l, p[n-1])
+	if elements == 0 || err != nil {
+		return nil, err
+	}
+	return &beginning{n, elements}, nil
+}
+
+// elements returns how many elements the messages of a state up to the one at a position
+// are, 0 where that is not known.
+func (a agentLog) elements(ctx context.Context, l *messageLog, position int) (int, error) {
+	if position == len(l.files)-1 {
+		return 0, nil // a summary may follow it
+	}
+	for _, x := range a.recent() {
+		if x.isOf(l) {
+			return int(x.elements[position]), nil
+		}
+	}
+	x, err := a.reindex(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	return int(x.elements[position]), nil
+}
+
+// follow puts the window behind a message that is in it as it is, the last of some.
+func (w *window) follow(m *message, elements int) {
+	w.n, w.answers = elements, !m.whole || len(m.calls) > 0
+	if m.whole {
+		w.calls = append(w.calls[:0], m.calls...)
+	}
+}

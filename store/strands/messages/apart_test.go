@@ -1,0 +1,76 @@
+package messages
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hindcast/store"
+	"hindcast/store/sdk"
+	"hindcast/store/storetest"
+)
+
+// Whatever a start drops, mends or leaves out, in any version, what two states have in
+// common is left out of both, and nothing else.
+func TestApart_ofAnyLogLeavesOutWhatIsCommon(t *testing.T) {
+	dir := t.TempDir()
+	logs, left := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		logs++
+		f := written{"session.json": []byte(`{"session_id":"h","session_type":"AGENT"}`)}
+		n := rapid.IntRange(1, 9).Draw(rt, "messages")
+		for i := range n {
+			f[fmt.Sprintf("messages/message_%d.json", i)] = encodedJSON(rt, object{"message": anyMessage(rt, fmt.Sprint(i)), "message_id": i})
+			if rapid.IntRange(0, 9).Draw(rt, "damage") == 0 {
+				f[fmt.Sprintf("messages/message_%d.json", i)] = []byte(`{"message":`)
+			}
+		}
+		manager := object{"__name__": "SummarizingConversationManager",
+			"removed_message_count": rapid.IntRange(-2, n+1).Draw(rt, "removed"),
+			"pinned_head_count":     rapid.IntRange(0, n+1).Draw(rt, "pinned")}
+		if rapid.Bool().Draw(rt, "summary") {
+			manager["summary_message"] = anyMessage(rt, "summary")
+		}
+		f["agent.json"] = encodedJSON(rt, object{"agent_id": "x", "state": object{"a": 1}, "conversation_manager_state": manager})
+		at := filepath.Join(dir, fmt.Sprint(logs))
+		f.write(t, filepath.Join(at, "session_h"))
+		s := open(t, at)
+		if v := rapid.SampledFrom([]string{"", "1.0", "1.14", "1.19", "1.30", "1.54"}).Draw(rt, "version"); v != "" {
+			if err := s.Assume(store.Release{SDK: sdk.StrandsPython, Version: v}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		list := storetest.Headers(t, s, "h")
+		storetest.Apart(rt, s, list)
+		if len(list) > 1 {
+			two, err := s.Apart(bounded, list[0].Ref(), list[1].Ref())
+			if err != nil {
+				rt.Fatal(err)
+			}
+			left += two.Common
+		}
+	})
+	if left == 0 {
+		t.Error("nothing is ever left out")
+	}
+}
+
+// Of a step that appends one message no more is read than that, beside what is known of
+// all from the headers.
+func TestApart_readsWhatIsNew(t *testing.T) {
+	s, read := counting(openFiles(t, longFiles(t, 300)))
+	list := storetest.Headers(t, s, "h")
+	read.reset()
+	two, err := s.Apart(t.Context(), list[298].Ref(), list[299].Ref())
+	if err != nil || two.Common != 299 {
+		t.Fatal(two.Common, err)
+	}
+	if got := read.names(); len(got) > 4 {
+		t.Errorf("%d files are read: %q", len(got), got)
+	}
+	if most := 10 << 10; len(two.A)+len(two.B) > most {
+		t.Errorf("the states are %d bytes without what is common", len(two.A)+len(two.B))
+	}
+}
