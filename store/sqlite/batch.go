@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -27,7 +28,7 @@ const (
 	// batchRows and batchBytes bound the rows of a batch, and the bytes of their states.
 	batchRows  = 256
 	batchBytes = 4 << 20
-	// rowsAtOnce is how many rows one statement looks for, or inserts.
+	// rowsAtOnce is how many rows one statement looks for.
 	rowsAtOnce = 64
 )
 
@@ -53,7 +54,7 @@ func enlargeCache(ctx context.Context, t *tx) (usual func(), err error) {
 // batched is a row of a batch, which is new to its session.
 type batched struct {
 	model.Header
-	state  []byte // nil: the session has a visit with the id
+	state  content // without bytes: the session has a visit with the id
 	reason sql.Null[int64]
 }
 
@@ -85,6 +86,24 @@ func (r *recently[K, V]) put(k K, v V) {
 // next begins another batch.
 func (r *recently[K, V]) next() { r.now, r.before = nil, r.now }
 
+// fingerprints tell of some keys that they are certainly not in a table, which need not be
+// asked for them then. Nil ones know nothing.
+type fingerprints map[uint64]struct{}
+
+// add takes a key in, and reports whether the table may have had it.
+func (f fingerprints) add(key uint64) (had bool) {
+	if f == nil {
+		return true
+	}
+	before := len(f)
+	f[key] = struct{}{}
+	return len(f) == before
+}
+
+// ofID returns the key of an id, and ofState that of the hash of a state.
+func ofID(id string) uint64                { return ofState(sha256.Sum256([]byte(id))) }
+func ofState(sum [sha256.Size]byte) uint64 { return binary.NativeEndian.Uint64(sum[:]) }
+
 // taking is a batch on its way into a session.
 type taking struct {
 	putting
@@ -94,8 +113,8 @@ type taking struct {
 	visits recently[int64, late]
 	// last is the state that was put in last.
 	last int64
-
-	newStates, newVisits inserts
+	// ids are those of the session, and sums the hashes of the states of the store.
+	ids, sums fingerprints
 }
 
 // kept is a state in which the parts of others are found.
@@ -104,28 +123,21 @@ type kept struct {
 	nodes map[string]parts.Place
 }
 
-func newTaking(s *states, t *tx, ss session) *taking {
-	k := &taking{putting: newPutting(s, t, owner{session: ss.key}), session: ss}
-	k.newStates = inserts{into: "INSERT INTO states (state, sha256, size, draft, list) VALUES ", columns: 5}
-	k.newVisits = inserts{into: "INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra) VALUES ", columns: 13}
-	return k
+func newTaking(s *states, t *tx, ss session, ids, sums fingerprints) *taking {
+	return &taking{putting: newPutting(s, t, owner{session: ss.key}), session: ss, ids: ids, sums: sums}
 }
 
-// take writes a batch.
+// take writes a batch. It cannot be cancelled: for each statement that can be the driver
+// starts a goroutine, which takes longer than to insert a row.
 func (k *taking) take(ctx context.Context, rows []batched) error {
+	ctx = context.WithoutCancel(ctx)
 	k.texts.next()
 	k.visits.next()
 	known, err := k.knownIDs(ctx, rows)
 	if err != nil {
 		return err
 	}
-	contents := make([]content, len(rows))
-	for i := range rows {
-		if _, has := known[rows[i].ID]; !has && rows[i].state != nil {
-			contents[i] = k.content(rows[i].state)
-		}
-	}
-	have, err := k.knownStates(ctx, contents)
+	have, err := k.knownStates(ctx, rows, known)
 	if err != nil {
 		return err
 	}
@@ -133,20 +145,20 @@ func (k *taking) take(ctx context.Context, rows []batched) error {
 	if err := nextState(ctx, k.tx, &next); err != nil {
 		return err
 	}
-	if err := k.lookAhead(ctx, rows, contents, have); err != nil {
+	if err := k.lookAhead(ctx, rows, known, have); err != nil {
 		return err
 	}
 	visits, orphaned := 0, 0
 	for i := range rows {
 		r := &rows[i]
-		state, has := known[r.ID]
+		state, met := known[r.ID]
 		switch {
-		case has:
-		case r.state == nil:
+		case met:
+		case r.state.bytes == nil:
 			return rowError(&r.Header, store.ErrNoState)
 		default:
-			state.size = int64(len(r.state))
-			if state.key, err = k.state(ctx, &contents[i], r.ParentVisit, have, &next); err != nil {
+			state.size = int64(len(r.state.bytes))
+			if state.key, err = k.state(ctx, &r.state, r.ParentVisit, have, &next); err != nil {
 				return rowError(&r.Header, err)
 			}
 			known[r.ID] = state
@@ -162,7 +174,7 @@ func (k *taking) take(ctx context.Context, rows []batched) error {
 			}
 		}
 	}
-	if err := k.finish(ctx); err != nil {
+	if err := k.flush(ctx); err != nil {
 		return err
 	}
 	_, err = k.tx.Exec(ctx, "UPDATE sessions SET visits = visits + ?, orphaned = orphaned + ? WHERE session = ?", visits, orphaned, k.session.key)
@@ -173,15 +185,9 @@ func rowError(h *model.Header, err error) error {
 	return fmt.Errorf("snapshot %q of session %q: %w", h.ID, h.SessionID, err)
 }
 
-// finish writes what the batch has not written yet: what is read must be there.
-func (k *taking) finish(ctx context.Context) error {
-	if err := k.flush(ctx); err != nil {
-		return err
-	}
-	if err := k.newStates.flush(ctx, k.tx); err != nil {
-		return err
-	}
-	return k.newVisits.flush(ctx, k.tx)
+func has[K comparable, V any](m map[K]V, k K) bool {
+	_, ok := m[k]
+	return ok
 }
 
 // sized is a state of the store.
@@ -192,26 +198,29 @@ func (k *taking) knownIDs(ctx context.Context, rows []batched) (map[string]sized
 	known := map[string]sized{}
 	ask := lookups{query: "SELECT id, state, size FROM " + visitsByID + " WHERE session = ? AND id IN ", before: []any{k.session.key}}
 	for i := range rows {
-		ask.values = append(ask.values, rows[i].ID)
+		if k.ids.add(ofID(rows[i].ID)) {
+			ask.values = append(ask.values, rows[i].ID)
+		}
 	}
 	return known, ask.each(ctx, k.tx, func(scan func(...any) error) error {
 		var id string
 		var state sized
 		err := scan(&id, &state.key, &state.size)
-		if _, has := known[id]; !has {
+		if !has(known, id) {
 			known[id] = state
 		}
 		return err
 	})
 }
 
-// knownStates returns which of some states the store has, by their hashes.
-func (k *taking) knownStates(ctx context.Context, list []content) (map[[sha256.Size]byte]int64, error) {
+// knownStates returns which states of rows the store has, by their hashes. Those of ids
+// that the session has are not looked at.
+func (k *taking) knownStates(ctx context.Context, rows []batched, known map[string]sized) (map[[sha256.Size]byte]int64, error) {
 	have := map[[sha256.Size]byte]int64{}
 	ask := lookups{query: "SELECT sha256, state FROM states WHERE sha256 IN "}
-	for i := range list {
-		if list[i].bytes != nil {
-			ask.values = append(ask.values, list[i].sum[:])
+	for i := range rows {
+		if c := &rows[i].state; c.bytes != nil && !has(known, rows[i].ID) && k.sums.add(ofState(c.sum)) {
+			ask.values = append(ask.values, c.sum[:])
 		}
 	}
 	return have, ask.each(ctx, k.tx, func(scan func(...any) error) error {
@@ -225,13 +234,13 @@ func (k *taking) knownStates(ctx context.Context, list []content) (map[[sha256.S
 
 // lookAhead looks for the large parts of all states of a batch at once: those that are
 // not in the state before.
-func (k *taking) lookAhead(ctx context.Context, rows []batched, contents []content, have map[[sha256.Size]byte]int64) error {
+func (k *taking) lookAhead(ctx context.Context, rows []batched, known map[string]sized, have map[[sha256.Size]byte]int64) error {
 	k.large = nil
 	var hashes []int64
 	texts := make(map[int64]*parts.Text, len(rows)) // by visit
 	for i := range rows {
-		c := &contents[i]
-		if _, known := have[c.sum]; c.bytes == nil || known || len(c.bytes) > maxState {
+		c := &rows[i].state
+		if c.bytes == nil || has(known, rows[i].ID) || has(have, c.sum) || len(c.bytes) > maxState {
 			continue
 		}
 		if c.text == nil {
@@ -281,14 +290,14 @@ func (k *taking) state(ctx context.Context, c *content, parent int64, have map[[
 	*next++
 	have[c.sum], k.last = key, key
 	k.texts.put(key, kept{parts.Base{Text: c.text, List: where}, k.own})
-	k.newStates.add(key, c.sum[:], len(c.bytes), nil, list)
-	return key, nil
+	_, err = k.tx.Exec(ctx, "INSERT INTO states (state, sha256, size, list) VALUES (?, ?, ?, ?)", key, c.sum[:], len(c.bytes), list)
+	return key, err
 }
 
 // again puts a state in that the store has. It may be a draft, or damaged; what that
 // takes is written at once, and the streams end elsewhere then.
 func (k *taking) again(ctx context.Context, c *content, base int64, next *int64) (int64, error) {
-	if err := k.finish(ctx); err != nil {
+	if err := k.flush(ctx); err != nil {
 		return 0, err
 	}
 	key, err := k.put(ctx, k.tx, k.owner, *c, sql.Null[int64]{V: base, Valid: base != 0})
@@ -342,56 +351,18 @@ func (k *taking) follow(ctx context.Context, base int64) error {
 }
 
 // visit puts a visit in, of a state.
-func (k *taking) visit(ctx context.Context, r *batched, state int64) error {
-	var parentVisit, parentID any
-	if r.ParentVisit != 0 {
-		parentVisit = r.ParentVisit
-	}
+func (k *taking) visit(ctx context.Context, r *batched, state int64) (err error) {
+	var parentID any
 	if parent, ok := k.visits.get(r.ParentVisit); !ok {
-		var err error
-		if parentID, err = parentIDOf(ctx, k.tx, k.session, &r.Header); err != nil {
-			return err
-		}
+		parentID, err = parentIDOf(ctx, k.tx, k.session, &r.Header)
 	} else if parent.id != r.ParentID {
 		parentID = r.ParentID
 	}
-	more, err := extraOf(&r.Header)
 	if err != nil {
 		return err
 	}
 	k.visits.put(r.Visit, late{r.ID, state})
-	k.newVisits.add(k.session.key, r.Visit, r.ID, parentVisit, parentID, r.Index, r.TurnIndex, int64(r.Event), encodeTime(r.CreatedAt),
-		state, r.Size, r.reason, more)
-	return nil
-}
-
-// inserts are rows that are inserted together.
-type inserts struct {
-	into    string
-	columns int
-	args    []any
-}
-
-func (i *inserts) add(row ...any) { i.args = append(i.args, row...) }
-
-// flush inserts the rows, rowsAtOnce at a time and the last of them one by one, so that
-// two statements do for any number.
-func (i *inserts) flush(ctx context.Context, t *tx) error {
-	rest := i.args
-	for len(rest) > 0 {
-		rows := 1
-		if len(rest) >= rowsAtOnce*i.columns {
-			rows = rowsAtOnce
-		}
-		n := rows * i.columns
-		if _, err := t.Exec(ctx, i.into+lists(rows, i.columns), rest[:n]...); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	clear(i.args)
-	i.args = i.args[:0]
-	return nil
+	return insertVisit(ctx, k.tx, k.session, &r.Header, parentID, state, r.reason)
 }
 
 // lookups ask for rows by some of their values, rowsAtOnce at a time.
@@ -402,7 +373,7 @@ type lookups struct {
 }
 
 func (l *lookups) each(ctx context.Context, t *tx, row func(scan func(...any) error) error) error {
-	query := l.query + lists(1, rowsAtOnce)
+	query := l.query + "(" + strings.Repeat("?, ", rowsAtOnce-1) + "?)"
 	for ; len(l.values) > 0; l.values = l.values[min(rowsAtOnce, len(l.values)):] {
 		args := append(make([]any, 0, rowsAtOnce+1), l.before...)
 		args = append(args, l.values[:min(rowsAtOnce, len(l.values))]...)
@@ -412,10 +383,4 @@ func (l *lookups) each(ctx context.Context, t *tx, row func(scan func(...any) er
 		}
 	}
 	return nil
-}
-
-// lists returns SQL lists of parameters.
-func lists(n, columns int) string {
-	one := "(" + strings.Repeat("?, ", columns-1) + "?)"
-	return strings.Repeat(one+", ", n-1) + one
 }

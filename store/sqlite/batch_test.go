@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -142,5 +143,26 @@ func TestImport_orphansOfNoReasonTakeNoStatementEach(t *testing.T) {
 	}
 	if active, orphaned := taking(false), taking(true); 10*orphaned > 11*active {
 		t.Errorf("%d orphaned visits take %d allocations, active ones %d", count, orphaned, active)
+	}
+}
+
+// TestImport_startsNoGoroutineAStatement: what can be cancelled would start one each, and
+// they are seen in what is allocated.
+func TestImport_startsNoGoroutineAStatement(t *testing.T) {
+	const count = 2_000
+	var rows []store.Row
+	for row := range storetest.Grow("s", count, 100) {
+		rows = append(rows, row)
+	}
+	taking := func(ctx context.Context) uint64 {
+		s, _ := newStore(t)
+		return allocated(func() {
+			if n, err := s.Import(ctx, seq(rows)); err != nil || n != count {
+				t.Fatal(n, err)
+			}
+		})
+	}
+	if can, cannot := taking(t.Context()), taking(context.WithoutCancel(t.Context())); 10*can > 11*cannot {
+		t.Errorf("%d rows take %d allocations if the import can be cancelled, else %d", count, can, cannot)
 	}
 }

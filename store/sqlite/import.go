@@ -3,11 +3,13 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -27,9 +29,17 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 		}
 		defer usual()
 		p := importing{store: s, tx: t}
-		if p.entered, err = begun(ctx, t); err == nil {
-			n, err = p.run(ctx, rows)
+		if p.entered, err = begun(ctx, t); err != nil {
+			return err
 		}
+		var next int64
+		if err = nextState(ctx, t, &next); err != nil {
+			return err
+		}
+		if next == 1 { // there are none, so that all are those of the import
+			p.sums = fingerprints{}
+		}
+		n, err = p.run(ctx, rows)
 		return err
 	})
 	if err != nil {
@@ -41,15 +51,80 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 // run takes rows in and returns how many visits of snapshots were new.
 func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
 	p.sessions = map[string]*incoming{}
-	for row, err := range rows {
-		if err := errors.Join(err, ctx.Err()); err != nil {
-			return 0, err
-		}
-		if err := p.row(ctx, row); err != nil {
-			return 0, err
+	for some := range arriving(rows) {
+		for i := range some {
+			row := &some[i]
+			if err := errors.Join(row.missing, ctx.Err()); err != nil {
+				return 0, err
+			}
+			if err := p.row(ctx, row); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return p.finish(ctx)
+}
+
+// arrived is a row that came in. invalid is what is wrong with its state, and missing why
+// there is no row.
+type arrived struct {
+	store.Row
+	sum              [sha256.Size]byte
+	invalid, missing error
+}
+
+// arriving returns rows, some at a time. While these are written the next ones are read,
+// checked and hashed, on another core.
+func arriving(rows iter.Seq2[store.Row, error]) iter.Seq[[]arrived] {
+	return func(yield func([]arrived) bool) {
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		some, left := make(chan []arrived, 1), make(chan struct{})
+		defer close(left)
+		reading.Go(func() {
+			defer close(some)
+			arrive(rows, func(now []arrived) bool {
+				select {
+				case some <- now:
+					return true
+				case <-left:
+					return false
+				}
+			})
+		})
+		for now := range some {
+			if !yield(now) {
+				return
+			}
+		}
+	}
+}
+
+// arrive gives rows on, as many at a time as a batch has. It stops when give returns false.
+func arrive(rows iter.Seq2[store.Row, error], give func([]arrived) bool) {
+	var some []arrived
+	size := 0
+	for row, err := range rows {
+		now := arrived{Row: row, missing: err}
+		if state := row.State; state != nil {
+			now.invalid, now.sum = store.CheckState(state), sha256.Sum256(state)
+			now.State = bytes.Clone(state)
+		}
+		if r := row.Record; r != nil {
+			record := *r
+			now.invalid, record.State = store.CheckState(r.State), bytes.Clone(r.State)
+			now.Record = &record
+		}
+		some, size = append(some, now), size+len(row.State)
+		if len(some) < batchRows && size < batchBytes {
+			continue
+		}
+		if !give(some) {
+			return
+		}
+		some, size = nil, 0
+	}
+	give(some)
 }
 
 // importing is one import.
@@ -68,6 +143,8 @@ type importing struct {
 	bytes    int
 	batching *incoming
 	taking   *taking
+	// sums are those of the states of the store, nil if it had some before.
+	sums fingerprints
 }
 
 // incoming is what an import has brought to one session.
@@ -76,6 +153,7 @@ type incoming struct {
 	fresh   bool
 	earlier entry // the row of the journal, as far as it is known beforehand
 	placer  *store.Placer
+	ids     fingerprints
 	reasons map[reasonKey]int64
 	unknown sql.Null[int64] // the reason that is none, once it is kept
 	record  *model.Data[json.RawMessage]
@@ -107,7 +185,10 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.placer = store.NewPlacer(visits.Headers)
+	in.placer, in.ids = store.NewPlacer(visits.Headers), make(fingerprints, len(visits.Headers))
+	for i := range visits.Headers {
+		in.ids.add(ofID(visits.Headers[i].ID))
+	}
 	if in.earlier, err = p.earlier(ctx, in.session, visits); err != nil {
 		return nil, err
 	}
@@ -115,25 +196,24 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	return in, nil
 }
 
-func (p *importing) row(ctx context.Context, row store.Row) error {
-	if r := row.Record; r != nil {
-		if err := store.CheckState(r.State); err != nil {
-			return fmt.Errorf("record of session %q: %w", r.ID, err)
-		}
-		in, err := p.session(ctx, r.ID)
-		if err == nil {
-			record := *r
-			record.State = bytes.Clone(r.State)
-			in.record = &record
-		}
-		return err
+func (p *importing) row(ctx context.Context, row *arrived) error {
+	r := row.Record
+	if r == nil {
+		return p.snapshot(ctx, row)
 	}
-	return p.snapshot(ctx, row)
+	if row.invalid != nil {
+		return fmt.Errorf("record of session %q: %w", r.ID, row.invalid)
+	}
+	in, err := p.session(ctx, r.ID)
+	if err == nil {
+		in.record = r
+	}
+	return err
 }
 
 // snapshot checks a row and adds it to the batch, if it is new.
-func (p *importing) snapshot(ctx context.Context, row store.Row) error {
-	h := row.Header
+func (p *importing) snapshot(ctx context.Context, row *arrived) error {
+	h := &row.Header
 	in, err := p.session(ctx, h.SessionID)
 	if err != nil {
 		return err
@@ -143,33 +223,32 @@ func (p *importing) snapshot(ctx context.Context, row store.Row) error {
 			return err
 		}
 		if in != p.batching {
-			p.batching, p.taking = in, newTaking(&p.store.states, p.tx, in.session)
+			p.batching, p.taking = in, newTaking(&p.store.states, p.tx, in.session, in.ids, p.sums)
 		}
 	}
-	if err := p.add(ctx, in, h, row.State); err != nil {
-		return rowError(&h, err)
+	if err := p.add(ctx, in, row); err != nil {
+		return rowError(h, err)
 	}
 	return nil
 }
 
-func (p *importing) add(ctx context.Context, in *incoming, h model.Header, state []byte) error {
+func (p *importing) add(ctx context.Context, in *incoming, row *arrived) error {
+	h := &row.Header
 	if h.ID == "" {
 		return errors.New("it has no id")
 	}
-	if state != nil {
-		if err := store.CheckState(state); err != nil {
-			return err
-		}
+	if row.invalid != nil {
+		return row.invalid
 	}
-	isNew, err := in.placer.Place(&h)
+	isNew, err := in.placer.Place(h)
 	if err != nil || !isNew {
 		return err
 	}
-	reason, err := p.reason(ctx, in, &h)
+	reason, err := p.reason(ctx, in, h)
 	if err != nil {
 		return err
 	}
-	p.batch, p.bytes = append(p.batch, batched{h, bytes.Clone(state), reason}), p.bytes+len(state)
+	p.batch, p.bytes = append(p.batch, batched{*h, content{bytes: row.State, sum: row.sum}, reason}), p.bytes+len(row.State)
 	in.added++
 	if h.Marks.Has(model.MarkTraced) {
 		in.steps++

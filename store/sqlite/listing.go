@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/sqlitefile"
 )
 
 // How visits are read
@@ -291,13 +292,9 @@ const (
 // query returns the rows of visits: from is the table and the condition. No other
 // statement can run on the connection meanwhile.
 func (l *listing) query(ctx context.Context, columns, from string, args []any, give func(visitRow) error) error {
-	named := make([]driver.NamedValue, len(args))
-	for i, arg := range args {
-		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
-		if err != nil {
-			return err
-		}
-		named[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
+	named, err := sqlitefile.Values(nil, args)
+	if err != nil {
+		return err
 	}
 	return l.tx.Conn().Raw(func(conn any) error {
 		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+columns+" FROM "+from, named)

@@ -408,10 +408,8 @@ type putting struct {
 	owner   owner
 	writers [streamsKept]*writer
 
-	// large are the places of large parts that were looked for, by what they are found
-	// by, and newLarge those that are not among the rows yet.
-	large    map[int64][]parts.Extent
-	newLarge inserts
+	// large are the places of large parts that were looked for, by what they are found by.
+	large map[int64][]parts.Extent
 
 	// text is the state at hand; its parts are looked for in bases.
 	text  *parts.Text
@@ -421,7 +419,7 @@ type putting struct {
 }
 
 func newPutting(s *states, t *tx, o owner) putting {
-	return putting{states: s, tx: t, owner: o, newLarge: inserts{into: "INSERT INTO parts (hash, place, size) VALUES ", columns: 3}}
+	return putting{states: s, tx: t, owner: o}
 }
 
 // useBases looks up the states in which parts may be found. One that is damaged
@@ -470,15 +468,22 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 // of that, and whether some of them are drafts.
 func (p *putting) keep(ctx context.Context) (where []parts.Extent, list []byte, drafted bool, err error) {
 	pieces := parts.Match(p.text, p.bases, p.owner.may)
-	if err := p.lookFor(ctx, p.largeOf(nil, p.text, pieces)); err != nil {
+	hashes := p.largeOf(nil, p.text, pieces)
+	if err := p.lookFor(ctx, hashes); err != nil {
 		return nil, nil, false, err
 	}
 	for _, piece := range pieces {
 		at := piece.At
-		if at == nil {
-			if at, err = p.newPart(ctx, piece); err != nil {
-				return nil, nil, false, err
-			}
+		switch {
+		case at != nil:
+		case isLarge(piece):
+			at, err = p.newLarge(ctx, piece, hashes[0])
+			hashes = hashes[1:]
+		default:
+			at, err = p.newPart(ctx, piece)
+		}
+		if err != nil {
+			return nil, nil, false, err
 		}
 		for _, e := range at {
 			where = parts.Append(where, e)
@@ -506,10 +511,12 @@ func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, erro
 	})
 }
 
+func isLarge(piece parts.Piece) bool { return piece.To-piece.From >= largePart }
+
 // largeOf appends what the large ones among the new parts of a text are found by.
 func (p *putting) largeOf(list []int64, text *parts.Text, pieces []parts.Piece) []int64 {
 	for _, piece := range pieces {
-		if piece.At == nil && piece.To-piece.From >= largePart {
+		if piece.At == nil && isLarge(piece) {
 			list = append(list, partHash(text.Bytes[piece.From:piece.To]))
 		}
 	}
@@ -544,9 +551,6 @@ func (p *putting) lookFor(ctx context.Context, hashes []int64) error {
 
 // flush writes what is left.
 func (p *putting) flush(ctx context.Context) error {
-	if err := p.newLarge.flush(ctx, p.tx); err != nil {
-		return err
-	}
 	for _, w := range p.writers {
 		if w == nil {
 			continue
@@ -578,33 +582,30 @@ func (p *putting) read(ctx context.Context, list []parts.Extent, into []byte) er
 	return p.codec.read(ctx, p.tx, list, into)
 }
 
-// newPart keeps a part that no base has. A large one may be elsewhere in the
-// store.
+// newPart keeps a part that no base has.
 func (p *putting) newPart(ctx context.Context, piece parts.Piece) ([]parts.Extent, error) {
-	part := p.text.Bytes[piece.From:piece.To]
 	kind := parts.Stream(streamAround)
 	if piece.Array {
 		kind = streamArrays
 	}
-	if len(part) < largePart {
-		at, err := p.write(ctx, kind, part)
-		return []parts.Extent{{At: at, Len: int64(len(part))}}, err
-	}
-	hash := partHash(part)
-	at, err := p.find(ctx, hash, part)
+	part := p.text.Bytes[piece.From:piece.To]
+	at, err := p.write(ctx, kind, part)
+	return []parts.Extent{{At: at, Len: int64(len(part))}}, err
+}
+
+// newLarge keeps a large part that no base has. It may be elsewhere in the store, where
+// its hash finds it.
+func (p *putting) newLarge(ctx context.Context, piece parts.Piece, hash int64) ([]parts.Extent, error) {
+	at, err := p.find(ctx, hash, p.text.Bytes[piece.From:piece.To])
 	if err != nil || at != nil {
 		return at, err
 	}
-	place, err := p.write(ctx, kind, part)
-	if err != nil {
-		return nil, err
+	if at, err = p.newPart(ctx, piece); err != nil || p.owner.draft {
+		return at, err
 	}
-	at = []parts.Extent{{At: place, Len: int64(len(part))}}
-	if !p.owner.draft {
-		p.large[hash] = append(p.large[hash], at[0])
-		p.newLarge.add(hash, int64(place), len(part))
-	}
-	return at, nil
+	p.large[hash] = append(p.large[hash], at[0])
+	_, err = p.tx.Exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(at[0].At), at[0].Len)
+	return at, err
 }
 
 // partHash returns what a large part is found by. Bytes are compared before they

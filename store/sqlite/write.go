@@ -285,20 +285,26 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 	if err != nil {
 		return v, err
 	}
-	more, err := extraOf(&h)
-	if err != nil {
-		return v, err
-	}
-	_, err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
-		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), key, h.Size, reason, more)
-	if err != nil {
+	if err := insertVisit(ctx, t, ss, &h, parentID, key, reason); err != nil {
 		return v, err
 	}
 	if !h.Marks.Has(model.MarkTraced) {
 		_, err = t.Exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
 	}
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
+}
+
+// insertVisit adds the row of a visit: its parent's id where the visit does not tell it, the
+// key of its state, and the number of the reason for which it is off the active path.
+func insertVisit(ctx context.Context, t *tx, ss session, h *model.Header, parentID any, state int64, reason sql.Null[int64]) error {
+	more, err := extraOf(h)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
+		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), state, h.Size, reason, more)
+	return err
 }
 
 // parentIDOf returns what the column parent_id holds: the id of the parent,

@@ -3,6 +3,7 @@ package sqlitefile
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 )
 
@@ -10,7 +11,10 @@ import (
 type Tx struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
-	stale      func() bool
+	// changing are the statements of Exec, and args the values of the last one.
+	changing map[string]driver.Stmt
+	args     []driver.NamedValue
+	stale    func() bool
 }
 
 // Stale reports whether the file moved since it was opened, so that rows may be wrong.
@@ -28,13 +32,36 @@ func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return statement, err
 }
 
-// Exec runs a statement that changes rows.
-func (t *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	statement, err := t.prepare(ctx, query)
-	if err != nil {
+// Exec runs a statement that changes rows. It goes past database/sql, which takes as long
+// as SQLite itself for a row that is inserted.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	if t.args, err = Values(t.args[:0], args); err != nil {
 		return nil, err
 	}
-	return statement.ExecContext(ctx, args...)
+	err = t.conn.Raw(func(conn any) error {
+		statement := t.changing[query]
+		if statement == nil {
+			if statement, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, query); err != nil {
+				return err
+			}
+			t.changing[query] = statement
+		}
+		result, err = statement.(driver.StmtExecContext).ExecContext(ctx, t.args)
+		return err
+	})
+	return result, err
+}
+
+// Values appends the arguments of a statement to dst, as a driver takes them.
+func Values(dst []driver.NamedValue, args []any) ([]driver.NamedValue, error) {
+	for i, arg := range args {
+		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return nil, err
+		}
+		dst = append(dst, driver.NamedValue{Ordinal: i + 1, Value: value})
+	}
+	return dst, nil
 }
 
 // Conn returns the connection, for what goes past database/sql.
@@ -102,6 +129,9 @@ func (t *Tx) close() error {
 	for _, statement := range t.statements {
 		errs = append(errs, statement.Close())
 	}
+	for _, statement := range t.changing {
+		errs = append(errs, statement.Close())
+	}
 	return errors.Join(append(errs, t.conn.Close())...)
 }
 
@@ -111,7 +141,7 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	if err != nil {
 		return explain(err)
 	}
-	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, stale: func() bool { return f.stale(h) }}
+	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.stale(h) }}
 	defer func() { err = interrupted(ctx, errors.Join(err, t.close())) }()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)
