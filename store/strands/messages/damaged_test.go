@@ -246,7 +246,7 @@ func TestRepair_makesNoFault(t *testing.T) {
 	counted := func(faults []model.Fault) (of, worst count) {
 		of, worst = count{}, count{}
 		for _, f := range faults {
-			if f.Severity >= model.Mended {
+			if f.Severity > model.Note {
 				of[f.Code]++
 				worst[f.Code] = max(worst[f.Code], int(f.Severity))
 			}

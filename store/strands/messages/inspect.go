@@ -11,28 +11,54 @@ import (
 	"hindcast/store/sdk"
 )
 
-// checkNames looks at the numbers of the files.
+// checkNames looks for numbers that several files have.
 func (l *messageLog) checkNames() {
-	for i, f := range l.files {
-		if i > 0 && f.compareNumber(l.files[i-1]) == 0 {
+	for i := 1; i < len(l.files); i++ {
+		if f := l.files[i]; f.compareNumber(l.files[i-1]) == 0 {
 			l.flaw(l.path("messages", f.name), flaw{code: FaultDuplicateNumber, meaning: fmt.Sprintf("%q has the same number", l.files[i-1].name),
 				verdict: sdk.Loads("both, one after the other" + l.moved(i))})
-			continue
 		}
+	}
+}
+
+// gaps looks for numbers that are missing. Where all of a gap are on branches, a repair
+// made it, and told of each.
+func (in *inspector) gaps(b *branches) {
+	l := in.log
+	aside := map[int64]bool{}
+	for _, k := range b.list {
+		if n, small := k.file.int64(); small {
+			aside[n] = true
+		}
+	}
+	for i, f := range l.files {
 		before, small := int64(-1), true
 		if i > 0 {
 			before, small = l.files[i-1].int64()
 		}
 		n, ok := f.int64()
-		if !ok || !small || before < -1 || n <= before+1 {
+		if !ok || !small || before < -1 || n <= before+1 || allIn(aside, before+1, n-1) {
 			continue
 		}
 		verdict := sdk.Loads("the gap itself is not noticed")
 		if i < l.start {
 			verdict = sdk.Loads("the window is counted in files, and so has moved by as many")
 		}
-		l.flaw(l.path("messages", f.name), flaw{code: FaultGap, meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)), verdict: verdict})
+		in.add(f.name, flaw{code: FaultGap, meaning: fmt.Sprintf("%s before it %s missing", numbers(before+1, n-1), isAre(n-before-1)), verdict: verdict}, stand{})
 	}
+}
+
+// allIn reports whether a set has all numbers from one to another.
+func allIn(set map[int64]bool, first, last int64) bool {
+	if last-first >= int64(len(set)) {
+		return false
+	}
+	for n := first; n <= last; n++ {
+		if !set[n] {
+			return false
+		}
+	}
+	return true
 }
 
 func numbers(first, last int64) string {

@@ -121,9 +121,10 @@ func originOf(t *jsontape.Tape) (o origin) {
 	return o
 }
 
-// keptFaults tells what of a log is kept that is to be gone, what an agent wrote over
-// after it had come back, and why there is no journal.
+// keptFaults tells what of a log is missing, what of it is kept that is to be gone, what an
+// agent wrote over after it had come back, and why there is no journal.
 func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *inspector) error {
+	in.gaps(b)
 	broken := s.broken()
 	if broken != nil {
 		in.list.Add(s.journalFault(broken))
