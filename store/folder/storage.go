@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -63,24 +65,40 @@ func Open(dir string, o Options) (*Storage, error) {
 		return nil, err
 	}
 	way := ""
+	var refused error
 	for range o.Up {
+		refused = cmp.Or(refused, linked(around))
 		around, way = filepath.Dir(around), path.Join(filepath.Base(around), way)
 	}
-	s, err := open(around, way, o)
-	if err == nil {
-		if _, err = s.tree.List(way); err == nil { // else a link leads here
-			_, err = s.Journal()
-		}
+	if refused == nil {
+		s, err := open(around, way, o)
 		if err == nil {
-			return s, nil
+			if _, err = s.Journal(); err == nil {
+				return s, nil
+			}
+			err = errors.Join(err, s.Close())
 		}
-		err = errors.Join(err, s.Close())
+		refused = fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", around, files.Cause(err))
 	}
-	refused := fmt.Errorf("the folder %q, in which the journal is kept, cannot be opened: %w", around, files.Cause(err))
-	if s, err = open(dir, ".", o); err == nil {
+	s, err := open(dir, ".", o)
+	if err == nil {
 		s.refused = refused
 	}
 	return s, err
+}
+
+// linked returns why nothing is written where a folder is a link: what it leads to has a
+// journal of its own.
+func linked(dir string) error {
+	at, err := os.Lstat(dir)
+	if err != nil || at.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	to, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // opening it says why
+	}
+	return fmt.Errorf("%s is a link to %s, and nothing is written through a link: open that folder", dir, to)
 }
 
 func open(dir, way string, o Options) (*Storage, error) {

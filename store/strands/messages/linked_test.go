@@ -129,6 +129,12 @@ func TestLink_isReadAndNotWritten(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
+			// Opened by itself it says the same.
+			through := open(t, filepath.Join(dir, "session_again"))
+			ref = storetest.Headers(t, through, storetest.Sessions(t, through)[0].ID)[0].Ref()
+			if _, err := through.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref}); err == nil || !strings.Contains(err.Error(), "is a link to "+whole+", and nothing is written through a link") {
+				t.Errorf("opened by itself, a restore: %v", err)
+			}
 			if now := contents(t, filepath.Dir(target)); !maps.Equal(now, before) {
 				t.Error("what the link leads to was written to")
 			}
