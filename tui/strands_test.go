@@ -49,7 +49,8 @@ func TestStrands_realSessions(t *testing.T) {
 	}
 }
 
-// The header says which version of the SDK the screen is for, where one was named.
+// The header says which version of the SDK the screen is for: the newest where none was
+// named.
 func TestStrands_saysForWhichVersion(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
@@ -58,6 +59,11 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 		if !ok {
 			t.Fatal("the store knows no versions")
 		}
+		if any := start(t, o, w, h); w >= 100 {
+			shows(t, any, "newest SDK")
+		}
+		o = strandsStore(t)
+		v = o.Store.(store.Versioned)
 		if err := v.Assume(store.Release{SDK: "strands-python", Version: "1.14.0", From: "uv.lock"}); err != nil {
 			t.Fatal(err)
 		}

@@ -163,10 +163,15 @@ func (m *Model) appendHeader(dst []byte) []byte {
 }
 
 // putVersions names the versions of SDKs that the store was opened for, and the file that
-// says so, as far as there is room: that many cells stay for what follows.
+// says so, as far as there is room: that many cells stay for what follows. Where none was
+// named, what is shown is what the newest does.
 func (m *Model) putVersions(r *cell.Row, rest int) {
 	versions := store.AssumedBy(m.o.Store)
-	for _, text := range []string{versions.String(), versions.Short()} {
+	texts := []string{versions.String(), versions.Short()}
+	if _, differ := m.o.Store.(store.Versioned); differ && len(versions) == 0 {
+		texts = []string{"newest SDK", "newest"}
+	}
+	for _, text := range texts {
 		if text != "" && cell.Width(text)+1 <= r.Room()-rest {
 			r.Fill(m.styles.Text, 1)
 			r.Put(m.styles.Badge, text)
