@@ -59,7 +59,8 @@ type World struct {
 // agent wrote over and Hindcast never had, because reading keeps nothing; each session has
 // one head; and the framework goes on as the plan said. What no agent built upon is taken
 // back to the very bytes, and done again to the very bytes. It returns how many snapshots
-// were written over that Hindcast had.
+// were written over that Hindcast had. At the end, states that are taken apart are the whole
+// ones.
 func (w World) Play(t *rapid.T, late bool) (had int) {
 	p := &play{World: w, t: t, saved: map[string]string{}}
 	p.now = p.reach()
@@ -77,6 +78,9 @@ func (w World) Play(t *rapid.T, late bool) (had int) {
 	p.takeBack()
 	for range 4 {
 		p.restore()
+	}
+	for _, session := range p.sessions() {
+		Apart(t, p.Store, p.headers(session))
 	}
 	return p.had
 }

@@ -1,8 +1,10 @@
 package messages
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -72,26 +74,60 @@ func (b *beginning) behind(positions []int) []int {
 	return positions[b.messages-1:]
 }
 
-// common returns what the states of two snapshots of a log begin with, nil where that is
-// nothing, or not known from the files alone.
-func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*beginning, error) {
-	if x.aside >= 0 || y.aside >= 0 {
-		return nil, nil
+// seen is what a state is put together from: messages of its log, and the summary, which
+// stands before the message behind of them; none if that is negative.
+type seen struct {
+	positions []int
+	behind    int
+	summary   []byte
+}
+
+// seen returns what the state of snapshot i is put together from.
+func (l *messageLog) seen(i int) seen {
+	s := seen{positions: l.held(i), behind: -1}
+	if l.agent.summary != nil && l.through(i) {
+		s.behind, _ = slices.BinarySearch(s.positions, l.agent.pinned)
+		s.summary = l.agent.summary
 	}
-	p, q := l.held(x.i), l.held(y.i)
-	n := 0
-	for n < min(len(p), len(q)) && p[n] == q[n] {
+	return s
+}
+
+// common returns how many of their first messages two states have in common, with the same
+// summary among them or none.
+func (s seen) common(other seen) (n int) {
+	for n < min(len(s.positions), len(other.positions)) && s.positions[n] == other.positions[n] {
 		n++
 	}
-	if l.agent.summary != nil && l.through(x.i) != l.through(y.i) {
-		for n > 0 && p[n-1] >= l.agent.pinned { // behind the summary, which one of them has
-			n--
+	if s.behind == other.behind && bytes.Equal(s.summary, other.summary) {
+		return n
+	}
+	for _, one := range []seen{s, other} {
+		if one.behind >= 0 {
+			n = min(n, one.behind)
 		}
+	}
+	return n
+}
+
+// common returns what the states of two snapshots of a log, or of branches of it, begin
+// with; nil where that is nothing, or not known from the log alone.
+func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*beginning, error) {
+	if x.log.sdk() != l.sdk() || y.log.sdk() != l.sdk() {
+		return nil, nil
+	}
+	first := x.log.seen(x.i)
+	n := first.common(y.log.seen(y.i))
+	for n > 0 && first.positions[n-1] >= min(x.common, y.common) {
+		n-- // another message is at that place on a branch
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	elements, err := a.elements(ctx, l, p[n-1])
+	last := first.positions[n-1]
+	if there := l.seen(last); len(there.positions) != n || there.common(first) != n {
+		return nil, nil
+	}
+	elements, err := a.elements(ctx, l, last)
 	if elements == 0 || err != nil {
 		return nil, err
 	}
@@ -101,8 +137,8 @@ func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*be
 // elements returns how many elements the messages of a state up to the one at a position
 // are, 0 where that is not known.
 func (a agentLog) elements(ctx context.Context, l *messageLog, position int) (int, error) {
-	if position == len(l.files)-1 {
-		return 0, nil // a summary may follow it
+	if position == len(l.files)-1 && l.agent.summary != nil && l.agent.pinned > position {
+		return 0, nil // the summary follows it
 	}
 	for _, x := range a.recent() {
 		if x.isOf(l) {

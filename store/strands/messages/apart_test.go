@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
@@ -73,4 +74,23 @@ func TestApart_readsWhatIsNew(t *testing.T) {
 	if most := 10 << 10; len(two.A)+len(two.B) > most {
 		t.Errorf("the states are %d bytes without what is common", len(two.A)+len(two.B))
 	}
+}
+
+// A branch that a restore left has in common with the log what lies before it parts.
+func TestApart_ofABranchLeavesOutWhatIsCommon(t *testing.T) {
+	s := openFiles(t, longFiles(t, 300))
+	unsync(t, s)
+	list := storetest.Headers(t, s, "h")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[280].Ref()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = s.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	two, err := s.Apart(t.Context(), list[280].Ref(), list[299].Ref())
+	if err != nil || two.Common != 281 {
+		t.Errorf("%d are in common, %v", two.Common, err)
+	}
+	storetest.Apart(t, s, storetest.Headers(t, s, "h"))
 }
