@@ -67,6 +67,7 @@ func app() *cli.App {
 		Err:         os.Stderr,
 		InTerminal:  isatty.IsTerminal(os.Stdin.Fd()),
 		OutTerminal: isatty.IsTerminal(os.Stdout.Fd()),
+		ErrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
 		Pager:       cli.Pager(os.LookupEnv),
 		Columns:     columns,
 		Getenv:      os.Getenv,

@@ -55,8 +55,8 @@ type App struct {
 	In       io.Reader
 	Out, Err io.Writer
 	// InTerminal says that a person can answer a question on In, OutTerminal
-	// that Out is shown on a terminal as it is written.
-	InTerminal, OutTerminal bool
+	// that Out is shown on a terminal as it is written, and ErrTerminal that Err is.
+	InTerminal, OutTerminal, ErrTerminal bool
 	// Columns returns how wide the terminal on Out is, in cells; 0 if that is not
 	// known. Lines are cut to it on a terminal; elsewhere nothing is cut.
 	Columns func() int

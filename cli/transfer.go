@@ -93,7 +93,7 @@ func (a *App) importing() *cobra.Command {
 a native store, which is made if there is none. All of it goes in or nothing
 does; what the store has already is left as it is. It is one entry of the journal,
 which hindcast undo takes back. In an empty store it is none: that store begins
-with it.
+with it. On a terminal a line shows how far it is.
 
 With --map it reads any JSON: files of one document, JSON lines, folders of
 either. The map says where in a row its parts are, as KEY=PATH with commas:
@@ -127,10 +127,16 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 			if err != nil {
 				return err
 			}
-			if dry {
-				return p.preview(done.watch(rows), &done)
+			rows = done.watch(rows)
+			if a.ErrTerminal {
+				shown := progress{out: a.Err, done: &done}
+				defer shown.clear()
+				rows = shown.watch(rows)
 			}
-			added, err := a.fill(ctx, to, done.watch(rows))
+			if dry {
+				return p.preview(rows, &done)
+			}
+			added, err := a.fill(ctx, to, rows)
 			if err != nil {
 				return err
 			}

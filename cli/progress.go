@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// progress is a line on the terminal that says how far an import has come. Each time it is
+// written over the last one, and in the end it goes.
+type progress struct {
+	out  io.Writer
+	done *tally
+	// rows and bytes came since it was last written, of so many bytes in all.
+	rows, bytes int
+	total       int64
+	// wide is how many cells the line takes.
+	wide int
+}
+
+// progressRows and progressBytes are after how many rows, or bytes of their states, the
+// line is written anew: a few times a second.
+const (
+	progressRows  = 5_000
+	progressBytes = 16 << 20
+)
+
+// watch returns the rows, and shows how many came by.
+func (p *progress) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range rows {
+			p.rows, p.bytes = p.rows+1, p.bytes+len(row.State)
+			if p.rows >= progressRows || p.bytes >= progressBytes {
+				p.total += int64(p.bytes)
+				p.rows, p.bytes = 0, 0
+				line := model.Count(p.done.Snapshots, "snapshot") + " of " + model.Count(p.done.Sessions, "session") + ", "
+				p.write(string(model.AppendSize([]byte(line), p.total)))
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// write writes over the line. An error is of no consequence: nothing is lost with it.
+func (p *progress) write(line string) {
+	_, _ = fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(p.wide-len(line), 0)))
+	p.wide = len(line)
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	if p.wide > 0 {
+		p.write("")
+		_, _ = fmt.Fprint(p.out, "\r")
+	}
+}
