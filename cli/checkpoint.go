@@ -103,7 +103,7 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 	if err != nil {
 		return nil, err
 	}
-	return joined(h, state)
+	return joined(&h, state)
 }
 
 // joined returns the checkpoint that the state of a snapshot holds, or else the

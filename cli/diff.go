@@ -114,7 +114,10 @@ func chooseSides(ctx context.Context, s store.Store, session string, specs []str
 	if len(nodes) == 1 {
 		nodes = []model.Node{t.Base(nodes[0]), nodes[0]}
 	}
-	side := func(n model.Node) side { return side{t.Header(n), t.Name(n)} }
+	side := func(n model.Node) side {
+		h := t.Header(n)
+		return side{&h, t.Name(n)}
+	}
 	if nodes[0] == model.NoNode {
 		return sides{new: side(nodes[1])}, nil
 	}

@@ -19,14 +19,14 @@ import (
 
 // timeline reads the headers of a session.
 func timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
-	var all model.Gathered
+	var all model.Headers
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
 			return nil, err
 		}
 		all.Add(&h)
 	}
-	return model.NewTimeline(all.Join(0)), nil
+	return all.Timeline(0), nil
 }
 
 // resolve finds the snapshot that a person named, and returns the timeline in which it did.
@@ -129,7 +129,7 @@ func firstRow(t *model.Timeline, n int) int {
 // isSnapshot reports whether a row shows a snapshot, and not a step or a line.
 func isSnapshot(t *model.Timeline, row int) bool {
 	n := t.Row(row).Node
-	return n != model.NoNode && !isStep(t.Header(n))
+	return n != model.NoNode && !t.Traced(n)
 }
 
 // isStep reports whether a header is that of a step of a turn.
@@ -184,7 +184,7 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 	}
 	dst = appendIn(dst, p.paint, sgr, body)
 	dst = append(dst, ' ') // between the columns are two spaces
-	remarks := remarks(h)
+	remarks := remarks(&h)
 	if remarks != "" {
 		style := yellow
 		if h.Marks.Grave() {
@@ -231,8 +231,8 @@ func (p *printer) columns(t *model.Timeline, from int) logColumns {
 		}
 		h := t.Header(r.Node)
 		c.name = max(c.name, len(t.Name(r.Node)))
-		c.turn = max(c.turn, displaywidth.String(p.turn(h)))
-		c.event = max(c.event, displaywidth.String(p.event(h)))
+		c.turn = max(c.turn, displaywidth.String(p.turn(&h)))
+		c.event = max(c.event, displaywidth.String(p.event(&h)))
 		c.id = max(c.id, displaywidth.String(shortID(h.ID)))
 	}
 	return c
@@ -245,8 +245,8 @@ func (p *printer) appendLine(dst []byte, c logColumns, t *model.Timeline, n mode
 	dst = t.AppendName(dst, n)
 	short := max(c.name-(len(dst)-name), 0)
 	dst = slices.Insert(dst, name, []byte(spaces(1+short))...)
-	dst = appendPadded(append(dst, "  turn "...), p.turn(h), c.turn)
-	dst = appendPadded(append(dst, "  "...), p.event(h), c.event)
+	dst = appendPadded(append(dst, "  turn "...), p.turn(&h), c.turn)
+	dst = appendPadded(append(dst, "  "...), p.event(&h), c.event)
 	dst = appendPadded(append(dst, "  "...), shortID(h.ID), c.id)
 	return appendMoment(append(dst, "  "...), h.CreatedAt)
 }

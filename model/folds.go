@@ -81,7 +81,7 @@ func (f *Folds) span(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
 	switch {
-	case t.traced(n):
+	case t.Traced(n):
 		return made, false // it may be hidden itself, by what it would hide
 	case !t.OnPath(n):
 		made.end = made.start - 1 + int(t.span[n])
@@ -133,7 +133,7 @@ func (f *Folds) steps(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, end: t.RowOf(n)}
 	made.start = made.end
-	for at := t.parent[n]; at != NoNode && t.traced(at) && t.RowOf(at) == made.start-1; at = t.parent[at] {
+	for at := t.parent[n]; at != NoNode && t.Traced(at) && t.RowOf(at) == made.start-1; at = t.parent[at] {
 		made.start--
 	}
 	made.snapshots = made.end - made.start

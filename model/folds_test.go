@@ -40,9 +40,7 @@ h g orphaned     ¦
 7 6 orphaned     ¦
 `}.read(t)
 	tl := NewTimeline(headers)
-	node := func(id string) Node {
-		return Node(slices.IndexFunc(tl.headers, func(h Header) bool { return h.ID == id }))
-	}
+	node := func(id string) Node { return nodeOf(tl, id) }
 	f := NewFolds(tl)
 	steps := []struct {
 		do      string
@@ -95,9 +93,7 @@ d c v7 #2        ¦
 `}.read(t)
 	tl := NewTimeline(headers)
 	f := NewFolds(tl)
-	node := func(id string) Node {
-		return Node(slices.IndexFunc(tl.headers, func(h Header) bool { return h.ID == id }))
-	}
+	node := func(id string) Node { return nodeOf(tl, id) }
 	steps := []struct {
 		do, id  string
 		changed bool
@@ -219,7 +215,7 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 				}
 			}
 			// A fold with nothing to hide is none.
-			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 || tl.traced(n) })
+			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 || tl.Traced(n) })
 			checkFolds(t, tl, f, folded, open)
 			if t.Failed() {
 				t.Fatalf("seed %d: %+v", seed, headers[:cut])
@@ -243,12 +239,12 @@ func hangsOn(tl *Timeline, n Node) (hidden []Node) {
 
 // stepsOf lists the rows of the steps before the snapshot n, from the last.
 func stepsOf(tl *Timeline, n Node) (rows []int) {
-	if tl.traced(n) {
+	if tl.Traced(n) {
 		return nil
 	}
 	for row := tl.RowOf(n) - 1; row >= 0; row-- {
 		at := tl.Row(row).Node
-		if at == NoNode || !tl.traced(at) || tl.Parent(tl.Row(row+1).Node) != at {
+		if at == NoNode || !tl.Traced(at) || tl.Parent(tl.Row(row+1).Node) != at {
 			break
 		}
 		rows = append(rows, row)
@@ -283,7 +279,7 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool
 		if open[n] {
 			steps = nil
 		}
-		if !tl.traced(n) && f.Steps(n) != len(steps) {
+		if !tl.Traced(n) && f.Steps(n) != len(steps) {
 			t.Errorf("%d steps of %d are hidden, not %d", f.Steps(n), n, len(steps))
 			return
 		}
@@ -315,4 +311,14 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool
 	if f.Rows() != seen {
 		t.Errorf("%d rows are visible, not %d", f.Rows(), seen)
 	}
+}
+
+// nodeOf returns the first node of an id, NoNode for none.
+func nodeOf(tl *Timeline, id string) Node {
+	for i := range tl.Len() {
+		if tl.headers.id(i) == id {
+			return Node(i)
+		}
+	}
+	return NoNode
 }

@@ -52,7 +52,7 @@ func (h *Header) EventText() string {
 }
 
 // Ref names the header's visit for a store.
-func (h *Header) Ref() Ref { return Ref{Session: h.SessionID, ID: h.ID, Visit: h.Visit} }
+func (h Header) Ref() Ref { return Ref{Session: h.SessionID, ID: h.ID, Visit: h.Visit} }
 
 // Ref names one snapshot in a store. ID is never empty. Visit tells the visits
 // of one id apart; 0 means the latest visit.

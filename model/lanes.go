@@ -152,7 +152,7 @@ func (t *Timeline) layOut(from Node) {
 
 // topological returns all nodes, each parent before its children.
 func (t *Timeline) topological() []Node {
-	order := make([]Node, 0, len(t.headers))
+	order := make([]Node, 0, t.Len())
 	order = append(order, t.roots...)
 	for i := 0; i < len(order); i++ {
 		for c := t.first[order[i]]; c != NoNode; c = t.next[c] {
@@ -187,7 +187,7 @@ func (l *layout) moves(n Node) bool { return l.from == NoNode || l.row[n] > l.fr
 // children that keep their lanes.
 func (l *layout) weigh() {
 	t := l.Timeline
-	for n := l.from + 1; int(n) < len(t.headers); n++ {
+	for n := l.from + 1; int(n) < t.Len(); n++ {
 		if !l.moves(n) {
 			continue
 		}
@@ -196,7 +196,7 @@ func (l *layout) weigh() {
 			t.keep[n] = NoNode
 		}
 	}
-	for i := len(t.headers) - 1; i > int(l.from); i-- {
+	for i := t.Len() - 1; i > int(l.from); i-- {
 		n := l.at(i)
 		if !l.moves(n) {
 			continue
@@ -261,7 +261,7 @@ func (l *layout) place() {
 		t.drawing.resize(int(l.fromRow) + 1 + l.below)
 		l.placeChildren(l.from)
 	}
-	for i := int(l.from) + 1; i < len(t.headers); i++ {
+	for i := int(l.from) + 1; i < t.Len(); i++ {
 		if n := l.at(i); l.moves(n) {
 			l.placeChildren(n)
 		}
@@ -440,7 +440,7 @@ func (t *Timeline) AppendGutter(dst []byte, row, lanes int, set GlyphSet) []byte
 		switch {
 		case at == t.head:
 			last = g.head
-		case t.traced(at):
+		case t.Traced(at):
 			last = g.step
 		case t.OnPath(at):
 			last = g.active

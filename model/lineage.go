@@ -26,18 +26,18 @@ type visitKey struct {
 // is earlier, the first later one, because some stores do not list parents
 // first. What then still runs in a circle is cut open.
 func (t *Timeline) resolveAll() {
-	n := len(t.headers)
-	t.parent = make([]Node, n, cap(t.headers))
-	t.flags = make([]flags, n, cap(t.headers))
+	n := t.Len()
+	t.parent = make([]Node, n, t.capacity())
+	t.flags = make([]flags, n, t.capacity())
 	t.ids = newIDTable()
-	for i := range t.headers {
+	for i := range t.Len() {
 		t.resolve(Node(i))
 	}
 	if t.broken > 0 {
 		t.resolveLater()
 	}
 	t.broken = 0
-	for i := range t.headers {
+	for i := range t.Len() {
 		t.settleEdge(Node(i))
 	}
 	if t.tangled {
@@ -48,32 +48,33 @@ func (t *Timeline) resolveAll() {
 // resolve finds the parent of n: by its visit among all headers, by its id
 // among those before n. It gives n its name.
 func (t *Timeline) resolve(n Node) {
-	h := &t.headers[n]
-	if h.Orphaned {
+	session := t.headers.session(int(n))
+	parentVisit, orphaned, traced := t.headers.facts(int(n))
+	if orphaned {
 		t.flags[n] |= flagOrphan
 	}
-	if h.Marks.Has(MarkTraced) {
+	if traced {
 		t.flags[n] |= flagTraced
 	}
 	parent, state := NoNode, edgeWhole
-	switch {
-	case h.ParentVisit != 0:
-		parent = t.visit(h.SessionID, h.ParentVisit, n)
+	if parentVisit != 0 {
+		parent = t.visit(session, parentVisit, n)
 		switch parent {
 		case NoNode:
 			state = edgeMissing
 		case n:
 			parent, state = NoNode, edgeSelf
 		}
-	case h.ParentID != "":
-		if prev := n - 1; prev >= 0 && t.headers[prev].ID == h.ParentID && t.headers[prev].SessionID == h.SessionID {
+	} else if id := t.headers.parentID(int(n)); id != "" {
+		prev := n - 1
+		if prev >= 0 && t.headers.id(int(prev)) == id && t.headers.session(int(prev)) == session {
 			parent = prev
-			break
+		} else {
+			parent = t.ids.find(t, int(n), session, id)
 		}
-		parent = t.ids.find(t.headers[:n], h.SessionID, h.ParentID)
 		if parent == NoNode {
 			state = edgeMissing
-			if h.ParentID == h.ID {
+			if id == t.headers.id(int(n)) {
 				state = edgeSelf
 			}
 		}
@@ -91,18 +92,21 @@ func (t *Timeline) resolve(n Node) {
 func (t *Timeline) resolveLater() {
 	firsts, anywhere := newIDTable(), newIDTable()
 	firsts.keepFirst, anywhere.anySession = true, true
-	for i := range t.headers {
-		h := &t.headers[i]
-		if t.flags[i].edge() != edgeMissing || h.ParentVisit != 0 {
+	for i := range t.Len() {
+		if t.flags[i].edge() != edgeMissing {
+			continue
+		}
+		h := t.Header(Node(i))
+		if h.ParentVisit != 0 {
 			continue
 		}
 		t.flags[i] &^= flags(edgeMissing) << edgeShift
-		t.parent[i] = firsts.find(t.headers, h.SessionID, h.ParentID)
+		t.parent[i] = firsts.find(t, t.Len(), h.SessionID, h.ParentID)
 		if t.parent[i] != NoNode {
 			continue
 		}
 		state := edgeMissing
-		if anywhere.find(t.headers, "", h.ParentID) != NoNode {
+		if anywhere.find(t, t.Len(), "", h.ParentID) != NoNode {
 			state = edgeForeign
 		}
 		t.flags[i] |= flags(state) << edgeShift
@@ -146,7 +150,7 @@ func (t *Timeline) cutCircles() {
 
 // linkAll makes the lists of children.
 func (t *Timeline) linkAll() {
-	n, room := len(t.headers), cap(t.headers)
+	n, room := t.Len(), t.capacity()
 	t.first, t.last, t.next = make([]Node, n, room), make([]Node, n, room), make([]Node, n, room)
 	for i := range n {
 		t.first[i], t.last[i], t.next[i] = NoNode, NoNode, NoNode
@@ -160,7 +164,7 @@ func (t *Timeline) linkAll() {
 // link adds n to the children of its parent, or to the roots.
 func (t *Timeline) link(n Node) {
 	p := t.parent[n]
-	if !t.traced(n) {
+	if !t.Traced(n) {
 		t.stored++
 	}
 	if p == NoNode {
@@ -173,10 +177,10 @@ func (t *Timeline) link(n Node) {
 		t.next[t.last[p]] = n
 	}
 	t.last[p] = n
-	if t.traced(n) {
+	if t.Traced(n) {
 		return
 	}
-	if t.traced(p) {
+	if t.Traced(p) {
 		t.ends = append(t.ends, n)
 	}
 	if t.flags[n]&flagOrphan != 0 {
@@ -184,7 +188,7 @@ func (t *Timeline) link(n Node) {
 	}
 	for t.flags[p]&flagLive == 0 {
 		t.flags[p] |= flagLive
-		if !t.traced(p) || t.parent[p] == NoNode {
+		if !t.Traced(p) || t.parent[p] == NoNode {
 			break
 		}
 		p = t.parent[p]
@@ -195,23 +199,23 @@ func (t *Timeline) link(n Node) {
 // them one by one, and most visits follow the one before them.
 func (t *Timeline) visit(session string, number int64, near Node) Node {
 	fits := func(n int64) bool {
-		if n < 0 || n >= int64(len(t.headers)) {
+		if n < 0 || n >= int64(t.Len()) {
 			return false
 		}
-		return t.headers[n].Visit == number && t.headers[n].SessionID == session
+		return t.headers.visit(int(n)) == number && t.headers.session(int(n)) == session
 	}
 	if before := int64(near) - 1; fits(before) {
 		return Node(before)
 	}
-	if guess := number - t.headers[0].Visit; fits(guess) {
+	if guess := number - t.headers.visit(0); fits(guess) {
 		return Node(guess)
 	}
 	if t.visits == nil {
-		t.visits = make(map[visitKey]Node, len(t.headers))
+		t.visits = make(map[visitKey]Node, t.Len())
 	}
-	for ; int(t.visitsTo) < len(t.headers); t.visitsTo++ {
-		h := &t.headers[t.visitsTo]
-		if key := (visitKey{h.SessionID, h.Visit}); h.Visit != 0 {
+	for ; int(t.visitsTo) < t.Len(); t.visitsTo++ {
+		i := int(t.visitsTo)
+		if key := (visitKey{t.headers.session(i), t.headers.visit(i)}); key.visit != 0 {
 			if _, taken := t.visits[key]; !taken {
 				t.visits[key] = t.visitsTo
 			}
@@ -236,14 +240,14 @@ func (t *Timeline) mends(n Node) bool {
 		}
 	}
 	t.await(n)
-	h := &t.headers[n]
+	h := t.Header(n)
 	return t.awaited[maphash.String(t.ids.seed, h.ID)] ||
 		h.Visit != 0 && t.awaited[maphash.Comparable(t.ids.seed, visitKey{h.SessionID, h.Visit})]
 }
 
 // await notes what the edge of n waits for, if it is broken.
 func (t *Timeline) await(n Node) {
-	h := &t.headers[n]
+	h := t.Header(n)
 	switch state := t.flags[n].edge(); {
 	case state != edgeMissing && state != edgeForeign:
 	case h.ParentVisit != 0:
@@ -274,15 +278,14 @@ type idTable struct {
 
 func newIDTable() idTable { return idTable{seed: maphash.MakeSeed()} }
 
-// find returns the node of an id among the headers, or NoNode. Every call gets
-// the headers of the one before, and maybe more.
-func (d *idTable) find(headers []Header, session, id string) Node {
-	if 2*len(headers) >= len(d.slots) {
-		d.grow(2 * cap(headers)) // there is room where more will come
+// find returns the node of an id among the first n headers, or NoNode. n never falls.
+func (d *idTable) find(t *Timeline, n int, session, id string) Node {
+	headers := &t.headers
+	if 2*n >= len(d.slots) {
+		d.grow(2 * t.capacity()) // there is room where more will come
 	}
-	for ; d.taken < len(headers); d.taken++ {
-		h := &headers[d.taken]
-		at, tag := d.slot(headers, h.SessionID, h.ID)
+	for ; d.taken < n; d.taken++ {
+		at, tag := d.slot(headers, headers.session(d.taken), headers.id(d.taken))
 		if d.slots[at] == 0 || !d.keepFirst {
 			d.slots[at] = tag<<32 | uint64(d.taken+1)
 		}
@@ -293,7 +296,7 @@ func (d *idTable) find(headers []Header, session, id string) Node {
 
 // slot returns the place of an id: the slot that holds it, or the empty one in
 // which it belongs, and its 32 bits of hash.
-func (d *idTable) slot(headers []Header, session, id string) (at, tag uint64) {
+func (d *idTable) slot(headers *Headers, session, id string) (at, tag uint64) {
 	hash := maphash.String(d.seed, id)
 	if !d.anySession {
 		if session != d.session {
@@ -307,8 +310,8 @@ func (d *idTable) slot(headers []Header, session, id string) (at, tag uint64) {
 		if d.slots[at]>>32 != tag {
 			continue
 		}
-		h := &headers[uint32(d.slots[at])-1]
-		if h.ID == id && (d.anySession || h.SessionID == session) {
+		i := int(uint32(d.slots[at])) - 1
+		if headers.id(i) == id && (d.anySession || headers.session(i) == session) {
 			break
 		}
 	}

@@ -64,10 +64,10 @@ var seedVerdicts = map[string]string{
 func (t *Timeline) Faults() []Fault {
 	l := faultList{Timeline: t, at: make(map[string]int)}
 	l.measure()
-	for i := range t.headers {
+	for i := range t.Len() {
 		n := Node(i)
 		l.judgeEdge(n)
-		if p := t.parent[n]; p != NoNode && !t.traced(n) {
+		if p := t.parent[n]; p != NoNode && !t.Traced(n) {
 			l.judgeStep(n, l.before(p))
 		}
 	}
@@ -90,21 +90,21 @@ type faultList struct {
 // before returns n, or if it is a step the snapshot before it. Each step is passed
 // once, however many turns begin with the same ones.
 func (l *faultList) before(n Node) Node {
-	if !l.traced(n) {
+	if !l.Traced(n) {
 		return n
 	}
 	if l.behind == nil {
 		l.behind = make(map[Node]Node)
 	}
 	at := n
-	for at != NoNode && l.traced(at) {
+	for at != NoNode && l.Traced(at) {
 		if known, ok := l.behind[at]; ok {
 			at = known
 			break
 		}
 		at = l.parent[at]
 	}
-	for ; n != NoNode && l.traced(n); n = l.parent[n] {
+	for ; n != NoNode && l.Traced(n); n = l.parent[n] {
 		if _, ok := l.behind[n]; ok {
 			break
 		}
@@ -120,9 +120,9 @@ type faultKind struct {
 
 // measure finds out which numbers the session has at all.
 func (l *faultList) measure() {
-	for i := range l.headers {
-		l.indexed = l.indexed || l.headers[i].Index != 0
-		l.turned = l.turned || l.headers[i].TurnIndex != 0
+	for i := range l.Len() {
+		l.indexed = l.indexed || l.headers.index(i) != 0
+		l.turned = l.turned || l.headers.At(i).TurnIndex != 0
 		if l.indexed && l.turned {
 			return
 		}
@@ -146,7 +146,7 @@ func (l *faultList) add(code string, n Node, path string, meaning func() string)
 	if end := l.EndOf(n); end != NoNode {
 		n = end
 	}
-	h := &l.headers[n]
+	h := l.Header(n)
 	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
 }
 
@@ -165,12 +165,12 @@ func (l *faultList) list() []Fault {
 
 // name returns a visit in few words.
 func (l *faultList) name(n Node) string {
-	return fmt.Sprintf("#%d %.12q", l.headers[n].Index, l.headers[n].ID)
+	return fmt.Sprintf("#%d %.12q", l.headers.index(int(n)), l.headers.id(int(n)))
 }
 
 // judgeEdge tells what came of the parent that a visit names.
 func (l *faultList) judgeEdge(n Node) {
-	h := &l.headers[n]
+	h := l.Header(n)
 	named := func() string {
 		if h.ParentVisit != 0 {
 			return fmt.Sprintf("visit %d", h.ParentVisit)
@@ -198,15 +198,15 @@ func (l *faultList) judgeEdge(n Node) {
 // judgeStep compares a snapshot's visit with the snapshot's before it, NoNode if
 // nothing but steps is before it.
 func (l *faultList) judgeStep(n, p Node) {
-	h := &l.headers[n]
-	if l.traced(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
+	h := l.Header(n)
+	if l.Traced(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
 		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
 		return
 	}
 	if p == NoNode {
 		return
 	}
-	before := &l.headers[p]
+	before := l.Header(p)
 	if h.ParentID != "" && h.ParentID != before.ID {
 		l.add(FaultParentMismatch, n, "/parentId", func() string {
 			return fmt.Sprintf("it follows visit %d, which is %.12q, but names %.12q as its parent", before.Visit, before.ID, h.ParentID)
@@ -242,7 +242,7 @@ func (l *faultList) judgeStep(n, p Node) {
 // turn, except for the end of the invocation. A step may skip turns, because a
 // recorder need not keep every snapshot.
 func (l *faultList) judgeTurn(n, p Node) {
-	h, before := &l.headers[n], &l.headers[p]
+	h, before := l.Header(n), l.Header(p)
 	if !l.turned || h.TurnIndex > before.TurnIndex {
 		return
 	}
@@ -273,14 +273,14 @@ func (l *faultList) judgeRoots() {
 
 // judgeHeads names contradictions on where the session stands.
 func (l *faultList) judgeHeads() {
-	for i := range l.headers {
+	for i := range l.Len() {
 		n := Node(i)
-		if l.headers[n].Head && n != l.head {
+		if l.headers.head(i) && n != l.head {
 			l.add(FaultSeveralHeads, n, "", func() string {
 				return fmt.Sprintf("it is said to be the head, but so is %s", l.name(l.head))
 			})
 		}
-		if l.OnPath(n) && l.headers[n].Orphaned && !l.traced(n) {
+		if l.OnPath(n) && l.flags[n]&flagOrphan != 0 && !l.Traced(n) {
 			l.add(FaultOrphanedPath, n, "/orphaned", func() string {
 				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.name(l.head))
 			})
@@ -291,8 +291,8 @@ func (l *faultList) judgeHeads() {
 // judgeVisits names the visits whose number another visit has.
 func (l *faultList) judgeVisits() {
 	ascending := true
-	for i := range l.headers {
-		if i > 0 && l.headers[i].Visit <= l.headers[i-1].Visit {
+	for i := range l.Len() {
+		if i > 0 && l.headers.visit(i) <= l.headers.visit(i-1) {
 			ascending = false
 			break
 		}
@@ -301,8 +301,8 @@ func (l *faultList) judgeVisits() {
 		return
 	}
 	seen := make(map[visitKey]Node)
-	for i := range l.headers {
-		h := &l.headers[i]
+	for i := range l.Len() {
+		h := l.headers.At(i)
 		if h.Visit == 0 {
 			continue
 		}

@@ -35,8 +35,8 @@ type names struct {
 
 // rises reports whether n needs no more of a name than its index, as all before it.
 func (t *Timeline) rises(n Node) bool {
-	index := t.headers[n].Index
-	if t.turns != nil || t.any && index <= t.top || t.traced(n) {
+	index := t.headers.index(int(n))
+	if t.turns != nil || t.any && index <= t.top || t.Traced(n) {
 		return false
 	}
 	t.top, t.any = index, true
@@ -50,9 +50,9 @@ func (t *Timeline) giveName(n Node) {
 		return
 	}
 	if t.turns == nil {
-		t.turns, t.turn = &counts{pages: make(map[int]*countsPage)}, make([]int32, n, cap(t.headers))
+		t.turns, t.turn = &counts{pages: make(map[int]*countsPage)}, make([]int32, n, t.capacity())
 		for i := range n {
-			t.turn[i] = t.turns.add(t.headers[i].Index)
+			t.turn[i] = t.turns.add(t.headers.index(int(i)))
 		}
 	}
 	step := int32(1)
@@ -61,13 +61,13 @@ func (t *Timeline) giveName(n Node) {
 		t.step[p] = -t.step[p]
 		t.turn = append(t.turn, t.turn[p])
 	} else {
-		t.turn = append(t.turn, t.turns.add(t.headers[n].Index))
+		t.turn = append(t.turn, t.turns.add(t.headers.index(int(n))))
 	}
 	switch {
-	case !t.traced(n):
+	case !t.Traced(n):
 		step = 0
 	case t.step == nil:
-		t.step = make([]int32, n, cap(t.headers))
+		t.step = make([]int32, n, t.capacity())
 	}
 	if t.step != nil {
 		t.step = append(t.step, step)
@@ -76,7 +76,7 @@ func (t *Timeline) giveName(n Node) {
 
 // continues reports whether n goes on with the turn of p.
 func (t *Timeline) continues(p, n Node) bool {
-	return p != NoNode && p < n && t.traced(p) && t.step[p] > 0 && t.headers[p].Index == t.headers[n].Index
+	return p != NoNode && p < n && t.Traced(p) && t.step[p] > 0 && t.headers.index(int(p)) == t.headers.index(int(n))
 }
 
 // Name returns the name of a visit, such as "#7", "#6.2" or "#6:1". No other visit
@@ -85,7 +85,7 @@ func (t *Timeline) Name(n Node) string { return string(t.AppendName(nil, n)) }
 
 // AppendName appends the name of a visit to dst and returns the longer slice.
 func (t *Timeline) AppendName(dst []byte, n Node) []byte {
-	index := t.headers[n].Index
+	index := t.headers.index(int(n))
 	dst = strconv.AppendInt(append(dst, '#'), int64(index), 10)
 	if t.turns == nil {
 		return dst
@@ -93,7 +93,7 @@ func (t *Timeline) AppendName(dst []byte, n Node) []byte {
 	if t.turns.of(index) > 1 {
 		dst = strconv.AppendInt(append(dst, '.'), int64(t.turn[n]), 10)
 	}
-	if t.traced(n) {
+	if t.Traced(n) {
 		dst = strconv.AppendInt(append(dst, ':'), int64(t.stepOf(n)), 10)
 	}
 	return dst

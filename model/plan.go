@@ -145,7 +145,7 @@ type Point struct {
 }
 
 // Point returns the visit that the header is of.
-func (h *Header) Point() Point { return Point{ID: h.ID, Index: h.Index, Visit: h.Visit} }
+func (h Header) Point() Point { return Point{ID: h.ID, Index: h.Index, Visit: h.Visit} }
 
 // String returns the visit's name, or its index where it has none.
 func (p Point) String() string { return nameOr(p.Name, p.Index) }
@@ -483,10 +483,10 @@ func (t *Timeline) NamePlan(p *Plan) {
 		if code.kind() != RowNode {
 			continue
 		}
-		if !t.traced(n) {
+		if !t.Traced(n) {
 			drawn++
 		}
-		h := &t.headers[n]
+		h := t.Header(n)
 		// A point without a visit means the latest visit, which is drawn last.
 		for _, visit := range []int64{h.Visit, 0} {
 			item := wanted[key{h.ID, visit}]

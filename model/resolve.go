@@ -115,7 +115,7 @@ func (t *Timeline) only(spec string, found candidates) (Node, error) {
 
 // instead says which visits there are instead of one whose name none has.
 func (t *Timeline) instead(name visitName) string {
-	if len(t.headers) == 0 {
+	if t.Len() == 0 {
 		return "the session is empty"
 	}
 	if others := t.named(visitName{index: name.index}); len(others.nodes) > 0 {
@@ -125,9 +125,9 @@ func (t *Timeline) instead(name visitName) string {
 		}
 		return "there are " + first + " to " + last
 	}
-	least, most := t.headers[0].Index, t.headers[0].Index
-	for i := range t.headers {
-		least, most = min(least, t.headers[i].Index), max(most, t.headers[i].Index)
+	least, most := t.headers.index(0), t.headers.index(0)
+	for i := range t.Len() {
+		least, most = min(least, t.headers.index(i)), max(most, t.headers.index(i))
 	}
 	return fmt.Sprintf("the snapshots are #%d to #%d", least, most)
 }
@@ -172,9 +172,9 @@ func parseNumber(text string) (int, bool) {
 // named returns the visits that a name fits. An index alone means snapshots, and not
 // the steps of their turns.
 func (t *Timeline) named(name visitName) (found candidates) {
-	for i := range t.headers {
+	for i := range t.Len() {
 		n := Node(i)
-		if t.headers[i].Index == name.index && t.stepOf(n) == name.step && (name.turn == 0 || t.turnOf(n) == name.turn) {
+		if t.headers.index(i) == name.index && t.stepOf(n) == name.step && (name.turn == 0 || t.turnOf(n) == name.turn) {
 			found.add(n)
 		}
 	}
@@ -207,8 +207,8 @@ func isHex(s string) bool {
 
 // fitting returns the visits whose id fits.
 func (t *Timeline) fitting(fits func(id string) bool) (found candidates) {
-	for i := range t.headers {
-		if fits(t.headers[i].ID) {
+	for i := range t.Len() {
+		if fits(t.headers.id(i)) {
 			found.add(Node(i))
 		}
 	}

@@ -129,7 +129,7 @@ f e              ¦ ○   e
 	}
 	var headers []Header
 	for n := range tl.Len() {
-		headers = append(headers, *tl.Header(Node(n)))
+		headers = append(headers, tl.Header(Node(n)))
 	}
 	headers = append(headers, Header{ID: "a0", Index: 2, CreatedAt: headers[2].CreatedAt}, Header{ID: "zz", Index: 2})
 	slices.SortFunc(headers, func(a, b Header) int { return CompareHeaders(&a, &b) })

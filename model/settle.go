@@ -1,7 +1,5 @@
 package model
 
-import "slices"
-
 // Why a snapshot is off the path is decided here and in [Timeline.Reason] alone. A
 // kind states facts. Its headers name the parent and the head. Orphaned is set where
 // no framework sees a row, whatever leads to it. Reason is what the kind alone knows
@@ -36,7 +34,7 @@ func Settle(headers []Header, facts HeadFacts) *Timeline {
 		headers[n-1].Head = true
 		facts.Moves = append(facts.Moves, movesOf(headers)...)
 	}
-	t := NewTimeline(slices.Clone(headers))
+	t := NewTimeline(headers)
 	t.pointed = t.pointed && facts.Pointed
 	left := t.leftBy(facts.Moves)
 	shared := map[Reason]*Reason{}
@@ -83,10 +81,10 @@ func movesOf(headers []Header) (moves []Move) {
 // the path to From and not on that to To, and did not come back since. It is nil
 // without moves.
 func (t *Timeline) leftBy(moves []Move) []*Reason {
-	if len(moves) == 0 || len(t.headers) == 0 {
+	if len(moves) == 0 || t.Len() == 0 {
 		return nil
 	}
-	left, to := make([]*Reason, len(t.headers)), make([]int, len(t.headers))
+	left, to := make([]*Reason, t.Len()), make([]int, t.Len())
 	for i, m := range moves {
 		for n := t.latest(m.To); n != NoNode; n = t.parent[n] {
 			left[n], to[n] = nil, i+1
@@ -103,7 +101,7 @@ func (t *Timeline) latest(id string) Node {
 	if id == "" {
 		return NoNode
 	}
-	return t.ids.find(t.headers, t.headers[0].SessionID, id)
+	return t.ids.find(t, t.Len(), t.headers.session(0), id)
 }
 
 // Count puts into the info what the headers of a session tell: how many snapshots it

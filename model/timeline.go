@@ -30,7 +30,8 @@ const NoNode Node = -1
 // use as long as nothing is appended. The methods that take a Node or a row
 // panic when it is out of range.
 type Timeline struct {
-	headers []Header
+	headers Headers
+	room    int // headers for which the slices are made at once
 	ids     idTable
 	awaited map[uint64]bool // keys that broken edges wait for; nil until wanted
 
@@ -74,12 +75,23 @@ const (
 func (f flags) edge() edge { return edge(f >> edgeShift) }
 
 // NewTimeline builds the timeline of one session. The headers come in the
-// order in which they were recorded. The timeline takes the slice over: the
-// caller may neither change its headers nor append to it. While the slice has
-// capacity left, a header that extends the path is appended without copying
-// anything.
+// order in which they were recorded; it keeps copies of them. It has room for as many
+// more as the slice has capacity left, see [Headers.Timeline].
 func NewTimeline(headers []Header) *Timeline {
-	t := &Timeline{headers: headers, head: NoNode}
+	var all Headers
+	for i := range headers {
+		all.Add(&headers[i])
+	}
+	return all.Timeline(cap(headers) - len(headers))
+}
+
+// Timeline builds the timeline of one session of its headers, which it takes over: none
+// are left. While fewer than so many were appended, one that extends the path is taken in
+// without copying anything.
+func (g *Headers) Timeline(spare int) *Timeline {
+	g.closePage()
+	t := &Timeline{headers: *g, room: g.n + spare, head: NoNode}
+	*g = Headers{}
 	t.build()
 	return t
 }
@@ -103,7 +115,7 @@ func (t *Timeline) build() {
 func (t *Timeline) Append(headers ...Header) {
 	mend, redraw, from := false, false, NoNode
 	for i := range headers {
-		n := t.add(headers[i])
+		n := t.add(&headers[i])
 		mend = mend || t.mends(n)
 		if t.extend(n) {
 			continue
@@ -116,17 +128,18 @@ func (t *Timeline) Append(headers ...Header) {
 	}
 	switch {
 	case mend:
-		*t = Timeline{headers: t.headers, head: NoNode, drawing: drawing{changes: t.changes}}
+		*t = Timeline{headers: t.headers, room: t.room, head: NoNode, drawing: drawing{changes: t.changes}}
 		t.build()
 	case redraw:
 		t.layOut(from)
 	}
+	t.headers.closePage()
 }
 
 // add takes in one header, with its edge, but gives it no place yet.
-func (t *Timeline) add(h Header) Node {
-	n := Node(len(t.headers))
-	t.headers = append(t.headers, h)
+func (t *Timeline) add(h *Header) Node {
+	n := Node(t.Len())
+	t.headers.Add(h)
 	t.parent = append(t.parent, NoNode)
 	t.first = append(t.first, NoNode)
 	t.last = append(t.last, NoNode)
@@ -163,7 +176,7 @@ func (t *Timeline) graft(n Node) Node {
 		return t.moveHead(n)
 	}
 	at := t.parent[n]
-	if at != NoNode && !t.pointed && !t.headers[n].Orphaned && !t.traced(n) && t.above(at) == t.head {
+	if at != NoNode && !t.pointed && t.flags[n]&flagOrphan == 0 && !t.Traced(n) && t.above(at) == t.head {
 		// n comes before its parent in order, and that is no leaf any more.
 		return t.moveHead(t.findHead())
 	}
@@ -175,11 +188,11 @@ func (t *Timeline) graft(n Node) Node {
 
 // takesHead reports whether the newest node becomes the head.
 func (t *Timeline) takesHead(n Node) bool {
-	h := &t.headers[n]
+	h := t.Header(n)
 	switch {
 	case h.Head:
 		return true
-	case t.pointed || h.Orphaned || t.traced(n):
+	case t.pointed || h.Orphaned || t.Traced(n):
 		return false
 	}
 	return t.head == NoNode || t.compare(n, t.head) > 0
@@ -188,11 +201,11 @@ func (t *Timeline) takesHead(n Node) bool {
 // noteHead takes the mark of the head from the header that had it, if n bears
 // it now.
 func (t *Timeline) noteHead(n Node) {
-	if !t.headers[n].Head {
+	if !t.headers.head(int(n)) {
 		return
 	}
 	if t.pointed {
-		t.headers[t.head].Head = false
+		t.headers.setHead(int(t.head), false)
 	}
 	t.pointed = true
 }
@@ -200,8 +213,8 @@ func (t *Timeline) noteHead(n Node) {
 // findHead chooses the head among all headers.
 func (t *Timeline) findHead() Node {
 	head := NoNode
-	for i := range t.headers {
-		if t.headers[i].Head {
+	for i := range t.Len() {
+		if t.headers.head(i) {
 			head, t.pointed = Node(i), true
 		}
 	}
@@ -209,7 +222,7 @@ func (t *Timeline) findHead() Node {
 		return head
 	}
 	for i, f := range t.flags {
-		if f&(flagOrphan|flagLive) == 0 && !t.traced(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
+		if f&(flagOrphan|flagLive) == 0 && !t.Traced(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
 			head = Node(i)
 		}
 	}
@@ -239,17 +252,17 @@ func (t *Timeline) moveHead(n Node) Node {
 
 // count notes that n came to the path, or left it.
 func (t *Timeline) count(n Node, by int) {
-	if !t.traced(n) {
+	if !t.Traced(n) {
 		t.onPath += by
 	}
 }
 
-// traced reports whether n is a step and no snapshot.
-func (t *Timeline) traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
+// Traced reports whether n is a step and no snapshot.
+func (t *Timeline) Traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
 
 // above returns n, or if it is a step the snapshot before it; NoNode for none.
 func (t *Timeline) above(n Node) Node {
-	for n != NoNode && t.traced(n) {
+	for n != NoNode && t.Traced(n) {
 		n = t.parent[n]
 	}
 	return n
@@ -263,23 +276,29 @@ func CompareHeaders(a, b *Header) int {
 
 // compare is CompareHeaders, with the recorded order as the last word.
 func (t *Timeline) compare(a, b Node) int {
-	return cmp.Or(CompareHeaders(&t.headers[a], &t.headers[b]), cmp.Compare(a, b))
+	ha, hb := t.Header(a), t.Header(b)
+	return cmp.Or(CompareHeaders(&ha, &hb), cmp.Compare(a, b))
 }
 
 // Len returns the number of visits.
-func (t *Timeline) Len() int { return len(t.headers) }
+func (t *Timeline) Len() int { return t.headers.n }
+
+// capacity is for how many headers slices are made.
+func (t *Timeline) capacity() int { return max(t.room, t.Len()) }
+
+// Room returns how many headers may be appended before something is copied.
+func (t *Timeline) Room() int { return t.capacity() - t.Len() }
 
 // Snapshots counts the visits of snapshots: all but the steps.
 func (t *Timeline) Snapshots() int { return t.stored }
 
-// Header returns the header of a node. It is not to be written to, and not to be
-// kept over an Append.
-func (t *Timeline) Header(n Node) *Header { return &t.headers[n] }
+// Header returns the header of a node.
+func (t *Timeline) Header(n Node) Header { return t.headers.At(int(n)) }
 
 // Described returns a copy of the header of a node that says what the timeline
 // knows: Head on the head alone, and the Reason where it is off the path.
 func (t *Timeline) Described(n Node) Header {
-	h := t.headers[n]
+	h := t.Header(n)
 	h.Head, h.Reason = n == t.head, nil
 	if !t.OnPath(n) {
 		reason := t.Reason(n)
@@ -295,7 +314,7 @@ func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 // parent, but for a snapshot the snapshot before it, whatever steps there are in
 // between. It is NoNode where there is none.
 func (t *Timeline) Base(n Node) Node {
-	if t.traced(n) {
+	if t.Traced(n) {
 		return t.parent[n]
 	}
 	return t.above(t.parent[n])
@@ -304,7 +323,7 @@ func (t *Timeline) Base(n Node) Node {
 // EndOf returns n, or if it is a step the snapshot that its turn ended in: the
 // first in the direction of Next. It is NoNode where there is none.
 func (t *Timeline) EndOf(n Node) Node {
-	for n != NoNode && t.traced(n) {
+	for n != NoNode && t.Traced(n) {
 		n = t.keep[n]
 	}
 	return n
@@ -363,10 +382,10 @@ func (t *Timeline) Reason(n Node) Reason {
 	if t.OnPath(n) {
 		return Reason{}
 	}
-	h, left := &t.headers[n], t.left[n]
+	h, left := t.Header(n), t.left[n]
 	if h.Reason != nil && h.Reason.Kind != ReasonUnknown {
 		r := *h.Reason
-		if left >= 0 && r.TargetID == t.headers[left].ID {
+		if left >= 0 && r.TargetID == t.headers.id(int(left)) {
 			r.TargetName = t.Name(left)
 		}
 		return r
@@ -386,7 +405,7 @@ func (t *Timeline) Reason(n Node) Reason {
 	case h.Orphaned && left < 0:
 		return Reason{Kind: ReasonRestore}
 	case h.Orphaned:
-		to := &t.headers[left]
+		to := t.Header(left)
 		return Reason{Kind: ReasonRestore, TargetID: to.ID, TargetIndex: to.Index, TargetName: t.Name(left)}
 	case t.first[n] == NoNode && h.Marks.Has(MarkError):
 		return Reason{Kind: ReasonFailedLeaf}
@@ -394,7 +413,7 @@ func (t *Timeline) Reason(n Node) Reason {
 		return Reason{Kind: ReasonPointer}
 	case left >= 0 && n < t.keep[left] && h.Marks.Has(MarkInferred):
 		// Branches are not recorded: the session went back, and wrote on.
-		to := &t.headers[left]
+		to := t.Header(left)
 		return Reason{Kind: ReasonRewind, TargetID: to.ID, TargetIndex: to.Index, TargetName: t.Name(left)}
 	}
 	return Reason{Kind: ReasonSecondLeaf}

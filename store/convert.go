@@ -42,7 +42,7 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		h := tree.Header(n)
 		plan.Target = h.Point()
 		plan.Head = plan.Target
-		onward(&plan, as, h)
+		onward(&plan, as, &h)
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())
 	if steps := tree.Len() - tree.Snapshots(); steps > 0 {

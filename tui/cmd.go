@@ -68,7 +68,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.place, m.session = inSession, id
 	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
-	m.show(timeline.Prepare(nil))
+	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
 	if info, ok := m.sessions.Named(id); ok {
@@ -98,7 +98,7 @@ func (m *Model) readSession() tea.Cmd {
 		if err != nil {
 			return tailReadMsg{gen: gen, err: err}
 		}
-		content := timeline.Prepare(slices.Grow(headers, timeline.Spare(len(headers))))
+		content := timeline.Prepare(model.NewTimeline(slices.Grow(headers, timeline.Spare(len(headers)))))
 		content.More = before != 0
 		total := 0
 		if before != store.Uncounted {
@@ -150,23 +150,17 @@ func (m *Model) readHeaders(total int) tea.Cmd {
 }
 
 // readAll returns the timeline of a session and how far it reaches at the least.
-// An id that two neighbours share is kept once.
 func readAll(ctx context.Context, s store.Store, session string, done *progress) (*timeline.Content, *store.Cursor, error) {
 	cursor := cursorOf(ctx, s, session)
-	var all model.Gathered
-	last := ""
+	var all model.Headers
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if h.ParentID == last {
-			h.ParentID = last
-		}
-		last = h.ID
 		all.Add(&h)
 		done.Add(1)
 	}
-	return timeline.Prepare(all.Join(timeline.Spare(all.Len()))), cursor, nil
+	return timeline.Prepare(all.Timeline(timeline.Spare(all.Len()))), cursor, nil
 }
 
 // headersRead shows the whole session.

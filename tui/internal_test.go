@@ -326,7 +326,7 @@ func framed(b *testing.B, n int) *Model {
 // that waits for it.
 func grown(m *Model, k int) grewMsg {
 	t := m.timeline.Timeline()
-	last, n := *t.Header(t.Head()), t.Len()
+	last, n := t.Header(t.Head()), t.Len()
 	var fresh []model.Header
 	for i := range k {
 		last = model.Header{
@@ -430,5 +430,5 @@ func long(n int) *timeline.Content {
 		}
 	}
 	headers[n-1].Head = true
-	return timeline.Prepare(headers)
+	return timeline.Prepare(model.NewTimeline(headers))
 }

@@ -142,7 +142,7 @@ func (m *Model) leaveStore() tea.Cmd {
 		m.stop(kind)
 	}
 	m.forgetWatch()
-	m.show(timeline.Prepare(nil))
+	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.sessions.Set(nil)
 	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil
 	m.info, m.onward = sessionFacts{}, resumeCall{}

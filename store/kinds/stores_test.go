@@ -261,7 +261,7 @@ func (o *opened) draw(t *testing.T, out *strings.Builder) {
 		}
 		if head := line.Head(); head != model.NoNode {
 			h := line.Header(head)
-			fmt.Fprintf(out, ", head #%d, %d messages", h.Index, decoded(t, stateOf(t, o.store, h)).Len())
+			fmt.Fprintf(out, ", head #%d, %d messages", h.Index, decoded(t, stateOf(t, o.store, &h)).Len())
 		}
 		fmt.Fprintln(out)
 		out.WriteString(picture(line))
@@ -361,7 +361,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 			if info.Size <= 0 {
 				t.Errorf("of %s the size is not known", info.ID)
 			}
-			if n := decoded(t, stateOf(t, o.store, h)).Len(); n == 0 != want.silent[info.ID] {
+			if n := decoded(t, stateOf(t, o.store, &h)).Len(); n == 0 != want.silent[info.ID] {
 				t.Errorf("the head of %s has %d messages", info.ID, n)
 			}
 		}
@@ -383,11 +383,11 @@ func TestStores_everyStateCanBeCompared(t *testing.T) {
 				if parent == model.NoNode {
 					continue
 				}
-				before, state := stateOf(t, o.store, line.Header(parent)), stateOf(t, o.store, h)
+				before, state := stateOf(t, o.store, new(line.Header(parent))), stateOf(t, o.store, &h)
 				changes, err := diff.Compare(t.Context(), diff.Bytes(before), diff.Bytes(state))
 				if err != nil {
 					t.Errorf("%s #%d: %v", id, h.Index, err)
-				} else if changes.Equal() && !wroteNothing(t, o.store, h) && h.ID != line.Header(parent).ID && h.Title != line.Header(parent).Title {
+				} else if changes.Equal() && !wroteNothing(t, o.store, &h) && h.ID != line.Header(parent).ID && h.Title != line.Header(parent).Title {
 					t.Errorf("%s #%d has another title than its parent, and the same state", id, h.Index)
 				}
 			}

@@ -161,7 +161,7 @@ func (r *reading) find(ctx context.Context, m Map) error {
 		}
 		info := model.SessionInfo{ID: s.headers[0].SessionID, Kind: kind, Faults: model.FaultsNotCounted, Title: conversation.Opening(state)}
 		info.Count(s.headers)
-		info.Orphaned = model.NewTimeline(slices.Clone(s.headers)).Orphans() // a map need not say so
+		info.Orphaned = model.NewTimeline(s.headers).Orphans() // a map need not say so
 		for i := range s.headers {
 			h := &s.headers[i]
 			info.Size += h.Size

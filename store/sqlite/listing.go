@@ -72,7 +72,7 @@ type listing struct {
 // load reads a session whole.
 func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	l := listing{tx: t, session: ss}
-	var all model.Gathered
+	var all model.Headers
 	err := l.all(ctx, func(batch []model.Header) error {
 		for i := range batch {
 			all.Add(&batch[i])
@@ -86,7 +86,7 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 // number, the id and the index of each visit, whether it is on the active path, and the head.
 func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 	l := listing{tx: t, session: ss}
-	var all model.Gathered
+	var all model.Headers
 	err := l.query(ctx, placeColumns, ofSession, []any{ss.key}, func(row visitRow) error {
 		all.Add(&row.Header)
 		return nil
@@ -95,8 +95,8 @@ func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 }
 
 // visits returns the visits of the session, whose headers were read.
-func (ss *session) visits(all *model.Gathered) *store.Visits {
-	v := &store.Visits{Session: ss.id, Headers: all.Join(0), Head: -1}
+func (ss *session) visits(all *model.Headers) *store.Visits {
+	v := &store.Visits{Session: ss.id, Headers: all.Slice(), Head: -1}
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}

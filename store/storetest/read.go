@@ -280,7 +280,7 @@ func holdSession(t *testing.T, s store.Store, info model.SessionInfo, list []rea
 			t.Errorf("session %q, #%d: its parent %q is not there, and nothing says so", info.ID, h.Index, h.ParentID)
 		}
 	}
-	line := model.NewTimeline(slices.Clone(headers))
+	line := model.NewTimeline(headers)
 	indexes := map[int]bool{}
 	for _, h := range headers {
 		indexes[h.Index] = true

@@ -139,7 +139,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	if c.turn > 0 {
 		used := 0
 		if p.opensTurn(n, before) {
-			used = r.PutBytes(clock, appendTurn(p.scratch[:0], h, g.Ellipsis))
+			used = r.PutBytes(clock, appendTurn(p.scratch[:0], &h, g.Ellipsis))
 		}
 		r.Fill(text, c.turn+1-used)
 	}
@@ -345,10 +345,10 @@ func (p *Pane) explain(r *cell.Row) {
 	n, g := p.cursor, &p.styles.Glyphs
 	h := p.t.Header(n)
 	r.Fill(p.styles.Text, 1)
-	r.PutBytes(p.styles.Muted, appendTurn(p.scratch[:0], h, g.Ellipsis))
+	r.PutBytes(p.styles.Muted, appendTurn(p.scratch[:0], &h, g.Ellipsis))
 	dot := func() { r.Put(p.styles.Muted, " "+g.Dot+" ") }
 	switch {
-	case step(h):
+	case p.t.Traced(n):
 		dot()
 		r.Put(p.styles.Reason, "a step of "+p.t.Name(p.endOf(n))+", from its trace")
 	case !p.t.OnPath(n):

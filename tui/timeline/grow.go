@@ -34,11 +34,11 @@ func Spare(n int) int { return n/8 + most }
 // before it, the first one the head, and becomes the head.
 func (c *Content) Takes(headers []model.Header) bool {
 	t := c.Timeline
-	if len(headers) > min(most, c.room) || t.Head() == model.NoNode || !c.near(headers) {
+	if len(headers) > min(most, t.Room()) || t.Head() == model.NoNode || !c.near(headers) {
 		return false
 	}
 	head := t.Header(t.Head())
-	for i, last := 0, head; i < len(headers); i++ {
+	for i, last := 0, &head; i < len(headers); i++ {
 		h := &headers[i]
 		if h.Orphaned || !follows(h, last) || !head.Head && model.CompareHeaders(h, last) <= 0 {
 			return false
@@ -74,12 +74,15 @@ func follows(h, p *model.Header) bool {
 // recorded after them. It leaves c alone, and takes as long as Prepare does.
 func (c *Content) With(headers []model.Header) *Content {
 	t := c.Timeline
-	n := t.Len() + len(headers)
-	all := make([]model.Header, 0, n+Spare(n))
+	var all model.Headers
 	for i := range model.Node(t.Len()) {
-		all = append(all, *t.Header(i))
+		h := t.Header(i)
+		all.Add(&h)
 	}
-	made := Prepare(append(all, headers...))
+	for i := range headers {
+		all.Add(&headers[i])
+	}
+	made := Prepare(all.Timeline(Spare(all.Len())))
 	made.More = c.More
 	return made
 }
@@ -91,7 +94,7 @@ func (c *Content) Same(other *Content) bool {
 		return false
 	}
 	for i := range model.Node(c.Timeline.Len()) {
-		a, b := *c.Timeline.Header(i), *other.Timeline.Header(i)
+		a, b := c.Timeline.Header(i), other.Timeline.Header(i)
 		if (a.Reason == nil) != (b.Reason == nil) || a.Reason != nil && *a.Reason != *b.Reason {
 			return false
 		}
@@ -109,16 +112,10 @@ func (c *Content) append(headers []model.Header) {
 		return
 	}
 	t, head, from := c.Timeline, c.Timeline.Head(), model.Node(c.Timeline.Len())
-	parent := t.Header(head).ID
 	for i := range headers {
-		h := &headers[i]
-		if h.ParentID == parent {
-			h.ParentID = parent // the id is kept once
-		}
-		parent = h.ID
 		// Each was the head in its time. The timeline takes the mark from the one
 		// before, and need not search for the path.
-		h.Head = headers[len(headers)-1].Head
+		headers[i].Head = headers[len(headers)-1].Head
 	}
 	t.Append(headers...)
 	c.measure(from)
@@ -128,7 +125,6 @@ func (c *Content) append(headers []model.Header) {
 	for n := from; int(n) < t.Len(); n++ {
 		c.note(n)
 	}
-	c.room -= len(headers)
 }
 
 // Append takes in snapshots that were recorded after those that show and that

@@ -110,7 +110,7 @@ func TestPane_grownIsAsPreparedAnew(t *testing.T) {
 // after returns n headers that follow the head of a pane.
 func after(p *Pane, n int) []model.Header {
 	var fresh []model.Header
-	last := *p.t.Header(p.t.Head())
+	last := p.t.Header(p.t.Head())
 	for range n {
 		last = model.Header{ID: fmt.Sprintf("%064x", last.Index+1), ParentID: last.ID, SessionID: last.SessionID, Index: last.Index + 1, Visit: int64(p.t.Len()+len(fresh)) + 1, ParentVisit: last.Visit}
 		fresh = append(fresh, last)
@@ -138,7 +138,7 @@ func TestContent_takesWhatFollowsTheHead(t *testing.T) {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	room := p.c.room
+	room := p.t.Room()
 	if !p.c.Takes(after(p, room)) || p.c.Takes(after(p, room+1)) {
 		t.Errorf("takes more or less than the %d that there is room for", room)
 	}
@@ -188,7 +188,7 @@ func TestPane_renewedKeepsTheLine(t *testing.T) {
 	headers := trip(t)
 	branch := headers[1]
 	branch.ID, branch.ParentID, branch.ParentVisit, branch.Visit, branch.Orphaned = "branch", headers[0].ID, headers[0].Visit, 99, true
-	p.Renew(Prepare(append(headers, branch)), Matches{})
+	p.Renew(Prepare(model.NewTimeline(append(headers, branch))), Matches{})
 	if p.Selected() != 9 || p.rows.Cursor-p.rows.Top != line {
 		t.Errorf("cursor %d on line %d, was on %d", p.Selected(), p.rows.Cursor-p.rows.Top, line)
 	}
@@ -198,8 +198,8 @@ func TestPane_renewedKeepsTheLine(t *testing.T) {
 }
 
 func TestContent_sameHeadersAreTheSame(t *testing.T) {
-	c := Prepare(trip(t))
-	if !c.Same(Prepare(trip(t))) {
+	c := Prepare(model.NewTimeline(trip(t)))
+	if !c.Same(Prepare(model.NewTimeline(trip(t)))) {
 		t.Error("read twice, it is another")
 	}
 	for name, change := range map[string]func([]model.Header) []model.Header{
@@ -216,7 +216,7 @@ func TestContent_sameHeadersAreTheSame(t *testing.T) {
 			return h
 		},
 	} {
-		if c.Same(Prepare(change(trip(t)))) {
+		if c.Same(Prepare(model.NewTimeline(change(trip(t))))) {
 			t.Errorf("%s: it is the same", name)
 		}
 	}
@@ -231,7 +231,7 @@ func BenchmarkPane_append(b *testing.B) {
 				p := lengthy(b, n)
 				for b.Loop() {
 					b.StopTimer()
-					if p.c.room < k {
+					if p.t.Room() < k {
 						p = lengthy(b, n)
 					}
 					fresh := after(p, k)

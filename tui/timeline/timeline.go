@@ -31,7 +31,6 @@ type Content struct {
 	signs                                          int  // cells that marks take on a row, 0 where no row has one
 	timed                                          bool // a snapshot has a time
 	turns                                          bool // there are several turns, most of them longer than a row
-	room                                           int  // for how many more snapshots
 
 	opened, inferred int  // turns that were opened, and headers with an inferred parent
 	marked           bool // a header has a sign of another mark
@@ -43,12 +42,10 @@ type Content struct {
 // widest is the widest column for events; another framework may name its own.
 const widest = 6
 
-// Prepare builds the timeline of one session from its headers, which it keeps;
-// their slice should have room for some more, see [Spare]. The time is linear in
-// their number, so it belongs in a command.
-func Prepare(headers []model.Header) *Content {
-	t := model.NewTimeline(headers)
-	c := &Content{Timeline: t, indexWidth: 1, turnWidth: 1, room: cap(headers) - len(headers)}
+// Prepare works out what drawing a timeline takes; the timeline should have room for some
+// more headers, see [Spare]. The time is linear in their number, so it belongs in a command.
+func Prepare(t *model.Timeline) *Content {
+	c := &Content{Timeline: t, indexWidth: 1, turnWidth: 1}
 	c.measure(0)
 	for i := range t.Rows() {
 		c.note(t.Row(i).Node)
@@ -146,7 +143,7 @@ type Pane struct {
 // New returns an empty pane. Times are shown in zone.
 func New(styles *theme.Styles, zone *time.Location) *Pane {
 	p := &Pane{styles: styles, zone: zone, focus: styles.Selected}
-	p.Set(Prepare(nil))
+	p.Set(Prepare(model.NewTimeline(nil)))
 	return p
 }
 
@@ -276,7 +273,7 @@ func (p *Pane) Select(n model.Node) {
 		return
 	}
 	p.cursor = n
-	if step(p.t.Header(n)) && p.hidden(n) {
+	if p.t.Traced(n) && p.hidden(n) {
 		p.folds.ShowSteps(n)
 	}
 	for at := p.t.Parent(n); p.hidden(n) && at != model.NoNode; at = p.t.Parent(at) {
@@ -383,7 +380,7 @@ func (p *Pane) before(n model.Node) model.Node {
 // showing returns n, or if it is a step that is hidden the snapshot that its turn
 // ended in.
 func (p *Pane) showing(n model.Node) model.Node {
-	if n != model.NoNode && step(p.t.Header(n)) && p.hidden(n) {
+	if n != model.NoNode && p.t.Traced(n) && p.hidden(n) {
 		return p.t.EndOf(n)
 	}
 	return n
@@ -441,8 +438,6 @@ func (p *Pane) Fault(ids map[string]struct{}) {
 }
 
 // step reports whether a header is that of a step and not of a snapshot.
-func step(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
-
 // firstChild returns the child that is drawn first: at a branch point that leads
 // into the branch, where a step forward would stay on the line.
 func (p *Pane) firstChild() model.Node {

@@ -40,7 +40,7 @@ func pane(t testing.TB, headers []model.Header, w, h int) *Pane {
 	t.Helper()
 	p := New(styles(), time.UTC)
 	p.Resize(w, h)
-	p.Set(Prepare(headers))
+	p.Set(Prepare(model.NewTimeline(headers)))
 	return p
 }
 
@@ -222,13 +222,13 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 	p := pane(t, headers[10:], 80, 12)
 	p.Select(4)
 	p.Mark(2)
-	p.Set(Prepare(headers))
+	p.Set(Prepare(model.NewTimeline(headers)))
 	if p.Selected() != 14 || p.Marked() != 12 {
 		t.Errorf("after the older part came in: cursor %d, mark %d", p.Selected(), p.Marked())
 	}
 	p.Do(keymap.FoldAll)
 	more := append(trip(t), model.Header{ID: "new", SessionID: sample.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
-	p.Set(Prepare(more))
+	p.Set(Prepare(model.NewTimeline(more)))
 	if p.folds.Hidden(5) != 2 {
 		t.Error("the folds are gone")
 	}
@@ -236,7 +236,7 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 	for i := range other {
 		other[i].SessionID = "other"
 	}
-	p.Set(Prepare(other))
+	p.Set(Prepare(model.NewTimeline(other)))
 	if p.Selected() != 2 || p.Marked() != model.NoNode {
 		t.Errorf("another session: cursor %d, mark %d", p.Selected(), p.Marked())
 	}
@@ -265,7 +265,7 @@ func TestPane_mouse(t *testing.T) {
 }
 
 func TestFind_looksAtWhatRowsShow(t *testing.T) {
-	c := Prepare(trip(t))
+	c := Prepare(model.NewTimeline(trip(t)))
 	for _, tc := range []struct {
 		query string
 		want  []model.Node
@@ -592,7 +592,7 @@ func TestPane_stepsComeInLater(t *testing.T) {
 	p.Select(0)
 	p.Do(keymap.Fold)
 	p.Mark(2)
-	p.Renew(Prepare(turns()[:5]), Matches{})
+	p.Renew(Prepare(model.NewTimeline(turns()[:5])), Matches{})
 	check(t, picture(t, p, 60, 8), `
 ▌ ○   0   end    ▸3 hidden
  =◉   2   end                                           +4s
@@ -606,7 +606,7 @@ func TestPane_stepsComeInLater(t *testing.T) {
 	p.Do(keymap.Unfold)
 	p.Do(keymap.Child)
 	p.Do(keymap.Unfold)
-	p.Renew(Prepare(turns()), Matches{})
+	p.Renew(Prepare(model.NewTimeline(turns())), Matches{})
 	check(t, picture(t, p, 60, 8), `
   ○   0   end
   ├─╮   another branch was chosen
