@@ -199,8 +199,8 @@ func (in *inspector) leaves() {
 
 // pointer compares what the pointer says with the rows.
 func (in *inspector) pointer() {
-	if in.sid == "" || in.layout == layoutPython {
-		return
+	if in.sid == "" || in.layout == layoutPython || len(in.rows) == 0 && in.session.pointer == nil {
+		return // none is needed where all rows were set aside
 	}
 	p := in.session.pointer
 	switch {

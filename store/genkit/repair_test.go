@@ -221,6 +221,9 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 	if left := tree(t, dir); len(left) != 0 {
 		t.Errorf("left is %v", slices.Sorted(maps.Keys(left)))
 	}
+	if faults := storetest.Faults(t, s, "s"); len(faults) > 0 {
+		t.Errorf("the repair made %+v", faults)
+	}
 	list := storetest.Headers(t, s, "s")
 	if len(list) != 2 {
 		t.Fatalf("the session is %v", list)
