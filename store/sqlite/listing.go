@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,15 @@ import (
 // SQLite tool, which packed headers could not. The states are in another table
 // and are not touched.
 
-// batchSize is how many headers are read before any is given on.
-const batchSize = 1024
+const (
+	// batchSize is how many headers are read before any is given on.
+	batchSize = 2048
+	// nearVisits is how many visits a listing remembers for those that follow them; the
+	// parents of nearly all are among them. farVisits is how many it remembers of those
+	// that it had to look for.
+	nearVisits = 1 << 16
+	farVisits  = 1 << 10
+)
 
 // extra is what not every row says; it is kept as JSON.
 type extra struct {
@@ -62,11 +70,14 @@ func (x *extra) read(text string) error {
 type listing struct {
 	tx      *tx
 	session session
-	// numbers and ids are the visits met so far, by ascending number: where
-	// the ids of parents come from.
+	// numbers and ids are the last visits that were met, by ascending number: where the
+	// ids of parents come from. far are other visits.
 	numbers []int64
 	ids     []string
+	far     map[int64]string
 	reasons map[int64]*model.Reason
+	// gathered is used again.
+	gathered []visitRow
 }
 
 // load reads a session whole.
@@ -108,31 +119,18 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 	if err := l.loadReasons(ctx); err != nil {
 		return err
 	}
-	batch := make([]model.Header, 0, batchSize)
-	flush := func() error {
-		if err := ctx.Err(); err != nil {
+	var batch []model.Header
+	for after := int64(math.MinInt64); ; {
+		var err error
+		batch, err = l.append(ctx, batch[:0], "visits WHERE session = ? AND visit > ? ORDER BY visit LIMIT ?", l.session.key, after, batchSize)
+		if err != nil {
 			return err
 		}
-		err := give(batch)
-		batch = batch[:0]
-		return err
-	}
-	err := l.query(ctx, visitColumns, ofSession, []any{l.session.key}, func(row visitRow) error {
-		h := row.Header
-		if row.parentDerived {
-			h.ParentID = l.idOf(h.ParentVisit)
+		if err := give(batch); err != nil || len(batch) < batchSize {
+			return err
 		}
-		h.Reason = l.reasons[row.reason]
-		l.remember(&h)
-		if batch = append(batch, h); len(batch) < batchSize {
-			return nil
-		}
-		return flush()
-	})
-	if err != nil {
-		return err
+		after = batch[len(batch)-1].Visit
 	}
-	return flush()
 }
 
 // tail returns the last n headers and how many there are before them.
@@ -171,26 +169,34 @@ func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 // some returns the headers of a few visits, which from asks for by ascending
 // number.
 func (l *listing) some(ctx context.Context, from string, args ...any) ([]model.Header, error) {
+	return l.append(ctx, nil, from, args...)
+}
+
+// append appends the headers of a few visits, as some does.
+func (l *listing) append(ctx context.Context, headers []model.Header, from string, args ...any) ([]model.Header, error) {
 	rows, err := l.gather(ctx, from, args...)
 	if err != nil {
 		return nil, err
 	}
-	headers := make([]model.Header, len(rows))
-	for i, row := range rows {
-		if headers[i], err = l.complete(ctx, row); err != nil {
+	for _, row := range rows {
+		h, err := l.complete(ctx, row)
+		if err != nil {
 			return nil, err
 		}
-		l.remember(&headers[i])
+		l.remember(&h)
+		headers = append(headers, h)
 	}
 	return headers, nil
 }
 
-func (l *listing) gather(ctx context.Context, from string, args ...any) (rows []visitRow, err error) {
-	err = l.query(ctx, visitColumns, from, args, func(row visitRow) error {
-		rows = append(rows, row)
+// gather returns some rows, until it is called again.
+func (l *listing) gather(ctx context.Context, from string, args ...any) ([]visitRow, error) {
+	l.gathered = l.gathered[:0]
+	err := l.query(ctx, visitColumns, from, args, func(row visitRow) error {
+		l.gathered = append(l.gathered, row)
 		return nil
 	})
-	return rows, err
+	return l.gathered, err
 }
 
 // complete looks up what a row refers to and the listing has not met.
@@ -198,13 +204,13 @@ func (l *listing) complete(ctx context.Context, row visitRow) (model.Header, err
 	h := row.Header
 	if row.parentDerived {
 		if h.ParentID = l.idOf(h.ParentVisit); h.ParentID == "" {
-			err := l.tx.Row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", l.session.key, h.ParentVisit).Scan(&h.ParentID)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			var err error
+			if h.ParentID, err = l.lookFor(ctx, h.ParentVisit); err != nil {
 				return h, err
 			}
 		}
 	}
-	if h.Orphaned && l.reasons[row.reason] == nil {
+	if _, known := l.reasons[row.reason]; h.Orphaned && !known {
 		if err := l.loadReason(ctx, row.reason); err != nil {
 			return h, err
 		}
@@ -213,11 +219,30 @@ func (l *listing) complete(ctx context.Context, row visitRow) (model.Header, err
 	return h, nil
 }
 
+// lookFor returns the id of any visit, "" where there is none.
+func (l *listing) lookFor(ctx context.Context, visit int64) (id string, err error) {
+	if id, known := l.far[visit]; known {
+		return id, nil
+	}
+	err = l.tx.Row(ctx, "SELECT id FROM visits WHERE session = ? AND visit = ?", l.session.key, visit).Scan(&id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", err
+	}
+	if l.far == nil || len(l.far) == farVisits {
+		l.far = map[int64]string{}
+	}
+	l.far[visit] = id
+	return id, nil
+}
+
 func (l *listing) remember(h *model.Header) {
+	if len(l.numbers) == 2*nearVisits {
+		l.numbers, l.ids = slices.Delete(l.numbers, 0, nearVisits), slices.Delete(l.ids, 0, nearVisits)
+	}
 	l.numbers, l.ids = append(l.numbers, h.Visit), append(l.ids, h.ID)
 }
 
-// idOf returns the id of a visit met before, or "".
+// idOf returns the id of a visit met a while ago, or "".
 func (l *listing) idOf(visit int64) string {
 	if last := len(l.numbers) - 1; last >= 0 && l.numbers[last] == visit {
 		return l.ids[last]
@@ -234,7 +259,11 @@ func (l *listing) loadReasons(ctx context.Context) error {
 }
 
 func (l *listing) loadReason(ctx context.Context, reason int64) error {
-	return l.reasonsWhere(ctx, "session = ? AND reason = ?", l.session.key, reason)
+	if err := l.reasonsWhere(ctx, "session = ? AND reason = ?", l.session.key, reason); err != nil {
+		return err
+	}
+	l.reasons[reason] = l.reasons[reason] // what is not there is not asked for again
+	return nil
 }
 
 func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) error {
@@ -256,10 +285,9 @@ func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) e
 		if r.At, err = decodeTime(at); err != nil {
 			return fmt.Errorf("reason %d: %w", number, err)
 		}
-		if number != noReason {
-			l.reasons[number] = &r
-		}
+		l.reasons[number] = &r
 	}
+	l.reasons[noReason] = nil
 	return rows.Err()
 }
 
