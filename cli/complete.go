@@ -11,6 +11,7 @@ import (
 	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/store"
 )
 
 // A shell waits while the store is asked what could come next, so that has to
@@ -81,7 +82,7 @@ func (a *App) sessionWords(ctx context.Context, address, word string) []string {
 	}
 	defer s.Close()
 	var words []string
-	for info, err := range s.Sessions(ctx) {
+	for info, err := range store.AnyOrder(ctx, s) {
 		if err != nil || len(words) == completionsMost {
 			break
 		}

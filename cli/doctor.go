@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -179,8 +182,8 @@ func harm(list []remedied) error {
 // FaultSession is the fault of a session that could not be looked at.
 const FaultSession = "unreadable-session"
 
-// checkups looks at one session, or at the store and all of its sessions. Of all
-// sessions, one that cannot be looked at is a fault.
+// checkups looks at one session, or at the store and all of its sessions, at several at
+// once. Of all sessions, one that cannot be looked at is a fault.
 func checkups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
 	faults, err := s.Faults(ctx, session)
 	if err != nil {
@@ -194,16 +197,27 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		if err != nil {
 			return nil, err
 		}
-		faults, err := s.Faults(ctx, info.ID)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil:
-			faults = []model.Fault{{Code: FaultSession, Severity: model.Stops, File: info.ID, Meaning: err.Error()}}
-		}
-		list = append(list, checkup{of: info.ID, faults: faults})
+		list = append(list, checkup{of: info.ID})
 	}
-	return list, nil
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for i := int(next.Add(1)); i < len(list) && ctx.Err() == nil; i = int(next.Add(1)) {
+				list[i].look(ctx, s)
+			}
+		})
+	}
+	running.Wait()
+	return list, ctx.Err()
+}
+
+// look looks at the session.
+func (c *checkup) look(ctx context.Context, s store.Store) {
+	var err error
+	if c.faults, err = s.Faults(ctx, c.of); err != nil {
+		c.faults = []model.Fault{{Code: FaultSession, Severity: model.Stops, File: c.of, Meaning: err.Error()}}
+	}
 }
 
 // identity says as what a store was recognised and why, and where it is unless it

@@ -180,6 +180,17 @@ func NewestFirst(a, b model.SessionInfo) int {
 	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
 }
 
+// AnyOrder returns the sessions of a store of any kind. They come as they are read where the
+// store need not read all to know their order; else as Sessions has them.
+func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] {
+	if sooner, ok := s.(interface {
+		AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error]
+	}); ok {
+		return sooner.AnyOrder(ctx)
+	}
+	return s.Sessions(ctx)
+}
+
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -16,20 +18,62 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// listSessions reads what sessions the store has.
+// listSessions reads what sessions the store has. Where none show yet, the first of them do
+// before the last are read.
 func (m *Model) listSessions() tea.Cmd {
 	m.stop(growing)
-	s := m.o.Store
+	s, most := m.o.Store, math.MaxInt
+	if m.sessions.Len() == 0 {
+		most = firstSessions
+	}
 	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
-		sessions, err := sessionsOf(ctx, s, done)
-		return sessionsListedMsg{gen, sessions, err}
+		l := &lister{gen: gen, done: done, most: most}
+		l.next, l.stop = iter.Pull2(store.AnyOrder(ctx, s))
+		return l.read()
 	})
+}
+
+// firstSessions is how many sessions are read before the first of them show: as many as a
+// screen has, and a few more. Each time after that it is twice as many.
+const firstSessions = 60
+
+// lister reads the sessions of a store, those of a part at a time.
+type lister struct {
+	gen  uint64
+	done *progress
+	next func() (model.SessionInfo, error, bool)
+	stop func()
+	// sessions are those that were read, most is how many have to be before they show, and
+	// part how often that was so.
+	sessions   []model.SessionInfo
+	most, part int
+}
+
+// read reads the next part.
+func (l *lister) read() tea.Msg {
+	for len(l.sessions) < l.most {
+		info, err, more := l.next()
+		if err != nil || !more {
+			l.stop()
+			return sessionsListedMsg{l.gen, l.sessions, l.part, nil, err}
+		}
+		l.sessions = append(l.sessions, info)
+		l.done.Add(1)
+	}
+	l.most, l.part = 2*l.most, l.part+1
+	return sessionsListedMsg{l.gen, l.sessions, l.part - 1, l, nil}
+}
+
+// drop ends a listing whose answer came too late.
+func (l *lister) drop() tea.Msg {
+	l.stop()
+	return nil
 }
 
 // sessionsOf returns the sessions of a store, those before an error too.
 func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.SessionInfo, error) {
 	var sessions []model.SessionInfo
-	for info, err := range s.Sessions(ctx) {
+	for info, err := range store.AnyOrder(ctx, s) {
 		if err != nil {
 			return sessions, err
 		}
@@ -41,12 +85,23 @@ func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.Ses
 
 // sessionsListed shows the sessions, or the only one at once.
 func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
-	if !m.finish(listing, msg.gen) {
-		return nil
-	}
-	m.sessions.Set(msg.sessions)
-	m.place = atSessions
 	switch {
+	case msg.rest == nil && !m.finish(listing, msg.gen):
+		return nil
+	case msg.rest != nil && !m.awaits(listing, msg.gen):
+		return run(msg.rest.drop)
+	}
+	m.place, m.dirty = atSessions, true
+	switch {
+	case msg.rest != nil && len(msg.sessions) < m.sessions.Len(): // all were read meanwhile
+	case msg.part == 0:
+		m.sessions.Set(msg.sessions)
+	default:
+		m.sessions.Grow(msg.sessions)
+	}
+	switch {
+	case msg.rest != nil:
+		return run(msg.rest.read)
 	case msg.err != nil && len(msg.sessions) == 0:
 		m.unusable("This store cannot be shown.", msg.err)
 	case msg.err != nil:
@@ -193,6 +248,7 @@ func (m *Model) unreadable(err error) tea.Cmd {
 	case m.content.Timeline.Len() > 0:
 	case m.sessions.Len() > 1:
 		m.place = atSessions
+		return m.listSessions() // it was opened before all were listed
 	default:
 		m.unusable("This session cannot be shown.", err)
 	}

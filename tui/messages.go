@@ -32,10 +32,13 @@ type storeOpenedMsg struct {
 	err   error
 }
 
-// sessionsListedMsg: the store told its sessions.
+// sessionsListedMsg: the store told its sessions, or those up to now: rest reads the others,
+// nil if that are all. part counts the facts before this one of the same listing.
 type sessionsListedMsg struct {
 	gen      uint64
 	sessions []model.SessionInfo
+	part     int
+	rest     *lister
 	err      error
 }
 

@@ -243,7 +243,7 @@ func (m *Model) grow() tea.Cmd {
 // one reports whether a store has no more than one session.
 func one(ctx context.Context, s store.Store) (bool, error) {
 	n := 0
-	for _, err := range s.Sessions(ctx) {
+	for _, err := range store.AnyOrder(ctx, s) {
 		if n++; err != nil || n > 1 {
 			return false, err
 		}

@@ -72,11 +72,17 @@ func (m *Model) stop(kind taskKind) {
 	t.running, t.slow = false, false
 }
 
+// awaits reports whether a fact of a generation is the one that is waited for.
+func (m *Model) awaits(kind taskKind, gen uint64) bool {
+	t := &m.tasks[kind]
+	return t.running && gen == t.gen
+}
+
 // finish takes a fact of a generation: it reports whether it is the one that is
 // waited for, and ends the work if so.
 func (m *Model) finish(kind taskKind, gen uint64) bool {
 	t := &m.tasks[kind]
-	if !t.running || gen != t.gen {
+	if !m.awaits(kind, gen) {
 		return false
 	}
 	t.cancel()

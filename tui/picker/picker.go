@@ -98,6 +98,15 @@ func (p *Pane[T]) Set(rows []T) {
 	p.refilter(selected)
 }
 
+// Grow shows the rows that are known by now of a list that is still read. The selection stays
+// on the row that it is on, or at the top.
+func (p *Pane[T]) Grow(rows []T) {
+	top := p.window.Cursor == 0
+	if p.Set(rows); top {
+		p.window.MoveTo(0)
+	}
+}
+
 // sort puts the rows in order.
 func (p *Pane[T]) sort() {
 	p.all = append(p.all[:0], p.given...)

@@ -1,10 +1,8 @@
 package messages
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -126,24 +124,6 @@ func (l *messageLog) writesNext(id int64) (words string, there bool) {
 		}
 	}
 	return "the next message becomes " + name, false
-}
-
-// lastChange returns the newest time that the log tells of.
-func (l *messageLog) lastChange(ctx context.Context) (latest time.Time, err error) {
-	note := func(at time.Time) {
-		if at.After(latest) {
-			latest = at
-		}
-	}
-	note(l.updated)
-	note(l.agent.updated)
-	if n := len(l.files); n > 0 {
-		err = l.readAlone(ctx, l.files[n-1:], l.known, func(_ int, m *message) error {
-			note(m.created)
-			return nil
-		})
-	}
-	return latest, err
 }
 
 // inspector finds out what is wrong with a log while it is walked.

@@ -48,8 +48,6 @@ type place struct {
 	orchestrator string
 	// updated is the time of the last change, as far as it is known.
 	updated time.Time
-	// known is what the list of sessions shows of it, if that was read with updated.
-	known *model.SessionInfo
 	// err is why the folder of the session's agents, or else that of its
 	// orchestrators, cannot be listed; unlisted is its name.
 	err      error

@@ -264,11 +264,6 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 	m.written = d.stamp.Size
 }
 
-// remembered reports whether there is a note of each file, whatever became of it since.
-func (l *messageLog) remembered() bool {
-	return !slices.ContainsFunc(l.files, func(f messageFile) bool { return !l.memo.Notes.Knows(l.inside(l.dir + f.name)) })
-}
-
 // stamp looks at a file of the log that may be known.
 func (l *messageLog) stamp(name string) (at folder.Stamp, ok bool) {
 	if l.tree == l.place.tree && !l.memo.Notes.Knows(l.inside(name)) {

@@ -51,11 +51,6 @@ func (s *Store) records(ctx context.Context, p place) (session, error) {
 	return records{rs.Own.(*recordFile), rs}, nil
 }
 
-func (r records) lastChange(ctx context.Context) (time.Time, *model.SessionInfo, error) {
-	info, err := r.info(ctx)
-	return r.updated, &info, err
-}
-
 func (r records) info(context.Context) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: r.id, Kind: kind, UpdatedAt: r.updated, Title: r.versions.Title(), Faults: len(r.recordFile.faults.All()), Size: r.written}
 	info.Count(r.versions.Headers())

@@ -303,33 +303,50 @@ func (s *Store) DerivedIDs() string {
 }
 
 // Sessions implements store.Store: the newest change comes first, as the last
-// message or agent.json tells it. A log that is not remembered whole is read when its turn
-// comes, for the head's id and the faults, and those that follow at once with it.
+// message or agent.json tells it.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
+		var infos []model.SessionInfo
+		var err error
+		for info, failed := range s.AnyOrder(ctx) {
+			if err = failed; err == nil {
+				infos = append(infos, info)
+			}
+		}
+		slices.SortFunc(infos, store.NewestFirst)
+		for i := range infos {
+			if !yield(infos[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, err)
+		}
+	}
+}
+
+// AnyOrder is what store.AnyOrder returns: the sessions whose folders changed last come
+// first, which are mostly those that were begun last. When a session's turn comes, those
+// that follow are read with it.
+func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
 		defer s.storage.Memo.Notes.Keep()
-		places, err := s.newest(ctx)
-		infos := make([]model.SessionInfo, mostAhead)
-		for ahead := 1; err == nil && len(places) > 0; ahead = min(2*ahead, mostAhead) {
-			n := min(ahead, len(places))
-			errs := make([]error, n)
-			several(n, func(i int) {
-				var at session
-				if known := places[i].known; known != nil {
-					infos[i] = *known
-				} else if at, errs[i] = s.at(ctx, places[i]); errs[i] == nil {
-					infos[i], errs[i] = at.info(ctx)
-				}
-			})
+		dirs, err := s.newestDirs()
+		infos, errs := make([][]model.SessionInfo, mostAhead), make([]error, mostAhead)
+		for ahead := 1; err == nil && len(dirs) > 0; ahead = min(2*ahead, mostAhead) {
+			n := min(ahead, len(dirs))
+			several(n, func(i int) { infos[i], errs[i] = s.listed(ctx, dirs[i]) })
 			for i := range n {
 				if err = errs[i]; err != nil {
 					break
 				}
-				if !yield(infos[i], nil) {
-					return
+				for _, info := range infos[i] {
+					if !yield(info, nil) {
+						return
+					}
 				}
 			}
-			places = places[n:]
+			dirs = dirs[n:]
 		}
 		if err != nil {
 			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, files.Cause(err)))
@@ -355,27 +372,29 @@ func several(n int, work func(i int)) {
 	running.Wait()
 }
 
-// newest returns all places, that with the newest change first.
-func (s *Store) newest(ctx context.Context) ([]place, error) {
-	dirs, err := s.sessionDirs()
-	if err != nil {
-		return nil, err
+// newestDirs returns sessionDirs, the folder that changed last first.
+func (s *Store) newestDirs() ([]string, error) {
+	names, err := s.sessionDirs()
+	type dir struct {
+		name    string
+		changed time.Time
 	}
-	found, errs := make([][]place, len(dirs)), make([]error, len(dirs))
-	several(len(dirs), func(i int) { found[i], errs[i] = s.changed(ctx, dirs[i]) })
-	if err := cmp.Or(errs...); err != nil {
-		return nil, err
-	}
-	places := slices.Concat(found...)
-	slices.SortFunc(places, func(a, b place) int {
-		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
+	dirs := make([]dir, len(names))
+	several(len(names), func(i int) {
+		at, _ := s.tree().Stamp(names[i]) // what cannot be looked at comes last
+		dirs[i] = dir{names[i], at.Modified}
 	})
-	return places, nil
+	slices.SortFunc(dirs, func(a, b dir) int {
+		return cmp.Or(b.changed.Compare(a.changed), strings.Compare(a.name, b.name))
+	})
+	for i := range dirs {
+		names[i] = dirs[i].name
+	}
+	return names, err
 }
 
-// changed returns the places of the session of a name, if there is one, with their last
-// changes and what is known of them.
-func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
+// listed returns what the list shows of the session of a name, nothing if there is none.
+func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -384,23 +403,21 @@ func (s *Store) changed(ctx context.Context, dir string) ([]place, error) {
 		return nil, nil
 	}
 	places := s.places(dir)
+	infos := make([]model.SessionInfo, len(places))
 	for i := range places {
 		at, err := s.at(ctx, places[i])
 		if err == nil {
-			places[i].updated, places[i].known, err = at.lastChange(ctx)
+			infos[i], err = at.info(ctx)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return places, nil
+	return infos, nil
 }
 
 // session is what a place tells: the log of an agent, or the record of an orchestrator.
 type session interface {
-	// lastChange returns the newest time that is told, and with it what info returns if that
-	// takes to read no more; else nil.
-	lastChange(ctx context.Context) (at time.Time, known *model.SessionInfo, err error)
 	// info returns what the list of sessions shows.
 	info(ctx context.Context) (model.SessionInfo, error)
 	headers(ctx context.Context, visit func(*model.Header) error) error
@@ -443,31 +460,23 @@ type agentLog struct {
 	place
 }
 
-func (a agentLog) lastChange(ctx context.Context) (at time.Time, known *model.SessionInfo, err error) {
-	l := a.openLog(a.place)
-	defer l.close()
-	if at, err = l.lastChange(ctx); err != nil || !l.remembered() {
-		return at, nil, cmp.Or(err, ctx.Err())
-	}
-	a.updated = at
-	info, err := a.infoOf(ctx, l)
-	return at, &info, err
-}
-
 func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
 	l := a.openLog(a.place)
 	defer l.close()
-	return a.infoOf(ctx, l)
-}
-
-// infoOf returns what the list of sessions shows of a log that is open.
-func (a agentLog) infoOf(ctx context.Context, l *messageLog) (model.SessionInfo, error) {
-	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: a.updated}
+	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: l.updated, Size: l.written}
+	change := func(at time.Time) {
+		if at.After(info.UpdatedAt) {
+			info.UpdatedAt = at
+		}
+	}
+	change(l.agent.updated)
 	in := newInspector(l)
-	info.Size = l.written
 	err := l.walk(ctx, func(s *step) error {
 		info.Head = s.header.Point()
 		info.Size += s.msg.written
+		if s.i == len(l.files)-1 {
+			change(s.msg.created)
+		}
 		if info.Title == "" && s.msg.asks() {
 			info.Title = s.msg.said
 		}
