@@ -308,11 +308,11 @@ type visitRow struct {
 }
 
 const (
-	// visitColumns are the columns that decode reads, placeColumns those of them that
-	// places needs.
-	visitColumns = "visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra"
-	placeColumns = "visit, id, NULL, NULL, idx, 0, 0, NULL, 0, reason, NULL"
-	columnCount  = 11
+	// visitColumns are the columns that decode reads, placeColumns the first of them,
+	// which are all that places needs.
+	visitColumns = placeColumns + ", parent_visit, parent_id, turn, event, at, size, extra"
+	placeColumns = "visit, id, idx, reason"
+	placeCount   = 4
 
 	ofSession = "visits WHERE session = ? ORDER BY visit"
 )
@@ -334,7 +334,7 @@ func (l *listing) query(ctx context.Context, columns, from string, args []any, g
 }
 
 func (l *listing) rows(rows driver.Rows, give func(visitRow) error) error {
-	values := make([]driver.Value, columnCount)
+	values := make([]driver.Value, len(rows.Columns()))
 	for {
 		if err := rows.Next(values); err == io.EOF {
 			return nil
@@ -357,26 +357,33 @@ func (l *listing) decode(values []driver.Value) (visitRow, error) {
 	var row visitRow
 	h := &row.Header
 	h.SessionID = l.session.id
-	h.Visit, h.ID = d.integer(values[0]), d.text(values[1])
-	h.ParentVisit, h.ParentID = d.integer(values[2]), d.text(values[3])
-	h.Index, h.TurnIndex = int(d.integer(values[4])), int(d.integer(values[5]))
-	h.Event, h.CreatedAt = model.SnapshotEvent(d.integer(values[6])), d.time(values[7])
-	h.Size, row.reason = d.integer(values[8]), d.integer(values[9])
-	row.parentDerived = h.ParentVisit != 0 && values[3] == nil
-	h.Orphaned = values[9] != nil
+	h.Visit, h.ID, h.Index = d.integer(values[0]), d.text(values[1]), int(d.integer(values[2]))
+	h.Orphaned, row.reason = values[3] != nil, d.integer(values[3])
 	h.Head = l.session.head.Valid && l.session.head.V == h.Visit
 	if !h.Orphaned {
 		row.reason = -1
 	}
-	if text := d.text(values[10]); text != "" && d.err == nil {
-		var more extra
-		d.err = more.read(text)
-		h.EventName, h.Position, h.Title, h.Marks = more.EventName, more.Position, more.Title, more.Marks
+	if more := values[placeCount:]; len(more) > 0 {
+		d.details(&row, more)
 	}
 	if d.err != nil {
 		return row, fmt.Errorf("visit %d: %w", h.Visit, d.err)
 	}
 	return row, nil
+}
+
+// details reads the columns behind those of places.
+func (d *columns) details(row *visitRow, values []driver.Value) {
+	h := &row.Header
+	h.ParentVisit, h.ParentID = d.integer(values[0]), d.text(values[1])
+	row.parentDerived = h.ParentVisit != 0 && values[1] == nil
+	h.TurnIndex, h.Event = int(d.integer(values[2])), model.SnapshotEvent(d.integer(values[3]))
+	h.CreatedAt, h.Size = d.time(values[4]), d.integer(values[5])
+	if text := d.text(values[6]); text != "" && d.err == nil {
+		var more extra
+		d.err = more.read(text)
+		h.EventName, h.Position, h.Title, h.Marks = more.EventName, more.Position, more.Title, more.Marks
+	}
 }
 
 // columns reads values of their declared types and keeps the first error. Null
