@@ -44,6 +44,9 @@ func resolve(ctx context.Context, s store.Store, session, spec string) (model.Re
 
 // latestSession returns the session of a store that changed last.
 func latestSession(ctx context.Context, s store.Store) (string, error) {
+	if only := store.Only(ctx, s); only != "" {
+		return only, nil
+	}
 	var latest model.SessionInfo
 	found := false
 	for info, err := range s.Sessions(ctx) {

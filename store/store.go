@@ -191,6 +191,17 @@ func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] 
 	return s.Sessions(ctx)
 }
 
+// Only returns the session of a store that is known to have no other, without reading that;
+// "" where there may be others, or none.
+func Only(ctx context.Context, s Store) string {
+	if knows, ok := s.(interface {
+		Only(ctx context.Context) string
+	}); ok {
+		return knows.Only(ctx)
+	}
+	return ""
+}
+
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // manySessions writes n sessions as the SDK does, "s0" the oldest.
@@ -84,6 +85,19 @@ func TestAnyOrder_readsNoFurtherThanItIsAsked(t *testing.T) {
 		read := int(s.storage.Opened()-before) / 4
 		if read < most || read >= 2*most+1 {
 			t.Errorf("for %d sessions, %d were read", most, read)
+		}
+	}
+}
+
+// That a session is the only one is known without its messages.
+func TestOnly_readsNoMessage(t *testing.T) {
+	s, read := counting(openFiles(t, longFiles(t, 100)))
+	if only := store.Only(t.Context(), s); only != "h" || len(read.looked()) > 0 {
+		t.Errorf("the only session is %q, for which these were looked at: %q", only, read.looked())
+	}
+	for dir, want := range map[string]string{manySessions(t, 1): "s0", manySessions(t, 2): "", t.TempDir(): "", filepath.Join(fixtures, "session_basic"): "basic", fixtures: ""} {
+		if only := store.Only(t.Context(), open(t, dir)); only != want {
+			t.Errorf("the only session of %s is %q, want %q", dir, only, want)
 		}
 	}
 }

@@ -354,6 +354,25 @@ func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
+// Only is what store.Only returns.
+func (s *Store) Only(ctx context.Context) (only string) {
+	dirs, err := s.sessionDirs()
+	for _, dir := range dirs {
+		if s.single == nil && !s.isSession(dir) {
+			continue
+		}
+		places := s.places(dir)
+		if only != "" || len(places) > 1 || ctx.Err() != nil {
+			return ""
+		}
+		only = places[0].id
+	}
+	if err != nil {
+		return ""
+	}
+	return only
+}
+
 // mostAhead bounds the sessions that are read before the first of them is asked for. The
 // first session is read alone: it is often all that is asked for.
 const mostAhead = 64
