@@ -26,7 +26,11 @@ func (m *Model) listSessions() tea.Cmd {
 	if m.sessions.Len() == 0 {
 		most = firstSessions
 	}
+	unnamed := m.session == ""
 	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+		if only := store.Only(ctx, s); unnamed && only != "" {
+			return onlySessionMsg{gen, only}
+		}
 		l := &lister{gen: gen, done: done, most: most}
 		l.next, l.stop = iter.Pull2(store.AnyOrder(ctx, s))
 		return l.read()
@@ -117,6 +121,40 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 	return nil
 }
 
+// onlySession opens the only session of the store, which was not read for the list.
+func (m *Model) onlySession(msg onlySessionMsg) tea.Cmd {
+	if !m.finish(listing, msg.gen) {
+		return nil
+	}
+	m.only = true
+	return m.openSession(msg.session)
+}
+
+// count has the only session listed, once it was read, if it was not before: the list tells
+// how many faults there are where they are not looked for.
+func (m *Model) count() tea.Cmd {
+	if _, listed := m.sessions.Named(m.session); listed || !m.only || m.info.checked {
+		return nil
+	}
+	s := m.o.Store
+	return m.start(listing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+		sessions, err := sessionsOf(ctx, s, done)
+		return countedMsg{gen, sessions, err}
+	})
+}
+
+// counted notes what the list tells of the session that is open. An error was told when that
+// was read.
+func (m *Model) counted(msg countedMsg) {
+	if !m.finish(listing, msg.gen) || msg.err != nil {
+		return
+	}
+	m.sessions.Set(msg.sessions)
+	if info, ok := m.sessions.Named(m.session); ok {
+		m.info.listed, m.dirty = info.Faults, true
+	}
+}
+
 // openSession shows a session from its head.
 func (m *Model) openSession(id string) tea.Cmd {
 	m.stop(listing) // it would bring us back to the list
@@ -188,7 +226,7 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	m.news.cursor = msg.cursor
 	m.show(msg.content)
 	if !msg.content.More {
-		return tea.Batch(m.follow(), m.findFaultsUnasked())
+		return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count())
 	}
 	return tea.Batch(m.follow(), m.readHeaders(msg.total))
 }
@@ -233,7 +271,7 @@ func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
 		m.toHead = false
 		m.timeline.Do(keymap.GoHead)
 	}
-	return tea.Batch(m.follow(), m.findFaultsUnasked())
+	return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count())
 }
 
 // unreadable says that the session could not be read: in the list of sessions

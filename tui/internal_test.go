@@ -55,7 +55,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	before := m.View()
 	late := errors.New("too late")
 	for _, fact := range []tea.Msg{
-		sessionsListedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
+		sessionsListedMsg{err: late}, onlySessionMsg{}, countedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
 		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},

@@ -13,6 +13,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 )
 
@@ -114,5 +115,46 @@ func TestSessions_endWhereNobodyWaits(t *testing.T) {
 	}
 	if got := cmd(); got != nil || !s.ended {
 		t.Errorf("%v follows, ended: %t", got, s.ended)
+	}
+}
+
+// lonely is a store that is known to have one session.
+type lonely struct{ manySessions }
+
+func (s *lonely) Only(context.Context) string { return sample.Trip }
+
+func (s *lonely) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {
+	s.read++
+	return func(yield func(model.SessionInfo, error) bool) {
+		yield(model.SessionInfo{ID: sample.Trip, Snapshots: 14, Faults: 3}, nil)
+	}
+}
+
+// The only session opens without being listed. It is when it has been read, for the faults
+// that are not looked for in a long one.
+func TestSessions_theOnlyOneOpensFirst(t *testing.T) {
+	rows := fake.New()
+	if _, err := rows.Import(t.Context(), sample.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	s := &lonely{manySessions{Store: rows}}
+	m, err := New(t.Context(), Options{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	msg, ok := m.listSessions()().(tea.BatchMsg)[0]().(onlySessionMsg)
+	if !ok {
+		t.Fatal("the only session is listed")
+	}
+	if m.Update(msg); m.place != inSession || m.session != sample.Trip || !m.only || s.read > 0 {
+		t.Errorf("session %q is open, only: %t, listed %d times", m.session, m.only, s.read)
+	}
+	count := m.count()
+	if m.Update(count()); m.info.count() != 3 || s.read != 1 || m.tasks[listing].running {
+		t.Errorf("%d faults, listed %d times", m.info.count(), s.read)
+	}
+	if m.count() != nil {
+		t.Error("it is listed again")
 	}
 }

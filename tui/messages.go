@@ -42,6 +42,19 @@ type sessionsListedMsg struct {
 	err      error
 }
 
+// onlySessionMsg: the store has no other session.
+type onlySessionMsg struct {
+	gen     uint64
+	session string
+}
+
+// countedMsg: the only session was listed, too.
+type countedMsg struct {
+	gen      uint64
+	sessions []model.SessionInfo
+	err      error
+}
+
 // tailReadMsg: the newest snapshots of a session were read; the content says
 // whether there are older ones. total is how many there are in all, 0 if that is not
 // known; cursor is how far the session reached before, nil if the store cannot tell.

@@ -51,6 +51,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.storeOpened(msg)
 	case sessionsListedMsg:
 		return m.sessionsListed(msg)
+	case onlySessionMsg:
+		return m.onlySession(msg)
+	case countedMsg:
+		m.counted(msg)
 	case tailReadMsg:
 		return m.tailRead(msg)
 	case headersReadMsg:
