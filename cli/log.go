@@ -47,20 +47,10 @@ func latestSession(ctx context.Context, s store.Store) (string, error) {
 	if only := store.Only(ctx, s); only != "" {
 		return only, nil
 	}
-	var latest model.SessionInfo
-	found := false
 	for info, err := range s.Sessions(ctx) {
-		if err != nil {
-			return "", err
-		}
-		if !found || info.UpdatedAt.After(latest.UpdatedAt) {
-			latest, found = info, true
-		}
+		return info.ID, err
 	}
-	if !found {
-		return "", fmt.Errorf("%w: the store is empty", model.ErrNoSession)
-	}
-	return latest.ID, nil
+	return "", fmt.Errorf("%w: the store is empty", model.ErrNoSession)
 }
 
 // log is `hindcast log`.

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"testing"
 	"time"
 
 	"hindcast/look"
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // grown returns the timeline of n snapshots.
@@ -39,6 +42,32 @@ func TestLog_allocatesLittleForARow(t *testing.T) {
 	tree := grown(n)
 	if a := testing.AllocsPerRun(5, func() { logged(tree) }); a > 5*n {
 		t.Errorf("%v allocations for %d rows", a, n)
+	}
+}
+
+// listing is a store that counts the sessions that it was asked for.
+type listing struct {
+	store.Store
+	asked int
+}
+
+func (l *listing) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		for i := range 10 {
+			l.asked++
+			if !yield(model.SessionInfo{ID: fmt.Sprint("s", i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The session that changed last comes first, so that the others are not read.
+func TestLatestSession_readsOne(t *testing.T) {
+	var l listing
+	id, err := latestSession(t.Context(), &l)
+	if err != nil || id != "s0" || l.asked != 1 {
+		t.Errorf("%q, %v; asked for %d sessions", id, err, l.asked)
 	}
 }
 

@@ -23,9 +23,8 @@ type Store interface {
 	Kind() string
 	// Address returns the path or address that was opened.
 	Address() string
-	// Sessions returns the sessions, newest change first where that is cheap to
-	// know. A session that cannot be read is still listed, with its faults
-	// counted. An error ends the sequence.
+	// Sessions returns the sessions, the newest change first. A session that cannot be
+	// read is still listed, with its faults counted. An error ends the sequence.
 	Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error]
 	// Headers returns the headers of a session in the order in which they were
 	// recorded, parents before children wherever the store allows, without

@@ -753,7 +753,8 @@ func readsDeleted(t *testing.T, kind store.Kind, address string) {
 	}
 }
 
-// Sessions returns the sessions of a store in its order. An error fails the test.
+// Sessions returns the sessions of a store. An error fails the test, and so does a change
+// that is newer than the one before it.
 func Sessions(t testing.TB, s store.Store) (list []model.SessionInfo) {
 	t.Helper()
 	for info, err := range s.Sessions(t.Context()) {
@@ -761,6 +762,9 @@ func Sessions(t testing.TB, s store.Store) (list []model.SessionInfo) {
 			t.Fatal(err)
 		}
 		list = append(list, info)
+	}
+	if !slices.IsSortedFunc(list, func(a, b model.SessionInfo) int { return b.UpdatedAt.Compare(a.UpdatedAt) }) {
+		t.Errorf("the newest change does not come first: %+v", list)
 	}
 	return list
 }
