@@ -544,6 +544,16 @@ func TestREADME_twoCommandsAreEnough(t *testing.T) {
 	}
 }
 
+// What is shipped is what the tests build and measure.
+func TestREADME_saysHowTheProgramIsShipped(t *testing.T) {
+	env, command := program.Release()
+	line := strings.Join(append(env, command...), " ")
+	line = strings.Replace(line, "-ldflags=-s -w", `-ldflags="-s -w"`, 1)
+	if !strings.Contains(frontPage.text(t), "`"+line+"`") {
+		t.Errorf("it does not say %s", line)
+	}
+}
+
 var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no) \\| (yes|no) \\|$")
 
 func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {

@@ -327,16 +327,12 @@ func BenchmarkTerminal_idle(b *testing.B) {
 	b.ReportMetric(float64(t.frames()-drawn), "frames")
 }
 
-// The peer of BenchmarkTerminal_store100k: git's graph of as many commits in
-// the same shape.
-func BenchmarkTerminal_gitLogGraph100k(b *testing.B) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		b.Skip("git is not installed")
-	}
-	dir := b.TempDir()
+// gitHistory makes a folder a repository with a history of n commits in the shape of the
+// session that grown returns.
+func gitHistory(b *testing.B, dir string, n int) {
+	b.Helper()
 	run := func(stdin string, args ...string) {
-		cmd := exec.CommandContext(b.Context(), git, append([]string{"-C", dir}, args...)...)
+		cmd := exec.CommandContext(b.Context(), "git", append([]string{"-C", dir}, args...)...)
 		cmd.Stdin = strings.NewReader(stdin)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("git %v: %v: %s", args, err, out)
@@ -345,7 +341,7 @@ func BenchmarkTerminal_gitLogGraph100k(b *testing.B) {
 	run("", "init", "-q")
 	var in strings.Builder
 	leaves := map[int64]bool{}
-	for row := range grown(100_000) {
+	for row := range grown(n) {
 		h := row.Header
 		fmt.Fprintf(&in, "commit refs/heads/x\nmark :%d\ncommitter a <a@b> %d +0000\ndata 1\nx\n", h.Visit, h.CreatedAt.Unix())
 		if h.ParentVisit != 0 {
@@ -358,9 +354,6 @@ func BenchmarkTerminal_gitLogGraph100k(b *testing.B) {
 		fmt.Fprintf(&in, "reset refs/heads/leaf-%d\nfrom :%d\n\n", leaf, leaf)
 	}
 	run(in.String(), "fast-import", "--quiet", "--force")
-	for b.Loop() {
-		run("", "log", "--graph", "--oneline", "--all")
-	}
 }
 
 // The figure: p50 at most 6 ms from the key to the bytes on the wire.

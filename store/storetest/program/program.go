@@ -26,9 +26,18 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// Release returns the command that builds the program as it is shipped: without C, so that
+// it needs no library to start, and without what only a debugger reads.
+func Release() (env, command []string) {
+	return []string{"CGO_ENABLED=0"}, []string{"go", "build", "-trimpath", "-ldflags=-s -w"}
+}
+
 // build builds the program once.
 var build = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "hindcast").CombinedOutput()
+	env, command := Release()
+	cmd := exec.Command(command[0], append(command[1:], "-buildvcs=false", "-o", dir, "hindcast")...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}

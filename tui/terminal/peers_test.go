@@ -1,0 +1,249 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape/jsontest"
+	"hindcast/store"
+	"hindcast/store/storetest/program"
+)
+
+// comparison is work that the program and a peer do by turns, each as a process of its
+// own, so that whatever else the machine does is shared fairly.
+type comparison struct {
+	name string
+	// make writes what is read into a folder and returns the commands: Hindcast's first,
+	// and maybe that of a peer, whose program is looked for on the PATH.
+	make func(b *testing.B, dir string) [][]string
+}
+
+// BenchmarkPeers reports, for each comparison, what Hindcast takes and how many times that
+// its peer takes: time of the processor, passed time, and memory at the most. README.md has
+// the figures.
+func BenchmarkPeers(b *testing.B) {
+	for _, c := range []comparison{
+		{"version", func(*testing.B, string) [][]string {
+			return [][]string{{"hindcast", "--version"}, {"git", "--version"}}
+		}},
+		{"sessions/10000-strands", func(b *testing.B, dir string) [][]string {
+			strandsSessions(b, dir, 10_000, 10)
+			return [][]string{{"hindcast", "sessions", dir}, {"ls", "-lR", dir}}
+		}},
+		{"log/strands-100000", func(b *testing.B, dir string) [][]string {
+			messages := strandsSessions(b, dir, 1, 100_000)
+			return [][]string{{"hindcast", "log", dir}, {"python3", "-c", loadAll, messages}}
+		}},
+		{"diff/strands-100000", func(b *testing.B, dir string) [][]string {
+			strandsSessions(b, dir, 1, 100_000)
+			return [][]string{{"hindcast", "diff", dir, "s0", "head"}}
+		}},
+		{"log/native-100000", func(b *testing.B, dir string) [][]string { return graphs(b, dir, 100_000) }},
+		{"log/native-1000000", func(b *testing.B, dir string) [][]string { return graphs(b, dir, 1_000_000) }},
+		{"diff/10MB", func(b *testing.B, dir string) [][]string {
+			state := jsontest.New(10_000_000, 1)
+			before, after := state.JSON(), state.Step().JSON()
+			name := nativeStore(b, dir, before, after)
+			return [][]string{
+				{"hindcast", "diff", name, "s", "head"},
+				{"git", "-C", dir, "diff", "--no-index", "--stat", indentedFile(b, dir, "before", before), indentedFile(b, dir, "after", after)},
+			}
+		}},
+		{"import/100000", func(b *testing.B, dir string) [][]string {
+			return [][]string{{"sh", "-c", `rm -f "$1"; hindcast import "$0" "$1"`, rowsFile(b, dir, 100_000), filepath.Join(dir, "to.db")}}
+		}},
+		{"restore/native-100000", func(b *testing.B, dir string) [][]string {
+			at, name := storeOf(b, grown(100_000))
+			return [][]string{{"sh", "-c", `hindcast restore "$0" big '#100.1' --yes && hindcast undo "$0" --yes`, filepath.Join(at, name)}}
+		}},
+		{"restore/strands-10000", func(b *testing.B, dir string) [][]string {
+			strandsSessions(b, dir, 1, 10_000)
+			return [][]string{{"sh", "-c", `hindcast restore "$0" s0 '#5000' --yes --anyway && hindcast undo "$0" --yes --anyway`, dir}}
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			bin := filepath.Dir(program.Path(b))
+			dir := b.TempDir()
+			env := append(os.Environ(), program.Env(b.TempDir())...)
+			env = append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			commands := c.make(b, dir)
+			used := make([]usage, len(commands))
+			for b.Loop() {
+				for i, command := range commands {
+					used[i].add(b, env, bin, command)
+				}
+			}
+			n := float64(b.N)
+			ours := used[0]
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(ours.processor.Seconds()*1000/n, "cpu-ms")
+			b.ReportMetric(ours.passed.Seconds()*1000/n, "wall-ms")
+			b.ReportMetric(ours.memory, "MB")
+			for i, peer := range used[1:] {
+				name := commands[i+1][0]
+				if peer.runs == 0 {
+					b.Logf("%s is not there", name)
+					continue
+				}
+				b.ReportMetric(peer.processor.Seconds()/ours.processor.Seconds(), name+"-cpu/ours")
+				b.ReportMetric(peer.passed.Seconds()/ours.passed.Seconds(), name+"-wall/ours")
+				b.ReportMetric(peer.memory/ours.memory, name+"-MB/ours")
+			}
+		})
+	}
+}
+
+// usage is what the runs of a command took.
+type usage struct {
+	runs              int
+	processor, passed time.Duration
+	memory            float64 // of the largest run, in MB
+}
+
+// add runs a command once. A peer that is not there is passed over.
+func (u *usage) add(b *testing.B, env []string, bin string, command []string) {
+	b.Helper()
+	name := command[0]
+	if name == "hindcast" {
+		name = filepath.Join(bin, name)
+	} else if _, err := exec.LookPath(name); err != nil {
+		return
+	}
+	cmd := exec.CommandContext(b.Context(), name, command[1:]...)
+	cmd.Env = env
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	forgetPeak()
+	began := time.Now()
+	err := cmd.Run()
+	u.passed += time.Since(began)
+	if differs := command[0] == "git" && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 1; err != nil && !differs {
+		b.Fatalf("%s: %v: %s", command, err, complaint.Bytes())
+	}
+	u.runs++
+	u.processor += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		u.memory = max(u.memory, float64(r.Maxrss)/1024) // in KiB, on Linux
+	}
+}
+
+// forgetPeak has the system take the memory of this process as it is now for the most that
+// it had: what a process begins with counts as memory of the one that it starts.
+func forgetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // on Linux; elsewhere the figure is of both
+}
+
+// loadAll has Python parse each message of a folder, as its SDK does.
+const loadAll = `
+import json, os, sys
+for name in sorted(os.listdir(sys.argv[1]), key=lambda name: int(name[8:-5])):
+    with open(os.path.join(sys.argv[1], name), encoding="utf-8") as f: json.load(f)
+`
+
+// strandsSessions writes sessions as the SDK for Python does, and returns the folder of the
+// messages of the last one.
+func strandsSessions(b *testing.B, dir string, sessions, messages int) (folder string) {
+	b.Helper()
+	const at = "2026-03-01T10:00:00.000000+00:00"
+	write := func(data any, path ...string) {
+		text, err := json.MarshalIndent(data, "", "  ")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(path...), text, 0o600)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	type object = map[string]any
+	for s := range sessions {
+		id := fmt.Sprint("s", s)
+		session := filepath.Join(dir, "session_"+id)
+		agent := filepath.Join(session, "agents", "agent_default")
+		folder = filepath.Join(agent, "messages")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		write(object{"session_id": id, "session_type": "AGENT", "created_at": at, "updated_at": at}, session, "session.json")
+		write(object{
+			"agent_id": "default", "state": object{}, "_internal_state": object{}, "created_at": at, "updated_at": at,
+			"conversation_manager_state": object{"__name__": "NullConversationManager", "removed_message_count": 0},
+		}, agent, "agent.json")
+		for i := range messages {
+			role := [...]string{"user", "assistant"}[i%2]
+			text := strings.Repeat(fmt.Sprintf("What message %d says. ", i), 20)
+			write(object{
+				"message":    object{"role": role, "content": []any{object{"text": text}}},
+				"message_id": i, "redact_message": nil, "created_at": at, "updated_at": at,
+			}, folder, fmt.Sprintf("message_%d.json", i))
+		}
+	}
+	return folder
+}
+
+// graphs returns the commands that draw a session of n snapshots, and git's graph of as
+// many commits in the same shape.
+func graphs(b *testing.B, dir string, n int) [][]string {
+	b.Helper()
+	at, name := storeOf(b, grown(n))
+	commands := [][]string{{"hindcast", "log", filepath.Join(at, name), "big"}}
+	if _, err := exec.LookPath("git"); err != nil {
+		return commands
+	}
+	gitHistory(b, dir, n)
+	return append(commands, []string{"git", "-C", dir, "log", "--graph", "--oneline", "--all"})
+}
+
+// nativeStore writes a session "s" of some states and returns its file.
+func nativeStore(b *testing.B, dir string, states ...[]byte) string {
+	b.Helper()
+	at, name := storeOf(b, func(yield func(store.Row, error) bool) {
+		for i, state := range states {
+			h := model.Header{ID: model.SnapshotID(state), SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i), Head: i == len(states)-1}
+			if i > 0 {
+				h.ParentID = model.SnapshotID(states[i-1])
+			}
+			if !yield(store.Row{Header: h, State: state}, nil) {
+				return
+			}
+		}
+	})
+	return filepath.Join(at, name)
+}
+
+// indentedFile writes a state as people and programs that compare lines read it.
+func indentedFile(b *testing.B, dir, name string, state []byte) string {
+	b.Helper()
+	var text bytes.Buffer
+	err := json.Indent(&text, state, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// rowsFile writes the rows of a session of n snapshots as export does.
+func rowsFile(b *testing.B, dir string, n int) string {
+	b.Helper()
+	at, from := storeOf(b, grown(n))
+	name := filepath.Join(dir, "rows.jsonl")
+	if out, err := exec.CommandContext(b.Context(), program.Path(b), "export", filepath.Join(at, from), "-o", name).CombinedOutput(); err != nil {
+		b.Fatalf("export: %v: %s", err, out)
+	}
+	return name
+}
