@@ -156,7 +156,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/genkit/traces", []string{"hindcast/store/files", "hindcast/model/..."},
 		"a trace is read without knowing the store that it is joined with"},
-	{"hindcast/store/genkit", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/genkit/traces", "hindcast/store/runtimes", "hindcast/store/watch", "hindcast/model/..."},
+	{"hindcast/store/genkit", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/genkit/traces", "hindcast/store/runtimes", "hindcast/store/sdk", "hindcast/store/watch", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/...", []string{"hindcast/store", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},

@@ -55,15 +55,14 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		o := strandsStore(t)
-		v, ok := o.Store.(store.Versioned)
-		if !ok {
+		if _, ok := o.Store.(store.Versioned); !ok {
 			t.Fatal("the store knows no versions")
 		}
 		if any := start(t, o, w, h); w >= 100 {
 			shows(t, any, "newest SDK")
 		}
 		o = strandsStore(t)
-		v = o.Store.(store.Versioned)
+		v := o.Store.(store.Versioned)
 		if err := v.Assume(store.Release{SDK: "strands-python", Version: "1.14.0", From: "uv.lock"}); err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func (s *session) next(head *row, t *target, at model.Point) (next folder.Next) 
 		then = "gives the tool calls their answers, and goes on"
 	}
 	next.Calls = append(next.Calls, s.layout.bySession(s.sid, t.open, then))
-	if t.row.resumable(s.layout, t.now).whole() {
+	if s.resumable(t.row, t.now).whole() {
 		next.Calls = append(next.Calls, s.layout.bySnapshot(t.row.id, t.open, fmt.Sprintf("goes on from #%d itself, and needs no write: a new branch", at.Index)))
 	}
 	return next

@@ -33,7 +33,7 @@ func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, erro
 		return nil, err
 	}
 	r := at.row
-	one := &session{sid: r.session(), grouping: &grouping{place: at.place}, rows: []*row{r}, now: s.now()}
+	one := &session{sid: r.session(), grouping: &grouping{place: at.place, running: &s.running}, rows: []*row{r}, now: s.now()}
 	one.pointer = readPointer(at.storage.In(), at.place, one.sid)
 	one.layout = one.layoutOf()
 	writes := at.storage.Writes(ctx)
@@ -68,7 +68,7 @@ func (s *session) facts(r *row, artifacts []string, file string) (facts model.Fa
 		}
 		add("heartbeat", text)
 	}
-	add("resume", r.resumable(s.layout, now).String())
+	add("resume", s.resumable(r, now).String())
 	add("pointer", s.pointerFact(r))
 	if r.updated.text != r.created.text && !r.updated.at.IsZero() {
 		add("updated", r.updated.text)

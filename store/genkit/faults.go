@@ -1,6 +1,9 @@
 package genkit
 
-import "hindcast/model"
+import (
+	"hindcast/model"
+	"hindcast/store/sdk"
+)
 
 // Codes of the faults. Those of the lineage are model's: FaultMissingParent,
 // FaultForeignParent, FaultSelfParent, FaultParentCycle, FaultSeveralRoots,
@@ -41,7 +44,8 @@ const (
 	FaultExpired = "expired"
 	// FaultAborting: a status that other SDKs do not know.
 	FaultAborting = "aborting"
-	// FaultFailedLeaf: a failed turn that JavaScript and Python go back from.
+	// FaultFailedLeaf: a failed turn that JavaScript and Python go back from, and that
+	// early versions of Go refuse.
 	FaultFailedLeaf = "failed-leaf"
 	// FaultAbortedEmpty: aborted before there was a state.
 	FaultAbortedEmpty = "aborted-without-state"
@@ -77,8 +81,7 @@ const (
 // verdicts are what the SDKs do about a fault, in the order of the layouts. They
 // are those of Go 1.13.1 (localstore/file.go, agent.go), of JavaScript 1.42.0
 // (session-stores.ts, agent.ts), and of Python 0.12.0 (_file_store.py,
-// _snapshot.py); where Go 1.10 to 1.12 and Python 0.9 to 0.10 differ, the verdict
-// says so.
+// _snapshot.py); what earlier ones do stands in versions.go.
 type verdicts [3]string
 
 // alike is one verdict for all.
@@ -93,8 +96,13 @@ const (
 )
 
 // judged returns a fault with what the SDKs of a layout do about it.
-func (l layout) judged(f model.Fault) model.Fault {
-	f.Severity, f.Verdict = severities[f.Code][l], "Genkit "+l.String()+": "+known[f.Code][l]
+func (g *grouping) judged(l layout, f model.Fault) model.Fault {
+	v := sdk.Says(severities[f.Code][l], known[f.Code][l])
+	if old, differs := earlier[f.Code][l]; differs {
+		v = v.Since(old.rule, old.verdict)
+	}
+	f = g.versions(l).Judged(f, v)
+	f.Verdict = "Genkit " + l.String() + ": " + f.Verdict
 	return f
 }
 
@@ -115,7 +123,7 @@ var severities = map[string][3]model.Severity{
 	FaultName:            {model.Loses, model.Loses, model.Loses},
 	FaultExpired:         {model.Stops, model.Loses, model.Loses},
 	FaultAborting:        {model.Loses, model.Loses, model.Loses},
-	FaultFailedLeaf:      {model.Stops, model.Loses, model.Loses},
+	FaultFailedLeaf:      {model.Odd, model.Loses, model.Loses},
 	FaultAbortedEmpty:    {model.Stops, model.Loses, model.Loses},
 	FaultNoLeaf:          {model.Odd, model.Stops, model.Stops},
 	"foreign-parent":     {model.Odd, model.Loses, model.Loses},
@@ -169,16 +177,16 @@ var known = map[string]verdicts{
 	FaultNameMismatch: {"reads it by the name of the file and answers with the id in it; a search may find it for its session",
 		"reads it by the name of the file and answers with the id in it; a search may find it for its session",
 		"reads it by the name of the file and answers with the id in it; a search may find it for its session"},
-	FaultExpired: {"shown as expired; resuming it is refused with FAILED_PRECONDITION, which since Go 1.13 names the parent",
+	FaultExpired: {"shown as expired; resuming it is refused with FAILED_PRECONDITION, which names the parent",
 		"pending is shown as expired, aborting is not; a resume goes back to the last completed row",
 		"pending is shown as expired; a resume goes back to the last completed row"},
-	FaultAborting: {"Go 1.13 waits for the worker to record its state; Go 1.10 to 1.12 do not know the status and resume it as an empty session",
+	FaultAborting: {"waits for the worker to record its state",
 		"not a status that it knows; a resume goes back to the last completed row",
-		"a resume goes back to the last completed row; until Python 0.10 the model forbids it: " + pyUnread},
-	FaultFailedLeaf: {"since Go 1.13 it is resumed, and the next turn is its child; Go 1.10 to 1.12 refuse",
+		"a resume goes back to the last completed row"},
+	FaultFailedLeaf: {"resumed, and the next turn is its child",
 		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end",
 		"cannot be resumed: the next turn starts from the last completed row, and this one stays behind as a dead end"},
-	FaultAbortedEmpty: {"refused with FAILED_PRECONDITION, which since Go 1.13 names the parent",
+	FaultAbortedEmpty: {"refused with FAILED_PRECONDITION, which names the parent",
 		"cannot be resumed: a resume goes back to the last completed row",
 		"cannot be resumed: a resume goes back to the last completed row"},
 	FaultHeartbeat: alike("loads; it is not looked at once the work is over"),

@@ -54,7 +54,7 @@ func (t *target) fork(c model.Change) (*folder.Move, error) {
 		which = " as it was edited"
 	}
 	m := t.move()
-	place := placeOf(one.place.dir, sid)
+	place := format{one.running}.placeOf(one.place.dir, sid)
 	m.New, m.Own = &place, &goal{op: c.Op, target: t, edits: edits}
 	quoted := one.layout.quote(sid)
 	n := newRow{id: newID(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}

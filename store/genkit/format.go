@@ -7,10 +7,14 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/folder"
+	"hindcast/store/sdk"
 )
 
 // format reads and changes the sessions of a storage.
-type format struct{}
+type format struct {
+	// running is the versions of the SDKs that are said to run.
+	running *sdk.Running
+}
 
 // Name implements folder.Format.
 func (format) Name() string { return "Genkit" }
@@ -20,29 +24,35 @@ type spot struct{ dir, name string }
 
 // placeOf returns the place of the session of a name, see grouping, in a folder of the
 // storage.
-func placeOf(dir, name string) folder.Place {
+func (f format) placeOf(dir, name string) folder.Place {
 	session := escapeSlashes.Replace(name)
 	if dir != "." {
 		session = dir + "/" + session
 	}
-	return folder.Place{Session: session, Format: format{}, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
+	return folder.Place{Session: session, Format: f, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
 }
 
 // placeNamed returns the place of a session of the storage, which is named after its folder
 // and the session in it.
-func placeNamed(session string) folder.Place {
+func (f format) placeNamed(session string) folder.Place {
+	at := spotNamed(session)
+	return f.placeOf(at.dir, at.name)
+}
+
+// spotNamed returns where the session of such a name is.
+func spotNamed(session string) spot {
 	dir, name := path.Split(session)
-	return placeOf(path.Clean(dir), unescapeSlashes.Replace(name))
+	return spot{path.Clean(dir), unescapeSlashes.Replace(name)}
 }
 
 // Read implements folder.Format.
-func (format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+func (f format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
 	where := at.Own.(spot)
 	p, _, err := list(in, where.dir)
 	if err != nil {
 		return nil, err
 	}
-	g, err := group(ctx, in, p)
+	g, err := f.group(ctx, in, p)
 	if err != nil {
 		return nil, err
 	}

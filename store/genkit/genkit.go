@@ -18,6 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
+	"hindcast/store/sdk"
 )
 
 const kind = "genkit"
@@ -29,6 +30,8 @@ type Store struct {
 	cache *files.Cache
 	// now tells the time, by which work without a sign of life has expired.
 	now func() time.Time
+	// running is the versions of the SDKs that are said to run.
+	running sdk.Running
 
 	basing sync.Mutex
 	below  []*storage // where rows are looked for, as it was seen last
@@ -40,10 +43,11 @@ type Store struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Deriver = (*Store)(nil)
-	_ store.Writer  = (*Store)(nil)
+	_ store.Store     = (*Store)(nil)
+	_ store.Watcher   = (*Store)(nil)
+	_ store.Deriver   = (*Store)(nil)
+	_ store.Writer    = (*Store)(nil)
+	_ store.Versioned = (*Store)(nil)
 )
 
 // Options are what a store can be opened with.
@@ -85,6 +89,7 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 type storage struct {
 	*folder.Storage
 	base
+	format format
 }
 
 // rebase looks where rows are in the opened folder, for which its names are
@@ -93,7 +98,7 @@ func (s *Store) rebase() error {
 	if _, err := s.root.Stat("."); errors.Is(err, fs.ErrClosed) {
 		return err
 	}
-	found := bases(s.root, s.dir, everyName)
+	found, reads := bases(s.root, s.dir, everyName), format{&s.running}
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	var below []*storage
@@ -104,11 +109,11 @@ func (s *Store) rebase() error {
 			continue
 		}
 		b = b.storageOf(s.dir)
-		opened, err := folder.Open(b.storage, folder.Options{Place: placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }})
+		opened, err := folder.Open(b.storage, folder.Options{Place: reads.placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }})
 		if err != nil {
 			return err
 		}
-		below = append(below, &storage{opened, b})
+		below = append(below, &storage{opened, b, reads})
 	}
 	for _, st := range s.below {
 		if !slices.Contains(below, st) {
@@ -212,7 +217,7 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 		return nil, err
 	}
 	for _, p := range append(global, flat...) {
-		g, err := group(ctx, in, p)
+		g, err := st.format.group(ctx, in, p)
 		if err != nil {
 			return nil, ctx.Err() // a folder that cannot be read is told of by Faults
 		}
@@ -222,7 +227,7 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 			if taken[id] {
 				id = sessionName(flatLabel(st.labelOf(p.dir)), name)
 			}
-			at := placeOf(p.dir, name)
+			at := st.format.placeOf(p.dir, name)
 			in.Told = writes.Told(at.Session)
 			log, err := writes.Tell(ctx, in, one.read(at, in))
 			if err != nil {
@@ -240,7 +245,7 @@ func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []mo
 // addAside adds the sessions whose rows the journal alone has.
 func (g *grouping) addAside(in folder.In, w *folder.Writes) {
 	for _, session := range w.Sessions() {
-		at := placeNamed(session).Own.(spot)
+		at := spotNamed(session)
 		if at.dir == g.place.dir && g.sessions[at.name] == nil {
 			g.sessions[at.name] = g.empty(in, at.name)
 		}
@@ -323,7 +328,7 @@ func (s *Store) places(id string) iter.Seq2[*storage, folder.Place] {
 	return func(yield func(*storage, folder.Place) bool) {
 		for _, st := range s.storages() {
 			for _, dir := range st.candidates(st.In(), strings.TrimSuffix(label, "/")) {
-				if !yield(st, placeOf(dir, unescapeSlashes.Replace(name))) {
+				if !yield(st, st.format.placeOf(dir, unescapeSlashes.Replace(name))) {
 					return
 				}
 			}
@@ -333,12 +338,12 @@ func (s *Store) places(id string) iter.Seq2[*storage, folder.Place] {
 
 // nameOf returns what the port calls a session of a storage.
 func (s *Store) nameOf(ctx context.Context, st *storage, session string) string {
-	at := placeNamed(session).Own.(spot)
+	at := spotNamed(session)
 	id := sessionName(st.labelOf(at.dir), at.name)
 	if path.Base(at.dir) == defaultPrefix {
 		return id
 	}
-	if beside, err := st.Log(ctx, placeOf(path.Join(at.dir, defaultPrefix), at.name)); err == nil && beside.There() > 0 {
+	if beside, err := st.Log(ctx, st.format.placeOf(path.Join(at.dir, defaultPrefix), at.name)); err == nil && beside.There() > 0 {
 		return sessionName(flatLabel(st.labelOf(at.dir)), at.name)
 	}
 	return id

@@ -91,27 +91,26 @@ type inspector struct {
 }
 
 func (in *inspector) add(code, file, at, meaning string) {
-	in.list.Add(in.layout.judged(model.Fault{Code: code, File: file, Path: at, Meaning: meaning}))
+	in.list.Add(in.judged(in.layout, model.Fault{Code: code, File: file, Path: at, Meaning: meaning}))
 }
 
 func (in *inspector) row(r *row, code, at, meaning string) { in.add(code, in.file(r.id), at, meaning) }
 
 // status looks at how the work of a row ended, if it did.
 func (in *inspector) status(r *row) {
-	working := r.status == statusPending || r.status == statusAborting
 	if r.status == statusAborting {
-		in.row(r, FaultAborting, "/status", "the row is aborting, a status that there is since Go 1.13")
+		in.row(r, FaultAborting, "/status", fmt.Sprintf("the row is aborting, a status that there is since Go %s", waitsAborting.Since()))
 	}
 	switch {
-	case working && r.isStale(in.now):
+	case r.isWorking() && r.isStale(in.now):
 		in.row(r, FaultExpired, "/heartbeatAt", fmt.Sprintf("it is %s, and its worker last gave a sign of life %s ago", r.status, age(in.now.Sub(r.heartbeat.at))))
-	case !working && r.heartbeat.text != "":
+	case !r.isWorking() && r.heartbeat.text != "":
 		in.row(r, FaultHeartbeat, "/heartbeatAt", "the work is over, and its sign of life was left behind")
 	}
 	if r.status == statusAborted && !r.hasState {
 		in.row(r, FaultAbortedEmpty, "/state", "it was aborted before it recorded a state")
 	}
-	if in.layout != layoutGo && (r.status == statusFailed || r.status == statusAborted) && !in.parents[r.id] {
+	if (in.layout != layoutGo || in.refusesFailed(r)) && (r.status == statusFailed || r.status == statusAborted) && !in.parents[r.id] {
 		in.row(r, FaultFailedLeaf, "/status", "it is "+r.status+", and nothing can follow it")
 	}
 }
@@ -224,7 +223,7 @@ func (in *inspector) pointer() {
 
 // searched tells of a pointer that is of no use, so that an SDK searches the rows.
 func (in *inspector) searched(code, at, meaning string) {
-	f := in.layout.judged(model.Fault{Code: code, File: in.pointerFile(), Path: at, Meaning: meaning})
+	f := in.judged(in.layout, model.Fault{Code: code, File: in.pointerFile(), Path: at, Meaning: meaning})
 	if in.layout == layoutJS && len(in.blocking) > 0 {
 		f.Severity, f.Verdict = model.Stops, fmt.Sprintf("Genkit %s: goes through all rows of the folder, and fails at %.80q, which it cannot read", in.layout, in.blocking[0])
 	}
@@ -264,7 +263,7 @@ func (s *session) stateFaults(ctx context.Context, tree folder.Tree, faults *sto
 		}
 		buf = data
 		for _, f := range documentFlaws(data) {
-			faults.Add(s.layout.judged(model.Fault{Code: f.code, File: s.file(r.id), Path: f.path, Meaning: f.meaning}))
+			faults.Add(s.judged(s.layout, model.Fault{Code: f.code, File: s.file(r.id), Path: f.path, Meaning: f.meaning}))
 		}
 	}
 	return nil
@@ -388,7 +387,7 @@ func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
 }
 
 func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p place, tell func(model.Fault)) {
-	g, err := group(ctx, in, p)
+	g, err := st.format.group(ctx, in, p)
 	switch {
 	case ctx.Err() != nil:
 		return // the search says so
@@ -398,7 +397,7 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 	}
 	l := g.layout()
 	add := func(code, name, at, meaning string) {
-		f := l.judged(model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning})
+		f := g.judged(l, model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning})
 		if code != FaultNameMismatch { // which is a whole row
 			f = files.Stray(f)
 		}

@@ -17,9 +17,9 @@ import (
 	"hindcast/store/storetest"
 )
 
-// sdk writes a store as an SDK does, by the rules of its own sources and not by
+// agentSDK writes a store as an SDK does, by the rules of its own sources and not by
 // those of this package: it keeps all rows in memory beside the files.
-type sdk struct {
+type agentSDK struct {
 	t      *rapid.T
 	dir    string
 	layout layout
@@ -41,14 +41,14 @@ type pointerDoc struct {
 	CreatedAt string `json:"currentCreatedAt"`
 }
 
-func (k *sdk) must(err error) {
+func (k *agentSDK) must(err error) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
 }
 
 // rows reads all rows of a session, as a search does.
-func (k *sdk) rows(sid string) (list []doc) {
+func (k *agentSDK) rows(sid string) (list []doc) {
 	names, err := filepath.Glob(filepath.Join(k.dir, "*.json"))
 	k.must(err)
 	slices.Sort(names)
@@ -64,7 +64,7 @@ func (k *sdk) rows(sid string) (list []doc) {
 	return list
 }
 
-func (k *sdk) byID(id string) *doc {
+func (k *agentSDK) byID(id string) *doc {
 	data, err := os.ReadFile(filepath.Join(k.dir, id+".json"))
 	if err != nil {
 		return nil
@@ -80,7 +80,7 @@ func instant(text string) time.Time {
 }
 
 // latest returns the row that the SDK finds for a session, by its pointer or without.
-func (k *sdk) latest(sid string, trusting bool) *doc {
+func (k *agentSDK) latest(sid string, trusting bool) *doc {
 	if trusting && k.layout != layoutPython {
 		var p pointerDoc
 		if data, err := os.ReadFile(filepath.Join(k.dir, ".pointers", sid+".json")); err == nil && json.Unmarshal(data, &p) == nil {
@@ -117,7 +117,7 @@ func (k *sdk) latest(sid string, trusting bool) *doc {
 
 // resume returns the row that a turn by the session's id goes on from, nil to begin
 // anew.
-func (k *sdk) resume(sid string, trusting bool) *doc {
+func (k *agentSDK) resume(sid string, trusting bool) *doc {
 	d := k.latest(sid, trusting)
 	if k.layout == layoutGo {
 		return d
@@ -132,13 +132,13 @@ func (k *sdk) resume(sid string, trusting bool) *doc {
 }
 
 // put writes a file as all SDKs do: under another name, and then renamed.
-func (k *sdk) put(file string, data []byte) {
+func (k *agentSDK) put(file string, data []byte) {
 	k.must(os.WriteFile(file+".tmp", data, 0o600))
 	k.must(os.Rename(file+".tmp", file))
 }
 
 // turn writes the row of a turn that goes on from a row.
-func (k *sdk) turn(sid string, from *doc, status, text string) string {
+func (k *agentSDK) turn(sid string, from *doc, status, text string) string {
 	*k.now = k.now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(k.t, "ms")) * time.Millisecond)
 	id := newID()
 	messages := []json.RawMessage{}
@@ -172,8 +172,8 @@ func (k *sdk) turn(sid string, from *doc, status, text string) string {
 
 // Start starts an agent that goes on from where the SDK resumes, or from a row that it was
 // told. It implements storetest.Framework.
-func (k *sdk) Start(t *rapid.T, session string) storetest.Agent {
-	a := &holding{sdk: k, session: session, from: k.resume(session, true)}
+func (k *agentSDK) Start(t *rapid.T, session string) storetest.Agent {
+	a := &holding{agentSDK: k, session: session, from: k.resume(session, true)}
 	if list := k.rows(session); len(list) > 0 && rapid.IntRange(0, 3).Draw(t, "by its id") == 0 {
 		a.from = &list[rapid.IntRange(0, len(list)-1).Draw(t, "row")]
 	}
@@ -182,7 +182,7 @@ func (k *sdk) Start(t *rapid.T, session string) storetest.Agent {
 
 // holding is an agent that runs, with the row that it goes on from.
 type holding struct {
-	*sdk
+	*agentSDK
 	session string
 	from    *doc
 }
@@ -197,12 +197,12 @@ func (a *holding) Turn(t *rapid.T) []storetest.Over {
 }
 
 // Key: a row has its id and its state for ever.
-func (k *sdk) Key(h *model.Header, state []byte) string { return h.ID + " " + string(state) }
+func (k *agentSDK) Key(h *model.Header, state []byte) string { return h.ID + " " + string(state) }
 
-func (k *sdk) Had(*rapid.T, storetest.Over) bool { return false }
+func (k *agentSDK) Had(*rapid.T, storetest.Over) bool { return false }
 
 // Holds: by its pointer and by a search, the SDK resumes what the receipt says.
-func (k *sdk) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
+func (k *agentSDK) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
 	session := cmp.Or(plan.NewSession, plan.Session)
 	for _, trusting := range []bool{true, false} {
 		id := ""
@@ -242,7 +242,7 @@ func property(t *testing.T, l layout, late bool) {
 		dirs++
 		now := evening
 		dir := filepath.Join(root, fmt.Sprint(dirs))
-		k := &sdk{t: r, layout: l, now: &now, dir: dir}
+		k := &agentSDK{t: r, layout: l, now: &now, dir: dir}
 		if k.layout != layoutPython {
 			k.dir = filepath.Join(dir, "global")
 		}

@@ -75,11 +75,11 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 			if r == nil {
 				t.Fatalf("the session has no such row: %v", one.byID)
 			}
-			if refused := strings.Contains(want.ID, "Error: "); refused != r.pythonRefuses() {
-				t.Errorf("read by its id the SDK says %q; it is refused here: %t", want.ID, r.pythonRefuses())
+			if refused := strings.Contains(want.ID, "Error: "); refused != one.pythonRefuses(r) {
+				t.Errorf("read by its id the SDK says %q; it is refused here: %t", want.ID, one.pythonRefuses(r))
 			}
-			if goesOn := want.ID == statusCompleted; goesOn != r.resumable(layoutPython, evening).whole() {
-				t.Errorf("the SDK says %q, and here it is %q", want.ID, r.resumable(layoutPython, evening))
+			if goesOn := want.ID == statusCompleted; goesOn != one.resumable(r, evening).whole() {
+				t.Errorf("the SDK says %q, and here it is %q", want.ID, one.resumable(r, evening))
 			}
 			now, _ := one.resumed()
 			switch _, fails, failed := strings.Cut(want.Session, "FAILED_PRECONDITION: "); {

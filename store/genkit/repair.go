@@ -66,7 +66,7 @@ var remedies = map[string]remedy{
 
 	FaultExpired:      {byCopy, byCopy, byCopy},
 	FaultAborting:     {byCopy, byCopy, harmless},
-	FaultFailedLeaf:   {harmless, byCopy, byCopy},
+	FaultFailedLeaf:   {harmless, byCopy, byCopy}, // in Go byCopy before resumesFailed
 	FaultAbortedEmpty: {byCopy, byCopy, byCopy},
 	FaultHeartbeat:    never,
 	FaultNoLeaf:       {harmless, byCopy, byCopy},
@@ -177,7 +177,7 @@ func (s *session) obstacle(now time.Time) (a obstacle) {
 		}
 	case found.row == nil:
 		return obstacle{} // there is nothing to lose
-	case s.layout == layoutGo && found.row.blocks():
+	case s.layout == layoutGo && s.blocks(found.row):
 		a = s.blocked(found.row, now)
 	case s.layout == layoutJS && s.circles(found.row):
 		a.why, a.to = "the lineage of the head runs in a circle: with maxPersistedChainLength the next save never ends", found.row
@@ -209,14 +209,17 @@ func (s *session) newestGood(now time.Time) *row {
 }
 
 // blocks reports whether Go refuses to resume the row.
-func (r *row) blocks() bool {
-	return r.status == statusPending || r.status == statusAborting || r.status == statusAborted && !r.hasState
+func (s *session) blocks(r *row) bool {
+	return r.isWorking() || r.status == statusAborted && !r.hasState || s.refusesFailed(r)
 }
 
 // blocked is the obstacle of a session of Go's that stands at a row which is not resumed.
 func (s *session) blocked(r *row, now time.Time) obstacle {
-	if r.status != statusAborted && !r.isStale(now) {
+	switch {
+	case r.isWorking() && !r.isStale(now):
 		return obstacle{why: s.refuses(r, now), wait: true}
+	case s.refusesFailed(r) && s.refuses(r, now) == "":
+		return obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and is %s", model.ShortID(r.id, 8), r.status), to: r}
 	}
 	a := obstacle{why: fmt.Sprintf("Genkit Go refuses the session: row %s is where it stands, and %s", model.ShortID(r.id, 8), s.refuses(r, now)), to: s.goodAbove(r, now)}
 	if a.to == nil {
@@ -228,7 +231,7 @@ func (s *session) blocked(r *row, now time.Time) obstacle {
 	// Each row that Go would come to next goes, until there is one that it resumes.
 	rest := *s
 	rest.pointer = nil
-	for at := r; at != nil && at.blocks() && (at.status == statusAborted || at.isStale(now)); {
+	for at := r; at != nil && s.blocks(at) && (!at.isWorking() || at.isStale(now)); {
 		a.aside = append(a.aside, at)
 		rest.rows = slices.DeleteFunc(slices.Clone(rest.rows), func(r *row) bool { return r == at })
 		at = rest.scan().row
@@ -240,7 +243,7 @@ func (s *session) blocked(r *row, now time.Time) obstacle {
 // gone on from.
 func (s *session) passedOver(found choice, now time.Time) *row {
 	newest := s.newestGood(now)
-	if newest == nil || newest == found.row || !newest.pythonRefuses() || compareRows(newest, found.row) < 0 {
+	if newest == nil || newest == found.row || !s.pythonRefuses(newest) || compareRows(newest, found.row) < 0 {
 		return nil
 	}
 	return newest

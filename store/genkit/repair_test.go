@@ -163,7 +163,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	case !needed && errors.As(err, &nothing):
 		one := session1(t, s, session)
 		now, _ := one.resumed()
-		if now.err != "" || now.row == nil && one.newestGood(evening) != nil || now.row != nil && one.layout == layoutGo && now.row.blocks() {
+		if now.err != "" || now.row == nil && one.newestGood(evening) != nil || now.row != nil && one.layout == layoutGo && one.blocks(now.row) {
 			t.Errorf("%s is said to be sound, and resumes %+v", session, now)
 		}
 		return

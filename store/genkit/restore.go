@@ -25,8 +25,8 @@ import (
 //
 //	what the SDK finds                      what is written
 //	the target, by pointer and by search    nothing: it is the head (Go: a new row
-//	                                        if it failed or was aborted, because
-//	                                        1.10 to 1.12 refuse it)
+//	                                        if it failed or was aborted, where a
+//	                                        version may run that refuses it)
 //	the target by search, another by        the pointer alone, which names the
 //	  the pointer                             target then
 //	another by search                       a new row, and the pointer to it
@@ -79,8 +79,8 @@ func (t *target) restore() (*folder.Move, error) {
 	how := byRow
 	found, scanned := t.one.resumed()
 	switch {
-	case t.one.layout == layoutGo && (t.row.status == statusFailed || t.row.status == statusAborted):
-		// Go 1.10 to 1.12 would refuse it, though it is the head.
+	case t.one.layout == layoutGo && !t.one.resumable(t.row, t.now).whole():
+		// Some version in question would refuse it, though it is the head.
 	case found.row == t.row && scanned.row == t.row:
 		how = byNothing
 	case scanned.row == t.row && t.one.layout != layoutPython:
@@ -205,7 +205,7 @@ func (s *session) refuses(r *row, now time.Time) string {
 	switch {
 	case r.broken:
 		return "the file is not JSON"
-	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
+	case r.isWorking() && r.isStale(now):
 		return "it is " + r.status + ", and its worker is dead: its turn was never recorded"
 	case r.status == statusPending:
 		return "it is pending: its turn is still running, so wait for it, or abort it"
@@ -268,7 +268,7 @@ func (t *target) move() *folder.Move {
 		m.Hazards = append(m.Hazards, "it has no state: the session goes on with an empty one")
 	}
 	for _, r := range t.one.rows {
-		if (r.status == statusPending || r.status == statusAborting) && !r.heartbeat.at.IsZero() && !r.isStale(t.now) {
+		if r.isWorking() && !r.heartbeat.at.IsZero() && !r.isStale(t.now) {
 			m.Asks = append(m.Asks, fmt.Sprintf("detached work is running in the session (row %s): what it writes when it ends may become the head", model.ShortID(r.id, 8)))
 		}
 	}

@@ -200,7 +200,7 @@ func checkRestored(t *testing.T, s *Store, target model.Header, receipt model.Re
 	if head.ID != target.ID && head.EventName != "restore" {
 		t.Errorf("the row of the restore is shown as %q", head.EventText())
 	}
-	if why := now.row.resumable(one.layout, evening); !why.whole() {
+	if why := one.resumable(now.row, evening); !why.whole() {
 		t.Errorf("the head %s cannot be resumed: %s", head.ID, why)
 	}
 	for _, f := range now.row.flaws {

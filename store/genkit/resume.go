@@ -19,7 +19,7 @@ import (
 //	            that fails there is none, and the session begins anew. Then
 //	            exp.resumeSessionFrom: a row that is pending or aborting, and one
 //	            aborted without a state, is refused.
-//	            Until 1.12 every failed or aborted row is refused, too.
+//	            Before resumesFailed every failed or aborted row is refused, too.
 //	JavaScript  FileSessionStore.getLatestSnapshotForSession: the row that the
 //	            pointer names, if that is there and of this session (by sessionId,
 //	            else state.sessionId); else, of the rows that no row of the session
@@ -31,9 +31,9 @@ import (
 //	            where there is none.
 //	Python      FileSessionStore.get_snapshot: as JavaScript without the pointer, but
 //	            the greatest (createdAt, id), both as text, of the rows that its
-//	            model takes: no unknown key, no unknown status. Until 0.10 it does
-//	            not know "aborting"; since 0.11 it goes back from such a row, which
-//	            leads to the same one unless the session is forked.
+//	            model takes: no unknown key, no unknown status. Since knowsAborting it
+//	            goes back from such a row, which leads to the same one as passing over
+//	            it unless the session is forked.
 
 // choice is the row that an SDK resumes.
 type choice struct {
@@ -93,7 +93,7 @@ func (s *session) scan() choice {
 		}
 		return choice{}
 	case layoutPython:
-		return s.newestLeaf(func(r *row) bool { return !r.pythonRefuses() }, func(a, b *row) bool {
+		return s.newestLeaf(func(r *row) bool { return !s.pythonRefuses(r) }, func(a, b *row) bool {
 			return a.created.text > b.created.text || a.created.text == b.created.text && a.id > b.id
 		})
 	}
@@ -160,8 +160,9 @@ func (r *row) goPassesOver() bool {
 }
 
 // pythonRefuses reports whether Python's model does not take the row.
-func (r *row) pythonRefuses() bool {
+func (s *session) pythonRefuses(r *row) bool {
 	return r.broken || r.misshapen || r.unknownKeys || !knownStatus[r.status] ||
+		r.status == statusAborting && !s.versions(layoutPython).Shown(knowsAborting) ||
 		r.finishReason != "" && !knownFinish[r.finishReason] ||
 		slices.ContainsFunc(r.flaws, func(f flaw) bool {
 			return f.code == FaultNotUTF8 || f.code == FaultNoTime && r.created.text == ""
@@ -207,17 +208,17 @@ func (r resumption) String() string {
 }
 
 // resumable returns what comes of asking for a row by its id.
-func (r *row) resumable(l layout, now time.Time) resumption {
-	switch l {
+func (s *session) resumable(r *row, now time.Time) resumption {
+	switch s.layout {
 	case layoutGo:
-		return r.resumableByGo(now)
+		return s.resumableByGo(r, now)
 	case layoutJS:
 		if r.status != statusCompleted {
 			return resumption{refused: "INVALID_ARGUMENT, only a completed row can be resumed; a session's id leads back to its last completed one"}
 		}
 	case layoutPython:
 		switch {
-		case r.pythonRefuses():
+		case s.pythonRefuses(r):
 			return resumption{refused: "the model of the Python SDK does not take the row"}
 		case r.status != statusCompleted:
 			return resumption{refused: "only a completed row can be resumed; a session's id leads back to its last completed one"}
@@ -226,16 +227,19 @@ func (r *row) resumable(l layout, now time.Time) resumption {
 	return resumption{}
 }
 
-func (r *row) resumableByGo(now time.Time) resumption {
+func (s *session) resumableByGo(r *row, now time.Time) resumption {
 	const refused = "FAILED_PRECONDITION, "
 	parent := "there is nothing to resume"
 	if r.parentID != "" {
 		parent = fmt.Sprintf("resume from its parent %q", r.parentID)
 	}
+	versions := s.versions(layoutGo)
 	switch {
 	case r.goRefuses():
 		return resumption{refused: "the file cannot be parsed"}
-	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
+	case r.status == statusAborting && !versions.Shown(waitsAborting):
+		return resumption{only: "as an empty session: it is aborting, a status that is not known " + waitsAborting.Before()}
+	case r.isWorking() && r.isStale(now):
 		return resumption{refused: refused + "its worker gave no sign of life and is taken for dead; " + parent}
 	case r.status == statusPending:
 		return resumption{refused: refused + "its work is still running: wait for it, or abort it"}
@@ -243,8 +247,16 @@ func (r *row) resumableByGo(now time.Time) resumption {
 		return resumption{refused: refused + "it is being aborted and has not recorded its state yet"}
 	case r.status == statusAborted && !r.hasState:
 		return resumption{refused: refused + "it was aborted before it recorded a state; " + parent}
-	case r.status == statusAborted || r.status == statusFailed:
-		return resumption{only: "since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"}
+	case s.refusesFailed(r):
+		return resumption{refused: fmt.Sprintf(refused+"a turn that failed or was aborted is resumed since %s", resumesFailed.Since())}
+	case (r.status == statusAborted || r.status == statusFailed) && versions.Differ(resumesFailed):
+		return resumption{only: fmt.Sprintf("since %s; before it is refused (FAILED_PRECONDITION)", resumesFailed.Since())}
 	}
 	return resumption{}
+}
+
+// refusesFailed reports whether Go, in the newest version in question, refuses a row for
+// how its turn ended.
+func (s *session) refusesFailed(r *row) bool {
+	return s.layout == layoutGo && (r.status == statusFailed || r.status == statusAborted) && !s.versions(layoutGo).Shown(resumesFailed)
 }

@@ -63,7 +63,7 @@ func made(l layout, pointer *pointer, rows ...*row) *session {
 func headersOf(t testing.TB, s *session) []model.Header {
 	t.Helper()
 	var nothing folder.Writes
-	log, err := nothing.Tell(t.Context(), folder.In{}, s.read(placeOf(".", "s"), folder.In{Now: evening}))
+	log, err := nothing.Tell(t.Context(), folder.In{}, s.read(format{}.placeOf(".", "s"), folder.In{Now: evening}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +160,8 @@ func TestResumable_byID(t *testing.T) {
 		{row{status: "completed"}, layoutGo, "yes"},
 		{row{status: ""}, layoutGo, "yes"},
 		{row{status: ""}, layoutJS, "no: INVALID_ARGUMENT, only a completed row can be resumed; a session's id leads back to its last completed one"},
-		{row{status: "failed"}, layoutGo, "yes, since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"},
-		{row{status: "aborted", hasState: true}, layoutGo, "yes, since Go 1.13; Go 1.10 to 1.12 refuse it (FAILED_PRECONDITION)"},
+		{row{status: "failed"}, layoutGo, "yes, since 1.13; before it is refused (FAILED_PRECONDITION)"},
+		{row{status: "aborted", hasState: true}, layoutGo, "yes, since 1.13; before it is refused (FAILED_PRECONDITION)"},
 		{row{status: "aborted", parentID: "p"}, layoutGo, `no: FAILED_PRECONDITION, it was aborted before it recorded a state; resume from its parent "p"`},
 		{row{status: "aborted"}, layoutGo, "no: FAILED_PRECONDITION, it was aborted before it recorded a state; there is nothing to resume"},
 		{row{status: "pending", heartbeat: fresh}, layoutGo, "no: FAILED_PRECONDITION, its work is still running: wait for it, or abort it"},
@@ -172,7 +172,7 @@ func TestResumable_byID(t *testing.T) {
 		{row{status: "completed", unknownKeys: true}, layoutPython, "no: the model of the Python SDK does not take the row"},
 		{row{status: "completed", badTime: true}, layoutGo, "no: the file cannot be parsed"},
 	} {
-		if got := c.r.resumable(c.l, now).String(); got != c.want {
+		if got := made(c.l, nil).resumable(&c.r, now).String(); got != c.want {
 			t.Errorf("%+v is %q, want %q", c.r, got, c.want)
 		}
 	}

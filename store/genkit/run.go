@@ -25,7 +25,7 @@ type turn struct {
 // *model.UnsupportedError where Genkit does not resume the row.
 func (t *target) run() (*folder.Move, error) {
 	one := t.one
-	if why := t.row.resumable(one.layout, t.now).refused; why != "" {
+	if why := one.resumable(t.row, t.now).refused; why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
 	}
 	child, _, err := t.copyOf(model.OpRun)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/store/folder"
+	"hindcast/store/sdk"
 )
 
 // session is the rows of one session in one place.
@@ -83,6 +84,7 @@ const unnamed = "(no session) "
 // grouping is the rows of a place, sorted into sessions.
 type grouping struct {
 	place    place
+	running  *sdk.Running
 	noted    []folder.Noted[*row]
 	sessions map[string]*session // by sid, or by the name of one that has none
 	lost     []*row              // rows that name no session
@@ -93,8 +95,8 @@ type grouping struct {
 }
 
 // group reads a place.
-func group(ctx context.Context, in folder.In, p place) (*grouping, error) {
-	g := &grouping{place: p, sessions: map[string]*session{}}
+func (f format) group(ctx context.Context, in folder.In, p place) (*grouping, error) {
+	g := &grouping{place: p, running: f.running, sessions: map[string]*session{}}
 	var err error
 	if g.noted, err = folder.Notes(ctx, in, p.dir, p.rows, rowCodec); err != nil {
 		return nil, err

@@ -39,11 +39,14 @@ func (r *row) statusAt(now time.Time) string {
 	switch {
 	case r.status == "":
 		return statusCompleted
-	case (r.status == statusPending || r.status == statusAborting) && r.isStale(now):
+	case r.isWorking() && r.isStale(now):
 		return statusExpired
 	}
 	return r.status
 }
+
+// isWorking reports whether the row says that its work goes on.
+func (r *row) isWorking() bool { return r.status == statusPending || r.status == statusAborting }
 
 // isStale reports whether the last sign of life is too old.
 func (r *row) isStale(now time.Time) bool {

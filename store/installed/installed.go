@@ -6,6 +6,7 @@
 //	uv.lock  poetry.lock  pdm.lock  Pipfile.lock  requirements*.txt, where it says ==
 //	node_modules/NAME/package.json
 //	package-lock.json  pnpm-lock.yaml  yarn.lock
+//	go.mod
 //
 // The nearest folder that has one of them with the package decides, from that of the
 // store upward to the root of the project, and in a folder the first of this list.
@@ -38,8 +39,9 @@ const (
 type registry uint8
 
 const (
-	pypi registry = iota // for Python
-	npm                  // for JavaScript
+	pypi    registry = iota // for Python
+	npm                     // for JavaScript
+	modules                 // for Go
 )
 
 // packages are those of the SDKs.
@@ -49,6 +51,9 @@ var packages = map[string]struct {
 }{
 	sdk.StrandsPython:     {pypi, "strands-agents"},
 	sdk.StrandsTypeScript: {npm, "@strands-agents/sdk"},
+	sdk.GenkitPython:      {pypi, "genkit"},
+	sdk.GenkitJavaScript:  {npm, "genkit"},
+	sdk.GenkitGo:          {modules, "github.com/firebase/genkit/go"},
 }
 
 // source is one place below a folder that may tell the version of a package.
@@ -77,6 +82,7 @@ var sources = []source{
 	{npm, "package-lock.json", "", packageLock},
 	{npm, "pnpm-lock.yaml", "", pnpmLock},
 	{npm, "yarn.lock", "", yarnLock},
+	{modules, "go.mod", "", goMod},
 }
 
 // Find returns the version of an SDK that the project around a store uses; false for

@@ -3,6 +3,7 @@ package installed
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -162,6 +163,26 @@ func yarnLock(data []byte, pkg string) string {
 			if version, ok := strings.CutPrefix(line, word); ok && inside {
 				found = append(found, strings.Trim(version, `"`))
 			}
+		}
+	}
+	return one(found)
+}
+
+// goMod reads go.mod, which requires each module on a line of its own; of a module that is
+// replaced it tells nothing.
+func goMod(data []byte, pkg string) string {
+	var found []string
+	for line := range strings.Lines(string(data)) {
+		words := strings.Fields(line)
+		if len(words) > 0 && (words[0] == "require" || words[0] == "replace") {
+			words = words[1:]
+		}
+		switch {
+		case len(words) < 2 || words[0] != pkg:
+		case slices.Contains(words, "=>"):
+			return ""
+		default:
+			found = append(found, strings.TrimPrefix(words[1], "v"))
 		}
 	}
 	return one(found)

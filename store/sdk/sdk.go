@@ -25,9 +25,12 @@ type Version struct{ Major, Minor int }
 const (
 	StrandsPython     = "strands-python"
 	StrandsTypeScript = "strands-typescript"
+	GenkitGo          = "genkit-go"
+	GenkitJavaScript  = "genkit-js"
+	GenkitPython      = "genkit-python"
 )
 
-// First is the first version that is known of.
+// First is the first version that is known of one of Strands.
 var First = Version{1, 0}
 
 // Parse reads "1.30" or "1.30.2".
@@ -64,6 +67,30 @@ func (r Rule) Since() Version { return r.since }
 
 // Before says in words up to where the rule does not hold.
 func (r Rule) Before() string { return "before " + r.since.String() }
+
+// Opens has, for each SDK that opens a kind of store, since which version it does.
+type Opens map[string]Rule
+
+// Names returns the names of the SDKs, in order.
+func (o Opens) Names() []string { return slices.Sorted(maps.Keys(o)) }
+
+// Span returns the versions in question of one of the SDKs: the one that is said to run,
+// or all that open such a store.
+func (o Opens) Span(name string, running *Running) Span {
+	if v := running.Of(name); v != nil {
+		return Only(*v)
+	}
+	return From(o[name].since)
+}
+
+// asks says in words what can be given.
+func (o Opens) asks() string {
+	var list []string
+	for _, name := range o.Names() {
+		list = append(list, fmt.Sprintf("%s@VERSION, of %s or later", name, o[name].since))
+	}
+	return strings.Join(list, "; or ")
+}
 
 // earlier says in brackets what was before the rule.
 func (r Rule) earlier(text string) string { return " (" + r.Before() + ": " + text + ")" }
@@ -128,10 +155,10 @@ type running struct {
 
 // Assume takes a version of one of the SDKs that open a kind of store. The error is
 // [store.ErrUnknownSDK].
-func (r *Running) Assume(kind string, sdks []string, said store.Release) error {
+func (r *Running) Assume(kind string, opens Opens, said store.Release) error {
 	v, ok := Parse(said.Version)
-	if !slices.Contains(sdks, said.SDK) || !ok || v.Compare(First) < 0 {
-		return fmt.Errorf("%s: %.40q %.40q: %w: give %s@VERSION, of 1.0 or later", kind, said.SDK, said.Version, store.ErrUnknownSDK, strings.Join(sdks, "@VERSION or "))
+	if since, known := opens[said.SDK]; !known || !ok || v.Compare(since.since) < 0 {
+		return fmt.Errorf("%s: %.40q %.40q: %w: give %s", kind, said.SDK, said.Version, store.ErrUnknownSDK, opens.asks())
 	}
 	for {
 		old := r.versions.Load()

@@ -54,16 +54,20 @@ func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
 
 func TestRunning_takesOneVersionOfEachSDK(t *testing.T) {
 	var r sdk.Running
+	opens := sdk.Opens{"a": sdk.Since(1, 0), "b": sdk.Since(0, 9)}
+	if got := opens.Span("b", &r); !got.Has(sdk.Version{Major: 0, Minor: 9}) || got.Has(sdk.Version{Major: 0, Minor: 8}) {
+		t.Errorf("any version is %+v", got)
+	}
 	if r.Assumed() != nil || r.Of("a") != nil {
 		t.Errorf("nothing was said, and it runs %v", r.Assumed())
 	}
-	for _, wrong := range [][2]string{{"c", "1.2"}, {"a", "0.9"}, {"a", "new"}} {
-		if err := r.Assume("kind", []string{"a", "b"}, store.Release{SDK: wrong[0], Version: wrong[1]}); !errors.Is(err, store.ErrUnknownSDK) {
+	for _, wrong := range [][2]string{{"c", "1.2"}, {"a", "0.9"}, {"a", "new"}, {"b", "0.8"}} {
+		if err := r.Assume("kind", opens, store.Release{SDK: wrong[0], Version: wrong[1]}); !errors.Is(err, store.ErrUnknownSDK) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
 	for _, said := range [][3]string{{"b", "1.2", "x.lock"}, {"a", "1.30.1", "a.lock"}, {"b", "1.3", ""}} {
-		if err := r.Assume("kind", []string{"a", "b"}, store.Release{SDK: said[0], Version: said[1], From: said[2]}); err != nil {
+		if err := r.Assume("kind", opens, store.Release{SDK: said[0], Version: said[1], From: said[2]}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -101,11 +101,14 @@ func (f flaw) judged(at stand) sdk.Verdict {
 	return f.verdict.Since(dropsOrphans, sent)
 }
 
+// opens is the SDK that opens a log.
+var opens = sdk.Opens{sdk.StrandsPython: sdk.Since(1, 0)}
+
 // SDKs implements store.Versioned.
-func (s *Store) SDKs() []string { return []string{sdk.StrandsPython} }
+func (s *Store) SDKs() []string { return opens.Names() }
 
 // Assume implements store.Versioned.
-func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, s.SDKs(), r) }
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Assumed implements store.Versioned.
 func (s *Store) Assumed() store.Releases { return s.running.Assumed() }

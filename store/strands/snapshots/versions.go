@@ -1,8 +1,6 @@
 package snapshots
 
 import (
-	"fmt"
-
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/sdk"
@@ -51,17 +49,14 @@ var (
 // sdkNames are the names of the SDKs.
 var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.StrandsTypeScript}
 
+// opens are the SDKs that open snapshots.
+var opens = sdk.Opens{sdk.StrandsPython: savesSnapshots, sdk.StrandsTypeScript: sdk.Since(1, 0)}
+
 // SDKs implements store.Versioned.
-func (s *Store) SDKs() []string { return []string{sdkNames[python], sdkNames[typeScript]} }
+func (s *Store) SDKs() []string { return opens.Names() }
 
 // Assume implements store.Versioned; a version holds for the sessions that its SDK wrote.
-func (s *Store) Assume(r store.Release) error {
-	first := savesSnapshots.Since()
-	if v, ok := sdk.Parse(r.Version); ok && r.SDK == sdkNames[python] && v.Compare(first) < 0 {
-		return fmt.Errorf("%s: %.40q %.40q: %w: it saves snapshots since %s", kind, r.SDK, r.Version, store.ErrUnknownSDK, first)
-	}
-	return s.running.Assume(kind, s.SDKs(), r)
-}
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Assumed implements store.Versioned.
 func (s *Store) Assumed() store.Releases { return s.running.Assumed() }

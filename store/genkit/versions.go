@@ -1,0 +1,60 @@
+package genkit
+
+import (
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sdk"
+)
+
+// The SDKs do not do the same in all their versions. What differs is a rule that holds
+// since one of them, and nothing else in this package knows versions. The rules stand in
+// the sources of Go 1.10 to 1.13 and of Python 0.9 to 0.12; of JavaScript none is known.
+
+// Of Go.
+var (
+	// waitsAborting: there is the status "aborting", and a call waits until that is over.
+	// Before, it is not known.
+	waitsAborting = sdk.Since(1, 13)
+	// resumesFailed: a row that failed or was aborted with a state is resumed.
+	resumesFailed = sdk.Since(1, 13)
+	// namesParent: where a row is refused, the error says which one to resume instead.
+	namesParent = sdk.Since(1, 13)
+)
+
+// knowsAborting, of Python: the model takes the status "aborting".
+var knowsAborting = sdk.Since(0, 11)
+
+// sdkNames are the names of the SDKs.
+var sdkNames = [...]string{layoutGo: sdk.GenkitGo, layoutJS: sdk.GenkitJavaScript, layoutPython: sdk.GenkitPython}
+
+// opens says since when the SDKs have agents that keep snapshots.
+var opens = sdk.Opens{sdk.GenkitGo: sdk.Since(1, 10), sdk.GenkitJavaScript: sdk.Since(1, 39), sdk.GenkitPython: sdk.Since(0, 9)}
+
+// SDKs implements store.Versioned.
+func (s *Store) SDKs() []string { return opens.Names() }
+
+// Assume implements store.Versioned; a version holds for the sessions of its layout.
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
+
+// Assumed implements store.Versioned.
+func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
+
+// versions returns those that are in question for the sessions of a layout.
+func (g *grouping) versions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }
+
+// earlier has the verdicts of the versions before a rule, of the faults that depend on one.
+var earlier = map[string]map[layout]before{
+	FaultExpired:      {layoutGo: {namesParent, sdk.Says(model.Stops, "resuming it is refused with FAILED_PRECONDITION")}},
+	FaultAbortedEmpty: {layoutGo: {namesParent, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
+	FaultFailedLeaf:   {layoutGo: {resumesFailed, sdk.Says(model.Stops, "refused with FAILED_PRECONDITION")}},
+	FaultAborting: {
+		layoutGo:     {waitsAborting, sdk.Says(model.Loses, "does not know the status, and resumes it as an empty session")},
+		layoutPython: {knowsAborting, sdk.Says(model.Loses, "the model forbids it: "+pyUnread)},
+	},
+}
+
+// before is what is so before a rule.
+type before struct {
+	rule    sdk.Rule
+	verdict sdk.Verdict
+}
