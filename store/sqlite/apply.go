@@ -649,7 +649,7 @@ func (s *Store) verify(ctx context.Context, t *tx, plan model.Plan, e entry) (mo
 	if err != nil {
 		return r, err
 	}
-	visits, err := places(ctx, t, ss)
+	visits, err := load(ctx, t, ss)
 	if err != nil {
 		return r, err
 	}

@@ -30,11 +30,12 @@ import (
 //	one packed blob and the reason, by Conn.Raw   38 ms,  3.2
 //	text put together in SQL, one column          97 ms,  2.0
 //	1,000 rows in one by group_concat            153 ms,  0.0
+//	plain columns from the pages, by Tx.Keyed     42 ms,  0.5 (the headers included)
 //
-// Plain columns by the driver's rows are chosen: with the headers made of them
-// it is 105 ms (BenchmarkTimeline/Headers), and the table can be read with any
-// SQLite tool, which packed headers could not. The states are in another table
-// and are not touched.
+// Plain columns are chosen: the table can be read with any SQLite tool, which packed
+// headers could not. Short sessions, and the first headers of long ones, are read by the
+// driver's rows, and the rest from the pages. The states are in another table and are not
+// touched.
 
 const (
 	// batchSize is how many headers are read before any is given on.
@@ -42,7 +43,7 @@ const (
 	// nearVisits is how many visits a listing remembers for those that follow them; the
 	// parents of nearly all are among them. farVisits is how many it remembers of those
 	// that it had to look for.
-	nearVisits = 1 << 16
+	nearVisits = 1 << 13
 	farVisits  = 1 << 10
 )
 
@@ -76,8 +77,9 @@ type listing struct {
 	ids     []string
 	far     map[int64]string
 	reasons map[int64]*model.Reason
-	// gathered is used again.
+	// gathered and more are used again.
 	gathered []visitRow
+	more     extra
 }
 
 // load reads a session whole.
@@ -90,28 +92,11 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 		}
 		return nil
 	})
-	return ss.visits(&all), err
-}
-
-// places reads of a session what a restore changes and what tells the visits apart: the
-// number, the id and the index of each visit, whether it is on the active path, and the head.
-func places(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
-	l := listing{tx: t, session: ss}
-	var all model.Headers
-	err := l.query(ctx, placeColumns, ofSession, []any{ss.key}, func(row visitRow) error {
-		all.Add(&row.Header)
-		return nil
-	})
-	return ss.visits(&all), err
-}
-
-// visits returns the visits of the session, whose headers were read.
-func (ss *session) visits(all *model.Headers) *store.Visits {
 	v := &store.Visits{Session: ss.id, Headers: all.Slice(), Head: -1}
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}
-	return v
+	return v, err
 }
 
 // all returns every header, a batch at a time. The batch is used again.
@@ -129,8 +114,56 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 		if err := give(batch); err != nil || len(batch) < batchSize {
 			return err
 		}
-		after = batch[len(batch)-1].Visit
+		if after, err = l.cut(ctx, batch[len(batch)-1].Visit, give); !errors.Is(err, sqlitefile.ErrPages) {
+			return err
+		}
 	}
+}
+
+// cut calls give with the headers after a visit, a batch at a time, from the pages of the
+// table. It returns the last visit. The error is sqlitefile.ErrPages where SQLite has to
+// read on.
+func (l *listing) cut(ctx context.Context, after int64, give func(batch []model.Header) error) (last int64, err error) {
+	var batch []model.Header
+	hand := func() error {
+		for _, row := range l.gathered {
+			h, err := l.complete(ctx, row)
+			if err != nil {
+				return err
+			}
+			l.remember(&h)
+			batch = append(batch, h)
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		after = batch[len(batch)-1].Visit
+		err := give(batch)
+		batch, l.gathered = batch[:0], l.gathered[:0]
+		return err
+	}
+	l.gathered = l.gathered[:0]
+	values := make([]sqlitefile.Value, columnCount)
+	err = l.tx.Keyed(ctx, "visits", l.session.key, after, func(row []sqlitefile.Value) error {
+		if len(row) != tableColumns {
+			return sqlitefile.ErrPages
+		}
+		for i, at := range inTable {
+			values[i] = row[at]
+		}
+		decoded, err := l.decode(values)
+		if err != nil {
+			return sqlitefile.ErrPages
+		}
+		if l.gathered = append(l.gathered, decoded); len(l.gathered) < batchSize {
+			return nil
+		}
+		return hand()
+	})
+	if err == nil || errors.Is(err, sqlitefile.ErrPages) {
+		err = errors.Join(hand(), err)
+	}
+	return after, err
 }
 
 // tail returns the last n headers and how many there are before them.
@@ -192,7 +225,7 @@ func (l *listing) append(ctx context.Context, headers []model.Header, from strin
 // gather returns some rows, until it is called again.
 func (l *listing) gather(ctx context.Context, from string, args ...any) ([]visitRow, error) {
 	l.gathered = l.gathered[:0]
-	err := l.query(ctx, visitColumns, from, args, func(row visitRow) error {
+	err := l.query(ctx, from, args, func(row visitRow) error {
 		l.gathered = append(l.gathered, row)
 		return nil
 	})
@@ -262,7 +295,9 @@ func (l *listing) loadReason(ctx context.Context, reason int64) error {
 	if err := l.reasonsWhere(ctx, "session = ? AND reason = ?", l.session.key, reason); err != nil {
 		return err
 	}
-	l.reasons[reason] = l.reasons[reason] // what is not there is not asked for again
+	if _, there := l.reasons[reason]; !there {
+		l.reasons[reason] = nil // it is not asked for again
+	}
 	return nil
 }
 
@@ -308,24 +343,25 @@ type visitRow struct {
 }
 
 const (
-	// visitColumns are the columns that decode reads, placeColumns the first of them,
-	// which are all that places needs.
-	visitColumns = placeColumns + ", parent_visit, parent_id, turn, event, at, size, extra"
-	placeColumns = "visit, id, idx, reason"
-	placeCount   = 4
-
-	ofSession = "visits WHERE session = ? ORDER BY visit"
+	// visitColumns are the columns that decode reads.
+	visitColumns = "visit, id, parent_visit, parent_id, idx, turn, event, at, size, reason, extra"
+	columnCount  = 11
+	// tableColumns is how many there are in all.
+	tableColumns = 13
 )
+
+// inTable is where each of visitColumns is among the columns of the table.
+var inTable = [columnCount]int{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12}
 
 // query returns the rows of visits: from is the table and the condition. No other
 // statement can run on the connection meanwhile.
-func (l *listing) query(ctx context.Context, columns, from string, args []any, give func(visitRow) error) error {
+func (l *listing) query(ctx context.Context, from string, args []any, give func(visitRow) error) error {
 	named, err := sqlitefile.Values(nil, args)
 	if err != nil {
 		return err
 	}
 	return l.tx.Conn().Raw(func(conn any) error {
-		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+columns+" FROM "+from, named)
+		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+visitColumns+" FROM "+from, named)
 		if err != nil {
 			return err
 		}
@@ -334,12 +370,15 @@ func (l *listing) query(ctx context.Context, columns, from string, args []any, g
 }
 
 func (l *listing) rows(rows driver.Rows, give func(visitRow) error) error {
-	values := make([]driver.Value, len(rows.Columns()))
+	from, values := make([]driver.Value, columnCount), make([]sqlitefile.Value, columnCount)
 	for {
-		if err := rows.Next(values); err == io.EOF {
+		if err := rows.Next(from); err == io.EOF {
 			return nil
 		} else if err != nil {
 			return err
+		}
+		for i, v := range from {
+			values[i] = sqlitefile.ValueOf(v)
 		}
 		row, err := l.decode(values)
 		if err != nil {
@@ -352,19 +391,26 @@ func (l *listing) rows(rows driver.Rows, give func(visitRow) error) error {
 }
 
 // decode reads the columns that query asks for, in its order.
-func (l *listing) decode(values []driver.Value) (visitRow, error) {
+func (l *listing) decode(values []sqlitefile.Value) (visitRow, error) {
 	var d columns
 	var row visitRow
 	h := &row.Header
 	h.SessionID = l.session.id
-	h.Visit, h.ID, h.Index = d.integer(values[0]), d.text(values[1]), int(d.integer(values[2]))
-	h.Orphaned, row.reason = values[3] != nil, d.integer(values[3])
+	h.Visit, h.ID = d.integer(values[0]), d.text(values[1])
+	h.ParentVisit, h.ParentID = d.integer(values[2]), d.text(values[3])
+	h.Index, h.TurnIndex = int(d.integer(values[4])), int(d.integer(values[5]))
+	h.Event, h.CreatedAt = model.SnapshotEvent(d.integer(values[6])), d.time(values[7])
+	h.Size, row.reason = d.integer(values[8]), d.integer(values[9])
+	row.parentDerived = h.ParentVisit != 0 && values[3].Kind == sqlitefile.Null
+	h.Orphaned = values[9].Kind != sqlitefile.Null
 	h.Head = l.session.head.Valid && l.session.head.V == h.Visit
 	if !h.Orphaned {
 		row.reason = -1
 	}
-	if more := values[placeCount:]; len(more) > 0 {
-		d.details(&row, more)
+	if text := d.text(values[10]); text != "" && d.err == nil {
+		l.more = extra{}
+		d.err = l.more.read(text)
+		h.EventName, h.Position, h.Title, h.Marks = l.more.EventName, l.more.Position, l.more.Title, l.more.Marks
 	}
 	if d.err != nil {
 		return row, fmt.Errorf("visit %d: %w", h.Visit, d.err)
@@ -372,48 +418,34 @@ func (l *listing) decode(values []driver.Value) (visitRow, error) {
 	return row, nil
 }
 
-// details reads the columns behind those of places.
-func (d *columns) details(row *visitRow, values []driver.Value) {
-	h := &row.Header
-	h.ParentVisit, h.ParentID = d.integer(values[0]), d.text(values[1])
-	row.parentDerived = h.ParentVisit != 0 && values[1] == nil
-	h.TurnIndex, h.Event = int(d.integer(values[2])), model.SnapshotEvent(d.integer(values[3]))
-	h.CreatedAt, h.Size = d.time(values[4]), d.integer(values[5])
-	if text := d.text(values[6]); text != "" && d.err == nil {
-		var more extra
-		d.err = more.read(text)
-		h.EventName, h.Position, h.Title, h.Marks = more.EventName, more.Position, more.Title, more.Marks
-	}
-}
-
 // columns reads values of their declared types and keeps the first error. Null
 // is the zero value.
 type columns struct{ err error }
 
-func (d *columns) integer(v driver.Value) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case nil:
-	default:
-		d.err = cmp.Or(d.err, fmt.Errorf("%T where an integer belongs", v))
-	}
-	return 0
+func (d *columns) integer(v sqlitefile.Value) int64 {
+	d.expect(v, sqlitefile.Integer, "an integer")
+	return v.Int
 }
 
-func (d *columns) text(v driver.Value) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case nil:
-	default:
-		d.err = cmp.Or(d.err, fmt.Errorf("%T where a text belongs", v))
-	}
-	return ""
+func (d *columns) text(v sqlitefile.Value) string {
+	d.expect(v, sqlitefile.Text, "a text")
+	return v.Text
 }
 
-func (d *columns) time(v driver.Value) time.Time {
-	t, err := decodeTime(v)
+func (d *columns) expect(v sqlitefile.Value, kind sqlitefile.ValueKind, what string) {
+	if v.Kind != kind && v.Kind != sqlitefile.Null {
+		d.err = cmp.Or(d.err, fmt.Errorf("another value where %s belongs", what))
+	}
+}
+
+func (d *columns) time(v sqlitefile.Value) (t time.Time) {
+	switch v.Kind {
+	case sqlitefile.Null:
+		return t
+	case sqlitefile.Integer:
+		return ofNanoseconds(v.Int)
+	}
+	t, err := parseTime(d.text(v))
 	d.err = cmp.Or(d.err, err)
 	return t
 }
@@ -435,9 +467,12 @@ func decodeTime(v any) (time.Time, error) {
 	case nil:
 		return time.Time{}, nil
 	case int64:
-		return time.Unix(0, v).UTC(), nil
+		return ofNanoseconds(v), nil
 	case string:
-		return time.Parse(time.RFC3339Nano, v)
+		return parseTime(v)
 	}
 	return time.Time{}, fmt.Errorf("%T where a time belongs", v)
 }
+
+func ofNanoseconds(n int64) time.Time          { return time.Unix(0, n).UTC() }
+func parseTime(text string) (time.Time, error) { return time.Parse(time.RFC3339Nano, text) }
