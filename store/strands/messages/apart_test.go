@@ -94,3 +94,33 @@ func TestApart_ofABranchLeavesOutWhatIsCommon(t *testing.T) {
 	}
 	storetest.Apart(t, s, storetest.Headers(t, s, "h"))
 }
+
+// A restore that is shown with what it changes reads no message again that stays, but the
+// last, and once more those that leave.
+func TestRestore_readsAMessageOnce(t *testing.T) {
+	const n, target = 300, 280
+	dir := t.TempDir()
+	longFiles(t, n).write(t, filepath.Join(dir, "session_h"))
+	rest(t, dir) // what is written just now is not remembered
+	s, read := counting(open(t, dir))
+	list := storetest.Headers(t, s, "h")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[target].Ref()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.TakeApart(t.Context(), s, plan.Ref(plan.Head), plan.Ref(plan.Target)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		most := 1
+		switch {
+		case i == target:
+			most = 3
+		case i > target:
+			most = 2
+		}
+		if got := read.read[fmt.Sprintf("message_%d.json", i)]; got > most {
+			t.Errorf("message %d of %d is read %d times for a restore to %d", i, n, got, target)
+		}
+	}
+}
