@@ -86,6 +86,7 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 	n := len(s.rows)
 	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]folder.Written, n), Head: -1, Own: s}
 	head := s.head()
+	s.made = map[*row]bool{}
 	leads := make(map[string]bool, n)
 	for _, r := range s.rows {
 		leads[r.parentID] = leads[r.parentID] || r.parentID != r.id
@@ -105,6 +106,7 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 		log.Written[i] = folder.Written{Name: log.Files[i], At: r.changed()}
 		if m := in.Told.Made(log.Files[i]); m != nil {
 			h.Reason = nil
+			s.made[r] = true
 			if h.EventName == "" {
 				h.Event, h.EventName = model.SnapshotEventNamed, string(m.Op)
 			}

@@ -127,7 +127,7 @@ func age(d time.Duration) string {
 func (in *inspector) parent(r *row) {
 	p := in.byID[r.parentID]
 	switch {
-	case r.parentID == "":
+	case r.parentID == "", in.isAside(r.parentID):
 	case r.parentID == r.id:
 		in.row(r, model.FaultSelfParent, "/parentId", "it is its own parent; the real one is not recorded")
 	case p != nil:
@@ -137,6 +137,14 @@ func (in *inspector) parent(r *row) {
 	default:
 		in.absentParent(r)
 	}
+}
+
+// isAside reports whether a write set a row aside: it is a branch of the session.
+func (in *inspector) isAside(id string) bool {
+	if in.log == nil || in.log.Aside[id] == nil {
+		return false
+	}
+	return in.log.Aside[id].How == folder.SetAside
 }
 
 func (in *inspector) absentParent(r *row) {
@@ -185,10 +193,12 @@ func (in *inspector) times() {
 func (in *inspector) leaves() {
 	roots := 0
 	for _, r := range in.rows {
-		if r.parentID == "" || in.byID[r.parentID] == nil || r.parentID == r.id {
-			if roots++; roots > 1 {
-				in.row(r, model.FaultSeveralRoots, "/parentId", "another row of the session has no parent in it either")
-			}
+		// A row of Hindcast's own begins a lineage where that of its state is a circle.
+		if in.made[r] || in.isAside(r.parentID) || in.byID[r.parentID] != nil && r.parentID != r.id {
+			continue
+		}
+		if roots++; roots > 1 {
+			in.row(r, model.FaultSeveralRoots, "/parentId", "another row of the session has no parent in it either")
 		}
 	}
 	if _, scanned := in.resumed(); scanned.err == noLeaf {

@@ -157,6 +157,11 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	for _, h := range storetest.Headers(t, s, session) {
 		had[h.ID] = true
 	}
+	type told struct{ code, file string }
+	was := map[told]bool{}
+	for _, f := range storetest.Faults(t, s, session) {
+		was[told{f.Code, f.File}] = true
+	}
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	nothing, refused := (*model.NothingToError)(nil), (*model.UnsupportedError)(nil)
 	switch {
@@ -181,6 +186,11 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	}
 	for id := range had {
 		t.Errorf("row %s is no longer shown", id)
+	}
+	for _, f := range storetest.Faults(t, s, session) {
+		if !was[told{f.Code, f.File}] {
+			t.Errorf("the repair made %+v", f)
+		}
 	}
 	one := session1(t, s, session)
 	if now, scanned := one.resumed(); len(one.rows) > 0 && (now.row == nil || scanned.row != now.row) {

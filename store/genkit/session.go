@@ -22,6 +22,8 @@ type session struct {
 	pointer *pointer // nil for none
 	layout  layout
 	now     time.Time
+	// made are the rows that Hindcast wrote.
+	made map[*row]bool
 	// log is the session with the rows that Hindcast's journal alone has: no SDK sees
 	// them.
 	log *folder.Log
