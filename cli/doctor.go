@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,9 +96,7 @@ func examine(ctx context.Context, id *store.Identity, session, address string) (
 		return nil, "", err
 	}
 	for i := range list {
-		if list[i].of != "" {
-			remedies(ctx, s, &list[i], address)
-		}
+		remedies(ctx, s, &list[i], address)
 	}
 	return list, store.AssumedBy(s).String(), nil
 }
@@ -105,7 +104,11 @@ func examine(ctx context.Context, id *store.Identity, session, address string) (
 // remedies adds to a checkup the commands that mend its faults. That a plan cannot
 // be made is no reason to fail.
 func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
-	if len(model.Harmful(c.faults)) == 0 {
+	switch {
+	case len(model.Harmful(c.faults)) == 0:
+		return
+	case c.of == "":
+		c.stays = "it is of no session, and a repair is of one"
 		return
 	}
 	command := func(op model.Op) string {
@@ -135,16 +138,22 @@ type checkup struct {
 	faults []model.Fault
 	// next are the commands that mend some of the faults.
 	next []string
-	// stays says why those stay that cost something, where none of the commands mends
-	// them.
+	// stays says why those stay that cost something, where no repair mends them.
 	stays string
 }
 
-// whyStays returns why a fault stays that costs something, "" if it is mended or costs
-// nothing.
+// goesOn is why a fault may stay that costs nothing.
+const goesOn = "goes on all the same"
+
+// whyStays returns why a fault stays, "" for one that a repair may mend, and for a note.
 func (c *checkup) whyStays(f *model.Fault) string {
-	if f.Severity < model.Loses {
+	switch {
+	case c.stays == "" || f.Severity == model.Note:
 		return ""
+	case f.Severity < model.Loses && len(c.next) > 0:
+		return "" // a purge may mend it
+	case f.Severity < model.Loses:
+		return "the framework " + goesOn
 	}
 	return c.stays
 }
@@ -256,7 +265,7 @@ func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 
 // checkups writes the faults below the session that they are in.
 func (p *printer) checkups(list []checkup, framework string) {
-	faults, ill := 0, 0
+	faults, ill, idle := 0, 0, 0
 	for _, c := range list {
 		if len(c.faults) == 0 {
 			continue
@@ -278,13 +287,21 @@ func (p *printer) checkups(list []checkup, framework string) {
 			counts = append(counts, model.Count(notes, "note"))
 		}
 		fmt.Fprintf(p, "\n%s  %s\n", p.paint.in(bold, name), strings.Join(counts, ", "))
+		costs := false
 		for i := range c.faults {
-			p.fault(&c.faults[i], framework)
+			f := &c.faults[i]
+			p.fault(f, framework)
+			switch stays := c.whyStays(f) != ""; {
+			case stays && f.Severity < model.Loses:
+				idle++
+			case stays:
+				costs = true
+			}
 		}
 		for _, command := range c.next {
 			fmt.Fprintf(p, "  next: %s\n", command) // whole, so that it can be copied
 		}
-		if i := slices.IndexFunc(c.faults, func(f model.Fault) bool { return c.whyStays(&f) != "" }); i >= 0 {
+		if costs {
 			p.sentence("  ", "stays: "+c.stays)
 		}
 	}
@@ -293,6 +310,9 @@ func (p *printer) checkups(list []checkup, framework string) {
 		p.WriteString("no faults\n")
 	case len(list) > 1:
 		fmt.Fprintf(p, "\n%s, in %d of %s\n", model.Count(faults, "fault"), ill, model.Count(len(list)-1, "session"))
+	}
+	if idle > 0 { // said once, as it is so for many
+		p.sentence("", fmt.Sprintf("no command mends %s: %s %s", model.Count(idle, "fault"), judge(framework), goesOn))
 	}
 }
 
@@ -319,11 +339,11 @@ func (p *printer) fault(f *model.Fault, framework string) {
 
 // labelled says whose verdict it is, once.
 func labelled(verdict, framework string) string {
-	switch {
-	case framework == "":
-		framework = "the framework"
-	case strings.HasPrefix(verdict, framework):
+	if framework != "" && strings.HasPrefix(verdict, framework) {
 		return verdict
 	}
-	return framework + ": " + verdict
+	return judge(framework) + ": " + verdict
 }
+
+// judge names the framework.
+func judge(framework string) string { return cmp.Or(framework, "the framework") }

@@ -51,15 +51,16 @@ var faults = map[string][]model.Fault{
 }
 
 func TestDoctor_groupsFaultsAndNamesWhoJudges(t *testing.T) {
-	for _, c := range []struct{ framework, verdict, want string }{
-		{"Strands", "loads", "Strands: loads"},
-		{"", "loads", "the framework: loads"},
-		{"Genkit", "Genkit Go 1.13: loads", "Genkit Go 1.13: loads"},
+	for _, c := range []struct{ framework, verdict, want, judge string }{
+		{"Strands", "loads", "Strands: loads", "Strands"},
+		{"", "loads", "the framework: loads", "the framework"},
+		{"Genkit", "Genkit Go 1.13: loads", "Genkit Go 1.13: loads", "Genkit"},
 	} {
 		list := map[string][]model.Fault{sample.Trip: {{Code: "f", File: "file", Meaning: "m", Verdict: c.verdict}}}
 		code, out, err := ill(t, c.framework, patient{faults: list}).run(t, "doctor", "mem:")
 		want := "recognised as mem: its address names the kind\n\n" +
-			"trip-planner  1 fault\n  f\n    file\n    m\n    " + c.want + "\n\n1 fault, in 1 of 2 sessions\n"
+			"trip-planner  1 fault\n  f\n    file\n    m\n    " + c.want + "\n\n1 fault, in 1 of 2 sessions\n" +
+			"no command mends 1 fault: " + c.judge + " goes on all the same\n"
 		if code != 3 || out != want || err != "" {
 			t.Errorf("%s: exit %d, %q, %q, want %q", c.framework, code, out, err, want)
 		}
@@ -76,7 +77,7 @@ func TestDoctor_isReadableInSixtyCells(t *testing.T) {
 			t.Errorf("%d cells: %q", w, line)
 		}
 	}
-	if !strings.Contains(out, "    messages/message_3.json at byte 40\n") || !strings.HasSuffix(out, "\n3 faults, in 1 of 2 sessions\n") {
+	if !strings.Contains(out, "    messages/message_3.json at byte 40\n") || !strings.HasSuffix(out, "\n3 faults, in 1 of 2 sessions\nno command mends 3 faults: Strands goes on all the same\n") {
 		t.Errorf("it says\n%s", out)
 	}
 }
@@ -104,6 +105,36 @@ func TestDoctor_ofOneSession(t *testing.T) {
 		code, out, err = start(t, sample.Rows()).run(t, args...)
 		if code != 1 || out != "" || !strings.Contains(err, "no session") {
 			t.Errorf("exit %d, %q, %q", code, out, err)
+		}
+	}
+}
+
+// A fault that no command mends says why it stays: of one that costs something below its
+// session, of the others once.
+func TestDoctor_saysWhatStays(t *testing.T) {
+	c := ill(t, "Strands", patient{faults: map[string][]model.Fault{
+		"":             {{Code: "a"}, {Code: "b", Severity: model.Loses}, {Code: "n", Severity: model.Note}},
+		sample.Trip:    {{Code: "c", Severity: model.Mended}, {Code: "d", Severity: model.Stops}},
+		sample.Packing: {{Code: "m", Severity: model.Note}},
+	}})
+	_, out, _ := c.run(t, "doctor", "mem:")
+	for text, n := range map[string]int{
+		"  stays: it is of no session, and a repair is of one\n": 1, "  stays: a memory store cannot repair\n": 1, "stays: ": 2,
+		"no command mends 2 faults: Strands goes on all the same\n": 1,
+	} {
+		if strings.Count(out, text) != n {
+			t.Errorf("%q is not there %d times:\n%s", text, n, out)
+		}
+	}
+	_, out, _ = c.run(t, "doctor", "mem:", "--json")
+	var list []struct{ Fault, Stays string }
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"a": "the framework goes on all the same", "b": "it is of no session, and a repair is of one", "c": "the framework goes on all the same", "d": "a memory store cannot repair"}
+	for _, f := range list {
+		if f.Stays != want[f.Fault] {
+			t.Errorf("%s stays: %q", f.Fault, f.Stays)
 		}
 	}
 }

@@ -145,7 +145,6 @@ func members(s *jsonschema.Schema, below string, member func(string)) {
 // unmet are members that no store of the tests has.
 var unmet = []string{
 	"doctor [].sdk",
-	"doctor [].stays",
 	"journal [].broken",
 	"messages messages[].parts[].value",
 	"messages messages[].redacted",
@@ -167,7 +166,6 @@ var unmet = []string{
 	"show tokens.cacheWrite",
 	"survey faults[].next",
 	"survey faults[].sdk",
-	"survey faults[].stays",
 }
 
 // Real output of every command is as the schemas say, and what they say is met.
