@@ -88,10 +88,10 @@ func (r *recently[K, V]) next() { r.now, r.before = nil, r.now }
 
 // fingerprints tell of some keys that they are certainly not in a table, which need not be
 // asked for them then. Nil ones know nothing.
-type fingerprints map[uint64]struct{}
+type fingerprints map[uint32]struct{}
 
 // add takes a key in, and reports whether the table may have had it.
-func (f fingerprints) add(key uint64) (had bool) {
+func (f fingerprints) add(key uint32) (had bool) {
 	if f == nil {
 		return true
 	}
@@ -101,8 +101,8 @@ func (f fingerprints) add(key uint64) (had bool) {
 }
 
 // ofID returns the key of an id, and ofState that of the hash of a state.
-func ofID(id string) uint64                { return ofState(sha256.Sum256([]byte(id))) }
-func ofState(sum [sha256.Size]byte) uint64 { return binary.NativeEndian.Uint64(sum[:]) }
+func ofID(id string) uint32                { return ofState(sha256.Sum256([]byte(id))) }
+func ofState(sum [sha256.Size]byte) uint32 { return binary.NativeEndian.Uint32(sum[:]) }
 
 // taking is a batch on its way into a session.
 type taking struct {

@@ -78,7 +78,7 @@ type codec struct {
 func newCodec() codec {
 	return codec{
 		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)))
+			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		}),
 		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
 			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxState), zstd.WithDecodeAllCapLimit(true))
@@ -286,26 +286,10 @@ type writer struct {
 	codec  codec
 	tx     *tx
 	stream parts.Stream
-	// offset is where rest goes, the bytes that are not written yet. It begins with the
-	// bytes of the segments that are full, which are being compressed.
+	// offset is where rest goes, the bytes that are not written yet.
 	offset int64
 	rest   []byte
-	full   []*segment
 }
-
-// segment is a full segment on its way into the file.
-type segment struct {
-	// size is how many bytes it has, and written how many of these were there before.
-	size, written int
-	// encoded is closed when the fields below are set.
-	encoded  chan struct{}
-	encoding int64
-	data     []byte
-	err      error
-}
-
-// fullSegments is how many segments may wait to be written.
-const fullSegments = 8
 
 // newWriter finds the end of a stream.
 func newWriter(ctx context.Context, t *tx, c codec, stream parts.Stream) (*writer, error) {
@@ -341,64 +325,27 @@ func (w *writer) add(ctx context.Context, bytes []byte) (parts.Place, error) {
 	return w.stream.At(offset), w.writeFull(ctx)
 }
 
-// writeFull has the segments that are full compressed, while others are put together, and
-// writes those for which there have been enough since.
+// writeFull writes the segments that are full.
 func (w *writer) writeFull(ctx context.Context) error {
 	for {
-		sent := 0
-		for _, f := range w.full {
-			sent += f.size - f.written
-		}
-		begun := (w.offset + int64(sent)) % segmentSize
-		n := segmentSize - int(begun)
-		if len(w.rest)-sent < n {
+		begun := w.offset % segmentSize
+		n := segmentSize - begun
+		if int64(len(w.rest)) < n {
 			return nil
 		}
 		before, err := w.takeBack(ctx, begun)
 		if errors.Is(err, ErrDamagedState) {
 			before, err = nil, nil // it stays as it is, for doctor to find
 		}
+		if err == nil {
+			err = w.insert(ctx, w.offset-int64(len(before)), append(before, w.rest[:n]...))
+		}
 		if err != nil {
 			return err
 		}
-		w.compress(before, w.rest[sent:sent+n])
-		// What was taken back is nowhere until it is written.
-		if len(w.full) > fullSegments || before != nil {
-			if err := w.writeFirst(ctx); err != nil {
-				return err
-			}
-		}
+		w.offset += n
+		w.rest = append(w.rest[:0], w.rest[n:]...)
 	}
-}
-
-// compress begins to compress the segment that two runs of bytes make. The first of them
-// was written before.
-func (w *writer) compress(written, rest []byte) {
-	f := &segment{size: len(written) + len(rest), written: len(written), encoded: make(chan struct{})}
-	w.full = append(w.full, f)
-	if written != nil {
-		rest = append(written, rest...)
-	}
-	go func() {
-		defer close(f.encoded)
-		f.encoding, f.data, f.err = w.codec.encode(rest)
-	}()
-}
-
-// writeFirst writes the first of the segments that are full.
-func (w *writer) writeFirst(ctx context.Context) error {
-	f := w.full[0]
-	<-f.encoded
-	if f.err != nil {
-		return f.err
-	}
-	if err := w.insert(ctx, w.offset-int64(f.written), f.size, f.encoding, f.data); err != nil {
-		return err
-	}
-	n := f.size - f.written
-	w.offset += int64(n)
-	w.rest, w.full = w.rest[n:], w.full[1:] // others are compressed where they are
-	return nil
 }
 
 // takeBack reads and removes the rows of the segment that was begun.
@@ -415,8 +362,12 @@ func (w *writer) takeBack(ctx context.Context, begun int64) ([]byte, error) {
 	return bytes, err
 }
 
-func (w *writer) insert(ctx context.Context, offset int64, size int, encoding int64, data []byte) error {
-	_, err := w.tx.Exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), size, encoding, data)
+func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
+	encoding, data, err := w.codec.encode(bytes)
+	if err != nil {
+		return err
+	}
+	_, err = w.tx.Exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), len(bytes), encoding, data)
 	return err
 }
 
@@ -432,18 +383,10 @@ func (w *writer) copy(from parts.Extent, into []byte) bool {
 
 // flush writes what is left.
 func (w *writer) flush(ctx context.Context) error {
-	for len(w.full) > 0 {
-		if err := w.writeFirst(ctx); err != nil {
-			return err
-		}
-	}
 	if len(w.rest) == 0 {
 		return nil
 	}
-	encoding, data, err := w.codec.encode(w.rest)
-	if err == nil {
-		err = w.insert(ctx, w.offset, len(w.rest), encoding, data)
-	}
+	err := w.insert(ctx, w.offset, w.rest)
 	w.offset += int64(len(w.rest))
 	w.rest = w.rest[:0]
 	return err
