@@ -70,7 +70,11 @@ func (t *Tx) Keyed(ctx context.Context, table string, key, after int64, give fun
 	r := reader{ctx: ctx, tx: t, key: key, after: after, give: give}
 	var root uint32
 	var encoding string
-	err := t.Row(ctx, "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?", table).Scan(&root)
+	var pages bool
+	err := t.Row(ctx, "SELECT rootpage, sqlite_compileoption_used('ENABLE_DBPAGE_VTAB') FROM sqlite_schema WHERE type = 'table' AND name = ?", table).Scan(&root, &pages)
+	if err == nil && !pages {
+		return fmt.Errorf("%w: this build of SQLite returns none", ErrPages)
+	}
 	if err == nil {
 		err = t.Row(ctx, "PRAGMA encoding").Scan(&encoding)
 	}
