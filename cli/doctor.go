@@ -218,6 +218,10 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 		})
 	}
 	running.Wait()
+	for i := range list[1:] { // what is wrong with the store is told once
+		c := &list[1+i]
+		c.faults = slices.DeleteFunc(c.faults, func(f model.Fault) bool { return slices.Contains(faults, f) })
+	}
 	return list, ctx.Err()
 }
 

@@ -139,6 +139,15 @@ func TestDoctor_saysWhatStays(t *testing.T) {
 	}
 }
 
+// What is wrong with the store itself is not told of each session again.
+func TestDoctor_tellsOfTheStoreOnce(t *testing.T) {
+	whole := model.Fault{Code: "journal", Severity: model.Loses, File: ".hindcast", Meaning: "it is torn"}
+	_, out, _ := ill(t, "Strands", patient{faults: map[string][]model.Fault{"": {whole}, sample.Trip: {whole, {Code: "own"}}, sample.Packing: {whole}}}).run(t, "doctor", "mem:")
+	if strings.Count(out, "it is torn") != 1 || !strings.Contains(out, "\n2 faults, in 1 of 2 sessions\n") {
+		t.Errorf("it says\n%s", out)
+	}
+}
+
 // A directory of two kinds at once tells of both.
 func TestDoctor_tellsWhatOtherKindsClaim(t *testing.T) {
 	s := newShelf(t)

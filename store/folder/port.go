@@ -3,6 +3,7 @@ package folder
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"hindcast/model"
@@ -45,6 +46,9 @@ func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	}
 	if why := p.kind.Lacks(c.Op); why != "" || c.Op == model.OpConvert {
 		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	if err := p.storage.Ready(); errors.Is(err, ErrLink) {
+		return model.Plan{}, &model.UnsupportedError{Op: c.Op, Reason: err.Error()}
 	}
 	if c.Op == model.OpUndo || c.Op == model.OpRedo {
 		back, err := p.storage.Reversal(ctx, c.Op)

@@ -98,8 +98,11 @@ func linked(dir string) error {
 	if err != nil {
 		return nil // opening it says why
 	}
-	return fmt.Errorf("%s is a link to %s, and nothing is written through a link: open that folder", dir, to)
+	return fmt.Errorf("%s is a link to %s, and %w: open that folder", dir, to, ErrLink)
 }
+
+// ErrLink: the folder that was opened is a link, and its storage is where that leads.
+var ErrLink = errors.New("nothing is written through a link")
 
 func open(dir, way string, o Options) (*Storage, error) {
 	disk, err := OpenDisk(dir)
@@ -126,6 +129,15 @@ func (s *Storage) Ready() error {
 	}
 	_, err := s.Journal()
 	return err
+}
+
+// Lacks returns why no operation can be planned, "" if they can. Where a link was opened
+// the plan of each refuses, as it does where a link is one session of several.
+func (s *Storage) Lacks() string {
+	if err := s.Ready(); err != nil && !errors.Is(err, ErrLink) {
+		return err.Error()
+	}
+	return ""
 }
 
 // Close lets go of the folder, and keeps what is remembered.

@@ -135,6 +135,15 @@ func TestLink_isReadAndNotWritten(t *testing.T) {
 			if _, err := through.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref}); err == nil || !strings.Contains(err.Error(), "is a link to "+whole+", and nothing is written through a link") {
 				t.Errorf("opened by itself, a restore: %v", err)
 			}
+			if why := through.Lacks(model.OpRestore); why != "" {
+				t.Errorf("opened by itself it lacks restores: %s", why)
+			}
+			if _, err := through.Plan(t.Context(), model.Change{Op: model.OpUndo}); err == nil || !strings.Contains(err.Error(), "is a link to "+whole) {
+				t.Errorf("opened by itself, an undo: %v", err)
+			}
+			if list := storetest.Faults(t, through, ""); len(list) != 1 || list[0].Code != FaultSymlink || list[0].Severity != model.Note {
+				t.Errorf("opened by itself the doctor says %+v", list)
+			}
 			if now := contents(t, filepath.Dir(target)); !maps.Equal(now, before) {
 				t.Error("what the link leads to was written to")
 			}

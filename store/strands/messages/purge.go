@@ -2,6 +2,7 @@ package messages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -148,8 +149,11 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *
 	return err
 }
 
-// journalFault words what is wrong with the journal.
+// journalFault words what is wrong with the journal: there is none where a link was opened.
 func (s *Store) journalFault(err error) model.Fault {
+	if errors.Is(err, folder.ErrLink) {
+		return model.Fault{Code: FaultSymlink, File: ".", Severity: model.Note, Meaning: err.Error(), Verdict: "the SDK follows links to folders"}
+	}
 	return model.Fault{Code: FaultJournal, File: journal.Folder, Meaning: err.Error(), Verdict: "the SDK does not look there; what was set aside may not show"}
 }
 

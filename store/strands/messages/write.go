@@ -23,10 +23,7 @@ func (s *Store) kept(v journal.Version) ([]byte, error) {
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
 	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
-		if err := s.storage.Ready(); err != nil {
-			return err.Error()
-		}
-		return ""
+		return s.storage.Lacks()
 	}
 	return store.Cannot(kind, op)
 }

@@ -35,10 +35,7 @@ func (s *Store) journalFaults(ctx context.Context, faults *store.FaultList) {
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
 	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
-		if err := s.storage.Ready(); err != nil {
-			return err.Error()
-		}
-		return ""
+		return s.storage.Lacks()
 	case model.OpRun:
 		return "Strands has no process that can be asked to go on"
 	}
