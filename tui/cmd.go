@@ -253,8 +253,13 @@ func readAll(ctx context.Context, s store.Store, session string, done *progress)
 		all.Add(&h)
 		done.Add(1)
 	}
-	return timeline.Prepare(all.Timeline(timeline.Spare(all.Len()))), cursor, nil
+	content := timeline.Prepare(all.Timeline(timeline.Spare(all.Len())))
+	letGo(headerSize * content.Timeline.Len())
+	return content, cursor, nil
 }
+
+// headerSize is about how many bytes a header has where it is read.
+const headerSize = 256
 
 // headersRead shows the whole session.
 func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {

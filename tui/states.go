@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 
 	"hindcast/model"
@@ -33,8 +34,23 @@ type state struct {
 
 // Tape returns the state as a tape, and what is odd about its JSON.
 func (s *state) Tape() (*jsontape.Tape, []jsontape.Warning, error) {
-	s.parse.Do(func() { s.tape, s.warn, s.err = jsontape.ParseTolerant(s.data) })
+	s.parse.Do(func() {
+		s.tape, s.warn, s.err = jsontape.ParseTolerant(s.data)
+		letGo(len(s.data))
+	})
 	return s.tape, s.warn, s.err
+}
+
+// much is how many bytes leave so much behind when they are read that the system gets it
+// back at once: the program stays open beside others for hours.
+const much = 32 << 20
+
+// letGo returns to the system what the reading of so many bytes left behind, if that is
+// much.
+func letGo(size int) {
+	if size >= much {
+		debug.FreeOSMemory()
+	}
 }
 
 // Conversation returns the messages of the state.
