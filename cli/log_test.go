@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"hindcast/look"
 	"hindcast/model"
+	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 )
 
@@ -76,5 +79,18 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		logged(tree)
+	}
+}
+
+// A large state is printed in parts: no copy of it is made.
+func TestShow_printsWithoutACopy(t *testing.T) {
+	d := portrait{header: &model.Header{ID: strings.Repeat("0", 64), Head: true}, ids: "made up", state: jsontest.New(8_000_000, 1).JSON()}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := &printer{Writer: bufio.NewWriter(io.Discard), glyphs: look.Unicode}
+	p.show(&d)
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(d.state))/4 {
+		t.Errorf("%d bytes to print a state of %d", taken, len(d.state))
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,11 +196,10 @@ func (p *printer) show(d *portrait) {
 		field("title", what)
 	}
 	field("size", string(conversation.AppendSize(nil, int64(len(state)))))
-	switch v := model.Verify(h.ID, state); {
-	case !v.OK() && d.ids != "":
+	if d.ids != "" {
 		field("hash", "not of the state: "+d.ids)
-	default:
-		field("hash", v.Text())
+	} else {
+		field("hash", model.Verify(h.ID, state).Text())
 	}
 	for _, f := range d.facts {
 		field(printable.String(f.Label), printable.String(f.Value))
@@ -213,12 +211,23 @@ func (p *printer) show(d *portrait) {
 	if line := d.gaps.Of(hasKey(state), len(d.gaps.Keys)); line != "" {
 		fmt.Fprintln(p, p.paint.in(faint, padded("keys", width)+" "+printable.String(line)))
 	}
-	text := state
 	if jsontape.Valid(state) {
-		text = bytes.TrimSuffix(splice.Pretty(state), []byte("\n"))
-	} else {
-		_, err := jsontape.Parse(state)
-		fmt.Fprintf(p, "\nthe state is not JSON: %s\n", printable.String(err.Error()))
+		p.WriteByte('\n')
+		_ = splice.PrettyTo(&escaped{to: p}, state) // the printer keeps its error
+		return
 	}
-	fmt.Fprintf(p, "\n%s\n", printable.AppendText(nil, text))
+	_, err := jsontape.Parse(state)
+	fmt.Fprintf(p, "\nthe state is not JSON: %s\n\n%s\n", printable.String(err.Error()), printable.AppendText(nil, state))
+}
+
+// escaped writes text that is safe to print. Each part that it gets is whole lines.
+type escaped struct {
+	to   io.Writer
+	text []byte
+}
+
+func (e *escaped) Write(lines []byte) (int, error) {
+	e.text = printable.AppendText(e.text[:0], lines)
+	_, err := e.to.Write(e.text)
+	return len(lines), err
 }

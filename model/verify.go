@@ -103,33 +103,58 @@ func Verify(id string, stored []byte) Verification {
 		return Verification{Err: ErrNotHash}
 	}
 	var v Verification
-	try := func(as Serialisation, data []byte) bool {
+	try := func(as Serialisation, id string) bool {
 		if len(v.Tried) == 0 || v.Tried[len(v.Tried)-1] != as {
 			v.Tried = append(v.Tried, as)
 		}
-		if SnapshotID(data) == want {
+		if id == want {
 			v.Matched = as
 		}
 		return v.OK()
 	}
-	if try(SerialisationStored, stored) {
+	if try(SerialisationStored, SnapshotID(stored)) {
 		return v
 	}
 	v.Err = reserialise(stored, try)
 	return v
 }
 
-// reserialise hands the other serialisations to try, until it is content.
-func reserialise(stored []byte, try func(Serialisation, []byte) bool) error {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, stored); err != nil {
-		return fmt.Errorf("not JSON: %w", err)
+// compactID returns the id of a state without the spaces, and how many bytes it then has.
+// The state is JSON. Nothing of it is copied.
+func compactID(stored []byte) (id string, size int) {
+	hash := sha256.New()
+	put := func(part []byte) {
+		hash.Write(part)
+		size += len(part)
 	}
-	if try(SerialisationCompact, compact.Bytes()) {
+	from, inString := 0, false
+	for i := 0; i < len(stored); i++ {
+		switch c := stored[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++ // what is behind it ends no string
+		case !inString && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			put(stored[from:i])
+			from = i + 1
+		}
+	}
+	put(stored[from:])
+	return hex.EncodeToString(hash.Sum(nil)), size
+}
+
+// reserialise hands the ids of the other serialisations to try, until it is content.
+func reserialise(stored []byte, try func(Serialisation, string) bool) error {
+	if !json.Valid(stored) {
+		var none bytes.Buffer
+		return fmt.Errorf("not JSON: %w", json.Compact(&none, stored))
+	}
+	id, size := compactID(stored)
+	if try(SerialisationCompact, id) {
 		return nil
 	}
-	if compact.Len() > maxReserialised {
-		return fmt.Errorf("too large to re-marshal: %d bytes", compact.Len())
+	if size > maxReserialised {
+		return fmt.Errorf("too large to re-marshal: %d bytes", size)
 	}
 	value, err := decodeAny(stored)
 	if err != nil {
@@ -139,7 +164,7 @@ func reserialise(stored []byte, try func(Serialisation, []byte) bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot re-marshal: %w", err)
 	}
-	if try(SerialisationGo, exact) {
+	if try(SerialisationGo, SnapshotID(exact)) {
 		return nil
 	}
 	if value, err = toFloats(value, 0); err != nil {
@@ -149,14 +174,14 @@ func reserialise(stored []byte, try func(Serialisation, []byte) bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot re-marshal: %w", err)
 	}
-	if try(SerialisationGo, rounded) {
+	if try(SerialisationGo, SnapshotID(rounded)) {
 		return nil
 	}
 	canonical, err := appendCanonical(nil, value, 0)
 	if err != nil {
 		return err
 	}
-	try(SerialisationRFC8785, canonical)
+	try(SerialisationRFC8785, SnapshotID(canonical))
 	return nil
 }
 

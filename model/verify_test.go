@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -226,4 +227,26 @@ func FuzzVerify(f *testing.F) {
 			t.Fatalf("%s is not %s", stored, canonical)
 		}
 	})
+}
+
+// The id of a state without the spaces is told without a copy of it: of one that is
+// indented, with strings that hold quotes, spaces and escapes.
+func TestVerify_compactsWithoutACopy(t *testing.T) {
+	compact := `{"a b":" \" \\","c":["\\\" ",{"d":" \u0022 "}],"e":1}`
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, []byte(compact), " \t", "\t "); err != nil {
+		t.Fatal(err)
+	}
+	if v := Verify(SnapshotID([]byte(compact)), indented.Bytes()); v.Matched != SerialisationCompact {
+		t.Errorf("matched %v: %s", v.Matched, v.Text())
+	}
+	large := []byte(`[` + strings.Repeat(`"some text", `, 300_000) + `1]`)
+	id, size := compactID(large)
+	var want bytes.Buffer
+	if err := json.Compact(&want, large); err != nil || id != SnapshotID(want.Bytes()) || size != want.Len() {
+		t.Errorf("%s of %d bytes, and not %s of %d: %v", id, size, SnapshotID(want.Bytes()), want.Len(), err)
+	}
+	if n := testing.AllocsPerRun(1, func() { compactID(large) }); n > 10 {
+		t.Errorf("%v allocations for a state of %d bytes", n, len(large))
+	}
 }

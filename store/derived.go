@@ -6,8 +6,8 @@ import (
 	"hindcast/model"
 )
 
-// Deriver is a Store that derives its snapshots from what a framework wrote: an id need
-// not be the hash of the state, more is known than the header tells, and of some states
+// Deriver is a Store that derives its snapshots from what a framework wrote: an id is not
+// the hash of the state, more is known than the header tells, and of some states
 // less than all. What each kind does not know:
 //
 //	kind               sessions         keys at the top of the state

@@ -1,31 +1,57 @@
 package splice
 
-import "hindcast/model/jsontape"
+import (
+	"bytes"
+	"io"
+
+	"hindcast/model/jsontape"
+)
 
 // mostIndent is how many levels are indented. Deeper ones stand below each other,
 // or the white space of a text that is nested 10,000 deep would fill the memory.
 const mostIndent = 64
 
-// Pretty returns a value with a line for each of its parts, indented by two spaces.
-// Each part stays as it is, byte for byte. The value must be JSON, as [At] returns
-// it. The text ends with a line break.
+// prettyPart is how many bytes PrettyTo gathers before it writes them.
+const prettyPart = 32 << 10
+
+// Pretty returns what PrettyTo writes.
 func Pretty(value []byte) []byte {
-	out := make([]byte, 0, len(value)+len(value)/2)
+	var out bytes.Buffer
+	out.Grow(len(value) + len(value)/2)
+	_ = PrettyTo(&out, value) // a buffer takes everything
+	return out.Bytes()
+}
+
+// PrettyTo writes a value with a line for each of its parts, indented by two spaces.
+// Each part stays as it is, byte for byte. The value must be JSON, as [At] returns
+// it. The text ends with a line break, and so does each part of it that is written, so
+// that a large value takes no memory for its text. The error is that of w.
+func PrettyTo(w io.Writer, value []byte) error {
+	out := make([]byte, 0, min(len(value)+len(value)/2, 2*prettyPart))
+	var err error
 	depth := 0
 	line := func() {
 		out = append(out, '\n')
+		if len(out) >= prettyPart && err == nil {
+			_, err = w.Write(out)
+			out = out[:0]
+		}
 		for range min(depth, mostIndent) {
 			out = append(out, ' ', ' ')
 		}
 	}
-	compact := jsontape.AppendCompact(nil, value)
-	for i := 0; i < len(compact); {
-		switch c := compact[i]; c {
+	for i := 0; i < len(value) && err == nil; {
+		c := value[i]
+		i++
+		switch c {
+		case ' ', '\t', '\n', '\r':
 		case '{', '[':
 			out = append(out, c)
-			i++
-			if i < len(compact) && compact[i] == c+2 { // ] is [+2, } is {+2
-				out = append(out, compact[i])
+			for i < len(value) && isSpace(value[i]) {
+				i++
+			}
+			if i < len(value) && value[i] == c+2 { // ] is [+2, } is {+2
+				out = append(out, value[i])
 				i++
 				continue
 			}
@@ -35,25 +61,26 @@ func Pretty(value []byte) []byte {
 			depth--
 			line()
 			out = append(out, c)
-			i++
 		case ',':
 			out = append(out, c)
-			i++
 			line()
 		case ':':
 			out = append(out, ':', ' ')
-			i++
 		case '"':
-			end := jsontape.StringEnd(compact, i)
+			end := jsontape.StringEnd(value, i-1)
 			if end < 0 {
-				end = len(compact)
+				end = len(value)
 			}
-			out = append(out, compact[i:end]...)
+			out = append(out, value[i-1:end]...)
 			i = end
 		default:
 			out = append(out, c)
-			i++
 		}
 	}
-	return append(out, '\n')
+	if err == nil {
+		_, err = w.Write(append(out, '\n'))
+	}
+	return err
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

@@ -139,15 +139,14 @@ func (c *Content) verified(f Facts) {
 	switch {
 	case f.Err != nil:
 		c.add("hash", "not checked: the state could not be read", sheet.Warn)
+	case f.Tape != nil && f.IDs != "":
+		c.fact("hash", "not of the state: "+f.IDs)
 	case f.Tape != nil:
-		switch v := model.Verify(f.Header.ID, f.Tape.Data()); {
-		case v.OK():
-			c.add("hash", v.Text(), sheet.Good)
-		case f.IDs != "":
-			c.fact("hash", "not of the state: "+f.IDs)
-		default:
-			c.add("hash", v.Text(), sheet.Error)
+		v, style := model.Verify(f.Header.ID, f.Tape.Data()), sheet.Good
+		if !v.OK() {
+			style = sheet.Error
 		}
+		c.add("hash", v.Text(), style)
 	}
 }
 
