@@ -282,6 +282,39 @@ func BenchmarkCapture(b *testing.B) {
 	})
 }
 
+// BenchmarkWindow saves states of 400 messages, each without the first message of the
+// one before and with a new one at the end.
+func BenchmarkWindow(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "store.db")
+	s, err := sqlite.Create(b.Context(), path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	state := jsontest.New(0, 1)
+	for range 400 {
+		state.Append()
+	}
+	parent, n := "", 0
+	for b.Loop() {
+		b.StopTimer()
+		text := state.Step().DropFirst().JSON()
+		snapshot := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(text), ParentID: parent, SessionID: "s", Index: n, State: text}
+		b.StartTimer()
+		if err := s.SaveSnapshot(b.Context(), snapshot); err != nil {
+			b.Fatal(err)
+		}
+		parent, n = snapshot.ID, n+1
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(info.Size())/float64(n), "B/snapshot")
+}
+
 // captures returns states of about 1 MB, each one message longer than the last.
 func captures(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {

@@ -37,6 +37,11 @@ import (
 // The index of hashes costs 19 bytes and is worth them as soon as two sessions
 // have a document in common.
 //
+// A window of 400 messages, from which each turn drops the first (BenchmarkWindow,
+// 10,000 turns), takes 692 B a snapshot. When the message that lost the comma before
+// it was kept again, it was 1,053 B, and a save took a quarter longer: parts.Match
+// finds it now. The format is the same: an extent could begin anywhere before.
+//
 // A capture of 1 MB (BenchmarkCapture) costs 4.9 ms, where the program's own
 // marshalling and hashing cost 8.3: 0.7 to check that it is JSON, 0.8 for each
 // of two hashes, 0.7 to cut it, 0.1 to find its parts in the state before; the

@@ -195,6 +195,41 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 	}
 }
 
+// TestSaveSnapshot_aWindowTakesTheRoomOfItsMessages: a conversation of which each turn
+// drops the first message is kept in lists that stay short, and takes the room of the
+// messages that it ever had, each once.
+func TestSaveSnapshot_aWindowTakesTheRoomOfItsMessages(t *testing.T) {
+	alone(t)
+	const window, turns = 100, 400
+	s, path := newStore(t)
+	state := jsontest.New(0, 1)
+	content := 0
+	var states [][]byte
+	for range turns {
+		state.Step()
+		content += len(state.Messages[len(state.Messages)-1])
+		if len(state.Messages) > window {
+			state.DropFirst()
+		}
+		states = append(states, state.JSON())
+	}
+	refs := keep(t, s, "s", states...)
+	for i, ref := range refs {
+		if got, err := s.State(t.Context(), ref); err != nil || !bytes.Equal(got, states[i]) {
+			t.Fatalf("state %d: %v", i, err)
+		}
+	}
+	raw := number(t, path, "SELECT sum(size) FROM blocks")
+	lists := number(t, path, "SELECT sum(length(list)) FROM states")
+	t.Logf("%d bytes a turn, its message %d, its list %d", raw/turns, content/turns, lists/turns)
+	if 2*raw > 3*content {
+		t.Errorf("%d bytes are kept of %d bytes of messages", raw, content)
+	}
+	if lists > 25*turns {
+		t.Errorf("the lists of %d states have %d bytes", turns, lists)
+	}
+}
+
 // holds checks the contract of store.Parted, and returns how many bytes the
 // spans have.
 func holds(t testing.TB, a, b []byte, spans []store.Span) (size int64) {

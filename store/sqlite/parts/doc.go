@@ -5,5 +5,6 @@
 // bytes are only ever added. A part has no row and no number of its own: a
 // state is a list of [Extent], runs of places in streams, and neighbours in a
 // stream are one extent however many parts they are. A conversation that grows
-// by a message at a time is three extents, whatever its length.
+// by a message at a time is three extents, whatever its length, and so is one from
+// whose front messages go.
 package parts

@@ -50,6 +50,12 @@ const lookahead = 256
 // The parts are looked for in their order, from behind the last one found:
 // where the text has grown, that is the next. Whatever moved to the front is
 // not found.
+//
+// The comma before an element is in the part of the element. That of an element
+// whose neighbours before it went, as they do when a window slides, is not: the
+// part is found in the one of the base behind its comma. Otherwise the element
+// would be kept again, away from those that follow it, and each turn would cut
+// the list of every later state once more.
 func Match(t *Text, bases []Base, may func(Place) bool) []Piece {
 	cursors := make([]cursor, len(bases))
 	for i, b := range bases {
@@ -82,8 +88,14 @@ type cursor struct {
 // find returns where a part is kept, nil if it is not found.
 func (c *cursor) find(part []byte) []Extent {
 	for i := c.next; i < min(c.next+lookahead, len(c.base.Parts)); i++ {
-		if bytes.Equal(c.base.part(i), part) {
-			at := c.extents(int64(c.base.from(i)), int64(c.base.Parts[i].End))
+		// A base's part that has one byte more than this one can only be the same
+		// behind a comma.
+		kept, from := c.base.part(i), c.base.from(i)
+		if len(kept) == len(part)+1 && kept[0] == ',' {
+			kept, from = kept[1:], from+1
+		}
+		if bytes.Equal(kept, part) {
+			at := c.extents(int64(from), int64(c.base.Parts[i].End))
 			if at != nil {
 				c.next = i + 1
 			}

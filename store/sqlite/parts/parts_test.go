@@ -175,6 +175,39 @@ func TestMatch_findsWhatDidNotChange(t *testing.T) {
 	}
 }
 
+// TestMatch_aWindowThatSlides: each turn drops the first message, and so the comma
+// before the next one. That message stays where it is kept: the messages of a
+// window are one run, however often it slid, and only what a turn brings is new.
+func TestMatch_aWindowThatSlides(t *testing.T) {
+	const window, turns = 150, 300
+	var kept stream
+	s := jsontest.New(0, 1)
+	for range window {
+		s.Append()
+	}
+	before := NewText(s.JSON())
+	list, _ := kept.put(before)
+	added, brought, runs := 0, 0, 0
+	for range turns {
+		next := NewText(s.Step().DropFirst().JSON())
+		var fresh int
+		list, fresh = kept.put(next, Base{before, list})
+		if got := kept.get(list); !bytes.Equal(got, next.Bytes) {
+			t.Fatalf("%d bytes come back as %d others", len(next.Bytes), len(got))
+		}
+		added, runs = added+fresh, runs+len(list)
+		brought += len(s.Messages[len(s.Messages)-1])
+		before = next
+	}
+	t.Logf("%d runs in %d states, %d bytes new for %d of messages", runs, turns, added, brought)
+	if runs > 4*turns {
+		t.Errorf("%d runs in %d states", runs, turns)
+	}
+	if 2*added > 3*brought {
+		t.Errorf("%d bytes are new, for messages of %d", added, brought)
+	}
+}
+
 func TestMatch_leavesOutWhatMayNotBeUsed(t *testing.T) {
 	var kept stream
 	text := NewText(jsontest.New(30_000, 1).JSON())
