@@ -367,17 +367,20 @@ func (s schemaNode) rows(w *strings.Builder, below string) {
 		items.rows(w, below+"[]")
 		return
 	}
-	required := s.at("required")
+	var required []string
+	if list := s.at("required"); list.n >= 0 {
+		for r := s.tape.First(list.n); r >= 0; r = s.tape.Next(r) {
+			required = append(required, s.tape.Text(r))
+		}
+	}
 	properties := s.at("properties")
 	if properties.n < 0 {
 		return
 	}
 	for n := s.tape.First(properties.n); n >= 0; n = s.tape.Next(n) {
 		member, optional := schemaNode{s.tape, n}, "?"
-		for r := s.tape.First(required.n); r >= 0; r = s.tape.Next(r) {
-			if s.tape.Text(r) == s.tape.Key(n) {
-				optional = ""
-			}
+		if slices.Contains(required, s.tape.Key(n)) {
+			optional = ""
 		}
 		name := strings.TrimPrefix(below+"."+s.tape.Key(n), ".")
 		words := member.text("description")

@@ -211,7 +211,7 @@ snapshots before). A name that fits several snapshots is an error that lists the
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.messages(), a.checkpoint(), a.doctor()}},
+		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.messages(), a.checkpoint(), a.doctor()}},
 		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
 		{"Move", []*cobra.Command{a.export(), a.importing(), a.convert()}},
 		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},

@@ -212,7 +212,7 @@ func (a *answers) everyCommand(t *testing.T) {
 					seen[document] = true
 				}
 			}
-			for _, document := range []string{"sessions", "log", "show", "diff", "patch", "stat", "messages", "checkpoint", "plan", "receipt", "journal", "doctor"} {
+			for _, document := range []string{"sessions", "log", "show", "diff", "history", "patch", "stat", "messages", "checkpoint", "plan", "receipt", "journal", "doctor"} {
 				if !seen[document] && !(document == "checkpoint" && name == "steps") {
 					t.Errorf("no command printed %s", document)
 				}
@@ -255,6 +255,7 @@ func (a *answers) realStores(t *testing.T) {
 		for _, s := range sessions {
 			for _, line := range [][]string{
 				{"log", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
+				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"},
 				{"messages", dir, s.ID, "head"}, {"checkpoint", dir, s.ID, "head"}, {"restore", dir, s.ID, "#0", "--dry-run"},
 			} {
 				code, out, _ := c.run(t, append(line, "--json")...)
