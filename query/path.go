@@ -33,7 +33,7 @@ func ParsePath(pointer string) (Path, error) {
 		if escapes := strings.Count(key, "~0") + strings.Count(key, "~1"); escapes < strings.Count(key, "~") {
 			return Path{}, &PathError{pointer, "~ is written as ~0, and / in a key as ~1"}
 		}
-		keys[i] = strings.NewReplacer("~0", "~", "~1", "/").Replace(key)
+		keys[i] = jsontape.PointerKey(key)
 	}
 	return Path{keys}, nil
 }

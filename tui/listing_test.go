@@ -105,7 +105,7 @@ func TestSessions_stayUntilTheyAreListedAnew(t *testing.T) {
 	}
 }
 
-// A listing that nobody waits for any longer ends.
+// A listing ends when its answer is not awaited.
 func TestSessions_endWhereNobodyWaits(t *testing.T) {
 	m, s, msg := listingOf(t, 10*firstSessions)
 	m.stop(listing)

@@ -71,7 +71,7 @@ func (t *Tape) LookupPointer(pointer string) Node {
 	}
 	n := Node(0)
 	for step := range strings.SplitSeq(pointer[1:], "/") {
-		if n = t.step(n, unescapePointer.Replace(step)); n < 0 {
+		if n = t.step(n, PointerKey(step)); n < 0 {
 			return None
 		}
 	}
@@ -79,6 +79,10 @@ func (t *Tape) LookupPointer(pointer string) Node {
 }
 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+// PointerKey returns the key, or the position, that a token of a JSON Pointer spells: the
+// other way round than [AppendPointerToken].
+func PointerKey(token string) string { return unescapePointer.Replace(token) }
 
 func (t *Tape) step(n Node, step string) Node {
 	if t.nodes[n].kind == Object {

@@ -100,7 +100,7 @@ func arriving(rows iter.Seq2[store.Row, error]) iter.Seq[[]arrived] {
 	}
 }
 
-// arrive gives rows on, as many at a time as a batch has. It stops when give returns false.
+// arrive calls give with rows, as many at a time as a batch has, until it returns false.
 func arrive(rows iter.Seq2[store.Row, error], give func([]arrived) bool) {
 	var some []arrived
 	size := 0

@@ -38,7 +38,7 @@ import (
 // touched.
 
 const (
-	// batchSize is how many headers are read before any is given on.
+	// batchSize is how many headers are read before any is handed on.
 	batchSize = 2048
 	// nearVisits is how many visits a listing remembers for those that follow them; the
 	// parents of nearly all are among them. farVisits is how many it remembers of those

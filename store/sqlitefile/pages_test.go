@@ -79,8 +79,8 @@ func keyed(t *testing.T, tx *Tx, key, after int64) (got, want [][]Value, err err
 	return got, want, errors.Join(err, failed)
 }
 
-// TestKeyed gives what SQLite gives: of pages of any size, rows that go on on others, any
-// values, and what a transaction has not committed yet.
+// TestKeyed: the rows are those that SQLite returns, whatever the size of the pages and
+// the values are, where rows go on on other pages, and before a transaction commits.
 func TestKeyed(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

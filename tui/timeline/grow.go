@@ -25,7 +25,7 @@ import (
 // in a session of any length, see BenchmarkPane_append.
 const most = 1024
 
-// Spare returns for how many headers more a slice of n should have room: a new
+// Spare returns for how many headers more a timeline of n should have room: a new
 // content is made at the most once in that many snapshots.
 func Spare(n int) int { return n/8 + most }
 
