@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -259,27 +258,10 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	d.Was(w.move.Was)
 	d.Rows(w.before.Place.Folders...)
 	if w.plan, err = d.Plan(w.plan); err != nil {
-		return model.Plan{}, cmp.Or(s.went(w.move), err)
+		return model.Plan{}, err
 	}
 	w.plan.Carry = &carry{storage: s, session: w.plan.Session, journal: w.plan.Carry, steps: w.move.Steps, before: w.before, after: w.after, told: w.told}
 	return w.plan, nil
-}
-
-// went returns the conflict where a file is gone that a move takes away or keeps: it was
-// there when the format looked.
-func (s *Storage) went(m *Move) error {
-	names := slices.Clone(m.Keeps)
-	for i := range m.Steps {
-		if m.Steps[i].Aside {
-			names = append(names, m.Steps[i].Name)
-		}
-	}
-	for _, name := range names {
-		if at, err := s.tree.Stamp(name); err == nil && at.Kind == files.Nothing {
-			return &journal.ConflictError{Path: name, Found: "went"}
-		}
-	}
-	return nil
 }
 
 // Preview is Plan without a way to carry the plan out: the framework itself will write

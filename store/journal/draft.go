@@ -92,8 +92,8 @@ func (d *Draft) MakeFolder(name string) {
 }
 
 // SetAside takes a file away. It stays kept. That the file is there is looked up
-// later, together with others: a missing one is an error of [Draft.Err] and
-// [Draft.Plan].
+// later, together with others: a missing one is a ConflictError of [Draft.Err] and
+// [Draft.Plan], because the caller met it a moment ago.
 func (d *Draft) SetAside(name string) {
 	d.add(Change{Path: name, Does: model.FileSetAside})
 }
@@ -154,8 +154,8 @@ func (d *Draft) Expect(name string) {
 
 // Keep has the write keep what a file holds, which stays where it is as it is. The file
 // may not be one that changes. That it is there is looked up with the next call: a missing
-// one is an error of [Draft.Err] and [Draft.Plan]. [Journal.Apply] returns a ConflictError
-// where it is another one by then.
+// one is a ConflictError of [Draft.Err] and [Draft.Plan]. [Journal.Apply] returns one
+// where it is another file by then.
 func (d *Draft) Keep(name string) { d.stays = append(d.stays, Change{Path: name}) }
 
 // Was puts down what the store was before the write, in the kind's own words: an agent
@@ -222,9 +222,9 @@ func (d *Draft) settle() {
 	}
 }
 
-// cause says in an error what was to be done to a path.
+// cause says in an error what was to be done to a path; a conflict says all itself.
 func cause(does, name string, err error) error {
-	if err != nil {
+	if err != nil && !errors.Is(err, model.ErrHeadMoved) {
 		err = fmt.Errorf("%s %s: %w", does, name, err)
 	}
 	return err
@@ -235,7 +235,7 @@ func (j *Journal) file(name string, buf *[]byte) (Version, error) {
 	found, err := j.look(name, buf)
 	switch {
 	case err == nil && found.None():
-		err = fs.ErrNotExist
+		err = &ConflictError{Path: name, Found: "was removed"}
 	case err == nil && found.Folder:
 		err = errors.New("it is a folder")
 	}

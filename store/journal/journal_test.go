@@ -295,6 +295,23 @@ func TestApply_refused(t *testing.T) {
 	}
 }
 
+// A file that is to be set aside or kept was met a moment ago. That it is gone is a
+// conflict, whether or not it is back when somebody looks again.
+func TestDraft_whatWentIsAConflict(t *testing.T) {
+	for name, draft := range map[string]func(d *journal.Draft){
+		"set aside": func(d *journal.Draft) { d.SetAside("s/none") },
+		"kept":      func(d *journal.Draft) { d.Put("s/a", nil); d.Keep("s/none") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, j := desk(map[string]string{"s/a": "0", "s/m/0": "0"})
+			d := j.Draft()
+			draft(d)
+			_, err := d.Plan(model.Plan{Op: model.OpRestore})
+			says(t, err, model.ErrHeadMoved, "s/none was removed since")
+		})
+	}
+}
+
 // TestDraft_links refuses symbolic links: the file itself and a folder on the way.
 func TestDraft_links(t *testing.T) {
 	dir := t.TempDir()

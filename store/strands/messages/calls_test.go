@@ -179,3 +179,12 @@ func TestLoads_saysWhatOlderVersionsDo(t *testing.T) {
 		}
 	}
 }
+
+// A message that is read a second time for its content may be another by then.
+func TestWithContent_ofWhatIsNoMessage(t *testing.T) {
+	for _, body := range []string{`{}`, `{"role":"user"}`, `[]`, `"text"`, `null`, ``, `{"content"`} {
+		if got := withContent([]byte(body), keepOthers); string(got) != body {
+			t.Errorf("%s became %s", body, got)
+		}
+	}
+}

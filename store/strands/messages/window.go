@@ -204,13 +204,17 @@ func joined(dst []byte, blocks [][]byte) []byte {
 
 // withContent returns a message with another content: what makes has of the tool
 // results by id, the last of each, of the other blocks, and of all of them. All else
-// stays byte for byte.
+// stays byte for byte. A text that is no such message stays whole: a message may be read
+// a second time, and beside a writer it can be anything by then.
 func withContent(body []byte, makes func(results map[string][]byte, others, all [][]byte) []byte) []byte {
 	t, err := files.Parse(body)
 	if err != nil {
-		return body // it was parsed before
+		return body
 	}
 	content := t.Find(0, "content")
+	if content < 0 {
+		return body
+	}
 	results := make(map[string][]byte)
 	var others, all [][]byte
 	for b := t.First(content); b >= 0; b = t.Next(b) {
