@@ -11,6 +11,7 @@ import (
 	"hindcast/look"
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/store"
 )
 
@@ -71,6 +72,60 @@ func (a *App) completeSnapshot(snapshots int) cobra.CompletionFunc {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completePath completes a store, one of its sessions, as many of its snapshots, and a path
+// in a state: of the keys of the head, as deep as was typed. A word that begins as a path is
+// one of the session that changed last where none is named.
+func (a *App) completePath(snapshots int) cobra.CompletionFunc {
+	before := a.completeSnapshot(snapshots)
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		address, rest, ok := a.named(args)
+		begun := word != "" && (word[0] == '/' || word[0] == '.')
+		if !ok || len(rest) > 1+snapshots || !begun && len(rest) < 1+snapshots {
+			return before(cmd, args, word)
+		}
+		return a.pathWords(cmd.Context(), address, rest, word)
+	}
+}
+
+// pathWords returns the paths in the head of a session, the first word of rest, that begin
+// with a word.
+func (a *App) pathWords(ctx context.Context, address string, rest []string, word string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	s, err := a.open(ctx, address)
+	if err != nil {
+		return nil, directive
+	}
+	defer s.Close()
+	session := ""
+	if len(rest) > 0 {
+		session = rest[0]
+	} else if session, err = latestSession(ctx, s); err != nil {
+		return nil, directive
+	}
+	t, err := timeline(ctx, s, session)
+	if err != nil || t.Head() == model.NoNode {
+		return nil, directive
+	}
+	head := t.Header(t.Head())
+	state, err := s.State(ctx, head.Ref())
+	if err != nil {
+		return nil, directive
+	}
+	var words []string
+	paths, more := query.CompletePath(state, word)
+	for i, path := range paths[:min(len(paths), completionsMost)] {
+		if !plain(path) {
+			continue
+		}
+		if words = append(words, path); more[i] {
+			directive |= cobra.ShellCompDirectiveNoSpace // it may go on
+		}
+	}
+	return words, directive
 }
 
 func (a *App) sessionWords(ctx context.Context, address, word string) []string {

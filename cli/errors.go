@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
@@ -88,12 +89,36 @@ func (a *App) report(command string, err error) {
 	for line := range strings.Lines(rest) {
 		fmt.Fprintf(a.Err, "  | %s\n", printable.String(strings.TrimSuffix(line, "\n")))
 	}
+	if wrong := mistaken(nil); errors.As(err, &wrong) {
+		a.pointOut(wrong.Mistake())
+	}
 	if todo := advice(command, err); todo != "" {
 		fmt.Fprintf(a.Err, "  %s\n", todo)
 	}
 	if edit := (*keptError)(nil); errors.As(err, &edit) {
 		fmt.Fprintf(a.Err, "  %s\n", keptAt(edit.path))
 	}
+}
+
+// mistaken is an error about a text that was given, and the byte at which it goes wrong.
+type mistaken interface {
+	error
+	Mistake() (text string, offset int)
+}
+
+// mostPointed bounds what is shown of a text on either side of its mistake, in bytes.
+const mostPointed = 60
+
+// pointOut writes the line of a text that has a mistake, with a caret below the mistake.
+func (a *App) pointOut(text string, offset int) {
+	offset = min(max(offset, 0), len(text))
+	before, behind := text[:offset], text[offset:]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	behind, _, _ = strings.Cut(behind, "\n")
+	before = strings.ToValidUTF8(before[max(len(before)-mostPointed, 0):], "")
+	behind = strings.ToValidUTF8(behind[:min(len(behind), mostPointed)], "")
+	before = printable.String(before)
+	fmt.Fprintf(a.Err, "    %s%s\n    %s^\n", before, printable.String(behind), spaces(displaywidth.String(before)))
 }
 
 // advice says what to do about an error of a command, or "".

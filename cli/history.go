@@ -25,8 +25,8 @@ func (a *App) history() *cobra.Command {
 		Short: "list the snapshots at which a value changed",
 		Long: `History lists each snapshot at which the value at PATH changed, on every branch, in
 the order in which they were recorded. Each is compared with its parent. Values are
-compared, not their spelling: 1 and 1.0 are equal. PATH is a JSON Pointer, such as
-/cart/total or /messages/3.
+compared, not their spelling: 1 and 1.0 are equal. PATH is a JSON Pointer or a jq path, such
+as /messages/3 or .messages[3]; "" and . are the whole state.
 
   +  appeared    -  removed    ~  became another    ?  not known there
 
@@ -35,15 +35,16 @@ compared, not their spelling: 1 and 1.0 are equal. PATH is a JSON Pointer, such 
 "In #7 or before" stands where the parent is missing or does not have the value
 recorded. The exit code is 1 where no snapshot has the value.`,
 		Example: `  hindcast history trips.db trip-planner /cart/total
+  hindcast history trips.db .messages[3].content
   hindcast history trips.db /messages/3 --json | jq '.[].name'`,
 		Args:              argsBetween(1, oneSession.all()+1),
-		ValidArgsFunction: a.completeSnapshot(0),
+		ValidArgsFunction: a.completePath(0),
 		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			// PATH begins as a file does, so it is parted from what names a store.
 			last := len(args) - 1
 			path, err := query.ParsePath(args[last])
 			if err != nil {
-				return &usageError{fmt.Errorf("history: %w; PATH is a JSON Pointer, such as /cart/total", err)}
+				return &usageError{fmt.Errorf("history: %w; PATH is a JSON Pointer or a jq path, such as /cart/total or .cart.total", err)}
 			}
 			return a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
 				s, err := a.open(ctx, words[0])
@@ -90,7 +91,7 @@ func (p *printer) history(ctx context.Context, s store.Store, session string, pa
 	if err == nil && !found {
 		err = &advisedError{
 			fmt.Errorf("history: no snapshot of %.80q has a value at %.80q", session, pointer),
-			"hindcast show STORE SESSION head prints a state; a JSON Pointer is /KEY/INDEX/…",
+			"hindcast show STORE SESSION head prints a state; PATH is /KEY/INDEX/… or .KEY[INDEX]…",
 		}
 	}
 	return err

@@ -127,7 +127,9 @@ func (h *history) valueAt(ctx context.Context, n model.Node, before value) (valu
 	if err != nil {
 		return value{}, err
 	}
-	if key := h.path.keys[0]; gaps.Has(key) {
+	if len(h.path.keys) == 0 {
+		// of the whole state those that are known count
+	} else if key := h.path.keys[0]; gaps.Has(key) {
 		lacks := func(string) bool { return false }
 		why := model.Gaps{Keys: []string{key}, Why: gaps.Why}.Of(lacks, 1)
 		return value{json: before.json, unsure: true, why: why}, nil

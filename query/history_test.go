@@ -253,15 +253,6 @@ func TestHistory_endsWithAnError(t *testing.T) {
 	}
 }
 
-func TestParsePath_errors(t *testing.T) {
-	for _, text := range []string{"", "x", "#/x", "/x~", "/~2"} {
-		var wrong *query.PathError
-		if _, err := query.ParsePath(text); !errors.As(err, &wrong) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
 // The changes of random sessions are those that are found by decoding every state.
 func TestHistory_isThatOfDecodedStates(t *testing.T) {
 	sessions := 10_000
