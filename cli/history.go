@@ -76,7 +76,7 @@ func (p *printer) history(ctx context.Context, s store.Store, session string, pa
 	}
 	found := false
 	changes := func(yield func(query.Change, error) bool) {
-		for c, err := range query.History(ctx, s, t, path) {
+		for c, err := range query.Open(s, t).History(ctx, path) {
 			found = true
 			if !yield(c, err) {
 				return

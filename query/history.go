@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 )
 
 // Change is a visit at which a value is not as it was before.
@@ -36,20 +34,22 @@ type Change struct {
 // Values are compared, not their spelling.
 //
 // A key that the store does not know, see [model.Gaps], is told once where it ceases to be
-// known; of the steps of a turn only where no snapshot follows. Each state is read once,
-// or what it adds to its base where the store tells that. Of the states the values alone
-// are kept, until the visits after them are compared. The error ends the sequence.
-func History(ctx context.Context, s store.Store, t *model.Timeline, path Path) iter.Seq2[Change, error] {
+// known; of the steps of a turn only where no snapshot follows. The error ends the sequence.
+func (q *Session) History(ctx context.Context, path Path) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		h := history{s, t, path, make([]int32, t.Len()), map[model.Node]value{}}
-		for n := range model.Node(t.Len()) {
+		v := q.view()
+		h := history{v, path, make([]known, len(v.visits)), make([]int32, len(v.visits))}
+		for n := range v.nodes() {
 			h.uses[n]++
-			if base := t.Base(n); base != model.NoNode {
+			if base := v.visits[n].base; base != model.NoNode {
 				h.uses[base]++
 			}
 		}
-		for n := range model.Node(t.Len()) {
-			if err := h.read(ctx, n); err != nil {
+		for n, err := range v.walk(ctx, v.nodes()) {
+			if err == nil {
+				err = h.read(ctx, n)
+			}
+			if err != nil {
 				yield(Change{}, err)
 				return
 			}
@@ -62,19 +62,19 @@ func History(ctx context.Context, s store.Store, t *model.Timeline, path Path) i
 
 // history is what History knows on its way.
 type history struct {
-	store    store.Store
-	timeline *model.Timeline
-	path     Path
+	*view
+	path   Path
+	values []known
 	// uses counts for each visit the comparisons that need its value.
-	uses   []int32
-	values map[model.Node]value
+	uses []int32
 }
 
-// value is what is known at a visit.
-type value struct {
-	// json is nil where there is no value. Where unsure is set it is the last that is
+// known is what is known of the value at a visit.
+type known struct {
+	// value is none where there is no value. Where unsure is set it is the last that is
 	// known from before.
-	json   []byte
+	value
+	read   bool
 	unsure bool
 	// same says that it is equal to the one that it is compared with.
 	same bool
@@ -87,109 +87,66 @@ type value struct {
 // recorded after its child.
 func (h *history) read(ctx context.Context, n model.Node) error {
 	var line []model.Node
-	for ; n != model.NoNode; n = h.timeline.Base(n) {
-		if _, known := h.values[n]; known {
-			break
-		}
+	for ; n != model.NoNode && !h.values[n].read; n = h.visits[n].base {
 		line = append(line, n)
+	}
+	if err := h.load(ctx, line...); err != nil {
+		return err
 	}
 	for i := len(line) - 1; i >= 0; i-- {
 		n := line[i]
-		v, err := h.valueAt(ctx, n, h.before(n))
+		v, err := h.valueAt(n, h.before(n))
 		if err != nil {
-			return fmt.Errorf("read the value at %s: %w", h.timeline.Name(n), err)
+			return h.failed(n, err)
 		}
+		v.read = true
 		h.values[n] = v
 	}
 	return nil
 }
 
 // before returns the value with which that of a visit is compared.
-func (h *history) before(n model.Node) value {
-	if base := h.timeline.Base(n); base != model.NoNode {
+func (h *history) before(n model.Node) known {
+	if base := h.visits[n].base; base != model.NoNode {
 		return h.values[base]
 	}
-	for h.timeline.Parent(n) != model.NoNode { // steps may come before the first snapshot
-		n = h.timeline.Parent(n)
+	for h.visits[n].parent != model.NoNode { // steps may come before the first snapshot
+		n = h.visits[n].parent
 	}
-	root := h.timeline.Header(n)
-	return value{unsure: root.ParentID != "" || root.ParentVisit != 0}
+	return known{unsure: h.visits[n].severed}
 }
 
-// valueAt returns the value in the state of a visit; before is the one that it is
-// compared with.
-func (h *history) valueAt(ctx context.Context, n model.Node, before value) (value, error) {
-	if err := ctx.Err(); err != nil {
-		return value{}, err
-	}
-	header := h.timeline.Header(n)
-	gaps, err := store.Gaps(ctx, h.store, header.Ref())
-	if err != nil {
-		return value{}, err
-	}
-	if len(h.path.keys) == 0 {
-		// of the whole state those that are known count
-	} else if key := h.path.keys[0]; gaps.Has(key) {
+// valueAt returns the value in the state of a visit that is loaded; before is the one that
+// it is compared with.
+func (h *history) valueAt(n model.Node, before known) (known, error) {
+	// Of the whole state those keys count that are known.
+	if gaps := h.rope(n).gaps; len(h.path.keys) > 0 && gaps.Has(h.path.keys[0]) {
 		lacks := func(string) bool { return false }
-		why := model.Gaps{Keys: []string{key}, Why: gaps.Why}.Of(lacks, 1)
-		return value{json: before.json, unsure: true, why: why}, nil
+		why := model.Gaps{Keys: h.path.keys[:1], Why: gaps.Why}.Of(lacks, 1)
+		return known{value: before.value, unsure: true, why: why}, nil
 	}
-	found, same, err := h.find(ctx, n, before)
-	if err == nil && !same {
-		same, err = equal(before.json, found)
+	found, err := h.at(n, h.path)
+	same := false
+	if err == nil {
+		same, err = h.same(before.value, found)
 	}
 	if wrong := (*jsontape.SyntaxError)(nil); errors.As(err, &wrong) {
-		return value{json: before.json, unsure: true, why: "the state is not JSON", damage: true}, nil
+		return known{value: before.value, unsure: true, why: "the state is not JSON", damage: true}, nil
 	}
-	if same && len(found) == len(before.json) {
-		return value{json: before.json, same: true}, nil
-	}
-	return value{json: bytes.Clone(found), same: same}, err // the state itself may go
-}
-
-// apart is a store that reads of two states only what they do not have in common.
-type apart interface {
-	Apart(ctx context.Context, a, b model.Ref) (store.Apart, error)
-}
-
-// find returns the value at a visit as it stands in the state; same says that it is the one
-// before. A state that only adds to its base is read without what both begin with.
-func (h *history) find(ctx context.Context, n model.Node, before value) (found []byte, same bool, err error) {
-	header, base := h.timeline.Header(n), h.timeline.Base(n)
-	if s, ok := h.store.(apart); ok && base != model.NoNode && !before.unsure {
-		of := h.timeline.Header(base)
-		two, err := s.Apart(ctx, of.Ref(), header.Ref())
-		if err != nil {
-			return nil, false, err
-		}
-		path, where := h.path.behind(two.Key, two.Common)
-		switch where {
-		case amongCommon:
-			return before.json, true, nil
-		case besides:
-			found, err = path.in(two.B)
-			return found, false, err
-		}
-	}
-	state, err := h.store.State(ctx, header.Ref())
-	if err != nil {
-		return nil, false, err
-	}
-	found, err = h.path.in(state)
-	return found, false, err
+	return known{value: found, same: same}, err
 }
 
 // compare returns the change that a visit made, nil for none. Values that no other visit
 // is compared with go.
 func (h *history) compare(n model.Node) *Change {
 	old, now := h.before(n), h.values[n]
-	base := h.timeline.Base(n)
+	base := h.visits[n].base
 	h.release(n)
 	if base != model.NoNode {
 		h.release(base)
 	}
 	if now.unsure {
-		passing := h.timeline.Traced(n) && h.timeline.EndOf(n) != model.NoNode
+		passing := h.visits[n].traced && h.visits[n].ended
 		if now.damage || base == model.NoNode || !old.unsure && !passing {
 			return &Change{Visit: n, Unknown: now.why}
 		}
@@ -198,12 +155,12 @@ func (h *history) compare(n model.Node) *Change {
 	if now.same {
 		return nil
 	}
-	return &Change{Visit: n, Old: old.json, New: now.json, OrBefore: old.unsure}
+	return &Change{Visit: n, Old: h.json(old.value), New: h.json(now.value), OrBefore: old.unsure}
 }
 
 func (h *history) release(n model.Node) {
 	if h.uses[n]--; h.uses[n] == 0 {
-		delete(h.values, n)
+		h.values[n].value = value{}
 	}
 }
 

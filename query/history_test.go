@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store"
 )
@@ -41,62 +40,6 @@ func (p *past) DerivedIDs() string { return "made up" }
 func (p *past) Facts(context.Context, model.Ref) ([]model.Fact, error) { return nil, nil }
 
 func (p *past) Gaps(_ context.Context, ref model.Ref) (model.Gaps, error) { return p.gaps[ref.ID], nil }
-
-// joint is a past that knows what two states begin with at the key x.
-type joint struct{ *past }
-
-func (j joint) Apart(_ context.Context, a, b model.Ref) (two store.Apart, err error) {
-	two.A, two.B = []byte(j.states[a.ID]), []byte(j.states[b.ID])
-	x, y := jsontape.FindMember(two.A, `"x"`), jsontape.FindMember(two.B, `"x"`)
-	if len(x) == 0 || len(y) == 0 || x[0] != '[' || y[0] != '[' {
-		return two, nil
-	}
-	of, with := elements(x), elements(y)
-	for two.Common < min(len(of), len(with)) && of[two.Common] == with[two.Common] {
-		two.Common++
-	}
-	if two.Common == 0 {
-		return two, nil
-	}
-	without := func(state, array []byte, elements []string) []byte {
-		return bytes.Replace(state, array, []byte("["+strings.Join(elements[two.Common:], ",")+"]"), 1)
-	}
-	two.A, two.B, two.Key = without(two.A, x, of), without(two.B, y, with), "x"
-	return two, nil
-}
-
-func elements(array []byte) (list []string) {
-	for m := range jsontape.Members(array) {
-		list = append(list, string(m.Value))
-	}
-	return list
-}
-
-// A state that only adds to the one before it is not read whole.
-func TestHistory_readsOnlyWhatStatesAdd(t *testing.T) {
-	lines := []string{`v0 - {"x":[0]}`}
-	list := "0"
-	for i := 1; i < 100; i++ {
-		list += fmt.Sprint(",", i)
-		lines = append(lines, fmt.Sprintf(`v%d v%d {"x":[%s],"y":%d}`, i, i-1, list, i/50))
-	}
-	for pointer, want := range map[string][]string{
-		"/x/0":  {"#0 nothing → 0"},
-		"/x/70": {"#70 nothing → 70"},
-		"/x/-":  nil,
-		"/y":    {"#1 nothing → 0", "#50 0 → 1"},
-	} {
-		p := pastOf(lines...)
-		path, err := query.ParsePath(pointer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tl := model.NewTimeline(p.headers)
-		if got := told(t, query.History(t.Context(), joint{p}, tl, path), tl); !reflect.DeepEqual(got, want) || p.read != 1 {
-			t.Errorf("%s: %q after %d whole states", pointer, got, p.read)
-		}
-	}
-}
 
 // pastOf makes a session of lines "ID PARENT STATE"; - is no parent. A state that begins
 // with ? has the key x as a gap, an id with : is a step.
@@ -217,7 +160,7 @@ func TestHistory(t *testing.T) {
 			}
 			p := pastOf(test.past...)
 			tl := model.NewTimeline(p.headers)
-			if got := told(t, query.History(t.Context(), p, tl, path), tl); !reflect.DeepEqual(got, test.want) {
+			if got := told(t, query.Open(p, tl).History(t.Context(), path), tl); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(test.want, "\n  "))
 			}
 			if p.read > len(p.headers) {
@@ -233,7 +176,7 @@ func TestHistory_endsWithAnError(t *testing.T) {
 	delete(p.states, "b")
 	var got error
 	changes := 0
-	for _, err := range query.History(t.Context(), p, model.NewTimeline(p.headers), path) {
+	for _, err := range query.Open(p, model.NewTimeline(p.headers)).History(t.Context(), path) {
 		if changes++; err != nil {
 			got = err
 		}
@@ -244,7 +187,7 @@ func TestHistory_endsWithAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p = pastOf(`a - {"x":1}`, `b a {"x":2}`)
-	for _, err := range query.History(ctx, p, model.NewTimeline(p.headers), path) {
+	for _, err := range query.Open(p, model.NewTimeline(p.headers)).History(ctx, path) {
 		cancel()
 		got = err
 	}
@@ -300,7 +243,7 @@ func TestHistory_isThatOfDecodedStates(t *testing.T) {
 					want = append(want, model.Node(i))
 				}
 			}
-			for c, err := range query.History(t.Context(), p, tl, path) {
+			for c, err := range query.Open(p, tl).History(t.Context(), path) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -316,8 +259,8 @@ func TestHistory_isThatOfDecodedStates(t *testing.T) {
 					t.Fatalf("seed %d, %s at %d: %s, not %v", seed, pointer, c.Visit, c.New, now)
 				}
 			}
-			if sooner, later := told(t, query.History(t.Context(), joint{p}, tl, path), tl), told(t, query.History(t.Context(), p, tl, path), tl); !reflect.DeepEqual(sooner, later) {
-				t.Fatalf("seed %d, %s: %q with states taken apart, %q with whole ones", seed, pointer, sooner, later)
+			if sooner, later := told(t, query.Open(strungOf(p, r), tl).History(t.Context(), path), tl), told(t, query.Open(p, tl).History(t.Context(), path), tl); !reflect.DeepEqual(sooner, later) {
+				t.Fatalf("seed %d, %s: %q with states in runs, %q with whole ones", seed, pointer, sooner, later)
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, %s: %v, not %v in\n%s", seed, pointer, got, want, strings.Join(lines, "\n"))

@@ -237,36 +237,3 @@ func indexOf(key string) int {
 	}
 	return index
 }
-
-// whereabouts is where a path leads in a state without the first elements of one array.
-type whereabouts uint8
-
-const (
-	// besides: the value is in what is left.
-	besides whereabouts = iota
-	// amongCommon: the value is in what is left out.
-	amongCommon
-	// around: what is left out is a part of the value.
-	around
-)
-
-// behind returns the path in a state that lacks the first elements of the array at a key,
-// and where it leads.
-func (p Path) behind(key string, elements int) (Path, whereabouts) {
-	if elements == 0 || len(p.keys) > 0 && p.keys[0] != key {
-		return p, besides
-	}
-	if len(p.keys) < 2 {
-		return p, around
-	}
-	index := indexOf(p.keys[1])
-	switch {
-	case index < 0:
-		return p, besides
-	case index < elements:
-		return p, amongCommon
-	}
-	keys := slices.Clone(p.keys)
-	keys[1] = strconv.Itoa(index - elements)
-	return Path{keys}, besides
-}

@@ -39,7 +39,7 @@ func TestParsePath(t *testing.T) {
 			continue
 		}
 		tl := model.NewTimeline(p.headers)
-		if got := told(t, query.History(t.Context(), p, tl, path), tl); !reflect.DeepEqual(got, []string{"#0 nothing → " + test.want}) {
+		if got := told(t, query.Open(p, tl).History(t.Context(), path), tl); !reflect.DeepEqual(got, []string{"#0 nothing → " + test.want}) {
 			t.Errorf("%s is at %q", test.path, got)
 		}
 	}

@@ -1,0 +1,241 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sort"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// maxText bounds the distinct text of one session that is held in memory.
+const maxText = 1 << 30
+
+// TooLargeError says that a session has more distinct text than questions hold in memory.
+type TooLargeError struct {
+	// Size is how many bytes it has at least.
+	Size int64
+}
+
+// Error returns how large the session is, and how large it may be.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the states have %d bytes of different text, and questions hold %d; ask about another session, or use hindcast export", e.Size, maxText)
+}
+
+// piece is bytes of a session's text. The same piece is the same bytes.
+type piece struct{ off, n uint32 }
+
+func (p piece) end() uint32 { return p.off + p.n }
+
+// appendPiece adds a piece to a list, as a part of the last one if it goes on where that ends.
+func appendPiece(list []piece, p piece) []piece {
+	if p.n == 0 {
+		return list
+	}
+	if n := len(list); n > 0 && list[n-1].end() == p.off {
+		list[n-1].n += p.n
+		return list
+	}
+	return append(list, p)
+}
+
+// join appends the bytes of pieces of a text to dst.
+func join(dst, text []byte, pieces []piece) []byte {
+	size := 0
+	for _, p := range pieces {
+		size += int(p.n)
+	}
+	dst = slices.Grow(dst, size)
+	for _, p := range pieces {
+		dst = append(dst, text[p.off:p.end()]...)
+	}
+	return dst
+}
+
+// Roper is a [store.Store] that knows which bytes its states share, without making a state.
+// A question to any other store reads each state once.
+type Roper interface {
+	// Ropes returns the states of snapshots of one session, in the order of refs. What it
+	// yields is lent until the next. An error ends the sequence.
+	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
+	// Fill reads runs, one after the other, into dst, which is as long as they are
+	// together.
+	Fill(ctx context.Context, runs []store.Run, dst []byte) error
+}
+
+// roped is the source of a store that knows which bytes its states share.
+type roped struct {
+	store Roper
+	// filled are the places that are in the text, in order and apart.
+	filled []interval
+}
+
+// interval is where in the text a run of the store is.
+type interval struct {
+	store.Run
+	off uint32
+}
+
+func end(r store.Run) int64 { return r.At + r.Len }
+
+// read implements source.
+func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
+	states := make([]store.Rope, 0, len(refs))
+	var all []store.Run // of all states, one behind the other
+	for state, err := range r.store.Ropes(ctx, refs) {
+		if err != nil {
+			return text, nil, err
+		}
+		from := len(all)
+		all = append(all, state.Runs...)
+		state.Runs = all[from:len(all):len(all)]
+		if !sound(state.Runs) {
+			state.Err = errors.Join(state.Err, errUnsound)
+		}
+		states = append(states, state)
+	}
+	if len(states) != len(refs) {
+		return text, nil, fmt.Errorf("the store gave %d of %d states", len(states), len(refs))
+	}
+	return r.take(ctx, states, text, make([]rope, 0, len(refs)))
+}
+
+var errUnsound = errors.New("the store gave a state in parts that cannot be")
+
+// sound reports whether runs may be read.
+func sound(runs []store.Run) bool {
+	for _, run := range runs {
+		if run.Len <= 0 || run.At < 0 || run.At > math.MaxInt64-run.Len {
+			return false
+		}
+	}
+	return true
+}
+
+// take fills the text with what is new in some states, all at once, and appends their ropes.
+// Where that fails, it is tried with half of them: so a damaged run keeps only those states
+// from being read that have it.
+func (r *roped) take(ctx context.Context, states []store.Rope, text []byte, ropes []rope) ([]byte, []rope, error) {
+	text, err := r.fill(ctx, r.missing(states), text)
+	var tooLarge *TooLargeError
+	switch {
+	case err == nil:
+		for _, state := range states {
+			to := rope{gaps: state.Gaps, err: state.Err}
+			if to.err == nil {
+				to.pieces = r.pieces(state.Runs)
+			}
+			ropes = append(ropes, to)
+		}
+		return text, ropes, nil
+	case ctx.Err() != nil || errors.As(err, &tooLarge):
+		return text, ropes, err
+	case len(states) == 1:
+		return text, append(ropes, rope{err: err}), nil
+	}
+	half := len(states) / 2
+	if text, ropes, err = r.take(ctx, states[:half], text, ropes); err != nil {
+		return text, ropes, err
+	}
+	return r.take(ctx, states[half:], text, ropes)
+}
+
+// missing returns the runs of states that are not in the text, in order and apart.
+func (r *roped) missing(states []store.Rope) []store.Run {
+	var missing, before []store.Run
+	for _, state := range states {
+		if state.Err != nil {
+			continue
+		}
+		runs := state.Runs
+		for len(runs) > 0 && len(before) > 0 && runs[0] == before[0] {
+			runs, before = runs[1:], before[1:]
+		}
+		for len(runs) > 0 && len(before) > 0 && runs[len(runs)-1] == before[len(before)-1] {
+			runs, before = runs[:len(runs)-1], before[:len(before)-1]
+		}
+		for _, run := range runs {
+			missing = r.appendMissing(missing, run)
+		}
+		before = state.Runs
+	}
+	slices.SortFunc(missing, func(a, b store.Run) int { return cmp.Compare(a.At, b.At) })
+	apart := missing[:0]
+	for _, run := range missing {
+		if n := len(apart); n > 0 && run.At <= end(apart[n-1]) {
+			apart[n-1].Len = max(apart[n-1].Len, end(run)-apart[n-1].At)
+		} else {
+			apart = append(apart, run)
+		}
+	}
+	return apart
+}
+
+// appendMissing appends the parts of a run that are not in the text.
+func (r *roped) appendMissing(missing []store.Run, run store.Run) []store.Run {
+	for i := r.find(run.At); i < len(r.filled) && r.filled[i].At < end(run); i++ {
+		if gap := r.filled[i].At - run.At; gap > 0 {
+			missing = append(missing, store.Run{At: run.At, Len: gap})
+		}
+		behind := end(r.filled[i].Run)
+		if behind >= end(run) {
+			return missing
+		}
+		run.At, run.Len = behind, end(run)-behind
+	}
+	return append(missing, run)
+}
+
+// find returns the first interval that ends behind a place.
+func (r *roped) find(at int64) int {
+	return sort.Search(len(r.filled), func(i int) bool { return end(r.filled[i].Run) > at })
+}
+
+// fill appends the bytes of runs to the text. Of an error nothing is left in it.
+func (r *roped) fill(ctx context.Context, runs []store.Run, text []byte) ([]byte, error) {
+	if len(runs) == 0 {
+		return text, nil
+	}
+	size := int64(0)
+	for _, run := range runs {
+		if size += run.Len; size > maxText-int64(len(text)) || run.Len > maxText {
+			return text, &TooLargeError{int64(len(text)) + size}
+		}
+	}
+	grown := slices.Grow(text, int(size))[:len(text)+int(size)]
+	if err := r.store.Fill(ctx, runs, grown[len(text):]); err != nil {
+		return text, err
+	}
+	off := uint32(len(text))
+	for _, run := range runs {
+		i := r.find(run.At)
+		if i > 0 && end(r.filled[i-1].Run) == run.At && int64(r.filled[i-1].off)+r.filled[i-1].Len == int64(off) {
+			r.filled[i-1].Len += run.Len
+		} else {
+			r.filled = slices.Insert(r.filled, i, interval{run, off})
+		}
+		off += uint32(run.Len)
+	}
+	return grown, nil
+}
+
+// pieces returns runs that are in the text as pieces of it.
+func (r *roped) pieces(runs []store.Run) []piece {
+	pieces := make([]piece, 0, len(runs))
+	for _, run := range runs {
+		for i := r.find(run.At); run.Len > 0; i++ {
+			in := r.filled[i]
+			from := run.At - in.At
+			n := min(run.Len, in.Len-from)
+			pieces = appendPiece(pieces, piece{in.off + uint32(from), uint32(n)})
+			run.At, run.Len = run.At+n, run.Len-n
+		}
+	}
+	return pieces
+}

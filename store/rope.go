@@ -1,0 +1,18 @@
+package store
+
+import "hindcast/model"
+
+// Run is bytes that a store keeps once: those at At, as many as Len, in a numbering of the
+// store's own. While the store is open the same place always holds the same bytes.
+type Run struct{ At, Len int64 }
+
+// Rope is one state as the runs that it is made of.
+type Rope struct {
+	// Runs are the state's bytes from the first to the last. None of them is empty.
+	Runs []Run
+	// Gaps are the keys that the store does not know at the snapshot.
+	Gaps model.Gaps
+	// Err says why this state alone cannot be read; nil where it can. The errors are
+	// those of State.
+	Err error
+}
