@@ -86,7 +86,7 @@ var directions = []struct {
 		"a picture is of cells, wherever they came from"},
 	{"hindcast/tui/screentest", []string{"hindcast/keymap", "hindcast/tui/theme", "hindcast/tui/screentest/picture", charm + "...", "github.com/muesli/termenv", "pgregory.net/rapid"},
 		"what tests of panes share may know no pane"},
-	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/store", "hindcast/store/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
+	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/store", "hindcast/store/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
 		"the screen knows stores through the port only"},
 	{"hindcast/cli", []string{"hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/store", "hindcast/store/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},

@@ -58,6 +58,11 @@ const (
 	SearchNext
 	SearchPrev
 
+	History
+	PrevSet
+	NextSet
+	Answers
+
 	Restore
 	Fork
 	Edit
@@ -107,13 +112,14 @@ const (
 	travelling
 	looking
 	comparing
+	asking
 	changing
 	answering
 	groups
 )
 
 func (g group) String() string {
-	return [groups]string{"Move", "Travel in time", "Look", "Compare and search", "Change", "Answer and leave"}[g]
+	return [groups]string{"Move", "Travel in time", "Look", "Compare and search", "Ask", "Change", "Answer and leave"}[g]
 }
 
 // actionTable gives each action its name in the user's file, its help, its
@@ -176,6 +182,11 @@ var actionTable = [actions]struct {
 	SearchNext:  {"search-next", "next match", comparing, noSearch},
 	SearchPrev:  {"search-previous", "previous match", comparing, noSearch},
 
+	History: {"history", "history of value", asking, noSnapshot},
+	PrevSet: {"previous-set", "value's previous change", asking, noSnapshot},
+	NextSet: {"next-set", "value's next change", asking, noSnapshot},
+	Answers: {"answers", "last answers", asking, noAnswers},
+
 	Restore:       {"restore", "restore", changing, noSnapshot},
 	Fork:          {"fork", "fork", changing, noSnapshot},
 	Edit:          {"edit", "edit and fork", changing, noSnapshot},
@@ -236,6 +247,8 @@ type Context struct {
 	Errors, Head bool
 	// Search says that there is something to search for again.
 	Search bool
+	// Answers says that a question was asked.
+	Answers bool
 	// Message says that a message stands in the last line.
 	Message bool
 	// Tour says that the tour of the demo shows.
@@ -262,6 +275,8 @@ func noOther(c *Context) string {
 	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
 }
 func noSearch(c *Context) string { return unless(c.Search, "nothing was searched for yet") }
+
+func noAnswers(c *Context) string { return unless(c.Answers, "nothing was asked yet") }
 
 func unless(ok bool, reason string) string {
 	if ok {
@@ -339,6 +354,10 @@ var bindings = []struct {
 	{Session, Search, []string{"/"}},
 	{Session, SearchNext, []string{"n"}},
 	{Session, SearchPrev, []string{"N"}},
+	{Session, History, []string{"b"}},
+	{Session, PrevSet, []string{"<"}},
+	{Session, NextSet, []string{">"}},
+	{Session, Answers, []string{"6"}},
 	{Session, Restore, []string{"r"}},
 	{Session, Fork, []string{"f"}},
 	{Session, Edit, []string{"e"}},

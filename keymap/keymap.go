@@ -213,6 +213,7 @@ var together = []struct {
 	{[]Action{PrevMessage, NextMessage}, "messages"},
 	{[]Action{MoreContext, LessContext}, "context"},
 	{[]Action{SearchNext, SearchPrev}, "matches"},
+	{[]Action{PrevSet, NextSet}, "changes of value"},
 }
 
 // line returns the line of the help that an action begins, false where the action has

@@ -35,6 +35,8 @@ type Glyphs struct {
 	User, Assistant, Tool, System string
 	// Spinner are the frames of what turns while work goes on.
 	Spinner []string
+	// Spark are the heights of a sparkline, the lowest first.
+	Spark []string
 	// Bar draws how much of a whole is done: Half is half a cell more than Full.
 	Bar Bar
 }
@@ -56,6 +58,7 @@ var Unicode = Glyphs{
 	Good: "✓", Bad: "✗",
 	User: "◇", Assistant: "◆", Tool: "□", System: "▪",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
+	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Bar:     Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
@@ -73,6 +76,7 @@ var ASCII = Glyphs{
 	Good: "ok", Bad: "!",
 	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
+	Spark:   []string{"_", ".", "-", "=", "*", "#"},
 	Bar:     Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 

@@ -161,6 +161,11 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.place, m.session = inSession, id
 	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
+	m.past = &past{store: m.o.Store}
+	if m.current == answerTab {
+		m.showTab(0)
+	}
+	m.asked = asked{}
 	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
@@ -317,6 +322,7 @@ func (m *Model) showing(content *timeline.Content) {
 		m.news.seen += n - m.content.Timeline.Len() // what came in front is not new
 	}
 	m.content = content
+	m.answers.Follow(content.Timeline)
 	m.compareNoMark()
 	if content.Timeline.Len() == 0 {
 		m.wanted = wanted{}
@@ -430,6 +436,12 @@ func (m *Model) follow() tea.Cmd {
 		return nil
 	}
 	s := m.subject()
+	if m.current == answerTab {
+		m.stop(preparing)
+		m.stop(fetching)
+		m.wanted = wanted{}
+		return nil
+	}
 	want := wanted{m.current, s.subjectKey}
 	if want == m.wanted {
 		return nil

@@ -105,6 +105,10 @@ var (
 		stepHint, {[]keymap.Action{keymap.NextTab}, ""}, {[]keymap.Action{keymap.Yank}, ""},
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 	}
+	answersHints = []hint{
+		{[]keymap.Action{keymap.Open}, "go there"}, {[]keymap.Action{keymap.SearchNext, keymap.SearchPrev}, "next"},
+		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
+	}
 	// Where a session has faults, what mends them comes first.
 	repairHint  = hint{[]keymap.Action{keymap.Repair}, ""}
 	brokenHints = append([]hint{repairHint}, sessionsHints...)
@@ -124,6 +128,8 @@ func (m *Model) hints() (hints []hint, out string) {
 		if info, ok := m.sessions.Selected(); ok && info.Faults > 0 {
 			hints = brokenHints
 		}
+	case m.focus == onTab && m.current == answerTab:
+		hints = answersHints
 	case m.focus == onTab:
 		hints = tabHints
 		if t := m.tabs[m.current]; t.find == nil {
@@ -134,7 +140,7 @@ func (m *Model) hints() (hints []hint, out string) {
 	case m.only:
 		out = m.wayOut()
 	}
-	if m.place == inSession && m.info.count() > 0 {
+	if m.place == inSession && m.info.count() > 0 && m.current != answerTab {
 		hints = append([]hint{repairHint}, hints...)
 	}
 	now, scope := m.context(), m.scope()

@@ -36,7 +36,7 @@ func demoModel(t testing.TB) *Model {
 
 func TestModel_panicInAnUpdateEndsTheProgram(t *testing.T) {
 	m := demoModel(t)
-	m.tabs = nil // a fault of the program's own
+	m.timeline = nil // a fault of the program's own
 	m.place = inSession
 	_, cmd := m.Update(tea.KeyMsg{Type: tea.KeyTab})
 	if cmd == nil || m.crash == nil {
@@ -57,6 +57,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	for _, fact := range []tea.Msg{
 		sessionsListedMsg{err: late}, onlySessionMsg{}, countedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
+		begunMsg{reply: &reply{gen: 99}}, answeredMsg{reply: &reply{gen: 99}, err: late},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
 		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/tui/answers"
 	"hindcast/tui/timeline"
 )
 
@@ -150,6 +151,21 @@ type foundMsg struct {
 	at      searched
 	text    string
 	matches any
+	err     error
+}
+
+// begunMsg: a question is asked; the timeline is read no longer.
+type begunMsg struct {
+	lent  uint64 // what lend returned
+	reply *reply
+}
+
+// answeredMsg: a question has answers, and no more of them if last is set. err is why it
+// ended early.
+type answeredMsg struct {
+	reply   *reply
+	answers []answers.Answer
+	last    bool
 	err     error
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/answers"
 	"hindcast/tui/field"
 	"hindcast/tui/picker"
 	"hindcast/tui/sheet"
@@ -50,6 +51,7 @@ type Model struct {
 	keys    *keymap.Map
 	styles  *theme.Styles
 	states  *states
+	past    *past                    // of the session that is open
 	source  *source                  // what the tabs show things of
 	lacks   map[keymap.Action]string // what the store cannot do, and why
 	tasks   [taskKinds]task
@@ -70,8 +72,10 @@ type Model struct {
 	info     sessionFacts
 	timeline *timeline.Pane
 	content  *timeline.Content
-	tabs     []*tab
-	current  int // of tabs
+	tabs     []*tab // the named ones, and the answers
+	current  int    // of tabs
+	answers  *answers.Pane
+	asked    asked
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs
@@ -236,7 +240,8 @@ func (m *Model) context() keymap.Context {
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
 	c.Errors = m.timeline.Failed() > 0
 	c.Head = c.Snapshot && m.timeline.Following()
-	c.Search = m.query != ""
+	c.Search = m.query != "" || m.searched == inAnswers
+	c.Answers = m.asked.ask != nil
 	c.Message = m.message.text != ""
 	c.Tour = m.tour != nil
 	return c

@@ -306,7 +306,7 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	if t := m.timeline.Timeline(); m.dialog != nil && t.Head() != model.NoNode {
 		m.dialog.Moved(m.session, t.Header(t.Head()).Ref())
 	}
-	return tea.Batch(m.rest(msg.took), m.drag())
+	return tea.Batch(m.rest(msg.took), m.drag(), m.askAgain())
 }
 
 // drag has the tab follow a cursor that went along with the head.

@@ -104,6 +104,9 @@ type searched struct {
 	subject subjectKey
 }
 
+// inAnswers is where n and N look once a question was asked, until a text is searched for.
+var inAnswers = searched{focus: onTab, tab: answerTab}
+
 // searching returns where a search that starts now looks.
 func (m *Model) searching() searched {
 	if m.focus == onTimeline {
@@ -134,6 +137,9 @@ func (m *Model) found(msg foundMsg) tea.Cmd {
 // searchOn goes on by n matches; where the matches are not of what shows, it
 // looks again.
 func (m *Model) searchOn(n int) tea.Cmd {
+	if m.searched == inAnswers {
+		return m.nextAnswer(n)
+	}
 	if m.searched != m.searching() {
 		return m.find(m.query)
 	}

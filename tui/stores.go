@@ -9,6 +9,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/tui/answers"
 	"hindcast/tui/picker"
 	"hindcast/tui/timeline"
 )
@@ -66,7 +67,8 @@ func (m *Model) adopt(s store.Store) {
 	m.o.Store = s
 	m.states = newStates(s, stateBudget)
 	m.source = &source{s, m.states, m.o.Now, m.o.Zone}
-	m.tabs, m.current = newTabs(m.styles, m.source), 0
+	m.answers, m.asked = answers.New(m.styles, m.o.Zone), asked{}
+	m.tabs, m.current = append(newTabs(m.styles, m.source), &tab{scope: keymap.Tab, pane: m.answers, set: func(any) {}}), 0
 	m.resized(m.layout.w, m.layout.h)
 	m.lacks = map[keymap.Action]string{}
 	for a, op := range changes {

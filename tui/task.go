@@ -18,6 +18,7 @@ const (
 	preparing                 // what a tab shows
 	fetching                  // states that may be wanted next
 	finding                   // a search
+	asking                    // a question about time
 	planning                  // what a write will do
 	arming                    // the wait for no keys, until the dialog that is open takes an answer
 	applying                  // the write

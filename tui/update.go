@@ -69,6 +69,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.finish(fetching, msg.gen)
 	case foundMsg:
 		return m.found(msg)
+	case begunMsg:
+		return m.begun(msg)
+	case answeredMsg:
+		return m.answered(msg)
 	case plannedMsg:
 		return m.planned(msg)
 	case appliedMsg:
@@ -247,6 +251,11 @@ func (m *Model) repairSelected() tea.Cmd {
 // travel in the timeline wherever the keys are, and else those of the pane that
 // has the keys.
 func (m *Model) doInSession(a keymap.Action) tea.Cmd {
+	if m.current == answerTab && m.focus == onTab {
+		if cmd, ok := m.doInAnswers(a); ok {
+			return cmd
+		}
+	}
 	switch a {
 	case keymap.Back:
 		return m.back()
@@ -254,9 +263,9 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.states.forget() // the store may have changed
 		return tea.Batch(m.watch(), m.readSession())
 	case keymap.NextTab:
-		m.showTab((m.current + 1) % len(m.tabs))
+		m.showTab((m.current + 1) % answerTab)
 	case keymap.PrevTab:
-		m.showTab((m.current + len(m.tabs) - 1) % len(m.tabs))
+		m.showTab((m.current + answerTab - 1) % answerTab)
 	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
@@ -277,6 +286,14 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.split(1)
 	case keymap.NextError:
 		m.nextError()
+	case keymap.History:
+		return m.askHistory()
+	case keymap.PrevSet:
+		return m.stepToChange(keymap.PrevSet)
+	case keymap.NextSet:
+		return m.stepToChange(keymap.NextSet)
+	case keymap.Answers:
+		m.showAnswers()
 	case keymap.Play:
 		return m.play()
 	case keymap.Search:

@@ -298,6 +298,9 @@ func (m *Model) tabBox() box {
 			b.pane = stacked{t.pane, t.below, b.inside().h - t.belowH}
 		}
 	}
+	if m.current == answerTab {
+		return b
+	}
 	if text, waits := m.awaited(t); waits {
 		was := b.pane
 		if t.about == (about{}) {
@@ -328,7 +331,11 @@ func (p stacked) AppendRow(dst []byte, y int) []byte {
 // for colour may be missing.
 func (m *Model) tabTitles(r *cell.Row) {
 	edge := m.edgeOf(onTab)
-	for i, t := range m.tabs {
+	if m.current == answerTab {
+		m.named(m.answers.Title())(r)
+		return
+	}
+	for i, t := range m.tabs[:answerTab] {
 		if i > 0 {
 			r.Repeat(edge, m.styles.Glyphs.Horizontal, 1)
 		}
@@ -343,7 +350,10 @@ func (m *Model) tabTitles(r *cell.Row) {
 // tabAt returns the tab whose name is at column x of the box, or -1.
 func (m *Model) tabAt(x int) int {
 	at := 2
-	for i, t := range m.tabs {
+	if m.current == answerTab {
+		return -1
+	}
+	for i, t := range m.tabs[:answerTab] {
 		width := cell.Width(t.pane.Title()) + 2
 		if x >= at && x < at+width {
 			return i

@@ -1,0 +1,120 @@
+package tui
+
+import (
+	"context"
+	"iter"
+	"strconv"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/tui/answers"
+	"hindcast/tui/field"
+)
+
+// askHistory lists the changes of the value under the cursor, or where there is none of one
+// whose path is typed.
+func (m *Model) askHistory() tea.Cmd {
+	if c := m.selected(); c != nil {
+		return m.askHistoryOf(c.Path(), false, nil)
+	}
+	m.input = &input{Field: field.New(m.styles, "/"), label: "history of the value at: ", done: func(text string) tea.Cmd {
+		return m.askHistoryOf(text, false, nil)
+	}}
+	return nil
+}
+
+// askHistoryOf asks for the changes of the value at a path.
+func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea.Cmd {
+	path, err := query.ParsePath(text)
+	if err != nil {
+		m.fail(err)
+		return nil
+	}
+	title := "History of " + text
+	if text == "" {
+		title = "History of the state"
+	}
+	return m.inquire(question{
+		title: title, noun: "change", path: &text, unseen: unseen, found: found,
+		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
+			return func(yield func(answers.Answer, error) bool) {
+				for c, err := range s.History(ctx, path) {
+					if !yield(changeAnswer(&c), err) {
+						return
+					}
+				}
+			}
+		},
+	})
+}
+
+// changeAnswer says what became of a value.
+func changeAnswer(c *query.Change) answers.Answer {
+	a := answers.Answer{Node: c.Visit}
+	before := ""
+	if c.OrBefore {
+		before = "here or before: "
+	}
+	switch {
+	case c.Unknown != "":
+		a.Kind, a.Text = answers.Unknown, c.Unknown
+	case c.Old == nil:
+		a.Kind, a.Text = answers.Added, before+brief(c.New)
+	case c.New == nil:
+		a.Kind, a.Text = answers.Removed, before+brief(c.Old)
+	default:
+		a.Kind, a.Text = answers.Changed, before+brief(c.Old)+" → "+brief(c.New)
+	}
+	if number, err := strconv.ParseFloat(string(c.New), 64); err == nil {
+		a.Number, a.Numeric = number, true
+	}
+	return a
+}
+
+// stepToChange goes to the snapshot before or after this one on its line at which the value
+// under the cursor changed.
+func (m *Model) stepToChange(to keymap.Action) tea.Cmd {
+	c := m.selected()
+	if c == nil {
+		m.say("no value is selected: " + keymap.Label(m.keys.Keys(keymap.Session, keymap.ShowState)) + " shows the state")
+		return nil
+	}
+	path := c.Path()
+	if !m.knowsHistory(path) {
+		return m.askHistoryOf(path, true, func() tea.Cmd { return m.takeStep(to, path) })
+	}
+	return m.takeStep(to, path)
+}
+
+// knowsHistory reports whether the answers are all changes of the value at a path, in the
+// session as it is now.
+func (m *Model) knowsHistory(path string) bool {
+	t := m.timeline.Timeline()
+	return m.asked.path != nil && *m.asked.path == path && !m.answers.Asking() && m.asked.of == t && m.asked.len == t.Len()
+}
+
+// takeStep goes to the nearest answer on the line of the snapshot under the cursor.
+func (m *Model) takeStep(to keymap.Action, path string) tea.Cmd {
+	t, at := m.timeline.Timeline(), m.timeline.Selected()
+	step, where := t.Parent, "before"
+	if to == keymap.NextSet {
+		step, where = t.Next, "after"
+	}
+	changed := make(map[model.Node]int, len(m.answers.Rows()))
+	for i, a := range m.answers.Rows() {
+		changed[a.Node] = i
+	}
+	for n := step(at); n != model.NoNode; n = step(n) {
+		if i, ok := changed[n]; ok {
+			m.answers.Select(i)
+			m.timeline.Select(n)
+			m.say(path + " " + m.answers.Said(i))
+			return m.follow()
+		}
+	}
+	m.say(path + ": no change " + where + " this snapshot")
+	return nil
+}
