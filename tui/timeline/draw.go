@@ -15,6 +15,7 @@ import (
 type columns struct {
 	lanes, index, suffix, event, marks, turn, id, clock, delta int
 	edge                                                       int // between the last column and the border
+	extra                                                      []int
 }
 
 // The cells that a title keeps: least before any column comes in that the row can
@@ -51,6 +52,10 @@ func (p *Pane) fit() columns {
 	if p.c.timed {
 		delta = deltaWidth + 1
 	}
+	c.extra = make([]int, len(p.extra))
+	for i := range p.extra {
+		take(&c.extra[i], p.extra[i].Width, slim)
+	}
 	c.lanes = max(min(lanes, 2), min(lanes, (title-delta-least)/2))
 	title -= 2 * c.lanes
 	if p.c.timed {
@@ -69,6 +74,9 @@ func (p *Pane) fit() columns {
 	return c
 }
 
+// slim is what a title keeps before the columns that were asked for.
+const slim = 12
+
 const (
 	deltaWidth = len("+24s")
 	idWidth    = 8
@@ -78,7 +86,10 @@ const (
 // wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
+	y -= p.header()
 	switch i := p.rows.Top + y; {
+	case y < 0:
+		p.titles(&r)
 	case y >= p.rows.Height:
 		p.explain(&r)
 	case i >= p.rows.Len:
@@ -157,10 +168,12 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		delta = p.appendDelta(p.scratch[:0], n, before)
 		room -= 1 + deltaWidth + c.edge
 	}
+	room -= c.extras()
 	if n == p.cursor {
 		p.whole = fits(h.Title, room)
 	}
 	r.Column(text, h.Title, room)
+	p.drawExtras(r, text, clock, n)
 	if c.delta > 0 {
 		r.Fill(text, r.Room()-len(delta)-c.edge)
 		r.PutBytes(clock, delta)

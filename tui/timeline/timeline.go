@@ -124,7 +124,7 @@ func digits(n int) int {
 type Pane struct {
 	styles *theme.Styles
 	zone   *time.Location
-	w      int
+	w, h   int
 	rows   cell.Window // of visible rows; its cursor is the row of the node below
 	c      *Content
 	t      *model.Timeline
@@ -134,6 +134,7 @@ type Pane struct {
 	marked  model.Node
 	matches Matches
 	focus   *theme.Tokens // the look of the cursor's row
+	extra   []Column
 	columns columns
 	whole   bool                // the cursor's row shows all of its title
 	scratch [64]byte            // for what a row is made of
@@ -155,9 +156,9 @@ func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // Resize gives the pane its size in cells.
 func (p *Pane) Resize(w, h int) {
-	p.w = w
+	p.w, p.h = w, h
 	p.columns = p.fit()
-	p.rows.Resize(max(h-footer(h), 0))
+	p.rows.Resize(max(h-footer(h)-p.header(), 0))
 }
 
 // footer returns the rows at the bottom that explain the cursor's.
@@ -473,6 +474,7 @@ func (p *Pane) refold() {
 
 // Click selects the snapshot in row y of the pane.
 func (p *Pane) Click(_, y int) {
+	y -= p.header()
 	if i := p.rows.Top + y; y >= 0 && y < p.rows.Height && i < p.rows.Len {
 		p.moveTo(i, -1)
 	}
@@ -495,7 +497,12 @@ func (p *Pane) Wheel(n int) {
 }
 
 // Thumb returns the rows that the thumb of a scrollbar covers.
-func (p *Pane) Thumb() (from, to int) { return p.rows.Thumb() }
+func (p *Pane) Thumb() (from, to int) {
+	if from, to = p.rows.Thumb(); to > 0 {
+		from, to = from+p.header(), to+p.header()
+	}
+	return from, to
+}
 
 // Position says where the cursor is among the rows that show, and what the marks
 // of most rows are.

@@ -1,0 +1,105 @@
+package timeline
+
+import (
+	"hindcast/model"
+	"hindcast/tui/cell"
+	"hindcast/tui/theme"
+)
+
+// Column is something about each snapshot that the person asked to see in its row. It has
+// its title in a row above the others.
+type Column struct {
+	// Title names it. It is untrusted.
+	Title string
+	// Width is how many cells it takes. Columns without room are left out, the last first.
+	Width int
+	// Right says that its texts stand at the right.
+	Right bool
+	// Text returns what a row says, which is untrusted; known is false while it is worked
+	// out. It is called for the rows in sight with each frame.
+	Text func(n model.Node) (text string, known bool)
+}
+
+// SetColumns shows other columns than before, none for nil.
+func (p *Pane) SetColumns(columns []Column) {
+	p.extra = columns
+	p.Resize(p.w, p.h)
+}
+
+// Fitted returns how many of the columns have room.
+func (p *Pane) Fitted() (n int) {
+	for _, w := range p.columns.extra {
+		if w > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// InSight returns the snapshots of the rows in sight.
+func (p *Pane) InSight() []model.Node {
+	var nodes []model.Node
+	for i := p.rows.Top; i < min(p.rows.Top+p.rows.Height, p.rows.Len); i++ {
+		if n := p.t.Row(p.folds.Row(i)).Node; n != model.NoNode {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// header returns the rows above those of the snapshots.
+func (p *Pane) header() int {
+	if p.Fitted() > 0 && p.h > 4 {
+		return 1
+	}
+	return 0
+}
+
+// extras returns the cells that the columns take, with those that set them apart.
+func (c *columns) extras() (cells int) {
+	for _, w := range c.extra {
+		if w > 0 {
+			cells += w + 1
+		}
+	}
+	return cells
+}
+
+// titles draws the row of the columns' titles.
+func (p *Pane) titles(r *cell.Row) {
+	c := &p.columns
+	behind := c.extras()
+	if c.delta > 0 {
+		behind += 1 + deltaWidth + c.edge
+	}
+	r.Fill(p.styles.Text, r.Room()-behind)
+	for i, w := range c.extra {
+		if w > 0 {
+			r.Fill(p.styles.Text, 1)
+			p.column(r, p.styles.Muted, i, p.extra[i].Title, w)
+		}
+	}
+}
+
+// drawExtras draws the columns of a row; unknown is the style of what is not known yet.
+func (p *Pane) drawExtras(r *cell.Row, text, unknown theme.Style, n model.Node) {
+	for i, w := range p.columns.extra {
+		if w == 0 {
+			continue
+		}
+		r.Fill(text, 1)
+		if said, known := p.extra[i].Text(n); known {
+			p.column(r, text, i, said, w)
+		} else {
+			p.column(r, unknown, i, p.styles.Glyphs.Ellipsis, w)
+		}
+	}
+}
+
+func (p *Pane) column(r *cell.Row, st theme.Style, i int, text string, w int) {
+	if p.extra[i].Right {
+		r.ColumnRight(st, text, w)
+	} else {
+		r.Column(st, text, w)
+	}
+}
