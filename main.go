@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -26,6 +27,7 @@ import (
 	"hindcast/store/installed"
 	"hindcast/store/jsonl"
 	"hindcast/store/kinds"
+	"hindcast/store/labels"
 	"hindcast/store/mapped"
 	"hindcast/store/sample"
 	"hindcast/store/scratch"
@@ -56,6 +58,7 @@ func app() *cli.App {
 			m, err := mapped.ParseMap(words)
 			return mapped.Kind(m), err
 		},
+		Labels:      labels.New(ownData()),
 		Demo:        sample.Rows,
 		Live:        live,
 		Sample:      showSample,
@@ -173,6 +176,23 @@ func keptNotes() *files.Cache {
 	default:
 		return files.NewCache(dir)
 	}
+}
+
+// ownData returns the user's folder for what Hindcast keeps and no store has, "" where the
+// system tells of none.
+func ownData() string {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		dir = filepath.Join(home, ".local", "share")
+		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+			dir, err = os.UserConfigDir()
+		}
+		if err != nil {
+			return ""
+		}
+	}
+	return filepath.Join(dir, "hindcast")
 }
 
 // version returns the version that the program was built from.

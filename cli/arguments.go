@@ -117,6 +117,9 @@ func visit(t *model.Timeline, spec string) (model.Node, error) {
 	const compared = 10_000 // the newest ones
 	names := []string{"head"}
 	for i := t.Len() - 1; i >= max(t.Len()-compared, 0); i-- {
+		for _, label := range t.Labels(model.Node(i)) {
+			names = append(names, label.Name)
+		}
 		id := t.Header(model.Node(i)).ID
 		names = append(names, id[:min(len(spec), len(id))])
 	}

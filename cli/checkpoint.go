@@ -90,7 +90,7 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 		return nil, err
 	}
 	defer s.Close()
-	t, err := timeline(ctx, s, args[1])
+	t, err := a.timeline(ctx, s, args[1])
 	if err != nil {
 		return nil, err
 	}

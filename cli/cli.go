@@ -16,6 +16,7 @@ import (
 
 	"hindcast/look"
 	"hindcast/store"
+	"hindcast/store/labels"
 )
 
 // App is the world that the commands run in. main fills in every field.
@@ -35,6 +36,8 @@ type App struct {
 	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error)
 	// MappedKind returns the kind of store that a map, in words, makes of any JSON.
 	MappedKind func(words string) (store.Kind, error)
+	// Labels are the user's names for snapshots.
+	Labels labels.Labels
 	// Demo gives the rows of the built-in demo, Sample what the screen shows
 	// where there is no store.
 	Demo   func() iter.Seq2[store.Row, error]
@@ -142,8 +145,9 @@ directory. A store that is called like a command is opened as ./NAME.
 SESSION is the next word if the store has such a session. Else it is the session
 that changed last.
 SNAPSHOT is #7 or 7 (its index), #6.2 (the second of two with one index), #6:1 (a
-step of its turn), an id or at least 4 characters of one, head or @, or head~2 (two
-snapshots before). A name that fits several snapshots is an error that lists them.`,
+step of its turn), a label, an id or at least 4 characters of one, head or @, or
+head~2 (two snapshots before). A name that fits several snapshots is an error that
+lists them.`,
 		Example: `  hindcast
   hindcast ~/.strands/sessions
   hindcast trips.db trip-planner
@@ -211,7 +215,7 @@ snapshots before). A name that fits several snapshots is an error that lists the
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.messages(), a.checkpoint(), a.doctor()}},
+		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.messages(), a.checkpoint(), a.label(), a.labels(), a.doctor()}},
 		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
 		{"Move", []*cobra.Command{a.export(), a.importing(), a.convert()}},
 		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},

@@ -21,6 +21,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/jsonl"
+	"hindcast/store/labels"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 )
@@ -46,6 +47,7 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 	c := &session{store: keep{s}}
 	open := func(context.Context, string) (store.Store, error) { return c.store, nil }
 	c.App = &cli.App{
+		Labels:  labels.New(t.TempDir()),
 		Version: "v0",
 		Kinds:   store.Kinds{{Name: "mem", Open: open}},
 		Decode:  jsonl.Read,
@@ -161,6 +163,11 @@ func each(rows []store.Row) iter.Seq2[store.Row, error] {
 func everyCommand(session string) [][]string {
 	return [][]string{
 		{"sessions", "mem:"},
+		{"label", "mem:", session, "#0", "start", "--note", "\x1b[2J\n\u202e"},
+		{"label", "mem:", session, "head", "end"},
+		{"label", "mem:", session, "head", "\x1b[2J"},
+		{"label", "mem:", session, "--remove", "\x1b[2J"},
+		{"labels", "mem:"},
 		{"log", "mem:"},
 		{"log", "mem:", session},
 		{"show", "mem:", session, "head"},

@@ -163,6 +163,11 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 	if err != nil {
 		return nil
 	}
+	labels, err := a.Labels.Of(ctx, s, session)
+	if err != nil {
+		return nil
+	}
+	t.SetLabels(labels)
 	asked, err := look.Read("", a.Getenv)
 	if err != nil {
 		return nil
@@ -170,6 +175,11 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 	var words []string
 	if strings.HasPrefix("head", word) {
 		words = append(words, "head\tfrom where the framework resumes")
+	}
+	for _, label := range labels {
+		if strings.HasPrefix(label.Name, word) && t.Labelled(label.Name) != model.NoNode && plain(label.Name) {
+			words = append(words, label.Name+"\t"+t.Name(t.Labelled(label.Name))+"  "+clip(label.Note, maxTitle, asked.Glyphs.Ellipsis))
+		}
 	}
 	for n := model.Node(t.Len() - 1); n >= 0 && len(words) < completionsMost; n-- {
 		h, name := t.Header(n), t.Name(n)

@@ -47,7 +47,7 @@ is not compared: a last line names it, and --json and --patch have no change of 
 				return err
 			}
 			defer s.Close()
-			sides, err := chooseSides(ctx, s, args[1], args[2:])
+			sides, err := a.chooseSides(ctx, s, args[1], args[2:])
 			if err != nil {
 				return err
 			}
@@ -95,13 +95,13 @@ type side struct {
 }
 
 // chooseSides finds the snapshots that diff A, diff A B and diff A..B mean.
-func chooseSides(ctx context.Context, s store.Store, session string, specs []string) (sides, error) {
-	t, err := timeline(ctx, s, session)
+func (a *App) chooseSides(ctx context.Context, s store.Store, session string, specs []string) (sides, error) {
+	t, err := a.timeline(ctx, s, session)
 	if err != nil {
 		return sides{}, err
 	}
-	if a, b, both := strings.Cut(specs[0], ".."); both && len(specs) == 1 {
-		specs = []string{a, b}
+	if from, to, both := strings.Cut(specs[0], ".."); both && len(specs) == 1 {
+		specs = []string{from, to}
 	}
 	var nodes []model.Node
 	for _, spec := range specs {

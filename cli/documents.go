@@ -32,6 +32,7 @@ type headerJSON struct {
 	Title       string        `json:"title,omitempty"`
 	Size        int64         `json:"size,omitempty"`
 	Marks       []string      `json:"marks,omitempty"`
+	Labels      []model.Label `json:"labels,omitempty"`
 }
 
 // headerOf returns the snapshot at a node as a document tells it.
@@ -40,7 +41,7 @@ func headerOf(t *model.Timeline, n model.Node) headerJSON {
 	out := headerJSON{
 		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
 		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,
-		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(),
+		Visit: h.Visit, ParentVisit: h.ParentVisit, Position: h.Position, Title: h.Title, Size: h.Size, Marks: h.Marks.Words(), Labels: t.Labels(n),
 	}
 	if h.TurnIndex != model.TurnUnknown {
 		out.TurnIndex = &h.TurnIndex

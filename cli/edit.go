@@ -78,7 +78,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	ref, seen, err := resolve(ctx, s, args[1], args[2])
+	ref, seen, err := a.resolve(ctx, s, args[1], args[2])
 	if err != nil {
 		return err
 	}

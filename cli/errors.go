@@ -140,7 +140,7 @@ func advice(command string, err error) string {
 	case errors.Is(err, model.ErrAmbiguous):
 		return "Give one of these names instead."
 	case errors.Is(err, model.ErrNoSnapshot):
-		return "hindcast log STORE SESSION lists the snapshots; SNAPSHOT is 7, #6.2, at least 4 characters of an id, head, or head~2."
+		return "hindcast log STORE SESSION lists the snapshots; SNAPSHOT is 7, #6.2, a label, at least 4 characters of an id, head, or head~2."
 	case errors.Is(err, model.ErrHeadMoved):
 		return "Nothing was written. Look at the session again, then repeat the command."
 	case errors.Is(err, store.ErrSessionExists):

@@ -52,7 +52,11 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 					return err
 				}
 				defer s.Close()
-				return p.history(ctx, s, words[1], path, args[last])
+				t, err := a.timeline(ctx, s, words[1])
+				if err != nil {
+					return err
+				}
+				return p.history(ctx, s, t, words[1], path, args[last])
 			})(ctx, p, args[:last])
 		}),
 	}
@@ -69,11 +73,7 @@ type historyJSON struct {
 }
 
 // history writes the changes of the value at a path, which was given as pointer.
-func (p *printer) history(ctx context.Context, s store.Store, session string, path query.Path, pointer string) error {
-	t, err := timeline(ctx, s, session)
-	if err != nil {
-		return err
-	}
+func (p *printer) history(ctx context.Context, s store.Store, t *model.Timeline, session string, path query.Path, pointer string) (err error) {
 	found := false
 	changes := func(yield func(query.Change, error) bool) {
 		for c, err := range query.Open(s, t).History(ctx, path) {

@@ -29,9 +29,24 @@ func timeline(ctx context.Context, s store.Store, session string) (*model.Timeli
 	return all.Timeline(0), nil
 }
 
-// resolve finds the snapshot that a person named, and returns the timeline in which it did.
-func resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, *model.Timeline, error) {
+// timeline reads the headers and the labels of a session. That labels cannot be read is
+// said, and stops nothing.
+func (a *App) timeline(ctx context.Context, s store.Store, session string) (*model.Timeline, error) {
 	t, err := timeline(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := a.Labels.Of(ctx, s, session)
+	if err != nil {
+		fmt.Fprintf(a.Err, "hindcast: %s; no label is known here\n", printable.String(err.Error()))
+	}
+	t.SetLabels(labels)
+	return t, nil
+}
+
+// resolve finds the snapshot that a person named, and returns the timeline in which it did.
+func (a *App) resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, *model.Timeline, error) {
+	t, err := a.timeline(ctx, s, session)
 	if err != nil {
 		return model.Ref{}, nil, err
 	}
@@ -68,6 +83,7 @@ last.
   ` + g.Active + `  on the active path    ` + g.Head + `  the head, from which the framework resumes
   ` + g.Orphaned + `  off the active path; below the tree stands why
   ` + g.Dot + `  a step of the turn that ended in the snapshot below it, from a trace
+  (name)  its label; see hindcast label
 
 With --json it is one array of headers in the same order.`,
 		Args:              oneSession.args(),
@@ -82,7 +98,7 @@ With --json it is one array of headers in the same order.`,
 			}
 			defer s.Close()
 			session := args[1]
-			t, err := timeline(ctx, s, session)
+			t, err := a.timeline(ctx, s, session)
 			if err != nil {
 				return err
 			}
@@ -184,6 +200,10 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 			style = red
 		}
 		dst = appendIn(append(dst, ' '), p.paint, style, remarks)
+	}
+	if names := labelNames(t.Labels(n)); names != "" {
+		dst = appendIn(append(dst, ' '), p.paint, bold, names)
+		remarks = strings.TrimLeft(remarks+" "+names, " ")
 	}
 	title := p.clip(p.glyphs.Sentence(h.Title), maxTitle)
 	if p.width > 0 {

@@ -40,7 +40,7 @@ is the head, without SESSION the session that changed last.`,
 			if len(args) > 2 {
 				spec = args[2]
 			}
-			t, err := timeline(ctx, s, session)
+			t, err := a.timeline(ctx, s, session)
 			if err != nil {
 				return err
 			}

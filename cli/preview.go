@@ -25,6 +25,7 @@ type preview struct {
 
 	headIndex int
 	headers   []model.Header
+	labels    []model.Label
 }
 
 const (
@@ -91,10 +92,11 @@ func previews(rows iter.Seq2[store.Row, error]) ([]*preview, error) {
 		if h.Size == 0 {
 			h.Size = int64(len(row.State))
 		}
-		v.headers = append(v.headers, h)
+		v.headers, v.labels = append(v.headers, h), append(v.labels, row.Labels...)
 	}
 	for _, v := range list {
 		t := model.NewTimeline(v.headers)
+		t.SetLabels(v.labels)
 		v.Snapshots, v.Orphaned, v.Faults = t.Snapshots(), t.Orphans(), len(t.Faults())
 		if n := t.Head(); n != model.NoNode {
 			v.Head, v.headIndex = t.Header(n).ID, t.Header(n).Index

@@ -76,7 +76,7 @@ Hindcast writes nothing itself and keeps no journal of it.`,
 			if input == "" {
 				return usagef("run needs --input with the text of the next input")
 			}
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRun, Input: input}, atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRun, Input: input}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "the `TEXT` of the next input")

@@ -198,6 +198,12 @@ func (a *answers) everyCommand(t *testing.T) {
 			var session string
 			for info := range c.store.Sessions(t.Context()) {
 				session = info.ID
+				for h := range c.store.Headers(t.Context(), session) {
+					label := model.Label{Session: session, ID: h.ID, Visit: h.Visit, Name: fmt.Sprintf("visit-%d", h.Visit), Note: "a note"}
+					if _, err := c.Labels.Set(t.Context(), c.store, label); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			seen := map[string]bool{}
 			for _, args := range everyCommand(session) {
@@ -305,6 +311,8 @@ func (a *answers) moves(t *testing.T) {
 		args     []string
 	}{
 		{"tally", []string{"demo", dir}},
+		{"label", []string{"label", store, "trip-planner", "#0", "start", "--note", "here it began"}},
+		{"labels", []string{"labels", store}},
 		{"tally", []string{"export", store, "-o", rows}},
 		{"preview", []string{"import", rows, store, "--dry-run"}},
 		{"tally", []string{"import", rows, store}},

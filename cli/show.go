@@ -48,7 +48,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 				return err
 			}
 			defer s.Close()
-			t, err := timeline(ctx, s, args[1])
+			t, err := a.timeline(ctx, s, args[1])
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 			}
 			defer s.Close()
 			done := tally{Store: to}
-			rows := done.watch(store.Rows(ctx, s, sessions...))
+			rows := done.watch(a.withLabels(ctx, s, store.Rows(ctx, s, sessions...)))
 			if to == "" {
 				_, err = a.Encode(a.harmless(p), rows)
 			} else {
@@ -137,6 +137,9 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 				return p.preview(rows, &done)
 			}
 			added, err := a.fill(ctx, to, rows)
+			if err == nil {
+				done.Labels, err = a.takeLabels(ctx, to, done.labelled)
+			}
 			if err != nil {
 				return err
 			}
@@ -254,6 +257,65 @@ func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) 
 	return to.Import(ctx, rows)
 }
 
+// withLabels puts the labels of snapshots into their rows. That labels cannot be read ends
+// the rows: an export is whole, or there is none.
+func (a *App) withLabels(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		session, left := "", map[model.Ref][]model.Label(nil)
+		for row, err := range rows {
+			if err == nil && row.Record == nil {
+				if row.Header.SessionID != session {
+					session = row.Header.SessionID
+					left, err = a.labelsByVisit(ctx, s, session)
+				}
+				at := row.Header.Ref()
+				row.Labels = left[at]
+				delete(left, at) // where visits have no numbers, the first of an id has them
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// labelsByVisit returns the labels of a session by the visits that have them.
+func (a *App) labelsByVisit(ctx context.Context, s store.Store, session string) (map[model.Ref][]model.Label, error) {
+	list, err := a.Labels.Of(ctx, s, session)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	t, err := timeline(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	t.SetLabels(list)
+	at := map[model.Ref][]model.Label{}
+	for n := range model.Node(t.Len()) {
+		if labels := t.Labels(n); labels != nil {
+			ref := t.Header(n).Ref()
+			at[ref] = append(at[ref], labels...)
+		}
+	}
+	return at, nil
+}
+
+// takeLabels sets the labels of rows that were imported, and returns how many.
+func (a *App) takeLabels(ctx context.Context, path string, rows []store.Row) (int, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	s, err := a.open(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	set, err := a.Labels.Take(ctx, s, rows)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return set, fmt.Errorf("import: the snapshots are in, but not all of their labels: %w", err)
+	}
+	return set, nil
+}
+
 // tally counts what goes by. Its JSON is what import and export -o answer.
 type tally struct {
 	Store     string `json:"store"`
@@ -263,6 +325,10 @@ type tally struct {
 	New *int `json:"new,omitempty"`
 	// Skipped is how many rows the where of a map left out.
 	Skipped int `json:"skipped,omitempty"`
+	// Labels is how many labels of snapshots came along.
+	Labels int `json:"labels,omitempty"`
+	// labelled are the rows that have labels, without their states.
+	labelled []store.Row
 }
 
 func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
@@ -275,6 +341,10 @@ func (t *tally) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, err
 				}
 				seen[row.Header.SessionID] = true
 				t.Sessions = len(seen)
+				if len(row.Labels) > 0 {
+					t.Labels += len(row.Labels)
+					t.labelled = append(t.labelled, store.Row{Header: row.Header, Labels: row.Labels})
+				}
 			}
 			if !yield(row, err) {
 				return
@@ -290,6 +360,9 @@ func (p *printer) tally(done string, t *tally) error {
 	fmt.Fprintf(p, "%s %s of %s", done, model.Count(t.Snapshots, "snapshot"), model.Count(t.Sessions, "session"))
 	if t.New != nil {
 		fmt.Fprintf(p, ", %d new,", *t.New)
+	}
+	if t.Labels > 0 {
+		fmt.Fprintf(p, " with %s,", model.Count(t.Labels, "label"))
 	}
 	fmt.Fprintf(p, " to %s%s\n", printable.String(t.Store), t.leftOut())
 	return nil

@@ -57,7 +57,7 @@ that, --anyway does.`,
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -78,7 +78,7 @@ func (a *App) fork() *cobra.Command {
 			if as == "" {
 				return usagef("fork needs --as with the id of the new session")
 			}
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
@@ -120,9 +120,9 @@ func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
 type where func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error)
 
 // atSnapshot is a snapshot as a person names it.
-func atSnapshot(session, snapshot string) where {
+func (a *App) atSnapshot(session, snapshot string) where {
 	return func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error) {
-		return resolve(ctx, s, session, snapshot)
+		return a.resolve(ctx, s, session, snapshot)
 	}
 }
 

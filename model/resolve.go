@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 //	head @ HEAD   the head
 //	#7  7         the snapshot with index 7
 //	#6.2  #6:1    the name of a visit, see name.go; here too the # may be left out
+//	opera         a label, see [Label]
 //	3f2a91c0      an id, or at least leastOfID characters from its beginning; or of the
 //	              part to which [ShortID] shortens ids that begin alike
 //	X~2           two snapshots before X, towards the root; X~ is X~1
@@ -34,10 +36,10 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	if base, steps, ok := cutSteps(spec); ok {
 		return t.resolveBefore(spec, base, steps)
 	}
-	switch spec {
-	case "":
+	switch {
+	case spec == "":
 		return NoNode, noSnapshot(spec, "it is empty")
-	case "head", "HEAD", "@":
+	case isHead(spec):
 		if t.head == NoNode {
 			return NoNode, noSnapshot(spec, "the session has no head")
 		}
@@ -54,6 +56,9 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 		}
 	}
 	found := t.withID(spec)
+	if n := t.Labelled(spec); n != NoNode && !slices.Contains(found.nodes, n) {
+		found.nodes = slices.Insert(found.nodes, 0, n)
+	}
 	switch short := tooShort(spec) && len(found.nodes) == 0; {
 	case short && isName:
 		return NoNode, noSnapshot(spec, t.instead(name))
@@ -62,6 +67,9 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	}
 	return t.only(spec, found)
 }
+
+// isHead reports whether a spec means the head.
+func isHead(spec string) bool { return spec == "head" || spec == "HEAD" || spec == "@" }
 
 // cutSteps parts X~2 into X and 2.
 func cutSteps(spec string) (base string, steps int, ok bool) {

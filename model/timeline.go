@@ -56,6 +56,8 @@ type Timeline struct {
 	stored int
 	ends   []Node
 
+	labels map[Node][]Label
+
 	names
 	drawing
 }
@@ -128,7 +130,7 @@ func (t *Timeline) Append(headers ...Header) {
 	}
 	switch {
 	case mend:
-		*t = Timeline{headers: t.headers, room: t.room, head: NoNode, drawing: drawing{changes: t.changes}}
+		*t = Timeline{headers: t.headers, room: t.room, head: NoNode, labels: t.labels, drawing: drawing{changes: t.changes}}
 		t.build()
 	case redraw:
 		t.layOut(from)

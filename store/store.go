@@ -161,6 +161,9 @@ type Row struct {
 	// headers tell the head; Header and State are then unused. Nil on a row
 	// that is a snapshot.
 	Record *model.Data[json.RawMessage]
+	// Labels are the labels of the snapshot, for a store to keep nowhere: package labels
+	// does.
+	Labels []model.Label
 }
 
 // Importer is a Store into which rows can be put as they are, visits, orphaned

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store/journal"
 )
 
 // Port has the methods of store.Writer for a kind whose sessions are in one storage, but
@@ -29,6 +30,25 @@ type Kind struct {
 
 // Port returns what a kind writes with.
 func (s *Storage) Port(k Kind) Port { return Port{s, k} }
+
+// Beside returns where the labels of a session are, see package labels: beside the journal,
+// under the name that the session has in the storage. dir is "" where the storage cannot be
+// opened.
+func (p Port) Beside(_ context.Context, session string) (dir, file, name string) {
+	at, err := p.kind.Find(model.OpRestore, session)
+	if err != nil && at.Session == "" {
+		at.Session = session // it is read all the same
+	}
+	return p.storage.Beside(at)
+}
+
+// Beside returns where the labels of the session at a place are, see [Port.Beside].
+func (s *Storage) Beside(at Place) (dir, file, name string) {
+	if s.refused != nil {
+		return "", "", ""
+	}
+	return s.dir, journal.Folder + "/labels", at.Session
+}
 
 // Plan implements store.Writer. The errors are those of [Storage.Plan] and
 // [Reversal.Plan], that of Find, and a model.UnsupportedError.

@@ -3,7 +3,8 @@
 // seed (Genkit Go design, section 1.1), and those that Hindcast adds:
 //
 //	{"id":"…","parentId":"…","sessionId":"…","createdAt":"…","index":1,"turnIndex":0,"event":0,
-//	 "orphaned":true,"reason":{…},"head":true,"visit":2,"parentVisit":1,"size":…,"state":{…}}
+//	 "orphaned":true,"reason":{…},"head":true,"visit":2,"parentVisit":1,"size":…,
+//	 "labels":[{"name":"…","note":"…","at":"…"}],"state":{…}}
 //
 // in any order. The state is the writer's own bytes; one that has line ends in
 // it, which a line cannot have, or blanks around it, which readers drop, is
@@ -339,6 +340,17 @@ func (s *Store) at(at span) ([]byte, error) {
 		return nil, fmt.Errorf("byte %d: %w", at.start, err)
 	}
 	return state, nil
+}
+
+// Labels returns the labels that stand with the snapshots of a session, in the order of the
+// lines. The error is model.ErrNoSession.
+func (s *Store) Labels(ctx context.Context, sessionID string) ([]model.Label, error) {
+	ss, unlock, err := s.session(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return slices.Clone(ss.labels), nil
 }
 
 // Get implements store.Recorder.

@@ -20,6 +20,8 @@ type line struct {
 	session *string
 	// state says where the state is in the line; its zero value is none.
 	state span
+	// labels are those of the snapshot.
+	labels []model.Label
 }
 
 // span is where a state is, in a line or in the file.
@@ -69,15 +71,41 @@ func parseLine(text []byte) (line, error) {
 			l.state = span{int64(m.value), int64(m.end), m.key == "stateBase64"}
 			continue
 		}
+		if m.key == "labels" {
+			l.labels = parseLabels(text[m.value:m.end])
+			continue
+		}
 		if err := header.Read(m.key, text[m.value:m.end]); err != nil {
 			return line{}, &lineError{m.value, fmt.Errorf("header: %w", err)}
 		}
 	}
 	l.header = header.Header()
+	for i := range l.labels {
+		l.labels[i].Session, l.labels[i].ID, l.labels[i].Visit = l.header.SessionID, l.header.ID, l.header.Visit
+	}
 	if err := l.describe(text, members); err != nil {
 		return line{}, err
 	}
 	return l, nil
+}
+
+// mostLabels bounds the labels that are read of one line.
+const mostLabels = 100
+
+// parseLabels returns the labels among the values of a list. Another program may mean
+// something else by that member, so what is no label is passed over.
+func parseLabels(text []byte) (labels []model.Label) {
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	for _, value := range list[:min(len(list), mostLabels)] {
+		var label model.Label
+		if json.Unmarshal(value, &label) == nil && label.Check() == nil {
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }
 
 // describe says who the line is about.

@@ -127,7 +127,7 @@ func readRow(text []byte, err error) (store.Row, error) {
 	if l.session != nil {
 		return store.Row{Record: &model.Data[json.RawMessage]{ID: *l.session, State: state, TurnIndex: l.header.TurnIndex}}, nil
 	}
-	return store.Row{Header: l.header, State: state}, nil
+	return store.Row{Header: l.header, State: state, Labels: l.labels}, nil
 }
 
 // decodeState returns the state that is written as raw; the error is
@@ -175,6 +175,7 @@ type session struct {
 	// states is where the state of each id is.
 	states map[string]span
 	record *record
+	labels []model.Label
 	// named says that a line named a head. Where none did, head is the position
 	// of the last active snapshot; else it is -1.
 	named   bool
@@ -305,6 +306,7 @@ func (x *index) add(l line, start int64, text []byte) error {
 		}
 	}
 	ss.headers = append(ss.headers, h)
+	ss.labels = append(ss.labels, l.labels...)
 	return nil
 }
 

@@ -50,6 +50,13 @@ func writeRow(out *bufio.Writer, row store.Row) error {
 	if err := checkIDs(row); err != nil {
 		return err
 	}
+	if len(row.Labels) > 0 {
+		labels, err := json.Marshal(row.Labels)
+		if err != nil {
+			return err
+		}
+		head = append(append(append(head[:len(head)-1], `,"labels":`...), labels...), '}')
+	}
 	if state == nil {
 		return write(out, head, []byte("\n"))
 	}

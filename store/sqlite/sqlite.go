@@ -178,6 +178,12 @@ func newStore(path string, options []Option) *Store {
 // Kind returns "sqlite".
 func (s *Store) Kind() string { return kind }
 
+// Beside returns where the labels of a session are, see package labels: in a file beside
+// the store.
+func (s *Store) Beside(_ context.Context, session string) (dir, file, name string) {
+	return filepath.Dir(s.path), filepath.Base(s.path) + "-labels", session
+}
+
 // Address returns the path that was opened.
 func (s *Store) Address() string { return s.path }
 

@@ -58,7 +58,7 @@ func Path(tb testing.TB) string {
 // program sleeps for a second before it ends, unless told otherwise.
 func Env(home string) []string {
 	return []string{
-		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "HINDCAST_CACHE=" + filepath.Join(home, ".cache"), "TZ=UTC", "LC_ALL=C.UTF-8",
+		"HOME=" + home, "TMPDIR=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + filepath.Join(home, ".data"), "HINDCAST_CACHE=" + filepath.Join(home, ".cache"), "TZ=UTC", "LC_ALL=C.UTF-8",
 		"NO_COLOR=", "HINDCAST_THEME=", "HINDCAST_PAGER=", "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0",
 	}
 }

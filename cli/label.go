@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/store"
+	"hindcast/store/labels"
+)
+
+// aLabel asks for a snapshot and a name.
+var aLabel = words{session: true, least: 0, most: 2}
+
+// label is `hindcast label`.
+func (a *App) label() *cobra.Command {
+	var note, remove string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "label [STORE] [SESSION] SNAPSHOT NAME | --remove NAME",
+		Short: "give a snapshot a name, which stands for it from then on",
+		Long: `Label gives a snapshot a name, and maybe a note. The name stands for the snapshot
+wherever a command takes SNAPSHOT, is shown by log, and goes along with export.
+
+A label lies beside the store, in what is Hindcast's own, or in your folder for data
+where the store is not Hindcast's to write beside; the files of a framework stay as
+they are. It stays through restores and while the session grows.
+
+A NAME begins with a letter or a digit; in it are letters, digits, and - _ . + /
+alone. One that means a snapshot already, such as 7 or head, is refused; so is one
+that another snapshot of the session has, without --force.`,
+		Example: `  hindcast label trips.db trip-planner 11.1 emptied --note 'here the cart went'
+  hindcast diff trips.db trip-planner emptied~..emptied
+  hindcast label trips.db trip-planner --remove emptied`,
+		Args: argsBetween(0, aLabel.all()),
+		RunE: a.answer(a.placed(aLabel, func(ctx context.Context, p *printer, args []string) error {
+			specs := args[2:]
+			switch {
+			case remove != "" && (len(specs) > 0 || note != "" || force):
+				return usagef("label: --remove NAME takes no SNAPSHOT, no --note and no --force")
+			case remove == "" && len(specs) < 2:
+				return usagef("label: SNAPSHOT and NAME are both needed; hindcast labels lists them")
+			}
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			t, err := a.timeline(ctx, s, args[1])
+			if err != nil {
+				return err
+			}
+			if remove != "" {
+				return a.unlabel(ctx, p, s, t, args[1], remove)
+			}
+			n, err := visit(t, specs[0])
+			if err != nil {
+				return err
+			}
+			h := t.Header(n)
+			label := model.Label{Session: args[1], ID: h.ID, Visit: h.Visit, Name: specs[1], Note: note}
+			if at := t.Labelled(label.Name); at != model.NoNode && at != n && !force {
+				return &advisedError{
+					fmt.Errorf("label %q: %s has it already", label.Name, t.Name(at)),
+					"--force moves it to " + t.Name(n) + ".",
+				}
+			}
+			if label, err = a.Labels.Set(ctx, s, label); err != nil {
+				return err
+			}
+			return p.label("labelled", t.Name(n), label)
+		})),
+	}
+	cmd.ValidArgsFunction = a.completeSnapshot(1)
+	cmd.Flags().StringVar(&note, "note", "", "a `TEXT` that is kept with the label")
+	cmd.Flags().StringVar(&remove, "remove", "", "take the label of that `NAME` away")
+	cmd.Flags().BoolVar(&force, "force", false, "take the name from the snapshot that has it")
+	return cmd
+}
+
+// unlabel removes a label of a session.
+func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.Timeline, session, name string) error {
+	list, err := a.Labels.Of(ctx, s, session)
+	if err != nil {
+		return err
+	}
+	err = a.Labels.Remove(ctx, s, session, name)
+	if errors.Is(err, labels.ErrNoLabel) {
+		var names []string
+		for _, label := range list {
+			names = append(names, label.Name)
+		}
+		if near := nearest(name, names); near != "" {
+			return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, label := range list {
+		if label.Name == name {
+			return p.label("removed from", nameAt(t, t.Labelled(name)), label)
+		}
+	}
+	return nil
+}
+
+// labelJSON is what `label --json` prints, and an element of `labels --json`.
+type labelJSON struct {
+	Label     string     `json:"label"`
+	Note      string     `json:"note,omitempty"`
+	At        *time.Time `json:"at,omitempty"`
+	SessionID string     `json:"sessionId"`
+	ID        string     `json:"id"`
+	Visit     int64      `json:"visit,omitempty"`
+	Name      string     `json:"name,omitempty"`
+}
+
+func labelOf(label model.Label, name string) labelJSON {
+	return labelJSON{label.Name, label.Note, writable(label.At), label.Session, label.ID, label.Visit, name}
+}
+
+// label says what was done with the label of a snapshot.
+func (p *printer) label(done, snapshot string, label model.Label) error {
+	if p.json {
+		return p.document(labelOf(label, snapshot))
+	}
+	fmt.Fprintf(p, "%s %s %s of %s: %s\n", done, snapshot, shortID(label.ID), printable.String(label.Session), printable.String(label.Name))
+	return nil
+}
+
+// nameAt returns the name of a visit, "" for none.
+func nameAt(t *model.Timeline, n model.Node) string {
+	if n == model.NoNode {
+		return ""
+	}
+	return t.Name(n)
+}
+
+// labelNames returns labels as a row shows them, "" for none.
+func labelNames(list []model.Label) string {
+	if len(list) == 0 {
+		return ""
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = printable.String(list[i].Name)
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// labels is `hindcast labels`.
+func (a *App) labels() *cobra.Command {
+	return &cobra.Command{
+		Use:   "labels [STORE] [SESSION]",
+		Short: "list the labels of snapshots",
+		Long: `Labels lists the labels of a session, or without SESSION those of all sessions of
+the store. A label whose snapshot is not there now, as after the undo of an import,
+is listed without one.`,
+		Example: `  hindcast labels trips.db
+  hindcast labels trips.db trip-planner --json | jq -r '.[].label'`,
+		Args:              argsBetween(0, 2),
+		ValidArgsFunction: a.completeSnapshot(0),
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+			address, sessions, err := a.storeOf(ctx, args, len(args) == 2)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(ctx, address)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if len(sessions) > 1 {
+				return usagef("labels: %d sessions, and one is listed", len(sessions))
+			}
+			if len(sessions) == 0 {
+				for info, err := range s.Sessions(ctx) {
+					if err != nil {
+						return err
+					}
+					sessions = append(sessions, info.ID)
+				}
+			} else if err := has(ctx, s, sessions[0]); err != nil {
+				return noSessionIn(ctx, s, address, sessions[0], err)
+			}
+			list := a.labelsOf(ctx, s, sessions)
+			if p.json {
+				return array(p, list)
+			}
+			return p.labels(list)
+		}),
+	}
+}
+
+// labelsOf yields the labels of some sessions. A timeline is read only where there are any.
+func (a *App) labelsOf(ctx context.Context, s store.Store, sessions []string) iter.Seq2[labelJSON, error] {
+	return func(yield func(labelJSON, error) bool) {
+		for _, session := range sessions {
+			list, err := a.Labels.Of(ctx, s, session)
+			var t *model.Timeline
+			if err == nil && len(list) > 0 {
+				t, err = timeline(ctx, s, session)
+			}
+			if err != nil {
+				yield(labelJSON{}, err)
+				return
+			}
+			if t != nil {
+				t.SetLabels(list)
+			}
+			for _, label := range list {
+				if !yield(labelOf(label, nameAt(t, t.Labelled(label.Name))), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p *printer) labels(list iter.Seq2[labelJSON, error]) error {
+	var t table
+	t.row("SESSION", "SNAPSHOT", "ID", "LABEL", "SET", "NOTE")
+	for l, err := range list {
+		if err != nil {
+			return err
+		}
+		at := time.Time{}
+		if l.At != nil {
+			at = *l.At
+		}
+		name := l.Name
+		if name == "" {
+			name = "not there"
+		}
+		t.row(printable.String(l.SessionID), name, shortID(l.ID), printable.String(l.Label), moment(at), printable.String(l.Note))
+	}
+	if len(t.rows) == 1 {
+		fmt.Fprintln(p, "no labels")
+		return nil
+	}
+	t.write(p)
+	return nil
+}
