@@ -19,8 +19,9 @@ import (
 //	text     p0 p1 p2 p3                          every distinct byte of the session
 type Session struct {
 	source source
-	// derived says that the state of a snapshot may be another one when its session grew.
-	derived bool
+	// deriver is the store if it derives its snapshots, else nil: then the state of a
+	// snapshot may be another one when its session grew.
+	deriver store.Deriver
 	// reading is held by the one call that adds to the text and the ropes.
 	reading chan struct{}
 
@@ -74,8 +75,8 @@ type source interface {
 // Open returns the questions to one session of a store. It reads nothing. Of the timeline
 // it copies what it needs, so that the timeline may grow afterwards.
 func Open(s store.Store, t *model.Timeline) *Session {
-	_, derived := s.(store.Deriver)
-	q := &Session{derived: derived, reading: make(chan struct{}, 1)}
+	deriver, _ := s.(store.Deriver)
+	q := &Session{deriver: deriver, reading: make(chan struct{}, 1)}
 	if roper, ok := s.(Roper); ok {
 		q.source = &roped{store: roper}
 	} else {
@@ -91,7 +92,7 @@ func Open(s store.Store, t *model.Timeline) *Session {
 func (q *Session) Follow(t *model.Timeline) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.derived || q.states == nil {
+	if q.deriver != nil || q.states == nil {
 		q.states = &states{slots: map[model.Ref]int32{}}
 	}
 	visits := make([]visit, t.Len())

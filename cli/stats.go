@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/prices"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// stats is `hindcast stats`.
+func (a *App) stats() *cobra.Command {
+	var prune, snapshots bool
+	var modelName string
+	cmd := &cobra.Command{
+		Use:   "stats [STORE] [SESSION]",
+		Short: "add up the tokens, the cost, the tools and the bytes of a session",
+		Long: `Stats adds up what a session cost: tokens, time and price of the models, tool calls
+and those that failed, for the active path, its turns, each branch off it and each
+model. An answer counts once, in the snapshot in which it came to its path. The
+tokens of a cache are among those of the input.
+
+Prices are those that the store has, else those of a file of your own,
+~/.config/hindcast/prices.toml (or hindcast/prices.toml in $XDG_CONFIG_HOME):
+
+  currency = "USD"
+  [[price]]                  # for a million tokens; the first that fits counts
+  model = "sonnet-4*"        # * stands for any characters
+  input = 3.0
+  output = 15.0
+  cache_read = 0.3
+  cache_write = 3.75
+
+Nothing is guessed: an answer without a price, or of a model that nothing names,
+has no cost, and the last lines say so. --model names the model of such answers.
+
+Below that stand the keys of the state at the head, the largest first. --prune tells
+what it would free to take away what is off the active path. It writes nothing.`,
+		Example: `  hindcast stats trips.db trip-planner
+  hindcast stats trips.db --snapshots --model sonnet-4.1
+  hindcast stats trips.db --json | jq .path.inputTokens`,
+		Args:              oneSession.args(),
+		ValidArgsFunction: a.completeSnapshot(0),
+		RunE: a.reading(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
+			list, err := prices.Load(prices.Path(a.Getenv))
+			if err != nil {
+				return err
+			}
+			s, err := a.open(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			about, err := added(ctx, s, args[1], list, modelName)
+			if err != nil {
+				return err
+			}
+			if prune {
+				freed, err := about.query.Freed(ctx)
+				if err != nil {
+					return fmt.Errorf("stats: %w", err)
+				}
+				about.freed = &freed
+			}
+			if p.json {
+				return p.document(about.document(snapshots))
+			}
+			p.stats(about, snapshots)
+			return nil
+		})),
+	}
+	cmd.Flags().BoolVar(&prune, "prune", false, "tell what it would free to take away what is off the active path; nothing is written")
+	cmd.Flags().BoolVar(&snapshots, "snapshots", false, "also print each snapshot")
+	cmd.Flags().StringVar(&modelName, "model", "", "the `NAME` of the model of answers that name none")
+	return cmd
+}
+
+// sums is what stats found in a session.
+type sums struct {
+	session string
+	query   *query.Session
+	*model.Timeline
+	stats  []query.Stat
+	totals query.Totals
+	keys   []query.KeySize
+	prices *prices.List
+	// freed is nil where it was not asked for.
+	freed *query.Freed
+}
+
+// added adds up a session. Answers that name no model are of the one that is given.
+func added(ctx context.Context, s store.Store, session string, list *prices.List, modelName string) (*sums, error) {
+	t, err := timeline(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	all := &sums{session: session, query: query.Open(s, t), Timeline: t, prices: list}
+	for stat, err := range all.query.Stats(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("stats: %w", err)
+		}
+		for i := range stat.Answers {
+			stat.Answers[i].Model = cmp.Or(stat.Answers[i].Model, modelName)
+		}
+		all.stats = append(all.stats, stat)
+	}
+	all.totals = query.TotalsOf(t, all.stats, list)
+	if head := t.Head(); head != model.NoNode && all.stats[head].Unread == nil {
+		if all.keys, err = all.query.Keys(ctx, head); err != nil {
+			return nil, fmt.Errorf("stats: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// statsJSON is `stats --json`.
+type statsJSON struct {
+	SessionID string         `json:"sessionId"`
+	Currency  string         `json:"currency,omitempty"`
+	Session   sumJSON        `json:"session"`
+	Path      sumJSON        `json:"path"`
+	Turns     []turnJSON     `json:"turns"`
+	Branches  []branchJSON   `json:"branches"`
+	Models    []modelJSON    `json:"models"`
+	Keys      []keyJSON      `json:"keys"`
+	Snapshots []snapshotJSON `json:"snapshots,omitempty"`
+	Prune     *pruneJSON     `json:"prune,omitempty"`
+}
+
+// sumJSON is a sum. Cost is absent where the price of no answer is known.
+type sumJSON struct {
+	Snapshots        int      `json:"snapshots"`
+	Answers          int      `json:"answers"`
+	InputTokens      float64  `json:"inputTokens"`
+	OutputTokens     float64  `json:"outputTokens"`
+	CacheReadTokens  float64  `json:"cacheReadTokens"`
+	CacheWriteTokens float64  `json:"cacheWriteTokens"`
+	LatencyMs        float64  `json:"latencyMs"`
+	Cost             *float64 `json:"cost,omitempty"`
+	Unpriced         int      `json:"unpriced"`
+	ToolCalls        int      `json:"toolCalls"`
+	ToolErrors       int      `json:"toolErrors"`
+}
+
+func sumOf(s *query.Sum) sumJSON {
+	out := sumJSON{
+		s.Snapshots, s.Answers, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Milliseconds, nil, s.Unpriced, s.Calls, s.Errors,
+	}
+	if s.Answers > s.Unpriced {
+		out.Cost = &s.Cost
+	}
+	return out
+}
+
+type turnJSON struct {
+	TurnIndex *int   `json:"turnIndex"`
+	First     string `json:"first"`
+	Last      string `json:"last"`
+	sumJSON
+}
+
+type branchJSON struct {
+	First string `json:"first"`
+	Last  string `json:"last"`
+	sumJSON
+}
+
+type modelJSON struct {
+	Model string `json:"model"`
+	sumJSON
+}
+
+type keyJSON struct {
+	Key   string `json:"key"`
+	Bytes int64  `json:"bytes"`
+}
+
+// snapshotJSON is what one snapshot adds; a step is none in its sum.
+type snapshotJSON struct {
+	Name     string   `json:"name"`
+	ID       string   `json:"id"`
+	Orphaned bool     `json:"orphaned"`
+	Size     int64    `json:"size,omitempty"`
+	Models   []string `json:"models,omitempty"`
+	Unread   string   `json:"unread,omitempty"`
+	sumJSON
+}
+
+type pruneJSON struct {
+	Snapshots int   `json:"snapshots"`
+	Bytes     int64 `json:"bytes"`
+	Of        int64 `json:"of"`
+}
+
+func (s *sums) document(snapshots bool) statsJSON {
+	out := statsJSON{
+		SessionID: s.session, Currency: s.prices.Currency, Session: sumOf(&s.totals.Session), Path: sumOf(&s.totals.Path),
+		Turns: []turnJSON{}, Branches: []branchJSON{}, Models: []modelJSON{}, Keys: []keyJSON{},
+	}
+	for _, turn := range s.totals.Turns {
+		t := turnJSON{First: s.Name(turn.First), Last: s.Name(turn.Last), sumJSON: sumOf(&turn.Sum)}
+		if turn.Turn != model.TurnUnknown {
+			t.TurnIndex = &turn.Turn
+		}
+		out.Turns = append(out.Turns, t)
+	}
+	for _, branch := range s.totals.Branches {
+		out.Branches = append(out.Branches, branchJSON{s.Name(branch.Root), s.Name(branch.Last), sumOf(&branch.Sum)})
+	}
+	for _, m := range s.totals.Models {
+		out.Models = append(out.Models, modelJSON{m.Model, sumOf(&m.Sum)})
+	}
+	for _, k := range s.keys {
+		out.Keys = append(out.Keys, keyJSON(k))
+	}
+	if snapshots {
+		for i := range s.stats {
+			out.Snapshots = append(out.Snapshots, s.snapshot(&s.stats[i]))
+		}
+	}
+	if s.freed != nil {
+		out.Prune = (*pruneJSON)(s.freed)
+	}
+	return out
+}
+
+func (s *sums) snapshot(stat *query.Stat) snapshotJSON {
+	out := snapshotJSON{Name: s.Name(stat.Visit), ID: s.Header(stat.Visit).ID, Orphaned: !s.OnPath(stat.Visit), Size: stat.Size}
+	if stat.Unread != nil {
+		out.Unread = stat.Unread.Error()
+	}
+	sum := s.sum(stat)
+	for _, u := range stat.Answers {
+		if u.Model != "" && !slices.Contains(out.Models, u.Model) {
+			out.Models = append(out.Models, u.Model)
+		}
+	}
+	out.sumJSON = sumOf(&sum)
+	return out
+}
+
+// sum returns what one snapshot adds.
+func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
+	if !s.Traced(stat.Visit) {
+		sum.Snapshots = 1
+	}
+	sum.Add(*stat, s.prices)
+	return sum
+}
+
+// sumHeads are the headings of the columns of a sum.
+var sumHeads = []string{"answers", "in", "out", "from cache", "into cache", "cost", "latency", "calls", "failed"}
+
+// cells returns the columns of a sum.
+func (s *sums) cells(sum *query.Sum) []string {
+	cost := ""
+	if sum.Answers > sum.Unpriced {
+		cost = strings.TrimSpace(strconv.FormatFloat(sum.Cost, 'f', 4, 64) + " " + printable.String(s.prices.Currency))
+		if sum.Unpriced > 0 {
+			cost += " and more"
+		}
+	}
+	latency := ""
+	if sum.Milliseconds > 0 {
+		latency = time.Duration(sum.Milliseconds * float64(time.Millisecond)).Round(time.Millisecond).String()
+	}
+	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	return []string{
+		strconv.Itoa(sum.Answers), count(sum.Input), count(sum.Output), count(sum.CacheRead), count(sum.CacheWrite),
+		cost, latency, strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors),
+	}
+}
+
+// stats writes the sums for people: a table for the parts of the session, one for the turns
+// of the path, and one for the keys of the state.
+func (p *printer) stats(s *sums, snapshots bool) {
+	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.named(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
+	var t table
+	row := func(name string, count int, sum *query.Sum) {
+		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.cells(sum))...)
+	}
+	t.row(slices.Concat([]string{"", "snapshots"}, sumHeads)...)
+	row("session", s.totals.Session.Snapshots, &s.totals.Session)
+	row("  active path", s.totals.Path.Snapshots, &s.totals.Path)
+	for _, b := range s.totals.Branches {
+		row("  off it, from "+s.Name(b.Root), b.Snapshots, &b.Sum)
+	}
+	for _, m := range s.totals.Models {
+		name := "no model named"
+		if m.Model != "" {
+			name = "model " + p.clip(m.Model, maxTitle)
+		}
+		row("  "+name, 0, &m.Sum)
+	}
+	for _, turn := range s.totals.Turns {
+		number := p.glyphs.Ellipsis
+		if turn.Turn != model.TurnUnknown {
+			number = strconv.Itoa(turn.Turn)
+		}
+		name := "turn " + number + ", " + s.Name(turn.First)
+		if turn.Last != turn.First {
+			name += " to " + s.Name(turn.Last)
+		}
+		row(name, turn.Snapshots, &turn.Sum)
+	}
+	if snapshots {
+		for i := range s.stats {
+			sum := s.sum(&s.stats[i])
+			row(s.Name(s.stats[i].Visit), sum.Snapshots, &sum)
+		}
+	}
+	t.dropEmpty()
+	t.write(p)
+	if len(s.keys) > 0 {
+		t = table{}
+		t.row("", "at the head")
+		for _, k := range s.keys {
+			t.row(p.clip(k.Key, maxTitle), string(model.AppendSize(nil, k.Bytes)))
+		}
+		p.WriteByte('\n')
+		t.write(p)
+	}
+	p.remarksOn(s)
+}
+
+// remarksOn says what the sums leave out, and what a prune would free.
+func (p *printer) remarksOn(s *sums) {
+	var lines []string
+	unread := 0
+	for i := range s.stats {
+		if s.stats[i].Unread != nil {
+			unread++
+		}
+	}
+	if unread > 0 {
+		lines = append(lines, fmt.Sprintf("%s could not be read, and is not counted; hindcast doctor says why", model.Count(unread, "state")))
+	}
+	switch sum := &s.totals.Session; {
+	case sum.Answers == 0:
+		lines = append(lines, "no answer tells of tokens")
+	case sum.Unpriced > 0:
+		line := fmt.Sprintf("%s of %d without a price", model.Count(sum.Unpriced, "answer"), sum.Answers)
+		if s.prices.Empty() {
+			line += ": there is no file of prices, see hindcast stats --help"
+		}
+		lines = append(lines, line)
+	}
+	switch f := s.freed; {
+	case f == nil:
+	case f.Snapshots == 0:
+		lines = append(lines, "nothing is off the path: a prune would free nothing")
+	default:
+		lines = append(lines, fmt.Sprintf("a prune of the %s off the path would free %s of %s of text; nothing was written",
+			model.Count(f.Snapshots, "snapshot"), model.AppendSize(nil, f.Bytes), model.AppendSize(nil, f.Of)))
+	}
+	if len(lines) > 0 {
+		p.WriteByte('\n')
+	}
+	for _, line := range lines {
+		fmt.Fprintln(p, line)
+	}
+}

@@ -1,0 +1,120 @@
+package conversation
+
+import (
+	"hindcast/model/jsontape"
+)
+
+// Usage is what an answer of a model cost, as the message says it. The zero value says
+// nothing.
+type Usage struct {
+	// Counted says that tokens are counted.
+	Counted bool
+	// Input are the tokens that the model read, those of a cache among them.
+	Input float64
+	// Output are the tokens that it wrote.
+	Output float64
+	// CacheRead are the tokens of Input that came from a cache, and CacheWrite those that
+	// went into one.
+	CacheRead, CacheWrite float64
+	// Model names the model; "" where the message does not. It is untrusted.
+	Model string
+	// Milliseconds is how long the model took, 0 where the message does not say.
+	Milliseconds float64
+	// Cost is the price that the message tells; Priced says that it tells one.
+	Cost   float64
+	Priced bool
+}
+
+// Where the frameworks write the counts, and by which names.
+//
+//	Strands      metadata.usage    {inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens}
+//	Genkit       usage             {inputTokens, outputTokens, totalTokens, cachedContentTokens}
+//	LangChain    usage_metadata    {input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}}
+//	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens}
+//	OpenAI       usage             {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
+//	pi           usage             {input, output, totalTokens, cacheRead, cacheWrite, cost: {total}}
+//	Gemini CLI   tokens            {input, output, total, cached}
+//	opencode     tokens            {input, output, cache: {read, write}}, cost
+var (
+	usagePlaces = [][]string{{"metadata", "usage"}, {"usage_metadata"}, {"usage"}, {"tokens"}}
+
+	inputKeys  = [][]string{{"inputTokens"}, {"input_tokens"}, {"prompt_tokens"}, {"input"}}
+	outputKeys = [][]string{{"outputTokens"}, {"output_tokens"}, {"completion_tokens"}, {"output"}}
+	totalKeys  = [][]string{{"totalTokens"}, {"total_tokens"}, {"total"}}
+	// Some count the tokens of a cache beside those of the input, some among them.
+	besideReads  = [][]string{{"cacheReadInputTokens"}, {"cache_read_input_tokens"}, {"cacheRead"}, {"cache", "read"}}
+	besideWrites = [][]string{{"cacheWriteInputTokens"}, {"cache_creation_input_tokens"}, {"cacheWrite"}, {"cache", "write"}}
+	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}}
+	withinWrites = [][]string{{"input_token_details", "cache_creation"}}
+
+	modelPlaces   = [][]string{{"response_metadata", "model_name"}, {"response_metadata", "model"}, {"model"}, {"modelID"}}
+	latencyPlaces = [][]string{{"metadata", "metrics", "latencyMs"}}
+	costPlaces    = [][]string{{"usage", "cost", "total"}, {"costUSD"}, {"cost"}}
+)
+
+// UsageOf returns what a message says that it cost. n is an element of a list of messages.
+func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
+	n = unwrap(t, n)
+	if name := lookUp(t, n, modelPlaces); isKind(t, name, jsontape.String) {
+		u.Model = string(t.AppendText(nil, name, maxName))
+	}
+	u.Milliseconds, _ = number(t, n, latencyPlaces)
+	u.Cost, u.Priced = number(t, n, costPlaces)
+	counts := jsontape.None
+	for _, keys := range usagePlaces {
+		if at := lookUp(t, n, [][]string{keys}); isKind(t, at, jsontape.Object) {
+			counts = at
+			break
+		}
+	}
+	var in, out bool
+	u.Input, in = number(t, counts, inputKeys)
+	u.Output, out = number(t, counts, outputKeys)
+	if !in && !out {
+		return u
+	}
+	u.Counted = true
+	total, _ := number(t, counts, totalKeys)
+	var within bool
+	if u.CacheRead, within = number(t, counts, withinReads); within {
+		u.CacheWrite, _ = number(t, counts, withinWrites)
+		return u
+	}
+	u.CacheRead, _ = number(t, counts, besideReads)
+	u.CacheWrite, _ = number(t, counts, besideWrites)
+	return u.Within(total)
+}
+
+// Within returns u with the tokens of the cache counted among those of the input. total is
+// the sum that the framework tells, 0 for none: Strands writes the same keys whether a model
+// counts them among those of the input or beside them, and only the sum tells.
+func (u Usage) Within(total float64) Usage {
+	if total != u.Input+u.Output {
+		u.Input += u.CacheRead + u.CacheWrite
+	}
+	return u
+}
+
+// lookUp returns the value at the first of some places that is there, or None.
+func lookUp(t *jsontape.Tape, n Node, places [][]string) Node {
+	for _, keys := range places {
+		at := n
+		for _, key := range keys {
+			at = find(t, at, key)
+		}
+		if at >= 0 {
+			return at
+		}
+	}
+	return jsontape.None
+}
+
+// number returns the count at the first of some places that has one. A count is not negative.
+func number(t *jsontape.Tape, n Node, places [][]string) (float64, bool) {
+	for _, keys := range places {
+		if v, ok := t.Float(lookUp(t, n, [][]string{keys})); ok && v >= 0 {
+			return v, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,149 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Stat is what one visit adds to its path.
+type Stat struct {
+	Visit model.Node
+	// Answers are what the answers of models cost that the visit adds. A message counts
+	// where it comes to its path, and not again where it is only written anew.
+	Answers []conversation.Usage
+	// Calls counts the tool calls that it adds, Errors the tools that failed.
+	Calls, Errors int
+	// Size is the length of the state in bytes; 0 where it is not known.
+	Size int64
+	// Unread says why the state could not be read, nil where it could. Size is then all
+	// that is known.
+	Unread error
+}
+
+// Stats returns what each visit adds to its path, in the order in which the visits were
+// recorded. Where the state of a visit tells of no tokens, those count that the store itself
+// knows of it. The error ends the sequence.
+func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
+	return func(yield func(Stat, error) bool) {
+		v := q.view()
+		s := stats{v.said(), map[string]int{}}
+		for _, visit := range v.visits {
+			s.ids[visit.ref.ID]++
+		}
+		done := make([]bool, len(v.visits))
+		found := make([]Stat, len(v.visits))
+		for n, err := range v.walk(ctx, v.nodes()) {
+			for _, at := range v.line(n, done) {
+				if err == nil {
+					err = v.load(ctx, at)
+				}
+				if err == nil {
+					found[at], err = s.stat(ctx, at)
+				}
+				done[at] = true
+			}
+			if err != nil {
+				yield(Stat{}, err)
+				return
+			}
+			if !yield(found[n], nil) {
+				return
+			}
+			found[n] = Stat{}
+		}
+	}
+}
+
+// stats is what Stats knows on its way.
+type stats struct {
+	*said
+	// ids counts the visits of each id.
+	ids map[string]int
+}
+
+// line returns a visit and those that it stands on, the first of them first, but for those
+// that are done: a parent may be recorded after its child.
+func (v *view) line(n model.Node, done []bool) (line []model.Node) {
+	for ; n != model.NoNode && !done[n]; n = v.visits[n].parent {
+		line = append(line, n)
+	}
+	slices.Reverse(line)
+	return line
+}
+
+// stat returns what a visit adds, whose state is loaded.
+func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
+	of := Stat{Visit: n, Size: int64(length(s.rope(n).pieces))}
+	added, has, err := s.adds(n)
+	if wrong := (*jsontape.SyntaxError)(nil); err != nil {
+		if s.rope(n).err == nil && !errors.As(err, &wrong) {
+			return of, s.failed(n, err)
+		}
+		of.Unread = err
+		return of, nil
+	}
+	if s.again(n) {
+		return of, nil
+	}
+	for _, e := range added {
+		m := &s.known[e]
+		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Counted || m.Priced {
+			of.Answers = append(of.Answers, m.Usage)
+		}
+	}
+	if s.deriver != nil && len(of.Answers) == 0 && (!has || s.visits[n].traced) {
+		facts, err := s.deriver.Facts(ctx, s.visits[n].ref)
+		if err != nil {
+			return of, s.failed(n, err)
+		}
+		if u := factUsage(facts); u.Counted {
+			of.Answers = append(of.Answers, u)
+		}
+	}
+	return of, nil
+}
+
+// again reports whether a path was in the state of a visit before: it came back, and what
+// it has again cost nothing.
+func (s *stats) again(n model.Node) bool {
+	id := s.visits[n].ref.ID
+	for at := s.visits[n].parent; at != model.NoNode && s.ids[id] > 1; at = s.visits[at].parent {
+		if s.visits[at].ref.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// factUsage returns what a store tells that a model cost, in the words of [model.TokensFact].
+func factUsage(facts []model.Fact) (u conversation.Usage) {
+	var total float64
+	for _, fact := range facts {
+		if fact.Label == "model" && len(fact.Numbers) == 0 {
+			u.Model = fact.Value
+		}
+		for _, number := range fact.Numbers {
+			switch number.Key {
+			case "tokens.input":
+				u.Input, u.Counted = number.Value, true
+			case "tokens.output":
+				u.Output, u.Counted = number.Value, true
+			case "tokens.total":
+				total = number.Value
+			case "tokens.cacheRead":
+				u.CacheRead = number.Value
+			case "tokens.cacheWrite":
+				u.CacheWrite = number.Value
+			case "latencyMs":
+				u.Milliseconds = number.Value
+			}
+		}
+	}
+	return u.Within(total)
+}

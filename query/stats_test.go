@@ -1,0 +1,235 @@
+package query_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// added returns what the visits add, a line each that adds something: "#2 in 10 out 1 calls 2
+// failed 1".
+func added(t *testing.T, s store.Store, tl *model.Timeline) (lines []string) {
+	t.Helper()
+	for stat, err := range query.Open(s, tl).Stats(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := tl.Name(stat.Visit)
+		for _, u := range stat.Answers {
+			line += fmt.Sprintf(" in %v out %v", u.Input, u.Output)
+		}
+		if stat.Calls > 0 || stat.Errors > 0 {
+			line += fmt.Sprintf(" calls %d failed %d", stat.Calls, stat.Errors)
+		}
+		if stat.Unread != nil {
+			line += " unread"
+		}
+		if strings.Contains(line, " ") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// answer is a message of a model that cost so many tokens.
+func answer(text string, in int) string {
+	return fmt.Sprintf(`{"role":"assistant","content":[{"text":%q}],"metadata":{"usage":{"inputTokens":%d,"outputTokens":1,"totalTokens":%d}}}`, text, in, in+1)
+}
+
+const (
+	asks = `{"role":"user","content":[{"text":"q"}]}`
+	uses = `{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"a","input":{}}},{"toolUse":{"toolUseId":"2","name":"b","input":{}}}]}`
+	ran  = `{"role":"user","content":[{"toolResult":{"toolUseId":"1","status":"success","content":[]}},{"toolResult":{"toolUseId":"2","status":"error","content":[]}}]}`
+)
+
+func TestStats(t *testing.T) {
+	list := func(messages ...string) string { return `{"n":1,"messages":[` + strings.Join(messages, ",") + `]}` }
+	named := func(id, text string) string { return `{"id":"` + id + `",` + answer(text, 7)[1:] }
+	for name, c := range map[string]struct {
+		past []string
+		want []string
+	}{
+		"each where it came": {
+			[]string{"a - " + list(asks), "b a " + list(asks, answer("x", 10)), "c b " + list(asks, answer("x", 10), asks, answer("y", 20))},
+			[]string{"#1 in 10 out 1", "#2 in 20 out 1"},
+		},
+		"two branches": {
+			[]string{"a - " + list(asks), "b a " + list(asks, answer("x", 10)), "c a " + list(asks, answer("x", 10)), "d c " + list(asks, answer("x", 10), answer("z", 5))},
+			[]string{"#1 in 10 out 1", "#2 in 10 out 1", "#3 in 5 out 1"},
+		},
+		"the same answer twice": {
+			[]string{"a - " + list(answer("x", 10)), "b a " + list(answer("x", 10), asks, answer("x", 10))},
+			[]string{"#0 in 10 out 1", "#1 in 10 out 1"},
+		},
+		"a window": {
+			[]string{"a - " + list(answer("x", 10), asks, answer("x", 10)), "b a " + list(asks, answer("x", 10), answer("x", 10)), "c b " + list(answer("x", 10), answer("x", 10))},
+			[]string{"#0 in 10 out 1 in 10 out 1", "#1 in 10 out 1"},
+		},
+		"back to a state": {
+			[]string{"a - " + list(answer("x", 10)), "b a " + list(), "a b " + list(answer("x", 10))},
+			[]string{"#0 in 10 out 1"},
+		},
+		"written anew": {
+			[]string{"a - " + list(named("m1", "x"), answer("y", 9)), "b a " + list(named("m1", "x, cut"), answer("y, cut", 9))},
+			[]string{"#0 in 7 out 1 in 9 out 1"},
+		},
+		"spelled in another way": {
+			[]string{"a - " + list(answer("x", 9)), "b a " + strings.ReplaceAll(strings.Replace(list(answer("x", 9)), `"role":"assistant",`, "", 1), `"metadata":`, ` "role": "assistant", "metadata" : `)},
+			[]string{"#0 in 9 out 1"},
+		},
+		"replaced": {
+			[]string{"a - " + list(named("m1", "x")), "b a " + list(named("m2", "x"))},
+			[]string{"#0 in 7 out 1", "#1 in 7 out 1"},
+		},
+		"moved within the state": {
+			[]string{"a - " + list(answer("x", 10)), `b a {"state":{"messages":[` + answer("y", 3) + `]}}`, "c b [1,2]", `d c ` + list()},
+			[]string{"#0 in 10 out 1", "#1 in 3 out 1"},
+		},
+		"tools":    {[]string{"a - " + list(asks, uses), "b a " + list(asks, uses, ran)}, []string{"#0 calls 2 failed 0", "#1 calls 0 failed 1"}},
+		"a step":   {[]string{"a - " + list(asks), ":b a " + list(asks, uses), "c :b " + list(asks, uses, ran)}, []string{"#1:1 calls 2 failed 0", "#2 calls 0 failed 1"}},
+		"damage":   {[]string{"a - " + list(answer("x", 10)), `b a {"messages":[`, "c b " + list(answer("x", 10))}, []string{"#0 in 10 out 1", "#1 unread", "#2 in 10 out 1"}},
+		"no state": {[]string{"a - 7", `b a "x"`, "c b {}"}, nil},
+	} {
+		p := pastOf(c.past...)
+		tl := model.NewTimeline(p.headers)
+		if got := added(t, p, tl); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+		if got := added(t, strungOf(p, rand.New(rand.NewPCG(1, 2))), tl); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s, in runs: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+// Whatever a session does, an answer counts where it was given: messages leave at the front,
+// a summary comes in, the session goes back and on.
+func TestStats_ofRandomSessions(t *testing.T) {
+	sessions := 1000
+	if testing.Short() {
+		sessions = 100
+	}
+	for seed := range uint64(sessions) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		var lines, want []string
+		var lists [][]string
+		for i := range 2 + r.IntN(30) {
+			parent := i - 1
+			if r.IntN(5) == 0 {
+				parent = r.IntN(max(i, 1))
+			}
+			var messages []string
+			if parent >= 0 && i > 0 {
+				messages = slices.Clone(lists[parent])
+			} else {
+				parent = -1
+			}
+			messages = messages[r.IntN(min(len(messages), 3)+1):]
+			if r.IntN(6) == 0 {
+				messages = slices.Insert(messages, 0, fmt.Sprintf(`{"role":"user","content":"summary %d"}`, i))
+			}
+			line := fmt.Sprintf("#%d", i)
+			for k := range r.IntN(3) {
+				in := 1000*i + k
+				messages = append(messages, []string{asks, answer("x", in)}[k%2])
+				if k%2 == 1 {
+					line += fmt.Sprintf(" in %d out 1", in)
+				}
+			}
+			lists = append(lists, messages)
+			on := "-"
+			if parent >= 0 {
+				on = fmt.Sprintf("v%d", parent)
+			}
+			space := strings.Repeat(" ", r.IntN(2))
+			lines = append(lines, fmt.Sprintf(`v%d %s {"n":%d,"messages":%s[%s]%s,"m":%d}`, i, on, r.IntN(3), space, strings.Join(messages, space+","), space, i))
+			if strings.Contains(line, " ") {
+				want = append(want, line)
+			}
+		}
+		p := pastOf(lines...)
+		tl := model.NewTimeline(p.headers)
+		for _, s := range []store.Store{p, strungOf(p, r)} {
+			if got := added(t, s, tl); !reflect.DeepEqual(got, want) {
+				t.Fatalf("session %d: %q, not %q, of\n%s", seed, got, want, strings.Join(lines, "\n"))
+			}
+		}
+	}
+}
+
+// perToken is a price for every model but one.
+type perToken float64
+
+func (p perToken) Cost(u conversation.Usage) (float64, bool) {
+	return float64(p) * (u.Input + u.Output), u.Model != "unknown"
+}
+
+func TestTotalsOf(t *testing.T) {
+	headers := pastOf("a - {}", "b a {}", "c b {}", ":d b {}", "e :d {}", "f e {}").headers
+	for i, turn := range []int{0, 1, 1, 1, 1, 2} {
+		headers[i].TurnIndex = turn
+	}
+	headers[2].Orphaned = true
+	tl := model.NewTimeline(headers)
+	stats := []query.Stat{
+		{Visit: 0},
+		{Visit: 1, Answers: []conversation.Usage{{Counted: true, Input: 10, Output: 2, Model: "m"}}, Calls: 2},
+		{Visit: 2, Answers: []conversation.Usage{{Counted: true, Input: 100, Model: "unknown"}}},
+		{Visit: 3, Answers: []conversation.Usage{{Counted: true, Input: 1, CacheRead: 1, Priced: true, Cost: 5}}, Errors: 1},
+		{Visit: 4}, {Visit: 5},
+	}
+	all := query.TotalsOf(tl, stats, perToken(0.5))
+	want := query.Sum{Snapshots: 5, Answers: 3, Input: 111, Output: 2, CacheRead: 1, Cost: 11, Unpriced: 1, Calls: 2, Errors: 1}
+	if all.Session != want {
+		t.Errorf("the session: %+v", all.Session)
+	}
+	if want := (query.Sum{Snapshots: 4, Answers: 2, Input: 11, Output: 2, CacheRead: 1, Cost: 11, Calls: 2, Errors: 1}); all.Path != want {
+		t.Errorf("the path: %+v", all.Path)
+	}
+	if len(all.Branches) != 1 || all.Branches[0].Root != 2 || all.Branches[0].Last != 2 || all.Branches[0].Input != 100 || all.Branches[0].Unpriced != 1 {
+		t.Errorf("the branches: %+v", all.Branches)
+	}
+	if len(all.Turns) != 3 || all.Turns[1].First != 1 || all.Turns[1].Last != 4 || all.Turns[1].Input != 11 || all.Turns[1].Snapshots != 2 {
+		t.Errorf("the turns: %+v", all.Turns)
+	}
+	if len(all.Models) != 3 || all.Models[0].Model != "m" || all.Models[0].Cost != 6 || all.Models[1].Cost != 0 || all.Models[2].Cost != 5 {
+		t.Errorf("the models: %+v", all.Models)
+	}
+}
+
+// What is off the path is freed as far as nothing on the path has it.
+func TestFreed(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	headers := pastOf(
+		`a - {"x":"`+long+`"}`, `b a {"x":"`+long+`","off":"`+long[:500]+`"}`, `c a {"x":"`+long+`","on":1}`,
+	)
+	headers.headers[1].Orphaned = true
+	tl := model.NewTimeline(headers.headers)
+	for name, s := range map[string]store.Store{"whole": headers, "in runs": strungOf(headers, rand.New(rand.NewPCG(3, 3)))} {
+		f, err := query.Open(s, tl).Freed(t.Context())
+		if err != nil || f.Snapshots != 1 || f.Bytes > 600 || f.Of < f.Bytes || name == "whole" && (f.Bytes < 500 || f.Of < 1500) {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	p := pastOf(`a - {"a":1,"b":[1, 2],"c":{}}`, `b a [1]`, `c a {`)
+	q := query.Open(p, model.NewTimeline(p.headers))
+	if got, err := q.Keys(t.Context(), 0); err != nil || !reflect.DeepEqual(got, []query.KeySize{{Key: "b", Bytes: 6}, {Key: "c", Bytes: 2}, {Key: "a", Bytes: 1}}) {
+		t.Error(got, err)
+	}
+	if got, err := q.Keys(t.Context(), 1); err != nil || got != nil {
+		t.Error(got, err)
+	}
+	if _, err := q.Keys(t.Context(), 2); err == nil {
+		t.Error("half an object has keys")
+	}
+}

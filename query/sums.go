@@ -1,0 +1,159 @@
+package query
+
+import (
+	"slices"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+)
+
+// Sum adds up what visits add to their paths.
+type Sum struct {
+	// Snapshots counts the visits, steps left out.
+	Snapshots int
+	// Answers counts the answers of models that tell of tokens or of a price.
+	Answers int
+	// Input, Output, CacheRead and CacheWrite count tokens, as [conversation.Usage] does.
+	Input, Output, CacheRead, CacheWrite float64
+	// Milliseconds is how long the models took, of those answers that tell it.
+	Milliseconds float64
+	// Cost is what the answers cost whose price is known; Unpriced counts the others.
+	Cost     float64
+	Unpriced int
+	// Calls counts tool calls, and Errors the tools that failed.
+	Calls, Errors int
+}
+
+// Prices tells what models cost.
+type Prices interface {
+	// Cost returns what an answer cost; false where a price that it takes is not known.
+	Cost(u conversation.Usage) (float64, bool)
+}
+
+// Add adds what a visit adds to its path. The price that an answer tells itself goes before
+// that of the list.
+func (s *Sum) Add(stat Stat, prices Prices) {
+	s.Calls, s.Errors = s.Calls+stat.Calls, s.Errors+stat.Errors
+	for _, u := range stat.Answers {
+		s.answer(u, prices)
+	}
+}
+
+func (s *Sum) answer(u conversation.Usage, prices Prices) {
+	s.Answers++
+	s.Input, s.Output = s.Input+u.Input, s.Output+u.Output
+	s.CacheRead, s.CacheWrite = s.CacheRead+u.CacheRead, s.CacheWrite+u.CacheWrite
+	s.Milliseconds += u.Milliseconds
+	cost, known := u.Cost, u.Priced
+	if !known {
+		cost, known = prices.Cost(u)
+	}
+	if known {
+		s.Cost += cost
+	} else {
+		s.Unpriced++
+	}
+}
+
+// Totals are the sums of a session.
+type Totals struct {
+	// Session is the sum of all visits, and Path that of the active path.
+	Session, Path Sum
+	// Models are the sums of the answers of each model, as the answers name it, in the
+	// order in which they were met. They have no snapshots and no tools.
+	Models []ModelSum
+	// Turns are the turns of the active path, and Branches the branches off it, both in
+	// recorded order.
+	Turns    []TurnSum
+	Branches []BranchSum
+}
+
+// ModelSum is the sum of the answers of one model.
+type ModelSum struct {
+	// Model is untrusted; "" for answers that name none.
+	Model string
+	Sum
+}
+
+// TurnSum is the sum of one turn on the active path.
+type TurnSum struct {
+	// Turn is the turn's number, or model.TurnUnknown.
+	Turn int
+	// First and Last are its first and last visit.
+	First, Last model.Node
+	Sum
+}
+
+// BranchSum is the sum of one branch, with all that branches off from it.
+type BranchSum struct {
+	// Root is the first visit off the active path, Last the last one that was recorded.
+	Root, Last model.Node
+	Sum
+}
+
+// TotalsOf adds up the stats of a session, each with the price that its answers have.
+func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
+	branches := map[model.Node]int{} // by their roots
+	roots := make(roots, t.Len())
+	for _, stat := range stats {
+		n := stat.Visit
+		snapshot := 1
+		if t.Traced(n) {
+			snapshot = 0
+		}
+		add := func(s *Sum) {
+			s.Snapshots += snapshot
+			s.Add(stat, prices)
+		}
+		add(&all.Session)
+		for _, u := range stat.Answers {
+			i := slices.IndexFunc(all.Models, func(m ModelSum) bool { return m.Model == u.Model })
+			if i < 0 {
+				i, all.Models = len(all.Models), append(all.Models, ModelSum{Model: u.Model})
+			}
+			all.Models[i].answer(u, prices)
+		}
+		if !t.OnPath(n) {
+			root := roots.of(t, n)
+			at, known := branches[root]
+			if !known {
+				at = len(all.Branches)
+				branches[root], all.Branches = at, append(all.Branches, BranchSum{Root: root})
+			}
+			all.Branches[at].Last = n
+			add(&all.Branches[at].Sum)
+			continue
+		}
+		add(&all.Path)
+		h := t.Header(n)
+		if last := len(all.Turns) - 1; last < 0 || all.Turns[last].Turn != h.TurnIndex {
+			all.Turns = append(all.Turns, TurnSum{Turn: h.TurnIndex, First: n})
+		}
+		turn := &all.Turns[len(all.Turns)-1]
+		turn.Last = n
+		add(&turn.Sum)
+	}
+	return all
+}
+
+// roots are the first visits of the branches that visits are on, by visit; 0 where it is not
+// known yet, and one more than the node else.
+type roots []model.Node
+
+// of returns the first visit of the branch that a visit off the active path is on.
+func (r roots) of(t *model.Timeline, n model.Node) model.Node {
+	root := n
+	for r[root] == 0 {
+		p := t.Parent(root)
+		if p == model.NoNode || t.OnPath(p) {
+			r[root] = root + 1
+			break
+		}
+		root = p
+	}
+	root = r[root] - 1
+	for ; r[n] == 0; n = t.Parent(n) {
+		r[n] = root + 1
+	}
+	return root
+}
