@@ -31,6 +31,8 @@ type Session struct {
 	visits []visit
 	states *states
 	text   []byte
+
+	places places
 }
 
 // states are the ropes of the states that were read.
@@ -77,6 +79,7 @@ type source interface {
 func Open(s store.Store, t *model.Timeline) *Session {
 	deriver, _ := s.(store.Deriver)
 	q := &Session{deriver: deriver, reading: make(chan struct{}, 1)}
+	q.places.forget()
 	if roper, ok := s.(Roper); ok {
 		q.source = &roped{store: roper}
 	} else {

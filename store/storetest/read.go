@@ -78,6 +78,7 @@ func (r *reader) all(t *testing.T) {
 		{"tail", readsTheTail},
 		{"growth", readsGrowth},
 		{"parts", readsParts},
+		{"ropes", readsRopes},
 		{"apart", readsApart},
 		{"what is not there", readsNothing},
 		{"cancelled", readsCancelled},
@@ -418,6 +419,85 @@ func readsParts(t *testing.T, r *reader) {
 	}
 }
 
+// roper is a Store that knows which bytes its states share, as package query asks it.
+type roper interface {
+	store.Store
+	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
+	Fill(ctx context.Context, runs []store.Run, dst []byte) error
+}
+
+// readsRopes: the runs of a state are its bytes, in whatever order states are asked for,
+// and the same place is the same bytes in each.
+func readsRopes(t *testing.T, r *reader) {
+	s, ok := r.knows.(roper)
+	if !ok {
+		t.Skip("the kind keeps states whole")
+	}
+	for _, info := range Sessions(t, s) {
+		var refs []model.Ref
+		for _, h := range Headers(t, s, info.ID) {
+			refs = append(refs, h.Ref())
+		}
+		Ropes(t, r.open(t).(roper), refs...) // which has read nothing yet
+		for i := range slices.Backward(refs) {
+			Ropes(t, s, refs[i])
+		}
+		slices.Reverse(refs)
+		Ropes(t, s, append(refs, refs...)...)
+	}
+}
+
+// Ropes checks the ropes of some snapshots of a session against their states.
+func Ropes(t interface {
+	Errorf(string, ...any)
+	Helper()
+}, s roper, refs ...model.Ref) {
+	t.Helper()
+	ctx := context.Background()
+	places, given := map[int64]byte{}, 0
+	for rope, err := range s.Ropes(ctx, refs) {
+		if err != nil || given == len(refs) {
+			t.Errorf("%d ropes of %d, then %v", given, len(refs), err)
+			return
+		}
+		ref := refs[given]
+		given++
+		want, stateErr := s.State(ctx, ref)
+		gaps, gapsErr := store.Gaps(ctx, s, ref)
+		if (rope.Err == nil) != (stateErr == nil && gapsErr == nil) || !reflect.DeepEqual(rope.Gaps, gaps) {
+			t.Errorf("the rope of %+v: %v, its state: %v; gaps %+v, want %+v", ref, rope.Err, stateErr, rope.Gaps, gaps)
+			continue
+		}
+		var size int64
+		for _, run := range rope.Runs {
+			if run.Len <= 0 || run.At < 0 {
+				t.Errorf("the rope of %+v has the run %+v", ref, run)
+				return
+			}
+			size += run.Len
+		}
+		got := make([]byte, size)
+		if rope.Err != nil {
+			continue
+		}
+		if err := s.Fill(ctx, rope.Runs, got); err != nil || string(got) != string(want) {
+			t.Errorf("the runs of %+v are %.200q, want %.200q, %v", ref, got, want, err)
+		}
+		for _, run := range rope.Runs {
+			for i := range run.Len {
+				if have, met := places[run.At+i]; met && have != got[i] {
+					t.Errorf("the place %d is %q and %q", run.At+i, have, got[i])
+				}
+				places[run.At+i] = got[i]
+			}
+			got = got[run.Len:]
+		}
+	}
+	if given < len(refs) {
+		t.Errorf("%d ropes of %d", given, len(refs))
+	}
+}
+
 // readsApart: two states without what both begin with are the whole ones without it.
 func readsApart(t *testing.T, r *reader) {
 	fresh := r.open(t) // which has read nothing yet
@@ -545,6 +625,13 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 		all["Peek"] = asking(func(ctx context.Context) ([]byte, error) { return s.Peek(ctx, ref) })
 		all["Compare"] = asking(func(ctx context.Context) ([]store.Span, error) { return s.Compare(ctx, ref, ref) })
 	}
+	if s, ok := s.(roper); ok {
+		all["Ropes"] = asking(func(ctx context.Context) (rope store.Rope, err error) {
+			for rope, err = range s.Ropes(ctx, []model.Ref{ref}) {
+			}
+			return rope, errors.Join(err, rope.Err)
+		})
+	}
 	if s, ok := s.(store.Deriver); ok {
 		all["Facts"] = asking(func(ctx context.Context) ([]model.Fact, error) { return s.Facts(ctx, ref) })
 		all["Gaps"] = asking(func(ctx context.Context) (model.Gaps, error) { return s.Gaps(ctx, ref) })
@@ -572,7 +659,7 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 // ofSession and ofSnapshot are the questions about a session, and about a snapshot. Of
 // what is not there Gaps may know no more than that it has none.
 var (
-	ofSnapshot = []string{"State", "Peek", "Compare", "Facts", "Resume", "Plan of restore", "Plan of fork"}
+	ofSnapshot = []string{"State", "Peek", "Compare", "Ropes", "Facts", "Resume", "Plan of restore", "Plan of fork"}
 	ofSession  = append([]string{"Headers", "Faults of one", "Tail", "Cursor", "Growth"}, ofSnapshot...)
 )
 

@@ -1,0 +1,72 @@
+package query_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"hindcast/query"
+)
+
+// snapshots is how many the sessions of the benchmarks have.
+func snapshots() int {
+	if testing.Short() {
+		return 1000
+	}
+	return 10_000
+}
+
+// perCPU reports the CPU time of what is done until the function that it returns is called.
+func perCPU(b *testing.B) func() {
+	spent := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := spent()
+	return func() { b.ReportMetric(float64((spent()-before).Milliseconds())/float64(b.N), "cpu-ms/op") }
+}
+
+// The changes of a value, of a session that nothing is known of, and asked again.
+func BenchmarkHistory(b *testing.B) {
+	paths := map[string][]string{"genkit": {"/custom/plan/status", "/custom/total"}, "strands": {"/messages/3", "/messages/-1"}}
+	for _, s := range sessions(snapshots()) {
+		path := s.at(b, snapshots())
+		of := paths[s.name]
+		if of == nil {
+			of = []string{"/plan/status", "/session/turn", "/messages/3"}
+		}
+		for _, pointer := range of {
+			ask := func(b *testing.B, q *query.Session) {
+				asked, err := query.ParsePath(pointer)
+				if err != nil {
+					b.Fatal(err)
+				}
+				changes := 0
+				for _, err := range q.History(b.Context(), asked) {
+					if changes++; err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(changes), "changes")
+			}
+			b.Run(s.name+pointer+"/cold", func(b *testing.B) {
+				defer perCPU(b)()
+				for b.Loop() {
+					_, q, _ := s.asked(b, path)
+					ask(b, q)
+				}
+			})
+			b.Run(s.name+pointer+"/warm", func(b *testing.B) {
+				_, q, _ := s.asked(b, path)
+				ask(b, q)
+				defer perCPU(b)()
+				for b.Loop() {
+					ask(b, q)
+				}
+			})
+		}
+	}
+}
