@@ -120,15 +120,7 @@ func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, err
 			return err
 		}
 		h := t.Header(c.Visit)
-		shape, sgr := p.glyphs.Active, ""
-		switch {
-		case c.Visit == t.Head():
-			shape, sgr = p.glyphs.Head, boldGreen
-		case !t.OnPath(c.Visit):
-			shape, sgr = p.glyphs.Orphaned, faint
-		case t.Traced(c.Visit):
-			shape = p.glyphs.Dot
-		}
+		shape, sgr := p.shape(t, c.Visit)
 		line = appendPadded(append(line[:0], shape+" "...), t.Name(c.Visit), cols.name)
 		line = appendPadded(append(line, "  turn "...), p.turn(&h), cols.turn)
 		line = appendMoment(append(line, "  "...), h.CreatedAt)
@@ -151,4 +143,17 @@ func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, err
 		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, p.fitted(what, behind)))
 	}
 	return nil
+}
+
+// shape returns the shape of a visit and the colour of its row.
+func (p *printer) shape(t *model.Timeline, n model.Node) (shape, sgr string) {
+	switch {
+	case n == t.Head():
+		return p.glyphs.Head, boldGreen
+	case !t.OnPath(n):
+		return p.glyphs.Orphaned, faint
+	case t.Traced(n):
+		return p.glyphs.Dot, ""
+	}
+	return p.glyphs.Active, ""
 }

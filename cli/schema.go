@@ -99,16 +99,8 @@ func (p *printer) schema(name string) error {
 		return err
 	}
 	defs := map[string]json.RawMessage{}
-	for _, other := range documents() {
-		file := other + ".json"
-		if !bytes.Contains(text, []byte(`"$ref": "`+file+`"`)) {
-			continue
-		}
-		text, _, err := schemaOf(other)
-		if err != nil {
-			return err
-		}
-		defs[other] = fmt.Appendf(nil, `{"$id":%q,%s`, file, bytes.TrimPrefix(text, []byte("{")))
+	if err := referred(text, defs); err != nil {
+		return err
 	}
 	if len(defs) > 0 {
 		below, err := json.Marshal(defs)
@@ -122,5 +114,24 @@ func (p *printer) schema(name string) error {
 		return err
 	}
 	fmt.Fprintf(p, "%s\n", &pretty)
+	return nil
+}
+
+// referred puts the schemas that one refers to into defs, and those that they refer to.
+func referred(text []byte, defs map[string]json.RawMessage) error {
+	for _, name := range documents() {
+		file := name + ".json"
+		if defs[name] != nil || !bytes.Contains(text, []byte(`"$ref": "`+file+`"`)) {
+			continue
+		}
+		of, _, err := schemaOf(name)
+		if err != nil {
+			return err
+		}
+		defs[name] = fmt.Appendf(nil, `{"$id":%q,%s`, file, bytes.TrimPrefix(of, []byte("{")))
+		if err := referred(of, defs); err != nil {
+			return err
+		}
+	}
 	return nil
 }

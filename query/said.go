@@ -19,10 +19,15 @@ import (
 //	               ^          read, and numbered
 type said struct {
 	*view
+	*numbered
 	// uses counts for each visit those whose list is made of its own.
 	uses  []int32
 	lists map[model.Node]list
-	seed  maphash.Seed
+}
+
+// numbered are the messages that were met.
+type numbered struct {
+	seed maphash.Seed
 	// spelled are the numbers of elements by the hash of their bytes, numbers by that of
 	// their value, and known what the elements say, by number.
 	spelled map[uint64]int32
@@ -52,8 +57,13 @@ type message struct {
 // listPaths is where the frameworks keep their messages.
 var listPaths = []Path{{[]string{"messages"}}, {[]string{"data", "messages"}}, {[]string{"state", "messages"}}, {[]string{"history"}}, {}}
 
-func (v *view) said() *said {
-	s := &said{view: v, uses: make([]int32, len(v.visits)), lists: map[model.Node]list{}, seed: maphash.MakeSeed(), spelled: map[uint64]int32{}, numbers: map[uint64]int32{}}
+func newNumbered() *numbered {
+	return &numbered{seed: maphash.MakeSeed(), spelled: map[uint64]int32{}, numbers: map[uint64]int32{}}
+}
+
+// said returns the lists of messages; those of two sessions may have their numbers in common.
+func (v *view) said(all *numbered) *said {
+	s := &said{view: v, numbered: all, uses: make([]int32, len(v.visits)), lists: map[model.Node]list{}}
 	for n := range v.nodes() {
 		if parent := v.visits[n].parent; parent != model.NoNode {
 			s.uses[parent]++
@@ -164,7 +174,7 @@ func (s *said) split(l *list, begin, end uint32) error {
 
 // number returns the number of an element: the same for the same value, however it is
 // written.
-func (s *said) number(element []byte) int32 {
+func (s *numbered) number(element []byte) int32 {
 	sum := maphash.Bytes(s.seed, element)
 	number, known := s.spelled[sum]
 	if known {

@@ -32,7 +32,7 @@ type Stat struct {
 func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
 	return func(yield func(Stat, error) bool) {
 		v := q.view()
-		s := stats{v.said(), map[string]int{}}
+		s := stats{v.said(newNumbered()), map[string]int{}}
 		for _, visit := range v.visits {
 			s.ids[visit.ref.ID]++
 		}
