@@ -25,6 +25,9 @@ const (
 	NextError
 	GoHead
 	Play
+	Faster
+	Slower
+	Scrubber
 
 	NextTab
 	PrevTab
@@ -149,6 +152,9 @@ var actionTable = [actions]struct {
 	NextError:   {"next-error", "next error", travelling, noError},
 	GoHead:      {"head", "follow head", travelling, noSnapshot},
 	Play:        {"play", "play the session", travelling, noSnapshot},
+	Faster:      {"faster", "play faster", travelling, nil},
+	Slower:      {"slower", "play slower", travelling, nil},
+	Scrubber:    {"scrubber", "line of time", travelling, noSnapshot},
 
 	NextTab:      {"next-tab", "next tab", looking, nil},
 	PrevTab:      {"previous-tab", "previous tab", looking, nil},
@@ -329,14 +335,15 @@ var bindings = []struct {
 
 	{Session, Reload, []string{"f5"}},
 	{Session, Details, []string{"!"}},
-	{Session, StepBack, []string{"["}},
-	{Session, StepForward, []string{"]"}},
+	{Session, StepBack, []string{"[", ","}},
+	{Session, StepForward, []string{"]", "."}},
 	{Session, Child, []string{"J"}},
 	{Session, Parent, []string{"K"}},
 	{Session, PrevBranch, []string{"{"}},
 	{Session, NextBranch, []string{"}"}},
 	{Session, NextError, []string{"E"}},
 	{Session, GoHead, []string{"@"}},
+	{Session, Scrubber, []string{"p"}},
 	{Session, NextTab, []string{"tab"}},
 	{Session, PrevTab, []string{"shift+tab"}},
 	{Session, ShowDiff, []string{"1"}},
@@ -371,6 +378,8 @@ var bindings = []struct {
 
 	{Timeline, Open, []string{"enter"}},
 	{Timeline, Play, []string{" "}},
+	{Timeline, Faster, []string{"+"}},
+	{Timeline, Slower, []string{"-"}},
 	{Timeline, Fold, []string{"h", "left"}},
 	{Timeline, Unfold, []string{"l", "right"}},
 	{Timeline, FoldAll, []string{"H"}},

@@ -204,6 +204,7 @@ var together = []struct {
 	{[]Action{StepBack, StepForward}, "a step in time"},
 	{[]Action{Child, Parent}, "to child, parent"},
 	{[]Action{PrevBranch, NextBranch}, "branches"},
+	{[]Action{Faster, Slower}, "speed of playing"},
 	{[]Action{NextTab, PrevTab}, "next tab"},
 	{[]Action{ShowDiff, ShowState, ShowMessages, ShowResume, ShowInfo}, "the tabs"},
 	{[]Action{Fold, Unfold}, "fold, unfold"},

@@ -37,6 +37,8 @@ type Glyphs struct {
 	Spinner []string
 	// Spark are the heights of a sparkline, the lowest first.
 	Spark []string
+	// Leaves and Ends are where in a row of time a branch leaves, and a line ends.
+	Leaves, Ends string
 	// Bar draws how much of a whole is done: Half is half a cell more than Full.
 	Bar Bar
 }
@@ -59,7 +61,8 @@ var Unicode = Glyphs{
 	User: "◇", Assistant: "◆", Tool: "□", System: "▪",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-	Bar:     Bar{Full: "━", Half: "╸", Empty: "─"},
+	Leaves:  "┬", Ends: "┴",
+	Bar: Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
 // ASCII are the shapes for all others.
@@ -77,7 +80,8 @@ var ASCII = Glyphs{
 	User: "?", Assistant: "*", Tool: "=", System: "#",
 	Spinner: []string{"|", "/", "-", "\\"},
 	Spark:   []string{"_", ".", "-", "=", "*", "#"},
-	Bar:     Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
+	Leaves:  "+", Ends: "'",
+	Bar: Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 
 // plainer spells the signs that the program's own sentences use in ASCII.

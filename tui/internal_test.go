@@ -301,6 +301,29 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
+// BenchmarkFrame_scrubber is what the scrubber adds to a key and its frame: each key is
+// taken by a screen with it and by one without, in turns.
+func BenchmarkFrame_scrubber(b *testing.B) {
+	for _, n := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			with, without := framed(b, n), framed(b, n)
+			with.showScrubber()
+			key := func(m *Model, k rune) time.Duration {
+				began := time.Now()
+				m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{k}})
+				m.View()
+				return time.Since(began)
+			}
+			var took, took0 time.Duration
+			for i := 0; b.Loop(); i++ {
+				took += key(with, rune("kj"[i%2]))
+				took0 += key(without, rune("kj"[i%2]))
+			}
+			b.ReportMetric(float64(took)/float64(took0), "×without")
+		})
+	}
+}
+
 // framed returns a model on 200x50 cells that shows a session of n snapshots, and
 // beside it the largest diff of the demo.
 func framed(b *testing.B, n int) *Model {

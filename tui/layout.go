@@ -34,6 +34,7 @@ type layout struct {
 	timeline rect
 	tab      rect
 	list     rect // of the sessions
+	scrubber rect // above the boxes of a session, empty where it does not show
 }
 
 // small reports whether there is too little room to draw on.
@@ -92,6 +93,16 @@ func (l *layout) strip(rows int) {
 	for _, r := range []*rect{&l.timeline, &l.tab, &l.list} {
 		if r.y+r.h == l.h-1 {
 			r.h = max(r.h-rows, 0)
+		}
+	}
+}
+
+// scrub takes the first row of the boxes of a session for the scrubber.
+func (l *layout) scrub() {
+	l.scrubber = rect{0, l.list.y, l.w, 1}
+	for _, r := range []*rect{&l.timeline, &l.tab} {
+		if r.y == l.scrubber.y {
+			r.y, r.h = r.y+1, max(r.h-1, 0)
 		}
 	}
 }

@@ -79,7 +79,9 @@ type Model struct {
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs
-	dragging bool   // the mouse holds the border between them
+	held     grip   // what the mouse moves
+	pace     pace   // at which a session is played
+	scrubs   bool   // the scrubber shows also while nothing is played
 	wanted   wanted
 
 	layout   layout
@@ -251,6 +253,9 @@ func (m *Model) context() keymap.Context {
 func (m *Model) resized(w, h int) {
 	m.layout = arrange(w, h, m.focus, m.shares)
 	l := &m.layout
+	if m.scrubs || m.tasks[playing].running {
+		l.scrub()
+	}
 	if m.tour != nil {
 		l.strip(tourRows)
 	}

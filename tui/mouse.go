@@ -9,15 +9,27 @@ import (
 // notch is how many rows one turn of the wheel scrolls.
 const notch = 3
 
+// grip is what the mouse moves while its button is held.
+type grip uint8
+
+const (
+	free       grip = iota
+	onBorder        // between the timeline and the tabs
+	onScrubber      // and so through the session
+)
+
 // pointed takes what the mouse did.
 func (m *Model) pointed(msg tea.MouseMsg) tea.Cmd {
 	m.stopPlaying()
-	switch held := m.dragging && msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionMotion; {
-	case held:
+	held := m.held
+	m.held = free
+	if held != free && msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionMotion {
+		m.held = held
+		if held == onScrubber {
+			return m.scrubTo(msg.X)
+		}
 		m.splitAt(msg.X, msg.Y)
 		return nil
-	default:
-		m.dragging = false
 	}
 	switch {
 	case m.layout.small():
@@ -62,8 +74,11 @@ func (m *Model) click(x, y int) tea.Cmd {
 		if list.Click(x-in.x, y-in.y) && list.Name() == before {
 			return m.do(keymap.Open) // the second click on the same row
 		}
+	case l.scrubber.holds(x, y):
+		m.held = onScrubber
+		return m.scrubTo(x)
 	case l.onBorder(x, y):
-		m.dragging = true
+		m.held = onBorder
 	case l.timeline.holds(x, y):
 		in := l.timeline.inside()
 		m.focusOn(onTimeline)

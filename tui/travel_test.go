@@ -126,7 +126,7 @@ func TestTravel_plays(t *testing.T) {
 	}
 	p.Send(screentest.Key(t, " ")) // from the end it begins anew
 	waitFor(t, p, "▌ ○    0")
-	waitFor(t, p, "playing; any key stops")
+	waitFor(t, p, "any other key stops")
 	beats("▌ ○    1", "▌ ○    2")
 	p.Key(" ")
 	shows(t, p, "▌ ○    2")
@@ -152,22 +152,22 @@ func TestTravel_plays(t *testing.T) {
 	lacks(t, p, "playing")
 }
 
-// border returns the column where the right box begins.
-func border(p *screentest.Program) int {
-	line := strings.Split(p.Screen(), "\n")[1]
+// border returns the column where the right box begins, seen in the first row of it.
+func border(p *screentest.Program, row int) int {
+	line := line(p, row)
 	return len([]rune(line[:strings.Index(line, "┐┌")])) + 1
 }
 
 func TestSplit_movesByKeysAndMouse(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 36)
-	was := border(p)
+	was := border(p, 1)
 	p.Press(keymap.Timeline, keymap.SplitMore, keymap.SplitMore)
-	if got := border(p); got != was+12 {
+	if got := border(p, 1); got != was+12 {
 		t.Errorf("two steps to the right: from %d to %d", was, got)
 	}
 	p.Press(keymap.Timeline, keymap.SplitLess)
-	if got := border(p); got != was+6 {
+	if got := border(p, 1); got != was+6 {
 		t.Errorf("one back: from %d to %d", was, got)
 	}
 	drag := func(x, y int, action tea.MouseAction) {
@@ -177,17 +177,17 @@ func TestSplit_movesByKeysAndMouse(t *testing.T) {
 	drag(was+6, 9, tea.MouseActionPress)
 	drag(40, 20, tea.MouseActionMotion)
 	drag(42, 3, tea.MouseActionMotion)
-	if got := border(p); got != 42 {
+	if got := border(p, 1); got != 42 {
 		t.Errorf("dragged to 42, it is at %d", got)
 	}
 	drag(42, 3, tea.MouseActionRelease)
 	drag(60, 3, tea.MouseActionMotion)
 	shows(t, p, "▌ ◉   13") // no row was clicked
-	if got := border(p); got != 42 {
+	if got := border(p, 1); got != 42 {
 		t.Errorf("let go, it goes on to %d", got)
 	}
 	p.Resize(200, 50) // the share stays
-	if got := border(p); got != 70 {
+	if got := border(p, 1); got != 70 {
 		t.Errorf("on 200 columns it is at %d", got)
 	}
 	p.Resize(60, 18) // stacked, where it was not moved

@@ -133,10 +133,12 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	if m.tasks[arming].running {
 		wait = m.awaitQuiet()
 	}
-	if m.stopPlaying() && k.String() == " " {
-		return wait // the key that began it
-	}
 	a, ok := m.keys.Action(m.scope(), k.String())
+	if !ok || !paces(a) {
+		if m.stopPlaying() && a == keymap.Play {
+			return wait // the key that began it
+		}
+	}
 	if !ok {
 		return tea.Batch(wait, m.typed(k))
 	}
@@ -296,6 +298,10 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showAnswers()
 	case keymap.Play:
 		return m.play()
+	case keymap.Faster, keymap.Slower:
+		return m.setPace(a)
+	case keymap.Scrubber:
+		m.showScrubber()
 	case keymap.Search:
 		m.askSearch()
 	case keymap.SearchNext:

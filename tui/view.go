@@ -53,6 +53,8 @@ func (m *Model) appendFrame(dst []byte) []byte {
 			dst = m.appendHeader(dst)
 		case y == l.h-1:
 			dst = m.appendFooter(dst)
+		case m.place == inSession && l.scrubber.holds(0, y):
+			dst = m.appendScrubber(dst)
 		case m.tour != nil && y >= l.h-1-tourRows:
 			dst = m.appendTour(dst, y-(l.h-1-tourRows))
 		default:

@@ -99,6 +99,7 @@ func signs(styles *theme.Styles) []entry {
 		{label: g.Closed + "2", labelPick: sheet.Text, text: "folded, 2 rows"},
 		{label: g.Mark, labelPick: sheet.Warn, text: "marked to compare"},
 		{label: g.Added + " " + g.Removed + " " + g.Changed, labelPick: sheet.Text, text: "added, removed, changed"},
+		{label: g.Leaves + " " + g.Ends, labelPick: sheet.Text, text: "a branch leaves, a line ends"},
 	}
 	badge := func(t *theme.Tokens) theme.Style { return t.Badge }
 	grave, other := entry{labelPick: sheet.Error}, entry{labelPick: badge}

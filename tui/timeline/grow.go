@@ -134,6 +134,7 @@ func (c *Content) append(headers []model.Header) {
 func (p *Pane) Append(headers []model.Header) {
 	following, from := p.Following(), model.Node(p.t.Len())
 	p.c.append(slices.Clone(headers))
+	p.scrub = nil
 	p.matches.extend(p.t, from)
 	p.columns = p.fit()
 	p.rows.Len = p.folds.Rows()

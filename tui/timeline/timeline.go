@@ -138,6 +138,7 @@ type Pane struct {
 	columns columns
 	whole   bool                // the cursor's row shows all of its title
 	scratch [64]byte            // for what a row is made of
+	scrub   []tick              // of the cells of the scrubber
 	faulty  map[string]struct{} // ids of snapshots that the store has a fault of
 }
 
@@ -178,7 +179,7 @@ func (p *Pane) Set(c *Content) {
 		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
 	}
 	folds := p.refolded(c.Timeline)
-	p.c, p.t, p.folds, p.marked, p.matches = c, c.Timeline, folds, marked, Matches{}
+	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil
 	p.columns = p.fit()
 	p.rows.SetLen(p.folds.Rows())
 	p.cursor = cursor
