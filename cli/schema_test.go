@@ -323,6 +323,7 @@ func (a *answers) moves(t *testing.T) {
 		{"label", []string{"label", store, "trip-planner", "#0", "start", "--note", "here it began"}},
 		{"labels", []string{"labels", store}},
 		{"tally", []string{"export", store, "-o", rows}},
+		{"tally", []string{"export", store, "trip-planner", "--only", "2..6.1", "--redact", "--redact-path", "/cart/total", "-o", filepath.Join(dir, "part.jsonl")}},
 		{"preview", []string{"import", rows, store, "--dry-run"}},
 		{"tally", []string{"import", rows, store}},
 		{"tally", []string{"import", moved, store}},

@@ -16,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/redact"
 	"hindcast/store"
 	"hindcast/store/scratch"
 )
@@ -23,13 +24,17 @@ import (
 // export is `hindcast export`.
 func (a *App) export() *cobra.Command {
 	var to string
+	var how sharing
 	cmd := &cobra.Command{
 		Use:   "export [STORE] [SESSION]...",
 		Short: "write sessions as portable JSON lines",
 		Long: `Export writes sessions whole, orphaned snapshots included, as portable JSON
 lines: one object for each snapshot. hindcast import reads them back, and every
-command takes such a file as STORE. Without SESSION it is all of them.`,
+command takes such a file as STORE. Without SESSION it is all of them.
+
+` + redacts,
 		Example: `  hindcast export trips.db -o trips.jsonl
+  hindcast export trips.db trip-planner --only 3..11.1 --redact -o part.jsonl
   hindcast export trips.db trip-planner | hindcast import - copy.db`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
@@ -47,7 +52,14 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 			}
 			defer s.Close()
 			done := tally{Store: to}
-			rows := done.watch(a.withLabels(ctx, s, store.Rows(ctx, s, sessions...)))
+			what, err := a.share(ctx, s, sessions, &how)
+			if len(sessions) == 1 {
+				err = noSessionIn(ctx, s, address, sessions[0], err)
+			}
+			if err != nil {
+				return err
+			}
+			rows := done.watch(what.rows)
 			if to == "" {
 				_, err = a.Encode(a.harmless(p), rows)
 			} else {
@@ -56,13 +68,20 @@ command takes such a file as STORE. Without SESSION it is all of them.`,
 			if len(sessions) == 1 {
 				err = noSessionIn(ctx, s, address, sessions[0], err)
 			}
-			if err != nil || to == "" {
+			if err != nil {
 				return err
+			}
+			if done.Hidden = what.findings(); done.Hidden != nil && !p.json {
+				listHidden(a.Err, done.Hidden)
+			}
+			if to == "" {
+				return nil
 			}
 			return p.tally("exported", &done)
 		}),
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
+	how.flags(cmd)
 	return cmd
 }
 
@@ -327,6 +346,8 @@ type tally struct {
 	Skipped int `json:"skipped,omitempty"`
 	// Labels is how many labels of snapshots came along.
 	Labels int `json:"labels,omitempty"`
+	// Hidden is what a redaction hid, nil where there was none.
+	Hidden []redact.Finding `json:"hidden,omitzero"`
 	// labelled are the rows that have labels, without their states.
 	labelled []store.Row
 }

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/redact"
+	"hindcast/store"
+)
+
+// sharing is what a person says of sessions that others will read.
+type sharing struct {
+	only            string
+	hides           bool
+	paths, patterns []string
+}
+
+func (how *sharing) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&how.only, "only", "", "the `SNAPSHOTS` of one session alone: A..B from A to B, or B all that led to it")
+	cmd.Flags().BoolVar(&how.hides, "redact", false, "hide secrets: known shapes, values under keys such as password, random words")
+	cmd.Flags().StringArrayVar(&how.paths, "redact-path", nil, "hide the value at a JSON `POINTER` too; the token * is each element or member")
+	cmd.Flags().StringArrayVar(&how.patterns, "redact-regex", nil, "hide what a regular `EXPRESSION` matches too")
+}
+
+// redacts is the paragraph of help on what is hidden.
+const redacts = `--redact hides secrets in texts, keys, JSON within texts, titles and labels: keys and
+tokens of known services, JWTs, private keys, authorization headers, passwords in
+URLs, values under keys such as password or api_key, and words that look random, the
+bytes of pictures among them. A secret that was found once, of 6 characters or more,
+is hidden wherever it stands. The same secret becomes the same word, as [redacted jwt
+3], so that differences stay. A snapshot whose state changes has the hash of the new
+state as its id. What was hidden is listed by place and kind. Look at the list and at
+the result: a secret without a shape that stands in a sentence is found only by
+--redact-path or --redact-regex.
+
+It fails closed: a state that is no JSON, and a --redact-path or --redact-regex that
+fits nothing, end it, and nothing is written.`
+
+// shared is what is to be shared, and what was hidden of it, nil where nothing is asked to be.
+type shared struct {
+	rows     iter.Seq2[store.Row, error]
+	redactor *redact.Redactor
+}
+
+// share returns rows of some sessions of a store, of all where none is named, as how says.
+func (a *App) share(ctx context.Context, s store.Store, sessions []string, how *sharing) (shared, error) {
+	rows := func() iter.Seq2[store.Row, error] { return a.withLabels(ctx, s, store.Rows(ctx, s, sessions...)) }
+	if how.only != "" {
+		if len(sessions) == 0 {
+			latest, err := latestSession(ctx, s)
+			if err != nil {
+				return shared{}, err
+			}
+			sessions = []string{latest}
+		}
+		if len(sessions) > 1 {
+			return shared{}, usagef("--only names snapshots of one session, and %d are named", len(sessions))
+		}
+		part, err := a.part(ctx, s, sessions[0], how.only)
+		if err != nil {
+			return shared{}, err
+		}
+		whole := rows
+		rows = func() iter.Seq2[store.Row, error] { return part.of(ctx, s, whole()) }
+	}
+	if !how.hides && how.paths == nil && how.patterns == nil {
+		return shared{rows(), nil}, nil
+	}
+	r, err := redact.New(redact.Options{Paths: how.paths, Patterns: how.patterns})
+	if err != nil {
+		return shared{}, &usageError{err}
+	}
+	hidden, err := r.Rows(ctx, s, rows)
+	return shared{hidden, r}, err
+}
+
+// part are visits of a session.
+type part map[visitAt]bool
+
+// visitAt tells the visits of a session apart.
+type visitAt struct {
+	ref   model.Ref
+	index int
+}
+
+func visitOf(h *model.Header) visitAt { return visitAt{h.Ref(), h.Index} }
+
+// part returns what A..B or B means in a session.
+func (a *App) part(ctx context.Context, s store.Store, session, spec string) (part, error) {
+	t, err := a.timeline(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	from, to, isRange := strings.Cut(spec, "..")
+	if !isRange {
+		to = spec
+	}
+	end, err := visit(t, to)
+	if err != nil {
+		return nil, err
+	}
+	begin := model.NoNode
+	if isRange {
+		if begin, err = visit(t, from); err != nil {
+			return nil, err
+		}
+	}
+	visits := part{}
+	for n := end; ; n = t.Parent(n) {
+		if n == model.NoNode {
+			if begin == model.NoNode {
+				return visits, nil
+			}
+			return nil, &advisedError{
+				fmt.Errorf("--only %.80s: %s did not lead to %s", spec, t.Name(begin), t.Name(end)),
+				"Name a snapshot on the way to " + t.Name(end) + "; hindcast log STORE SESSION draws it.",
+			}
+		}
+		h := t.Header(n)
+		visits[visitOf(&h)] = true
+		if n == begin {
+			return visits, nil
+		}
+	}
+}
+
+// of returns the rows of the visits. The record of the session stands for its head, so it is
+// left out.
+func (v part) of(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		out := map[string]bool{} // of these the state went out
+		for row, err := range rows {
+			if err == nil && (row.Record != nil || !v[visitOf(&row.Header)]) {
+				continue
+			}
+			if err == nil && row.State == nil && !out[row.Header.ID] {
+				row.State, err = s.State(ctx, row.Header.Ref())
+			}
+			out[row.Header.ID] = true
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// findings returns what was hidden, nil where nothing was asked to be.
+func (s *shared) findings() []redact.Finding {
+	if s.redactor == nil {
+		return nil
+	}
+	return notNil(s.redactor.Findings())
+}
+
+// listHidden writes what was hidden, without the secrets.
+func listHidden(w io.Writer, list []redact.Finding) {
+	if len(list) == 0 {
+		fmt.Fprintln(w, "hidden: nothing; no secret was found")
+		return
+	}
+	fmt.Fprintln(w, "hidden:")
+	width := 0
+	for _, f := range list {
+		width = max(width, len(f.Kind))
+	}
+	for _, f := range list {
+		path := f.Path
+		if path == "" {
+			path = "(the whole state)"
+		}
+		fmt.Fprintf(w, "  %s  %s  %s\n", padded(f.Kind, width), printable.String(path), model.Count(f.Secrets, "secret"))
+	}
+}
