@@ -81,7 +81,7 @@ func Open(s store.Store, t *model.Timeline) *Session {
 	q := &Session{deriver: deriver, reading: make(chan struct{}, 1)}
 	q.places.forget()
 	if roper, ok := s.(Roper); ok {
-		q.source = &roped{store: roper}
+		q.source = &roped{store: roper, whole: newCutter(s)}
 	} else {
 		q.source = newCutter(s)
 	}
@@ -134,8 +134,8 @@ func (q *Session) view() *view {
 }
 
 // mostAtOnce bounds the states that are read in one go. The first go reads one, each next
-// one eight times as many: the first answer comes early, and the text is in few pieces.
-const mostAtOnce = 4096
+// one moreAtOnce times as many: the first answer comes early, and there are few goes.
+const mostAtOnce, moreAtOnce = 1 << 14, 1 << 7
 
 // walk loads the states of some visits, and returns each visit when its state is loaded.
 func (v *view) walk(ctx context.Context, nodes iter.Seq[model.Node]) iter.Seq2[model.Node, error] {
@@ -156,7 +156,7 @@ func (v *view) walk(ctx context.Context, nodes iter.Seq[model.Node]) iter.Seq2[m
 					return false
 				}
 			}
-			batch, size = batch[:0], min(8*size, mostAtOnce)
+			batch, size = batch[:0], min(moreAtOnce*size, mostAtOnce)
 			return true
 		}
 		for n := range nodes {

@@ -72,6 +72,8 @@ type Roper interface {
 // roped is the source of a store that knows which bytes its states share.
 type roped struct {
 	store Roper
+	// whole reads the states of which the store gives no runs.
+	whole *cutter
 	// filled are the places that are in the text, in order and apart.
 	filled []interval
 }
@@ -103,7 +105,30 @@ func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte
 	if len(states) != len(refs) {
 		return text, nil, fmt.Errorf("the store gave %d of %d states", len(states), len(refs))
 	}
-	return r.take(ctx, states, text, make([]rope, 0, len(refs)))
+	text, ropes, err := r.take(ctx, states, text, make([]rope, 0, len(refs)))
+	if err != nil {
+		return text, ropes, err
+	}
+	return r.rest(ctx, refs, text, ropes)
+}
+
+// rest reads the states of which the store gave no runs.
+func (r *roped) rest(ctx context.Context, refs []model.Ref, text []byte, ropes []rope) ([]byte, []rope, error) {
+	var whole []model.Ref
+	var at []int
+	for i := range ropes {
+		if ropes[i].err == nil && len(ropes[i].pieces) == 0 {
+			whole, at = append(whole, refs[i]), append(at, i)
+		}
+	}
+	text, read, err := r.whole.read(ctx, whole, text)
+	for i := range read {
+		ropes[at[i]] = read[i]
+	}
+	if err != nil && len(read) < len(at) {
+		ropes = ropes[:at[len(read)]]
+	}
+	return text, ropes, err
 }
 
 var errUnsound = errors.New("the store gave a state in parts that cannot be")

@@ -8,7 +8,8 @@ type Run struct{ At, Len int64 }
 
 // Rope is one state as the runs that it is made of.
 type Rope struct {
-	// Runs are the state's bytes from the first to the last. None of them is empty.
+	// Runs are the state's bytes from the first to the last. None of them is empty. There
+	// are none where the store does not know: the state is then read as any other.
 	Runs []Run
 	// Gaps are the keys that the store does not know at the snapshot.
 	Gaps model.Gaps

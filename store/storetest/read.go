@@ -464,6 +464,9 @@ func Ropes(t interface {
 		given++
 		want, stateErr := s.State(ctx, ref)
 		gaps, gapsErr := store.Gaps(ctx, s, ref)
+		if rope.Err == nil && len(rope.Runs) == 0 && reflect.DeepEqual(rope.Gaps, gaps) {
+			continue // the state is read instead
+		}
 		if (rope.Err == nil) != (stateErr == nil && gapsErr == nil) || !reflect.DeepEqual(rope.Gaps, gaps) {
 			t.Errorf("the rope of %+v: %v, its state: %v; gaps %+v, want %+v", ref, rope.Err, stateErr, rope.Gaps, gaps)
 			continue
@@ -628,6 +631,9 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 	if s, ok := s.(roper); ok {
 		all["Ropes"] = asking(func(ctx context.Context) (rope store.Rope, err error) {
 			for rope, err = range s.Ropes(ctx, []model.Ref{ref}) {
+			}
+			if err == nil && rope.Err == nil && len(rope.Runs) == 0 {
+				_, err = s.State(ctx, ref) // which is read instead
 			}
 			return rope, errors.Join(err, rope.Err)
 		})

@@ -25,21 +25,28 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 
 func (a agentLog) gaps(ctx context.Context, id string) (model.Gaps, error) {
 	now := readAgent(a.place.tree, a.path("agent.json"), nil, new(store.FaultList))
+	return a.gapsBeside(ctx, &now)(id), ctx.Err()
+}
+
+// gapsBeside returns what gives the gaps of a snapshot of a log with an agent.json.
+func (a agentLog) gapsBeside(ctx context.Context, now *agentFile) func(id string) model.Gaps {
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {
-		return gaps, nil
+		return func(string) model.Gaps { return gaps }
 	}
 	// The tip of a branch that was left has the agent.json of then.
 	entries := a.told(ctx, a.place)
 	var agents map[string]journal.Version
 	a.histories.with(entries, a.path("messages"), func(p *history) { agents = p.agents(entries) })
-	if v, ok := agents[id]; ok {
-		if data, err := a.kept(v); err == nil {
-			then := parseAgent(a.path("agent.json"), data, nil, new(store.FaultList))
-			gaps = gaps.With(then.gaps())
+	return func(id string) model.Gaps {
+		if v, ok := agents[id]; ok {
+			if data, err := a.kept(v); err == nil {
+				then := parseAgent(a.path("agent.json"), data, nil, new(store.FaultList))
+				return gaps.With(then.gaps())
+			}
 		}
+		return gaps
 	}
-	return gaps, ctx.Err()
 }
 
 // gaps returns the keys of a state that are in agent.json alone.

@@ -228,6 +228,8 @@ type Store struct {
 	indexes []*index // the last used first
 	// linked are the folders of sessions that links lead to, by their paths.
 	linked map[string]*folder.Disk
+	// shared are the bytes that states share.
+	shared numbering
 }
 
 var (
