@@ -100,7 +100,7 @@ var directions = []struct {
 		"what a model costs does not depend on who asks"},
 	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
 		"data out: no colour, no width, no store"},
-	{"hindcast/query", []string{"hindcast/store", "hindcast/model/..."},
+	{"hindcast/query", []string{"hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
 		"data out: questions are answered from the port, whatever the kind"},
 	{"hindcast/redact", []string{"hindcast/store", "hindcast/model/..."},
 		"secrets are found in the rows of any store, whatever they are shared as"},

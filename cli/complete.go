@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -126,6 +127,26 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 		}
 	}
 	return words, directive
+}
+
+// completeFlagSnapshot completes a flag that names a snapshot of the session that is named,
+// else of the one that changed last.
+func (a *App) completeFlagSnapshot(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	address, rest, ok := a.named(args)
+	if !ok {
+		return nil, directive
+	}
+	session := ""
+	if len(rest) > 0 {
+		session = rest[0]
+	} else if s, err := a.open(cmd.Context(), address); err == nil {
+		session, err = latestSession(cmd.Context(), s)
+		if err := errors.Join(err, s.Close()); err != nil {
+			return nil, directive
+		}
+	}
+	return a.snapshotWords(cmd.Context(), address, session, word), directive
 }
 
 func (a *App) sessionWords(ctx context.Context, address, word string) []string {

@@ -119,11 +119,8 @@ func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, err
 		if err != nil {
 			return err
 		}
-		h := t.Header(c.Visit)
-		shape, sgr := p.shape(t, c.Visit)
-		line = appendPadded(append(line[:0], shape+" "...), t.Name(c.Visit), cols.name)
-		line = appendPadded(append(line, "  turn "...), p.turn(&h), cols.turn)
-		line = appendMoment(append(line, "  "...), h.CreatedAt)
+		sgr := ""
+		line, sgr = p.appendVisit(line[:0], cols, t, c.Visit)
 		behind := displaywidth.Bytes(line) + 2
 		where := ""
 		if c.OrBefore {
@@ -156,4 +153,14 @@ func (p *printer) shape(t *model.Timeline, n model.Node) (shape, sgr string) {
 		return p.glyphs.Dot, ""
 	}
 	return p.glyphs.Active, ""
+}
+
+// appendVisit appends what begins the line of a visit in an answer about a whole session: its
+// shape, name, turn and time. It is drawn in sgr.
+func (p *printer) appendVisit(dst []byte, c logColumns, t *model.Timeline, n model.Node) (line []byte, sgr string) {
+	h := t.Header(n)
+	shape, sgr := p.shape(t, n)
+	dst = appendPadded(append(dst, shape+" "...), t.Name(n), c.name)
+	dst = appendPadded(append(dst, "  turn "...), p.turn(&h), c.turn)
+	return appendMoment(append(dst, "  "...), h.CreatedAt), sgr
 }

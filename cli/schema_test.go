@@ -219,7 +219,7 @@ func (a *answers) everyCommand(t *testing.T) {
 					seen[document] = true
 				}
 			}
-			for _, document := range []string{"sessions", "log", "show", "diff", "history", "diverge", "stats", "patch", "stat", "messages", "checkpoint", "plan", "receipt", "journal", "doctor"} {
+			for _, document := range []string{"sessions", "log", "show", "diff", "history", "find", "diverge", "stats", "patch", "stat", "messages", "checkpoint", "plan", "receipt", "journal", "doctor"} {
 				if !seen[document] && !(document == "checkpoint" && name == "steps") {
 					t.Errorf("no command printed %s", document)
 				}
@@ -269,7 +269,7 @@ func (a *answers) realStores(t *testing.T) {
 		for _, s := range sessions {
 			for _, line := range [][]string{
 				{"log", dir, s.ID}, {"show", dir, s.ID, "head"}, {"show", dir, s.ID, "#0"}, {"diff", dir, s.ID, "head"}, {"diff", dir, s.ID, "head", "--stat"},
-				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
+				{"history", dir, s.ID, "/messages/1"}, {"history", dir, s.ID, "/state"}, {"find", dir, s.ID, ".messages | length > 1"}, {"find", dir, s.ID, ".state == 1", "--all"}, {"stats", dir, s.ID, "--snapshots", "--prune"},
 				{"diverge", dir, s.ID, "#0", "head"}, {"diverge", dir, s.ID, sessions[0].ID},
 				{"messages", dir, s.ID, "head"}, {"checkpoint", dir, s.ID, "head"}, {"restore", dir, s.ID, "#0", "--dry-run"},
 			} {
@@ -334,6 +334,11 @@ func (a *answers) moves(t *testing.T) {
 		{"plan", []string{"undo", store, "--dry-run"}},
 		{"receipt", []string{"restore", store, "trip-planner", "#5", "--yes"}},
 		{"journal", []string{"journal", store}},
+		{"find", []string{"find", store, "trip-planner", ".cart.total | if . > 200 then error else . end", "--all"}},
+		{"label", []string{"label", store, "trip-planner", "#4", "dear", "--note", "from here on"}},
+		{"bisect", []string{"bisect", store, "trip-planner", "--good", "1", "--bad", "11.2", "--jq", ".cart.total < 210"}},
+		{"bisect", []string{"bisect", store, "trip-planner", "--good", "1", "--bad", "4", "--jq", ".cart.total == 0 or error"}},
+		{"bisect", []string{"bisect", store, "moved", "--good", "0", "--jq", "false"}},
 		{"plan", []string{"restore", store, "trip-planner", "#7.1", "--dry-run"}},
 		{"show", []string{"show", store, "trip-planner", "#6.1"}},
 		{"diff", []string{"diff", store, "moved", "head"}},

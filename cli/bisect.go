@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// bisect is `hindcast bisect`.
+func (a *App) bisect() *cobra.Command {
+	var good, bad, expr string
+	cmd := &cobra.Command{
+		Use:   "bisect [STORE] [SESSION] --good A [--bad B] (--jq EXPR | -- COMMAND...)",
+		Short: "find the first bad snapshot by testing few of them",
+		Long: `Bisect finds the first bad snapshot on the line from A, which is good, to B, which
+comes of A and is bad. It tests B, then the snapshot in the middle, and goes on with the
+half that has the border: 15 tests for 10,000 snapshots. It prints each test, the first
+bad snapshot, and what changed there.
+
+With --jq a state is good if EXPR is true of it, as for jq -e; one at which EXPR has an
+error is skipped. With -- COMMAND is run for each test, with the state on its standard
+input, as git bisect run does. Its exit code says what the state is:
+
+  0                    good
+  1 to 124, 126, 127   bad
+  125                  skip it: it cannot be tested
+  128 and more         stop, as after a signal
+
+COMMAND gets the environment, with HINDCAST_SESSION and the name of the snapshot in
+HINDCAST_SNAPSHOT. What it prints is not shown, but for the last line of its errors.
+
+There may be several borders: one of them is found. "Not the only one" says that a state
+that was tested contradicts. hindcast find --all lists all of them.`,
+		Example: `  hindcast bisect trips.db trip-planner --good 3 --bad head --jq '.cart.total < 200'
+  hindcast bisect trips.db --good 3 -- jq -e '.cart.items | length < 3'
+  hindcast bisect trips.db trip-planner --good 3 --bad 10 --json -- ./check.py`,
+		ValidArgsFunction: a.completeSnapshot(0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var command []string
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args, command = args[:dash], args[dash:]
+			}
+			if err := oneSession.args()(cmd, args); err != nil {
+				return err
+			}
+			if good == "" {
+				return usagef("--good is missing: it names a snapshot that is good")
+			}
+			if (expr == "") == (len(command) == 0) {
+				return usagef("give a test: --jq EXPR, or -- COMMAND")
+			}
+			var x *query.Expr
+			if expr != "" {
+				var err error
+				if x, err = query.ParseExpr(expr); err != nil {
+					return &usageError{fmt.Errorf("bisect: %w", err)}
+				}
+			}
+			return a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
+				s, err := a.open(ctx, words[0])
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				t, err := a.timeline(ctx, s, words[1])
+				if err != nil {
+					return err
+				}
+				b := bisection{store: s, timeline: t, session: words[1], query: query.Open(s, t)}
+				if b.good, err = visit(t, good); err != nil {
+					return err
+				}
+				if b.bad, err = visit(t, bad); err != nil {
+					return err
+				}
+				b.test = b.running(command)
+				if x != nil {
+					b.test = b.query.TestOf(x)
+				}
+				return p.bisect(ctx, &b)
+			}))(cmd, args)
+		},
+	}
+	cmd.Flags().StringVar(&good, "good", "", "a snapshot that is good")
+	cmd.Flags().StringVar(&bad, "bad", "head", "a snapshot that is bad")
+	cmd.Flags().StringVar(&expr, "jq", "", "an `expression` that is true of good states")
+	for _, flag := range []string{"good", "bad"} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, a.completeFlagSnapshot); err != nil {
+			panic(err) // the flag is there
+		}
+	}
+	return cmd
+}
+
+// bisection is what a bisection is about, and how it tests.
+type bisection struct {
+	store     store.Store
+	timeline  *model.Timeline
+	session   string
+	query     *query.Session
+	good, bad model.Node
+	test      query.Test
+}
+
+// mostSaid bounds what is kept of the errors that a test prints, and longestWait is how long
+// it is waited for what else has its output open when it has ended.
+const (
+	mostSaid    = 4 << 10
+	longestWait = time.Second
+)
+
+// The exit codes of a test that mean something besides bad.
+const (
+	skipCode = 125
+	stopCode = 128
+)
+
+// running returns the test that runs a command on a state.
+func (b *bisection) running(command []string) query.Test {
+	return func(ctx context.Context, n model.Node) (query.Verdict, string, error) {
+		h := b.timeline.Header(n)
+		state, err := b.store.State(ctx, h.Ref())
+		if err != nil {
+			return 0, "", err
+		}
+		var said tail
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(state), &said, longestWait
+		cmd.Env = append(os.Environ(), "HINDCAST_SNAPSHOT="+b.timeline.Name(n))
+		if !strings.Contains(b.session, "\x00") {
+			cmd.Env = append(cmd.Env, "HINDCAST_SESSION="+b.session)
+		}
+		inGroup(cmd)
+		err = cmd.Run()
+		if ctx.Err() != nil {
+			return 0, "", ctx.Err()
+		}
+		if cmd.ProcessState == nil {
+			return 0, "", fmt.Errorf("run the test: %w", err)
+		}
+		code := cmd.ProcessState.ExitCode()
+		why, line := fmt.Sprintf("exit %d", code), said.line()
+		if line != "" {
+			line = ": " + line
+		}
+		why += line
+		switch {
+		case code == 0:
+			return query.Good, "", nil
+		case code == skipCode:
+			return query.Skipped, why, nil
+		case code > 0 && code < stopCode:
+			return query.Bad, why, nil
+		}
+		return 0, "", &advisedError{
+			fmt.Errorf("the test of %s stopped the search: %v%s", b.timeline.Name(n), cmd.ProcessState, line),
+			"A test ends with 0 for a good state, 125 for one that it cannot test, and another code below 128 for a bad one.",
+		}
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+func (t *tail) Write(data []byte) (int, error) {
+	*t = append(*t, data[max(len(data)-mostSaid, 0):]...)
+	*t = append((*t)[:0], (*t)[max(len(*t)-mostSaid, 0):]...)
+	return len(data), nil
+}
+
+// line returns the last line.
+func (t *tail) line() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(*t), "�"))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// refusal returns an error of a bisection with the snapshots by name.
+func (b *bisection) refusal(err error) error {
+	good, bad := b.timeline.Name(b.good), b.timeline.Name(b.bad)
+	apart := (*query.NotBehindError)(nil)
+	switch {
+	case errors.Is(err, query.ErrNotBad):
+		return &advisedError{
+			fmt.Errorf("bisect: the test says that %s is good, and --bad says that it is bad", bad),
+			"A state is good if EXPR is true of it, or COMMAND ends with 0. Is the test the wrong way round?",
+		}
+	case errors.As(err, &apart) && b.good == b.bad:
+		return usagef("bisect: --good and --bad are the same snapshot, %s", good)
+	case errors.As(err, &apart) && apart.Branch == model.NoNode:
+		return fmt.Errorf("bisect: %s does not come of %s: they have nothing in common", bad, good)
+	case errors.As(err, &apart) && apart.Branch == b.bad:
+		return &advisedError{
+			fmt.Errorf("bisect: %s does not come of %s, but %s comes of it", bad, good, good),
+			"--good names the earlier one. hindcast find --reverse looks for where an expression becomes false.",
+		}
+	case errors.As(err, &apart):
+		branch := b.timeline.Name(apart.Branch)
+		return &advisedError{
+			fmt.Errorf("bisect: %s does not come of %s: they parted at %s", bad, good, branch),
+			"Is " + branch + " good? Then give --good '" + branch + "'.",
+		}
+	}
+	return fmt.Errorf("bisect: %w", err)
+}
+
+// testedJSON is a step of `bisect --json`, and bisectJSON the document.
+type (
+	testedJSON struct {
+		headerJSON
+		Verdict string `json:"verdict"`
+		Why     string `json:"why,omitempty"`
+	}
+	bisectJSON struct {
+		Steps    []testedJSON `json:"steps"`
+		LastGood string       `json:"lastGood"`
+		FirstBad string       `json:"firstBad"`
+		Skipped  []string     `json:"skipped,omitempty"`
+		Other    string       `json:"other,omitempty"`
+		Changes  []changeJSON `json:"changes"`
+	}
+)
+
+// bisect writes the steps of a bisection as they come, and what it found.
+func (p *printer) bisect(ctx context.Context, b *bisection) error {
+	document := bisectJSON{Steps: []testedJSON{}}
+	cols := p.columns(b.timeline, 0)
+	var end query.Tested
+	for step, err := range b.query.Bisect(ctx, b.good, b.bad, b.test) {
+		if err != nil {
+			return b.refusal(err)
+		}
+		if end = step; p.json {
+			document.Steps = append(document.Steps, testedJSON{headerOf(b.timeline, step.Visit), step.Verdict.String(), step.Why})
+			continue
+		}
+		p.tested(b.timeline, cols, step)
+		if err := p.Flush(); err != nil { // a test may take long
+			return err
+		}
+	}
+	good, bad := b.timeline.Header(end.Good), b.timeline.Header(end.Bad)
+	sides := sides{side{&good, b.timeline.Name(end.Good)}, side{&bad, b.timeline.Name(end.Bad)}}
+	result, gaps, err := sides.compare(ctx, b.store)
+	if err != nil {
+		return err
+	}
+	if !p.json {
+		p.border(b.timeline, end)
+		p.changes(sides.title(p.glyphs.Arrow), result)
+		p.leftOut(gaps)
+		return nil
+	}
+	document.LastGood, document.FirstBad = sides.old.name, sides.new.name
+	document.Skipped = names(b.timeline, end.Skipped)
+	if end.Other != model.NoNode {
+		document.Other = b.timeline.Name(end.Other)
+	}
+	document.Changes = []changeJSON{}
+	for c, err := range changes(result) {
+		if err != nil {
+			return err
+		}
+		document.Changes = append(document.Changes, c)
+	}
+	return p.document(document)
+}
+
+// tested writes the line of a step.
+func (p *printer) tested(t *model.Timeline, cols logColumns, step query.Tested) {
+	line, sgr := p.appendVisit(nil, cols, t, step.Visit)
+	colour := map[query.Verdict]string{query.Good: green, query.Bad: red, query.Skipped: faint}[step.Verdict]
+	what := step.Verdict.String()
+	if step.Left > 0 {
+		what += ", " + model.Count(step.Left, "snapshot") + " left"
+	}
+	if step.Why != "" {
+		what += "  " + printable.String(step.Why)
+	}
+	fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, p.fitted(what, displaywidth.Bytes(line)+2)))
+}
+
+// border writes between which snapshots the border is.
+func (p *printer) border(t *model.Timeline, end query.Tested) {
+	if len(end.Skipped) == 0 {
+		fmt.Fprintf(p, "first bad: %s\n", t.Name(end.Bad))
+	} else {
+		fmt.Fprintf(p, "first bad: %s, or one of those that were skipped: %s\n", t.Name(end.Bad), strings.Join(names(t, end.Skipped), ", "))
+	}
+	if end.Other != model.NoNode {
+		fmt.Fprintf(p, "not the only one: %s has a state that was tested, and is on the wrong side\n", t.Name(end.Other))
+	}
+}
+
+func names(t *model.Timeline, nodes []model.Node) (names []string) {
+	for _, n := range nodes {
+		names = append(names, t.Name(n))
+	}
+	return names
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
+
+	"hindcast/look"
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/query"
+)
+
+// sought says which answers find gives.
+type sought struct{ all, last, reverse bool }
+
+// finding is `hindcast find`.
+func (a *App) finding() *cobra.Command {
+	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
+	g := &asked.Glyphs
+	var what sought
+	cmd := &cobra.Command{
+		Use:   "find [STORE] [SESSION] EXPR",
+		Short: "find the snapshot at which an expression becomes true",
+		Long: `Find evaluates EXPR, an expression of jq, on the states of a session, and prints the
+first snapshot at which it becomes true. Each snapshot is compared with its parent;
+one without a parent counts as false before. An expression is true if its last output
+is neither null nor false, as for jq -e.
+
+--all prints each such snapshot on every branch, in the order in which they were
+recorded, and those where the expression becomes false or cannot be evaluated.
+--last prints the newest one on the active path. --reverse looks for the snapshots at
+which the expression becomes false.
+
+  ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
+
+An error is shown as an error and never counts as false. "In #7 or before" stands
+where nothing is known of the snapshot before. An expression sees nothing but the
+state: no file, no environment, no time. The exit code is 1 if it never becomes true.
+
+An expression of paths, such as .plan.status == "done", or about the elements of one
+list, such as any(.messages[]; .role == "tool"), is evaluated only where what it asks
+for changed. Of any other one, such as ..|strings, each state is looked at whole.`,
+		Example: `  hindcast find trips.db trip-planner '.cart.total > 200'
+  hindcast find trips.db 'any(.messages[]; .role == "tool")' --last
+  hindcast find trips.db trip-planner '.status == "booked"' --all --json | jq '.[].name'`,
+		Args:              argsBetween(1, oneSession.all()+1),
+		ValidArgsFunction: a.completePath(0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run := a.answer // one line needs no pager
+			if what.all {
+				run = a.reading
+			}
+			return run(func(ctx context.Context, p *printer, args []string) error {
+				if what.all && (what.last || what.reverse) {
+					return usagef("--all prints each snapshot: give it without --last and --reverse")
+				}
+				last := len(args) - 1
+				x, err := query.ParseExpr(args[last])
+				if err != nil {
+					return &usageError{fmt.Errorf("find: %w", err)}
+				}
+				return a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
+					return a.seek(ctx, p, words, x, what)
+				})(ctx, p, args[:last])
+			})(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&what.all, "all", false, "print each snapshot at which it becomes true, false, or an error")
+	cmd.Flags().BoolVar(&what.last, "last", false, "print the newest one on the active path")
+	cmd.Flags().BoolVar(&what.reverse, "reverse", false, "look for where it becomes false")
+	return cmd
+}
+
+// turn is the turn that is looked for; with --all it is any.
+func (w sought) turn() query.Turn {
+	if w.reverse {
+		return query.TurnsFalse
+	}
+	return query.TurnsTrue
+}
+
+// seek finds what is looked for and writes it.
+func (a *App) seek(ctx context.Context, p *printer, words []string, x *query.Expr, what sought) error {
+	s, err := a.open(ctx, words[0])
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t, err := a.timeline(ctx, s, words[1])
+	if err != nil {
+		return err
+	}
+	q := query.Open(s, t)
+	all := q.Find(ctx, x)
+	if what.last {
+		all = q.FindBack(ctx, x, t.Head())
+	}
+	seeking := &seeking{sought: what, timeline: t}
+	if a.ErrTerminal && !(what.all && a.OutTerminal) { // else a pager has the terminal
+		seeking.shown = &progress{out: a.Err}
+	}
+	if p.json {
+		err = array(p, foundOf(t, seeking.among(all)))
+	} else {
+		err = p.found(t, seeking.among(all))
+	}
+	if err != nil {
+		return err
+	}
+	if seeking.failed > 0 && !what.all {
+		fmt.Fprintf(a.Err, "hindcast: find: %s\n", printable.String(seeking.failures()))
+	}
+	if !seeking.found {
+		where := "in"
+		if what.last {
+			where = "on the active path of"
+		}
+		return &advisedError{
+			fmt.Errorf("find: %.80q never becomes %s %s %.80q", x, turnWords[what.turn()], where, words[1]),
+			"hindcast find --all also lists where it becomes false, or cannot be evaluated.",
+		}
+	}
+	return nil
+}
+
+// seeking is what find knows on its way.
+type seeking struct {
+	sought
+	timeline *model.Timeline
+	// shown tells on a terminal how far the search is; nil where it does not.
+	shown *progress
+	found bool
+	// failed counts the snapshots from which on nothing can be said, and first is the
+	// first of them.
+	failed int
+	first  query.Found
+}
+
+// among returns those of what was found that are looked for.
+func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found, error] {
+	return func(yield func(query.Found, error) bool) {
+		if s.shown != nil {
+			defer s.shown.clear()
+		}
+		for f, err := range all {
+			switch {
+			case err != nil:
+				yield(f, err)
+				return
+			case f.Turn == query.Passed:
+				if s.shown != nil {
+					s.shown.write(fmt.Sprintf("at %s of %s", s.timeline.Name(f.Visit), model.Count(s.timeline.Snapshots(), "snapshot")))
+				}
+				continue
+			case f.Turn == query.Fails || f.Turn == query.Unknown:
+				if s.failed++; s.failed == 1 {
+					s.first = f
+				}
+			case f.Turn == s.turn():
+				s.found = true
+			}
+			if s.shown != nil {
+				s.shown.clear()
+			}
+			if (s.all || f.Turn == s.turn()) && !yield(f, nil) || s.found && !s.all {
+				return
+			}
+		}
+	}
+}
+
+// failures says where nothing can be said of the expression.
+func (s *seeking) failures() string {
+	text := fmt.Sprintf("at %s: %s", s.timeline.Name(s.first.Visit), s.first.Why)
+	if s.failed > 1 {
+		text += fmt.Sprintf(" (and from %s on something else)", model.Count(s.failed-1, "other snapshot"))
+	}
+	return text
+}
+
+var turnWords = map[query.Turn]string{
+	query.TurnsTrue: "true", query.TurnsFalse: "false", query.Fails: "error", query.Unknown: "unknown",
+}
+
+// foundJSON is an element of `find --json`.
+type foundJSON struct {
+	headerJSON
+	Becomes  string `json:"becomes"`
+	OrBefore bool   `json:"orBefore,omitempty"`
+	Why      string `json:"why,omitempty"`
+}
+
+func foundOf(t *model.Timeline, found iter.Seq2[query.Found, error]) iter.Seq2[foundJSON, error] {
+	return func(yield func(foundJSON, error) bool) {
+		for f, err := range found {
+			if err != nil {
+				yield(foundJSON{}, err)
+				return
+			}
+			if !yield(foundJSON{headerOf(t, f.Visit), turnWords[f.Turn], f.OrBefore, f.Why}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// found writes a line for each snapshot at which an expression turned.
+func (p *printer) found(t *model.Timeline, found iter.Seq2[query.Found, error]) error {
+	cols := p.columns(t, 0)
+	var line []byte
+	for f, err := range found {
+		if err != nil {
+			return err
+		}
+		sgr := ""
+		line, sgr = p.appendVisit(line[:0], cols, t, f.Visit)
+		what, colour := turnWords[f.Turn], green
+		switch f.Turn {
+		case query.TurnsFalse:
+			colour = red
+		case query.Fails:
+			what, colour = "! "+f.Why, yellow
+		case query.Unknown:
+			what, colour = "? "+f.Why, faint
+		}
+		if f.OrBefore {
+			what += ", in " + t.Name(f.Visit) + " or before"
+		}
+		what = p.fitted(printable.String(what), displaywidth.Bytes(line)+2)
+		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, what))
+	}
+	return nil
+}
