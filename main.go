@@ -97,7 +97,8 @@ func screen(ctx context.Context, what cli.Shown) error {
 		Store: what.Store, Session: what.Session, Note: what.Note,
 		Stores: what.Stores, Open: what.Open, Keys: keys,
 	}
-	if what.Demo {
+	if options.Watches = labels.New(ownData()); what.Demo {
+		options.Watches = nil // its store goes
 		options.Tour = &tui.Tour{
 			Session: sample.Trip, At: sample.Cancelled,
 			Text: "No store was found: a demo. Here the cart was emptied.",

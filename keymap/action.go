@@ -64,6 +64,9 @@ const (
 	History
 	PrevSet
 	NextSet
+	FindWhere
+	Bisect
+	Watch
 	Answers
 
 	Restore
@@ -188,10 +191,13 @@ var actionTable = [actions]struct {
 	SearchNext:  {"search-next", "next match", comparing, noSearch},
 	SearchPrev:  {"search-previous", "previous match", comparing, noSearch},
 
-	History: {"history", "history of value", asking, noSnapshot},
-	PrevSet: {"previous-set", "value's previous change", asking, noSnapshot},
-	NextSet: {"next-set", "value's next change", asking, noSnapshot},
-	Answers: {"answers", "last answers", asking, noAnswers},
+	History:   {"history", "history of value", asking, noSnapshot},
+	PrevSet:   {"previous-set", "value's previous change", asking, noSnapshot},
+	NextSet:   {"next-set", "value's next change", asking, noSnapshot},
+	FindWhere: {"find-where", "find where true", asking, noSnapshot},
+	Bisect:    {"bisect", "bisect from mark", asking, noMarked},
+	Watch:     {"watch", "watch value", asking, noSnapshot},
+	Answers:   {"answers", "last answers", asking, noAnswers},
 
 	Restore:       {"restore", "restore", changing, noSnapshot},
 	Fork:          {"fork", "fork", changing, noSnapshot},
@@ -275,6 +281,7 @@ func (a Action) Disabled(c Context) string {
 
 func noSnapshot(c *Context) string { return unless(c.Snapshot, "no snapshot is selected") }
 func noMark(c *Context) string     { return unless(c.Mark, "no snapshot is marked") }
+func noMarked(c *Context) string   { return first(noSnapshot(c), noMark(c)) }
 func noBranch(c *Context) string   { return unless(c.Branches, "the session has no branches") }
 func noError(c *Context) string    { return unless(c.Errors, "no snapshot has an error") }
 func noOther(c *Context) string {
@@ -364,6 +371,9 @@ var bindings = []struct {
 	{Session, History, []string{"b"}},
 	{Session, PrevSet, []string{"<"}},
 	{Session, NextSet, []string{">"}},
+	{Session, FindWhere, []string{"F"}},
+	{Session, Bisect, []string{"B"}},
+	{Session, Watch, []string{"w"}},
 	{Session, Answers, []string{"6"}},
 	{Session, Restore, []string{"r"}},
 	{Session, Fork, []string{"f"}},

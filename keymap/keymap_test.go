@@ -219,7 +219,7 @@ func TestParse_namesLineAndReason(t *testing.T) {
 		{"unknown key", "[session]\nrestore = \"ctrl+shift+r\"\n", 2, `restore: no such key: "ctrl+shift+r"`},
 		{"not a key", "[session]\nmark = 'm'\nrestore = 5\n", 3, "restore: a key is a string in quotes"},
 		{"key twice in a list", "[session]\nrestore = [\"X\", \"X\"]\n", 2, `restore: "X" is there twice`},
-		{"key twice in a scope", "[session]\nfork = \"F\"\nrestore = \"F\"\n", 3, `"F" is bound twice in scope session: to restore and to fork`},
+		{"key twice in a scope", "[session]\nfork = \"X\"\nrestore = \"X\"\n", 3, `"X" is bound twice in scope session: to restore and to fork`},
 		{"key of an outer scope", "[timeline]\nfold-all = \"j\"\n", 2, `"j" is bound twice in scope timeline: to fold-all and to move-down`},
 		{"key of an inner scope", "[session]\nrestore = \"(\"\n", 2, `"(" is bound twice in scope diff: to previous-change and to restore`},
 		{"no table", "session = 5\n", 1, "session is a table of actions: [session]"},

@@ -189,6 +189,24 @@ func CompletePath(state []byte, text string) (paths []string, more []bool) {
 	return paths, more
 }
 
+// JQ returns the path as an expression of jq. What can be an index is taken for one.
+func (p Path) JQ() string {
+	if len(p.keys) == 0 {
+		return "."
+	}
+	text := []byte(".")
+	for _, key := range p.keys {
+		text = append(text, '[')
+		if indexOf(key) >= 0 {
+			text = append(text, key...)
+		} else {
+			text = jsontape.AppendQuoted(text, key)
+		}
+		text = append(text, ']')
+	}
+	return string(text)
+}
+
 // byteOrderMark is what some editors write before a text.
 var byteOrderMark = []byte("\ufeff")
 

@@ -72,7 +72,7 @@ type Roper interface {
 // roped is the source of a store that knows which bytes its states share.
 type roped struct {
 	store Roper
-	// whole reads the states of which the store gives no runs.
+	// whole reads states that the store returns no runs for.
 	whole *cutter
 	// filled are the places that are in the text, in order and apart.
 	filled []interval
@@ -112,7 +112,7 @@ func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte
 	return r.rest(ctx, refs, text, ropes)
 }
 
-// rest reads the states of which the store gave no runs.
+// rest reads states that the store returned no runs for.
 func (r *roped) rest(ctx context.Context, refs []model.Ref, text []byte, ropes []rope) ([]byte, []rope, error) {
 	var whole []model.Ref
 	var at []int

@@ -9,7 +9,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
@@ -58,8 +57,11 @@ type question struct {
 	ask func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[answers.Answer, error]
 	// found is called when all answers are there, nil for nothing more to do.
 	found func() tea.Cmd
-	// unseen says that the answers do not show by themselves.
-	unseen bool
+	// failed words the error that ended the answers early; nil to leave it.
+	failed func(error) error
+	// unseen says that the answers do not show by themselves; near, that the screen goes to
+	// the first of them that is behind the snapshot under the cursor.
+	unseen, near bool
 }
 
 // asked is the question that was asked last.
@@ -68,36 +70,29 @@ type asked struct {
 	// of is the timeline that the question is asked of, len how many visits it had.
 	of  *model.Timeline
 	len int
-	// from is where the person was then.
-	from spot
+	// from is the snapshot under the cursor then, of the timeline of.
+	from model.Node
+	// said is what was said last about the answer that the screen is at.
+	said string
+	// went says that the screen went there.
+	went bool
 	// again says that the answers are to take the place of those that show, got what they
 	// are by now.
 	again bool
 	got   []answers.Answer
 }
 
-// spot is where the person is in a session: a tab, a box, and a snapshot.
-type spot struct {
-	tab   int
-	focus focus
-	node  model.Node
-	of    *model.Timeline
-}
-
-// answerTab is the place of the answers behind the tabs.
-const answerTab = 5
-
 // inquire asks a question and shows its answers as they come.
 func (m *Model) inquire(q question) tea.Cmd {
-	from := m.asked.from
-	if m.current != answerTab {
-		from = spot{m.current, m.focus, m.timeline.Selected(), m.timeline.Timeline()}
+	from := m.timeline.Selected()
+	if m.current >= namedTabs && m.from.of == m.timeline.Timeline() {
+		from = m.from.node
 	}
 	m.asked = asked{question: q, from: from}
 	m.searched = inAnswers
 	m.answers.Begin(q.title, q.noun, m.timeline.Timeline())
 	if !q.unseen {
-		m.showAnswers()
+		m.guide(answerTab)
 	}
 	return m.putQuestion()
 }
@@ -112,60 +107,74 @@ func (m *Model) askAgain() tea.Cmd {
 	return m.putQuestion()
 }
 
-func (m *Model) showAnswers() {
-	m.showTab(answerTab)
-	m.focusOn(onTab)
-}
-
 // putQuestion begins to ask the question.
 func (m *Model) putQuestion() tea.Cmd {
-	of, past, after, q, lent := m.timeline.Timeline(), m.past, m.o.After, m.asked.question, m.lend()
+	of, q := m.timeline.Timeline(), m.asked.question
 	m.asked.of, m.asked.len = of, of.Len()
 	what := q.title
 	if m.asked.again {
 		what = "" // no person waits for it
 	}
-	return m.start(asking, what, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
-		r := &reply{gen, of, make(chan foundAnswer, 256), after}
-		session := past.to(of)
-		go r.gather(ctx, q.ask(ctx, session, done))
-		return begunMsg{lent, r}
+	return stream(m, asking, what, q.ask, func(gen uint64, got part[answers.Answer], read func() tea.Msg) tea.Msg {
+		return answeredMsg{gen, of, got, read}
+	})
+}
+
+// part is some of the answers to a question: no more come if last is set, and err is why they
+// ended early.
+type part[T any] struct {
+	got  []T
+	last bool
+	err  error
+}
+
+// stream has a question asked of the session that is open, as work of a kind. fact makes a
+// fact of each part of the answers; it gets what reads the next part.
+func stream[T any](
+	m *Model, kind taskKind, what string,
+	ask func(context.Context, *query.Session, *progress) iter.Seq2[T, error],
+	fact func(gen uint64, got part[T], read func() tea.Msg) tea.Msg,
+) tea.Cmd {
+	of, past, after, lent := m.timeline.Timeline(), m.past, m.o.After, m.lend()
+	return m.start(kind, what, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+		r := &reply[T]{make(chan item[T], 256), after}
+		go r.gather(ctx, ask(ctx, past.to(of), done))
+		var read func() tea.Msg
+		read = func() tea.Msg { return fact(gen, r.read(), read) }
+		return begunMsg{lent, kind, gen, read}
 	})
 }
 
 // reply is what answers come through.
-type reply struct {
-	gen uint64
-	// of is the timeline that the nodes of the answers are those of.
-	of    *model.Timeline
-	found chan foundAnswer
+type reply[T any] struct {
+	found chan item[T]
 	after func(time.Duration) <-chan time.Time
 }
 
-// foundAnswer is an answer, or the error that ends them.
-type foundAnswer struct {
-	answers.Answer
-	err error
+// item is an answer, or the error that ends them.
+type item[T any] struct {
+	answer T
+	err    error
 }
 
 // gather hands on answers until there are no more, or the question is cancelled.
-func (r *reply) gather(ctx context.Context, all iter.Seq2[answers.Answer, error]) {
+func (r *reply[T]) gather(ctx context.Context, all iter.Seq2[T, error]) {
 	defer close(r.found)
+	send := func(i item[T]) bool {
+		select {
+		case r.found <- i:
+			return i.err == nil
+		case <-ctx.Done():
+			return false
+		}
+	}
 	defer func() {
 		if value := recover(); value != nil {
-			select {
-			case r.found <- foundAnswer{err: newPanicError(value)}:
-			case <-ctx.Done():
-			}
+			send(item[T]{err: newPanicError(value)})
 		}
 	}()
 	for a, err := range all {
-		select {
-		case r.found <- foundAnswer{a, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
+		if !send(item[T]{a, err}) {
 			return
 		}
 	}
@@ -178,69 +187,73 @@ const (
 )
 
 // read waits for an answer, and takes what else there is soon after.
-func (r *reply) read() tea.Msg {
-	msg := answeredMsg{reply: r}
+func (r *reply[T]) read() (p part[T]) {
 	var late <-chan time.Time
-	for len(msg.answers) < mostTogether {
+	for len(p.got) < mostTogether {
 		select {
-		case f, more := <-r.found:
-			switch {
-			case !more:
-				msg.last = true
-				return msg
-			case f.err != nil:
-				msg.last, msg.err = true, f.err
-				return msg
+		case i, more := <-r.found:
+			if p.last, p.err = !more || i.err != nil, i.err; p.last {
+				return p
 			}
-			msg.answers = append(msg.answers, f.Answer)
+			p.got = append(p.got, i.answer)
 			if late == nil {
 				late = r.after(togetherFor)
 			}
 		case <-late:
-			return msg
+			return p
 		}
 	}
-	return msg
+	return p
 }
 
 // begun takes the timeline back, and has the first answers read.
 func (m *Model) begun(msg begunMsg) tea.Cmd {
 	m.returned(msg.lent)
-	if !m.awaits(asking, msg.reply.gen) {
+	if !m.awaits(msg.kind, msg.gen) {
 		return nil
 	}
-	return run(msg.reply.read)
+	return run(msg.read)
 }
 
 // answered shows the answers that came.
 func (m *Model) answered(msg answeredMsg) tea.Cmd {
-	if !m.awaits(asking, msg.reply.gen) {
+	if !m.awaits(asking, msg.gen) {
 		return nil
 	}
 	m.dirty = true
 	if m.asked.again {
-		m.asked.got = append(m.asked.got, msg.answers...)
+		m.asked.got = append(m.asked.got, msg.got...)
 	} else {
-		m.answers.Add(msg.answers, msg.reply.of)
+		m.answers.Add(msg.got, msg.of)
 	}
+	near := m.goNear(msg.last && msg.err == nil)
 	if !msg.last {
-		return run(msg.reply.read)
+		return tea.Batch(near, run(msg.read))
 	}
-	m.finish(asking, msg.reply.gen)
+	m.finish(asking, msg.gen)
 	if m.asked.again && msg.err == nil {
-		m.answers.Replace(m.asked.got, msg.reply.of)
+		m.answers.Replace(m.asked.got, msg.of)
 	}
 	again := m.asked.again
 	m.asked.again, m.asked.got = false, nil
 	m.answers.End()
 	if msg.err != nil {
+		if m.asked.failed != nil {
+			msg.err = m.asked.failed(msg.err)
+		}
 		m.fail(msg.err)
 		return nil
 	}
-	if !again {
+	if !again && !m.asked.near {
 		m.selectNear()
 	}
-	if m.asked.found != nil {
+	if m.asked.said != "" && m.message.text == m.asked.said {
+		m.sayAnswer() // of all answers now
+	}
+	if near != nil {
+		return near
+	}
+	if m.asked.found != nil && !again {
 		return m.asked.found()
 	}
 	return nil
@@ -249,72 +262,19 @@ func (m *Model) answered(msg answeredMsg) tea.Cmd {
 // selectNear moves the cursor of the answers, unless the person did, to the last one on the
 // way to the snapshot at which the question was asked.
 func (m *Model) selectNear() {
-	t, from := m.timeline.Timeline(), m.asked.from
-	if m.answers.Cursor() > 0 || from.of != t || from.node == model.NoNode {
+	t := m.timeline.Timeline()
+	if m.answers.Cursor() > 0 || m.asked.of != t {
 		return
 	}
 	at := make(map[model.Node]int, len(m.answers.Rows()))
 	for i, a := range m.answers.Rows() {
 		at[a.Node] = i
 	}
-	for n := from.node; n != model.NoNode; n = t.Parent(n) {
+	for n := m.asked.from; n != model.NoNode; n = t.Parent(n) {
 		if i, ok := at[n]; ok {
 			m.answers.Select(i)
 			return
 		}
-	}
-}
-
-// doInAnswers carries out an action while the answers have the keys; ok is false for one
-// that does what it does everywhere. The timeline goes along with the cursor.
-func (m *Model) doInAnswers(a keymap.Action) (cmd tea.Cmd, ok bool) {
-	switch a {
-	case keymap.Open:
-		return m.goToAnswer(), true
-	case keymap.Back:
-		if m.tasks[asking].running && m.tasks[asking].slow {
-			return nil, false // which ends the question, and its answers stay
-		}
-		m.leaveAnswers()
-		return nil, true
-	}
-	if !m.answers.Do(a) {
-		return nil, false
-	}
-	m.preview()
-	return nil, true
-}
-
-// preview moves the timeline's cursor to the answer under the cursor.
-func (m *Model) preview() {
-	if a, ok := m.answers.Selected(); ok && a.Node != model.NoNode {
-		m.timeline.Select(a.Node)
-	}
-}
-
-// goToAnswer goes to the snapshot of the answer under the cursor, in the tab in which the
-// question was asked.
-func (m *Model) goToAnswer() tea.Cmd {
-	a, ok := m.answers.Selected()
-	if !ok {
-		return nil
-	}
-	m.showTab(m.asked.from.tab)
-	m.focusOn(m.asked.from.focus)
-	m.timeline.Select(a.Node)
-	m.say(m.answers.Title() + ": " + strconv.Itoa(m.answers.Cursor()+1) + " of " + model.Count(len(m.answers.Rows()), m.asked.noun))
-	return nil
-}
-
-// leaveAnswers goes back to where the question was asked.
-func (m *Model) leaveAnswers() {
-	m.stop(asking)
-	m.answers.End()
-	from := m.asked.from
-	m.showTab(from.tab)
-	m.focusOn(from.focus)
-	if from.of == m.timeline.Timeline() {
-		m.timeline.Select(from.node)
 	}
 }
 
@@ -326,9 +286,22 @@ func (m *Model) nextAnswer(n int) tea.Cmd {
 		return nil
 	}
 	m.answers.Select(((m.answers.Cursor()+n)%all + all) % all)
-	m.preview()
 	if m.current == answerTab {
+		m.timeline.Select(m.answers.Node())
 		return nil
 	}
 	return m.goToAnswer()
+}
+
+// goToAnswer goes to the snapshot of the answer under the cursor.
+func (m *Model) goToAnswer() tea.Cmd {
+	m.timeline.Select(m.answers.Node())
+	m.sayAnswer()
+	return nil
+}
+
+// sayAnswer says which answer the screen is at.
+func (m *Model) sayAnswer() {
+	m.asked.said = m.answers.Title() + ": " + strconv.Itoa(m.answers.Cursor()+1) + " of " + model.Count(len(m.answers.Rows()), m.asked.noun)
+	m.say(m.asked.said)
 }

@@ -1,10 +1,15 @@
 package tui_test
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"hindcast/keymap"
+	"hindcast/store"
+	"hindcast/store/sample"
 )
 
 // The history of the value under the cursor lists its changes on all branches; the timeline
@@ -86,4 +91,124 @@ func TestAsk_pathIsTyped(t *testing.T) {
 	p.Type("nowhere")
 	p.Key("enter")
 	shows(t, p, "History of /nowhere", "none")
+}
+
+// F goes to the next snapshot at which an expression becomes true; n and N go on, and the
+// list has all of them.
+func TestAsk_findsWhereAnExpressionBecomesTrue(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	find := func(expr string) {
+		p.Key("F")
+		p.Key("ctrl+u")
+		p.Type(expr)
+		p.Key("enter")
+	}
+	p.Key("g")
+	find(".cart.total > 200")
+	shows(t, p, "▌ │ ◌  6.1", "1 of 2 snapshots")
+	p.Key("n")
+	shows(t, p, "▌ ○    7.2", "2 of 2 snapshots")
+	keys(p, "n", "N", "N")
+	shows(t, p, "1 of 2 snapshots")
+	p.Press(keymap.Timeline, keymap.GoHead)
+	find(".cart.total == 0")
+	shows(t, p, "▌ ○    0", "1 of 2 snapshots") // behind the head there is none
+	p.Key("6")
+	shows(t, p, "Where .cart.total == 0", "◌ #11.1", "becomes true")
+	keys(p, "esc")
+	find(".cart.total < 0")
+	shows(t, p, "never")
+	find(".cart.total >")
+	shows(t, p, "is no expression of jq")
+	p.Key("!")
+	shows(t, p, ".cart.total > <-- here -->")
+	p.Key("esc")
+	find(".cart.total | error")
+	p.Key("6")
+	shows(t, p, "✗")
+}
+
+// What is watched stands in the rows, is kept for the store, and goes again.
+func TestAsk_watches(t *testing.T) {
+	t.Parallel()
+	kept := &keeper{}
+	o := options(demoStore(t))
+	o.Session, o.Watches = sample.Trip, kept
+	p := start(t, o, 140, 36)
+	watch := func(text string) {
+		p.Key("w")
+		p.Type(text)
+		p.Key("enter")
+	}
+	watch("/cart/total")
+	watch(".messages | length")
+	shows(t, p, " total .messages |…", " 60.5  ", " 205.5 18")
+	if want := []string{"/cart/total", ".messages | length"}; !slices.Equal(kept.texts(), want) {
+		t.Errorf("kept are %q", kept.texts())
+	}
+	again := start(t, o, 140, 36)
+	shows(t, again, " total .messages |…", " 205.5 18")
+	watch("/cart/total")
+	lacks(t, p, " total ")
+	watch("")
+	lacks(t, p, ".messages |…")
+	if len(kept.texts()) > 0 {
+		t.Errorf("kept are %q", kept.texts())
+	}
+	watch(".a |")
+	shows(t, p, "is no expression of jq")
+	watch(`.cart.total | error("no")`)
+	shows(t, p, "✗")
+	keys(p, "2", "enter", "j", "j", "w")
+	shows(t, p, "watch (jq or path; none: one less): /")
+}
+
+// keeper keeps watches in memory.
+type keeper struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (k *keeper) texts() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.list
+}
+
+func (k *keeper) Watches(context.Context, store.Store) ([]string, error) { return k.texts(), nil }
+
+func (k *keeper) SetWatches(_ context.Context, _ store.Store, texts []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.list = texts
+	return nil
+}
+
+// From a mark, B finds the first bad snapshot, shows what changed there, and keeps the log of
+// its tests.
+func TestAsk_bisects(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	p.Key("B")
+	shows(t, p, "bisect from mark: no snapshot is marked")
+	keys(p, "g", "=", "B")
+	shows(t, p, "go to a bad one")
+	p.Press(keymap.Timeline, keymap.GoHead)
+	p.Key("B")
+	p.Type(".cart.total < 200")
+	p.Key("enter")
+	shows(t, p, "▌ ○    7.2", "#7.2 is the first bad snapshot", "[Diff]", "180.5 → 205.5")
+	p.Key("6")
+	shows(t, p, "Bisect #0..#13 by .cart.total < 200", "− bad", "+ good", "tests")
+	p.Key("esc")
+	p.Press(keymap.Timeline, keymap.GoHead)
+	p.Key("B")
+	p.Type("true")
+	p.Key("enter")
+	shows(t, p, "is good by that test")
+	keys(p, "esc", "{", "=", "@", "B")
+	p.Type("false")
+	p.Key("enter")
+	shows(t, p, "#12.1 and #13 parted at #10")
 }

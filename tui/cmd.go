@@ -162,7 +162,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
 	m.past = &past{store: m.o.Store}
-	if m.current == answerTab {
+	if m.current >= namedTabs {
 		m.showTab(0)
 	}
 	m.asked = asked{}
@@ -323,6 +323,9 @@ func (m *Model) showing(content *timeline.Content) {
 	}
 	m.content = content
 	m.answers.Follow(content.Timeline)
+	if m.current == partingTab {
+		m.leaveGuide() // it is of a timeline that shows no longer
+	}
 	m.compareNoMark()
 	if content.Timeline.Len() == 0 {
 		m.wanted = wanted{}
@@ -436,7 +439,7 @@ func (m *Model) follow() tea.Cmd {
 		return nil
 	}
 	s := m.subject()
-	if m.current == answerTab {
+	if m.current >= namedTabs {
 		m.stop(preparing)
 		m.stop(fetching)
 		m.wanted = wanted{}

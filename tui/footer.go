@@ -128,7 +128,7 @@ func (m *Model) hints() (hints []hint, out string) {
 		if info, ok := m.sessions.Selected(); ok && info.Faults > 0 {
 			hints = brokenHints
 		}
-	case m.focus == onTab && m.current == answerTab:
+	case m.focus == onTab && m.current >= namedTabs:
 		hints = answersHints
 	case m.focus == onTab:
 		hints = tabHints
@@ -140,7 +140,7 @@ func (m *Model) hints() (hints []hint, out string) {
 	case m.only:
 		out = m.wayOut()
 	}
-	if m.place == inSession && m.info.count() > 0 && m.current != answerTab {
+	if m.place == inSession && m.info.count() > 0 && m.current < namedTabs {
 		hints = append([]hint{repairHint}, hints...)
 	}
 	now, scope := m.context(), m.scope()

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/tui/answers"
 	"hindcast/tui/dialog"
 	"hindcast/tui/timeline"
 )
@@ -57,7 +58,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	for _, fact := range []tea.Msg{
 		sessionsListedMsg{err: late}, onlySessionMsg{}, countedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
-		begunMsg{reply: &reply{gen: 99}}, answeredMsg{reply: &reply{gen: 99}, err: late},
+		begunMsg{kind: asking, gen: 99}, answeredMsg{gen: 99, part: part[answers.Answer]{err: late}},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
 		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},
 	} {

@@ -8,6 +8,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/answers"
+	"hindcast/tui/parting"
 	"hindcast/tui/timeline"
 )
 
@@ -154,19 +155,48 @@ type foundMsg struct {
 	err     error
 }
 
-// begunMsg: a question is asked; the timeline is read no longer.
+// begunMsg: a question is asked as work of a kind; the timeline is read no longer. read
+// waits for answers.
 type begunMsg struct {
-	lent  uint64 // what lend returned
-	reply *reply
+	lent uint64 // what lend returned
+	kind taskKind
+	gen  uint64
+	read func() tea.Msg
 }
 
-// answeredMsg: a question has answers, and no more of them if last is set. err is why it
-// ended early.
+// answeredMsg: a question has answers. Their nodes are those of a timeline; read waits for
+// more.
 type answeredMsg struct {
-	reply   *reply
-	answers []answers.Answer
-	last    bool
-	err     error
+	gen uint64
+	of  *model.Timeline
+	part[answers.Answer]
+	read func() tea.Msg
+}
+
+// partedMsg: it was worked out where two lines parted, and what they did since.
+type partedMsg struct {
+	lent    uint64 // what lend returned
+	gen     uint64
+	content *parting.Content
+}
+
+// watchesReadMsg: what is watched in a store was read.
+type watchesReadMsg struct {
+	store store.Store
+	texts []string
+	err   error
+}
+
+// watchesKeptMsg: what is watched was kept for the next time.
+type watchesKeptMsg struct{ err error }
+
+// watchedValuesMsg: values that are watched were worked out. Their nodes are those of a
+// timeline; read waits for more.
+type watchedValuesMsg struct {
+	gen uint64
+	of  *model.Timeline
+	part[watchedValue]
+	read func() tea.Msg
 }
 
 // plannedMsg: what a write will do was worked out.

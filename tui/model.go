@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/tui/answers"
 	"hindcast/tui/field"
+	"hindcast/tui/parting"
 	"hindcast/tui/picker"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
@@ -76,6 +77,9 @@ type Model struct {
 	current  int    // of tabs
 	answers  *answers.Pane
 	asked    asked
+	parting  *parting.Pane
+	from     spot // where the person was before a guide
+	watches  watches
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs
@@ -93,6 +97,7 @@ type Model struct {
 	made     string     // the session that was started last, until the list shows it
 	input    *input
 	query    string   // that n and N look for
+	expr     string   // the last one that was asked for
 	searched searched // where the matches are that there are
 	message  message
 	spin     int
@@ -196,9 +201,9 @@ func (m *Model) Init() tea.Cmd {
 		return nil
 	}
 	if m.o.Session != "" {
-		return tea.Batch(m.watch(), m.openSession(m.o.Session))
+		return tea.Batch(m.watch(), m.readWatches(), m.openSession(m.o.Session))
 	}
-	return tea.Batch(m.watch(), m.listSessions())
+	return tea.Batch(m.watch(), m.readWatches(), m.listSessions())
 }
 
 // say puts a message into the last line.

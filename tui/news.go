@@ -297,6 +297,9 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 		m.renew(msg)
 	case len(msg.growth.headers) > 0:
 		m.timeline.Append(msg.growth.headers)
+		if _, derived := m.o.Store.(store.Deriver); derived {
+			m.watches.forgetValues()
+		}
 	default:
 		m.news.rest = firstRest
 		return m.rest(msg.took)

@@ -73,7 +73,7 @@ func TestPictures(t *testing.T) {
 	t.Run("scene", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)
 		s.stay(glance, "head #13").press(keymap.Session, abandoned...).stay(read, "left by a restore to #10")
-		s.press(keymap.Session, keymap.CompareHead).stay(read, "#13")
+		s.press(keymap.Session, keymap.CompareHead, keymap.CompareHead).stay(read, "#13")
 		s.press(keymap.Session, keymap.Parent, keymap.Parent).stay(glance)
 		s.press(keymap.Session, keymap.Restore).stay(read, "restore trip-planner to #10")
 		s.press(keymap.Confirm, keymap.Yes).stay(read, "at #10")
@@ -88,7 +88,7 @@ func TestPictures(t *testing.T) {
 	})
 	t.Run("changed", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)
-		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.CompareHead)
+		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.CompareHead, keymap.CompareHead)
 		s.stay(0, "total").golden("changed")
 	})
 	t.Run("restore", func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/answers"
+	"hindcast/tui/parting"
 	"hindcast/tui/picker"
 	"hindcast/tui/timeline"
 )
@@ -68,7 +69,13 @@ func (m *Model) adopt(s store.Store) {
 	m.states = newStates(s, stateBudget)
 	m.source = &source{s, m.states, m.o.Now, m.o.Zone}
 	m.answers, m.asked = answers.New(m.styles, m.o.Zone), asked{}
-	m.tabs, m.current = append(newTabs(m.styles, m.source), &tab{scope: keymap.Tab, pane: m.answers, set: func(any) {}}), 0
+	m.parting = parting.New(m.styles)
+	m.tabs, m.current = newTabs(m.styles, m.source), 0
+	for _, g := range []guide{m.answers, m.parting} {
+		m.tabs = append(m.tabs, &tab{scope: keymap.Tab, pane: g, set: func(any) {}})
+	}
+	m.watches = watches{}
+	m.showColumns()
 	m.resized(m.layout.w, m.layout.h)
 	m.lacks = map[keymap.Action]string{}
 	for a, op := range changes {
@@ -130,7 +137,7 @@ func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
 	}
 	m.adopt(msg.store)
 	m.place, m.input, m.chosen = atSessions, nil, true
-	return tea.Batch(m.watch(), m.listSessions())
+	return tea.Batch(m.watch(), m.readWatches(), m.listSessions())
 }
 
 // leaveStore goes back to the list of stores. The store is not closed: what was

@@ -19,6 +19,8 @@ const (
 	fetching                  // states that may be wanted next
 	finding                   // a search
 	asking                    // a question about time
+	comparing                 // two lines
+	watching                  // values that are watched
 	planning                  // what a write will do
 	arming                    // the wait for no keys, until the dialog that is open takes an answer
 	applying                  // the write

@@ -77,7 +77,16 @@ func TestTravel_comparesWithTheHead(t *testing.T) {
 		t.Errorf("at the head: %q", got)
 	}
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.PrevBranch, keymap.CompareHead)
+	shows(t, p, "#13 → #12.1 since #10", "▌ │ ◌ 12.1", "▌#12.1 Everything", "#13 the trip is booked", "states: cart: −3 items, total 210 → 0")
+	p.Press(keymap.Tab, keymap.MoveUp)
+	shows(t, p, "▌ │ ◌ 11.1")
+	p.Press(keymap.Tab, keymap.Unfold)
+	shows(t, p, "▌ ○   11.2")
+	p.Press(keymap.Tab, keymap.Back)
+	shows(t, p, "[Info]", "▌ │ ◌ 12.1")
+	p.Press(keymap.Timeline, keymap.CompareHead, keymap.CompareHead)
 	shows(t, p, "[Diff]", "#13 → #12.1")
+	p.Press(keymap.Tab, keymap.Back)
 	p.Press(keymap.Timeline, keymap.StepBack) // it goes on comparing with the head
 	shows(t, p, "#13 → #11.1")
 	p.Press(keymap.Timeline, keymap.CompareHead)

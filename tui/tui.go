@@ -61,6 +61,8 @@ type Options struct {
 	Now func() time.Time
 	// After is where waiting comes from; nil for time.After.
 	After func(time.Duration) <-chan time.Time
+	// Watches keeps what is watched in a store; nil to keep it nowhere.
+	Watches Watches
 	// Zone is in which times are shown; nil for the local one.
 	Zone *time.Location
 	// Getenv gives the environment; nil for os.Getenv.
@@ -72,6 +74,12 @@ type Options struct {
 	// writes from several goroutines at once, as files do.
 	Input  io.Reader
 	Output io.Writer
+}
+
+// Watches keeps the expressions that a person watches in a store. It is called from commands.
+type Watches interface {
+	Watches(ctx context.Context, s store.Store) ([]string, error)
+	SetWatches(ctx context.Context, s store.Store, expressions []string) error
 }
 
 // Tour is what a person is told who looks at the built-in demo.

@@ -23,6 +23,9 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	if turn := m.resume(); turn != nil {
 		cmd = tea.Batch(cmd, turn)
 	}
+	if more := m.lookUp(); more != nil {
+		cmd = tea.Batch(cmd, more)
+	}
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
 	}
@@ -69,10 +72,20 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.finish(fetching, msg.gen)
 	case foundMsg:
 		return m.found(msg)
+	case partedMsg:
+		return m.parted(msg)
 	case begunMsg:
 		return m.begun(msg)
 	case answeredMsg:
 		return m.answered(msg)
+	case watchesReadMsg:
+		m.watchesRead(msg)
+	case watchesKeptMsg:
+		if msg.err != nil {
+			m.fail(msg.err)
+		}
+	case watchedValuesMsg:
+		return m.valuesWatched(msg)
 	case plannedMsg:
 		return m.planned(msg)
 	case appliedMsg:
@@ -253,8 +266,8 @@ func (m *Model) repairSelected() tea.Cmd {
 // travel in the timeline wherever the keys are, and else those of the pane that
 // has the keys.
 func (m *Model) doInSession(a keymap.Action) tea.Cmd {
-	if m.current == answerTab && m.focus == onTab {
-		if cmd, ok := m.doInAnswers(a); ok {
+	if m.current >= namedTabs && m.focus == onTab {
+		if cmd, ok := m.doInGuide(a); ok {
 			return cmd
 		}
 	}
@@ -265,9 +278,9 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.states.forget() // the store may have changed
 		return tea.Batch(m.watch(), m.readSession())
 	case keymap.NextTab:
-		m.showTab((m.current + 1) % answerTab)
+		m.showTab((m.current + 1) % namedTabs)
 	case keymap.PrevTab:
-		m.showTab((m.current + answerTab - 1) % answerTab)
+		m.showTab((min(m.current, namedTabs) + namedTabs - 1) % namedTabs)
 	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
@@ -278,6 +291,9 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.Compare:
 		m.compare(theMark)
 	case keymap.CompareHead:
+		if m.parts() {
+			return m.showParting()
+		}
 		m.compare(theHead)
 	case keymap.Zoom:
 		m.shares.zoomed = !m.shares.zoomed
@@ -294,8 +310,14 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.stepToChange(keymap.PrevSet)
 	case keymap.NextSet:
 		return m.stepToChange(keymap.NextSet)
+	case keymap.FindWhere:
+		m.askFind()
+	case keymap.Bisect:
+		m.askBisect()
+	case keymap.Watch:
+		m.askWatch()
 	case keymap.Answers:
-		m.showAnswers()
+		m.guide(answerTab)
 	case keymap.Play:
 		return m.play()
 	case keymap.Faster, keymap.Slower:

@@ -300,7 +300,7 @@ func (m *Model) tabBox() box {
 			b.pane = stacked{t.pane, t.below, b.inside().h - t.belowH}
 		}
 	}
-	if m.current == answerTab {
+	if m.current >= namedTabs {
 		return b
 	}
 	if text, waits := m.awaited(t); waits {
@@ -333,11 +333,11 @@ func (p stacked) AppendRow(dst []byte, y int) []byte {
 // for colour may be missing.
 func (m *Model) tabTitles(r *cell.Row) {
 	edge := m.edgeOf(onTab)
-	if m.current == answerTab {
-		m.named(m.answers.Title())(r)
+	if m.current >= namedTabs {
+		m.named(m.tabs[m.current].pane.Title())(r)
 		return
 	}
-	for i, t := range m.tabs[:answerTab] {
+	for i, t := range m.tabs[:namedTabs] {
 		if i > 0 {
 			r.Repeat(edge, m.styles.Glyphs.Horizontal, 1)
 		}
@@ -352,10 +352,10 @@ func (m *Model) tabTitles(r *cell.Row) {
 // tabAt returns the tab whose name is at column x of the box, or -1.
 func (m *Model) tabAt(x int) int {
 	at := 2
-	if m.current == answerTab {
+	if m.current >= namedTabs {
 		return -1
 	}
-	for i, t := range m.tabs[:answerTab] {
+	for i, t := range m.tabs[:namedTabs] {
 		width := cell.Width(t.pane.Title()) + 2
 		if x >= at && x < at+width {
 			return i

@@ -94,8 +94,18 @@ func (l Labels) places(ctx context.Context, s store.Store, session string) (list
 			list = append(list, place{dir, file, name})
 		}
 	}
+	if p, ok := l.own(s, folder); ok {
+		p.session = session
+		list = append(list, p)
+	}
+	return list
+}
+
+// own returns the file about a store in a folder of the user's folder for data; ok is false
+// where there is none.
+func (l Labels) own(s store.Store, folder string) (p place, ok bool) {
 	if l.data == "" || s.Address() == "-" {
-		return list
+		return place{}, false
 	}
 	address := s.Address()
 	if at, err := filepath.Abs(address); err == nil && !strings.Contains(address, "://") {
@@ -105,7 +115,7 @@ func (l Labels) places(ctx context.Context, s store.Store, session string) (list
 		}
 	}
 	sum := sha256.Sum256([]byte(s.Kind() + "\x00" + address))
-	return append(list, place{l.data, path.Join(folder, hex.EncodeToString(sum[:])), session})
+	return place{dir: l.data, file: path.Join(folder, hex.EncodeToString(sum[:]))}, true
 }
 
 // event is a line of a file of labels.
@@ -285,6 +295,9 @@ func (l Labels) add(ctx context.Context, s store.Store, session string, e event)
 	var err error
 	for _, p := range places {
 		e.Session = p.session
+		if !utf8.ValidString(e.Session) || !utf8.ValidString(e.ID) {
+			return errors.New("the name of the session or the id is no UTF-8, and a file of labels holds no other text")
+		}
 		if err = write(p, e); err == nil {
 			return nil
 		}
@@ -297,11 +310,8 @@ func (l Labels) add(ctx context.Context, s store.Store, session string, e event)
 }
 
 // write appends a line to the file at a place, which is made if it is missing.
-func write(p place, e event) (err error) {
-	if !utf8.ValidString(e.Session) || !utf8.ValidString(e.ID) {
-		return errors.New("the name of the session or the id is no UTF-8, and a file of labels holds no other text")
-	}
-	line, err := json.Marshal(e)
+func write(p place, what any) (err error) {
+	line, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}

@@ -147,6 +147,15 @@ func (p *Pane) Selected() (Answer, bool) {
 	return p.rows[p.window.Cursor], true
 }
 
+// Node returns the snapshot of the answer under the cursor, NoNode for none, and for one of
+// another session.
+func (p *Pane) Node() model.Node {
+	if a, ok := p.Selected(); ok {
+		return a.Node
+	}
+	return model.NoNode
+}
+
 // Select moves the cursor to answer i, or to the nearest.
 func (p *Pane) Select(i int) { p.window.MoveTo(i) }
 

@@ -25,6 +25,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
 		}
 		r.Put(tokens.Focus, cursor)
+		p.drawMargin(&r, tokens, rows[y])
 		if n := rows[y].node; rows[y].line == 0 {
 			p.drawValue(&r, tokens, n)
 		} else if lines := p.opened[n]; lines != nil {
@@ -39,6 +40,24 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		r.Put(p.styles.Muted, "  reading the rest")
 	}
 	return r.End(p.styles.Text)
+}
+
+// drawMargin draws where the value of a row comes from.
+func (p *Pane) drawMargin(r *cell.Row, tokens *theme.Tokens, at row) {
+	cells := p.marginCells()
+	if cells == 0 {
+		return
+	}
+	if at.line == 0 {
+		text, known := p.origin(p.c.tape.Pointer(at.node))
+		if !known {
+			text = p.styles.Glyphs.Ellipsis
+		}
+		r.Column(tokens.Muted, text, cells-1)
+	} else {
+		r.Fill(tokens.Text, cells-1)
+	}
+	r.Put(tokens.Border, p.styles.Glyphs.Vertical)
 }
 
 // indent returns the cells to the left of the sign of n's fold. Deep values stay

@@ -155,7 +155,7 @@ const maxPages = 8
 // open shows the lines of a string that has more than one or does not fit.
 func (p *Pane) open(n jsontape.Node) {
 	text := prose.Of(p.c.tape, n)
-	width := p.w - p.indent(n) - 2
+	width := p.w - p.marginCells() - p.indent(n) - 2
 	if width < 4 || text.Len() < width/2 {
 		return
 	}

@@ -44,6 +44,10 @@ type Pane struct {
 	opened map[jsontape.Node][]string // strings that show their lines
 
 	matches Matches
+
+	// margin is the width of what origin says of a value, 0 for no margin.
+	margin int
+	origin func(path string) (text string, known bool)
 }
 
 // firstLevel is how deep a state is unfolded at first.
@@ -165,6 +169,25 @@ func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.N
 	return jsontape.None
 }
 
+// SetMargin shows, before each value, what origin says of the one at a JSON Pointer, in so
+// many cells: where it comes from. The text is untrusted; known is false while it is worked
+// out. No cells take the margin away. Where the tab is too narrow for it, it has none.
+func (p *Pane) SetMargin(cells int, origin func(path string) (text string, known bool)) {
+	if (cells > 0) != (p.margin > 0) {
+		clear(p.opened) // their lines get another width
+	}
+	p.margin, p.origin = cells, origin
+	p.refresh()
+}
+
+// marginCells returns the cells that the margin takes, with the one that sets it off.
+func (p *Pane) marginCells() int {
+	if p.margin == 0 || p.w < 3*p.margin {
+		return 0
+	}
+	return p.margin + 1
+}
+
 // Resize gives the tab its size in cells.
 func (p *Pane) Resize(w, h int) {
 	if w = max(w, 0); w != p.w {
@@ -206,7 +229,7 @@ func (p *Pane) Click(x, y int) {
 		return
 	}
 	at, _, _ := p.window.Cursor()
-	if sign := p.indent(at.node); x >= sign && x < sign+2 {
+	if sign := p.indent(at.node) + p.marginCells(); x >= sign && x < sign+2 {
 		p.toggle()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"hindcast/model"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
+	"hindcast/tui/when"
 )
 
 // columns is how wide each column is; 0 for one that is left out. The title takes
@@ -265,33 +266,7 @@ func (p *Pane) appendDelta(dst []byte, n, before model.Node) []byte {
 	if before == model.NoNode || at.IsZero() || p.t.Header(before).CreatedAt.IsZero() {
 		return dst
 	}
-	return appendDuration(dst, at.Sub(p.t.Header(before).CreatedAt))
-}
-
-// appendDuration writes a duration in the first of its units with two
-// digits at most: "+40s", in four cells up to 99 years.
-func appendDuration(dst []byte, d time.Duration) []byte {
-	sign := byte('+')
-	if d < 0 {
-		sign, d = '-', -d
-	}
-	switch tenth := d / (100 * time.Millisecond); {
-	case tenth == 0 && d > 0:
-		return append(dst, "<.1s"...)
-	case tenth > 0 && tenth < 10:
-		return append(dst, sign, '.', '0'+byte(tenth), 's')
-	}
-	dst = append(dst, sign)
-	const day = 24 * time.Hour
-	for _, unit := range []struct {
-		size time.Duration
-		name byte
-	}{{time.Second, 's'}, {time.Minute, 'm'}, {time.Hour, 'h'}, {day, 'd'}, {7 * day, 'w'}} {
-		if n := int64(d.Round(unit.size) / unit.size); n < 100 {
-			return append(strconv.AppendInt(dst, n, 10), unit.name)
-		}
-	}
-	return append(strconv.AppendInt(dst, int64(d/(365*day)), 10), 'y')
+	return when.AppendShort(dst, at.Sub(p.t.Header(before).CreatedAt))
 }
 
 // hour writes a time of day.

@@ -618,22 +618,3 @@ func TestPane_stepsComeInLater(t *testing.T) {
  turn 1 · ◌ #1 another branch was chosen · turn end
 `)
 }
-
-// How long after the row before takes four cells at most, whatever it was.
-func TestDuration_takesFourCells(t *testing.T) {
-	const day = 24 * time.Hour
-	for d, want := range map[time.Duration]string{
-		0: "+0s", time.Millisecond: "<.1s", -time.Microsecond: "<.1s", 999 * time.Millisecond: "+.9s", time.Second: "+1s",
-		82 * time.Second: "+82s", 99*time.Second + 700*time.Millisecond: "+2m", 6 * time.Minute: "+6m", -6 * time.Minute: "-6m",
-		99*time.Minute + 40*time.Second: "+2h", 99*time.Hour + 40*time.Minute: "+4d", 100 * day: "+14w", 3 * 365 * day: "+3y", 1<<63 - 1: "+292y",
-	} {
-		if got := string(appendDuration(nil, d)); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
-	for d := time.Duration(1); d < 99*365*day; d += d/13 + 1 {
-		if got := string(appendDuration(nil, d)); len(got) > deltaWidth {
-			t.Fatalf("%v is %q", d, got)
-		}
-	}
-}

@@ -30,3 +30,29 @@ func Ago(now, t time.Time) string {
 	}
 	return "just now"
 }
+
+// AppendShort writes a duration in the first of its units with two
+// digits at most: "+40s", in four cells up to 99 years.
+func AppendShort(dst []byte, d time.Duration) []byte {
+	sign := byte('+')
+	if d < 0 {
+		sign, d = '-', -d
+	}
+	switch tenth := d / (100 * time.Millisecond); {
+	case tenth == 0 && d > 0:
+		return append(dst, "<.1s"...)
+	case tenth > 0 && tenth < 10:
+		return append(dst, sign, '.', '0'+byte(tenth), 's')
+	}
+	dst = append(dst, sign)
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		size time.Duration
+		name byte
+	}{{time.Second, 's'}, {time.Minute, 'm'}, {time.Hour, 'h'}, {day, 'd'}, {7 * day, 'w'}} {
+		if n := int64(d.Round(unit.size) / unit.size); n < 100 {
+			return append(strconv.AppendInt(dst, n, 10), unit.name)
+		}
+	}
+	return append(strconv.AppendInt(dst, int64(d/(365*day)), 10), 'y')
+}

@@ -1,0 +1,47 @@
+package tui
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/tui/parting"
+)
+
+// parts reports whether a comparison with the head shows two lines: the snapshot under the
+// cursor is on a branch, and neither these show already nor the diff with the head.
+func (m *Model) parts() bool {
+	t := m.timeline.Timeline()
+	shows := m.current == partingTab || m.against == theHead && m.current == tabOf(keymap.ShowDiff)
+	return !shows && t.Head() != model.NoNode && !t.OnPath(m.timeline.Selected())
+}
+
+// showParting shows what the branch of the snapshot under the cursor did since it left the
+// active path, beside what the path did.
+func (m *Model) showParting() tea.Cmd {
+	t, tip := m.timeline.Timeline(), m.timeline.Selected()
+	for next := tip; next != model.NoNode; next = t.Next(next) {
+		tip = next
+	}
+	head, states, lent := t.Head(), m.states, m.lend()
+	return m.start(comparing, "comparing two lines", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+		content := parting.Prepare(t, tip, head)
+		plan := model.Plan{Session: t.Header(head).SessionID, Head: t.Header(head).Point(), Target: t.Header(tip).Point()}
+		content.Words = stateChange(ctx, states, &plan).Brief
+		return partedMsg{lent, gen, content}
+	})
+}
+
+// parted shows two lines that parted.
+func (m *Model) parted(msg partedMsg) tea.Cmd {
+	m.returned(msg.lent)
+	if !m.finish(comparing, msg.gen) || msg.content.Timeline != m.timeline.Timeline() {
+		return nil
+	}
+	m.parting.Set(msg.content, m.timeline.Selected())
+	m.guide(partingTab)
+	m.timeline.Select(m.parting.Node())
+	return nil
+}

@@ -1,0 +1,106 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/tui/answers"
+	"hindcast/tui/field"
+)
+
+// askBisect asks what is true of good states, to find the first bad snapshot behind the one
+// that is marked, which is good, up to the one under the cursor, which is bad.
+func (m *Model) askBisect() {
+	if m.timeline.Marked() == m.timeline.Selected() {
+		m.say("the marked snapshot is the good one: go to a bad one behind it")
+		return
+	}
+	m.input = &input{Field: field.New(m.styles, ""), label: "bisect: good where (jq): ", done: m.bisect}
+}
+
+// bisect finds the first bad snapshot and goes there. Each test is an answer.
+func (m *Model) bisect(text string) tea.Cmd {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	x, err := query.ParseExpr(text)
+	if err != nil {
+		m.mistaken(err)
+		return nil
+	}
+	t, good, bad := m.timeline.Timeline(), m.timeline.Marked(), m.timeline.Selected()
+	var end query.Tested // written before the last answer is there, read when it is
+	return m.inquire(question{
+		title: "Bisect " + t.Name(good) + ".." + t.Name(bad) + " by " + text, noun: "test",
+		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
+			return func(yield func(answers.Answer, error) bool) {
+				for step, err := range s.Bisect(ctx, good, bad, s.TestOf(x)) {
+					end = step
+					if !yield(testAnswer(&step), err) {
+						return
+					}
+				}
+			}
+		},
+		found:  func() tea.Cmd { return m.bisected(end) },
+		failed: func(err error) error { return bisectRefused(err, t, good, bad) },
+	})
+}
+
+// testAnswer says what a test said.
+func testAnswer(step *query.Tested) answers.Answer {
+	a := answers.Answer{Node: step.Visit, Text: step.Verdict.String()}
+	switch step.Verdict {
+	case query.Good:
+		a.Kind = answers.Added
+	case query.Bad:
+		a.Kind = answers.Removed
+	case query.Skipped:
+		a.Kind = answers.Unknown
+		a.Text += ": " + step.Why
+	}
+	return a
+}
+
+// bisected goes to the first bad snapshot.
+func (m *Model) bisected(end query.Tested) tea.Cmd {
+	t := m.timeline.Timeline()
+	if m.asked.of != t {
+		return nil
+	}
+	m.showTab(tabOf(keymap.ShowDiff))
+	m.against = theParent
+	m.focusOn(onTimeline)
+	m.timeline.Select(end.Bad)
+	said := t.Name(end.Bad) + " is the first bad snapshot"
+	if n := len(end.Skipped); n > 0 {
+		said += ", or one of " + model.Count(n, "snapshot") + " before it that cannot be tested"
+	}
+	if end.Other != model.NoNode {
+		said += "; not the only border: see " + t.Name(end.Other)
+	}
+	m.say(said)
+	return m.follow()
+}
+
+// bisectRefused says in names why a bisection between two snapshots cannot be.
+func bisectRefused(err error, t *model.Timeline, good, bad model.Node) error {
+	behind := (*query.NotBehindError)(nil)
+	switch {
+	case errors.As(err, &behind) && behind.Branch != model.NoNode:
+		return fmt.Errorf("bisect: %s and %s parted at %s: mark a good one before that", t.Name(good), t.Name(bad), t.Name(behind.Branch))
+	case errors.As(err, &behind):
+		return fmt.Errorf("bisect: %s does not come of %s: mark a good one before it", t.Name(bad), t.Name(good))
+	case errors.Is(err, query.ErrNotBad):
+		return fmt.Errorf("bisect: %s is good by that test: go to a bad one", t.Name(bad))
+	}
+	return err
+}
