@@ -217,7 +217,7 @@ lists them.`,
 	}{
 		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.finding(), a.bisect(), a.diverge(), a.stats(), a.messages(), a.checkpoint(), a.label(), a.labels(), a.doctor()}},
 		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
-		{"Move", []*cobra.Command{a.export(), a.importing(), a.convert()}},
+		{"Move", []*cobra.Command{a.export(), a.reporting(), a.importing(), a.convert()}},
 		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/model/splice"
+	"hindcast/model/transcript"
 )
 
 // messages is `hindcast messages`.
@@ -57,7 +57,7 @@ is the head, without SESSION the session that changed last.`,
 			if err != nil {
 				return fmt.Errorf("messages: read the state of %s: %w", t.Name(n), err)
 			}
-			talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript(conversation.Decode(tape))}
+			talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript.Of(conversation.Decode(tape))}
 			switch {
 			case p.json:
 				return p.document(talk)
@@ -75,152 +75,19 @@ is the head, without SESSION the session that changed last.`,
 
 // transcriptJSON is `messages --json`.
 type transcriptJSON struct {
-	Name      string        `json:"name"`
-	ID        string        `json:"id"`
-	SessionID string        `json:"sessionId"`
-	Messages  []messageJSON `json:"messages"`
-}
-
-type messageJSON struct {
-	Index    int        `json:"index"`
-	Role     string     `json:"role"`
-	Speaker  string     `json:"speaker,omitempty"`
-	Redacted bool       `json:"redacted,omitempty"`
-	Held     bool       `json:"held,omitempty"`
-	Parts    []partJSON `json:"parts"`
-}
-
-// partJSON is a part of a message. A result stands in the part of its call.
-type partJSON struct {
-	Kind   string            `json:"kind"`
-	Text   string            `json:"text,omitempty"`
-	Tool   string            `json:"tool,omitempty"`
-	CallID string            `json:"callId,omitempty"`
-	Input  json.RawMessage   `json:"input,omitempty"`
-	Status string            `json:"status,omitempty"`
-	Output []json.RawMessage `json:"output,omitempty"`
-	Value  json.RawMessage   `json:"value,omitempty"`
-	Label  string            `json:"label,omitempty"`
-}
-
-// partKinds are the words of the kinds of part; of any other it is its one word.
-var partKinds = map[conversation.BlockKind]string{
-	conversation.Unknown:    "unknown",
-	conversation.ToolCall:   "toolCall",
-	conversation.ToolResult: "toolResult",
-	conversation.CachePoint: "cachePoint",
-	conversation.Guard:      "guardContent",
-}
-
-func partKind(k conversation.BlockKind) string { return cmp.Or(partKinds[k], k.String()) }
-
-// transcript returns the messages of a conversation, never nil. A message that
-// holds only results of calls has no parts.
-func transcript(c *conversation.Conversation) []messageJSON {
-	list := make([]messageJSON, 0, c.Len())
-	for m := range c.Len() {
-		msg := c.Message(m)
-		out := messageJSON{Index: m, Role: msg.Role.String(), Redacted: msg.Redacted, Held: msg.Held, Parts: []partJSON{}}
-		if speaker := c.RoleText(m); speaker != out.Role {
-			out.Speaker = speaker
-		}
-		for i := range c.Blocks(m) {
-			b := c.Block(c.FirstBlock(m) + i)
-			if b.Kind == conversation.ToolResult && b.Pair >= 0 {
-				continue
-			}
-			out.Parts = append(out.Parts, partOf(c, b))
-		}
-		list = append(list, out)
-	}
-	return list
-}
-
-// partOf returns a part of a message, a call with its result.
-func partOf(c *conversation.Conversation, b *conversation.Block) partJSON {
-	t := c.Tape()
-	out := partJSON{Kind: partKind(b.Kind)}
-	switch b.Kind {
-	case conversation.ToolCall, conversation.ToolResult:
-		out.Tool, out.Status = c.ToolName(b), "pending"
-		if b.ID >= 0 {
-			out.CallID = t.Text(b.ID)
-		}
-		result := b
-		if b.Kind == conversation.ToolCall {
-			if b.Body >= 0 {
-				out.Input = t.Raw(b.Body)
-			}
-			if b.Pair < 0 {
-				return out
-			}
-			result = c.Block(int(b.Pair))
-		}
-		out.Status = statusWord(result.Status)
-		for part := range c.Parts(result) {
-			out.Output = append(out.Output, outputOf(c, &part))
-		}
-	case conversation.Text, conversation.Guard, conversation.Reasoning:
-		if b.Body < 0 || c.Hidden(b) {
-			out.Label = c.Label(b)
-			break
-		}
-		out.Text = t.Text(b.Body)
-	case conversation.Citations:
-		var texts []string
-		for part := range c.Parts(b) {
-			if part.Kind == conversation.Text && part.Body >= 0 {
-				texts = append(texts, t.Text(part.Body))
-			}
-		}
-		out.Text = strings.Join(texts, "\n")
-	case conversation.JSON, conversation.Unknown:
-		out.Value, out.Label = t.Raw(b.Node), c.Label(b)
-	default:
-		out.Label = c.Label(b)
-	}
-	return out
-}
-
-func statusWord(s conversation.Status) string {
-	switch s {
-	case conversation.OK:
-		return "ok"
-	case conversation.Failed:
-		return "error"
-	}
-	return "none"
-}
-
-// outputOf returns a part of a result: a text or a value as it is, else a label.
-func outputOf(c *conversation.Conversation, b *conversation.Block) json.RawMessage {
-	if b.Body >= 0 && (b.Kind == conversation.Text || b.Kind == conversation.JSON) {
-		return c.Tape().Raw(b.Body)
-	}
-	return jsontape.AppendQuoted(nil, c.Label(b))
+	Name      string               `json:"name"`
+	ID        string               `json:"id"`
+	SessionID string               `json:"sessionId"`
+	Messages  []transcript.Message `json:"messages"`
 }
 
 // head says who speaks, and what is special about the message.
-func (m *messageJSON) head() string {
+func head(m *transcript.Message) string {
 	words := []string{fmt.Sprintf("[%d]", m.Index), cmp.Or(printable.String(m.Speaker), m.Role)}
-	if m.Redacted {
-		words = append(words, "("+model.MarkRedacted.Word()+")")
-	}
-	if m.Held {
-		words = append(words, "(held in the interrupt state)")
+	for _, remark := range m.Remarks() {
+		words = append(words, "("+remark+")")
 	}
 	return strings.Join(words, " ")
-}
-
-// ended says how a call ended.
-func (part *partJSON) ended() string {
-	switch part.Status {
-	case "pending":
-		return "no result"
-	case "none":
-		return "result"
-	}
-	return part.Status
 }
 
 // transcript writes a conversation for people, each part behind an indent.
@@ -231,7 +98,7 @@ func (p *printer) transcript(talk *transcriptJSON) {
 		if len(m.Parts) == 0 {
 			continue // its results stand with their calls
 		}
-		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, m.head()))
+		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, head(m)))
 		for k := range m.Parts {
 			p.part(&m.Parts[k])
 		}
@@ -239,11 +106,11 @@ func (p *printer) transcript(talk *transcriptJSON) {
 }
 
 // part writes a part of a message.
-func (p *printer) part(part *partJSON) {
+func (p *printer) part(part *transcript.Part) {
 	switch {
-	case part.Tool != "" || part.Status != "":
+	case part.Called():
 		call := "call"
-		if part.Kind == partKinds[conversation.ToolResult] {
+		if part.Unasked() {
 			call = "result of a call that is not here:"
 		}
 		p.indented("  ", strings.TrimRight(call+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
@@ -254,11 +121,11 @@ func (p *printer) part(part *partJSON) {
 		case "error":
 			sgr = red
 		}
-		fmt.Fprintf(p, "    %s %s\n", p.glyphs.Arrow, p.paint.in(sgr, part.ended()))
+		fmt.Fprintf(p, "    %s %s\n", p.glyphs.Arrow, p.paint.in(sgr, part.Ended()))
 		for _, output := range part.Output {
-			p.indented("      ", plainText(output))
+			p.indented("      ", transcript.Plain(output))
 		}
-	case part.Kind == conversation.Reasoning.String() && part.Text != "":
+	case part.Thought() && part.Text != "":
 		p.indented("  ", part.Kind)
 		p.indented("    ", part.Text)
 	case part.Text != "":
@@ -268,14 +135,6 @@ func (p *printer) part(part *partJSON) {
 	default:
 		p.indented("  ", cmp.Or(part.Label, part.Kind))
 	}
-}
-
-// plainText returns a JSON text decoded, any other value compact.
-func plainText(value json.RawMessage) string {
-	if len(value) > 0 && value[0] == '"' {
-		return jsontape.Unquote(value)
-	}
-	return string(jsontape.AppendCompact(nil, value))
 }
 
 // indented writes untrusted text with its lines behind an indent.
@@ -294,7 +153,7 @@ func (p *printer) markdown(talk *transcriptJSON) {
 		if len(m.Parts) == 0 {
 			continue
 		}
-		fmt.Fprintf(p, "\n## %s\n", inline(m.head()))
+		fmt.Fprintf(p, "\n## %s\n", inline(head(m)))
 		for k := range m.Parts {
 			p.WriteByte('\n')
 			p.markdownPart(&m.Parts[k])
@@ -302,11 +161,11 @@ func (p *printer) markdown(talk *transcriptJSON) {
 	}
 }
 
-func (p *printer) markdownPart(part *partJSON) {
+func (p *printer) markdownPart(part *transcript.Part) {
 	switch {
-	case part.Tool != "" || part.Status != "":
+	case part.Called():
 		call := "call"
-		if part.Kind == partKinds[conversation.ToolResult] {
+		if part.Unasked() {
 			call = "result of a call that is not here:"
 		}
 		fmt.Fprintf(p, "%s %s\n\n", call, inline(part.Tool))
@@ -314,7 +173,7 @@ func (p *printer) markdownPart(part *partJSON) {
 			p.fenced("json", string(splice.Pretty(part.Input)))
 			p.WriteByte('\n')
 		}
-		fmt.Fprintf(p, "%s\n", part.ended())
+		fmt.Fprintf(p, "%s\n", part.Ended())
 		for _, output := range part.Output {
 			p.WriteByte('\n')
 			if len(output) > 0 && output[0] == '"' {
@@ -324,7 +183,7 @@ func (p *printer) markdownPart(part *partJSON) {
 			}
 		}
 	case part.Text != "":
-		if part.Kind == conversation.Reasoning.String() {
+		if part.Thought() {
 			fmt.Fprintf(p, "%s\n\n", part.Kind)
 		}
 		for line := range strings.Lines(strings.TrimRight(part.Text, "\n")) {

@@ -60,7 +60,7 @@ func documentOf(args []string) string {
 		case has("--stat"):
 			return "stat"
 		}
-	case "export":
+	case "export", "report":
 		return "tally"
 	case "import":
 		if has("--dry-run") {
@@ -324,6 +324,7 @@ func (a *answers) moves(t *testing.T) {
 		{"labels", []string{"labels", store}},
 		{"tally", []string{"export", store, "-o", rows}},
 		{"tally", []string{"export", store, "trip-planner", "--only", "2..6.1", "--redact", "--redact-path", "/cart/total", "-o", filepath.Join(dir, "part.jsonl")}},
+		{"tally", []string{"report", store, "trip-planner", "-o", filepath.Join(dir, "trip.html")}},
 		{"preview", []string{"import", rows, store, "--dry-run"}},
 		{"tally", []string{"import", rows, store}},
 		{"tally", []string{"import", moved, store}},

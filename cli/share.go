@@ -29,6 +29,11 @@ func (how *sharing) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&how.patterns, "redact-regex", nil, "hide what a regular `EXPRESSION` matches too")
 }
 
+// asked reports whether anything is to be left out or hidden.
+func (how *sharing) asked() bool {
+	return how.only != "" || how.hides || how.paths != nil || how.patterns != nil
+}
+
 // redacts is the paragraph of help on what is hidden.
 const redacts = `--redact hides secrets in texts, keys, JSON within texts, titles and labels: keys and
 tokens of known services, JWTs, private keys, authorization headers, passwords in

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -87,13 +88,9 @@ command takes such a file as STORE. Without SESSION it is all of them.
 
 // writeNew writes rows to a file that is not there yet.
 func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
-	err := beside(path, func(draft string) error {
-		f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = a.Encode(f, rows)
-		return errors.Join(err, f.Sync(), f.Close())
+	err := writeFile(path, func(w io.Writer) error {
+		_, err := a.Encode(w, rows)
+		return err
 	})
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
 		err = fmt.Errorf("export: %w", err)

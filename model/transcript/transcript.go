@@ -1,0 +1,172 @@
+// Package transcript lists a conversation as data: who said what, each call with its result.
+// It is what a document has of the messages of a state, and what a page is written from.
+package transcript
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Message is one message. Its texts are untrusted.
+type Message struct {
+	Index    int    `json:"index"`
+	Role     string `json:"role"`
+	Speaker  string `json:"speaker,omitempty"`
+	Redacted bool   `json:"redacted,omitempty"`
+	Held     bool   `json:"held,omitempty"`
+	Parts    []Part `json:"parts"`
+}
+
+// Part is a part of a message. A result stands in the part of its call, and its texts are untrusted.
+type Part struct {
+	Kind   string            `json:"kind"`
+	Text   string            `json:"text,omitempty"`
+	Tool   string            `json:"tool,omitempty"`
+	CallID string            `json:"callId,omitempty"`
+	Input  json.RawMessage   `json:"input,omitempty"`
+	Status string            `json:"status,omitempty"`
+	Output []json.RawMessage `json:"output,omitempty"`
+	Value  json.RawMessage   `json:"value,omitempty"`
+	Label  string            `json:"label,omitempty"`
+}
+
+// partKinds are the words of the kinds of part; of any other it is its one word.
+var partKinds = map[conversation.BlockKind]string{
+	conversation.Unknown:    "unknown",
+	conversation.ToolCall:   "toolCall",
+	conversation.ToolResult: "toolResult",
+	conversation.CachePoint: "cachePoint",
+	conversation.Guard:      "guardContent",
+}
+
+func partKind(k conversation.BlockKind) string { return cmp.Or(partKinds[k], k.String()) }
+
+// Of returns the messages of a conversation, never nil. A message that holds only results
+// of calls has no parts.
+func Of(c *conversation.Conversation) []Message {
+	list := make([]Message, 0, c.Len())
+	for m := range c.Len() {
+		msg := c.Message(m)
+		out := Message{Index: m, Role: msg.Role.String(), Redacted: msg.Redacted, Held: msg.Held, Parts: []Part{}}
+		if speaker := c.RoleText(m); speaker != out.Role {
+			out.Speaker = speaker
+		}
+		for i := range c.Blocks(m) {
+			b := c.Block(c.FirstBlock(m) + i)
+			if b.Kind == conversation.ToolResult && b.Pair >= 0 {
+				continue
+			}
+			out.Parts = append(out.Parts, partOf(c, b))
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// partOf returns a part of a message, a call with its result.
+func partOf(c *conversation.Conversation, b *conversation.Block) Part {
+	t := c.Tape()
+	out := Part{Kind: partKind(b.Kind)}
+	switch b.Kind {
+	case conversation.ToolCall, conversation.ToolResult:
+		out.Tool, out.Status = c.ToolName(b), "pending"
+		if b.ID >= 0 {
+			out.CallID = t.Text(b.ID)
+		}
+		result := b
+		if b.Kind == conversation.ToolCall {
+			if b.Body >= 0 {
+				out.Input = t.Raw(b.Body)
+			}
+			if b.Pair < 0 {
+				return out
+			}
+			result = c.Block(int(b.Pair))
+		}
+		out.Status = statusWord(result.Status)
+		for part := range c.Parts(result) {
+			out.Output = append(out.Output, outputOf(c, &part))
+		}
+	case conversation.Text, conversation.Guard, conversation.Reasoning:
+		if b.Body < 0 || c.Hidden(b) {
+			out.Label = c.Label(b)
+			break
+		}
+		out.Text = t.Text(b.Body)
+	case conversation.Citations:
+		var texts []string
+		for part := range c.Parts(b) {
+			if part.Kind == conversation.Text && part.Body >= 0 {
+				texts = append(texts, t.Text(part.Body))
+			}
+		}
+		out.Text = strings.Join(texts, "\n")
+	case conversation.JSON, conversation.Unknown:
+		out.Value, out.Label = t.Raw(b.Node), c.Label(b)
+	default:
+		out.Label = c.Label(b)
+	}
+	return out
+}
+
+func statusWord(s conversation.Status) string {
+	switch s {
+	case conversation.OK:
+		return "ok"
+	case conversation.Failed:
+		return "error"
+	}
+	return "none"
+}
+
+// outputOf returns a part of a result: a text or a value as it is, else a label.
+func outputOf(c *conversation.Conversation, b *conversation.Block) json.RawMessage {
+	if b.Body >= 0 && (b.Kind == conversation.Text || b.Kind == conversation.JSON) {
+		return c.Tape().Raw(b.Body)
+	}
+	return jsontape.AppendQuoted(nil, c.Label(b))
+}
+
+// Remarks returns what is special about a message, each in a few words; none for nothing.
+func (m *Message) Remarks() (words []string) {
+	if m.Redacted {
+		words = append(words, model.MarkRedacted.Word())
+	}
+	if m.Held {
+		words = append(words, "held in the interrupt state")
+	}
+	return words
+}
+
+// Unasked reports whether the part is the result of a call that is not there.
+func (part *Part) Unasked() bool { return part.Kind == partKinds[conversation.ToolResult] }
+
+// Called reports whether the part is a call of a tool, or a result.
+func (part *Part) Called() bool { return part.Tool != "" || part.Status != "" }
+
+// Thought reports whether the part is a text of what the model thought.
+func (part *Part) Thought() bool { return part.Kind == conversation.Reasoning.String() }
+
+// Ended says in a word or two how a call ended.
+func (part *Part) Ended() string {
+	switch part.Status {
+	case "pending":
+		return "no result"
+	case "none":
+		return "result"
+	}
+	return part.Status
+}
+
+// Plain returns a JSON text decoded, and any other value compact.
+func Plain(value json.RawMessage) string {
+	if len(value) > 0 && value[0] == '"' {
+		return jsontape.Unquote(value)
+	}
+	return string(jsontape.AppendCompact(nil, value))
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/transcript"
+)
+
+// mostText bounds a text of a message, in bytes.
+const mostText = 32 << 10
+
+// came returns the messages that the state before did not have; before is nil for none.
+func (p *page) came(before, now *state) map[int]bool {
+	had := map[string]int{}
+	if before != nil {
+		for m := range before.talk.Len() {
+			had[wording(before.talk, m)]++
+		}
+	}
+	came := map[int]bool{}
+	for m := range now.talk.Len() {
+		if key := wording(now.talk, m); had[key] > 0 {
+			had[key]--
+		} else {
+			came[m] = true
+		}
+	}
+	return came
+}
+
+// messages writes the messages that came. One that holds results alone is told by the message
+// with their calls.
+func (p *page) messages(now *state, came map[int]bool) {
+	if now.talk.Len() == 0 {
+		return
+	}
+	all := transcript.Of(now.talk)
+	shows := map[int]bool{}
+	for m := range came {
+		for len(all[m].Parts) == 0 && m > 0 {
+			m--
+		}
+		shows[m] = true
+	}
+	same := len(all) - len(came)
+	p.put("<h3>")
+	p.text("Messages")
+	if same > 0 {
+		p.text(fmt.Sprintf(": %d as before", same))
+	}
+	p.put("</h3>")
+	for m := range all {
+		if shows[m] {
+			p.message(&all[m])
+		}
+	}
+}
+
+// wording returns a message as a text that is the same for the same message.
+func wording(c *conversation.Conversation, m int) string {
+	return string(jsontape.AppendCompact(nil, c.Tape().Raw(c.Message(m).Node)))
+}
+
+func (p *page) message(m *transcript.Message) {
+	class := ""
+	if m.Role == "user" || m.Role == "assistant" {
+		class = m.Role
+	}
+	p.put(`<article class="` + class + `">`)
+	head := fmt.Sprintf("[%d] %s", m.Index, cmp.Or(m.Speaker, m.Role))
+	if remarks := m.Remarks(); remarks != nil {
+		head += " (" + strings.Join(remarks, ", ") + ")"
+	}
+	p.element("h4", "who", head)
+	for i := range m.Parts {
+		p.part(&m.Parts[i])
+	}
+	p.put("</article>")
+}
+
+func (p *page) part(part *transcript.Part) {
+	switch {
+	case part.Called():
+		call := "call "
+		if part.Unasked() {
+			call = "result of a call that is not here: "
+		}
+		p.put(`<pre class="call">`)
+		p.cut(call+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
+		p.put("</pre>")
+		class := "ended"
+		if part.Status == "error" {
+			class = "ended error"
+		}
+		p.put(`<pre class="` + class + `">  → `)
+		p.text(part.Ended())
+		for _, output := range part.Output {
+			p.put("\n")
+			p.cut(transcript.Plain(output), mostText)
+		}
+		p.put("</pre>")
+	case part.Text != "":
+		class := "text"
+		if part.Thought() {
+			class = "text quiet"
+			p.element("p", "quiet", part.Kind)
+		}
+		p.put(`<div class="` + class + `" dir="auto">`)
+		p.cut(part.Text, mostText)
+		p.put("</div>")
+	case part.Value != nil:
+		p.put("<pre>")
+		p.cut(string(jsontape.AppendCompact(nil, part.Value)), mostText)
+		p.put("</pre>")
+	default:
+		p.element("p", "quiet", cmp.Or(part.Label, part.Kind))
+	}
+}
+
+// cut writes the beginning of a text, and how long it is where that is not all.
+func (p *page) cut(text string, most int) {
+	start, whole := cut(text, most)
+	p.lines(start)
+	if !whole {
+		p.element("span", "quiet", "… "+string(model.AppendSize(nil, int64(len(text)))))
+	}
+}

@@ -1,0 +1,156 @@
+// Package report writes a session as one page of HTML that any browser opens: the tree with
+// its abandoned branches, and for each snapshot its header, what changed since the one
+// before, and the messages that came.
+//
+// The page stands alone. It asks for nothing: its policy forbids every request and every
+// script and style but its own two, by their hashes. All that comes from a session is text;
+// what cannot be seen is shown as the terminal shows it. Without scripts the page is whole: a
+// row of the tree is a link, and the snapshot that it leads to is the one that shows.
+//
+//	page.go      the page around, the tree, the header of a snapshot
+//	changes.go   what changed
+//	messages.go  what was said
+//	style.css    light and dark, wide and narrow, on paper
+//	keys.js      j and k
+//
+// A state is on the page in what it changes and says, never whole, but the first of a root.
+// Each value is cut where it is long, so that a page of 1,000 snapshots has a few megabytes.
+package report
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+	"hindcast/store"
+)
+
+var (
+	//go:embed style.css
+	style string
+	//go:embed keys.js
+	keys string
+)
+
+// policy is what the browser holds the page to.
+var policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(keys))
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Session is what a report is about.
+type Session struct {
+	// Store has the states, and Timeline the headers and labels of the session ID.
+	Store    store.Store
+	Timeline *model.Timeline
+	ID       string
+	// Notes are lines that stand on top of the page, such as on what was left out.
+	Notes []string
+}
+
+// Write writes the page. It holds two states at a time. A state that cannot be read is told
+// on the page in its place; the error is ctx's, or that of w.
+func Write(ctx context.Context, w io.Writer, s Session) error {
+	p := &page{Writer: bufio.NewWriterSize(w, 64<<10), Session: s}
+	p.begin()
+	p.tree()
+	p.put(`</nav><div id="shown">`)
+	first := p.first()
+	for n := range model.Node(s.Timeline.Len()) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p.snapshot(ctx, n, n == first)
+	}
+	p.put("</div></main><script>")
+	p.put(keys)
+	p.put("</script></body></html>\n")
+	return errors.Join(ctx.Err(), p.Flush())
+}
+
+// page is a page while it is written. The writer keeps its first error.
+type page struct {
+	*bufio.Writer
+	Session
+	// last is the state that was read last: mostly the one that the next is compared with.
+	last *state
+}
+
+// state is a state that was read.
+type state struct {
+	node model.Node
+	tape *jsontape.Tape
+	talk *conversation.Conversation
+	gaps model.Gaps
+	err  error
+}
+
+// put writes HTML, which is the page's own.
+func (p *page) put(html string) { p.WriteString(html) }
+
+// text writes a text on one line, of a session or not.
+func (p *page) text(text string) { p.WriteString(html.EscapeString(printable.String(text))) }
+
+// lines writes a text with its lines.
+func (p *page) lines(text string) { p.WriteString(html.EscapeString(printable.Text(text))) }
+
+// element writes a text of one line in an element of a class.
+func (p *page) element(name, class, text string) {
+	p.put("<" + name + ` class="` + class + `">`)
+	p.text(text)
+	p.put("</" + name + ">")
+}
+
+// moment returns a time as the page shows it, the same for each reader.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format(time.DateTime) + " UTC"
+}
+
+// read reads the state of a snapshot.
+func (p *page) read(ctx context.Context, n model.Node) *state {
+	if p.last != nil && p.last.node == n {
+		return p.last
+	}
+	s := &state{node: n}
+	ref := p.Timeline.Header(n).Ref()
+	data, err := p.Store.State(ctx, ref)
+	if err == nil {
+		s.tape, err = jsontape.Parse(data)
+	}
+	if err == nil {
+		s.talk = conversation.Decode(s.tape)
+		s.gaps, err = store.Gaps(ctx, p.Store, ref)
+	}
+	s.err = err
+	p.last = s
+	return s
+}
+
+// cut returns the beginning of a text of most bytes, never a part of a character, and whether
+// that is all.
+func cut(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, true
+	}
+	return strings.ToValidUTF8(text[:most], ""), false
+}
+
+// size returns a length for people.
+func size(n int) string { return string(model.AppendSize(nil, int64(n))) }

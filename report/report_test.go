@@ -1,0 +1,188 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/report"
+	"hindcast/store"
+	"hindcast/store/sample"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
+)
+
+// written returns the page on a session of rows.
+func written(t testing.TB, session string, labels []model.Label, rows iter.Seq2[store.Row, error]) string {
+	t.Helper()
+	s := fake.New()
+	if _, err := s.Import(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	tl := model.NewTimeline(storetest.Headers(t, s, session))
+	tl.SetLabels(labels)
+	var page bytes.Buffer
+	if err := report.Write(t.Context(), &page, report.Session{Store: s, Timeline: tl, ID: session, Notes: []string{"a <note>"}}); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// attacks would run a script, ask for something, or end the element that they stand in.
+var attacks = []string{
+	`<script>window.ran = 1</script>`, `</script><script>window.ran = 1</script>`, `</style><script>window.ran = 1</script>`, `</title><script>window.ran = 1</script>`,
+	`<img src="https://example.com/x.png" onerror="window.ran = 1">`, `"><svg onload="window.ran = 1">`, `' onmouseover='window.ran = 1' x='`,
+	`<iframe src="javascript:window.ran = 1"></iframe>`, `javascript:window.ran = 1`, `<a href="https://example.com">x</a>`, `<base href="https://example.com/">`,
+	`<meta http-equiv="refresh" content="0; url=https://example.com">`, `<link rel="stylesheet" href="https://example.com/x.css">`, `<style>@import url(https://example.com/x.css);</style>`,
+	`<form action="https://example.com"><button>x</button></form>`, `<!-- `, `--> ]]> <![CDATA[`, `&lt;script&gt;`, `&#x3c;script>`, `{{7*7}} ${7*7}`, "\u2028</pre>\u2029",
+	`<object data="https://example.com"></object>`, `<audio src="https://example.com/a.mp3" autoplay>`, `<details open ontoggle="window.ran = 1">`, `</section></div></main>`,
+	// And what the tests of the screen send to a terminal.
+	"\x1b[31mred", "\x1b[2J", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;aGk=\x07", "\r", "\x7f", "\x00", "\u009b31m", "\u202egpj", "\u2066x\u2069", "\u200b", "\ufeff", "\U000e0041\U000e0042", "a\nb", "a\tb",
+}
+
+const hostileSession = `<script>window.ran = 1</script>`
+
+// hostile returns a session in which every text is one of the attacks.
+func hostile() iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		parent := ""
+		for i, attack := range attacks {
+			text, _ := json.Marshal(attack)
+			state := fmt.Appendf(nil, `{%s:%s,"n":%d,"long":%q,"messages":[{"role":"user","content":[{"text":%s}]},{"role":%s,"content":[{"text":"n%d"}]},
+				{"role":"assistant","content":[{"text":%s},{"toolUse":{"toolUseId":%s,"name":%s,"input":{%s:%s}}},{"reasoningContent":{"reasoningText":{"text":%s}}},{"image":{"format":%s,"source":{"bytes":"AAAA"}}},{%s:1}]},
+				{"role":"user","content":[{"toolResult":{"toolUseId":%s,"status":"error","content":[{"text":%s},{"json":{%s:1}}]}}]}]}`,
+				text, text, i, strings.Repeat("<b>word</b> ", i), text, text, i, text, text, text, text, text, text, text, text, text, text, text)
+			h := model.Header{
+				ID: fmt.Sprintf("%d%s", i, strings.ToValidUTF8(attack, "")), ParentID: parent, SessionID: hostileSession, Index: i, Visit: int64(i + 1), ParentVisit: int64(i),
+				Event: model.SnapshotEventNamed, EventName: attack, Title: attack, Position: attack, CreatedAt: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), Head: i == len(attacks)-1,
+			}
+			parent = h.ID
+			if !yield(store.Row{Header: h, State: state}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The labels of it are attacks, too.
+func hostileLabels() (list []model.Label) {
+	for i, attack := range attacks {
+		list = append(list, model.Label{ID: fmt.Sprintf("%d%s", i, strings.ToValidUTF8(attack, "")), Name: attack, Note: attack})
+	}
+	return list
+}
+
+// The page has one script and one style, and whatever looks like a tag in a session is text.
+func TestWrite_textIsText(t *testing.T) {
+	page := written(t, hostileSession, hostileLabels(), hostile())
+	for tag, want := range map[string]int{"<script": 1, "</script": 1, "<style": 1, "<meta": 4, "<title": 1} {
+		if n := strings.Count(page, tag); n != want {
+			t.Errorf("%d times %s, and not %d", n, tag, want)
+		}
+	}
+	for _, tag := range []string{"<img", "<svg", "<iframe", "<base", "<link", "<form", "<object", "<audio", "<!--", "\x1b", "\u009b", "\u202e", "\u200b", "\x00", "href=\"http", "javascript:window.ran = 1\""} {
+		if at := strings.Index(page, tag); at >= 0 {
+			t.Errorf("%q is in the page: %.200q", tag, page[max(0, at-50):])
+		}
+	}
+	if !strings.Contains(page, "&lt;script&gt;window.ran = 1&lt;/script&gt;") || !strings.Contains(page, "a &lt;note&gt;") {
+		t.Error("a text is not there")
+	}
+}
+
+// failing is a store whose states cannot all be read. It counts readings.
+type failing struct {
+	store.Store
+	reads int
+	fails string
+}
+
+func (s *failing) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	s.reads++
+	if ref.ID == s.fails {
+		return nil, errors.New("the disk is gone")
+	}
+	return s.Store.State(ctx, ref)
+}
+
+// One state that cannot be read is told in its place, and in that of the next, which is
+// compared with it.
+func TestWrite_statesThatCannotBeRead(t *testing.T) {
+	s := fake.New()
+	if _, err := s.Import(t.Context(), sample.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	headers := storetest.Headers(t, s, sample.Trip)
+	var page bytes.Buffer
+	broken := &failing{Store: s, fails: headers[4].ID}
+	if err := report.Write(t.Context(), &page, report.Session{Store: broken, Timeline: model.NewTimeline(headers), ID: sample.Trip}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(page.String(), "cannot be read: the disk is gone"); n != 2 { // it, and the one that follows it
+		t.Errorf("it is told %d times", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := report.Write(ctx, &page, report.Session{Store: s, Timeline: model.NewTimeline(headers), ID: sample.Trip}); !errors.Is(err, context.Canceled) {
+		t.Errorf("of a context that ended: %v", err)
+	}
+}
+
+// A page of 1,000 snapshots has a few megabytes, and each state is read once, but for those
+// that branches leave.
+func TestWrite_largeSession(t *testing.T) {
+	const snapshots, size = 1_000, 50_000
+	s := fake.New()
+	if _, err := s.Import(t.Context(), storetest.Grow("s", snapshots, size)); err != nil {
+		t.Fatal(err)
+	}
+	counted := &failing{Store: s}
+	var page bytes.Buffer
+	if err := report.Write(t.Context(), &page, report.Session{Store: counted, Timeline: model.NewTimeline(storetest.Headers(t, s, "s")), ID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	if page.Len() > 6<<20 {
+		t.Errorf("the page of states of %d bytes has %d bytes", snapshots*size, page.Len())
+	}
+	if counted.reads > snapshots*11/10 {
+		t.Errorf("%d snapshots, %d states read", snapshots, counted.reads)
+	}
+}
+
+// A session without snapshots is a page, too.
+func TestWrite_empty(t *testing.T) {
+	var page bytes.Buffer
+	if err := report.Write(t.Context(), &page, report.Session{Store: fake.New(), Timeline: model.NewTimeline(nil), ID: "s"}); err != nil || !strings.HasSuffix(page.String(), "</html>\n") {
+		t.Errorf("%v: %s", err, page.String())
+	}
+}
+
+// BenchmarkWrite writes the page of 1,000 snapshots of 50 kB.
+func BenchmarkWrite(b *testing.B) {
+	s := fake.New()
+	if _, err := s.Import(b.Context(), storetest.Grow("s", 1_000, 50_000)); err != nil {
+		b.Fatal(err)
+	}
+	tl := model.NewTimeline(slices.Collect(func(yield func(model.Header) bool) {
+		for h := range s.Headers(b.Context(), "s") {
+			if !yield(h) {
+				return
+			}
+		}
+	}))
+	for b.Loop() {
+		var page bytes.Buffer
+		if err := report.Write(b.Context(), &page, report.Session{Store: s, Timeline: tl, ID: "s"}); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(page.Len()))
+	}
+}
