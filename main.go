@@ -96,6 +96,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 	options := tui.Options{
 		Store: what.Store, Session: what.Session, Note: what.Note,
 		Stores: what.Stores, Open: what.Open, Keys: keys,
+		Labels: labels.New(ownData()),
 	}
 	if options.Watches = labels.New(ownData()); what.Demo {
 		options.Watches = nil // its store goes

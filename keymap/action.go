@@ -68,6 +68,8 @@ const (
 	Bisect
 	Watch
 	Answers
+	SetLabel
+	GoLabel
 
 	Restore
 	Fork
@@ -198,6 +200,8 @@ var actionTable = [actions]struct {
 	Bisect:    {"bisect", "bisect from mark", asking, noMarked},
 	Watch:     {"watch", "watch value", asking, noSnapshot},
 	Answers:   {"answers", "last answers", asking, noAnswers},
+	SetLabel:  {"label", "label, note", asking, noSnapshot},
+	GoLabel:   {"go-label", "go to label", asking, noLabels},
 
 	Restore:       {"restore", "restore", changing, noSnapshot},
 	Fork:          {"fork", "fork", changing, noSnapshot},
@@ -261,6 +265,8 @@ type Context struct {
 	Search bool
 	// Answers says that a question was asked.
 	Answers bool
+	// Labels says that a snapshot has a label.
+	Labels bool
 	// Message says that a message stands in the last line.
 	Message bool
 	// Tour says that the tour of the demo shows.
@@ -288,6 +294,8 @@ func noOther(c *Context) string {
 	return first(noSnapshot(c), unless(!c.Head, "the head is selected"))
 }
 func noSearch(c *Context) string { return unless(c.Search, "nothing was searched for yet") }
+
+func noLabels(c *Context) string { return unless(c.Labels, "no snapshot has a label") }
 
 func noAnswers(c *Context) string { return unless(c.Answers, "nothing was asked yet") }
 
@@ -375,6 +383,8 @@ var bindings = []struct {
 	{Session, Bisect, []string{"B"}},
 	{Session, Watch, []string{"w"}},
 	{Session, Answers, []string{"6"}},
+	{Session, SetLabel, []string{"m"}},
+	{Session, GoLabel, []string{"'"}},
 	{Session, Restore, []string{"r"}},
 	{Session, Fork, []string{"f"}},
 	{Session, Edit, []string{"e"}},

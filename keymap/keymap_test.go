@@ -123,7 +123,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 }
 
 func TestAction_disabledWithReason(t *testing.T) {
-	able := Context{Snapshot: true, Mark: true, Branches: true, Errors: true, Search: true, Answers: true, Message: true, Tour: true}
+	able := Context{Snapshot: true, Mark: true, Branches: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true}
 	for a := None + 1; a < actions; a++ {
 		if why := a.Disabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)

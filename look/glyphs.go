@@ -39,6 +39,8 @@ type Glyphs struct {
 	Spark []string
 	// Leaves and Ends are where in a row of time a branch leaves, and a line ends.
 	Leaves, Ends string
+	// Label is a snapshot that has a label.
+	Label string
 	// Bar draws how much of a whole is done: Half is half a cell more than Full.
 	Bar Bar
 }
@@ -62,7 +64,8 @@ var Unicode = Glyphs{
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 	Spark:   []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Leaves:  "┬", Ends: "┴",
-	Bar: Bar{Full: "━", Half: "╸", Empty: "─"},
+	Label: "◊",
+	Bar:   Bar{Full: "━", Half: "╸", Empty: "─"},
 }
 
 // ASCII are the shapes for all others.
@@ -81,7 +84,8 @@ var ASCII = Glyphs{
 	Spinner: []string{"|", "/", "-", "\\"},
 	Spark:   []string{"_", ".", "-", "=", "*", "#"},
 	Leaves:  "+", Ends: "'",
-	Bar: Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
+	Label: "L",
+	Bar:   Bar{Left: "[", Full: "#", Half: "-", Empty: "-", Right: "]"},
 }
 
 // plainer spells the signs that the program's own sentences use in ASCII.

@@ -69,17 +69,14 @@ func (l *Label) Check() error {
 // inLabel reports whether a character may stand anywhere in a label.
 func inLabel(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// SetLabels tells the timeline the labels of its session, in place of those that it knew. A
-// label stays with its visit while headers are appended; one whose snapshot is not there is
-// left out, and found by the next call. It is no reading: as for Append, nothing else may
-// use the timeline meanwhile.
+// Places returns the visit of each label, NoNode for one whose snapshot is not there. The time
+// is linear in the length of the timeline.
 //
 // A label names the visit with its number and its id, else the first visit of that id: a
 // store that was imported again numbers its visits anew.
-func (t *Timeline) SetLabels(labels []Label) {
-	t.labels = nil
+func (t *Timeline) Places(labels []Label) []Node {
 	if len(labels) == 0 {
-		return
+		return nil
 	}
 	wanted := map[string][]int{} // the labels of an id
 	for i := range labels {
@@ -96,8 +93,16 @@ func (t *Timeline) SetLabels(labels []Label) {
 			}
 		}
 	}
+	return found
+}
+
+// SetLabels tells the timeline the labels of its session, in place of those that it knew. A
+// label stays with its visit while headers are appended; one whose snapshot is not there is
+// left out, and found by the next call. It is no reading: as for Append, nothing else may
+// use the timeline meanwhile.
+func (t *Timeline) SetLabels(labels []Label) {
 	t.labels = map[Node][]Label{}
-	for i, n := range found {
+	for i, n := range t.Places(labels) {
 		if n != NoNode {
 			t.labels[n] = append(t.labels[n], labels[i])
 		}

@@ -172,7 +172,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	if info, ok := m.sessions.Named(id); ok {
 		m.info.listed = info.Faults
 	}
-	return read
+	return tea.Batch(read, m.watchLabels())
 }
 
 // tailSize is how many of the newest snapshots the first screen needs: as many
@@ -231,9 +231,9 @@ func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
 	m.news.cursor = msg.cursor
 	m.show(msg.content)
 	if !msg.content.More {
-		return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count())
+		return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count(), m.readLabels())
 	}
-	return tea.Batch(m.follow(), m.readHeaders(msg.total))
+	return tea.Batch(m.follow(), m.readHeaders(msg.total), m.readLabels())
 }
 
 // readHeaders reads all headers of the open session, about as many as total; 0 where
@@ -281,7 +281,7 @@ func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
 		m.toHead = false
 		m.timeline.Do(keymap.GoHead)
 	}
-	return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count())
+	return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count(), m.readLabels())
 }
 
 // unreadable says that the session could not be read: in the list of sessions
@@ -401,8 +401,13 @@ func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
 	if len(msg.faults)+before == 0 {
 		return nil
 	}
+	return m.retell()
+}
+
+// retell has the Info tab worked out anew: what it tells besides the snapshot has changed.
+func (m *Model) retell() tea.Cmd {
 	info := tabOf(keymap.ShowInfo)
-	m.tabs[info].shows = subjectKey{} // it was worked out without them
+	m.tabs[info].shows = subjectKey{}
 	if m.current == info {
 		m.wanted = wanted{}
 	}
@@ -416,7 +421,7 @@ func (m *Model) subject() subject {
 	if n == model.NoNode {
 		return subject{}
 	}
-	s := subject{header: t.Described(n), name: t.Name(n), faults: m.info.faults}
+	s := subject{header: t.Described(n), name: t.Name(n), faults: m.info.faults, labels: m.timeline.Labels().Of(n)}
 	base := t.Base(n)
 	switch {
 	case m.against == theMark:

@@ -287,12 +287,21 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			s := &scripted{Store: inner, address: "/tmp/" + payload + "/a" + payload}
 			o := options(s)
 			o.Note, o.Session = "note"+payload, session
+			names := newNamed(model.Label{Session: session, ID: "2" + payload, Name: "n" + payload, Note: payload})
+			close(names.changes) // the loop waits for the store alone
+			o.Labels = names
 			l := newLoop(t, o, 100, 30)
 			l.lookAtEverything()
 			if err := inner.SaveSnapshot(t.Context(), hostileSnapshot(t, payload, session)); err != nil {
 				t.Fatal(err)
 			}
 			l.news()
+			l.press(keymap.Info, keymap.GoLabel)
+			l.press(keymap.Menu, keymap.Accept)
+			names.fail("failed" + payload)
+			l.press(keymap.Info, keymap.SetLabel)
+			l.paste("x" + payload)
+			l.press(keymap.Input, keymap.Accept, keymap.Back)
 			l.press(keymap.Info, keymap.Search)
 			l.paste(payload)
 			l.press(keymap.Input, keymap.Accept)

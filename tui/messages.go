@@ -8,6 +8,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/tui/answers"
+	"hindcast/tui/dialog"
 	"hindcast/tui/parting"
 	"hindcast/tui/timeline"
 )
@@ -125,6 +126,32 @@ type faultsFoundMsg struct {
 	gen    uint64
 	faults []model.Fault
 	ids    map[string]struct{} // by which the faults call what they are about
+	err    error
+}
+
+// labelsReadMsg: the labels of the session were read and placed in a timeline.
+type labelsReadMsg struct {
+	lent   uint64 // what lend returned
+	gen    uint64
+	of     *model.Timeline
+	labels timeline.Labels
+	err    error
+}
+
+// labelsWatchedMsg: the labels of a session are watched.
+type labelsWatchedMsg struct{ watch labelWatch }
+
+// labelsChangedMsg: the labels may have changed, by the watch of that number.
+type labelsChangedMsg struct{ watch uint64 }
+
+// labelsRestedMsg: the next change of the labels may come.
+type labelsRestedMsg struct{ watch uint64 }
+
+// labelledMsg: a label was set or taken away, or why not. done says it.
+type labelledMsg struct {
+	gen    uint64
+	prompt *dialog.Prompt
+	done   string
 	err    error
 }
 

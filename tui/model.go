@@ -80,6 +80,7 @@ type Model struct {
 	parting  *parting.Pane
 	from     spot // where the person was before a guide
 	watches  watches
+	labels   labelWatch
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs
@@ -249,6 +250,7 @@ func (m *Model) context() keymap.Context {
 	c.Head = c.Snapshot && m.timeline.Following()
 	c.Search = m.query != "" || m.searched == inAnswers
 	c.Answers = m.asked.ask != nil
+	c.Labels = len(m.timeline.Labels().Nodes()) > 0
 	c.Message = m.message.text != ""
 	c.Tour = m.tour != nil
 	return c

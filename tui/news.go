@@ -292,13 +292,18 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	if m.only != msg.only {
 		m.only, m.dirty = msg.only, true
 	}
+	var label tea.Cmd
 	switch {
 	case msg.growth.content != nil:
 		m.renew(msg)
+		label = m.readLabels()
 	case len(msg.growth.headers) > 0:
 		m.timeline.Append(msg.growth.headers)
 		if _, derived := m.o.Store.(store.Deriver); derived {
 			m.watches.forgetValues()
+		}
+		if m.timeline.Labels().Lacking() {
+			label = m.readLabels()
 		}
 	default:
 		m.news.rest = firstRest
@@ -309,7 +314,7 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 	if t := m.timeline.Timeline(); m.dialog != nil && t.Head() != model.NoNode {
 		m.dialog.Moved(m.session, t.Header(t.Head()).Ref())
 	}
-	return tea.Batch(m.rest(msg.took), m.drag(), m.askAgain())
+	return tea.Batch(m.rest(msg.took), m.drag(), m.askAgain(), label)
 }
 
 // drag has the tab follow a cursor that went along with the head.

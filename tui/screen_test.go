@@ -96,7 +96,7 @@ func TestScreen_help(t *testing.T) {
 // others back, and leaving once more closes the help.
 func TestScreen_helpIsSearched(t *testing.T) {
 	t.Parallel()
-	p := trip(t, 100, 30)
+	p := trip(t, 100, 40)
 	p.Press(keymap.Timeline, keymap.Help)
 	shows(t, p, "Signs", "off the path", "! ✗", "damaged, error", "6  ", "nothing was asked")
 	p.Press(keymap.Manual, keymap.Search)

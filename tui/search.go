@@ -74,8 +74,8 @@ func (m *Model) find(text string) tea.Cmd {
 		return nil
 	}
 	m.query = text
-	all := m.content
-	look := func(ctx context.Context) (any, error) { return timeline.Find(ctx, all, text) }
+	all, labels := m.content, m.timeline.Labels()
+	look := func(ctx context.Context) (any, error) { return timeline.Find(ctx, all, labels, text) }
 	if m.focus == onTab {
 		t := m.tabs[m.current]
 		content := t.content

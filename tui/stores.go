@@ -78,6 +78,9 @@ func (m *Model) adopt(s store.Store) {
 	m.showColumns()
 	m.resized(m.layout.w, m.layout.h)
 	m.lacks = map[keymap.Action]string{}
+	if m.o.Labels == nil {
+		m.lacks[keymap.SetLabel], m.lacks[keymap.GoLabel] = noLabels, noLabels
+	}
 	for a, op := range changes {
 		m.lacks[a] = store.Reason(s, op)
 	}
@@ -151,6 +154,7 @@ func (m *Model) leaveStore() tea.Cmd {
 		m.stop(kind)
 	}
 	m.forgetWatch()
+	m.forgetLabels()
 	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.sessions.Set(nil)
 	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil

@@ -56,6 +56,7 @@ type subject struct {
 	// baseName is that of base.
 	baseName string
 	faults   []model.Fault
+	labels   []model.Label
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was

@@ -182,7 +182,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	facts := infotab.Facts{
 		Header: s.header, Kind: f.store.Kind(), Address: f.store.Address(),
 		Release: store.AssumedBy(f.store).String(),
-		Faults:  s.faults, Now: f.now(), Zone: f.zone,
+		Labels:  s.labels, Faults: s.faults, Now: f.now(), Zone: f.zone,
 	}
 	if store.Reason(f.store, model.OpRepair) == "" {
 		facts.Repair = "a repair mends what can be mended"

@@ -25,6 +25,8 @@ const (
 	arming                    // the wait for no keys, until the dialog that is open takes an answer
 	applying                  // the write
 	recalling                 // the journal
+	labelling                 // the labels of the session
+	naming                    // the setting of a label
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	taskKinds

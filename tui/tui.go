@@ -51,6 +51,8 @@ type Options struct {
 	Session string
 	// Note is said in the last line at first; "" for nothing.
 	Note string
+	// Labels are the labels of snapshots; nil where there is no place for any.
+	Labels Labels
 	// Tour says that the store is the built-in demo; nil for any other.
 	Tour *Tour
 	// Keys is what keys mean; nil for the default.

@@ -66,6 +66,16 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.faultsFound(msg)
 	case preparedMsg:
 		return m.prepared(msg)
+	case labelsReadMsg:
+		return m.labelsRead(msg)
+	case labelsWatchedMsg:
+		return m.labelsWatched(msg)
+	case labelsChangedMsg:
+		return m.labelsChanged(msg)
+	case labelsRestedMsg:
+		return m.labelsRested(msg)
+	case labelledMsg:
+		return m.labelled(msg)
 	case playedMsg:
 		return m.played(msg)
 	case fetchedMsg:
@@ -324,6 +334,10 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.setPace(a)
 	case keymap.Scrubber:
 		m.showScrubber()
+	case keymap.SetLabel:
+		m.askLabel()
+	case keymap.GoLabel:
+		m.listLabels()
 	case keymap.Search:
 		m.askSearch()
 	case keymap.SearchNext:
@@ -387,6 +401,7 @@ func (m *Model) back() tea.Cmd {
 			m.stop(kind)
 		}
 	}
+	m.forgetLabels()
 	m.place = atSessions
 	return m.listSessions()
 }

@@ -13,6 +13,8 @@ import (
 // Item is one choice of several.
 type Item struct {
 	Action keymap.Action
+	// Label stands for the key of an item that no key chooses.
+	Label string
 	// Text says what the choice stands for, besides the action's own help.
 	Text string
 	// Disabled says why it cannot be chosen; "" if it can.
@@ -34,9 +36,12 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, scope: scope, items: items}
 	var paragraphs []sheet.Paragraph
 	for _, it := range items {
-		p := sheet.Paragraph{Label: keymap.Label(keys.Keys(scope, it.Action)), LabelPick: sheet.Key, Text: it.Action.Help()}
-		if it.Text != "" {
-			p.Text += "  " + it.Text
+		p := sheet.Paragraph{Label: it.Label, LabelPick: sheet.Key, Text: it.Text}
+		if it.Action != keymap.None {
+			p.Label, p.Text = keymap.Label(keys.Keys(scope, it.Action)), it.Action.Help()
+			if it.Text != "" {
+				p.Text += "  " + it.Text
+			}
 		}
 		if it.Disabled != "" {
 			p.LabelPick, p.Pick = sheet.KeyOff, sheet.KeyOff

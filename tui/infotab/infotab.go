@@ -27,6 +27,8 @@ type Facts struct {
 	// Header is the snapshot's, with its Reason filled in where it is off the
 	// path.
 	Header model.Header
+	// Labels are those of the snapshot.
+	Labels []model.Label
 	// Kind and Address are the store's.
 	Kind, Address string
 	// Release is the version of the SDK that what is shown holds for, "" for any.
@@ -74,6 +76,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	h := &f.Header
 	c.faults(f.Faults, f.Repair)
 	c.heading("Snapshot")
+	c.labels(f.Labels)
 	c.fact("id", h.ID)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,6 +134,13 @@ func (c *Content) heading(text string) {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
 	}
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
+}
+
+// labels tells what the person calls the snapshot.
+func (c *Content) labels(list []model.Label) {
+	for _, label := range list {
+		c.add("label", strings.TrimSpace(label.Name+"  "+label.Note), sheet.Strong)
+	}
 }
 
 // verified says whether the id is the hash of the state, and in which

@@ -163,6 +163,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		p.clock(r, clock, h.CreatedAt)
 	}
 	p.remarks(r, tokens, n)
+	p.drawLabels(r, tokens.Badge, n)
 	room := r.Room()
 	var delta []byte
 	if c.delta > 0 {
@@ -323,7 +324,7 @@ func (p *Pane) closed(r *cell.Row, tokens *theme.Tokens, text string) {
 	r.Fill(tokens.Text, 1)
 }
 
-// explain draws the line at the bottom: the turn and the marks of the snapshot
+// explain draws the line at the bottom: the turn, the labels and the marks of the snapshot
 // under the cursor, why it is off the path, else what leaves the path there, and
 // what its row has no room for: the title, else the event in full and the id.
 func (p *Pane) explain(r *cell.Row) {
@@ -335,6 +336,13 @@ func (p *Pane) explain(r *cell.Row) {
 	r.Fill(p.styles.Text, 1)
 	r.PutBytes(p.styles.Muted, appendTurn(p.scratch[:0], &h, g.Ellipsis))
 	dot := func() { r.Put(p.styles.Muted, " "+g.Dot+" ") }
+	for _, label := range p.labels.Of(n) {
+		dot()
+		r.Put(p.styles.Badge, g.Label+" "+label.Name)
+		if label.Note != "" {
+			r.Put(p.styles.Text, " "+label.Note)
+		}
+	}
 	switch {
 	case p.t.Traced(n):
 		dot()

@@ -30,18 +30,21 @@ func (m *Matches) has(n model.Node) bool {
 const often = 4096
 
 // Find searches a timeline: for a query such as "12", "#12" or "#12.2", the index or
-// the name itself; for any other, and for a number that is no index, titles, ids,
-// events, positions and marks that hold the query in any case. The time is linear
-// in the number of snapshots, so it belongs in a command. The error is the
-// context's.
-func Find(ctx context.Context, c *Content, query string) (Matches, error) {
+// the name itself; for "label:opera", labels with that in their name, and for "label:" all;
+// for any other, and for a number that is no index, titles, ids, events, positions, marks,
+// and names and notes of labels that hold the query in any case. The time is linear in the
+// number of snapshots, so it belongs in a command. The error is the context's.
+func Find(ctx context.Context, c *Content, labels Labels, query string) (Matches, error) {
+	if fits := labels.labelled(query); fits != nil {
+		return Matches{fits: fits}.In(ctx, c)
+	}
 	if fits := named(query); fits != nil {
 		m, err := Matches{fits: fits}.In(ctx, c)
 		if err != nil || m.Len() > 0 || query[0] == '#' {
 			return m, err
 		}
 	}
-	return Matches{fits: told(query)}.In(ctx, c)
+	return Matches{fits: told(labels, query)}.In(ctx, c)
 }
 
 // In makes the same search in another content; no search finds nothing. The
@@ -95,12 +98,12 @@ func named(query string) func(*model.Timeline, model.Node) bool {
 }
 
 // told returns the test whether what is told of a node holds a text.
-func told(query string) func(*model.Timeline, model.Node) bool {
+func told(labels Labels, query string) func(*model.Timeline, model.Node) bool {
 	q := match.New(query)
 	return func(t *model.Timeline, n model.Node) bool {
 		h := t.Header(n)
 		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.EventWord()) || q.InString(h.Position) ||
-			h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
+			labels.told(h.Ref(), q) || h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
 	}
 }
 

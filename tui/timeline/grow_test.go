@@ -155,7 +155,7 @@ func TestPane_growsUnderTheCursor(t *testing.T) {
 	p.Do(keymap.FoldAll)
 	p.Select(4)
 	p.Mark(9)
-	m, err := Find(t.Context(), p.c, "#14")
+	m, err := Find(t.Context(), p.c, Labels{}, "#14")
 	if err != nil {
 		t.Fatal(err)
 	}

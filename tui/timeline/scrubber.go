@@ -71,6 +71,7 @@ type tick uint8
 const (
 	noTick tick = iota
 	headTick
+	labelTick
 	errorTick
 	leavesTick
 	endsTick
@@ -80,6 +81,9 @@ const (
 func (p *Pane) tick(s span) (tick, model.Node) {
 	if p.holds(s, p.t.Head()) {
 		return headTick, p.t.Head()
+	}
+	if n := p.in(s, p.labels.nodes); n != model.NoNode {
+		return labelTick, n
 	}
 	if n := p.in(s, p.c.failed); n != model.NoNode {
 		return errorTick, n
@@ -94,8 +98,8 @@ func (p *Pane) tick(s span) (tick, model.Node) {
 	return endsTick, n
 }
 
-// ticks returns the ticks of w cells. They stay until there is another timeline, or more of
-// it.
+// ticks returns the ticks of w cells. They stay until there is another timeline, more of it,
+// or other labels.
 func (p *Pane) ticks(w int) []tick {
 	if len(p.scrub) != w {
 		p.scrub = make([]tick, w)
@@ -133,6 +137,8 @@ func (p *Pane) Scrub(r *cell.Row, w int) {
 			r.Put(s.Key, g.Cursor)
 		case tick == headTick:
 			r.Put(s.Head, g.Head)
+		case tick == labelTick:
+			r.Put(s.Badge, g.Label)
 		case tick == errorTick:
 			r.Put(s.Error, g.Error)
 		case tick == leavesTick:
@@ -144,8 +150,8 @@ func (p *Pane) Scrub(r *cell.Row, w int) {
 	line(w)
 }
 
-// ScrubTo moves the cursor to what cell x of w of the scrubber shows: the head, an error, a
-// branch point or the end of a line, else the snapshot in the row nearest to it.
+// ScrubTo moves the cursor to what cell x of w of the scrubber shows: the head, a label, an
+// error, a branch point or the end of a line, else the snapshot in the row nearest to it.
 func (p *Pane) ScrubTo(x, w int) {
 	if p.cursor == model.NoNode || w <= 0 {
 		return

@@ -133,6 +133,7 @@ type Pane struct {
 	cursor  model.Node
 	marked  model.Node
 	matches Matches
+	labels  Labels
 	focus   *theme.Tokens // the look of the cursor's row
 	extra   []Column
 	columns columns
@@ -177,6 +178,9 @@ func (p *Pane) Set(c *Content) {
 	cursor, marked, line := model.NoNode, model.NoNode, p.rows.Cursor-p.rows.Top
 	if p.t != nil {
 		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
+	}
+	if p.t != nil && p.t != c.Timeline {
+		p.labels = p.labels.in(p.t, c.Timeline)
 	}
 	folds := p.refolded(c.Timeline)
 	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil

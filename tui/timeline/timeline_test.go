@@ -280,7 +280,7 @@ func TestFind_looksAtWhatRowsShow(t *testing.T) {
 		{"no such", nil},
 		{"", nil},
 	} {
-		m, err := Find(t.Context(), c, tc.query)
+		m, err := Find(t.Context(), c, Labels{}, tc.query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestFind_looksAtWhatRowsShow(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Find(ctx, c, "x"); !errors.Is(err, context.Canceled) {
+	if _, err := Find(ctx, c, Labels{}, "x"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestFind_looksAtWhatRowsShow(t *testing.T) {
 func TestPane_matchesGoRound(t *testing.T) {
 	p := pane(t, trip(t), 80, 12)
 	p.Select(8)
-	m, err := Find(t.Context(), p.c, "book_")
+	m, err := Find(t.Context(), p.c, Labels{}, "book_")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -565,11 +565,11 @@ func TestPane_keysAndSteps(t *testing.T) {
 	walk("aaaa", keymap.Fold) // and then the branch
 	p.Select(2)
 	walk("s2s2")
-	found, err := Find(t.Context(), p.c, "step")
+	found, err := Find(t.Context(), p.c, Labels{}, "step")
 	if err != nil || found.Len() != 3 {
 		t.Errorf("step: %d matches, %v", found.Len(), err)
 	}
-	if found, err = Find(t.Context(), p.c, "#3"); err != nil || found.Len() != 1 {
+	if found, err = Find(t.Context(), p.c, Labels{}, "#3"); err != nil || found.Len() != 1 {
 		t.Errorf("#3: %d matches, %v", found.Len(), err)
 	}
 	if got := p.Status(); got != "4 snapshots · 1 off the path" {

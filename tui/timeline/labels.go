@@ -1,0 +1,140 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/tui/cell"
+	"hindcast/tui/match"
+	"hindcast/tui/theme"
+)
+
+// Labels are the labels of a session at the nodes of its timeline. The zero Labels are none.
+// They are read-only.
+type Labels struct {
+	at      map[model.Node][]model.Label
+	nodes   []model.Node // in the order of their rows
+	refs    map[model.Ref][]model.Label
+	lacking int // labels whose snapshot is not there
+}
+
+// PlaceLabels finds the snapshots of labels in a timeline. The time is linear in its length,
+// so it belongs in a command.
+func PlaceLabels(t *model.Timeline, list []model.Label) Labels {
+	l := Labels{at: map[model.Node][]model.Label{}, refs: map[model.Ref][]model.Label{}}
+	for i, n := range t.Places(list) {
+		l.put(t, n, list[i])
+	}
+	l.sort(t)
+	return l
+}
+
+// put takes in a label at a node, which may be NoNode.
+func (l *Labels) put(t *model.Timeline, n model.Node, label model.Label) {
+	if n == model.NoNode {
+		l.lacking++
+		return
+	}
+	if len(l.at[n]) == 0 {
+		l.nodes = append(l.nodes, n)
+	}
+	l.at[n] = append(l.at[n], label)
+	ref := t.Header(n).Ref()
+	l.refs[ref] = append(l.refs[ref], label)
+}
+
+// sort puts the nodes into the order of their rows.
+func (l *Labels) sort(t *model.Timeline) {
+	slices.SortFunc(l.nodes, func(a, b model.Node) int { return cmp.Compare(t.RowOf(a), t.RowOf(b)) })
+}
+
+// Of returns the labels of a node, by name; nil for none.
+func (l Labels) Of(n model.Node) []model.Label { return l.at[n] }
+
+// Nodes returns the nodes that have labels, in the order of their rows.
+func (l Labels) Nodes() []model.Node { return l.nodes }
+
+// Named returns the node with a label, NoNode for none.
+func (l Labels) Named(name string) model.Node {
+	for n, list := range l.at {
+		if slices.ContainsFunc(list, func(label model.Label) bool { return label.Name == name }) {
+			return n
+		}
+	}
+	return model.NoNode
+}
+
+// Lacking reports whether the snapshots of some labels are not there. They may come yet.
+func (l Labels) Lacking() bool { return l.lacking > 0 }
+
+// in returns the labels for another timeline, as far as their snapshots stand in the same
+// place there from the front or from the back: until they are placed anew.
+func (l Labels) in(was, is *model.Timeline) Labels {
+	if len(l.nodes) == 0 {
+		return Labels{}
+	}
+	moved := Labels{at: map[model.Node][]model.Label{}, refs: map[model.Ref][]model.Label{}, lacking: l.lacking}
+	for _, n := range l.nodes {
+		to := model.NoNode
+		for _, guess := range []model.Node{n, n + model.Node(is.Len()-was.Len())} {
+			if to == model.NoNode && guess >= 0 && int(guess) < is.Len() && is.Header(guess).Ref() == was.Header(n).Ref() {
+				to = guess
+			}
+		}
+		for _, label := range l.at[n] {
+			moved.put(is, to, label)
+		}
+	}
+	moved.sort(is)
+	return moved
+}
+
+// labelQuery begins a query for labels alone.
+const labelQuery = "label:"
+
+// labelled returns the test whether a node has a label with a text in its name; nil for a
+// query that is none for labels.
+func (l Labels) labelled(query string) func(*model.Timeline, model.Node) bool {
+	text, ok := strings.CutPrefix(query, labelQuery)
+	if !ok {
+		return nil
+	}
+	q := match.New(text)
+	return func(t *model.Timeline, n model.Node) bool {
+		return slices.ContainsFunc(l.refs[t.Header(n).Ref()], func(label model.Label) bool { return text == "" || q.InString(label.Name) })
+	}
+}
+
+// told reports whether the name or the note of a label of a snapshot holds a text.
+func (l Labels) told(ref model.Ref, q match.Query) bool {
+	return len(l.refs) > 0 && slices.ContainsFunc(l.refs[ref], func(label model.Label) bool { return q.InString(label.Name) || q.InString(label.Note) })
+}
+
+// Labels returns the labels that show.
+func (p *Pane) Labels() Labels { return p.labels }
+
+// SetLabels shows labels that were placed in the timeline that shows, in place of others.
+func (p *Pane) SetLabels(l Labels) { p.labels, p.scrub = l, nil }
+
+// drawLabels draws the names of a row's labels before its title, in a third of the cells that
+// are left at the most.
+func (p *Pane) drawLabels(r *cell.Row, st theme.Style, n model.Node) {
+	list := p.labels.Of(n)
+	if len(list) == 0 {
+		return
+	}
+	text := Names(list)
+	r.Column(st, text, min(cell.Width(text), max(r.Room()/3, 0)))
+	r.Fill(st, 1)
+}
+
+// Names returns the names of labels as a row shows them. It is untrusted.
+func Names(list []model.Label) string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
