@@ -25,6 +25,9 @@ type Session struct {
 	// reading is held by the one call that adds to the text and the ropes.
 	reading chan struct{}
 
+	// all are the tokens of all visits, and active those of the visits on the active path.
+	all, active kept
+
 	// mu guards what follows. Visits are never written to, but replaced; of the text what
 	// is there stays.
 	mu     sync.RWMutex

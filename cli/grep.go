@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
+
+	"hindcast/look"
+	"hindcast/model"
+	"hindcast/model/printable"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// grep is `hindcast grep`.
+func (a *App) grep() *cobra.Command {
+	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
+	g := &asked.Glyphs
+	var fixed, ignore, sensitive bool
+	var search query.Search
+	cmd := &cobra.Command{
+		Use:   "grep PATTERN [STORE] [SESSION]",
+		Short: "search the text of all snapshots of all sessions",
+		Long: `Grep searches the strings, keys and numbers in all snapshots, on every branch, and
+prints each text in which PATTERN is found once: at the snapshot that has it first.
+Without SESSION it searches all sessions of the store.
+
+PATTERN is a regular expression in the syntax of Go (RE2), or with -F a text. ^ and $
+are the ends of a text. Escapes of JSON are undone: é is found however it is written.
+Letters of either case are the same unless PATTERN has a capital one.
+
+  ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
+
+A text that is first off the active path says where on the path it is, if it is there
+at all; --orphaned prints only those that are not. The exit code is 1 if nothing is
+found.`,
+		Example: `  hindcast grep 'no room left' trips.db
+  hindcast grep -F '60.50' trips.db trip-planner --role assistant
+  hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
+  hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
+		Args: argsBetween(1, 3),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.completeSnapshot(0)(cmd, args[1:], word)
+		},
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+			if ignore && sensitive {
+				return usagef("--ignore-case and --case-sensitive: give one of them")
+			}
+			letters := query.SmartCase
+			switch {
+			case ignore:
+				letters = query.IgnoreCase
+			case sensitive:
+				letters = query.MatchCase
+			}
+			search.Pattern = query.Literal(args[0], letters)
+			if !fixed {
+				var err error
+				if search.Pattern, err = query.Regexp(args[0], letters); err != nil {
+					return &usageError{fmt.Errorf("grep: %w; -F takes it as a text", err)}
+				}
+			}
+			address, rest, err := a.storeOf(ctx, args[1:], len(args) > 2)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(ctx, address)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			sessions := store.AnyOrder(ctx, s)
+			if len(rest) > 0 {
+				if err := has(ctx, s, rest[0]); err != nil {
+					return noSessionIn(ctx, s, address, rest[0], err)
+				}
+				sessions = each([]model.SessionInfo{{ID: rest[0]}})
+			}
+			found := &searched{app: a, store: s, Search: search}
+			if a.ErrTerminal {
+				found.progress = &progress{out: a.Err}
+			}
+			if p.json {
+				err = array(p, found.json(ctx, p, sessions))
+			} else {
+				err = p.grep(found, found.hits(ctx, p, sessions))
+			}
+			if err == nil && found.n == 0 {
+				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
+			}
+			return errors.Join(err, found.failed)
+		}),
+	}
+	cmd.Flags().BoolVarP(&fixed, "fixed-strings", "F", false, "take PATTERN as a text")
+	cmd.Flags().BoolVarP(&ignore, "ignore-case", "i", false, "letters of either case are the same")
+	cmd.Flags().BoolVarP(&sensitive, "case-sensitive", "s", false, "a letter is only itself")
+	cmd.Flags().StringVar(&search.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
+	cmd.Flags().StringVar(&search.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
+	cmd.Flags().BoolVar(&search.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
+	return cmd
+}
+
+// searched is a search of several sessions.
+type searched struct {
+	app   *App
+	store store.Store
+	query.Search
+	// progress is nil where it is not shown.
+	progress *progress
+	// n counts what was found, in so many sessions, and failed are those that could not be
+	// searched.
+	n, sessions int
+	failed      error
+}
+
+// foundIn is a hit in a session.
+type foundIn struct {
+	*model.Timeline
+	session string
+	query.Hit
+}
+
+// hits yields what is found, session by session. What was written of one is shown before the
+// next one is searched.
+func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[foundIn, error] {
+	return func(yield func(foundIn, error) bool) {
+		for info, err := range sessions {
+			if err != nil {
+				yield(foundIn{}, err)
+				return
+			}
+			if f.progress != nil {
+				f.progress.write(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
+			}
+			f.sessions++
+			t, err := f.app.timeline(ctx, f.store, info.ID)
+			var hits iter.Seq2[query.Hit, error] = func(func(query.Hit, error) bool) {}
+			if err == nil {
+				hits = query.Open(f.store, t).Grep(ctx, f.Search)
+			}
+			for hit, wrong := range hits {
+				if err = wrong; err != nil {
+					break
+				}
+				f.n++
+				if f.progress != nil {
+					f.progress.clear()
+				}
+				if !yield(foundIn{t, info.ID, hit}, nil) {
+					return
+				}
+			}
+			if f.progress != nil {
+				f.progress.clear()
+			}
+			if ctx.Err() != nil {
+				yield(foundIn{}, ctx.Err())
+				return
+			}
+			if err != nil {
+				f.failed = errors.Join(f.failed, fmt.Errorf("grep: session %.80q: %w", info.ID, err))
+			}
+			if err := p.Flush(); err != nil {
+				yield(foundIn{}, err)
+				return
+			}
+		}
+	}
+}
+
+// grepJSON is an element of `grep --json`.
+type grepJSON struct {
+	headerJSON
+	Text    string `json:"text"`
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+	Path    string `json:"path"`
+	Key     bool   `json:"key,omitempty"`
+	Message *int   `json:"message,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+	Active  string `json:"active,omitempty"`
+}
+
+func (f *searched) json(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[grepJSON, error] {
+	return func(yield func(grepJSON, error) bool) {
+		for hit, err := range f.hits(ctx, p, sessions) {
+			if err != nil {
+				yield(grepJSON{}, err)
+				return
+			}
+			out := grepJSON{
+				headerJSON: headerOf(hit.Timeline, hit.Visit), Text: hit.Text, From: hit.From, To: hit.To,
+				Path: hit.Path, Key: hit.Key, Role: hit.Role, Tool: hit.Tool,
+			}
+			if hit.Message >= 0 {
+				out.Message = &hit.Hit.Message
+			}
+			if hit.Active != model.NoNode {
+				out.Active = hit.Name(hit.Active)
+			}
+			if !yield(out, nil) {
+				return
+			}
+		}
+	}
+}
+
+// grep writes what is found: a line for each session, and below it one for each text.
+func (p *printer) grep(f *searched, hits iter.Seq2[foundIn, error]) error {
+	session, first := "", true
+	for hit, err := range hits {
+		if err != nil {
+			return err
+		}
+		if first || hit.session != session {
+			if !first {
+				p.WriteByte('\n')
+			}
+			session, first = hit.session, false
+			fmt.Fprintln(p, p.paint.in(bold, p.named(printable.String(session), max(p.width, leastFit))))
+		}
+		p.hit(hit)
+	}
+	return nil
+}
+
+// hit writes the line of one text: the snapshot, who speaks, and the text around the match.
+func (p *printer) hit(hit foundIn) {
+	shape, sgr := p.shape(hit.Timeline, hit.Visit)
+	h := hit.Header(hit.Visit)
+	line := shape + " " + padded(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
+	if hit.Active == model.NoNode && !hit.OnPath(hit.Visit) {
+		line += "  nowhere on the path"
+	} else if hit.Active != hit.Visit {
+		line += "  on the path from " + hit.Name(hit.Active)
+	}
+	where := cmp.Or(hit.Path, "/")
+	if hit.Message >= 0 {
+		where = p.clip(strings.TrimSpace(fmt.Sprintf("[%d] %s %s", hit.Message, hit.Role, hit.Tool)), maxEvent+8)
+	} else {
+		where = p.clip(where, maxEvent+8)
+	}
+	if hit.Key {
+		where += " key"
+	}
+	behind := displaywidth.String(line) + 2 + displaywidth.String(where) + 2
+	fmt.Fprintf(p, "%s  %s  %s\n", p.paint.in(sgr, line), p.paint.in(faint, where), p.excerpt(hit.Text, hit.From, hit.To, behind))
+}
+
+// beforeMatch is how many cells a terminal shows of a text before the match.
+const beforeMatch = 24
+
+// excerpt returns a text on one line with the match painted; on a terminal what is around the
+// match, as far as there is room.
+func (p *printer) excerpt(text string, from, to, behind int) string {
+	before, match, after := text[:from], text[from:to], text[to:]
+	if p.width > 0 {
+		room := max(p.width-behind, leastFit)
+		if runes := []rune(before[max(0, len(before)-4*beforeMatch):]); len(runes) > beforeMatch || len(before) > 4*beforeMatch {
+			before = p.glyphs.Ellipsis + printable.String(string(runes[max(0, len(runes)-beforeMatch):]))
+		} else {
+			before = printable.String(before)
+		}
+		before = displaywidth.TruncateString(before, room, "")
+		room -= displaywidth.String(before)
+		match = displaywidth.TruncateString(printable.String(match[:min(len(match), 4*p.width)]), max(room, 1), p.glyphs.Ellipsis)
+		room -= displaywidth.String(match)
+		after = printable.String(after[:min(len(after), 4*p.width)])
+		if room <= 1 {
+			after = ""
+		} else {
+			after = displaywidth.TruncateString(after, room, p.glyphs.Ellipsis)
+		}
+		return before + p.paint.in(red, match) + after
+	}
+	return printable.String(before) + p.paint.in(red, printable.String(match)) + printable.String(after)
+}

@@ -1,0 +1,347 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"iter"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Hit is a text in which a pattern was found: a string, a key, or a number as it is written.
+type Hit struct {
+	// Visit is the first visit whose state has the text, in recorded order.
+	Visit model.Node
+	// Active is the first one on the active path: Visit, if that is on it, or
+	// model.NoNode where none on it has the text.
+	Active model.Node
+	// Text is the text decoded; the first match in it is from From up to To. It is untrusted.
+	Text     string
+	From, To int
+	// Path is the JSON Pointer of the text in the state of Visit, of a key that of its
+	// value, which Key says. It is "" in a state that is not JSON. It is untrusted.
+	Path string
+	Key  bool
+	// Message is the number of the message that the text is in, -1 for none. Role says in
+	// the framework's word who speaks, and Tool the tool of the call or result that it is
+	// in; "" for none. Both are untrusted.
+	Message    int
+	Role, Tool string
+}
+
+// Search says what Grep looks for.
+type Search struct {
+	*Pattern
+	// Role and Tool keep the texts of messages of one role, and of the calls and results of
+	// one tool; "" keeps all. Orphaned keeps those that no visit on the active path has.
+	Role, Tool string
+	Orphaned   bool
+}
+
+// Grep returns the texts of the session in which a pattern is found, each once, in the order
+// of the visits that have it first. A text that is gone and comes back is found once; no match
+// lies over two texts. Of a role or a tool, the first visit counts that has the text there.
+// The error ends the sequence.
+func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		v := q.view()
+		all, err := v.tokens(ctx, &q.all, slices.Collect(v.nodes()))
+		if err != nil {
+			yield(Hit{}, err)
+			return
+		}
+		active := all
+		if path := slices.Collect(v.those(true)); len(path) < len(v.visits) {
+			if active, err = v.tokens(ctx, &q.active, path); err != nil {
+				yield(Hit{}, err)
+				return
+			}
+		}
+		found, err := all.search(ctx, v.bytes(), s.Pattern)
+		if err == nil && active != all {
+			var on []match
+			on, err = active.search(ctx, v.bytes(), s.Pattern)
+			found = merged(found, on, v)
+		}
+		if err != nil {
+			yield(Hit{}, err)
+			return
+		}
+		g := grep{view: v, Search: s, told: map[string]bool{}}
+		for i, m := range found {
+			if i%256 == 0 && ctx.Err() != nil {
+				yield(Hit{}, ctx.Err())
+				return
+			}
+			if hit, ok := g.hit(m); ok && !yield(hit, nil) {
+				return
+			}
+		}
+	}
+}
+
+// kept are tokens that are searched again.
+type kept struct {
+	mu     sync.Mutex
+	tokens *tokens
+}
+
+// tokens returns the tokens of some visits, of those that were kept as far as they go.
+func (v *view) tokens(ctx context.Context, k *kept, nodes []model.Node) (*tokens, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, err := v.extended(ctx, k.tokens, nodes)
+	if err == nil {
+		k.tokens = t
+	}
+	return t, err
+}
+
+// match is a token in which the pattern was found.
+type match struct {
+	token
+	// word is the text, and from and to are where in it the match is.
+	word     []byte
+	from, to int
+	// on is the first visit on the active path that has it.
+	on model.Node
+}
+
+// search returns the tokens in which the pattern is found, those of one text once, in the order
+// of visits and of their places in the state.
+func (t *tokens) search(ctx context.Context, text []byte, p *Pattern) ([]match, error) {
+	var found []match
+	for _, phase := range t.plain {
+		list, err := among(ctx, text, phase, p)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	list, err := among(ctx, t.beside, t.apart, p)
+	found = append(found, list...)
+	slices.SortFunc(found, func(a, b match) int { return cmp.Or(cmp.Compare(a.visit, b.visit), cmp.Compare(a.at, b.at)) })
+	return found, err
+}
+
+// mostSearched is how much text is searched between two looks at the context.
+const mostSearched = 1 << 20
+
+// among returns those tokens of a text, in order and apart, in which the pattern is found.
+func among(ctx context.Context, text []byte, list []token, p *Pattern) (found []match, err error) {
+	if len(p.needle) == 0 {
+		return amongAll(ctx, text, list, p)
+	}
+	looked := 0
+	for at := 0; len(list) > 0; {
+		if looked++; looked%256 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		end := min(len(text), at+mostSearched)
+		next := p.next(text[:end], at)
+		if next < 0 {
+			if end == len(text) {
+				return found, ctx.Err()
+			}
+			at = max(end-len(p.needle)+1, at+1)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		i, there := slices.BinarySearchFunc(list, uint32(next), func(t token, at uint32) int { return cmp.Compare(t.from, at) })
+		if !there {
+			i--
+		}
+		if i < 0 || int(list[i].to) < next+len(p.needle) {
+			at = next + 1
+			continue
+		}
+		if m, ok := list[i].match(text, p); ok {
+			found = append(found, m)
+		}
+		at, list = int(list[i].to), list[i+1:]
+	}
+	return found, ctx.Err()
+}
+
+// match returns the match of a pattern in a token.
+func (t token) match(text []byte, p *Pattern) (m match, ok bool) {
+	word := text[t.from:t.to]
+	if word[0] == '"' {
+		word = word[1 : len(word)-1]
+	}
+	from, to, ok := p.find(word)
+	return match{t, word, from, to, model.NoNode}, ok
+}
+
+// amongAll looks at all tokens, in as many goroutines as there are processors.
+func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]match, error) {
+	const share = 4096
+	parts := make([][]match, (len(list)+share-1)/share)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(parts) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				for _, t := range list[i*share : min(len(list), (i+1)*share)] {
+					if m, ok := t.match(text, p); ok {
+						parts[i] = append(parts[i], m)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	return slices.Concat(parts...), ctx.Err()
+}
+
+// merged returns the matches of all visits, each with the first visit on the path that has its
+// text.
+func merged(found, on []match, v *view) []match {
+	first := map[string]model.Node{}
+	for _, m := range on {
+		if _, known := first[string(m.word)]; !known {
+			first[string(m.word)] = m.visit
+		}
+	}
+	for i, m := range found {
+		if n, known := first[string(m.word)]; known {
+			found[i].on = n
+		}
+	}
+	return found
+}
+
+// grep is what Grep knows on its way.
+type grep struct {
+	*view
+	Search
+	told map[string]bool
+	// state is the state of visit, if text is not nil.
+	visit   model.Node
+	text    []byte
+	scratch jsontape.Scratch
+}
+
+// hit returns what is to be told of a match, unless its text was told or is kept out.
+func (g *grep) hit(m match) (hit Hit, ok bool) {
+	if g.told[string(m.word)] {
+		return hit, false
+	}
+	hit = Hit{Visit: m.visit, Active: m.on, Text: string(m.word), From: m.from, To: m.to, Message: -1}
+	if g.visits[m.visit].onPath {
+		hit.Active = m.visit
+	}
+	if g.Orphaned && hit.Active != model.NoNode {
+		return hit, false
+	}
+	if g.text == nil || g.visit != m.visit {
+		g.visit, g.text = m.visit, join(nil, g.bytes(), g.rope(m.visit).pieces)
+	}
+	g.place(&hit, int(m.at))
+	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool {
+		return hit, false
+	}
+	g.told[hit.Text] = true
+	return hit, true
+}
+
+// place says where in its state the token is that begins at a byte.
+func (g *grep) place(hit *Hit, at int) {
+	base := len(g.text) - len(bytes.TrimPrefix(g.text, byteOrderMark))
+	var path []byte
+	for {
+		base += len(g.text[base:]) - len(bytes.TrimLeft(g.text[base:], " \t\r\n"))
+		if base >= at {
+			hit.Path = string(path)
+			return
+		}
+		m, i, last, ok := memberAround(g.text[base:], at-base)
+		if !ok {
+			return // the state is no JSON
+		}
+		if m.Key == nil && slices.Contains(listPointers, string(path)) && hit.Message < 0 {
+			g.message(hit, last, i, at-base-m.Offset)
+		}
+		path = append(path, '/')
+		if m.Key == nil {
+			path = strconv.AppendInt(path, int64(i), 10)
+		} else {
+			path = jsontape.AppendPointerToken(path, jsontape.Unquote(m.Key))
+		}
+		if at < base+m.Offset {
+			hit.Key, hit.Path = true, string(path)
+			return
+		}
+		base += m.Offset
+	}
+}
+
+// listPointers is where the frameworks keep their messages.
+var listPointers = func() (pointers []string) {
+	for _, path := range listPaths {
+		pointer := ""
+		for _, key := range path.keys {
+			pointer += "/" + key
+		}
+		pointers = append(pointers, pointer)
+	}
+	return pointers
+}()
+
+// beforeMessage is how many messages before one may have the calls that it has results of.
+const beforeMessage = 4
+
+// memberAround returns the member or element of a container that a byte is in, its number, and
+// the last few of an array up to it.
+func memberAround(of []byte, at int) (around jsontape.Member, i int, last [][]byte, ok bool) {
+	for m, err := range jsontape.Members(of) {
+		if err != nil {
+			return around, i, nil, false
+		}
+		if m.Key == nil {
+			if len(last) > beforeMessage {
+				last = append(last[:0], last[1:]...)
+			}
+			last = append(last, m.Value)
+		}
+		if at < m.Offset+len(m.Value) {
+			return m, i, last, true
+		}
+		i++
+	}
+	return around, i, nil, false
+}
+
+// message says what message a byte is in, the last of some.
+func (g *grep) message(hit *Hit, last [][]byte, number, at int) {
+	text := append([]byte("["), bytes.Join(last, []byte(","))...)
+	tape, err := g.scratch.ParseTolerant(append(text, ']'))
+	if err != nil {
+		return
+	}
+	c := conversation.Decode(tape)
+	at += len(text) - len(last[len(last)-1])
+	n := tape.NodeAt(at)
+	m := c.Find(n)
+	if m < 0 {
+		return
+	}
+	hit.Message, hit.Role = number, c.RoleText(m)
+	for i := range c.Blocks(m) {
+		b := c.Block(c.FirstBlock(m) + i)
+		if from, to := tape.Span(b.Node); from <= at && at < to && (b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult) {
+			hit.Tool = c.ToolName(b)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package query
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Pattern is what a text is searched for. It never changes, and is safe for concurrent use.
+type Pattern struct {
+	// expr is nil where the needle is all.
+	expr *regexp.Regexp
+	// needle is what each match has in it, nil for nothing that is known. Where fold is set
+	// it is in lower case, and its letters match those of either case.
+	needle []byte
+	fold   bool
+}
+
+// PatternError says that a text is no regular expression.
+type PatternError struct {
+	// Text is what was given.
+	Text string
+	Err  error
+}
+
+// Error returns the text and what is wrong with it.
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("%.80q is no regular expression: %v", e.Text, e.Err)
+}
+
+// Unwrap returns what is wrong with the text.
+func (e *PatternError) Unwrap() error { return e.Err }
+
+// Case says which letters are the same.
+type Case uint8
+
+const (
+	// SmartCase: letters of either case are the same unless the pattern has a capital one.
+	SmartCase Case = iota
+	// MatchCase: a letter is only itself.
+	MatchCase
+	// IgnoreCase: letters of either case are the same.
+	IgnoreCase
+)
+
+// Literal returns the pattern that is a text.
+func Literal(text string, c Case) *Pattern {
+	if !folds(text, c) {
+		return &Pattern{needle: []byte(text)}
+	}
+	if isASCII([]byte(text)) && !strings.ContainsAny(text, "kKsS") { // two letters fold to others
+		return &Pattern{needle: bytes.ToLower([]byte(text)), fold: true}
+	}
+	p, err := Regexp(regexp.QuoteMeta(text), IgnoreCase)
+	if err != nil { // a text of invalid UTF-8
+		return &Pattern{needle: []byte(text)}
+	}
+	return p
+}
+
+// folds reports whether letters of either case are the same to a pattern.
+func folds(text string, c Case) bool {
+	return c == IgnoreCase || c == SmartCase && strings.IndexFunc(text, unicode.IsUpper) < 0
+}
+
+// Regexp returns the pattern that is a regular expression, in the syntax of Go. ^ and $ are the
+// ends of a text; matches are looked for within texts. The error is a *PatternError.
+func Regexp(text string, c Case) (*Pattern, error) {
+	flags := ""
+	if folds(unescaped.ReplaceAllString(text, ""), c) {
+		flags = "(?i)"
+	}
+	expr, err := regexp.Compile(flags + text)
+	if err != nil {
+		return nil, &PatternError{text, err}
+	}
+	p := &Pattern{expr: expr}
+	if tree, err := syntax.Parse(flags+text, syntax.Perl); err == nil {
+		p.needle, p.fold = required(tree.Simplify())
+	}
+	return p, nil
+}
+
+// unescaped are the escapes of regular expressions, \S or \pL: their capitals mean no letters.
+var unescaped = regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`)
+
+// required returns a text that each match of an expression has in it, the longest that is
+// found; nil for none.
+func required(tree *syntax.Regexp) (needle []byte, fold bool) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		text := string(tree.Rune)
+		if tree.Flags&syntax.FoldCase == 0 {
+			return atLeast([]byte(text)), false
+		}
+		longest := ""
+		for _, part := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r >= utf8.RuneSelf || r == 'k' || r == 's' }) {
+			if len(part) > len(longest) {
+				longest = part
+			}
+		}
+		return atLeast([]byte(longest)), true
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(tree.Sub[0])
+	case syntax.OpRepeat:
+		if tree.Min > 0 {
+			return required(tree.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range tree.Sub {
+			if of, folds := required(sub); len(of) > len(needle) {
+				needle, fold = of, folds
+			}
+		}
+	}
+	return needle, fold
+}
+
+// atLeast returns a text that is long enough to look for, else nil.
+func atLeast(text []byte) []byte {
+	if len(text) < 2 {
+		return nil
+	}
+	return text
+}
+
+// find returns where in a text the pattern matches first.
+func (p *Pattern) find(text []byte) (from, to int, ok bool) {
+	if p.expr != nil {
+		at := p.expr.FindIndex(text)
+		if at == nil {
+			return 0, 0, false
+		}
+		return at[0], at[1], true
+	}
+	at := p.next(text, 0)
+	return at, at + len(p.needle), at >= 0
+}
+
+// next returns the next place in a text at which the needle is, -1 for none.
+func (p *Pattern) next(text []byte, from int) int {
+	if !p.fold {
+		at := bytes.Index(text[from:], p.needle)
+		if at < 0 {
+			return -1
+		}
+		return from + at
+	}
+	return foldIndex(text, p.needle, from)
+}
+
+// rare has the bytes of English and JSON, the frequent ones first.
+const rare = " etaoinsrhld\"cu,mfp:gwyb.v{}[]0123456789_-/kxjqz"
+
+// foldIndex returns the next place of a needle, whose letters match those of either case. It
+// looks for the one byte of the needle that is rarest in most texts.
+func foldIndex(text, needle []byte, from int) int {
+	if len(needle) == 0 {
+		return from
+	}
+	k, best := 0, -1
+	for i, b := range needle {
+		rank := strings.IndexByte(rare, b)
+		if rank < 0 {
+			rank = len(rare)
+		}
+		if rank > best {
+			k, best = i, rank
+		}
+	}
+	lower := needle[k]
+	upper := lower
+	if 'a' <= lower && lower <= 'z' {
+		upper -= 'a' - 'A'
+	}
+	index := func(b byte, at int) int {
+		if at >= len(text) {
+			return len(text)
+		}
+		if i := bytes.IndexByte(text[at:], b); i >= 0 {
+			return at + i
+		}
+		return len(text)
+	}
+	l := index(lower, from+k)
+	u := len(text)
+	if upper != lower {
+		u = index(upper, from+k)
+	}
+	for {
+		at := min(l, u)
+		if at == len(text) {
+			return -1
+		}
+		if begin := at - k; begin+len(needle) <= len(text) && foldEqual(text[begin:begin+len(needle)], needle) {
+			return begin
+		}
+		if at == l {
+			l = index(lower, at+1)
+		} else {
+			u = index(upper, at+1)
+		}
+	}
+}
+
+// foldEqual reports whether a text is one in lower case but for the case of ASCII letters.
+func foldEqual(text, lower []byte) bool {
+	for i, b := range text {
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		if b != lower[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,429 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"unicode/utf8"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+)
+
+// Which strings and numbers a session has
+//
+// A search looks at each text once, however many states have it. So the strings, keys and
+// numbers are listed by their place in the session's text, each with the first visit that has
+// it there. A visit is read only where its pieces are new:
+//
+//	#7   [ {"role":"user","text":"hi"} , {"role":"assistant",... ]
+//	#8   [ {"role":"user","text":"hi"} , {"role":"assistant",... , {"role":"user","text":"so"} ]
+//	       known                                                   new: role, user, text, so
+//
+// Where a piece begins within a string, its quotes close strings that they open elsewhere. So
+// the text is known in two ways, by whether the even or the odd ones of its quotes open a
+// string; hardly ever the other one is needed.
+//
+// A string that lies over two pieces is put together, and one with escapes is decoded. Both are
+// in a text of their own beside the session's.
+
+// token is a string with its quotes, or a number.
+type token struct {
+	// from and to are where it is in the text.
+	from, to uint32
+	visit    model.Node
+	// at is where it is in the state of the visit.
+	at uint32
+}
+
+// tokens are those of some visits. A list that was given out does not change.
+type tokens struct {
+	states *states
+	// refs are the visits that are in it, in their order.
+	refs []model.Ref
+	// quotes are the places of the text where a quote stands that is not escaped.
+	quotes []uint32
+	read   int // the length of text that is in quotes
+	seen   [2]spans
+	joined map[string]bool
+	// plain are the tokens that stand in the text as they read, in order, by which of its
+	// quotes open them; apart are those in beside.
+	plain  [2][]token
+	apart  []token
+	beside []byte
+
+	// Of the visit that was read last: its pieces, and what is known where each begins.
+	pieces []piece
+	begin  []lexed
+}
+
+// lexed is where a piece begins in a state.
+type lexed struct {
+	at uint32
+	// in says that it begins within a string, escaped that a backslash stands before it,
+	// and number that one does that may be a part of a number.
+	in, escaped, number bool
+	// open is where in the state that string or number begins, and openPiece in which piece.
+	open      uint32
+	openPiece int
+}
+
+// extended returns the tokens of some visits: those that are there already with those of the
+// visits behind them, or all anew where other visits came before.
+func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) (*tokens, error) {
+	t := &tokens{states: v.states, joined: map[string]bool{}}
+	if known != nil && known.states == v.states && len(known.refs) <= len(nodes) && v.leads(known.refs, nodes) {
+		if len(known.refs) == len(nodes) {
+			return known, nil
+		}
+		copied := *known
+		t = &copied
+		for i := range t.plain {
+			t.plain[i] = slices.Clone(t.plain[i])
+		}
+	}
+	for n, err := range v.walk(ctx, slices.Values(nodes[len(t.refs):])) {
+		if err != nil {
+			return nil, err
+		}
+		text := v.bytes()
+		t.index(text)
+		t.visit(text, n, v.rope(n).pieces)
+		t.refs = append(t.refs, v.visits[n].ref)
+	}
+	for i, list := range t.plain {
+		slices.SortStableFunc(list, func(a, b token) int { return cmp.Compare(a.from, b.from) })
+		t.plain[i] = slices.CompactFunc(list, func(a, b token) bool { return a.from == b.from })
+	}
+	return t, nil
+}
+
+// leads reports whether visits begin with those that were read.
+func (v *view) leads(refs []model.Ref, nodes []model.Node) bool {
+	for i, ref := range refs {
+		if v.visits[nodes[i]].ref != ref {
+			return false
+		}
+	}
+	return true
+}
+
+// index adds the quotes of text that is new.
+func (t *tokens) index(text []byte) {
+	for {
+		i := bytes.IndexByte(text[t.read:], '"')
+		if i < 0 {
+			t.read = len(text)
+			return
+		}
+		i += t.read
+		if !escapedAt(text, 0, i) {
+			t.quotes = append(t.quotes, uint32(i))
+		}
+		t.read = i + 1
+	}
+}
+
+// escapedAt reports whether an odd number of backslashes stands before a place, behind from.
+func escapedAt(text []byte, from, i int) bool {
+	n := 0
+	for i > from && text[i-1] == '\\' {
+		i, n = i-1, n+1
+	}
+	return n%2 == 1
+}
+
+// before returns how many quotes there are before a place.
+func (t *tokens) before(at uint32) int {
+	i, _ := slices.BinarySearch(t.quotes, at)
+	return i
+}
+
+// visit reads what is new in a state.
+func (t *tokens) visit(text []byte, n model.Node, pieces []piece) {
+	from, to := changed(t.pieces, pieces)
+	shift := len(pieces) - len(t.pieces)
+	begin := append(make([]lexed, 0, len(pieces)+1), t.begin[:from]...)
+	now := lexed{}
+	if from > 0 {
+		now = t.begin[from]
+	}
+	for i := from; i < len(pieces); i++ {
+		if i >= to {
+			// The rest is as it was, if it begins as it did.
+			if was := t.begin[i-shift]; !was.in && !was.number && !now.in && !now.number {
+				for _, l := range t.begin[i-shift:] {
+					l.at, l.open, l.openPiece = l.at+now.at-was.at, l.open+now.at-was.at, l.openPiece+shift
+					begin = append(begin, l)
+				}
+				t.pieces, t.begin = pieces, begin
+				return
+			}
+		}
+		begin = append(begin, now)
+		now = t.piece(text, n, pieces, i, now)
+	}
+	if last := len(pieces) - 1; now.number { // the state is a number
+		t.join(text, n, pieces, begin[last], now, last, pieces[last].end())
+	}
+	t.pieces, t.begin = pieces, append(begin, now)
+}
+
+func isNumeric(b byte) bool {
+	return '0' <= b && b <= '9' || b == '-' || b == '+' || b == '.' || b == 'e' || b == 'E'
+}
+
+// piece reads one piece of a state, and returns what is known behind it.
+func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
+	p := pieces[i]
+	of := func(from, to uint32) token { return token{from, to, n, l.at + from - p.off} }
+	// A quote at the beginning may be escaped here and not elsewhere.
+	if !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\') {
+		after = t.byQuotes(text, n, pieces, i, l, of)
+	} else {
+		after = t.byBytes(text, n, pieces, i, l, func(from, to uint32) { t.putBeside(text[from:to], of(from, to)) })
+	}
+	after.at = l.at + p.n
+	t.number(text, n, pieces, i, l, &after)
+	return after
+}
+
+// byQuotes reads what is new in a piece.
+func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l lexed, of func(from, to uint32) token) (after lexed) {
+	p := pieces[i]
+	first, last := t.before(p.off), t.before(p.end())
+	phase := first & 1
+	if l.in {
+		phase ^= 1
+	}
+	add := func(from, to uint32) { t.add(text, phase, of(from, to)) }
+	inside := func(at uint32) bool { // a token may lie over it
+		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
+	}
+	for _, new := range t.seen[phase].add(p, inside) {
+		t.strings(new, phase, first, last, add)
+		t.numbers(text, p, new, phase, add)
+	}
+	if l.in {
+		if first == last { // it goes on
+			return lexed{in: true, escaped: escapedAt(text, int(p.off), int(p.end())), open: l.open, openPiece: l.openPiece}
+		}
+		t.join(text, n, pieces, l, l, i, t.quotes[first]+1)
+	}
+	if after.in = (last-first)&1 == 1 != l.in; after.in {
+		after.open, after.openPiece = l.at+t.quotes[last-1]-p.off, i
+		after.escaped = escapedAt(text, int(p.off), int(p.end()))
+	}
+	return after
+}
+
+// byBytes reads a piece from its first byte on.
+func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lexed, add func(from, to uint32)) lexed {
+	p, after := pieces[i], l
+	gap := p.off // behind the last string
+	for at := p.off; at < p.end(); at++ {
+		switch b := text[at]; {
+		case after.escaped:
+			after.escaped = false
+		case after.in && b == '\\':
+			after.escaped = true
+		case b != '"':
+		case !after.in:
+			numbersIn(text, p, gap, at, add)
+			after.in, after.open, after.openPiece = true, l.at+at-p.off, i
+		default:
+			if after.openPiece == i {
+				add(p.off+after.open-l.at, at+1)
+			} else {
+				t.join(text, n, pieces, l, after, i, at+1)
+			}
+			after.in, gap = false, at+1
+		}
+	}
+	if !after.in {
+		numbersIn(text, p, gap, p.end(), add)
+	}
+	after.number = false
+	return after
+}
+
+// strings gives the strings that lie in a part of a piece, or over its ends; first and last are
+// the quotes of the piece. One that begins before the piece or ends behind it is none of them.
+func (t *tokens) strings(part piece, phase, first, last int, give func(from, to uint32)) {
+	i := t.before(part.off)
+	if i&1 != phase {
+		i-- // the part begins in a string
+	}
+	for ; i+1 < last && (i < first || t.quotes[i] < part.end()); i += 2 {
+		if i >= first {
+			give(t.quotes[i], t.quotes[i+1]+1)
+		}
+	}
+}
+
+// numbers gives the numbers that lie in a part of a piece, or over its ends.
+func (t *tokens) numbers(text []byte, p, part piece, phase int, give func(from, to uint32)) {
+	for at := part.off; at <= part.end() && at < p.end(); {
+		i := t.before(at)
+		end := p.end()
+		if i < len(t.quotes) {
+			end = min(end, t.quotes[i])
+		}
+		if i&1 == phase { // outside of strings
+			from, to := at, min(end, part.end())
+			for from > p.off && isNumeric(text[from-1]) {
+				from--
+			}
+			for to < end && isNumeric(text[to]) {
+				to++
+			}
+			numbersIn(text, p, from, to, give)
+		}
+		at = end + 1
+	}
+}
+
+// numbersIn gives the numbers between two places of a piece. One at either end of the piece may
+// go on, and is none of them.
+func numbersIn(text []byte, p piece, from, to uint32, give func(from, to uint32)) {
+	for at := from; at < to; at++ {
+		if !isNumeric(text[at]) {
+			continue
+		}
+		begin := at
+		for at < to && isNumeric(text[at]) {
+			at++
+		}
+		if begin > p.off && at < p.end() && isNumber(text[begin:at]) {
+			give(begin, at)
+		}
+	}
+}
+
+func isNumber(word []byte) bool {
+	return '0' <= word[0] && word[0] <= '9' || word[0] == '-' && len(word) > 1
+}
+
+// number takes in the numbers at the borders of a piece.
+func (t *tokens) number(text []byte, n model.Node, pieces []piece, i int, l lexed, after *lexed) {
+	p := pieces[i]
+	if !l.in && (l.number || isNumeric(text[p.off])) {
+		if !l.number {
+			l.open, l.openPiece = l.at, i
+		}
+		end := p.off
+		for end < p.end() && isNumeric(text[end]) {
+			end++
+		}
+		if end == p.end() {
+			after.number, after.open, after.openPiece = true, l.open, l.openPiece
+			return
+		}
+		t.join(text, n, pieces, l, l, i, end)
+	}
+	if after.in {
+		return
+	}
+	from := p.end()
+	for from > p.off && isNumeric(text[from-1]) {
+		from--
+	}
+	if from < p.end() {
+		after.number, after.open, after.openPiece = true, l.at+from-p.off, i
+	}
+}
+
+// add takes in a token of the text. One that does not read as it stands there goes beside.
+func (t *tokens) add(text []byte, phase int, of token) {
+	if word := text[of.from:of.to]; bytes.IndexByte(word, '\\') >= 0 || !utf8.Valid(word) {
+		t.putBeside(word, of)
+		return
+	}
+	t.plain[phase] = append(t.plain[phase], of)
+}
+
+// putBeside takes in a token as it reads.
+func (t *tokens) putBeside(word []byte, of token) {
+	from := len(t.beside)
+	if word[0] == '"' {
+		t.beside = append(append(append(t.beside, '"'), jsontape.Unquote(word)...), '"')
+	} else {
+		t.beside = append(t.beside, word...)
+	}
+	of.from, of.to = uint32(from), uint32(len(t.beside))
+	t.apart = append(t.apart, of)
+}
+
+// join takes in a token that was opened in one piece and ends in another, at end of piece last,
+// which begins as l says.
+func (t *tokens) join(text []byte, n model.Node, pieces []piece, l, opened lexed, last int, end uint32) {
+	at := l.at
+	for i := last; i > opened.openPiece; i-- {
+		at -= pieces[i-1].n
+	}
+	first := pieces[opened.openPiece]
+	off := first.off + opened.open - at
+	parts := []piece{{off, first.end() - off}}
+	if opened.openPiece == last {
+		parts[0].n = end - off
+	} else {
+		parts = append(append(parts, pieces[opened.openPiece+1:last]...), piece{pieces[last].off, end - pieces[last].off})
+	}
+	var key []byte
+	for _, p := range parts {
+		key = binary.BigEndian.AppendUint64(key, uint64(p.off)<<32|uint64(p.n))
+	}
+	if t.joined[string(key)] {
+		return
+	}
+	t.joined[string(key)] = true
+	if word := join(nil, text, parts); word[0] == '"' || isNumber(word) {
+		t.putBeside(word, token{visit: n, at: opened.open})
+	}
+}
+
+// spans are the pieces of the text that were read, of those within each other the larger ones,
+// in order. Two that touch are one, unless a token may lie over the border of both: neither of
+// the two has that whole.
+type spans []piece
+
+// add adds a piece, and returns the parts of it in which tokens may lie that were not read. A
+// part may be empty: then it is a border.
+func (s *spans) add(p piece, inside func(at uint32) bool) (parts []piece) {
+	list := *s
+	first := sort.Search(len(list), func(i int) bool { return list[i].end() >= p.off })
+	end, last := p.off, first
+	var kept []piece
+	whole := p
+	for ; last < len(list) && list[last].off <= p.end(); last++ {
+		in := list[last]
+		switch {
+		case in.off <= p.off && in.end() >= p.end():
+			return nil
+		case in.off > end:
+			parts = append(parts, piece{end, in.off - end})
+		case end > p.off && inside(end):
+			parts = append(parts, piece{end, 0})
+		}
+		end = max(end, in.end())
+		switch {
+		case in.off >= p.off && in.end() <= p.end(): // it is a part of p
+		case in.off < p.off && inside(p.off) && inside(in.end()), in.end() > p.end() && inside(in.off) && inside(p.end()):
+			kept = append(kept, in)
+		default:
+			from, to := min(whole.off, in.off), max(whole.end(), in.end())
+			whole = piece{from, to - from}
+		}
+	}
+	if end < p.end() {
+		parts = append(parts, piece{end, p.end() - end})
+	}
+	kept = slices.DeleteFunc(kept, func(in piece) bool { return in.off >= whole.off && in.end() <= whole.end() })
+	kept = append(kept, whole)
+	slices.SortFunc(kept, func(a, b piece) int { return cmp.Compare(a.off, b.off) })
+	*s = slices.Replace(list, first, last, kept...)
+	return parts
+}
