@@ -100,7 +100,7 @@ var directions = []struct {
 		"what a model costs does not depend on who asks"},
 	{"hindcast/diff", []string{"hindcast/model/...", "github.com/sergi/go-diff/..."},
 		"data out: no colour, no width, no store"},
-	{"hindcast/query", []string{"hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
+	{"hindcast/query", []string{"hindcast/diff", "hindcast/store", "hindcast/model/...", "github.com/itchyny/gojq"},
 		"data out: questions are answered from the port, whatever the kind"},
 	{"hindcast/report", []string{"hindcast/diff", "hindcast/store", "hindcast/model/..."},
 		"a page is written from the port, whatever the kind, and by neither face"},

@@ -70,3 +70,31 @@ func BenchmarkHistory(b *testing.B) {
 		}
 	}
 }
+
+// The blame of the head's state, of a session that nothing is known of; half is when half of
+// the values are there.
+func BenchmarkBlame(b *testing.B) {
+	for _, s := range sessions(snapshots()) {
+		path := s.at(b, snapshots())
+		b.Run(s.name, func(b *testing.B) {
+			defer perCPU(b)()
+			var half time.Duration
+			values := 0
+			for b.Loop() {
+				start := time.Now()
+				_, q, t := s.asked(b, path)
+				var at []time.Duration
+				for _, err := range q.Blame(b.Context(), t.Head(), query.Path{}) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					at = append(at, time.Since(start))
+				}
+				values = len(at)
+				half += at[values/2]
+			}
+			b.ReportMetric(float64(values), "values")
+			b.ReportMetric(float64(half.Microseconds())/1000/float64(b.N), "half-ms")
+		})
+	}
+}

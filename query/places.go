@@ -87,8 +87,10 @@ func (p *places) follow(text []byte, at, limit uint32) (end uint32, ok bool) {
 
 // jump goes from the end of an element over the elements that follow it, most at the most, as
 // far as they lie in the piece, and returns how many they are.
-func (c *cursor) jump(most int) (jumped int) {
-	limit := c.limit()
+func (c *cursor) jump(most int) (jumped int) { return c.jumpTo(c.limit(), most) }
+
+// jumpTo is jump as far as a place in the piece.
+func (c *cursor) jumpTo(limit uint32, most int) (jumped int) {
 	for most > 0 && c.at < limit {
 		l, known := c.links[c.at]
 		if !known {
