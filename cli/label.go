@@ -81,8 +81,33 @@ that another snapshot of the session has, without --force.`,
 	cmd.ValidArgsFunction = a.completeSnapshot(1)
 	cmd.Flags().StringVar(&note, "note", "", "a `TEXT` that is kept with the label")
 	cmd.Flags().StringVar(&remove, "remove", "", "take the label of that `NAME` away")
+	if err := cmd.RegisterFlagCompletionFunc("remove", a.completeLabels); err != nil {
+		panic(err) // the flag is there
+	}
 	cmd.Flags().BoolVar(&force, "force", false, "take the name from the snapshot that has it")
 	return cmd
+}
+
+// completeLabels completes the labels of a session, where it is named.
+func (a *App) completeLabels(cmd *cobra.Command, args []string, word string) (words []string, _ cobra.ShellCompDirective) {
+	address, rest, ok := a.named(args)
+	if !ok || len(rest) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	s, err := a.open(ctx, address)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	list, _ := a.Labels.Of(ctx, s, rest[0]) // none completes to nothing
+	for _, label := range list {
+		if strings.HasPrefix(label.Name, word) && plain(label.Name) {
+			words = append(words, label.Name)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // unlabel removes a label of a session.

@@ -38,9 +38,10 @@ const (
 	mostSecrets = 64 << 20
 	// mostPlaces bounds the places that are listed.
 	mostPlaces = 10_000
-	// memoBytes bounds what is remembered of texts, which stand in state after state.
+	// memoBytes bounds what is remembered of texts, which stand in state after state, and
+	// memoCost is what one of them costs besides its bytes.
 	memoBytes = 32 << 20
-	leastMemo = 64
+	memoCost  = 64
 	// mostNested is how deep JSON may stand in texts of JSON.
 	mostNested = 8
 	// mostRounds is how often a text is looked at until nothing is found in it any more.
@@ -412,12 +413,11 @@ func (r *Redactor) text(text string, nested int) (string, error) {
 			return "", ErrRemains
 		}
 	}
-	if len(text) >= leastMemo {
-		if r.memoBytes += len(text) + len(out); r.memoBytes > memoBytes {
-			r.memo, r.memoBytes = map[string]string{}, len(text)+len(out)
-		}
-		r.memo[text] = out
+	cost := len(text) + len(out) + memoCost
+	if r.memoBytes += cost; r.memoBytes > memoBytes {
+		r.memo, r.memoBytes = map[string]string{}, cost
 	}
+	r.memo[text] = out
 	return out, nil
 }
 

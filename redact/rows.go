@@ -11,9 +11,13 @@ import (
 	"hindcast/store"
 )
 
-// ErrName: the name of a session looks like a secret. It names the session in every row, so
-// it is not hidden.
-var ErrName = errors.New("the name of the session looks like a secret: fork the session under another name and share that")
+// NameError says that the name of a session, or an id that is no hash, has a secret. It names
+// what stands in other rows, so it is not hidden.
+type NameError struct{ What string }
+
+func (e *NameError) Error() string {
+	return "the " + e.What + " has what looks like a secret, and is not hidden: share what lies beside it with --only, or a fork"
+}
 
 // Rows reads rows of a store once, to learn their secrets, and returns them without. rows is
 // called for each of the two readings; a snapshot that comes in between is redacted as far as
@@ -25,7 +29,7 @@ var ErrName = errors.New("the name of the session looks like a secret: fork the 
 // left out of the rows; then its id is derived from its state in the store.
 //
 // The error ends the reading: of a snapshot whose state cannot be read or is no JSON, an
-// [UnmetError], ErrName, and those of State.
+// [UnmetError], a [NameError], and those of State.
 func (r *Redactor) Rows(ctx context.Context, s store.Store, rows func() iter.Seq2[store.Row, error]) (iter.Seq2[store.Row, error], error) {
 	for row, err := range rows() {
 		if err != nil {
@@ -87,7 +91,7 @@ type renamed struct {
 func (n *renamed) redact(row *store.Row) (err error) {
 	if row.Record != nil {
 		record := *row.Record
-		if err := n.name(record.ID); err != nil {
+		if err := n.name("name of the session", record.ID); err != nil {
 			return err
 		}
 		record.State, err = n.redactor.State(record.State)
@@ -95,8 +99,13 @@ func (n *renamed) redact(row *store.Row) (err error) {
 		return err
 	}
 	h := &row.Header
-	if err := n.name(h.SessionID); err != nil {
+	if err := n.name("name of the session", h.SessionID); err != nil {
 		return err
+	}
+	for _, id := range []string{h.ID, h.ParentID} {
+		if err := n.name("id of the snapshot", id); err != nil {
+			return err
+		}
 	}
 	at := model.Ref{Session: h.SessionID, ID: h.ID}
 	if row.State != nil {
@@ -154,15 +163,18 @@ func (n *renamed) labels(row *store.Row) error {
 	return nil
 }
 
-// name refuses the name of a session that has a secret.
-func (n *renamed) name(session string) error {
-	for _, s := range n.redactor.find(session) {
-		if s.kind != "entropy" { // an id that was drawn by chance
-			return ErrName
+// name refuses a name that has a secret.
+func (n *renamed) name(what, name string) error {
+	if isHash(name) {
+		return nil
+	}
+	for _, s := range n.redactor.find(name) {
+		if s.kind != "entropy" { // names are drawn by chance, too
+			return &NameError{what}
 		}
 	}
-	if n.redactor.replacer.Replace(session) != session {
-		return ErrName
+	if n.redactor.replacer.Replace(name) != name {
+		return &NameError{what}
 	}
 	return nil
 }

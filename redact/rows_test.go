@@ -185,13 +185,14 @@ func TestRows_parentsThatAreNotShared(t *testing.T) {
 
 func TestRows_failClosed(t *testing.T) {
 	good := store.Row{Header: model.Header{ID: "a", SessionID: "s"}, State: []byte(`{}`)}
-	wrong := errors.New("wrong")
-	for name, c := range map[string]struct {
+	wrong, errName := errors.New("wrong"), errors.New("the name")
+	for what, c := range map[string]struct {
 		rows iter.Seq2[store.Row, error]
 		want error
 	}{
 		"a state that is no JSON": {seq([]store.Row{good, {Header: model.Header{ID: "b", SessionID: "s"}, State: []byte(`{"a":`)}}), nil},
-		"the name of a session":   {seq([]store.Row{{Header: model.Header{ID: "b", SessionID: join("sk-", "proj-", "Ab3dEf6hIj9kLm2nOp5q")}, State: []byte(`{}`)}}), redact.ErrName},
+		"the name of a session":   {seq([]store.Row{{Header: model.Header{ID: "b", SessionID: join("sk-", "proj-", "Ab3dEf6hIj9kLm2nOp5q")}, State: []byte(`{}`)}}), errName},
+		"the id of a snapshot":    {seq([]store.Row{{Header: model.Header{ID: "x-hunter2!", SessionID: "s"}, State: []byte(`{"password":"hunter2!"}`)}}), errName},
 		"an error of the rows":    {func(yield func(store.Row, error) bool) { yield(store.Row{}, wrong) }, wrong},
 	} {
 		r, err := redact.New(redact.Options{})
@@ -207,22 +208,22 @@ func TestRows_failClosed(t *testing.T) {
 				}
 			}
 		}
-		if err == nil || c.want != nil && !errors.Is(err, c.want) || n > 0 {
-			t.Errorf("%s: %d rows, %v", name, n, err)
+		name := c.want == errName && errors.As(err, new(*redact.NameError))
+		if err == nil || c.want != nil && !name && !errors.Is(err, c.want) || n > 0 {
+			t.Errorf("%s: %d rows, %v", what, n, err)
 		}
 	}
 }
 
-// BenchmarkRows redacts 200 states of 100 kB, in which most texts stand again and again.
+// BenchmarkRows redacts 500 states of up to 60 kB, each with a message more than the one before.
 func BenchmarkRows(b *testing.B) {
 	var rows []store.Row
-	size := 0
-	for row, err := range storetest.Grow("s", 200, 100_000) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		rows = append(rows, row)
-		size += len(row.State)
+	messages, size := "", 0
+	for i := range 500 {
+		messages += fmt.Sprintf(`,{"role":"assistant","content":[{"text":"This is answer %d, of as many words as such an answer has."}]}`, i)
+		state := fmt.Appendf(nil, `{"password":"hunter2!","messages":[%s]}`, messages[1:])
+		rows = append(rows, store.Row{Header: model.Header{ID: model.SnapshotID(state), SessionID: "s", Index: i}, State: state})
+		size += len(state)
 	}
 	b.SetBytes(int64(size))
 	for b.Loop() {

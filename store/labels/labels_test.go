@@ -154,6 +154,21 @@ func TestLabels_sameThroughEitherFolder(t *testing.T) {
 	}
 }
 
+// A link to a store has the labels of the store.
+func TestLabels_throughALink(t *testing.T) {
+	path, link := trips(t), filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	l, s := labels.New(""), open(t, link)
+	if _, err := l.Set(t.Context(), s, model.Label{Session: sample.Trip, ID: storetest.Headers(t, s, sample.Trip)[0].ID, Name: "start"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := of(t, l, open(t, path), sample.Trip); len(got) != 1 {
+		t.Errorf("the store has %q", got)
+	}
+}
+
 func TestLabels_setMoveRemove(t *testing.T) {
 	path := trips(t)
 	l, s := labels.New(""), open(t, path)

@@ -181,7 +181,11 @@ func (s *Store) Kind() string { return kind }
 // Beside returns where the labels of a session are, see package labels: in a file beside
 // the store.
 func (s *Store) Beside(_ context.Context, session string) (dir, file, name string) {
-	return filepath.Dir(s.path), filepath.Base(s.path) + "-labels", session
+	path := s.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // where SQLite has its own files, too
+	}
+	return filepath.Dir(path), filepath.Base(path) + "-labels", session
 }
 
 // Address returns the path that was opened.
