@@ -96,6 +96,7 @@ const (
 	YankResume
 
 	Accept
+	Widen
 	Other
 	Yes
 	No
@@ -227,6 +228,7 @@ var actionTable = [actions]struct {
 	YankCall:      {"yank-call", "copy resume call", changing, nil},
 	YankResume:    {"yank-resume", "copy resume payload", changing, nil},
 
+	Widen:       {"widen", "search wider", comparing, nil},
 	Accept:      {"accept", "accept", answering, nil},
 	Other:       {"other", "other answer", answering, nil},
 	Yes:         {"yes", "yes", answering, nil},
@@ -456,6 +458,7 @@ var bindings = []struct {
 	{Confirm, No, []string{"n"}},
 
 	{Input, Accept, []string{"enter"}},
+	{Input, Widen, []string{"tab"}},
 	{Input, Back, []string{"esc"}},
 	{Input, MoveDown, []string{"down", "ctrl+n"}},
 	{Input, MoveUp, []string{"up", "ctrl+p"}},

@@ -59,6 +59,8 @@ type question struct {
 	found func() tea.Cmd
 	// failed words the error that ended the answers early; nil to leave it.
 	failed func(error) error
+	// everywhere says that the answers are of all sessions of the store.
+	everywhere bool
 	// unseen says that the answers do not show by themselves; near, that the screen goes to
 	// the first of them that is behind the snapshot under the cursor.
 	unseen, near bool
@@ -295,9 +297,14 @@ func (m *Model) nextAnswer(n int) tea.Cmd {
 
 // goToAnswer goes to the snapshot of the answer under the cursor.
 func (m *Model) goToAnswer() tea.Cmd {
-	m.timeline.Select(m.answers.Node())
+	a, _ := m.answers.Selected()
+	m.timeline.Select(a.Node)
+	var open tea.Cmd
+	if a.Session != "" {
+		open = m.goTo(a.Session, a.Ref)
+	}
 	m.sayAnswer()
-	return nil
+	return open
 }
 
 // sayAnswer says which answer the screen is at.

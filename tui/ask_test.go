@@ -212,3 +212,50 @@ func TestAsk_bisects(t *testing.T) {
 	p.Key("enter")
 	shows(t, p, "#12.1 and #13 parted at #10")
 }
+
+// A search is widened to all snapshots of the session, to those of all sessions, and back;
+// each text is listed once, and an answer of another session opens that.
+func TestAsk_searchIsWidened(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	widened := func(text string, times int) {
+		p.Key("/")
+		p.Type(text)
+		for range times {
+			p.Key("tab")
+		}
+		p.Key("enter")
+	}
+	p.Key("/")
+	shows(t, p, "search the timeline:")
+	for _, label := range []string{"search all snapshots:", "search all snapshots (regexp):", "search all sessions:", "search all sessions (regexp):", "search the timeline:"} {
+		p.Key("tab")
+		shows(t, p, label)
+	}
+	p.Key("esc")
+	widened("opera", 1)
+	shows(t, p, "Search opera", "◌ #6.1", "You have a box at the opera!")
+	p.Key("enter")
+	shows(t, p, "▌ │ ◌  6.1")
+	widened("b.x at", 2)
+	shows(t, p, "Search b.x at", "a box at the opera")
+	p.Key("esc")
+	widened("b[", 2)
+	shows(t, p, "is no regular expression")
+	widened("Hot Club", 3)
+	shows(t, p, "Search all sessions Hot Club", "trip-planner #6.2")
+	p.Key("esc")
+	widened("[a-z]+ing", 4)
+	shows(t, p, "Search all sessions [a-z]+ing")
+	p.Key("G")
+	p.Key("enter")
+	other := p.Screen()
+	p.Key("6")
+	shows(t, p, "Search all sessions [a-z]+ing")
+	keys(p, "g", "enter")
+	if p.Screen() == other {
+		t.Error("the first and the last answer are one")
+	}
+	keys(p, "5", "enter", "/")
+	shows(t, p, "search all snapshots:")
+}

@@ -165,7 +165,9 @@ func (m *Model) openSession(id string) tea.Cmd {
 	if m.current >= namedTabs {
 		m.showTab(0)
 	}
-	m.asked = asked{}
+	if m.landing = (model.Ref{}); !m.asked.everywhere {
+		m.asked = asked{}
+	}
 	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
@@ -308,6 +310,7 @@ func (m *Model) show(content *timeline.Content) {
 	first := m.content == nil || m.content.Timeline.Len() == 0
 	m.timeline.Set(content)
 	m.showing(content)
+	m.land()
 	if first {
 		m.beginTour(content)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -303,13 +304,21 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame_scrubber is what the scrubber adds to a key and its frame: each key is
-// taken by a screen with it and by one without, in turns.
-func BenchmarkFrame_scrubber(b *testing.B) {
+// BenchmarkFrame_all is what the scrubber and three watches add to a key and its frame: each
+// key is taken by a screen with them and by one without, in turns.
+func BenchmarkFrame_all(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			with, without := framed(b, n), framed(b, n)
 			with.showScrubber()
+			for _, text := range []string{"/cart/total", "/plan/status", "/messages/0"} {
+				w := &watch{text: text, of: with.timeline.Timeline(), values: map[model.Node]string{}}
+				for n := model.Node(w.of.Len() - 1000); int(n) < w.of.Len(); n++ {
+					w.values[n] = strconv.Itoa(int(n))
+				}
+				with.watches.list = append(with.watches.list, w)
+			}
+			with.showColumns()
 			key := func(m *Model, k rune) time.Duration {
 				began := time.Now()
 				m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{k}})

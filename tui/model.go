@@ -93,6 +93,7 @@ type Model struct {
 	tour     *Tour // that shows; nil for none
 	dialog   dialogPane
 	onward   resumeCall // how to go on after the last write
+	landing  model.Ref  // where the cursor goes once it is read
 	toHead   bool       // the cursor goes to the head once the session is read again
 	written  bool       // since the session was read
 	made     string     // the session that was started last, until the list shows it
@@ -168,6 +169,10 @@ type input struct {
 	// typed is called when the text has changed, done when it is accepted, and
 	// gone when it is given up. They may be nil.
 	typed, done, gone func(text string) tea.Cmd
+	// widen is called for the key that has a search look further; it may be nil. reach is
+	// how far it looks, in reaches.
+	widen func()
+	reach int
 }
 
 // New makes the root model. The error says what is wrong with the options.

@@ -91,6 +91,16 @@ func TestPictures(t *testing.T) {
 		s.press(keymap.Session, abandoned...).press(keymap.Session, keymap.CompareHead, keymap.CompareHead)
 		s.stay(0, "total").golden("changed")
 	})
+	t.Run("asked", func(t *testing.T) {
+		s := newScene(t, sample.Trip, w, h)
+		s.press(keymap.Session, keymap.ShowState).press(keymap.Timeline, keymap.Open)
+		for _, p := range []*screentest.Program{s.dark, s.light} {
+			p.Key("/")
+			p.Type("total")
+			p.Key("enter")
+		}
+		s.press(keymap.Session, keymap.History).stay(0, "~ 180.5 → 420.5", "◌ #11.1").golden("asked")
+	})
 	t.Run("restore", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)
 		s.press(keymap.Session, keymap.NextError, keymap.Parent, keymap.Restore)

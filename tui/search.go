@@ -30,16 +30,16 @@ func (m *Model) filter() {
 // askSearch asks for a text to look for where the keys are: in the timeline, or
 // in the tab.
 func (m *Model) askSearch() {
-	label := "search the timeline: "
-	if m.focus == onTab {
-		t := m.tabs[m.current]
-		if t.find == nil {
-			m.say("there is nothing to search in " + t.pane.Title())
-			return
-		}
-		label = "search " + t.pane.Title() + ": "
+	m.input = &input{Field: field.New(m.styles, ""), label: "search the timeline: ", done: m.find, widen: m.widen}
+	if m.focus != onTab {
+		return
 	}
-	m.input = &input{Field: field.New(m.styles, ""), label: label, done: m.find}
+	t := m.tabs[m.current]
+	if t.find == nil {
+		m.widen() // there is nothing to search here
+		return
+	}
+	m.input.label = "search " + t.pane.Title() + ": "
 }
 
 // edit carries out an action in the field of the last line.
@@ -50,6 +50,11 @@ func (m *Model) edit(a keymap.Action) tea.Cmd {
 	case keymap.MoveDown, keymap.MoveUp:
 		if m.place != inSession {
 			m.list().Do(a)
+		}
+		return nil
+	case keymap.Widen:
+		if in.widen != nil {
+			in.widen()
 		}
 		return nil
 	case keymap.Accept:

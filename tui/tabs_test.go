@@ -94,12 +94,13 @@ func TestTabs_searchInsideTheState(t *testing.T) {
 	}
 }
 
+// A tab without texts to search has the search look wider at once.
 func TestTabs_nothingToSearch(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 120, 30)
 	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
 	p.Press(keymap.Info, keymap.Search)
-	shows(t, p, "there is nothing to search in Info")
+	shows(t, p, "search all snapshots:")
 }
 
 func TestTabs_copyTheValueUnderTheCursor(t *testing.T) {

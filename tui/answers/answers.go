@@ -20,8 +20,9 @@ import (
 type Answer struct {
 	// Node is the snapshot in the timeline that shows; NoNode for one of another session.
 	Node model.Node
-	// Session and Name call a snapshot of another session; both are "" else.
+	// Session, Name and Ref call a snapshot of any session of the store; they are zero else.
 	Session, Name string
+	Ref           model.Ref
 	// Kind is what became of what was asked for, which has a sign and a colour.
 	Kind Kind
 	// Text is what is to be said, in one line. It is untrusted.

@@ -35,6 +35,9 @@ func New(styles *theme.Styles, text string) *Field {
 // Type hands the field a key: a character, or one that edits.
 func (f *Field) Type(k tea.KeyMsg) { f.input, _ = f.input.Update(k) }
 
+// SetText replaces what was typed; the cursor is at its end.
+func (f *Field) SetText(text string) { f.input.SetValue(text) }
+
 // Text returns what was typed.
 func (f *Field) Text() string { return f.input.Value() }
 
