@@ -215,7 +215,7 @@ lists them.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.finding(), a.bisect(), a.grep(), a.diverge(), a.stats(), a.messages(), a.checkpoint(), a.label(), a.labels(), a.doctor()}},
+		{"Look", []*cobra.Command{a.sessions(), a.log(), a.show(), a.diff(), a.history(), a.blame(), a.finding(), a.bisect(), a.grep(), a.diverge(), a.stats(), a.messages(), a.checkpoint(), a.label(), a.labels(), a.doctor()}},
 		{"Go back", []*cobra.Command{a.restore(), a.fork(), a.edit(), a.run(), a.undo(), a.redo(), a.journal(), a.repair(), a.purge()}},
 		{"Move", []*cobra.Command{a.export(), a.reporting(), a.importing(), a.convert()}},
 		{"Other", []*cobra.Command{a.demo(), a.schema(), a.version()}},

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/spf13/cobra"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/model/printable"
+	"hindcast/query"
+	"hindcast/store"
+)
+
+// blame is `hindcast blame`.
+func (a *App) blame() *cobra.Command {
+	return &cobra.Command{
+		Use:   "blame [STORE] [SESSION] [SNAPSHOT] [PATH]",
+		Short: "show which snapshot last set each value of a state",
+		Long: `Blame prints the values of a state, each with the snapshot that last set it, in the
+order of the state. Without SNAPSHOT it is the head, without PATH the whole state. PATH is
+a JSON Pointer or a jq path, such as /cart or .messages[3].
+
+An element of an array that moved was not set, and neither was a value that is only
+spelled in another way. What was removed stands at the object or array that held it, where
+nothing in that was set since. "In #7 or before" stands where the parent is missing or does
+not have the value recorded.`,
+		Example: `  hindcast blame trips.db trip-planner
+  hindcast blame trips.db trip-planner '#8' /cart
+  hindcast blame trips.db .cart --json | jq '.[] | select(.snapshot.turnIndex == 3).path'`,
+		Args:              argsBetween(0, oneOrHead.all()+1),
+		ValidArgsFunction: a.completePath(1),
+		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
+			var path query.Path
+			text := ""
+			// PATH begins as a file does; only the first word is one.
+			if last := len(args) - 1; last > 0 && args[last] != "" && (args[last][0] == '/' || args[last][0] == '.') {
+				var err error
+				text, args = args[last], args[:last]
+				if path, err = query.ParsePath(text); err != nil {
+					return &usageError{fmt.Errorf("blame: %w", err)}
+				}
+			} else if len(args) > oneOrHead.all() {
+				_, err := query.ParsePath(args[last])
+				return &usageError{fmt.Errorf("blame: %w", err)}
+			}
+			return a.placed(oneOrHead, func(ctx context.Context, p *printer, words []string) error {
+				s, err := a.open(ctx, words[0])
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				t, err := a.timeline(ctx, s, words[1])
+				if err != nil {
+					return err
+				}
+				n, err := visit(t, slices.Concat(words, []string{"head"})[2])
+				if err != nil {
+					return err
+				}
+				err = p.blame(ctx, s, t, n, path)
+				if errors.Is(err, query.ErrNoValue) {
+					err = &advisedError{
+						fmt.Errorf("blame: there is nothing at %.80q in %s", text, t.Name(n)),
+						"hindcast show STORE SESSION SNAPSHOT --state prints the whole state; PATH is /KEY/INDEX/… or .KEY[INDEX]…",
+					}
+				}
+				return err
+			})(ctx, p, args)
+		}),
+	}
+}
+
+// blameJSON is an element of `blame --json`. Value is absent where the value holds others, and
+// where JSON has no such value, as NaN; Snapshot is where the store does not know it.
+type blameJSON struct {
+	Path     string          `json:"path"`
+	Value    json.RawMessage `json:"value,omitempty"`
+	Holds    bool            `json:"holds,omitempty"`
+	Snapshot *headerJSON     `json:"snapshot,omitempty"`
+	OrBefore bool            `json:"orBefore,omitempty"`
+}
+
+// blame writes which visit last set each value of a state at a path and below.
+func (p *printer) blame(ctx context.Context, s store.Store, t *model.Timeline, n model.Node, path query.Path) error {
+	var list []query.Blamed
+	for b, err := range query.Open(s, t).Blame(ctx, n, path) {
+		if err != nil {
+			return err
+		}
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(a, b query.Blamed) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	})
+	h := t.Header(n)
+	state, err := s.State(ctx, h.Ref())
+	if err != nil {
+		return err
+	}
+	tape, _, err := jsontape.ParseTolerant(state)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return array(p, blamedOf(t, list, tape.Data()))
+	}
+	p.blamed(t, list, tape.Data())
+	return nil
+}
+
+func blamedOf(t *model.Timeline, list []query.Blamed, state []byte) iter.Seq2[blameJSON, error] {
+	return func(yield func(blameJSON, error) bool) {
+		for _, b := range list {
+			one := blameJSON{Path: b.Path, Holds: b.Holds, OrBefore: b.OrBefore}
+			if value := state[b.Start:b.End]; !b.Holds && json.Valid(value) {
+				one.Value = value
+			}
+			if b.Visit != model.NoNode {
+				header := headerOf(t, b.Visit)
+				one.Snapshot = &header
+			}
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// blamed writes a line for each value that holds no others, and for those that hold others
+// where something was removed from them since.
+func (p *printer) blamed(t *model.Timeline, list []query.Blamed, state []byte) {
+	cols := p.columns(t, 0)
+	var line []byte
+	for i, b := range list {
+		if b.Holds && !removedFrom(list[i:]) {
+			continue
+		}
+		sgr := faint
+		if line = line[:0]; b.Visit != model.NoNode {
+			line, sgr = p.appendVisit(line, cols, t, b.Visit)
+		} else {
+			line = append(line, "? not recorded here"...)
+		}
+		path := printable.String(b.Path)
+		if path == "" {
+			path = "the whole state"
+		}
+		if b.OrBefore {
+			path = "in " + t.Name(b.Visit) + " or before: " + path
+		}
+		what := path + "  - something was removed"
+		if !b.Holds {
+			behind := displaywidth.Bytes(line) + 2
+			what = path + "  " + p.brief(state[b.Start:b.End], behind+displaywidth.String(path)+2)
+		}
+		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.fitted(what, displaywidth.Bytes(line)+2))
+	}
+}
+
+// removedFrom reports whether the first value of some in the order of the state last changed
+// at a visit at which none of those in it was set: then something was removed from it.
+func removedFrom(list []query.Blamed) bool {
+	first := &list[0]
+	for i := range list[1:] {
+		b := &list[1+i]
+		if b.Start >= first.End {
+			break
+		}
+		if b.Visit == first.Visit {
+			return false
+		}
+	}
+	return true
+}
