@@ -65,6 +65,7 @@ const (
 	PrevSet
 	NextSet
 	FindWhere
+	Blame
 	Bisect
 	Watch
 	Answers
@@ -197,6 +198,7 @@ var actionTable = [actions]struct {
 	History:   {"history", "history of value", asking, noSnapshot},
 	PrevSet:   {"previous-set", "value's previous change", asking, noSnapshot},
 	NextSet:   {"next-set", "value's next change", asking, noSnapshot},
+	Blame:     {"blame", "who set what", asking, nil},
 	FindWhere: {"find-where", "find where true", asking, noSnapshot},
 	Bisect:    {"bisect", "bisect from mark", asking, noMarked},
 	Watch:     {"watch", "watch value", asking, noSnapshot},
@@ -418,6 +420,8 @@ var bindings = []struct {
 	{Diff, MoreContext, []string{"+"}},
 	{Diff, LessContext, []string{"-"}},
 	{Diff, SideBySide, []string{"s"}},
+
+	{State, Blame, []string{"a"}},
 
 	{Messages, NextMessage, []string{")"}},
 	{Messages, PrevMessage, []string{"("}},

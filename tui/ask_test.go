@@ -259,3 +259,17 @@ func TestAsk_searchIsWidened(t *testing.T) {
 	keys(p, "5", "enter", "/")
 	shows(t, p, "search all snapshots:")
 }
+
+// The margin of the State tab says which snapshot last set each value, in which turn, and how
+// long before; it follows the cursor, and goes again.
+func TestAsk_blame(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	keys(p, "2", "enter", "a")
+	shows(t, p, "▌#13   t6     │ ▾ 4 keys", " #0    t0 -4m │       to", " #11.2 t6 -3s │", " #13   t6     │~    status")
+	p.Press(keymap.State, keymap.PrevBranch)
+	shows(t, p, "#11.1 t6 -2s │", "▌ │ ◌ 12.1")
+	lacks(t, p, "#11.2 t6")
+	p.Key("a")
+	lacks(t, p, "#11.1 t6")
+}

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/store"
 	"hindcast/tui/answers"
 	"hindcast/tui/dialog"
@@ -197,6 +198,13 @@ type answeredMsg struct {
 	gen uint64
 	of  *model.Timeline
 	part[answers.Answer]
+	read func() tea.Msg
+}
+
+// blamedMsg: it was worked out which snapshots set some values; read waits for more.
+type blamedMsg struct {
+	gen uint64
+	part[query.Blamed]
 	read func() tea.Msg
 }
 

@@ -80,6 +80,7 @@ type Model struct {
 	parting  *parting.Pane
 	from     spot // where the person was before a guide
 	watches  watches
+	blame    blame
 	labels   labelWatch
 	focus    focus
 	against  opposite

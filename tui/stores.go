@@ -74,7 +74,7 @@ func (m *Model) adopt(s store.Store) {
 	for _, g := range []guide{m.answers, m.parting} {
 		m.tabs = append(m.tabs, &tab{scope: keymap.Tab, pane: g, set: func(any) {}})
 	}
-	m.watches = watches{}
+	m.watches, m.blame = watches{}, blame{}
 	m.showColumns()
 	m.resized(m.layout.w, m.layout.h)
 	m.lacks = map[keymap.Action]string{}

@@ -19,6 +19,7 @@ const (
 	fetching                  // states that may be wanted next
 	finding                   // a search
 	asking                    // a question about time
+	blaming                   // which snapshot set each value
 	comparing                 // two lines
 	watching                  // values that are watched
 	planning                  // what a write will do

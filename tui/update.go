@@ -23,8 +23,10 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	if turn := m.resume(); turn != nil {
 		cmd = tea.Batch(cmd, turn)
 	}
-	if more := m.lookUp(); more != nil {
-		cmd = tea.Batch(cmd, more)
+	for _, more := range []tea.Cmd{m.lookUp(), m.askBlame()} {
+		if more != nil {
+			cmd = tea.Batch(cmd, more)
+		}
 	}
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
@@ -82,6 +84,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.finish(fetching, msg.gen)
 	case foundMsg:
 		return m.found(msg)
+	case blamedMsg:
+		return m.valuesBlamed(msg)
 	case partedMsg:
 		return m.parted(msg)
 	case begunMsg:
@@ -324,6 +328,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.askFind()
 	case keymap.Bisect:
 		m.askBisect()
+	case keymap.Blame:
+		m.toggleBlame()
 	case keymap.Watch:
 		m.askWatch()
 	case keymap.Answers:
