@@ -59,18 +59,15 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			yield(Hit{}, err)
 			return
 		}
-		active := all
-		if path := slices.Collect(v.those(true)); len(path) < len(v.visits) {
-			if active, err = v.tokens(ctx, &q.active, path); err != nil {
-				yield(Hit{}, err)
-				return
-			}
-		}
 		found, err := all.search(ctx, v.bytes(), s.Pattern)
-		if err == nil && active != all {
-			var on []match
-			on, err = active.search(ctx, v.bytes(), s.Pattern)
-			found = merged(found, on, v)
+		// Where else a text is matters only if it is off the path first.
+		if off := func(m match) bool { return !v.visits[m.visit].onPath }; err == nil && slices.ContainsFunc(found, off) {
+			var active *tokens
+			if active, err = v.tokens(ctx, &q.active, slices.Collect(v.those(true))); err == nil {
+				var on []match
+				on, err = active.search(ctx, v.bytes(), s.Pattern)
+				found = merged(found, on)
+			}
 		}
 		if err != nil {
 			yield(Hit{}, err)
@@ -207,7 +204,7 @@ func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]mat
 
 // merged returns the matches of all visits, each with the first visit on the path that has its
 // text.
-func merged(found, on []match, v *view) []match {
+func merged(found, on []match) []match {
 	first := map[string]model.Node{}
 	for _, m := range on {
 		if _, known := first[string(m.word)]; !known {

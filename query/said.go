@@ -11,18 +11,29 @@ import (
 )
 
 // What each visit adds to the list of messages. A list is held as numbers, one an element;
-// elements with the same value have the same number. That of a visit is made of the list of
-// its parent: what both have at the front and at the end is taken over.
+// elements with the same value have the same number. Where a state has elements at a place of
+// the text that another had there before it, they are not read again, but taken over: all that
+// follow each other at once.
 //
-//	parent    [ 1 2 3 4 5 ]
-//	visit   [ 1 2 3 7 5 ]     by the pieces: 1 2 3 and 5 are the same bytes
-//	               ^          read, and numbered
+//	text    … {a},{b},{c} … {d}      known: 1 2 3, which follow each other, and 4
+//	pieces  [ {b},{c} , {d} ]        so the list is 2 3 4
 type said struct {
 	*view
 	*numbered
-	// uses counts for each visit those whose list is made of its own.
+	// uses counts for each visit those that are compared with it.
 	uses  []int32
 	lists map[model.Node]list
+	// spare are lists that are needed no more.
+	spare [][]int32
+	stretches
+}
+
+// stretches are elements by their place in the text, in order.
+type stretches struct {
+	starts, ends []uint32
+	numbers      []int32
+	// begins is 1 for an element that no other one stands right before.
+	begins []byte
 }
 
 // numbered are the messages that were met.
@@ -38,9 +49,6 @@ type numbered struct {
 
 // list is the messages in the state of a visit.
 type list struct {
-	value
-	// ends are where in the value the elements end.
-	ends     []uint32
 	elements []int32
 	// path is where the list is; -1 for none.
 	path int
@@ -79,97 +87,130 @@ func (v *view) said(all *numbered) *said {
 // A message that is only written anew is none of them: one of the same id, or without ids
 // one in the place of another that cost the same.
 func (s *said) adds(n model.Node) (added []int32, has bool, err error) {
-	parent := list{path: -1}
-	if b := s.visits[n].parent; b != model.NoNode {
-		parent = s.lists[b]
-		if s.uses[b]--; s.uses[b] == 0 {
-			delete(s.lists, b)
-		} else { // another visit will be made of it
-			parent.ends, parent.elements = slices.Clone(parent.ends), slices.Clone(parent.elements)
+	parent, last := list{path: -1}, false
+	if p := s.visits[n].parent; p != model.NoNode {
+		parent = s.lists[p]
+		s.uses[p]--
+		if last = s.uses[p] == 0; last {
+			delete(s.lists, p)
 		}
 	}
-	now, old, new, err := s.list(n, parent)
+	now, err := s.list(n, parent.path)
 	if err != nil {
 		return nil, false, err
 	}
 	if s.uses[n] > 0 {
 		s.lists[n] = now
 	}
-	return s.more(old, new), now.path >= 0, nil
+	old := parent.elements
+	if parent.path != now.path {
+		old = nil
+	}
+	added = slices.Clone(s.more(old, now.elements))
+	if last {
+		s.spare = append(s.spare, parent.elements)
+	}
+	return added, now.path >= 0, nil
 }
 
-// list returns the messages in the state of a visit, made of the list of the parent, and
-// those elements of both between the ones at the front and at the end that stayed.
-func (s *said) list(n model.Node, parent list) (now list, old, new []int32, err error) {
-	now.path = -1
+// list returns the messages in the state of a visit; that of its parent is at a path.
+func (s *said) list(n model.Node, before int) (now list, err error) {
 	order := []int{0, 1, 2, 3, 4}
-	if parent.path > 0 {
-		order[0], order[parent.path] = parent.path, 0
+	if before > 0 {
+		order[0], order[before] = before, 0
 	}
 	for _, i := range order {
-		if now.value, err = s.at(n, listPaths[i]); err != nil {
-			return now, nil, nil, err
+		of, err := s.at(n, listPaths[i])
+		if err != nil {
+			return list{path: -1}, err
 		}
-		if !now.none() && s.bytes()[now.pieces[0].off] == '[' {
-			now.path = i
-			break
+		if !of.none() && s.bytes()[of.pieces[0].off] == '[' {
+			elements, err := s.elements(of.pieces)
+			return list{elements, i}, err
 		}
 	}
-	if now.path < 0 {
-		return now, nil, nil, nil
-	}
-	if now.path != parent.path {
-		parent = list{path: now.path}
-	}
-	front, back := common(parent.pieces, now.pieces)
-	size, before := length(now.pieces), length(parent.pieces)
-	// At the front those elements stay that end before it does: a number might go on behind.
-	same, _ := slices.BinarySearch(parent.ends, front)
-	begin := uint32(0)
-	if same > 0 {
-		begin = parent.ends[same-1]
-	}
-	// At the end those stay that begin in it, with the comma before them.
-	end, stay := size, len(parent.ends)
-	if i, _ := slices.BinarySearch(parent.ends, before-back); i < len(parent.ends) {
-		end, stay = parent.ends[i]+size-before, i+1
-	}
-	ends, behind := slices.Clone(parent.ends[stay:]), slices.Clone(parent.elements[stay:])
-	old = slices.Clone(parent.elements[same:stay])
-	now.ends, now.elements = parent.ends[:same], parent.elements[:same] // in the same memory
-	if err := s.split(&now, begin, end); err != nil {
-		return now, nil, nil, err
-	}
-	new = slices.Clone(now.elements[same:])
-	for i, at := range ends {
-		now.ends, now.elements = append(now.ends, at+size-before), append(now.elements, behind[i])
-	}
-	return now, old, new, nil
+	return list{path: -1}, nil
 }
 
-// split reads the elements between two places of a list, and adds them to it. At begin is
-// the bracket that opens it, or an element ends there; so one does at end.
-func (s *said) split(l *list, begin, end uint32) error {
-	text := join(nil, s.bytes(), cut(l.pieces, int(begin), int(end-begin)))
-	if begin > 0 {
-		comma := bytes.IndexByte(text, ',')
-		if comma < 0 {
-			return nil // nothing follows
+// elements returns the numbers of the elements of an array.
+func (s *said) elements(pieces []piece) (list []int32, err error) {
+	if n := len(s.spare); n > 0 {
+		list, s.spare = s.spare[n-1][:0], s.spare[:n-1]
+	}
+	s.places.mu.Lock()
+	defer s.places.mu.Unlock()
+	c := &cursor{places: &s.places, text: s.bytes(), pieces: pieces, spot: spot{0, pieces[0].off}}
+	for {
+		c.at++ // behind the bracket, or a comma
+		b, ok := c.next()
+		if b == ']' && len(list) == 0 {
+			return list, nil
 		}
-		text, begin = text[comma:], begin+uint32(comma)
-		text[0] = '['
-	}
-	if length(l.pieces) != end {
-		text = append(text, ']')
-	}
-	for m, err := range jsontape.Members(text) {
-		if err != nil {
-			return err
+		if known, end := s.from(c.at, c.limit()); ok && len(known) > 0 {
+			list, c.at = append(list, known...), end
+		} else if list, ok = s.element(c, list); !ok {
+			_, _, err := jsontape.ParseTolerant(join(nil, c.text, pieces))
+			return list, err
 		}
-		l.ends = append(l.ends, begin+uint32(m.Offset+len(m.Value)))
-		l.elements = append(l.elements, s.number(m.Value))
+		if b, ok = c.next(); !ok || b == ']' {
+			return list, nil
+		}
 	}
-	return nil
+}
+
+// element reads the element at a cursor, and adds its number to a list.
+func (s *said) element(c *cursor, list []int32) ([]int32, bool) {
+	from := c.spot
+	if !c.skip() {
+		return list, false
+	}
+	if from.piece != c.piece {
+		return append(list, s.number(join(nil, c.text, c.between(from, c.spot)))), true
+	}
+	element := c.text[from.at:c.at]
+	number := s.number(element)
+	switch element[0] {
+	case '{', '[', '"': // which close themselves
+		s.put(c.text, from.at, c.at, number)
+	}
+	return append(list, number), true
+}
+
+// from returns the known elements that follow each other from a place on, up to another, and
+// where the last one ends.
+func (s *stretches) from(at, limit uint32) (numbers []int32, end uint32) {
+	i, known := slices.BinarySearch(s.starts, at)
+	if !known {
+		return nil, at
+	}
+	next := bytes.IndexByte(s.begins[i+1:], 1)
+	if next < 0 {
+		next = len(s.begins) - i - 1
+	}
+	ends := s.ends[i : i+1+next]
+	n, _ := slices.BinarySearch(ends, limit+1)
+	if n == 0 {
+		return nil, at
+	}
+	return s.numbers[i : i+n], ends[n-1]
+}
+
+// put takes in an element between two places.
+func (s *stretches) put(text []byte, start, end uint32, number int32) {
+	i, known := slices.BinarySearch(s.starts, start)
+	if known {
+		return
+	}
+	s.starts, s.ends = slices.Insert(s.starts, i, start), slices.Insert(s.ends, i, end)
+	s.numbers, s.begins = slices.Insert(s.numbers, i, number), slices.Insert(s.begins, i, 1)
+	for k := i; k <= i+1; k++ { // and the one behind
+		if k > 0 && k < len(s.starts) {
+			s.begins[k] = 1
+			if s.ends[k-1] < s.starts[k] && string(bytes.TrimSpace(text[s.ends[k-1]:s.starts[k]])) == "," {
+				s.begins[k] = 0
+			}
+		}
+	}
 }
 
 // number returns the number of an element: the same for the same value, however it is

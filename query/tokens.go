@@ -95,7 +95,7 @@ func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) 
 		t.refs = append(t.refs, v.visits[n].ref)
 	}
 	for i, list := range t.plain {
-		slices.SortStableFunc(list, func(a, b token) int { return cmp.Compare(a.from, b.from) })
+		slices.SortFunc(list, func(a, b token) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.visit, b.visit)) })
 		t.plain[i] = slices.CompactFunc(list, func(a, b token) bool { return a.from == b.from })
 	}
 	return t, nil
@@ -204,8 +204,7 @@ func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l le
 		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
 	}
 	for _, new := range t.seen[phase].add(p, inside) {
-		t.strings(new, phase, first, last, add)
-		t.numbers(text, p, new, phase, add)
+		t.within(text, p, new, phase, first, last, add)
 	}
 	if l.in {
 		if first == last { // it goes on
@@ -250,39 +249,38 @@ func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lex
 	return after
 }
 
-// strings gives the strings that lie in a part of a piece, or over its ends; first and last are
-// the quotes of the piece. One that begins before the piece or ends behind it is none of them.
-func (t *tokens) strings(part piece, phase, first, last int, give func(from, to uint32)) {
-	i := t.before(part.off)
-	if i&1 != phase {
-		i-- // the part begins in a string
+// within gives the tokens that lie in a part of a piece, or over its ends; first and last are
+// the quotes of the piece. A token that begins before the piece or ends behind it is none of them.
+func (t *tokens) within(text []byte, p, part piece, phase, first, last int, give func(from, to uint32)) {
+	i := t.before(part.off) // the next quote, which opens a string if it is of the phase
+	at := part.off
+	if i&1 != phase { // the part begins in a string
+		i--
+	} else {
+		for at > p.off && isNumeric(text[at-1]) {
+			at--
+		}
 	}
-	for ; i+1 < last && (i < first || t.quotes[i] < part.end()); i += 2 {
+	for ; ; i += 2 {
+		end := p.end() // of what is before the next string
+		switch {
+		case i < first:
+			end = at
+		case i < last:
+			end = t.quotes[i]
+		}
+		to := min(end, part.end())
+		for to < end && isNumeric(text[to]) {
+			to++
+		}
+		numbersIn(text, p, at, to, give)
+		if i >= last || i >= first && t.quotes[i] >= part.end() || i+1 >= last {
+			return
+		}
 		if i >= first {
 			give(t.quotes[i], t.quotes[i+1]+1)
 		}
-	}
-}
-
-// numbers gives the numbers that lie in a part of a piece, or over its ends.
-func (t *tokens) numbers(text []byte, p, part piece, phase int, give func(from, to uint32)) {
-	for at := part.off; at <= part.end() && at < p.end(); {
-		i := t.before(at)
-		end := p.end()
-		if i < len(t.quotes) {
-			end = min(end, t.quotes[i])
-		}
-		if i&1 == phase { // outside of strings
-			from, to := at, min(end, part.end())
-			for from > p.off && isNumeric(text[from-1]) {
-				from--
-			}
-			for to < end && isNumeric(text[to]) {
-				to++
-			}
-			numbersIn(text, p, from, to, give)
-		}
-		at = end + 1
+		at = t.quotes[i+1] + 1
 	}
 }
 
