@@ -40,16 +40,15 @@ not have the value recorded.`,
 		RunE: a.reading(func(ctx context.Context, p *printer, args []string) error {
 			var path query.Path
 			text := ""
-			// PATH begins as a file does; only the first word is one.
-			if last := len(args) - 1; last > 0 && args[last] != "" && (args[last][0] == '/' || args[last][0] == '.') {
+			// PATH begins as a file does, but a file is the first word only. The second one
+			// may be a session that begins so.
+			if last := len(args) - 1; last == oneOrHead.all() || last > 0 && args[last] != "" && (args[last][0] == '/' || args[last][0] == '.') {
 				var err error
-				text, args = args[last], args[:last]
-				if path, err = query.ParsePath(text); err != nil {
+				if path, err = query.ParsePath(args[last]); err != nil && last > 1 {
 					return &usageError{fmt.Errorf("blame: %w", err)}
+				} else if err == nil {
+					text, args = args[last], args[:last]
 				}
-			} else if len(args) > oneOrHead.all() {
-				_, err := query.ParsePath(args[last])
-				return &usageError{fmt.Errorf("blame: %w", err)}
 			}
 			return a.placed(oneOrHead, func(ctx context.Context, p *printer, words []string) error {
 				s, err := a.open(ctx, words[0])

@@ -343,6 +343,7 @@ func (a *answers) moves(t *testing.T) {
 		{"plan", []string{"restore", store, "trip-planner", "#7.1", "--dry-run"}},
 		{"show", []string{"show", store, "trip-planner", "#6.1"}},
 		{"diff", []string{"diff", store, "moved", "head"}},
+		{"blame", []string{"blame", store, "trip-planner", "#7.1"}},
 		{"diverge", []string{"diverge", store, "moved", "#0", "head"}},
 		{"diverge", []string{"diverge", store, "trip-planner", "#11.1", "#7.1"}},
 		{"patch", []string{"diff", store, "moved", "head", "--patch"}},
