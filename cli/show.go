@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -194,6 +195,9 @@ func (p *printer) show(d *portrait) {
 	}
 	if what := p.title(h); what != "" {
 		field("title", what)
+	}
+	for _, label := range d.document.Labels {
+		field("label", strings.TrimRight(printable.String(label.Name)+"  "+printable.String(label.Note), " "))
 	}
 	field("size", string(conversation.AppendSize(nil, int64(len(state)))))
 	if d.ids != "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,11 @@ var shapes = []struct{ kind, text, secret string }{
 	{"assignment", "export DB_PASSWORD=%s", join("hunt", "er22")},
 	{"assignment", `the api key: "%s"`, join("zz", "top1")},
 	{"api-key", "%s", join("hf_", "abcdefghijklmnopqrstuvwxyzABCDEFGH")},
+	{"connection-string", "git clone https://%s@git.example.com/x", join("abcdefgh", "ijklmnop")},
+	{"cookie", "Set-Cookie: %s", join("sid=", "abc; Path=/")},
+	{"assignment", "curl --api-token %s", join("zz", "top1")},
+	{"assignment", "?token=%s&x", join("abcd", "efgh")},
+	{"entropy", "%s", join("wJalrXUtnFEMI/K7MDENG", "/bPxRfiCYEXAMPLEKEY1")},
 	{"entropy", "value %s here", join("q7Xw9ZbK3", "mPv5RtY8LnD")},
 	{"entropy", "%s", join("9f86d081884c7d659a2feaa0c55ad015", "a3bf4f1b")},
 }
@@ -97,6 +103,27 @@ func TestState_knownShapes(t *testing.T) {
 	}
 }
 
+// Words that are drawn by chance are found, but for few.
+func TestState_randomWords(t *testing.T) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	for _, c := range []struct{ letters, length, least int }{{62, 24, 930}, {62, 32, 980}, {62, 40, 990}} {
+		random := rand.New(rand.NewPCG(1, 2))
+		found := 0
+		for range 1000 {
+			word := make([]byte, c.length)
+			for i := range word {
+				word[i] = letters[random.IntN(c.letters)]
+			}
+			if out, _ := hidden(t, redact.Options{}, `"`+string(word)+`"`); out[0] == `"[redacted entropy 1]"` {
+				found++
+			}
+		}
+		if found < c.least {
+			t.Errorf("%d of 1000 words of %d letters are found", found, c.length)
+		}
+	}
+}
+
 // Words of a conversation are no secrets.
 func TestState_leavesTheRest(t *testing.T) {
 	for _, text := range []string{
@@ -104,6 +131,7 @@ func TestState_leavesTheRest(t *testing.T) {
 		`{"path":"/usr/local/lib/python3/dist-packages/strands","maxTokens":12000,"tokens":{"input":12},"note":"The basic understanding of a bearer of news"}`,
 		` { "a" : [ 1.0 , 1e3, "\u00e9", "\ud800" ] , "a":2 } `,
 		`{"url":"https://example.com:8080/a/b?c=d","text":"secretary, tokenise, keyboard: passwordless"}`,
+		`{"names":["getUserAccountBalanceV2","tooluse_book_train_10","test_user_login_with_2fa_enabled_v2","com.example.PaymentServiceV3Handler","2026-05-04T12-04-28-report-final","HINDCAST_SQLITE_3_BUSY_TIMEOUT","abcdefghijklmnopqrstuvwxyz0123456789"]}`,
 		`"[redacted jwt 3]"`, `""`, `null`, `[]`,
 	} {
 		if out, found := hidden(t, redact.Options{}, text); out[0] != text || len(found) != 0 {

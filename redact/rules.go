@@ -46,8 +46,12 @@ var rules = []rule{
 	known("api-key", `\b(?:SK|AC)[0-9a-f]{32}\b|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, "sk", "ac", ":aa"),
 	known("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
 	known("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig)=([A-Za-z0-9+/=%_-]{16,})`, "accountkey=", "sharedaccess", "sig="),
+	known("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
 	known("bearer", `(?i)\bbearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`, "bearer"),
 	known("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate)\s+([^\s"',;]{4,})`, "authorization"),
+	known("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
+	known("assignment", `(?i)(?:^|\s)--?[\w-]*(?:password|passwd|passphrase|token|secret|api-?key)[ =]\s*["']?([^\s"']{4,})`, "-"),
+	known("assignment", `(?i)\btoken["']?\s*[:=]\s*["']?([^\s"',;&{}<>()\[\]]{8,})`, "token"),
 	known("assignment", `(?i)(?:password|passwd|passphrase|pwd|secret|(?:api|access|secret|private|account)[ _-]?key(?:[_-]?id)?|(?:access|auth|refresh|session|bearer|security|id)[ _-]?token|connection[ _-]?string|credentials)["']?\s*(?:=>|:=|=|:)\s*["']?([^\s"',;&{}<>()\[\]]{4,})`,
 		"passw", "passphrase", "pwd", "secret", "api", "key", "token", "connection", "credentials"),
 }
@@ -59,26 +63,32 @@ var (
 )
 
 // isRandom reports whether a word of letters and digits looks drawn by chance: it has letters
-// and digits, and more bits a character than words of a language or numbers in order.
+// and digits, more bits a character than words of a language or numbers in order, and goes
+// from lower case to upper and to digits and back more often than a name made of words.
 func isRandom(word string) bool {
 	if uuid.MatchString(word) {
 		return false
 	}
-	var lower, upper, digit, hex, slash int
+	var lower, upper, digit, hex, slash, turns int
 	var count [128]int
+	var last byte
 	for i := range len(word) {
 		c := word[i]
 		count[c]++
+		class := last
 		switch {
 		case c >= '0' && c <= '9':
+			class = '0'
 			digit++
 			hex++
 		case c >= 'a' && c <= 'z':
+			class = 'a'
 			lower++
 			if c <= 'f' {
 				hex++
 			}
 		case c >= 'A' && c <= 'Z':
+			class = 'A'
 			upper++
 			if c <= 'F' {
 				hex++
@@ -86,7 +96,12 @@ func isRandom(word string) bool {
 		case c == '/':
 			slash++
 		}
+		if class != last && last != 0 {
+			turns++
+		}
+		last = class
 	}
+	oft := float64(turns) / float64(len(word))
 	bits := 0.0
 	for _, n := range count {
 		if n > 0 {
@@ -104,9 +119,9 @@ func isRandom(word string) bool {
 	case slash > 0:
 		return lower > 0 && upper > 0 && len(word) >= 36 && bits >= 4.4
 	case lower == 0 || upper == 0:
-		return bits >= 4
+		return bits >= 3.8 && oft >= 0.25
 	}
-	return bits >= 3.8
+	return bits >= 3.8 && oft >= 0.38
 }
 
 // span is a secret in a text.
