@@ -368,3 +368,40 @@ func canonical(t failing, text string) string {
 	}
 	return string(data)
 }
+
+// FuzzState: whatever the state, what comes out is JSON in which nothing is found again.
+func FuzzState(f *testing.F) {
+	for _, c := range shapes {
+		text, _ := json.Marshal(fmt.Sprintf(c.text, c.secret))
+		f.Add(`{"password":"hunter2!","t":` + string(text) + `}`)
+	}
+	f.Add(`{"password":"[redacted jwt 3]]","t":"[redacted [redacted jwt 3] 4]","token":"token"}`)
+	f.Add(`{"secret":"[redacted","t":"[redacted key 1]"}`)
+	f.Fuzz(func(t *testing.T, state string) {
+		once := func(state []byte) ([]byte, []redact.Finding, error) {
+			r, err := redact.New(redact.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Learn(state); err != nil {
+				return nil, nil, err
+			}
+			if err := r.Learned(); err != nil {
+				t.Fatal(err)
+			}
+			out, err := r.State(state)
+			return out, r.Findings(), err
+		}
+		out, _, err := once([]byte(state))
+		if err != nil {
+			return // it is refused
+		}
+		if !json.Valid(out) {
+			t.Fatalf("%q became %q", state, out)
+		}
+		again, found, err := once(out)
+		if err != nil || string(again) != string(out) || len(found) > 0 {
+			t.Fatalf("%q became %q, and then %q: %+v, %v", state, out, again, found, err)
+		}
+	})
+}
