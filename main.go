@@ -22,6 +22,7 @@ import (
 	"hindcast/agent/scripted"
 	"hindcast/cli"
 	"hindcast/keymap"
+	"hindcast/prices"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/installed"
@@ -97,6 +98,12 @@ func screen(ctx context.Context, what cli.Shown) error {
 		Store: what.Store, Session: what.Session, Note: what.Note,
 		Stores: what.Stores, Open: what.Open, Keys: keys,
 		Labels: labels.New(ownData()),
+	}
+	costs, err := prices.Load(prices.Path(os.Getenv))
+	if err != nil {
+		options.Note = err.Error() // nothing has a cost then
+	} else {
+		options.Prices, options.Currency = costs, costs.Currency
 	}
 	if options.Watches = labels.New(ownData()); what.Demo {
 		options.Watches = nil // its store goes

@@ -78,7 +78,7 @@ var directions = []struct {
 	may  []string
 	why  string
 }{
-	{"hindcast", []string{"hindcast/agent/scripted", "hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", charm + "x/term", "github.com/mattn/go-isatty"},
+	{"hindcast", []string{"hindcast/agent/scripted", "hindcast/cli", "hindcast/tui", "hindcast/tui/quiet", "hindcast/store", "hindcast/store/...", "hindcast/keymap", "hindcast/prices", charm + "x/term", "github.com/mattn/go-isatty"},
 		"main wires the rooms together and does nothing else"},
 	{"hindcast/tui/quiet", nil,
 		"it must be initialised before Bubble Tea, and every import delays it"},

@@ -52,6 +52,7 @@ const (
 	Zoom
 	SplitLess
 	SplitMore
+	Tokens
 
 	Mark
 	ClearMark
@@ -186,6 +187,7 @@ var actionTable = [actions]struct {
 	Zoom:         {"zoom", "zoom", looking, nil},
 	SplitLess:    {"split-less", "smaller timeline", looking, nil},
 	SplitMore:    {"split-more", "larger timeline", looking, nil},
+	Tokens:       {"tokens", "column of tokens", looking, noSnapshot},
 
 	Mark:        {"mark", "mark", comparing, noSnapshot},
 	ClearMark:   {"clear-mark", "clear mark", comparing, noMark},
@@ -373,6 +375,7 @@ var bindings = []struct {
 	{Session, Zoom, []string{"z"}},
 	{Session, SplitLess, []string{"ctrl+left", "ctrl+up"}},
 	{Session, SplitMore, []string{"ctrl+right", "ctrl+down"}},
+	{Session, Tokens, []string{"t"}},
 	{Session, Mark, []string{"="}},
 	{Session, ClearMark, []string{"M"}},
 	{Session, Compare, []string{"d"}},

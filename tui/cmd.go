@@ -161,6 +161,7 @@ func (m *Model) openSession(id string) tea.Cmd {
 	m.place, m.session = inSession, id
 	m.against, m.query, m.news.cursor = theParent, "", nil
 	m.toHead, m.written = false, false
+	m.usage = usage{column: m.usage.column, asked: m.usage.column}
 	m.past = &past{store: m.o.Store}
 	if m.current >= namedTabs {
 		m.showTab(0)
@@ -465,6 +466,7 @@ func (m *Model) follow() tea.Cmd {
 	var find tea.Cmd
 	if m.tabs[m.current].scope == keymap.Info {
 		find = m.findFaults("looking for faults in " + m.session)
+		s.usage = m.usageOf(m.timeline.Selected())
 	}
 	t, tab := m.tabs[m.current], m.current
 	m.stop(fetching)

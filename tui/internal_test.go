@@ -15,6 +15,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui/answers"
@@ -60,6 +61,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 		sessionsListedMsg{err: late}, onlySessionMsg{}, countedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
 		begunMsg{kind: asking, gen: 99}, answeredMsg{gen: 99, part: part[answers.Answer]{err: late}},
+		statsReadMsg{part: part[query.Stat]{err: late}}, summedMsg{},
 		labelsReadMsg{err: late}, labelsWatchedMsg{watch: labelWatch{number: 99}}, labelsChangedMsg{watch: 99}, labelsRestedMsg{watch: 99}, labelledMsg{err: late},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
 		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},

@@ -156,6 +156,25 @@ type labelledMsg struct {
 	err    error
 }
 
+// statsReadMsg: some of what the visits of a timeline add was read.
+type statsReadMsg struct {
+	gen uint64
+	of  *model.Timeline
+	part[query.Stat]
+	read func() tea.Msg
+}
+
+// summedMsg: what the session cost was summed up.
+type summedMsg struct {
+	lent uint64 // what lend returned
+	gen  uint64
+	of   *model.Timeline
+	bill *bill
+}
+
+// usageRestedMsg: the session may be added up again.
+type usageRestedMsg struct{}
+
 // playedMsg: it is time for the next step of a session that is played.
 type playedMsg struct{ gen uint64 }
 

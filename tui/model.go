@@ -82,6 +82,7 @@ type Model struct {
 	watches  watches
 	blame    blame
 	labels   labelWatch
+	usage    usage
 	focus    focus
 	against  opposite
 	shares   shares // of the screen, between the timeline and the tabs

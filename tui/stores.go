@@ -158,7 +158,7 @@ func (m *Model) leaveStore() tea.Cmd {
 	m.show(timeline.Prepare(model.NewTimeline(nil)))
 	m.sessions.Set(nil)
 	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil
-	m.info, m.onward = sessionFacts{}, resumeCall{}
+	m.info, m.onward, m.usage = sessionFacts{}, resumeCall{}, usage{column: m.usage.column}
 	m.query, m.searched = "", searched{}
 	m.place, m.chosen = atStores, false
 	m.lackAll()

@@ -6,6 +6,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/cell"
+	"hindcast/tui/infotab"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
@@ -57,6 +58,7 @@ type subject struct {
 	baseName string
 	faults   []model.Fault
 	labels   []model.Label
+	usage    *infotab.Usage // nil where another tab shows
 }
 
 // subjectKey tells subjects apart. reading counts how often the session was

@@ -182,6 +182,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	facts := infotab.Facts{
 		Header: s.header, Kind: f.store.Kind(), Address: f.store.Address(),
 		Release: store.AssumedBy(f.store).String(),
+		Usage:   s.usage,
 		Labels:  s.labels, Faults: s.faults, Now: f.now(), Zone: f.zone,
 	}
 	if store.Reason(f.store, model.OpRepair) == "" {

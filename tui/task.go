@@ -28,6 +28,7 @@ const (
 	recalling                 // the journal
 	labelling                 // the labels of the session
 	naming                    // the setting of a label
+	addingUp                  // what the session cost
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	taskKinds

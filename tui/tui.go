@@ -34,6 +34,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"hindcast/keymap"
+	"hindcast/query"
 	"hindcast/store"
 	"hindcast/tui/theme"
 )
@@ -63,6 +64,9 @@ type Options struct {
 	Now func() time.Time
 	// After is where waiting comes from; nil for time.After.
 	After func(time.Duration) <-chan time.Time
+	// Prices are what models cost, in Currency; nil where no price is known.
+	Prices   query.Prices
+	Currency string
 	// Watches keeps what is watched in a store; nil to keep it nowhere.
 	Watches Watches
 	// Zone is in which times are shown; nil for the local one.
@@ -116,6 +120,9 @@ func (o Options) fill() (Options, error) {
 	}
 	if o.After == nil {
 		o.After = time.After
+	}
+	if o.Prices == nil {
+		o.Prices = noPrices{}
 	}
 	if o.Zone == nil {
 		o.Zone = time.Local

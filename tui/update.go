@@ -28,6 +28,9 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 			cmd = tea.Batch(cmd, more)
 		}
 	}
+	if more := m.addUp(); more != nil {
+		cmd = tea.Batch(cmd, more)
+	}
 	if m.place == inSession && m.timeline.Following() {
 		m.news.seen = m.timeline.Timeline().Len()
 	}
@@ -68,6 +71,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.faultsFound(msg)
 	case preparedMsg:
 		return m.prepared(msg)
+	case statsReadMsg:
+		return m.statsRead(msg)
+	case summedMsg:
+		return m.summed(msg)
+	case usageRestedMsg:
+		m.usage.rests = false
 	case labelsReadMsg:
 		return m.labelsRead(msg)
 	case labelsWatchedMsg:
@@ -340,6 +349,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.setPace(a)
 	case keymap.Scrubber:
 		m.showScrubber()
+	case keymap.Tokens:
+		return m.showTokens()
 	case keymap.SetLabel:
 		m.askLabel()
 	case keymap.GoLabel:

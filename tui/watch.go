@@ -81,8 +81,7 @@ func (m *Model) setWatch(text string) tea.Cmd {
 		w.list = append(w.list, &watch{text: text, expr: x})
 	}
 	m.stop(watching)
-	m.showColumns()
-	if hidden := len(w.list) - m.timeline.Fitted(); hidden > 0 {
+	if hidden := m.showColumns(); hidden > 0 {
 		m.say(model.Count(hidden, "watch") + " has no room: make the timeline larger")
 	}
 	return m.keepWatches()
@@ -143,9 +142,12 @@ func (m *Model) watchesRead(msg watchesReadMsg) {
 	m.dirty = true
 }
 
-// showColumns gives the timeline its columns.
-func (m *Model) showColumns() {
+// showColumns has the timeline show its columns. It returns how many have no room.
+func (m *Model) showColumns() (hidden int) {
 	var columns []timeline.Column
+	if m.usage.column {
+		columns = append(columns, m.tokensColumn())
+	}
 	for _, w := range m.watches.list {
 		columns = append(columns, timeline.Column{
 			Title: w.title(), Width: max(min(cell.Width(w.title()), watchWidth), leastWatch),
@@ -153,6 +155,7 @@ func (m *Model) showColumns() {
 		})
 	}
 	m.timeline.SetColumns(columns)
+	return len(columns) - m.timeline.Fitted()
 }
 
 // title is the last key of a path, or the expression.

@@ -27,6 +27,8 @@ type Facts struct {
 	// Header is the snapshot's, with its Reason filled in where it is off the
 	// path.
 	Header model.Header
+	// Usage is what the session cost; nil to say nothing of it.
+	Usage *Usage
 	// Labels are those of the snapshot.
 	Labels []model.Label
 	// Kind and Address are the store's.
@@ -109,6 +111,8 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	}
 	c.times(h.CreatedAt, f.Now, f.Zone)
 	c.known(f)
+
+	c.usage(f.Usage)
 
 	c.heading("Session")
 	c.fact("session", h.SessionID)

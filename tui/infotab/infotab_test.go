@@ -13,6 +13,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/query"
 	"hindcast/tui/screentest"
 )
 
@@ -115,6 +116,8 @@ func TestPane_rowsAreExactAndClean(t *testing.T) {
 	f := facts(t)
 	f.Header.ID, f.Header.SessionID, f.Header.EventName, f.Header.Position = hostile, hostile, hostile, hostile
 	f.Address, f.Release, f.Tape, f.NewErr, f.Faults = hostile, hostile, tape, errors.New(hostile), []model.Fault{{Code: hostile, File: hostile, Meaning: hostile, Verdict: hostile}}
+	f.Labels = []model.Label{{Name: hostile, Note: hostile}}
+	f.Usage = &Usage{Currency: hostile, Sums: []NamedSum{{Name: hostile, Sum: query.Sum{Answers: 1, Cost: 1}, Models: []string{hostile}}}, Path: &Path{Sizes: []float64{1, 2, 3}, Tokens: []float64{3, 2, 1}}}
 	for w := range 120 {
 		screentest.Exact(t, show(t, f, w, 60), w, 60)
 	}

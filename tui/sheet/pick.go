@@ -16,6 +16,7 @@ func Active(t *theme.Tokens) theme.Style   { return t.Active }
 func Orphaned(t *theme.Tokens) theme.Style { return t.Orphaned }
 func Key(t *theme.Tokens) theme.Style      { return t.Key }
 func KeyOff(t *theme.Tokens) theme.Style   { return t.KeyOff }
+func Number(t *theme.Tokens) theme.Style   { return t.Number }
 func Error(t *theme.Tokens) theme.Style    { return t.Error }
 func Warn(t *theme.Tokens) theme.Style     { return t.Warn }
 func Good(t *theme.Tokens) theme.Style     { return t.Good }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hindcast/keymap"
+	"hindcast/look"
 	"hindcast/model/printable"
 	"hindcast/tui/cell"
 	"hindcast/tui/theme"
@@ -32,6 +33,9 @@ type Paragraph struct {
 	LabelPick Pick
 	Text      string
 	Pick      Pick
+	// Fit, where it is not nil, makes the text for a number of cells: one row, which is not
+	// wrapped.
+	Fit func(g *look.Glyphs, w int) string
 	// Wide says that the text begins where labels do: a heading, in one row.
 	Wide bool
 	// Most is how many rows the text takes at most; the last one then ends with an
@@ -123,6 +127,11 @@ func (s *Sheet) layout() {
 
 // wrap lays one paragraph out. A short one, as most are, is one row.
 func (s *Sheet) wrap(p Paragraph, width int) {
+	if p.Fit != nil {
+		p.Text = p.Fit(&s.styles.Glyphs, width)
+		s.rows = append(s.rows, p)
+		return
+	}
 	if s.selects || p.Wide || len(p.Text) <= width && !strings.Contains(p.Text, "\n") && cell.Width(p.Text) <= width {
 		s.rows = append(s.rows, p)
 		return

@@ -1,0 +1,198 @@
+package infotab
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/look"
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/tui/sheet"
+)
+
+// Usage is what a session cost up to now, and how it grew. It is read-only.
+type Usage struct {
+	// Unknown says why there are no sums; "" where there are.
+	Unknown string
+	// Sums are those of the snapshot and of what it is a part of, the smallest first.
+	Sums []NamedSum
+	// Currency is what costs are in; "" where that is not known.
+	Currency string
+	// Unread counts the states that could not be read; they are not counted.
+	Unread int
+	// Path is the active path; nil for no chart.
+	Path *Path
+	// At is where on it the snapshot is, as a part of 1; negative off the path.
+	At float64
+}
+
+// NamedSum is a sum and what it is the sum of.
+type NamedSum struct {
+	Name string
+	query.Sum
+	// Models are those that answered, by their names; they are untrusted.
+	Models []string
+}
+
+// Path is what is charted over the active path: for each of its parts, all equally long, the
+// size of the state at the end, and the tokens in it.
+type Path struct{ Sizes, Tokens []float64 }
+
+// Count writes a count of tokens in at most five cells: "999", "12.3k", "1.2M".
+func Count(n float64) string {
+	const units = "kMGT"
+	if n < 999.5 {
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	}
+	for i, unit := range units {
+		n /= 1000
+		switch {
+		case n < 99.95:
+			return strconv.FormatFloat(n, 'f', 1, 64) + string(unit)
+		case n < 999.5 || i == len(units)-1:
+			return strconv.FormatFloat(min(n, 9999), 'f', 0, 64) + string(unit)
+		}
+	}
+	return ""
+}
+
+// usage tells what the snapshot, its turn, its branch and the session cost.
+func (c *Content) usage(u *Usage) {
+	if u == nil {
+		return
+	}
+	c.heading("Usage")
+	if u.Unknown != "" {
+		c.add("tokens", u.Unknown, sheet.Muted)
+		return
+	}
+	all := &u.Sums[len(u.Sums)-1].Sum
+	for i := range u.Sums {
+		c.fact(u.Sums[i].Name, u.text(&u.Sums[i]))
+	}
+	switch {
+	case all.Answers == 0:
+		c.add("tokens", "no answer tells of any", sheet.Muted)
+	case all.Unpriced > 0:
+		c.add("cost", fmt.Sprintf("not known of %d of %s", all.Unpriced, model.Count(all.Answers, "answer")), sheet.Muted)
+	}
+	if u.Unread > 0 {
+		c.add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
+	}
+	if u.Path == nil || len(u.Path.Sizes) < 2 {
+		return
+	}
+	least, most := u.Path.Sizes[0], u.Path.Sizes[0]
+	for _, size := range u.Path.Sizes {
+		least, most = min(least, size), max(most, size)
+	}
+	c.chart("size", "of the state on the path: "+bytes(int64(least))+" to "+bytes(int64(most)), u.Path.Sizes, last, u.At)
+	if all.Answers > 0 {
+		c.chart("tokens", "on the path, where they were used", u.Path.Tokens, sum, u.At)
+	}
+}
+
+// text says a sum in words; what is nothing is left out.
+func (u *Usage) text(s *NamedSum) string {
+	var words []string
+	say := func(n float64, what string) {
+		if n > 0 {
+			words = append(words, Count(n)+" "+what)
+		}
+	}
+	say(s.Input, "in")
+	say(s.Output, "out")
+	say(s.CacheRead, "from cache")
+	say(s.CacheWrite, "into cache")
+	if s.Answers > s.Unpriced {
+		words = append(words, strings.TrimSpace(strconv.FormatFloat(s.Cost, 'f', 4, 64)+" "+u.Currency))
+	}
+	if s.Milliseconds > 0 {
+		words = append(words, time.Duration(s.Milliseconds*float64(time.Millisecond)).Round(time.Millisecond).String())
+	}
+	words = append(words, s.Models...)
+	if s.Calls > 0 {
+		words = append(words, model.Count(s.Calls, "call"))
+	}
+	if s.Errors > 0 {
+		words = append(words, strconv.Itoa(s.Errors)+" failed")
+	}
+	return cmp.Or(strings.Join(words, ", "), "nothing")
+}
+
+// chartRows is how many rows a chart is high.
+const chartRows = 3
+
+// chart draws values from left to right in as many cells as there are, above what they are;
+// in the row below the cursor's sign stands where the snapshot is.
+func (c *Content) chart(label, text string, values []float64, join func([]float64) float64, at float64) {
+	c.fact(label, text)
+	for row := range chartRows {
+		c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Number, Fit: func(g *look.Glyphs, w int) string {
+			return bars(g, cells(values, w, join), row)
+		}})
+	}
+	if at < 0 {
+		return
+	}
+	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Key, Fit: func(g *look.Glyphs, w int) string {
+		n := len(cells(values, w, join))
+		return strings.Repeat(" ", min(int(at*float64(n)), n-1)) + g.Cursor
+	}})
+}
+
+// cells returns what at most w cells show: each joins as many of the values. Where there are
+// fewer values, each takes several cells.
+func cells(values []float64, w int, join func([]float64) float64) []float64 {
+	n := max(min(len(values), w), 1)
+	wide := max(w/n, 1)
+	out := make([]float64, 0, n*wide)
+	for i := range n {
+		v := join(values[i*len(values)/n : (i+1)*len(values)/n])
+		for range wide {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// last returns the last of some values, sum all of them together.
+func last(values []float64) float64 { return values[len(values)-1] }
+
+func sum(values []float64) (all float64) {
+	for _, v := range values {
+		all += v
+	}
+	return all
+}
+
+// bars draws one row of a chart, the upper one being 0: each value as high as it is beside
+// the greatest. One that is not 0 shows.
+func bars(g *look.Glyphs, values []float64, row int) string {
+	most := 0.0
+	for _, v := range values {
+		if v > most { // and is a number
+			most = v
+		}
+	}
+	levels := len(g.Spark)
+	var b strings.Builder
+	for _, v := range values {
+		level := 0
+		if part := v / most; v >= most && v > 0 {
+			level = chartRows * levels // also where both are infinite
+		} else if v > 0 {
+			level = max(int(part*float64(chartRows*levels)+0.5), 1)
+		}
+		switch level -= (chartRows - 1 - row) * levels; {
+		case level <= 0:
+			b.WriteByte(' ')
+		default:
+			b.WriteString(g.Spark[min(level, levels)-1])
+		}
+	}
+	return b.String()
+}

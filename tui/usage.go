@@ -1,0 +1,269 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"hindcast/keymap"
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/query"
+	"hindcast/tui/infotab"
+	"hindcast/tui/timeline"
+)
+
+// What a session cost is added up off the loop once a column of it was asked for: that takes
+// all of its states. Where the session changes, it is added up again, but never for more than
+// a fifth of the time.
+//
+//	asked ─▶ stats, some at a time ─▶ summed ─▶ column, Info
+//	  ▲ the session changed, after a rest │
+
+// usage is what is known of the cost of the session.
+type usage struct {
+	column bool // shows
+	asked  bool // it did, in this session
+	// begun is what was added up last, or is: it is not begun again for a question that was
+	// given up, or that failed.
+	begun extent
+	// of is the timeline that the bill is of.
+	of *model.Timeline
+	*bill
+	coming []query.Stat // while they are read
+	began  time.Time
+	rests  bool
+}
+
+// extent is a timeline and how many visits it had.
+type extent struct {
+	of  *model.Timeline
+	len int
+}
+
+// bill is what was added up. It is read-only.
+type bill struct {
+	tokens   []float64 // of each visit
+	added    map[model.Node]query.Stat
+	totals   query.Totals
+	branches []query.BranchSum // in the order of their rows
+	path     []model.Node      // the active path, in the order of its rows
+	chart    infotab.Path
+	unread   int
+}
+
+// noPrices knows no price.
+type noPrices struct{}
+
+func (noPrices) Cost(conversation.Usage) (float64, bool) { return 0, false }
+
+// tokensWidth is how wide the column of tokens is.
+const tokensWidth = 6
+
+// tokensColumn is what each snapshot adds to the tokens of its path.
+func (m *Model) tokensColumn() timeline.Column {
+	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n model.Node) (string, bool) {
+		u := &m.usage
+		switch {
+		case u.bill == nil || u.of != m.timeline.Timeline() || int(n) >= len(u.tokens):
+			return "", false
+		case u.tokens[n] == 0:
+			return "", true
+		}
+		return infotab.Count(u.tokens[n]), true
+	}}
+}
+
+// showTokens shows the column of tokens, or no longer.
+func (m *Model) showTokens() tea.Cmd {
+	u := &m.usage
+	u.column = !u.column
+	m.showColumns()
+	if !u.column {
+		return nil
+	}
+	u.asked = true
+	if u.bill == nil {
+		u.begun = extent{} // what was given up begins anew
+	}
+	if m.timeline.Fitted() == 0 {
+		m.say("the tokens have no room: make the timeline larger")
+	}
+	return m.retell()
+}
+
+// addUp adds up what the session cost, where that was asked for and is not known yet.
+func (m *Model) addUp() tea.Cmd {
+	t, u := m.timeline.Timeline(), &m.usage
+	switch {
+	case m.place != inSession || t.Len() == 0 || m.content.More:
+		return nil
+	case m.tasks[addingUp].running || u.rests || u.begun == extent{t, t.Len()}:
+		return nil
+	case !u.column && (!u.asked || m.tabs[m.current].scope != keymap.Info):
+		return nil
+	}
+	what := "adding up the tokens"
+	if u.bill != nil && u.of == t {
+		what = "" // there is more of the session
+	}
+	u.begun, u.coming, u.began = extent{t, t.Len()}, nil, m.o.Now()
+	begun := u.begun
+	return stream(m, addingUp, what, func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[query.Stat, error] {
+		done.of.Store(int64(begun.len))
+		return func(yield func(query.Stat, error) bool) {
+			for stat, err := range s.Stats(ctx) {
+				done.Add(1)
+				if !yield(stat, err) {
+					return
+				}
+			}
+		}
+	}, func(gen uint64, got part[query.Stat], read func() tea.Msg) tea.Msg {
+		return statsReadMsg{gen, t, got, read}
+	})
+}
+
+// statsRead takes in what visits add. Once all are known, they are summed up.
+func (m *Model) statsRead(msg statsReadMsg) tea.Cmd {
+	if !m.awaits(addingUp, msg.gen) {
+		return nil
+	}
+	u := &m.usage
+	u.coming = append(u.coming, msg.got...)
+	if !msg.last {
+		return run(msg.read)
+	}
+	m.finish(addingUp, msg.gen)
+	stats := u.coming
+	u.coming = nil
+	if msg.err != nil {
+		u.bill = nil
+		m.fail(msg.err)
+		return nil
+	}
+	if msg.of != m.timeline.Timeline() {
+		return nil // of a session that was read anew
+	}
+	prices, lent := m.o.Prices, m.lend()
+	return m.start(addingUp, "", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
+		return summedMsg{lent, gen, msg.of, sumUp(msg.of, stats, prices)}
+	})
+}
+
+// summed shows the sums.
+func (m *Model) summed(msg summedMsg) tea.Cmd {
+	m.returned(msg.lent)
+	if !m.finish(addingUp, msg.gen) || msg.of != m.timeline.Timeline() {
+		return nil
+	}
+	u := &m.usage
+	u.of, u.bill, u.rests = msg.of, msg.bill, true
+	m.dirty = true
+	took := m.o.Now().Sub(u.began)
+	return tea.Batch(m.retell(), m.later(4*took, usageRestedMsg{}))
+}
+
+// mostParts is how many parts of the path a chart has at the most: more than cells.
+const mostParts = 256
+
+// sumUp adds up the stats of a session.
+func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
+	b := &bill{tokens: make([]float64, len(stats)), added: map[model.Node]query.Stat{}, totals: query.TotalsOf(t, stats, prices)}
+	sizes := make([]int64, len(stats))
+	for i := range stats {
+		s := &stats[i]
+		sizes[s.Visit] = s.Size
+		for _, u := range s.Answers {
+			b.tokens[s.Visit] += u.Input + u.Output
+		}
+		if len(s.Answers) > 0 || s.Calls > 0 || s.Errors > 0 {
+			b.added[s.Visit] = *s
+		}
+		if s.Unread != nil {
+			b.unread++
+		}
+		if t.OnPath(s.Visit) {
+			b.path = append(b.path, s.Visit)
+		}
+	}
+	byRow := func(a, b model.Node) int { return cmp.Compare(t.RowOf(a), t.RowOf(b)) }
+	slices.SortFunc(b.path, byRow)
+	b.branches = slices.Clone(b.totals.Branches)
+	slices.SortFunc(b.branches, func(a, b query.BranchSum) int { return byRow(a.Root, b.Root) })
+	parts := min(len(b.path), mostParts)
+	for i := range parts {
+		tokens := 0.0
+		here := b.path[i*len(b.path)/parts : (i+1)*len(b.path)/parts]
+		for _, n := range here {
+			tokens += b.tokens[n]
+		}
+		b.chart.Sizes = append(b.chart.Sizes, float64(sizes[here[len(here)-1]]))
+		b.chart.Tokens = append(b.chart.Tokens, tokens)
+	}
+	return b
+}
+
+// usageOf returns what Info tells of the cost of a snapshot.
+func (m *Model) usageOf(n model.Node) *infotab.Usage {
+	u, t := &m.usage, m.timeline.Timeline()
+	switch {
+	case !u.asked:
+		return &infotab.Usage{Unknown: keymap.Label(m.keys.Keys(keymap.Session, keymap.Tokens)) + " adds it up"}
+	case u.bill == nil || u.of != t || int(n) >= len(u.tokens):
+		return &infotab.Usage{Unknown: "not added up yet"}
+	}
+	row := t.RowOf(n)
+	out := &infotab.Usage{Currency: m.o.Currency, Unread: u.unread, Path: &u.chart, At: -1}
+	stat := u.added[n]
+	var here query.Sum
+	here.Add(stat, m.o.Prices)
+	var models []string
+	for _, answer := range stat.Answers {
+		if answer.Model != "" && !slices.Contains(models, answer.Model) {
+			models = append(models, answer.Model)
+		}
+	}
+	out.Sums = append(out.Sums, infotab.NamedSum{Name: "here", Sum: here, Models: models})
+	if t.OnPath(n) {
+		turns := u.totals.Turns
+		if i := lastUpTo(len(turns), func(i int) int { return t.RowOf(turns[i].First) }, row); i >= 0 {
+			name := "turn"
+			if turns[i].Turn != model.TurnUnknown {
+				name += " " + strconv.Itoa(turns[i].Turn)
+			}
+			out.Sums = append(out.Sums, infotab.NamedSum{Name: name, Sum: turns[i].Sum})
+		}
+		if i := lastUpTo(len(u.path), func(i int) int { return t.RowOf(u.path[i]) }, row); i >= 0 {
+			out.At = float64(i) / float64(len(u.path))
+		}
+	} else if i := lastUpTo(len(u.branches), func(i int) int { return t.RowOf(u.branches[i].Root) }, row); i >= 0 {
+		out.Sums = append(out.Sums, infotab.NamedSum{Name: "branch of " + t.Name(u.branches[i].Root), Sum: u.branches[i].Sum})
+	}
+	if len(u.branches) > 0 {
+		out.Sums = append(out.Sums, infotab.NamedSum{Name: "path", Sum: u.totals.Path})
+	}
+	all := infotab.NamedSum{Name: "session", Sum: u.totals.Session}
+	for _, of := range u.totals.Models[:min(len(u.totals.Models), mostModels)] {
+		if of.Model != "" {
+			all.Models = append(all.Models, of.Model)
+		}
+	}
+	out.Sums = append(out.Sums, all)
+	return out
+}
+
+// mostModels is how many models of a session are named.
+const mostModels = 6
+
+// lastUpTo returns the last of n places in order of their rows that is no further than a row;
+// -1 where there is none.
+func lastUpTo(n int, rowOf func(int) int, row int) int {
+	return sort.Search(n, func(i int) bool { return rowOf(i) > row }) - 1
+}
