@@ -153,7 +153,7 @@ func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found
 				return
 			case f.Turn == query.Passed:
 				if s.shown != nil {
-					s.shown.write(fmt.Sprintf("at %s of %s", s.timeline.Name(f.Visit), model.Count(s.timeline.Snapshots(), "snapshot")))
+					s.shown.write(s.passed(f.Visit))
 				}
 				continue
 			case f.Turn == query.Fails || f.Turn == query.Unknown:
@@ -171,6 +171,14 @@ func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found
 			}
 		}
 	}
+}
+
+// passed says how far the search is.
+func (s *seeking) passed(n model.Node) string {
+	if s.last {
+		return "back to " + s.timeline.Name(n)
+	}
+	return fmt.Sprintf("%d of %s", n+1, model.Count(s.timeline.Len(), "snapshot"))
 }
 
 // failures says where nothing can be said of the expression.

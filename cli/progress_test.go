@@ -98,3 +98,21 @@ func (w writing) Write(p []byte) (int, error) {
 	w()
 	return len(p), nil
 }
+
+// TestFind_showsHowFarItIs on a terminal, in a line that goes before the answer.
+func TestFind_showsHowFarItIs(t *testing.T) {
+	c := start(t, storetest.Grow("s", 600, 40))
+	for _, terminal := range []bool{false, true} {
+		c.ErrTerminal = terminal
+		code, out, shown := c.run(t, "find", "mem:", "s", "(.. | numbers) == -1")
+		if code != 1 || out != "" {
+			t.Fatalf("exit %d, %q %q", code, out, shown)
+		}
+		if !terminal && strings.Contains(shown, "\r") {
+			t.Errorf("no terminal is shown %q", shown)
+		}
+		if lines := strings.Split(shown, "\r"); terminal && (len(lines) != 5 || lines[1] != "256 of 600 snapshots" || lines[2] != "512 of 600 snapshots" || strings.TrimSpace(lines[3]) != "" || !strings.HasPrefix(lines[4], "hindcast: find: ")) {
+			t.Errorf("a terminal is shown %q", lines)
+		}
+	}
+}

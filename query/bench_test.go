@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hindcast/model"
 	"hindcast/query"
 )
 
@@ -98,5 +99,101 @@ func BenchmarkBlame(b *testing.B) {
 			b.ReportMetric(float64(values), "values")
 			b.ReportMetric(float64(half.Microseconds())/1000/float64(b.N), "half-ms")
 		})
+	}
+}
+
+// expressions are those of the benchmarks, by their class. In the sessions of the benchmarks
+// all are true now and then.
+func expressions(session string) map[string]string {
+	switch session {
+	case "genkit":
+		return map[string]string{
+			"path":    `.custom.plan.status == "step 1"`,
+			"element": `any(.messages[]; .content[0].text | contains("turn 90"))`,
+			"length":  `.messages | length > 500`,
+			"whole":   `[.. | numbers] | length > 1000`,
+		}
+	case "strands":
+		return map[string]string{
+			"path":    `.messages[3].message.role == "user"`,
+			"element": `any(.messages[]; .content[0].text? // "" | contains("turn 90"))`,
+			"length":  `.messages | length > 5000`,
+		}
+	}
+	return map[string]string{
+		"path":    `.plan.status == "step 2"`,
+		"element": `any(.messages[]; .content[0].text? // "" | contains("turn 90"))`,
+		"count":   `[.messages[] | select(.role == "assistant")] | length > 150`,
+		"length":  `.messages | length > 500`,
+		"whole":   `[.messages[].role] | first == "user"`,
+	}
+}
+
+// Where an expression becomes true or false, of a session that nothing is known of.
+func BenchmarkFind(b *testing.B) {
+	for _, s := range sessions(snapshots()) {
+		path := s.at(b, snapshots())
+		for class, text := range expressions(s.name) {
+			expr, err := query.ParseExpr(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(s.name+"/"+class, func(b *testing.B) {
+				defer perCPU(b)()
+				turns := 0
+				for b.Loop() {
+					_, q, _ := s.asked(b, path)
+					turns = 0
+					for f, err := range q.Find(b.Context(), expr) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						if f.Turn != query.Passed {
+							turns++
+						}
+					}
+				}
+				b.ReportMetric(float64(turns), "turns")
+			})
+		}
+	}
+}
+
+// A column of the screen: an expression at 45 visits, of a session that nothing is known of,
+// and of the same visits again.
+func BenchmarkValues(b *testing.B) {
+	const rows = 45
+	for _, s := range sessions(snapshots()) {
+		path := s.at(b, snapshots())
+		for class, text := range expressions(s.name) {
+			expr, err := query.ParseExpr(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ask := func(b *testing.B, q *query.Session, t *model.Timeline) {
+				var nodes []model.Node
+				for n := model.Node(t.Len() - rows); int(n) < t.Len(); n++ {
+					nodes = append(nodes, n)
+				}
+				for v, err := range q.Values(b.Context(), nodes, expr) {
+					if err != nil || v.Turn != query.Passed {
+						b.Fatal(v.Why, err)
+					}
+				}
+			}
+			b.Run(s.name+"/"+class+"/first", func(b *testing.B) {
+				opened, _, t := s.asked(b, path)
+				for b.Loop() {
+					ask(b, query.Open(opened, t), t)
+				}
+			})
+			b.Run(s.name+"/"+class+"/again", func(b *testing.B) {
+				_, q, t := s.asked(b, path)
+				ask(b, q, t)
+				for b.Loop() {
+					ask(b, q, t)
+				}
+			})
+		}
 	}
 }

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/itchyny/gojq"
-
-	"hindcast/model/jsontape"
 )
 
 // Expr is an expression of jq about a state. It reads nothing but the state: no file, no
@@ -57,8 +53,11 @@ var refused = map[string]string{
 // ParseExpr reads an expression of jq, as gojq has them. The error is an *ExprError.
 func ParseExpr(text string) (*Expr, error) {
 	query, err := gojq.Parse(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, misread(text, err)
+	case query.Term == nil && query.Right == nil:
+		return nil, &ExprError{text, "it is empty; . is the whole state", 0}
 	}
 	own := map[string]bool{}
 	walk(query, func(node any) {
@@ -95,7 +94,7 @@ func misread(text string, err error) error {
 	wrong := (*gojq.ParseError)(nil)
 	switch {
 	case !errors.As(err, &wrong):
-		return &ExprError{text, "it is empty; . is the whole state", 0}
+		return &ExprError{text, err.Error(), 0}
 	case wrong.Token != "":
 		return &ExprError{text, err.Error(), wrong.Offset - len(wrong.Token)}
 	}
@@ -392,50 +391,6 @@ func evaluate(ctx context.Context, code *gojq.Code, size int, input any, variabl
 // holds reports whether an output counts as true, as in jq.
 func holds(output any) bool { return output != nil && output != false }
 
-// decode returns a value of a tape as gojq has values. Of duplicate keys the last counts.
-func decode(t *jsontape.Tape, n jsontape.Node) any {
-	switch t.Kind(n) {
-	case jsontape.False:
-		return false
-	case jsontape.True:
-		return true
-	case jsontape.Number:
-		return number(string(t.Raw(n)))
-	case jsontape.String:
-		return t.Text(n)
-	case jsontape.Array:
-		list := make([]any, 0, t.Count(n))
-		for c := t.First(n); c >= 0; c = t.Next(c) {
-			list = append(list, decode(t, c))
-		}
-		return list
-	case jsontape.Object:
-		object := make(map[string]any, t.Count(n))
-		for c := t.First(n); c >= 0; c = t.Next(c) {
-			object[t.Key(c)] = decode(t, c)
-		}
-		return object
-	}
-	return nil
-}
-
-// mostDigits bounds the integers that are exact.
-const mostDigits = 1000
-
-// number returns a number as gojq has it. The names that Python writes are numbers, too.
-func number(text string) any {
-	if i, err := strconv.Atoi(text); err == nil {
-		return i
-	}
-	if !strings.ContainsAny(text, ".eENI") && len(text) <= mostDigits {
-		if i, ok := new(big.Int).SetString(text, 10); ok {
-			return i
-		}
-	}
-	f, _ := strconv.ParseFloat(text, 64) // an infinity where it is too large
-	return f
-}
-
 // evaluateText is evaluate of a text of JSON. err may be a *jsontape.SyntaxError.
 func evaluateText(ctx context.Context, code *gojq.Code, text []byte, each func(output any)) (wrong, err error) {
 	input, err := decodeText(text)
@@ -443,14 +398,4 @@ func evaluateText(ctx context.Context, code *gojq.Code, text []byte, each func(o
 		return nil, err
 	}
 	return evaluate(ctx, code, len(text), input, nil, each)
-}
-
-// decodeText returns a text of JSON as gojq has values. The error is a
-// *jsontape.SyntaxError.
-func decodeText(text []byte) (any, error) {
-	tape, _, err := jsontape.ParseTolerant(text)
-	if err != nil {
-		return nil, err
-	}
-	return decode(tape, 0), nil
 }

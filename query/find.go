@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 
 	"hindcast/model"
@@ -159,6 +160,9 @@ type reached struct {
 	folds   []*folded
 	answers []any
 	odd     bool
+	// read and whole are what was decoded to evaluate the expression.
+	read  []*decoded
+	whole *decoded
 }
 
 // search returns a search, and what ends it.
@@ -248,10 +252,11 @@ func (s *search) look(n model.Node, near *reached) (*reached, error) {
 	case err != nil || r.unsure:
 		return r, err
 	case same:
+		r.read, r.whole = near.read, near.whole
 		r.truth, r.unsure, r.turn, r.why = near.truth, near.unsure, near.turn, near.why
 		return r, nil
 	}
-	wrong, err := s.judge(n, r, func(output any) { r.truth = holds(output) })
+	wrong, err := s.judge(n, r, near, func(output any) { r.truth = holds(output) })
 	switch {
 	case err != nil:
 		return s.damaged(err)
@@ -325,15 +330,16 @@ func (s *search) gather(n model.Node, r, near *reached) (same bool, err error) {
 		if known {
 			of = near.folds[i]
 		}
-		if r.folds[i], err = s.fold(s.eval.ctx, f, p.value, of); err != nil {
-			return false, err
-		}
-		if l := r.folds[i]; l != nil && l.failed > 0 && f.collected {
-			r.odd = true // which of the errors it is depends on what was collected until then
-		} else if l != nil {
-			r.answers[i], err = s.answer(s.eval.ctx, f, l)
-		} else {
-			r.answers[i], err = s.answerDirectly(s.eval.ctx, f, p.value)
+		switch {
+		case p.none() || s.bytes()[p.pieces[0].off] != '[':
+			r.answers[i], err = s.answerDirectly(f, p.value)
+		default:
+			r.folds[i], err = s.fold(p.value, of, func(l *folded, e *element) error { return s.ask(f, l, e) })
+			if err == nil && r.folds[i].failed > 0 && f.collected {
+				r.odd = true // which of the errors it is depends on what was collected until then
+			} else if err == nil {
+				r.answers[i], err = s.answer(f, r.folds[i])
+			}
 		}
 		if err != nil {
 			return false, err
@@ -406,49 +412,81 @@ func (s *search) alike(a, b value) bool {
 
 // judge evaluates the expression on what was gathered of a state. What that may not do for
 // is evaluated on the whole state, but for the keys that are not known.
-func (s *search) judge(n model.Node, r *reached, each func(output any)) (wrong, err error) {
+func (s *search) judge(n model.Node, r, near *reached, each func(output any)) (wrong, err error) {
 	if !s.expr.plan.whole && !r.odd {
-		state, size, err := s.reduced(r)
+		state, size, err := s.reduced(r, near)
 		if err != nil {
 			return nil, err
 		}
 		return evaluate(s.eval.ctx, s.expr.code, size, state, r.answers, each)
 	}
-	rope := s.rope(n)
-	text := join(nil, s.bytes(), rope.pieces)
-	state, err := decodeText(text)
+	state, size, err := s.state(n, r, near)
 	if err != nil {
 		return nil, err
 	}
-	if object, ok := state.(map[string]any); ok {
-		for _, key := range rope.gaps.Keys {
-			delete(object, key)
+	if gaps := s.rope(n).gaps; !gaps.None() {
+		if object, ok := state.(map[string]any); ok {
+			object = maps.Clone(object)
+			for _, key := range gaps.Keys {
+				delete(object, key)
+			}
+			state = object
 		}
 	}
-	return evaluate(s.eval.ctx, s.expr.plain, len(text), state, nil, each)
+	return evaluate(s.eval.ctx, s.expr.plain, size, state, nil, each)
 }
 
-// reduced returns a state that has nothing but what the plan reads. The expression says the
-// same of it.
-func (s *search) reduced(r *reached) (state any, size int, err error) {
+// state returns a state decoded, and its size.
+func (s *search) state(n model.Node, r, near *reached) (state any, size int, err error) {
+	pieces := s.rope(n).pieces
+	size = int(length(pieces))
+	root, err := s.at(n, Path{})
+	if err != nil {
+		return nil, 0, err
+	}
+	if int(length(root.pieces)) != size { // something is around it, which may be no white space
+		state, err = decodeText(join(nil, s.bytes(), pieces))
+		return state, size, err
+	}
+	r.whole, err = s.decode(root, near.wholly())
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.whole.data, size, nil
+}
+
+func (r *reached) wholly() *decoded {
+	if r == nil {
+		return nil
+	}
+	return r.whole
+}
+
+// reduced returns a state that has nothing but what the plan reads, and the size of that. The
+// expression says the same of it.
+func (s *search) reduced(r, near *reached) (state any, size int, err error) {
 	plan := &s.expr.plan
+	r.read = make([]*decoded, len(plan.reads))
 	for i, p := range r.places {
-		var path route
 		value := p.holder
-		if i < len(plan.reads) {
-			path = plan.reads[i]
-		} else {
+		var path route
+		switch {
+		case i >= len(plan.reads) && !p.none():
+			continue // its answer is a variable
+		case i >= len(plan.reads):
 			path = plan.folds[i-len(plan.reads)].list
+		default:
+			path = plan.reads[i]
 		}
 		if !p.none() {
-			if i >= len(plan.reads) {
-				continue // its answer is a variable
+			var before *decoded
+			if near != nil && near.read != nil {
+				before = near.read[i]
 			}
-			text := s.json(p.value)
-			size += len(text)
-			if value, err = decodeText(text); err != nil {
+			if r.read[i], err = s.decode(p.value, before); err != nil {
 				return nil, 0, err
 			}
+			value, size = r.read[i].data, size+int(length(p.pieces))
 		}
 		state = put(state, path[:p.upTo], value)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store"
 )
 
 // turns returns what was found, a line each: "#3 true".
@@ -223,6 +225,7 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range sessions {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
+		long := seed%8 < 2
 		lines := make([]string, 1+r.IntN(20))
 		parents := make([]int, len(lines))
 		states := make([]string, len(lines))
@@ -235,6 +238,9 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 			} else {
 				states[i] = randomState(r)
 			}
+			if long { // what is large is shared with the state before
+				states[i] = strings.ReplaceAll(states[i], `"]"`, largeString)
+			}
 			parent := "-"
 			if parents[i] >= 0 {
 				parent = fmt.Sprint("id", parents[i])
@@ -243,7 +249,11 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 		}
 		p := pastOf(lines...)
 		tl := model.NewTimeline(p.headers)
-		q := query.Open(p, tl)
+		var from store.Store = p
+		if seed%2 == 1 { // which knows what its states share, and has it cut anywhere
+			from = strungOf(p, r)
+		}
+		q := query.Open(from, tl)
 		for class := range 3 {
 			expr := randomExpr(r, class)
 			x := mustParse(t, expr)
@@ -277,17 +287,17 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 			if got := turns(t, q.Find(t.Context(), x), tl); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, %s:\n%s\nnot\n%s\nin\n%s", seed, expr, strings.Join(got, "\n"), strings.Join(want, "\n"), strings.Join(lines, "\n"))
 			}
-			from := model.Node(r.IntN(len(lines)))
+			tip := model.Node(r.IntN(len(lines)))
 			var back []string
-			for n := from; n != model.NoNode; n = tl.Base(n) {
+			for n := tip; n != model.NoNode; n = tl.Base(n) {
 				for _, line := range want {
 					if strings.HasPrefix(line, tl.Name(n)+" ") {
 						back = append(back, line)
 					}
 				}
 			}
-			if got := turns(t, q.FindBack(t.Context(), x, from), tl); !reflect.DeepEqual(got, back) {
-				t.Fatalf("seed %d, %s back from %d:\n%s\nnot\n%s\nin\n%s", seed, expr, from, strings.Join(got, "\n"), strings.Join(back, "\n"), strings.Join(lines, "\n"))
+			if got := turns(t, q.FindBack(t.Context(), x, tip), tl); !reflect.DeepEqual(got, back) {
+				t.Fatalf("seed %d, %s back from %d:\n%s\nnot\n%s\nin\n%s", seed, expr, tip, strings.Join(got, "\n"), strings.Join(back, "\n"), strings.Join(lines, "\n"))
 			}
 		}
 	}
@@ -297,6 +307,26 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 		}
 	}
 }
+
+// A number at the end of a piece is not the same element where it goes on in the next.
+func TestFind_numbersGoOnInTheNextPiece(t *testing.T) {
+	p := pastOf(`a - {"x":[1]}`, `b a {"x":[12]}`, `c a {"x":[2,1]}`, `d c {"x":[2,12]}`)
+	s := strungOf(p, rand.New(rand.NewPCG(1, 1)))
+	s.text = `{"x":[1]}` + `2]}` + `{"x":[2,` + `1`
+	s.runs = map[string][]store.Run{
+		"a": {{At: 0, Len: 7}, {At: 7, Len: 2}},
+		"b": {{At: 0, Len: 7}, {At: 9, Len: 3}},
+		"c": {{At: 12, Len: 9}, {At: 7, Len: 2}},
+		"d": {{At: 12, Len: 9}, {At: 9, Len: 3}},
+	}
+	tl := model.NewTimeline(p.headers)
+	want := []string{"#1 true", "#3 true"}
+	if got := turns(t, query.Open(s, tl).Find(t.Context(), mustParse(t, "any(.x[]; . == 12)")), tl); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+var largeString = `"]` + strings.Repeat("large ", 1000) + `"`
 
 func randomState(r *rand.Rand) string {
 	var text bytes.Buffer
@@ -347,4 +377,50 @@ func edited(r *rand.Rand, state string) string {
 	}
 	text.WriteString("}")
 	return text.String()
+}
+
+// What an expression costs goes by what changed, and not by the size of a state: of 500 states
+// that add an element each to two thousand, it asks the two thousand once. To ask them of each
+// state takes a million evaluations.
+func TestFind_looksAtWhatChanged(t *testing.T) {
+	cost := func(elements int, expr string) uint64 {
+		list := strings.Repeat(`{"role":"user","text":"the same as ever, but for its place"},`, elements)
+		var lines []string
+		for i := range 500 {
+			list += fmt.Sprintf(`{"role":"user","text":"what was said in turn %d"},`, i)
+			line := fmt.Sprintf(`v%d v%d {"turn":%d,"x":[%s],"plan":{"status":"step %d"}}`, i, i-1, i, strings.TrimSuffix(list, ","), i/100)
+			if lines = append(lines, line); i == 0 {
+				lines[0] = strings.Replace(line, "v-1", "-", 1)
+			}
+		}
+		p := pastOf(lines...)
+		q := query.Open(p, model.NewTimeline(p.headers))
+		x := mustParse(t, expr)
+		seek := func() {
+			for _, err := range q.Find(t.Context(), x) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		seek() // which reads the states
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		seek()
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	for _, expr := range []string{
+		`.plan.status == "step 3"`,
+		`any(.x[]; .text | contains("turn 400"))`,
+		`[.x[] | select(.role == "user")] | length > 300`,
+		`.x | length > 300`,
+		`.x[] | select(.role == "assistant")`,
+		`[.x[:1], .turn == 400] | .[1]`,
+	} {
+		small, large := cost(1, expr), cost(2000, expr)
+		if large > small+100_000 {
+			t.Errorf("%s: %d allocations of large states, %d of small ones", expr, large, small)
+		}
+	}
 }

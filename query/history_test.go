@@ -297,7 +297,7 @@ func writeRandom(to *bytes.Buffer, r *rand.Rand, depth int) {
 		}
 		to.WriteString(pick("]", " ]"))
 	default:
-		to.WriteString(pick("1", "1.0", "10e-1", "2", `"é"`, `"\u00e9"`, "null", "true", `"]"`, `"\""`))
+		to.WriteString(pick("1", "1.0", "10e-1", "2", "12", `"é"`, `"\u00e9"`, "null", "true", `"]"`, `"\""`))
 	}
 }
 

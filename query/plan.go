@@ -53,8 +53,8 @@ type fold struct {
 	// collected says that the outputs are put into an array before they are looked at:
 	// an error comes before any answer.
 	collected bool
-	// each is asked of an element, and direct of a value that is in the place of the list
-	// and no array.
+	// each is asked of an element, nil where elements are only counted; direct is asked of
+	// a value that is in the place of the list and no array.
 	each, direct *gojq.Code
 }
 
@@ -96,8 +96,10 @@ func planOf(query *gojq.Query) (plan, error) {
 		if o.kind != noFold {
 			f := fold{list: o.list, kind: o.kind, collected: o.collected}
 			var err error
-			if f.each, err = compileText(o.each); err != nil {
-				return plan{}, err
+			if o.kind != foldCount || o.each != "." {
+				if f.each, err = compileText(o.each); err != nil {
+					return plan{}, err
+				}
 			}
 			if f.direct, err = compileText(o.direct); err != nil {
 				return plan{}, err
@@ -396,20 +398,13 @@ func replaceTerm(t *gojq.Term) func(answer *gojq.Query) {
 
 // index returns what a part of a value gives; in is what the queries in the index are given.
 func (a *analysis) index(of flow, i *gojq.Index, in flow) flow {
-	key := step{key: i.Name}
-	switch {
-	case i.Name != "":
-	case i.Str != nil && len(i.Str.Queries) == 0:
-		key.key = i.Str.Str
-	case !i.IsSlice && i.Start != nil && i.Start.Term != nil && i.Start.Term.Type == gojq.TermTypeNumber && len(i.Start.Term.SuffixList) == 0 && indexOf(i.Start.Term.Number) >= 0:
-		key = step{i.Start.Term.Number, true}
-	default:
+	key, ok := constant(i)
+	if !ok {
+		queries := []*gojq.Query{i.Start, i.End}
 		if i.Str != nil {
-			for _, q := range i.Str.Queries {
-				a.consume(a.query(q, in))
-			}
+			queries = append(queries, i.Str.Queries...)
 		}
-		for _, q := range []*gojq.Query{i.Start, i.End} {
+		for _, q := range queries {
 			if q != nil {
 				a.consume(a.query(q, in))
 			}
@@ -426,6 +421,27 @@ func (a *analysis) index(of flow, i *gojq.Index, in flow) flow {
 		return of
 	}
 	return a.consume(of)
+}
+
+// constant returns the key or the index that an index is, if it is the same for all states:
+// .a, ."a", .["a"], .[1].
+func constant(i *gojq.Index) (step, bool) {
+	text := i.Str
+	switch {
+	case i.Name != "":
+		return step{key: i.Name}, true
+	case text == nil && !i.IsSlice && i.Start != nil && i.Start.Term != nil && len(i.Start.Term.SuffixList) == 0:
+		if t := i.Start.Term; t.Type == gojq.TermTypeNumber {
+			return step{t.Number, true}, indexOf(t.Number) >= 0
+		}
+		if i.Start.Term.Type == gojq.TermTypeString {
+			text = i.Start.Term.Str
+		}
+	}
+	if text == nil || len(text.Queries) > 0 {
+		return step{}, false
+	}
+	return step{key: text.Str}, true
 }
 
 // call returns what a call of a function gives. An argument is a query about the input of

@@ -65,6 +65,7 @@ func (s *search) value(n model.Node, near *reached, last Value) (*reached, Value
 	case r.unsure:
 		return r, Value{Turn: r.turn, Why: r.why}, nil
 	case same:
+		r.read, r.whole = near.read, near.whole
 		return r, last, nil
 	}
 	var v Value
@@ -81,7 +82,7 @@ func (s *search) value(n model.Node, near *reached, last Value) (*reached, Value
 			v.JSON = v.JSON[:mostShown]
 		}
 	}
-	wrong, err := s.judge(n, r, show)
+	wrong, err := s.judge(n, r, near, show)
 	if err != nil {
 		r, err = s.damaged(err)
 		return r, Value{Turn: r.turn, Why: r.why}, err
