@@ -17,6 +17,7 @@ package redact
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,8 +35,12 @@ const (
 	// leastSpread is the length from which a secret is hidden wherever it stands: shorter
 	// ones are parts of other words.
 	leastSpread = 6
-	// mostSecrets bounds the secrets of one redaction, in bytes.
+	// mostSecrets bounds the secrets of one redaction, in bytes; mostSpread is how many are
+	// looked for wherever they may stand, and mostSpelled the length of one that is looked
+	// for in other spellings, too.
 	mostSecrets = 64 << 20
+	mostSpread  = 50_000
+	mostSpelled = 1 << 10
 	// mostPlaces bounds the places that are listed.
 	mostPlaces = 10_000
 	// memoBytes bounds what is remembered of texts, which stand in state after state, and
@@ -50,7 +55,7 @@ const (
 
 var (
 	// ErrTooMany: there are more secrets than memory is taken for.
-	ErrTooMany = fmt.Errorf("more than %d bytes of secrets: share less of the store", mostSecrets)
+	ErrTooMany = fmt.Errorf("more than %d secrets, or %d MB of them: share less of the session, or name less by a path or an expression", mostSpread, mostSecrets>>20)
 	// ErrRemains: a text has a secret again and again, as with an expression that fits
 	// whatever it is replaced by.
 	ErrRemains = errors.New("a text still has a secret after it was hidden")
@@ -151,7 +156,7 @@ func (r *Redactor) Learn(state []byte) error {
 	return err
 }
 
-// Learned ends the learning. The error is an [UnmetError].
+// Learned ends the learning. The errors are an [UnmetError] and [ErrTooMany].
 func (r *Redactor) Learned() error {
 	for i, met := range r.met {
 		switch {
@@ -164,15 +169,21 @@ func (r *Redactor) Learned() error {
 	}
 	spread := slices.DeleteFunc(slices.Collect(maps.Keys(r.secrets)), func(text string) bool {
 		kind := r.secrets[text].kind
-		return len(text) < leastSpread || kind == "entropy" || kind == "private-key" // found wherever they stand
+		// Those of two kinds are found wherever they stand.
+		return len(text) < leastSpread || kind == "entropy" || kind == "private-key" || strings.HasPrefix(text, hashed)
 	})
+	if len(spread) > mostSpread {
+		return ErrTooMany
+	}
 	slices.SortFunc(spread, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	pairs := make([]string, 0, 2*len(spread))
 	for _, text := range spread {
 		word := r.word(r.secrets[text])
 		pairs = append(pairs, text, word)
-		for _, spelled := range spellings(text) {
-			pairs = append(pairs, spelled, word)
+		if len(text) <= mostSpelled {
+			for _, spelled := range spellings(text) {
+				pairs = append(pairs, spelled, word)
+			}
 		}
 	}
 	r.learning, r.replacer = false, strings.NewReplacer(pairs...)
@@ -319,13 +330,21 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 	return append(out, data[done:]...), nil
 }
 
-// valueText returns the text of a string, and the JSON of any other value.
+// valueText returns what a value is known by: the text of a string or a number. A container is
+// known by a hash of it, because it may be large and what is in it is hidden by itself.
 func valueText(t *jsontape.Tape, n jsontape.Node) string {
-	if t.Kind(n) == jsontape.String {
+	switch t.Kind(n) {
+	case jsontape.String:
 		return t.Text(n)
+	case jsontape.Array, jsontape.Object:
+		sum := sha256.Sum256(t.Raw(n))
+		return hashed + string(sum[:])
 	}
 	return string(t.Raw(n))
 }
+
+// hashed begins a hash among the texts.
+const hashed = "\x00\x00sha256\x00"
 
 // learnBelow learns the texts in a value that is hidden whole.
 func (r *Redactor) learnBelow(t *jsontape.Tape, n jsontape.Node) error {

@@ -191,6 +191,12 @@ func TestState_whereverTheSecretStands(t *testing.T) {
 			[]redact.Finding{{"/a~1b", "path", 1}, {"/n", "path", 1}, {"/said", "path", 2}, {"/users/*/card", "path", 2}},
 		},
 		{
+			"a list at a path, the same in another state", redact.Options{Paths: []string{"/list"}},
+			[]string{`{"list":["first one",2]}`, `{"list":["first one",2],"t":"the first one"}`, `{"list":["first one"]}`},
+			[]string{`{"list":"[redacted path 3]"}`, `{"list":"[redacted path 3]","t":"the [redacted path 1]"}`, `{"list":"[redacted path 4]"}`},
+			[]redact.Finding{{"/list", "path", 2}, {"/t", "path", 1}},
+		},
+		{
 			"at a path that is there twice", redact.Options{Paths: []string{"/k"}},
 			[]string{`{"k":"first one","k":"second one"}`}, []string{`{"k":"[redacted path 1]","k":"[redacted path 2]"}`},
 			[]redact.Finding{{"/k", "path", 2}},
@@ -246,6 +252,17 @@ func TestRedactor_failsClosed(t *testing.T) {
 		if err == nil || !errors.As(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	many, err := redact.New(redact.Options{Paths: []string{"/*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for i := range 60_000 {
+		list = append(list, fmt.Sprintf(`"secret-%d"`, i))
+	}
+	if err := errors.Join(many.Learn([]byte("["+strings.Join(list, ",")+"]")), many.Learned()); !errors.Is(err, redact.ErrTooMany) {
+		t.Errorf("60,000 secrets: %v", err)
 	}
 	nested := `"x"`
 	for range 20 {
