@@ -104,3 +104,33 @@ func TestFit_ofALongName(t *testing.T) {
 		}
 	}
 }
+
+// Two lines stand beside each other where there is room, turn by turn, and one behind the other
+// where there is none. What is found in a long text is shown with a little around it.
+func TestFit_ofTwoLinesAndOfWhatIsFound(t *testing.T) {
+	long := strings.Repeat("ab界 ", 100)
+	c := start(t, each([]store.Row{
+		{Header: model.Header{ID: "a", SessionID: "s", Visit: 1, Title: "first"}, State: []byte(`{"n":0}`)},
+		{Header: model.Header{ID: "b", SessionID: "s", Visit: 2, ParentVisit: 1, Index: 1, TurnIndex: 1, Title: "left " + long, Orphaned: true}, State: []byte(`{"n":1}`)},
+		{Header: model.Header{ID: "c", SessionID: "s", Visit: 3, ParentVisit: 1, Index: 1, TurnIndex: 1, Title: "right " + long}, State: []byte(`{"n":"` + long + `needle` + long + `"}`)},
+		{Header: model.Header{ID: "d", SessionID: "s", Visit: 4, ParentVisit: 3, Index: 2, TurnIndex: 2, Title: "then"}, State: []byte(`{"n":2}`)},
+	}))
+	for _, width := range []int{60, 100, 160} {
+		c.OutTerminal, c.Columns = true, func() int { return width }
+		for _, args := range [][]string{{"diverge", "mem:", "s", "#1.1", "head"}, {"grep", "needle", "mem:"}} {
+			code, out, err := c.run(t, args...)
+			plain := colours.ReplaceAllString(out, "")
+			for line := range strings.Lines(plain) {
+				if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%q at %d has a line of %d cells: %s%s", args, width, n, line, err)
+				}
+			}
+			if args[0] == "grep" && (code != 0 || !strings.Contains(plain, "界 needlea") || !strings.Contains(plain, "…")) {
+				t.Errorf("at %d: %s%s", width, plain, err)
+			}
+			if beside := strings.Contains(plain, " | "); args[0] == "diverge" && (code != 0 || beside != (width >= 100) || beside && !strings.Contains(plain, "left ab") || !strings.Contains(plain, "#2    turn 2  then")) {
+				t.Errorf("at %d: %s%s", width, plain, err)
+			}
+		}
+	}
+}

@@ -13,7 +13,7 @@ type Freed struct {
 	// Snapshots counts the visits that would go, steps left out.
 	Snapshots int
 	// Bytes is how much text of their states no visit on the path has, and Of how much
-	// text the states of the session have: each text once, as it stands in them.
+	// text the states of the session have: as often as the store keeps it.
 	Bytes, Of int64
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
@@ -345,4 +346,54 @@ func TestGrep_readsWhatIsNew(t *testing.T) {
 	if n != 1002 { // the numbers to 999, x and y
 		t.Errorf("%d texts of %d", n, whole)
 	}
+}
+
+// halting is a store that ends a question once it was asked for so many states.
+type halting struct {
+	query.Roper
+	after int
+	halt  context.CancelFunc
+}
+
+func (h *halting) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	if h.after -= len(refs); h.after < 0 && h.halt != nil {
+		h.halt()
+	}
+	return h.Roper.Ropes(ctx, refs)
+}
+
+// A search that was left while the session grew keeps nothing from the next one.
+func TestGrep_afterOneThatWasLeft(t *testing.T) {
+	d, tl := diaryOf(400)
+	ctx, cancel := context.WithCancel(t.Context())
+	h := &halting{d, 30, cancel}
+	q := query.Open(strungHashed{hashed{d}, h}, model.NewTimeline(headersOf(tl)[:3]))
+	search := query.Search{Pattern: query.Literal("say", query.SmartCase)}
+	count := func(ctx context.Context) (n int, err error) {
+		for _, err := range q.Grep(ctx, search) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	}
+	if n, err := count(ctx); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	q.Follow(tl)
+	if _, err := count(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	h.halt = nil
+	if n, err := count(t.Context()); n != 400 || err != nil {
+		t.Errorf("%d of 400 are found, %v", n, err)
+	}
+}
+
+func headersOf(tl *model.Timeline) (headers []model.Header) {
+	for n := range model.Node(tl.Len()) {
+		headers = append(headers, tl.Header(n))
+	}
+	return headers
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"sort"
 	"unicode/utf8"
@@ -54,6 +55,9 @@ type tokens struct {
 	plain  [2][]token
 	apart  []token
 	beside []byte
+	// blocks are where in plain the tokens of one part of the text begin, of those that came
+	// since the lists were put in order.
+	blocks [2][]int
 
 	// Of the visit that was read last: its pieces, and what is known where each begins.
 	pieces []piece
@@ -80,9 +84,11 @@ func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) 
 			return known, nil
 		}
 		copied := *known
-		t = &copied
+		t = &copied // it may be left before its end
+		t.joined = maps.Clone(t.joined)
 		for i := range t.plain {
-			t.plain[i] = slices.Clone(t.plain[i])
+			t.plain[i], t.blocks[i] = slices.Clone(t.plain[i]), []int{0}
+			t.seen[i] = slices.Clone(t.seen[i])
 		}
 	}
 	for n, err := range v.walk(ctx, slices.Values(nodes[len(t.refs):])) {
@@ -94,11 +100,41 @@ func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) 
 		t.visit(text, n, v.rope(n).pieces)
 		t.refs = append(t.refs, v.visits[n].ref)
 	}
-	for i, list := range t.plain {
-		slices.SortFunc(list, func(a, b token) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.visit, b.visit)) })
-		t.plain[i] = slices.CompactFunc(list, func(a, b token) bool { return a.from == b.from })
+	for i := range t.plain {
+		t.plain[i] = inOrder(t.plain[i], t.blocks[i])
+		t.blocks[i] = nil
 	}
 	return t, nil
+}
+
+// inOrder returns tokens by their place. A block of them, which begins at one of some indices, is
+// in order itself and beside the others, but for a token that two of them have: it is of the
+// visit that came first.
+func inOrder(list []token, blocks []int) []token {
+	order := make([][]token, 0, len(blocks))
+	for i, from := range blocks {
+		to := len(list)
+		if i+1 < len(blocks) {
+			to = blocks[i+1]
+		}
+		if from < to {
+			order = append(order, list[from:to])
+		}
+	}
+	slices.SortFunc(order, func(a, b []token) int { return cmp.Compare(a[0].from, b[0].from) })
+	sorted := make([]token, 0, len(list))
+	for _, block := range order {
+		for _, t := range block {
+			last := len(sorted) - 1
+			switch {
+			case last < 0 || sorted[last].from < t.from:
+				sorted = append(sorted, t)
+			case sorted[last].from == t.from && t.visit < sorted[last].visit:
+				sorted[last] = t
+			}
+		}
+	}
+	return sorted
 }
 
 // leads reports whether visits begin with those that were read.
@@ -113,6 +149,8 @@ func (v *view) leads(refs []model.Ref, nodes []model.Node) bool {
 
 // index adds the quotes of text that is new.
 func (t *tokens) index(text []byte) {
+	before := len(t.quotes)
+	defer func() { t.plain[0] = slices.Grow(t.plain[0], (len(t.quotes)-before)/2) }()
 	for {
 		i := bytes.IndexByte(text[t.read:], '"')
 		if i < 0 {
@@ -204,6 +242,7 @@ func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l le
 		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
 	}
 	for _, new := range t.seen[phase].add(p, inside) {
+		t.blocks[phase] = append(t.blocks[phase], len(t.plain[phase]))
 		t.within(text, p, new, phase, first, last, add)
 	}
 	if l.in {
