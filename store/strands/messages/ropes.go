@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -23,7 +24,9 @@ import (
 //
 // Where the messages end in them is known from the notes of the files. So the ropes of all
 // states cost one look at each file, and a message is read when its bytes are asked for.
-// What is aside, and what orchestrators record, has no runs: it is read as states.
+// A state that is aside is the beginning of a text up to where it left, and what its own
+// messages added to that, which is held in memory. Where a window took something out of it, and
+// of what orchestrators record, there are no runs: it is read as a state.
 
 // reel is one of the texts of a log: how long it is behind each message.
 type reel struct {
@@ -56,13 +59,26 @@ type numbering struct {
 	next     int64
 	reels    []*reel   // the last used first
 	literals []literal // the last used first
+	// added is what messages that are aside added to the texts, from the number addedAt on,
+	// and additions are where in it.
+	addedAt   int64
+	added     []byte
+	additions map[addition]store.Run
+}
+
+// addition tells apart what a message that is aside added: to which bytes, and its content.
+type addition struct {
+	behind  store.Run
+	content string
 }
 
 const (
 	// reelRoom is how many numbers a text has.
 	reelRoom = int64(1) << 42
 	// mostReels and mostLiterals bound what is numbered at a time: a log has two texts.
-	mostReels, mostLiterals = 8, 32
+	mostReels, mostLiterals = 8, 1024
+	// mostAdded bounds the bytes that are held of what is aside.
+	mostAdded = 64 << 20
 )
 
 // errMoved says that a log is not as it was a moment ago.
@@ -131,9 +147,19 @@ func (a agentLog) ropes(ctx context.Context) (func(model.Ref) store.Rope, error)
 		full = s.reel(a.place, full)
 	}
 	gaps := a.gapsBeside(ctx, &l.agent)
+	var aside map[string][]store.Run
+	if !key.live {
+		aside, err = a.asideRuns(ctx, l, live)
+	}
+	for _, text := range []string{stateOpen, stateClose + "}", stateClose + string(l.agent.members) + "}"} {
+		s.literal(text) // so that they are not the first to go
+	}
 	return func(ref model.Ref) (rope store.Rope) {
 		i, there := at[parseID(ref.ID)]
 		if !there {
+			if of := aside[ref.ID]; of != nil {
+				rope.Runs, rope.Gaps = append(append(rope.Runs, open), of...), gaps(ref.ID)
+			}
 			return rope
 		}
 		text, behind := full, closed
@@ -150,7 +176,110 @@ func (a agentLog) ropes(ctx context.Context) (func(model.Ref) store.Rope, error)
 		rope.Runs = append(rope.Runs, behind)
 		rope.Gaps = gaps(ref.ID)
 		return rope
-	}, nil
+	}, err
+}
+
+// asideRuns returns the runs of the states that are aside, behind what opens a state, by their
+// ids; none where a window took something out of one, or another version would mend them.
+// text is that of the log, of which nothing was taken out.
+func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map[string][]store.Run, error) {
+	b := a.asides(ctx, l)
+	then := map[string]agentFile{}
+	for id, v := range b.agents {
+		data, err := a.kept(v)
+		if err != nil {
+			return nil, ctx.Err()
+		}
+		then[id] = parseAgent(a.path("agent.json"), data, l.running, new(store.FaultList))
+	}
+	for _, agent := range then {
+		if agent.removed != 0 || agent.summary != nil || agent.versions(l.running) != l.sdk() {
+			return nil, ctx.Err()
+		}
+	}
+	// Of a branch without an agent.json of then, the versions are not known from that.
+	var unknown agentFile
+	told := make([]bool, len(b.list))
+	for k := len(b.list) - 1; k >= 0; k-- {
+		_, known := then[idText(b.id(a.Store, k))]
+		told[k] = told[k] || known || unknown.versions(l.running) == l.sdk()
+		if parent := b.list[k].parent; parent >= 0 && told[k] {
+			told[parent] = true
+		}
+	}
+	if len(b.list) == 0 {
+		return nil, ctx.Err()
+	}
+	runs := make([][]store.Run, len(b.list))
+	ends := make(map[string]store.Run, len(b.list)) // of the files that they leave at
+	for i, f := range l.files {
+		ends[f.name] = store.Run{At: text.base, Len: text.ends[i]}
+	}
+	all := make(map[string][]store.Run, len(b.list))
+	w := l.walker()
+	var wrote [][]byte // by the message at hand; nil for its body
+	w.full.emit = func(json []byte) { wrote = append(wrote, bytes.Clone(json)) }
+	err := a.rows(ctx, b, w, 0, func(r *row) error {
+		if k := r.aside; k >= 0 {
+			one := &b.list[k]
+			var before []store.Run
+			if one.parent >= 0 {
+				before = runs[one.parent]
+			} else if end := ends[one.after]; end.Len > 0 {
+				before = []store.Run{end}
+			}
+			if told[k] && (one.parent < 0 || before != nil) {
+				for i, json := range wrote {
+					if json == nil {
+						wrote[i] = b.body(a.Store, k)
+					}
+				}
+				runs[k] = a.add(before, r.header.ParentID+r.header.ID+one.version.SHA256, bytes.Join(wrote, nil))
+			}
+			if runs[k] != nil {
+				agent := then[r.header.ID]
+				all[r.header.ID] = append(slices.Clip(runs[k]), a.literal(stateClose+string(agent.members)+"}"))
+			}
+		}
+		wrote = wrote[:0]
+		return nil
+	})
+	return all, err
+}
+
+// add returns the runs of a text to which a message added something; nil for too much.
+func (s *Store) add(before []store.Run, content string, text []byte) []store.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := &s.shared
+	if n.additions == nil {
+		n.additions, n.addedAt = map[addition]store.Run{}, n.next
+		n.next += reelRoom
+	}
+	key := addition{content: content}
+	if last := len(before) - 1; last >= 0 {
+		key.behind = before[last]
+	}
+	run, known := n.additions[key]
+	if !known {
+		if len(n.added)+len(text) > mostAdded {
+			return nil
+		}
+		run = store.Run{At: n.addedAt + int64(len(n.added)), Len: int64(len(text))}
+		n.added, n.additions[key] = append(n.added, text...), run
+	}
+	runs := slices.Clone(before)
+	switch last := len(runs) - 1; {
+	case run.Len == 0:
+	case last >= 0 && runs[last].At+runs[last].Len == run.At:
+		runs[last].Len += run.Len
+	default:
+		runs = append(runs, run)
+	}
+	if runs == nil {
+		runs = []store.Run{}
+	}
+	return runs
 }
 
 // reelKey returns what today's window depends on: nothing where it takes nothing out.
@@ -236,11 +365,14 @@ type filling struct {
 
 func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
 	s.mu.Lock()
-	var text string
+	var text []byte
 	var r *reel
+	if s.shared.additions != nil && base == s.shared.addedAt {
+		text = s.shared.added
+	}
 	for _, one := range s.shared.literals {
 		if one.base == base {
-			text = one.text
+			text = []byte(one.text)
 		}
 	}
 	for _, one := range s.shared.reels {
@@ -252,7 +384,7 @@ func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
 	for _, f := range all {
 		end := f.from + int64(len(f.to))
 		switch {
-		case text != "" && end <= int64(len(text)):
+		case text != nil && end <= int64(len(text)):
 			copy(f.to, text[f.from:])
 		case r == nil || len(r.ends) == 0 || end > r.ends[len(r.ends)-1]:
 			return errMoved
@@ -269,17 +401,23 @@ func (a agentLog) fillFrom(ctx context.Context, r *reel, all []filling) error {
 	l := a.openLog(r.place)
 	defer l.close()
 	key := l.reelKey()
-	if l.err != nil || r.live && key != r.reelKey || key.sdk != r.sdk || len(l.files) < len(r.ids) {
+	slices.SortFunc(all, func(x, y filling) int { return cmp.Compare(x.from, y.from) })
+	n := 0 // messages up to the last one that is wanted
+	for _, f := range all {
+		for n < len(r.ends) && (n == 0 || r.ends[n-1] < f.from+int64(len(f.to))) {
+			n++
+		}
+	}
+	if l.err != nil || r.live && key != r.reelKey || key.sdk != r.sdk || len(l.files) < n {
 		return cmp.Or(l.err, errMoved)
 	}
-	slices.SortFunc(all, func(x, y filling) int { return cmp.Compare(x.from, y.from) })
 	read := map[string]bool{} // the files whose messages are wanted
 	i := 0
 	for _, f := range all {
 		end := f.from + int64(len(f.to))
-		for ; i < len(r.ends) && r.ends[i] <= f.from; i++ {
+		for ; i < n && r.ends[i] <= f.from; i++ {
 		}
-		for k := i; k < len(r.ends) && (k == 0 || r.ends[k-1] < end); k++ {
+		for k := i; k < n && (k == 0 || r.ends[k-1] < end); k++ {
 			read[l.files[k].name] = true
 		}
 	}
@@ -312,7 +450,7 @@ func (a agentLog) fillFrom(ctx context.Context, r *reel, all []filling) error {
 			l.known(d, f, m)
 		}
 	}
-	return l.read(ctx, l.files[:len(r.ids)], in, func(i int, m *message) error {
+	return l.read(ctx, l.files[:n], in, func(i int, m *message) error {
 		w.load(i, m)
 		if m.id != r.ids[i] || text.size != r.ends[i] {
 			return errMoved

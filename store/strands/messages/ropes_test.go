@@ -108,6 +108,33 @@ func refsOf(t testing.TB, s *Store) (refs []model.Ref) {
 	return refs
 }
 
+// What a restore left has the bytes of the log up to where it left, and what its messages
+// added: no state is read for it.
+func TestRopes_ofABranch(t *testing.T) {
+	s := openFiles(t, longFiles(t, 60))
+	unsync(t, s)
+	for _, target := range []int{40, 20, 50} {
+		list := storetest.Headers(t, s, "h")
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[target].Ref()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = s.Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		refs := refsOf(t, s)
+		storetest.Ropes(t, s, refs...)
+		for rope, err := range s.Ropes(t.Context(), refs) {
+			if err != nil || len(rope.Runs) < 2 || len(rope.Runs) > 5 {
+				t.Fatal(rope, err)
+			}
+		}
+		if target == 40 && len(refs) != 60 {
+			t.Errorf("%d snapshots", len(refs))
+		}
+	}
+}
+
 // The ropes of all states take one look at each message, and each is read once for their
 // bytes: a state costs nothing besides.
 func TestRopes_readAMessageOnce(t *testing.T) {
