@@ -55,7 +55,7 @@ const (
 
 var (
 	// ErrTooMany: there are more secrets than memory is taken for.
-	ErrTooMany = fmt.Errorf("more than %d secrets, or %d MB of them: share less of the session, or name less by a path or an expression", mostSpread, mostSecrets>>20)
+	ErrTooMany = fmt.Errorf("more than %d secrets, or %d MB of them: share a part, with --only", mostSpread, mostSecrets>>20)
 	// ErrRemains: a text has a secret again and again, as with an expression that fits
 	// whatever it is replaced by.
 	ErrRemains = errors.New("a text still has a secret after it was hidden")
