@@ -237,12 +237,16 @@ func (s *search) release(n model.Node) {
 
 // reachFrom finds out about a visit that is loaded. near is what is known of another, which
 // is better the more the two have in common; nil for none. The error is that of the question.
-func (s *search) reachFrom(n model.Node, near *reached) (r *reached, err error) {
-	err = s.eval.do(func() error {
+func (s *search) reachFrom(n model.Node, near *reached) (*reached, error) {
+	var r *reached // which a job that is left may still write
+	err := s.eval.do(func() (err error) {
 		r, err = s.look(n, near)
 		return err
 	})
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // look is reachFrom.

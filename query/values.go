@@ -44,11 +44,18 @@ func (q *Session) Values(ctx context.Context, nodes []model.Node, x *Expr) iter.
 		var near *reached
 		var last Value
 		for _, n := range nodes {
+			var r *reached // which a job that is left may still write, as v
+			var v Value
 			err := s.eval.do(func() (err error) {
-				near, last, err = s.value(n, near, last)
+				r, v, err = s.value(n, near, last)
 				return err
 			})
-			if last.Visit = n; !yield(last, err) || err != nil {
+			if err != nil {
+				yield(Value{Visit: n}, err)
+				return
+			}
+			near, last = r, v
+			if last.Visit = n; !yield(last, nil) {
 				return
 			}
 		}
