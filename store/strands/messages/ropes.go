@@ -181,7 +181,7 @@ func (a agentLog) ropes(ctx context.Context) (func(model.Ref) store.Rope, error)
 
 // asideRuns returns the runs of the states that are aside, behind what opens a state, by their
 // ids; none where a window took something out of one, or another version would mend them.
-// text is that of the log, of which nothing was taken out.
+// Nothing was taken out of the log, whose text is given.
 func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map[string][]store.Run, error) {
 	b := a.asides(ctx, l)
 	then := map[string]agentFile{}
