@@ -1,6 +1,12 @@
 package query_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -180,4 +186,83 @@ func BenchmarkValues(b *testing.B) {
 			})
 		}
 	}
+}
+
+// The changes of a value in 1,000 snapshots of a window, beside what git and jq take for the
+// same states: git has them in a repository, jq in one file. Both have them in the page cache.
+func BenchmarkHistoryPeers(b *testing.B) {
+	const n = 1000
+	for _, tool := range []string{"git", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			b.Skipf("there is no %s", tool)
+		}
+	}
+	s := sessions(n)[0]
+	path := s.at(b, n)
+	opened, _, t := s.asked(b, path)
+	dir := b.TempDir()
+	var stream, all bytes.Buffer
+	for i := range model.Node(t.Len()) {
+		h := t.Header(i)
+		state, err := opened.State(b.Context(), h.Ref())
+		if err != nil {
+			b.Fatal(err)
+		}
+		all.Write(append(state, '\n'))
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, state, "", " "); err != nil {
+			b.Fatal(err)
+		}
+		fmt.Fprintf(&stream, "commit refs/heads/main\nmark :%d\ncommitter a <a@b> %d +0000\ndata 1\nx\n", i+1, i+1)
+		fmt.Fprintf(&stream, "M 644 inline state.json\ndata %d\n%s\n", indented.Len(), indented.Bytes())
+	}
+	states := filepath.Join(dir, "states.jsonl")
+	if err := os.WriteFile(states, all.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	run := func(b *testing.B, in []byte, name string, args ...string) {
+		c := exec.CommandContext(b.Context(), name, args...)
+		c.Dir, c.Stdin = dir, bytes.NewReader(in)
+		if out, err := c.CombinedOutput(); err != nil {
+			b.Fatalf("%s: %v: %.300s", name, err, out)
+		}
+	}
+	run(b, nil, "git", "init", "-q", "-b", "main")
+	run(b, stream.Bytes(), "git", "fast-import", "--quiet")
+	measure := func(name string, work func(b *testing.B)) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				work(b)
+			}
+		})
+	}
+	measure("history", func(b *testing.B) {
+		_, q, _ := s.asked(b, path)
+		for _, err := range q.History(b.Context(), pathTo(b, "/plan/status")) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	measure("git-log-L", func(b *testing.B) {
+		run(b, nil, "git", "log", "-L", `/"status": "step/,+1:state.json`, "--oneline", "main")
+	})
+	measure("jq", func(b *testing.B) { run(b, nil, "jq", "-c", ".plan.status", states) })
+	measure("blame", func(b *testing.B) {
+		_, q, t := s.asked(b, path)
+		for _, err := range q.Blame(b.Context(), t.Head(), query.Path{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	measure("git-blame", func(b *testing.B) { run(b, nil, "git", "blame", "main", "--", "state.json") })
+}
+
+func pathTo(b *testing.B, text string) query.Path {
+	path, err := query.ParsePath(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
