@@ -4,19 +4,25 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hindcast/agent/serve"
+	"hindcast/cli"
+	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/sample"
+	"hindcast/store/sqlite"
 	"hindcast/store/storetest/fake"
 	"hindcast/store/storetest/program"
 	_ "hindcast/tui/screentest" // brings the flag -update along
@@ -140,4 +146,46 @@ func demoServer(ctx context.Context, names ...string) (*httptest.Server, error) 
 		return nil, err
 	}
 	return httptest.NewServer(h), nil
+}
+
+// What the screen shares of a session has no secret in it, is a page or a portable file, and
+// never takes the place of a file.
+func TestScreen_shares(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	dir := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", dir)
+	db := filepath.Join(dir, "secret.db")
+	s, err := sqlite.Create(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := []byte(`{"messages":[{"role":"user","content":[{"text":"the key is ` + secret + `"}]}]}`)
+	row := store.Row{State: state, Header: model.Header{ID: model.SnapshotID(state), SessionID: "s", Visit: 1, Head: true}}
+	_, err = s.Import(t.Context(), func(yield func(store.Row, error) bool) { yield(row, nil) })
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	a := app()
+	a.OutTerminal, a.Out, a.Err = true, &printed, &printed
+	a.Screen = func(ctx context.Context, what cli.Shown) error {
+		for _, name := range []string{"s.html", "s.jsonl"} {
+			path := filepath.Join(dir, name)
+			places, hidden, err := what.Share(ctx, what.Store, "s", path)
+			if err != nil || places == 0 || !strings.Contains(hidden, "/messages/*/content/*/text") {
+				t.Errorf("%s: %d places, %q, %v", name, places, hidden, err)
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "the key is [redacted") {
+				t.Errorf("%s, %v:\n%s", name, err, text)
+			}
+			if _, _, err := what.Share(ctx, what.Store, "s", path); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("%s again: %v", name, err)
+			}
+		}
+		return nil
+	}
+	if code := cli.Run(t.Context(), a, []string{db}); code != 0 || printed.Len() > 0 {
+		t.Errorf("exit code %d, printed %q", code, printed.String())
+	}
 }

@@ -212,6 +212,7 @@ func (a *App) screen(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	what.Share = a.shareNew
 	return a.Screen(ctx, what)
 }
 

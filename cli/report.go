@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,6 +103,29 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 	}
 	done.Snapshots = t.Snapshots()
 	return report.Write(ctx, w, report.Session{Store: s, Timeline: t, ID: session, Notes: notes})
+}
+
+// shareNew writes a session to a new file, its secrets hidden, while the screen has the
+// terminal: it writes nothing else.
+func (a *App) shareNew(ctx context.Context, s store.Store, session, path string) (places int, hidden string, err error) {
+	quiet := *a
+	quiet.Err = io.Discard
+	how, done := sharing{hides: true}, tally{}
+	if filepath.Ext(path) == ".jsonl" {
+		var what shared
+		if what, err = quiet.share(ctx, s, []string{session}, &how); err == nil {
+			err = quiet.writeNew(path, what.rows)
+			done.Hidden = what.findings()
+		}
+	} else {
+		err = writeFile(path, func(w io.Writer) error { return quiet.writeReport(ctx, w, s, session, &how, &done) })
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("share: %w", err)
+	}
+	var list strings.Builder
+	listHidden(&list, done.Hidden)
+	return len(done.Hidden), list.String(), nil
 }
 
 // told says on the page that it is not all of the session.

@@ -96,6 +96,7 @@ const (
 	YankPath
 	YankCall
 	YankResume
+	Share
 
 	Accept
 	Widen
@@ -231,6 +232,7 @@ var actionTable = [actions]struct {
 	YankPath:      {"yank-path", "copy path", changing, nil},
 	YankCall:      {"yank-call", "copy resume call", changing, nil},
 	YankResume:    {"yank-resume", "copy resume payload", changing, nil},
+	Share:         {"share", "share without secrets", changing, nil},
 
 	Widen:       {"widen", "search wider", comparing, nil},
 	Accept:      {"accept", "accept", answering, nil},
@@ -443,6 +445,7 @@ var bindings = []struct {
 	{Menu, YankPath, []string{"p"}},
 	{Menu, YankCall, []string{"c"}},
 	{Menu, YankResume, []string{"r"}},
+	{Menu, Share, []string{"s"}},
 
 	{EditMenu, Accept, []string{"enter"}},
 	{EditMenu, EditState, []string{"s"}},

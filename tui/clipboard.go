@@ -65,6 +65,14 @@ func (m *Model) askYank() {
 			items[2].Text = "the whole state"
 		}
 	}
+	share := dialog.Item{Action: keymap.Share, Text: "the session, in a file", Do: func() tea.Cmd {
+		m.askShare()
+		return nil
+	}}
+	if m.o.Share == nil {
+		share.Disabled = "nothing is shared from here"
+	}
+	items = append(items, share)
 	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 

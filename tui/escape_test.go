@@ -290,12 +290,26 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			names := newNamed(model.Label{Session: session, ID: "2" + payload, Name: "n" + payload, Note: payload})
 			close(names.changes) // the loop waits for the store alone
 			o.Labels = names
+			refused := false
+			o.Share = func(context.Context, store.Store, string, string) (int, string, error) {
+				if !refused {
+					refused = true
+					return 0, "", errors.New("failed" + payload)
+				}
+				return 1, "hidden" + payload, nil
+			}
 			l := newLoop(t, o, 100, 30)
 			l.lookAtEverything()
 			if err := inner.SaveSnapshot(t.Context(), hostileSnapshot(t, payload, session)); err != nil {
 				t.Fatal(err)
 			}
 			l.news()
+			l.press(keymap.Info, keymap.Yank)
+			l.press(keymap.Menu, keymap.Share)
+			l.paste("x" + payload + ".html")
+			l.press(keymap.Input, keymap.Accept, keymap.Accept)
+			l.press(keymap.Info, keymap.Details)
+			l.press(keymap.Overlay, keymap.Back)
 			l.press(keymap.Info, keymap.GoLabel)
 			l.press(keymap.Menu, keymap.Accept)
 			names.fail("failed" + payload)

@@ -62,7 +62,7 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
 		begunMsg{kind: asking, gen: 99}, answeredMsg{gen: 99, part: part[answers.Answer]{err: late}},
 		statsReadMsg{part: part[query.Stat]{err: late}}, summedMsg{},
-		labelsReadMsg{err: late}, labelsWatchedMsg{watch: labelWatch{number: 99}}, labelsChangedMsg{watch: 99}, labelsRestedMsg{watch: 99}, labelledMsg{err: late},
+		sharedMsg{err: late}, labelsReadMsg{err: late}, labelsWatchedMsg{watch: labelWatch{number: 99}}, labelsChangedMsg{watch: 99}, labelsRestedMsg{watch: 99}, labelledMsg{err: late},
 		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
 		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},
 	} {

@@ -175,6 +175,17 @@ type summedMsg struct {
 // usageRestedMsg: the session may be added up again.
 type usageRestedMsg struct{}
 
+// sharedMsg: the session was written to a file, or why not. hidden lists the secrets that
+// were hidden at so many places.
+type sharedMsg struct {
+	gen    uint64
+	prompt *dialog.Prompt
+	path   string
+	places int
+	hidden string
+	err    error
+}
+
 // playedMsg: it is time for the next step of a session that is played.
 type playedMsg struct{ gen uint64 }
 

@@ -472,7 +472,7 @@ func TestModel_copiesOnlyOnItsKey(t *testing.T) {
 	p.Press(keymap.Menu, keymap.YankID)
 	shows(t, p, "✓ the id was sent to the terminal's clipboard")
 	p.Press(keymap.Timeline, keymap.Yank)
-	p.Press(keymap.Menu, keymap.Bottom, keymap.Accept)
+	p.Press(keymap.Menu, keymap.Bottom, keymap.MoveUp, keymap.Accept)
 	shows(t, p, "✓ the resume payload was sent")
 	p.Press(keymap.Timeline, keymap.Top, keymap.StepForward, keymap.Yank)
 	p.Press(keymap.Menu, keymap.YankResume)

@@ -29,6 +29,7 @@ const (
 	labelling                 // the labels of the session
 	naming                    // the setting of a label
 	addingUp                  // what the session cost
+	sharing                   // the session, in a file
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	taskKinds

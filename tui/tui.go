@@ -64,6 +64,10 @@ type Options struct {
 	Now func() time.Time
 	// After is where waiting comes from; nil for time.After.
 	After func(time.Duration) <-chan time.Time
+	// Share writes a session to a new file, its secrets hidden: a page for a browser, or
+	// where the path ends in .jsonl a file to import. It returns at how many places one was
+	// hidden, and the list of them. It is called from commands. Nil where nothing is shared.
+	Share func(ctx context.Context, s store.Store, session, path string) (places int, hidden string, err error)
 	// Prices are what models cost, in Currency; nil where no price is known.
 	Prices   query.Prices
 	Currency string

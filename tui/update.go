@@ -77,6 +77,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.summed(msg)
 	case usageRestedMsg:
 		m.usage.rests = false
+	case sharedMsg:
+		return m.shared(msg)
 	case labelsReadMsg:
 		return m.labelsRead(msg)
 	case labelsWatchedMsg:

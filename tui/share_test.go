@@ -1,0 +1,101 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hindcast/keymap"
+	"hindcast/store"
+	"hindcast/store/sample"
+	"hindcast/tui/screentest"
+)
+
+// The session is shared in a file of the person's choice, and the last line says where it is
+// and what was hidden.
+func TestShare_writesAFile(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		o := options(demoStore(t))
+		o.Session = sample.Trip
+		dir := t.TempDir()
+		o.Getenv = func(name string) string { return map[string]string{"HOME": dir, "TERM": "xterm"}[name] }
+		var asked []string
+		o.Share = func(_ context.Context, s store.Store, session, path string) (int, string, error) {
+			asked = append(asked, session+" "+path)
+			switch len(asked) {
+			case 1:
+				return 0, "", fmt.Errorf("share: %w", fs.ErrExist)
+			case 2:
+				return 2, "hidden:\n  jwt  /messages/*/text  2 secrets\n", os.WriteFile(path, nil, 0o600)
+			}
+			return 0, "hidden: nothing; no secret was found\n", nil
+		}
+		p := start(t, o, w, h)
+		p.Press(keymap.Timeline, keymap.Yank)
+		p.Press(keymap.Menu, keymap.Share)
+		shows(t, p, "trip-planner.html", "Share trip-planner without secrets")
+		p.Golden()
+		p.Key("ctrl+u")
+		p.Type("~/trip.txt")
+		p.Press(keymap.Input, keymap.Accept)
+		shows(t, p, "end its name in .html or .jsonl")
+		p.Key("ctrl+u")
+		p.Type("~/trip.html")
+		p.Press(keymap.Input, keymap.Accept)
+		shows(t, p, "it is there already", "new file")
+		p.Press(keymap.Input, keymap.Accept)
+		lacks(t, p, "new file")
+		shows(t, p, "✓ shared in")
+		p.Press(keymap.Timeline, keymap.Details)
+		shows(t, p, "What was shared", "trip.html", "jwt  /messages/*/text  2 secrets")
+		p.Press(keymap.Overlay, keymap.Back)
+		want := sample.Trip + " " + filepath.Join(dir, "trip.html")
+		if len(asked) != 2 || asked[0] != want || asked[1] != want {
+			t.Errorf("asked were %q, want %q twice", asked, want)
+		}
+		p.Press(keymap.Timeline, keymap.Yank)
+		p.Press(keymap.Menu, keymap.Share)
+		p.Key("ctrl+u")
+		p.Type("~/trip.jsonl")
+		p.Press(keymap.Input, keymap.Accept)
+		p.Press(keymap.Timeline, keymap.Details)
+		shows(t, p, "trip.jsonl", "no secret was found")
+	})
+}
+
+// Leaving the prompt gives up what is written.
+func TestShare_isGivenUp(t *testing.T) {
+	t.Parallel()
+	o := options(demoStore(t))
+	o.Session = sample.Trip
+	ended := make(chan error, 1)
+	o.Share = func(ctx context.Context, _ store.Store, _, _ string) (int, string, error) {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return 0, "", ctx.Err()
+	}
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.Yank)
+	p.Press(keymap.Menu, keymap.Share)
+	p.Send(screentest.Key(t, "enter"))
+	waitFor(t, p, "sharing trip-planner")
+	p.Press(keymap.Input, keymap.Back)
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	lacks(t, p, "new file", "shared in", "sharing")
+}
+
+func TestShare_needsAWriter(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 100, 30)
+	p.Press(keymap.Timeline, keymap.Yank)
+	shows(t, p, "share without secrets  the session, in a file (off: nothing is shared from here)")
+	p.Press(keymap.Menu, keymap.Share)
+	lacks(t, p, "new file")
+}
