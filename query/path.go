@@ -189,6 +189,12 @@ func CompletePath(state []byte, text string) (paths []string, more []bool) {
 	return paths, more
 }
 
+// Indexed reports whether the path leads through what may be an element of an array: a place
+// that has other values at other times.
+func (p Path) Indexed() bool {
+	return slices.ContainsFunc(p.keys, func(key string) bool { return indexOf(key) >= 0 })
+}
+
 // JQ returns the path as an expression of jq. What can be an index is taken for one.
 func (p Path) JQ() string {
 	if len(p.keys) == 0 {

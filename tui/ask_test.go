@@ -273,3 +273,13 @@ func TestAsk_blame(t *testing.T) {
 	p.Key("a")
 	lacks(t, p, "#11.1 t6")
 }
+
+// A value in a list is followed to where it was in it before.
+func TestAsk_historyFollowsAnElement(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	keys(p, "2", "enter", "/")
+	p.Type("10:40 Paris")
+	keys(p, "enter", "b")
+	shows(t, p, "History of /cart/items/0/what, followed", `○ #11.2 turn 6   ~ "train 09:40 Paris-Lyon" → "train 10:40`, `+ "train 09:40 Paris-Lyon"`)
+}

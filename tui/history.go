@@ -18,6 +18,9 @@ import (
 // whose path is typed.
 func (m *Model) askHistory() tea.Cmd {
 	if c := m.selected(); c != nil {
+		if path, err := query.ParsePath(c.Path()); err == nil && path.Indexed() {
+			return m.askTrace(path, c.Path())
+		}
 		return m.askHistoryOf(c.Path(), false, nil)
 	}
 	m.input = &input{Field: field.New(m.styles, "/"), label: "history of the value at: ", done: func(text string) tea.Cmd {
@@ -43,6 +46,28 @@ func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea
 			return func(yield func(answers.Answer, error) bool) {
 				for c, err := range s.History(ctx, path) {
 					if !yield(changeAnswer(&c), err) {
+						return
+					}
+				}
+			}
+		},
+	})
+}
+
+// askTrace lists the changes of the value under the cursor, which is in a list, wherever in
+// that it was on the line of the snapshot.
+func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
+	n := m.timeline.Selected()
+	return m.inquire(question{
+		title: "History of " + pointer + ", followed", noun: "change",
+		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
+			return func(yield func(answers.Answer, error) bool) {
+				for c, err := range s.Trace(ctx, n, path) {
+					a := changeAnswer(&c.Change)
+					if c.Path != pointer {
+						a.Text = "at " + c.Path + ": " + a.Text
+					}
+					if !yield(a, err) {
 						return
 					}
 				}
