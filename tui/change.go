@@ -174,14 +174,17 @@ func changedKey(r *diff.Result, i int32) string {
 }
 
 // brief returns the beginning of a value, in one line.
-func brief(value []byte) string {
+func brief(value []byte) string { return beginning(value, briefText) }
+
+// beginning returns as many bytes of the beginning of a value, in one line.
+func beginning(value []byte, most int) string {
 	text := value
-	if len(text) > 4*briefText {
-		text = text[:4*briefText] // the rest of it is not looked at
+	if len(text) > 4*most {
+		text = text[:4*most] // the rest of it is not looked at
 	}
 	line := conversation.OneLine(string(text))
-	if len(line) <= briefText && len(text) == len(value) {
+	if len(line) <= most && len(text) == len(value) {
 		return line
 	}
-	return strings.ToValidUTF8(line[:min(len(line), briefText)], "") + "…"
+	return strings.ToValidUTF8(line[:min(len(line), most)], "") + "…"
 }

@@ -76,6 +76,9 @@ func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
 	})
 }
 
+// mostAnswered is how many bytes of values an answer shows: as many as a wide row has room for.
+const mostAnswered = 160
+
 // changeAnswer says what became of a value.
 func changeAnswer(c *query.Change) answers.Answer {
 	a := answers.Answer{Node: c.Visit}
@@ -87,11 +90,11 @@ func changeAnswer(c *query.Change) answers.Answer {
 	case c.Unknown != "":
 		a.Kind, a.Text = answers.Unknown, c.Unknown
 	case c.Old == nil:
-		a.Kind, a.Text = answers.Added, before+brief(c.New)
+		a.Kind, a.Text = answers.Added, before+beginning(c.New, mostAnswered)
 	case c.New == nil:
-		a.Kind, a.Text = answers.Removed, before+brief(c.Old)
+		a.Kind, a.Text = answers.Removed, before+beginning(c.Old, mostAnswered)
 	default:
-		a.Kind, a.Text = answers.Changed, before+brief(c.Old)+" → "+brief(c.New)
+		a.Kind, a.Text = answers.Changed, before+beginning(c.Old, mostAnswered/2)+" → "+beginning(c.New, mostAnswered/2)
 	}
 	if number, err := strconv.ParseFloat(string(c.New), 64); err == nil {
 		a.Number, a.Numeric = number, true
