@@ -15,6 +15,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/query"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
@@ -306,35 +307,75 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkFrame_all is what the scrubber and three watches add to a key and its frame: each
-// key is taken by a screen with them and by one without, in turns.
+// BenchmarkFrame_all is what a person can add to a screen: the scrubber, three watches, a
+// label on every tenth snapshot, the column of tokens, and all of it. Each key is taken by a
+// screen with it and by one without, in turns.
 func BenchmarkFrame_all(b *testing.B) {
+	all := []struct {
+		name string
+		add  func(*Model)
+	}{{"scrubber", (*Model).showScrubber}, {"watches", watchThree}, {"labels", labelSome}, {"tokens", knowTokens}}
 	for _, n := range []int{1_000, 100_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			with, without := framed(b, n), framed(b, n)
-			with.showScrubber()
-			for _, text := range []string{"/cart/total", "/plan/status", "/messages/0"} {
-				w := &watch{text: text, of: with.timeline.Timeline(), values: map[model.Node]string{}}
-				for n := model.Node(w.of.Len() - 1000); int(n) < w.of.Len(); n++ {
-					w.values[n] = strconv.Itoa(int(n))
+		bench := func(name string, add func(*Model)) {
+			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
+				with, without := framed(b, n), framed(b, n)
+				add(with)
+				key := func(m *Model, k rune) time.Duration {
+					began := time.Now()
+					m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{k}})
+					m.View()
+					return time.Since(began)
 				}
-				with.watches.list = append(with.watches.list, w)
+				var took, took0 time.Duration
+				for i := 0; b.Loop(); i++ {
+					took += key(with, rune("kj"[i%2]))
+					took0 += key(without, rune("kj"[i%2]))
+				}
+				b.ReportMetric(float64(took)/float64(took0), "×without")
+			})
+		}
+		for _, one := range all {
+			bench(one.name, one.add)
+		}
+		bench("all", func(m *Model) {
+			for _, one := range all {
+				one.add(m)
 			}
-			with.showColumns()
-			key := func(m *Model, k rune) time.Duration {
-				began := time.Now()
-				m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{k}})
-				m.View()
-				return time.Since(began)
-			}
-			var took, took0 time.Duration
-			for i := 0; b.Loop(); i++ {
-				took += key(with, rune("kj"[i%2]))
-				took0 += key(without, rune("kj"[i%2]))
-			}
-			b.ReportMetric(float64(took)/float64(took0), "×without")
 		})
 	}
+}
+
+// watchThree watches three values, which are known.
+func watchThree(m *Model) {
+	for _, text := range []string{"/cart/total", "/plan/status", "/messages/0"} {
+		w := &watch{text: text, of: m.timeline.Timeline(), values: map[model.Node]string{}}
+		for n := model.Node(w.of.Len() - 1000); int(n) < w.of.Len(); n++ {
+			w.values[n] = strconv.Itoa(int(n))
+		}
+		m.watches.list = append(m.watches.list, w)
+	}
+	m.showColumns()
+}
+
+// labelSome labels every tenth snapshot.
+func labelSome(m *Model) {
+	var list []model.Label
+	t := m.timeline.Timeline()
+	for n := model.Node(0); int(n) < t.Len(); n += 10 {
+		list = append(list, model.Label{ID: t.Header(n).ID, Visit: t.Header(n).Visit, Name: "emptied", Note: "here the cart went"})
+	}
+	m.timeline.SetLabels(timeline.PlaceLabels(t, list))
+}
+
+// knowTokens shows the column of tokens, which are known.
+func knowTokens(m *Model) {
+	t := m.timeline.Timeline()
+	stats := make([]query.Stat, t.Len())
+	for n := range model.Node(t.Len()) {
+		stats[n] = query.Stat{Visit: n, Answers: []conversation.Usage{{Counted: true, Input: 1000 * float64(n%100)}}}
+	}
+	m.showTokens()
+	m.usage.begun, m.usage.of, m.usage.bill = extent{t, t.Len()}, t, sumUp(t, stats, noPrices{})
 }
 
 // framed returns a model on 200x50 cells that shows a session of n snapshots, and

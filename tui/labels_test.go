@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +15,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/labels"
 	"hindcast/store/sample"
+	"hindcast/store/strands/messages"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -246,4 +251,57 @@ func TestLabels_needAPlace(t *testing.T) {
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.SetLabel)
 	shows(t, p, "label, note: labels are kept nowhere here")
+}
+
+// On a real store a label lies beside the framework's files, which stay as they are, and
+// another program's label shows.
+func TestLabels_ofARealStore(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "python-file")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "testdata", "strands", "python-file"))); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	s, err := messages.Open(t.Context(), dir)
+	o := steady(t, s, err)
+	own := labels.New(t.TempDir())
+	o.Session, o.Labels = "basic", own
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.SetLabel)
+	p.Type("goodbye she knows umlauts")
+	p.Press(keymap.Input, keymap.Accept)
+	shows(t, p, "▌ ◉ 13 end     (goodbye) Goodbye", "✓ #13 is called goodbye")
+	list, err := own.Of(t.Context(), s, "basic")
+	if err != nil || len(list) != 1 || list[0].Name != "goodbye" || list[0].Note != "she knows umlauts" {
+		t.Errorf("kept are %+v, %v", list, err)
+	}
+	for name, text := range contents(t, dir) {
+		if was, there := before[name]; !strings.HasPrefix(name, ".hindcast") && (!there || was != text) {
+			t.Errorf("%s was written", name)
+		}
+	}
+	other := list[0]
+	other.Name = "end"
+	if _, err := own.Set(t.Context(), s, other); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, p, "(end, goo")
+}
+
+// contents returns what the files below a folder hold.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

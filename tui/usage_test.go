@@ -15,6 +15,7 @@ import (
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/store/strands/messages"
+	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -169,4 +170,31 @@ func TestUsage_onlyWhenAsked(t *testing.T) {
 	stuck.Store(false)
 	p.Press(keymap.Timeline, keymap.Tokens)
 	shows(t, p, "no answer tells of any", "session  11 calls, 1 failed")
+}
+
+// What sessions of other frameworks cost is added up too: of Genkit with the steps of its
+// turns, of LangGraph with what the models answered.
+func TestUsage_ofRealStores(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		open    func(t *testing.T) tui.Options
+		session string
+	}{
+		"genkit":    {genkitStore, "trip"},
+		"langgraph": {func(t *testing.T) tui.Options { return langgraphStore(t, "agent.db") }, "other"},
+		"snapshots": {func(t *testing.T) tui.Options {
+			s, err := snapshots.Open(t.Context(), filepath.Join("..", "testdata", "strands", "python-snapshot", "session"))
+			return steady(t, s, err)
+		}, "every4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := tc.open(t)
+			o.Session = tc.session
+			p := start(t, o, 160, 70)
+			p.Press(keymap.Timeline, keymap.Tokens, keymap.ShowInfo)
+			shows(t, p, "session  ", "of the state on the path")
+			p.Golden()
+		})
+	}
 }
