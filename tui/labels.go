@@ -67,7 +67,11 @@ func (m *Model) labelsRead(msg labelsReadMsg) tea.Cmd {
 		m.fail(msg.err)
 		return nil
 	}
+	none := len(m.timeline.Labels().Nodes())+len(msg.labels.Nodes()) == 0
 	m.timeline.SetLabels(msg.labels)
+	if none {
+		return nil
+	}
 	m.dirty = true
 	return m.retell()
 }
