@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -184,6 +185,46 @@ func TestModel_heldGrowthIsSeen(t *testing.T) {
 	m.Update(tea.KeyMsg{Type: tea.KeyUp})
 	if got := m.standing(); got != "" {
 		t.Errorf("elsewhere: %q", got)
+	}
+}
+
+// A session that grows all the time is added up for a fifth of the time at the most.
+func TestModel_usageRests(t *testing.T) {
+	m := demoModel(t)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Init()
+	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(10)})
+	began := time.Unix(1e9, 0)
+	var waits []time.Duration
+	m.o.After = func(d time.Duration) <-chan time.Time {
+		waits = append(waits, d)
+		c := make(chan time.Time, 1)
+		c <- began
+		return c
+	}
+	m.o.Now = func() time.Time { return began }
+	m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{'t'}})
+	if !m.tasks[addingUp].running {
+		t.Fatal("nothing is added up")
+	}
+	m.o.Now = func() time.Time { return began.Add(100 * time.Millisecond) }
+	tl := m.timeline.Timeline()
+	cmd := m.summed(summedMsg{gen: m.tasks[addingUp].gen, of: tl, bill: sumUp(tl, nil, noPrices{})})
+	m.usage.begun = extent{} // the session grew
+	if m.addUp() != nil {
+		t.Error("it is added up again at once")
+	}
+	if all, several := cmd().(tea.BatchMsg); several {
+		for _, one := range all {
+			one()
+		}
+	}
+	if !slices.Contains(waits, 400*time.Millisecond) {
+		t.Errorf("it rests for %v after 100 ms", waits)
+	}
+	m.Update(usageRestedMsg{})
+	if !m.tasks[addingUp].running {
+		t.Error("it is not added up any more")
 	}
 }
 
