@@ -95,8 +95,8 @@ func misread(text string, err error) error {
 	switch {
 	case !errors.As(err, &wrong):
 		return &ExprError{text, err.Error(), 0}
-	case wrong.Token != "":
-		return &ExprError{text, err.Error(), wrong.Offset - len(wrong.Token)}
+	case wrong.Token != "": // an invalid byte is told as one of three
+		return &ExprError{text, err.Error(), max(0, min(wrong.Offset-len(wrong.Token), len(text)))}
 	}
 	if at, quote := unclosed(text); at >= 0 {
 		why := text[at:at+1] + " is not closed"
