@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -78,13 +77,13 @@ not have the value recorded.`,
 }
 
 // blameJSON is an element of `blame --json`. Value is absent where the value holds others, and
-// where JSON has no such value, as NaN; Snapshot is where the store does not know it.
+// Snapshot where the store does not know it.
 type blameJSON struct {
-	Path     string          `json:"path"`
-	Value    json.RawMessage `json:"value,omitempty"`
-	Holds    bool            `json:"holds,omitempty"`
-	Snapshot *headerJSON     `json:"snapshot,omitempty"`
-	OrBefore bool            `json:"orBefore,omitempty"`
+	Path     string      `json:"path"`
+	Value    value       `json:"value,omitempty"`
+	Holds    bool        `json:"holds,omitempty"`
+	Snapshot *headerJSON `json:"snapshot,omitempty"`
+	OrBefore bool        `json:"orBefore,omitempty"`
 }
 
 // blame writes which visit last set each value of a state at a path and below.
@@ -119,8 +118,8 @@ func blamedOf(t *model.Timeline, list []query.Blamed, state []byte) iter.Seq2[bl
 	return func(yield func(blameJSON, error) bool) {
 		for _, b := range list {
 			one := blameJSON{Path: b.Path, Holds: b.Holds, OrBefore: b.OrBefore}
-			if value := state[b.Start:b.End]; !b.Holds && json.Valid(value) {
-				one.Value = value
+			if !b.Holds {
+				one.Value = state[b.Start:b.End]
 			}
 			if b.Visit != model.NoNode {
 				header := headerOf(t, b.Visit)

@@ -187,11 +187,11 @@ func summary(r *diff.Result) string {
 // changeJSON is one element of `diff --json`. Old is absent for what was added
 // and New for what was removed; From is there for what was moved.
 type changeJSON struct {
-	Op   string          `json:"op"`
-	Path string          `json:"path"`
-	From string          `json:"from,omitempty"`
-	Old  json.RawMessage `json:"old,omitempty"`
-	New  json.RawMessage `json:"new,omitempty"`
+	Op   string `json:"op"`
+	Path string `json:"path"`
+	From string `json:"from,omitempty"`
+	Old  value  `json:"old,omitempty"`
+	New  value  `json:"new,omitempty"`
 }
 
 func changes(r *diff.Result) iter.Seq2[changeJSON, error] {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -66,10 +65,10 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 // and New where it is removed; both are where it is not known.
 type historyJSON struct {
 	headerJSON
-	Old      json.RawMessage `json:"old,omitempty"`
-	New      json.RawMessage `json:"new,omitempty"`
-	OrBefore bool            `json:"orBefore,omitempty"`
-	Unknown  string          `json:"unknown,omitempty"`
+	Old      value  `json:"old,omitempty"`
+	New      value  `json:"new,omitempty"`
+	OrBefore bool   `json:"orBefore,omitempty"`
+	Unknown  string `json:"unknown,omitempty"`
 }
 
 // history writes the changes of the value at a path, which was given as pointer.

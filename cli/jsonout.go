@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 )
 
@@ -71,6 +72,32 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
 	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), obeyed), nil
+}
+
+// value is a value of a state in a document of ours: as it stands there, but that NaN and
+// the infinities, which some frameworks write and JSON does not have, are strings.
+type value []byte
+
+// MarshalJSON implements json.Marshaler.
+func (v value) MarshalJSON() ([]byte, error) {
+	if json.Valid(v) {
+		return v, nil
+	}
+	tape, _, err := jsontape.ParseTolerant(v)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	end := 0
+	for n := range jsontape.Node(tape.Len()) {
+		if tape.Standard(n) {
+			continue
+		}
+		from, to := tape.Span(n)
+		out = jsontape.AppendQuoted(append(out, tape.Data()[end:from]...), string(tape.Raw(n)))
+		end = to
+	}
+	return append(out, tape.Data()[end:]...), nil
 }
 
 // withMember puts a member behind the members of a non-empty JSON object. The

@@ -136,3 +136,20 @@ func FuzzASCIIControls(f *testing.F) {
 		}
 	})
 }
+
+// What JSON has no number for is a string; what it has stays as it is.
+func TestValue_isJSON(t *testing.T) {
+	for given, want := range map[string]string{
+		`NaN`: `"NaN"`,
+		` {"a":[NaN, -Infinity,"NaN",1.0e400],"b":{"Infinity":Infinity}}`: `{"a":["NaN","-Infinity","NaN",1.0e400],"b":{"Infinity":"Infinity"}}`,
+		`[1.0,"NaN"]`: `[1.0,"NaN"]`,
+	} {
+		got, err := encode(historyJSON{Old: value(given)})
+		if err != nil || !strings.Contains(string(got), `"old":`+want+`}`) {
+			t.Errorf("%s: %s, %v, not %s", given, got, err, want)
+		}
+	}
+	if _, err := encode(historyJSON{Old: value(`[NaN`)}); err == nil {
+		t.Error("half a value was written")
+	}
+}
