@@ -14,11 +14,40 @@ import (
 // elements of its large arrays, and keeps each distinct element once. However a state is
 // cut, the rope is the state byte for byte: a text that is no JSON is cut elsewhere, and no
 // worse off.
+//
+// A part is hashed where it is new, or follows another one than it did. Else it is known
+// without: the part before it was in the state before, too, and what followed it there
+// follows here. So of a window that moved the first element is hashed, and those behind it
+// are compared.
+//
+//	the state before   head  m0  m1 m2 m3 … m398 m399          tail
+//	this one           head      m1 m2 m3 … m398 m399  m400    tail
+//	                   hash      hash  compare         hash    hash
 type cutter struct {
 	store store.Store
 	seed  maphash.Seed
-	// kept are the parts that are in the text, by their hash.
-	kept map[uint64]piece
+	// parts are those that are in the text, and kept are their numbers by their hash.
+	parts []cutPart
+	kept  map[uint64]int32
+	// last are the parts of the state before, which was the turn-th.
+	last, spare []taken
+	turn        int32
+	// hashed is how many bytes were hashed.
+	hashed int64
+}
+
+// cutPart is what is kept once, and the place that it has in a state.
+type cutPart struct {
+	piece
+	// turn is the last state that has it, and at its number among the parts of that.
+	turn, at int32
+}
+
+// taken is a part of a state, with what is between it and the one before.
+type taken struct {
+	piece
+	// part is its number, and in that of the container whose members it is; 0 for none.
+	part, in int32
 }
 
 const (
@@ -32,7 +61,7 @@ const (
 )
 
 func newCutter(s store.Store) *cutter {
-	return &cutter{s, maphash.MakeSeed(), map[uint64]piece{}}
+	return &cutter{store: s, seed: maphash.MakeSeed(), kept: map[uint64]int32{}}
 }
 
 // read implements source. The next state is read while one is cut.
@@ -73,65 +102,84 @@ func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 			if int64(len(text))+int64(len(w.state)) > maxText {
 				return text, ropes, &TooLargeError{int64(len(text)) + int64(len(w.state))}
 			}
-			cut := cutting{cutter: c, state: w.state, text: text}
-			cut.value(0, len(w.state), 0)
-			cut.rest(len(w.state))
-			text, r.pieces = cut.text, cut.pieces
+			text, r.pieces = c.cut(w.state, text)
 		}
 		ropes = append(ropes, r)
 	}
 	return text, ropes, ctx.Err()
 }
 
+// cut returns the text with what is new in a state behind it, and the pieces of the state.
+func (c *cutter) cut(state, text []byte) ([]byte, []piece) {
+	c.turn++
+	cut := cutting{cutter: c, state: state, text: text, list: c.spare[:0]}
+	if at := cut.afterComma(0); at < len(state) && (state[at] == '{' || state[at] == '[') {
+		cut.value(at, 0)
+	}
+	cut.rest(len(state))
+	c.last, c.spare = cut.list, c.last
+	return cut.text, cut.pieces
+}
+
 // cutting is one state that is cut.
 type cutting struct {
 	*cutter
 	state, text []byte
-	// pieces are the state up to done.
+	// pieces are the state up to done, and list are its parts.
 	pieces []piece
+	list   []taken
 	done   int
+	// containers is how many were cut.
+	containers int32
 }
 
-// value cuts what is between two places, which is one value where the text is JSON.
+// value cuts the container at a place, and returns where it ends. It reports false where the
+// text is no JSON; then the rest is not cut. A member is looked at once, unless it turns out
+// to be too large to stay whole.
 //
 //	{"plan": {…},  "messages": [ {…}   , {…}   , {…}   ]}
 //	               rest         part   between and part  the next rest
-func (c *cutting) value(from, to, depth int) {
-	behind := from // the last member
-	first := -1    // of the members that will be a part
-	for m, err := range jsontape.Members(c.state[from:to]) {
-		if err != nil {
-			return
+func (c *cutting) value(at, depth int) (end int, ok bool) {
+	c.containers++
+	in, large := c.containers, leastCut
+	object := c.state[at] == '{'
+	if !object {
+		large = leastElement
+	}
+	i := c.afterComma(at + 1)
+	if i < len(c.state) && c.state[i] != '}' && c.state[i] != ']' {
+		c.rest(i)
+	}
+	first := -1 // of the members that will be a part
+	for ; i < len(c.state); i = c.afterComma(i) {
+		if b := c.state[i]; b == '}' || b == ']' {
+			return i + 1, true
 		}
-		begin := c.afterComma(behind)
-		if behind == from {
-			begin++ // the bracket
-			begin = c.afterComma(begin)
-			c.rest(begin)
+		begin := i
+		if object {
+			if i = c.behindKey(i); i < 0 {
+				return 0, false
+			}
 		}
-		at := from + m.Offset
-		behind = at + len(m.Value)
-		large := leastCut
-		if m.Key == nil {
-			large = leastElement
-		}
-		switch {
-		case len(m.Value) >= large && depth < mostNested && (m.Value[0] == '{' || m.Value[0] == '['):
+		if i, ok = c.whole(i, large, depth); !ok {
 			if first >= 0 {
-				c.part(first, begin)
+				c.part(first, begin, in)
 				first = -1
 			}
-			c.value(at, behind, depth+1)
-		case first < 0:
+			if i, ok = c.value(i, depth+1); !ok {
+				return 0, false
+			}
+			continue
+		}
+		if first < 0 {
 			first = begin
-			fallthrough
-		default:
-			if behind-first >= leastPart {
-				c.part(first, behind)
-				first = -1
-			}
+		}
+		if i-first >= leastPart {
+			i = c.again(c.part(first, i, in), in)
+			first = -1
 		}
 	}
+	return 0, false
 }
 
 // afterComma returns the place behind white space and a comma.
@@ -147,28 +195,93 @@ func (c *cutting) afterComma(i int) int {
 	return i
 }
 
-// rest makes what is behind done, up to a place, a part.
-func (c *cutting) rest(to int) { c.part(c.done, to) }
+// behindKey returns where the value of the member begins whose key is at a place; -1 for none.
+func (c *cutting) behindKey(i int) int {
+	if c.state[i] != '"' {
+		return -1
+	}
+	if i = jsontape.StringEnd(c.state, i); i < 0 {
+		return -1
+	}
+	if i = c.afterComma(i); i == len(c.state) || c.state[i] != ':' {
+		return -1
+	}
+	return c.afterComma(i + 1)
+}
 
-// part makes what is between two places a part. What is between done and from is before
-// it in the text, too, if it is new; so neighbours in a state are neighbours in the text.
-func (c *cutting) part(from, to int) {
+// whole returns where the value at a place ends. It reports false, and the place, for a
+// container that is cut.
+func (c *cutting) whole(i, large, depth int) (end int, ok bool) {
+	within := c.state
+	cut := depth < mostNested && i < len(c.state) && (c.state[i] == '{' || c.state[i] == '[')
+	if cut && len(within)-i >= large {
+		within = within[:i+large-1]
+	}
+	end, err := jsontape.Skip(within, i)
+	switch {
+	case err == nil:
+		return end, true
+	case cut && len(within) < len(c.state):
+		return i, false
+	}
+	return len(c.state), true // no JSON: nothing behind it is cut
+}
+
+// rest makes what is behind done, up to a place, a part.
+func (c *cutting) rest(to int) { c.part(c.done, to, 0) }
+
+// part makes what is between two places a part, of members of a container. What is between
+// done and from is before it in the text, too, if it is new; so neighbours in a state are
+// neighbours in the text. It returns which part of the state before it was; -1 for none.
+func (c *cutting) part(from, to int, in int32) (was int) {
 	if from >= to {
-		return
+		return -1
 	}
-	between, part := c.state[c.done:from], c.state[from:to]
-	sum := maphash.Bytes(c.seed, part)
-	p, known := c.kept[sum]
-	if !known || !bytes.Equal(c.text[p.off:p.end()], part) {
-		p = piece{uint32(len(c.text) + len(between)), uint32(len(part))}
-		c.text = append(append(c.text, between...), part...)
-		c.kept[sum] = p
+	between, text := c.state[c.done:from], c.state[from:to]
+	sum := maphash.Bytes(c.seed, text)
+	c.hashed += int64(len(text))
+	number, known := c.kept[sum]
+	if !known || !bytes.Equal(c.text[c.parts[number].off:c.parts[number].end()], text) {
+		number = int32(len(c.parts))
+		c.parts = append(c.parts, cutPart{piece: piece{uint32(len(c.text) + len(between)), uint32(len(text))}})
+		c.text = append(append(c.text, between...), text...)
+		c.kept[sum] = number
 	}
+	p := c.parts[number].piece
 	if bytes.HasSuffix(c.text[:p.off], between) {
 		p = piece{p.off - uint32(len(between)), p.n + uint32(len(between))}
 	} else {
 		c.rest(from)
 	}
-	c.pieces = appendPiece(c.pieces, p)
-	c.done = to
+	was = -1
+	if one := c.parts[number]; one.turn > 0 && one.turn == c.turn-1 {
+		was = int(one.at)
+	}
+	c.take(taken{p, number, in})
+	return was
+}
+
+// take adds a part to the state.
+func (c *cutting) take(one taken) {
+	c.parts[one.part].turn, c.parts[one.part].at = c.turn, int32(len(c.list))
+	c.list = append(c.list, one)
+	c.pieces = appendPiece(c.pieces, one.piece)
+	c.done += int(one.n)
+}
+
+// again takes what followed a part in the state before as far as it follows here, too: members
+// of one container. It returns where they end.
+func (c *cutting) again(was int, in int32) (end int) {
+	if was < 0 || c.last[was].in == 0 {
+		return c.done
+	}
+	for _, next := range c.last[was+1:] {
+		rest := c.state[c.done:]
+		text := c.text[next.off:next.end()]
+		if next.in != c.last[was].in || !bytes.HasPrefix(rest, text) || len(rest) == len(text) || !endsScalar(rest[len(text)]) {
+			break
+		}
+		c.take(taken{next.piece, next.part, in})
+	}
+	return c.done
 }

@@ -195,6 +195,19 @@ func TestDecodePointer(t *testing.T) {
 	}
 }
 
+// A state whose size the row knows is not looked at again: what is in it makes no difference.
+func TestRow_statesAreFoundBySize(t *testing.T) {
+	data := []byte(`{"createdAt":"2026-01-01T00:00:00Z","snapshotId":"a","sessionId":"s","state":{"messages":[{"role":"user"}]},"status":"completed"}`)
+	r, ok := decodeRow("a", data)
+	if !ok || len(r.flaws) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	other := []byte(strings.Replace(string(data), `[{"role":`, `]]]]]]]]"`, 1))
+	if got, err := r.stateIn(other); err != nil || string(got) != `{"messages":]]]]]]]]""user"}]}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func FuzzDecodeRow(f *testing.F) {
 	eachRow(f, func(_ string, data []byte) { f.Add(data) })
 	for _, h := range hazards(f) {
@@ -211,6 +224,9 @@ func FuzzDecodeRow(f *testing.F) {
 		state, err := stateOf(data)
 		if err == nil && r.hasState && !r.broken && r.size != int64(len(state)) && !bytes.Contains(data, []byte(`"state`)) {
 			t.Fatalf("the state has %d bytes, the row says %d", len(state), r.size)
+		}
+		if found, failed := r.stateIn(data); !bytes.Equal(found, state) || (failed == nil) != (err == nil) {
+			t.Fatalf("the state is %q, %v; with the row known %q, %v", state, err, found, failed)
 		}
 		if ok {
 			back, err := parseNote("a", r.appendNote(nil))
