@@ -102,7 +102,7 @@ func (m *Model) inquire(q question) tea.Cmd {
 // askAgain asks the same question of a session that grew or was restored meanwhile. Until
 // all answers are there, those that are known show.
 func (m *Model) askAgain() tea.Cmd {
-	if m.current != answerTab || m.asked.ask == nil || m.answers.Asking() {
+	if m.current != answerTab || m.asked.ask == nil || m.tasks[asking].running {
 		return nil
 	}
 	m.asked.again, m.asked.got = true, nil

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"hindcast/keymap"
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sample"
+	"hindcast/store/sqlite"
 )
 
 // The history of the value under the cursor lists its changes on all branches; the timeline
@@ -282,4 +284,40 @@ func TestAsk_historyFollowsAnElement(t *testing.T) {
 	p.Type("10:40 Paris")
 	keys(p, "enter", "b")
 	shows(t, p, "History of /cart/items/0/what, followed", `○ #11.2 turn 6   ~ "train 09:40 Paris-Lyon" → "train 10:40`, `+ "train 09:40 Paris-Lyon"`)
+}
+
+// Answers that show go along with a session that grows, and stay through a restore by another
+// program, with other marks.
+func TestAsk_goesOnWhileTheSessionGrows(t *testing.T) {
+	t.Parallel()
+	other := demoFile(t)
+	shown, err := sqlite.Open(t.Context(), other.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	p := opened(t, shown, 120, 36)
+	typed(p, "w", ".messages | length")
+	p.Key("/")
+	p.Type("o")
+	keys(p, "tab", "enter")
+	before := p.Screen()
+	newWriter(t, other, sample.Trip).write(t, 3)
+	waitFor(t, p, "head #16")
+	p.WaitFor("more answers", func(screen string) bool {
+		return strings.Contains(screen, "texts") && !strings.Contains(before, status(screen))
+	})
+	restore(t, other, model.Ref{Session: sample.Trip, ID: idAt(t, other, 5)})
+	waitFor(t, p, "head #5")
+	p.WaitFor("answers off the path", func(screen string) bool { return strings.Contains(screen, "◌ #7.2") })
+}
+
+// status returns what stands in the lower border of the right box.
+func status(screen string) string {
+	for line := range strings.Lines(screen) {
+		if at := strings.LastIndex(line, " texts ─┘"); at > 0 {
+			return line[max(at-20, 0):at]
+		}
+	}
+	return "no status"
 }
