@@ -97,3 +97,71 @@ func TestQuestions_readWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// counted is a store of states that each count at their beginning and at their end, with the same
+// runs between.
+type counted struct {
+	store.Store
+	numbers map[string]int
+	between int
+}
+
+func (c *counted) Ropes(_ context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	return func(yield func(store.Rope, error) bool) {
+		runs := make([]store.Run, c.between+2)
+		for i := range c.between { // apart from each other
+			runs[i+1] = store.Run{At: int64(8*i) + 1<<40, Len: 3}
+		}
+		for _, ref := range refs {
+			i := c.numbers[ref.ID]
+			runs[0] = store.Run{At: int64(8 * i), Len: 5}
+			runs[c.between+1] = store.Run{At: int64(8*i) + 1<<20, Len: 1}
+			if !yield(store.Rope{Runs: runs}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Fill makes states such as [1234 ,"" ,"" ].
+func (c *counted) Fill(_ context.Context, runs []store.Run, dst []byte) error {
+	for _, run := range runs {
+		text := `,""`
+		switch run.Len {
+		case 5:
+			text = fmt.Sprintf("[%d", 1000+run.At/8)
+		case 1:
+			text = "]"
+		}
+		dst = dst[copy(dst, text):]
+	}
+	return nil
+}
+
+// Where two states are the same between a beginning and an end that are not, nothing is looked up
+// or kept of it: a search spends a few numbers on each run of a state.
+func TestGrep_passesOverTheSameMiddle(t *testing.T) {
+	const states = 1000
+	c := &counted{numbers: map[string]int{}, between: 100}
+	var headers []model.Header
+	for i := range states {
+		h := model.Header{ID: fmt.Sprint("v", i), SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i)}
+		c.numbers[h.ID], headers = i, append(headers, h)
+	}
+	tl := model.NewTimeline(headers)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	hits := 0
+	for _, err := range query.Open(c, tl).Grep(t.Context(), query.Search{Pattern: query.Literal("7", query.SmartCase)}) {
+		if hits++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if spent := float64(after.TotalAlloc-before.TotalAlloc) / float64(states*c.between); spent > 70 {
+		t.Errorf("%.0f bytes a run", spent)
+	}
+	if hits != 271 {
+		t.Errorf("%d of 271 numbers", hits)
+	}
+}

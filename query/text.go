@@ -86,13 +86,19 @@ type interval struct {
 
 func end(r store.Run) int64 { return r.At + r.Len }
 
+// runsAtOnce bounds how many runs room is made for in one go.
+const runsAtOnce = 1 << 14
+
 // read implements source.
 func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
 	states := make([]store.Rope, 0, len(refs))
-	var all []store.Run // of all states, one behind the other
+	var all []store.Run // of some states, one behind the other
 	for state, err := range r.store.Ropes(ctx, refs) {
 		if err != nil {
 			return text, nil, err
+		}
+		if len(all)+len(state.Runs) > cap(all) {
+			all = make([]store.Run, 0, max(len(state.Runs), min(runsAtOnce, 2*cap(all)))) // what the others are in stays
 		}
 		from := len(all)
 		all = append(all, state.Runs...)
@@ -171,6 +177,10 @@ func (r *roped) take(ctx context.Context, states []store.Rope, text []byte, rope
 	return r.take(ctx, states[half:], text, ropes)
 }
 
+// ahead is how far a run or piece of a state is looked for in the state before: in the middle
+// of two states is mostly the same, too.
+const ahead = 4
+
 // missing returns the runs of states that are not in the text, in order and apart.
 func (r *roped) missing(states []store.Rope) []store.Run {
 	var missing, before []store.Run
@@ -186,6 +196,10 @@ func (r *roped) missing(states []store.Rope) []store.Run {
 			runs, before = runs[:len(runs)-1], before[:len(before)-1]
 		}
 		for _, run := range runs {
+			if i := slices.Index(before[:min(len(before), ahead)], run); i >= 0 {
+				before = before[i+1:]
+				continue // it is there, or missed already
+			}
 			missing = r.appendMissing(missing, run)
 		}
 		before = state.Runs

@@ -189,20 +189,26 @@ func (t *tokens) visit(text []byte, n model.Node, pieces []piece) {
 	if from > 0 {
 		now = t.begin[from]
 	}
+	next := from // of the pieces of the state before
 	for i := from; i < len(pieces); i++ {
-		if i >= to {
-			// The rest is as it was, if it begins as it did.
-			if was := t.begin[i-shift]; !was.in && !was.number && !now.in && !now.number {
-				for _, l := range t.begin[i-shift:] {
-					l.at, l.open, l.openPiece = l.at+now.at-was.at, l.open+now.at-was.at, l.openPiece+shift
-					begin = append(begin, l)
-				}
-				t.pieces, t.begin = pieces, begin
-				return
-			}
-		}
 		begin = append(begin, now)
-		now = t.piece(text, n, pieces, i, now)
+		if i == to {
+			next = i - shift
+		}
+		was := next + slices.Index(t.pieces[next:min(len(t.pieces), next+ahead)], pieces[i])
+		if was < next {
+			now = t.piece(text, n, pieces, i, now)
+			continue
+		}
+		next = was + 1
+		// What is behind it is as it was, if it begins as it did.
+		if b := t.begin[was]; b.in || b.number || now.in || now.number {
+			now = t.piece(text, n, pieces, i, now)
+			continue
+		}
+		behind := now.at - t.begin[was].at
+		now = t.begin[next]
+		now.at, now.open, now.openPiece = now.at+behind, now.open+behind, now.openPiece+i-was
 	}
 	if last := len(pieces) - 1; now.number { // the state is a number
 		t.join(text, n, pieces, begin[last], now, last, pieces[last].end())
