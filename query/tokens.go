@@ -392,7 +392,7 @@ func (t *tokens) add(text []byte, phase int, of token) {
 func (t *tokens) putBeside(word []byte, of token) {
 	from := len(t.beside)
 	if word[0] == '"' {
-		t.beside = append(append(append(t.beside, '"'), jsontape.Unquote(word)...), '"')
+		t.beside = append(jsontape.AppendUnquoted(append(t.beside, '"'), word), '"')
 	} else {
 		t.beside = append(t.beside, word...)
 	}

@@ -533,3 +533,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAppendUnquoted_makesNoText(t *testing.T) {
+	quoted := []byte(`"say \"hi\"\u00e9 and more, so that a text of its own would have to grow"`)
+	dst := append(make([]byte, 0, 256), "before "...)
+	if got, want := string(AppendUnquoted(dst, quoted)), "before "+Unquote(quoted); got != want || len(want) < 60 {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := AppendUnquoted(dst, []byte(`"`)); string(got) != "before " {
+		t.Errorf("%q of half a quoted text", got)
+	}
+	if n := testing.AllocsPerRun(10, func() { AppendUnquoted(dst, quoted) }); n > 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}

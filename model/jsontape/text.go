@@ -51,10 +51,15 @@ func (t *Tape) Key(n Node) string {
 // Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] return
 // it, in the manner of [Tape.Text].
 func Unquote(quoted []byte) string {
+	return string(AppendUnquoted(nil, quoted))
+}
+
+// AppendUnquoted appends to dst what [Unquote] returns.
+func AppendUnquoted(dst, quoted []byte) []byte {
 	if len(quoted) < 2 {
-		return ""
+		return dst
 	}
-	return string(appendText(nil, quoted[1:len(quoted)-1], math.MaxInt))
+	return appendText(dst, quoted[1:len(quoted)-1], math.MaxInt)
 }
 
 // CleanKey reports whether n's key survives decoding: it has no invalid UTF-8
