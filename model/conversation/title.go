@@ -123,8 +123,10 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 	m := c.Len() - 1
 	tools := c.has(m, ToolCall) || c.has(m, ToolResult)
 	if c.unnamed(m) {
-		c = t.decode(callMessages)
-		m = c.Len() - 1
+		// What comes before may be damaged: then the last one is read without it.
+		if more := t.decode(callMessages); more != nil {
+			c, m = more, more.Len()-1
+		}
 	}
 	title, failed = c.title(m)
 	if adds == LastTurn || adds == LastStep && !tools {

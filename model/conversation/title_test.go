@@ -128,3 +128,13 @@ func BenchmarkTitle(b *testing.B) {
 		Title(state, LastTurn)
 	}
 }
+
+// A message before the last that cannot be read does not keep the last from having a title.
+func TestTail_titleBehindAMessageThatIsDamaged(t *testing.T) {
+	var tail Tail
+	tail.Add([]byte(`{"role":tool}`))
+	tail.Add([]byte(`{"role":"user","content":[{"toolResult":{"toolUseId":"t1","status":"success","content":[{"text":"done"}]}}]}`))
+	if title, failed := tail.Title(LastMessage); title == "" || failed {
+		t.Errorf("title %q, failed %v", title, failed)
+	}
+}
