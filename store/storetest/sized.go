@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math"
 	"os"
+	"testing"
 
 	"pgregory.net/rapid"
 )
@@ -39,5 +40,19 @@ func Few(checks int, property func(*rapid.T)) func(*rapid.T) {
 		}()
 		property(t)
 		passed = true
+	}
+}
+
+// Overwritten checks, so many times as Few, a property that returns how often an agent wrote
+// over a snapshot that Hindcast had. With HINDCAST_FULL it fails the test where that never
+// happened: a run of rapid may well be without, twenty of them are not.
+func Overwritten(t *testing.T, checks int, property func(*rapid.T) int) {
+	t.Helper()
+	had := 0
+	for runs := Sized(1, 20); runs > 0 && had == 0 && !t.Failed(); runs-- {
+		rapid.Check(t, Few(checks, func(rt *rapid.T) { had += property(rt) }))
+	}
+	if had == 0 && Sized(0, 1) > 0 {
+		t.Error("no agent wrote over a snapshot that Hindcast had")
 	}
 }
