@@ -159,7 +159,7 @@ func around() store.Surroundings {
 	if err != nil {
 		home = "" // not known
 	}
-	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: "."}
+	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: ".", Env: os.Getenv}
 }
 
 // inProject finds the version of an SDK in the project around a store; the folders of

@@ -54,6 +54,8 @@ type SessionInfo struct {
 	// Kind is the kind of the store that holds it.
 	Kind string
 	// Snapshots counts the visits, orphaned ones included; Orphaned counts those.
+	// Snapshots is below 0 where a list of sessions would have to read all of this one to
+	// know.
 	Snapshots, Orphaned int
 	// Head is the snapshot from which the framework would resume.
 	Head Point
@@ -66,6 +68,9 @@ type SessionInfo struct {
 	// line and cut: by it people tell sessions apart whose ids say nothing. It is
 	// untrusted; "" where the store would have to read too much to know.
 	Title string
+	// Project is the folder that the session is about, which several sessions share; ""
+	// where the store does not say. It is untrusted.
+	Project string
 	// Size is how many bytes of the store are the session's; 0 if it is not known.
 	Size int64
 }

@@ -42,7 +42,20 @@ type Kind struct {
 
 // Surroundings are the folders that default places are named by. An empty one is
 // not known; nothing is below it then.
-type Surroundings struct{ Home, Temp, Work string }
+type Surroundings struct {
+	Home, Temp, Work string
+	// Env returns the folder that a variable of the environment names, "" for none. Nil
+	// knows no variables.
+	Env func(variable string) string
+}
+
+// Named returns the folder that a variable of the environment names, "" for none.
+func (s Surroundings) Named(variable string) string {
+	if s.Env == nil {
+		return ""
+	}
+	return s.Env(variable)
+}
 
 // Kinds is the list of kinds that the program was built with, in the order in
 // which they are asked.

@@ -28,7 +28,11 @@ type Found struct {
 // what is below a store of the same kind is a part of that. It only looks: a place
 // that cannot be read is left out, as no person named it. It writes nothing.
 func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
-	around = Surroundings{Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work)}
+	named := around.Named
+	around = Surroundings{
+		Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work),
+		Env: func(variable string) string { return literal(named(variable)) },
+	}
 	var found []Found
 	var seen []fs.FileInfo
 	for _, k := range ks {

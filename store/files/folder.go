@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -66,6 +67,22 @@ func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
 		return buf[:0], fs.ErrInvalid
 	}
 	return f.read(name, buf)
+}
+
+// OpenFile opens a regular file in the folder for a reader of a part. The errors
+// are those of Read.
+func (f *Folder) OpenFile(name string) (*os.File, error) {
+	if !isEntry(name) {
+		return nil, fs.ErrInvalid
+	}
+	file, err := f.openFile(name)
+	if err != nil {
+		return nil, Cause(err)
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(cmp.Or(Cause(err), ErrNotRegular), file.Close())
+	}
+	return file, nil
 }
 
 // ReadStamped reads as [Folder.Read] does, and returns the stamp that the file had

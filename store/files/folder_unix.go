@@ -138,3 +138,11 @@ func (f *Folder) hold(call func(dir int)) error {
 	}
 	return nil
 }
+
+func (f *Folder) openFile(name string) (*os.File, error) {
+	fd, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, f.why(name, err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -129,6 +130,17 @@ func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	return data, s.at, err
 }
 
+func (o *overlay) openFile(name string) (Opened, error) {
+	if _, stepped := o.steps[name]; !stepped {
+		return OpenFile(o.below, name)
+	}
+	data, _, err := o.Read(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return inMemory{bytes.NewReader(data)}, nil
+}
+
 // Stamp implements Tree.
 func (o *overlay) Stamp(name string) (Stamp, error) {
 	switch s, stepped := o.steps[name]; {
@@ -170,6 +182,8 @@ type provenTree struct {
 	Tree
 	at map[string]Stamp
 }
+
+func (p *provenTree) openFile(name string) (Opened, error) { return OpenFile(p.Tree, name) }
 
 func (p *provenTree) hold(dir string) (release func()) { return Hold(p.Tree, dir) }
 

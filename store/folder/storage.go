@@ -49,6 +49,9 @@ type Options struct {
 	Notes string
 	// Now tells the time.
 	Now func() time.Time
+	// Private says that what is written is readable by its owner alone, whatever stands
+	// beside it.
+	Private bool
 	// Up is how many folders above the one that is opened the storage lies.
 	Up int
 }
@@ -109,7 +112,7 @@ func open(dir, way string, o Options) (*Storage, error) {
 		return nil, err
 	}
 	s := &Storage{
-		writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore},
+		writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore, private: o.Private},
 		place:  o.Place, id: o.ID, tree: disk, disk: disk, Memo: NewMemo(o.Cache.Memory(o.Notes, dir)), Way: way,
 	}
 	if s.id == nil {

@@ -1,9 +1,11 @@
 package folder
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -204,6 +206,41 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 	return data, at, err
 }
 
+// Opened is an open file of a tree. The caller closes it.
+type Opened interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// OpenFile opens a file of a tree for a reader of a part. In a tree that is no disk it reads
+// all. The errors are those of [Tree].Read.
+func OpenFile(t Tree, name string) (Opened, error) {
+	if o, ok := t.(interface {
+		openFile(name string) (Opened, error)
+	}); ok {
+		return o.openFile(name)
+	}
+	data, _, err := t.Read(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return inMemory{bytes.NewReader(data)}, nil
+}
+
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }
+
+func (d *Disk) openFile(name string) (Opened, error) {
+	dir, base := split(name)
+	f, err := d.use(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.release()
+	return f.OpenFile(base)
+}
+
 // From reads files of a tree.
 func From(t Tree) files.Reader {
 	return func(name string, buf []byte) ([]byte, error) {
@@ -323,6 +360,13 @@ func (v *View) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	}
 	v.stamps[name] = at
 	return data, at, nil
+}
+
+func (v *View) openFile(name string) (Opened, error) {
+	if _, err := v.Stamp(name); err != nil { // what is read in it then is told of by Moved
+		return nil, err
+	}
+	return OpenFile(v.on, name)
 }
 
 // Moved returns a name that is no longer as the view found it, "" for none. It looks at

@@ -26,8 +26,9 @@ type writer struct {
 	// Now gives the time. It may be replaced before the storage is used.
 	Now func() time.Time
 
-	dir    string
-	ignore func(name string) bool
+	dir     string
+	ignore  func(name string) bool
+	private bool
 
 	mu      sync.Mutex
 	opened  io.Closer // nil until it is needed
@@ -58,7 +59,7 @@ func (w *writer) Journal() (*journal.Journal, error) {
 
 func (w *writer) put(on disk.Disk) {
 	w.disk = on
-	w.journal = journal.New(on, journal.Options{Ignore: w.ignore, Now: func() time.Time { return w.Now() }})
+	w.journal = journal.New(on, journal.Options{Ignore: w.ignore, Private: w.private, Now: func() time.Time { return w.Now() }})
 }
 
 // WriteThrough has all that is written go through another disk, such as one that fails.

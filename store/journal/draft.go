@@ -295,6 +295,9 @@ func (d *Draft) modeBeside(name string) fs.FileMode {
 		return mode
 	}
 	mode := fs.FileMode(0o600)
+	if d.j.o.Private {
+		return mode
+	}
 	var newest fs.FileInfo
 	d.eachBeside(dir, func(info fs.FileInfo) {
 		if info.Mode().IsRegular() && (newest == nil || info.ModTime().After(newest.ModTime())) {
@@ -310,6 +313,9 @@ func (d *Draft) modeBeside(name string) fs.FileMode {
 func (d *Draft) folderModeBeside(name string) fs.FileMode {
 	if mode, ok := d.made[path.Dir(name)]; ok {
 		return mode
+	}
+	if d.j.o.Private {
+		return 0o700
 	}
 	mode, some := fs.FileMode(0o777), false
 	d.eachBeside(path.Dir(name), func(info fs.FileInfo) {

@@ -74,6 +74,9 @@ type Options struct {
 	// Ignore reports whether a name in a folder is not the kind's, such as that of
 	// a file that is being written. Nil ignores none.
 	Ignore func(name string) bool
+	// Private says that a new file is readable by its owner alone. Else it is as those
+	// beside it.
+	Private bool
 	// Now gives the time for the journal; nil is time.Now.
 	Now func() time.Time
 }

@@ -59,6 +59,13 @@ func addresses(t *testing.T) map[string][]string {
 	for _, r := range realStores {
 		all[r.kind] = append(all[r.kind], filepath.Join(testdata, filepath.FromSlash(r.path)))
 	}
+	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range agents { // each is called after its kind
+		all[e.Name()] = append(all[e.Name()], filepath.Join(testdata, "coding", e.Name()))
+	}
 	demo := fake.New()
 	if _, err := demo.Import(t.Context(), sample.Rows()); err != nil {
 		t.Fatal(err)

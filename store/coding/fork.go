@@ -1,0 +1,103 @@
+package coding
+
+import (
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// A session that a model goes on from may not end with a tool call that nothing answers: a
+// provider refuses it, or the agent runs the tool again. So a fork is cut behind the answers.
+
+// Open returns the tool calls on the way to an entry that nothing on that way answers.
+func (s *Session) Open(to *Entry) (calls []string) {
+	open, order := map[string]bool{}, []string(nil)
+	for _, i := range s.context(s.At(to.ID)) {
+		e := &s.Entries[i]
+		for _, c := range e.Said.Calls {
+			open[c.ID] = true
+			order = append(order, c.ID)
+		}
+		for _, r := range e.Said.Results {
+			delete(open, r.ID)
+		}
+	}
+	for _, id := range order {
+		if open[id] {
+			calls = append(calls, id)
+		}
+	}
+	return calls
+}
+
+// context returns the entries whose messages make the state at one, see [Entry].Context.
+func (s *Session) context(to int) []int {
+	if to < 0 {
+		return nil
+	}
+	if s.Entries[to].Context != nil {
+		return s.Entries[to].Context
+	}
+	path := s.path(to)
+	for k := len(path) - 2; k >= 0; k-- {
+		if first := s.Entries[path[k]].Context; first != nil {
+			return append(append(make([]int, 0, len(first)+len(path)-k-1), first...), path[k+1:]...)
+		}
+	}
+	return path
+}
+
+// fork plans a session that ends with an entry.
+func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (*folder.Move, error) {
+	forker, ok := e.format.(Forker)
+	if !ok {
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: e.agent.Lacks}
+	}
+	s := before.Own.(*Session)
+	to := &s.Entries[at]
+	if open := s.Open(to); len(open) > 0 {
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf(
+			"#%d would end with a tool call that nothing answers (%s): fork from the result, or from a message before the call", at, conversation.List(open, func(id string) string { return fmt.Sprintf("%.40q", id) }))}
+	}
+	made, err := forker.Fork(Cut{in, s, to, forker.NewID(c.As), e.dir})
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range made.Steps {
+		if now, err := in.Stamp(step.Name); err != nil || now.Kind != files.Nothing {
+			return nil, store.ErrSessionExists
+		}
+	}
+	place := e.place(made.Spot)
+	m := &folder.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made}
+	if before.Busy != "" {
+		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")
+	}
+	m.Hazards = append(m.Hazards, to.workTree())
+	m.Writes = append(m.Writes, "journal: one entry")
+	return m, nil
+}
+
+// workTree says that a fork takes back nothing but the conversation.
+func (e *Entry) workTree() string {
+	text := "the files of the work tree stay as they are now"
+	if e.Meta == nil {
+		return text
+	}
+	var then []string
+	if e.Meta.Branch != "" {
+		then = append(then, "the branch was "+e.Meta.Branch)
+	}
+	if e.Meta.Commit != "" {
+		then = append(then, "the commit "+e.Meta.Commit)
+	}
+	if len(then) > 0 {
+		text += "; at that message " + strings.Join(then, ", ")
+	}
+	return text
+}

@@ -1,0 +1,35 @@
+package coding
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// UUID4 returns as, if it is a UUID in lower case, else a random one.
+func UUID4(as string) string {
+	if uuid.MatchString(as) {
+		return as
+	}
+	return newUUID(4, nil)
+}
+
+// UUID7 returns as, if it is a UUID in lower case, else one of now: later ones are greater.
+func UUID7(as string) string {
+	if uuid.MatchString(as) {
+		return as
+	}
+	return newUUID(7, binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli()))[2:])
+}
+
+func newUUID(version byte, first []byte) string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	copy(b[:], first)
+	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,162 @@
+package coding
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/watch"
+)
+
+// Agent describes the kind of store that one coding agent writes.
+type Agent struct {
+	// Name is that of the kind, Framework that of the agent for people.
+	Name, Framework string
+	// IDs are what store.Deriver says of ids.
+	IDs string
+	// Roots are where in a folder that a person names the storage may be, such as
+	// "projects" in "~/.claude"; "." for the folder itself. The first that has sessions counts.
+	Roots []string
+	// Inner returns how many folders above one that was opened the storage is, such as 1 for
+	// the folder of one project.
+	Inner func(dir string) int
+	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
+	Shape string
+	// Signs reports whether a file that could be a session, by its name, is one.
+	Signs func(in Spot, head []byte) bool
+	// Format reads the sessions of one opened store.
+	Format func() Format
+	// Levels are how deep a change may be, for store.Watcher.
+	Levels []watch.Level
+	// Places are those of store.Kind.
+	Places func(store.Surroundings) []string
+	// Lacks says why no session can be made that the agent resumes, "" where one can.
+	Lacks string
+	// Passes is what the agent does about a record that is damaged.
+	Passes string
+}
+
+// Kind returns the kind for the list of kinds. cache keeps titles from one run of the program
+// to the next; nil remembers them in this process only.
+func (a *Agent) Kind(cache *files.Cache) store.Kind {
+	return store.Kind{
+		Name:      a.Name,
+		Framework: a.Framework,
+		Recognise: a.recognise,
+		Open: func(ctx context.Context, path string) (store.Store, error) {
+			return a.Open(ctx, path, cache)
+		},
+		Places: a.Places,
+	}
+}
+
+// root is where the storage of a path is: so many folders up from the one that is opened, of
+// which only one file may be meant.
+type root struct {
+	dir, only string
+	up        int
+}
+
+// rootOf returns where the storage of a path may be.
+func (a *Agent) roots(path string) (list []root, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		dir := filepath.Dir(whole)
+		return []root{{dir, filepath.Base(whole), a.inner(dir)}}, nil
+	}
+	for _, below := range a.Roots {
+		if dir := filepath.Join(path, below); isDir(dir) {
+			list = append(list, root{dir, "", a.inner(filepath.Join(whole, below))})
+		}
+	}
+	return list, nil
+}
+
+func (a *Agent) inner(dir string) int {
+	if a.Inner == nil {
+		return 0
+	}
+	return a.Inner(dir)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// mostSigned bounds the files of a folder that recognise looks into.
+const mostSigned = 8
+
+// recognise looks for a file that is named as a session's and begins as one.
+func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
+	roots, err := a.roots(path)
+	if err != nil {
+		return "", false, err
+	}
+	for _, r := range roots {
+		if ok, err = a.isStorage(ctx, r); ok || err != nil {
+			return a.Shape, ok, err
+		}
+	}
+	return "", false, nil
+}
+
+func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
+	s, err := a.open(ctx, r, nil)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	defer s.Close()
+	in := s.storage.In()
+	in.Tree = few{in.Tree}
+	spots, err := s.spots(ctx, in)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	for _, at := range spots[:min(len(spots), mostSigned)] {
+		if a.Signs == nil {
+			return true, nil
+		}
+		if head, err := Head(s.storage.In().Tree, at.File, headSize); err == nil && a.Signs(at, head) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// few is a tree that lists no more than the first names of each folder.
+type few struct{ folder.Tree }
+
+const mostNamed = 2000
+
+func (f few) List(dir string) ([]string, error) {
+	names, err := f.Tree.List(dir)
+	return names[:min(len(names), mostNamed)], err
+}
+
+// lacks returns why there is no such operation.
+func (a *Agent) lacks(op model.Op) string {
+	switch op {
+	case model.OpFork:
+		return a.Lacks
+	case model.OpUndo, model.OpRedo:
+		return ""
+	case model.OpRestore:
+		if a.Lacks != "" {
+			return a.Lacks
+		}
+		return "the files of " + a.Framework + " are not changed: a fork is a new session from here, which it resumes"
+	}
+	return "the files of " + a.Framework + " are not changed"
+}

@@ -1,0 +1,327 @@
+package coding
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// How a file of lines is read.
+//
+// A file is only appended to, so that what was made of a line holds as long as the file
+// begins as it did. It is read in pieces of some megabytes, whose lines several workers
+// decode. When it has grown, reading goes on behind the last line that was whole:
+//
+//	│line│line│line│…│line│torn      first time: all; the torn line is read again
+//	│line│line│line│…│line│line│     then: from the torn line on
+//	                 └ the print of what stands before says that it is the same file
+//
+// What is made of a line is small: where the record is, who follows whom, a title. Its bytes
+// are read again for a state.
+
+// Line is one line of a file.
+type Line struct {
+	// Span is where the line is, without its end; Number is counted from 1.
+	Span
+	Number int
+	// Raw are the bytes. They are lent.
+	Raw []byte
+
+	scratch *jsontape.Scratch
+}
+
+// Parse returns the record, an object. It is lent. The error is a *jsontape.SyntaxError.
+func (l *Line) Parse() (Value, error) {
+	tape, err := l.scratch.Parse(l.Raw)
+	if err != nil {
+		return Value{}, err
+	}
+	if tape.Kind(0) != jsontape.Object {
+		return Value{}, &jsontape.SyntaxError{Msg: "it is no JSON object"}
+	}
+	return ValueOf(tape), nil
+}
+
+// Lines reads files of lines, and remembers what was made of them. It is safe for
+// concurrent use.
+type Lines[R any] struct {
+	// Decode makes something of a line. After an error the line is damaged, and passed
+	// over.
+	Decode func(*Line) (R, error)
+
+	mu    sync.Mutex
+	known map[string]*File[R]
+	lines int
+}
+
+// File is what was made of a file. It is not changed.
+type File[R any] struct {
+	Name string
+	// Records are those of the lines that are not damaged.
+	Records []Record[R]
+	// Size is the length of the file in bytes.
+	Size int64
+
+	stamp folder.Stamp
+	// whole is the end of the last line that has one, and lines how many those are.
+	whole int64
+	lines int
+	// print is what stands before whole.
+	print []byte
+	// damage are the lines that are damaged, and torn says that the last has no end and is
+	// no record.
+	damage []damage
+	torn   bool
+	// taken says that the last line has no end and is a record all the same.
+	taken bool
+}
+
+// Record is what was made of one line.
+type Record[R any] struct {
+	Span
+	Number int
+	Is     R
+}
+
+type damage struct {
+	line int
+	at   int64
+	err  error
+}
+
+const (
+	// pieceSize is how much is read at a time, and mostLine bounds a line.
+	pieceSize, mostLine = 4 << 20, 256 << 20
+	// printSize is how much is compared of what a file had.
+	printSize = 256
+	// mostLines bounds the lines that are remembered of all files.
+	mostLines = 500_000
+	// mostDamage bounds the damaged lines of a file that are told of one by one.
+	mostDamage = 100
+)
+
+// ErrLineTooLong: a line is longer than is read.
+var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
+
+// Read reads a file, or what is new in it. The errors are those of folder.Tree.
+func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R], error) {
+	at, err := in.Stamp(name)
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	was := l.known[name]
+	l.mu.Unlock()
+	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+		return was, nil
+	}
+	file, err := folder.OpenFile(in.Tree, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // it was only read
+	now := &File[R]{Name: name}
+	if was != nil && was.goesOnIn(file, at) {
+		*now = *was
+		now.Records = slices.Clip(now.Records)
+		if now.taken {
+			now.Records = now.Records[: len(now.Records)-1 : len(now.Records)-1]
+		}
+		now.torn, now.taken = false, false
+	}
+	now.stamp = at
+	if err := l.readOn(ctx, now, file); err != nil {
+		return nil, err
+	}
+	l.remember(now)
+	return now, nil
+}
+
+// goesOnIn reports whether a file still begins as it did.
+func (f *File[R]) goesOnIn(file io.ReaderAt, at folder.Stamp) bool {
+	if at.Size < f.whole || f.whole == 0 {
+		return false
+	}
+	print := make([]byte, len(f.print))
+	_, err := file.ReadAt(print, f.whole-int64(len(print)))
+	return (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(print, f.print)
+}
+
+func (l *Lines[R]) remember(f *File[R]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if was := l.known[f.Name]; was != nil {
+		l.lines -= len(was.Records)
+	}
+	if l.lines += len(f.Records); l.known == nil || l.lines > mostLines {
+		l.known, l.lines = map[string]*File[R]{}, len(f.Records)
+	}
+	l.known[f.Name] = f
+}
+
+// readOn reads a file from the end of its last whole line.
+func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) error {
+	buf := make([]byte, 0, int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
+	from, ended := f.whole, false // of buf in the file
+	for !ended {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(buf) == cap(buf) {
+			if len(buf) >= mostLine {
+				return fmt.Errorf("%s, line %d: %w", f.Name, f.lines+1, ErrLineTooLong)
+			}
+			buf = slices.Grow(buf, max(len(buf), pieceSize))
+		}
+		n, err := file.ReadAt(buf[len(buf):cap(buf)], from+int64(len(buf)))
+		if buf = buf[:len(buf)+n]; err != nil && !errors.Is(err, io.EOF) {
+			return files.Cause(err)
+		}
+		ended = n == 0 || err != nil
+		whole := bytes.LastIndexByte(buf, '\n') + 1
+		if whole > 0 {
+			l.decode(f, buf[:whole], from)
+			f.print = append(f.print[:0:0], buf[max(0, whole-printSize):whole]...)
+			from += int64(whole)
+			f.whole = from
+			buf = buf[:copy(buf, buf[whole:])]
+		}
+	}
+	f.Size = from + int64(len(buf))
+	if last := bytes.TrimSpace(buf); len(last) > 0 {
+		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
+		if _, err := line.Parse(); err != nil {
+			f.torn = true
+			return nil
+		}
+		if is, err := l.Decode(&line); err == nil {
+			f.Records, f.taken = append(f.Records, Record[R]{line.Span, line.Number, is}), true
+		}
+	}
+	return nil
+}
+
+// decode decodes whole lines, several at once. at is where the text is in the file.
+func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
+	var lines []Line
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n')
+		raw := bytes.TrimRight(text[:end], "\r \t")
+		if f.lines++; len(raw) > 0 {
+			lines = append(lines, Line{Span: Span{at, int64(len(raw))}, Number: f.lines, Raw: raw})
+		}
+		at, text = at+int64(end)+1, text[end+1:]
+	}
+	made := make([]Record[R], len(lines))
+	failed := make([]error, len(lines))
+	const atOnce = 16
+	workers := min(runtime.GOMAXPROCS(0), (len(lines)+atOnce-1)/atOnce)
+	var next sync.Mutex
+	from := 0
+	work := func() {
+		scratch := new(jsontape.Scratch)
+		for {
+			next.Lock()
+			first := from
+			from += atOnce
+			next.Unlock()
+			if first >= len(lines) {
+				return
+			}
+			for i := first; i < min(first+atOnce, len(lines)); i++ {
+				line := &lines[i]
+				line.scratch = scratch
+				is, err := l.Decode(line)
+				made[i], failed[i] = Record[R]{line.Span, line.Number, is}, err
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	for i := range made {
+		if failed[i] == nil {
+			f.Records = append(f.Records, made[i])
+		} else if len(f.damage) < mostDamage {
+			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, lines[i].At, failed[i]})
+		}
+	}
+}
+
+// Codes of faults that every coding agent's files may have.
+const (
+	// FaultLine: a line is no record.
+	FaultLine = "damaged-line"
+	// FaultTorn: the last line has no end, because its writer is at work or was killed.
+	FaultTorn = "torn-line"
+	// FaultUnknown: records of a type that Hindcast does not know.
+	FaultUnknown = "unknown-record"
+)
+
+// Faults returns what is wrong with the lines. verdict says what the agent does about a line
+// that is no record.
+func (f *File[R]) Faults(verdict string) []model.Fault {
+	var list store.FaultList
+	for _, d := range f.damage {
+		list.Add(model.Fault{Code: FaultLine, Severity: model.Loses, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", d.line, d.at), Meaning: "the line is no record: " + d.err.Error(), Verdict: verdict})
+	}
+	if f.torn {
+		list.Add(model.Fault{Code: FaultTorn, Severity: model.Odd, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", f.lines+1, f.whole), Meaning: "the last line has no end: its writer is at work, or was killed", Verdict: verdict})
+	}
+	return list.All()
+}
+
+// UnknownFaults returns the fault of records of types that a format does not know, by how
+// many there are of each; none where there are none.
+func UnknownFaults(file string, types map[string]int) []model.Fault {
+	if len(types) == 0 {
+		return nil
+	}
+	var words []string
+	for name, n := range types {
+		words = append(words, fmt.Sprintf("%.40q (%d)", name, n))
+	}
+	slices.Sort(words)
+	return []model.Fault{{Code: FaultUnknown, Severity: model.Note, File: file, Meaning: "records of types that Hindcast does not know, which are passed over: " + strings.Join(words[:min(len(words), 8)], ", ")}}
+}
+
+// Raw returns the bytes of records of a file. The errors are those of folder.Tree, and
+// io.ErrUnexpectedEOF where the file no longer has them.
+func Raw(tree folder.Tree, name string, spans []Span) (list [][]byte, err error) {
+	file, err := folder.OpenFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = cmp.Or(err, file.Close()) }()
+	for _, s := range spans {
+		if s.Len > mostLine {
+			return nil, ErrLineTooLong
+		}
+		raw := make([]byte, s.Len)
+		if n, err := file.ReadAt(raw, s.At); n < len(raw) {
+			return nil, fmt.Errorf("%s, byte %d: %w", name, s.At, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		list = append(list, raw)
+	}
+	return list, nil
+}

@@ -1,0 +1,344 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/journal"
+)
+
+// How the list of sessions comes about.
+//
+// Names tell which sessions there are, and the times of their files in which order: that is
+// one listing for each folder and one look at each file. Then the title is read, from the
+// newest session on: from the beginning of a large file, from all of a small one. What a file
+// told is remembered until it changes.
+
+const (
+	// headSize is how much of a large file is read for the list, and smallFile is up to which
+	// size all of one is.
+	headSize, smallFile = 64 << 10, 64 << 10
+	// mostDeep bounds how deep Walk goes, and mostNames how many names it comes to.
+	mostDeep, mostNames = 6, 1_000_000
+)
+
+// Places returns the folder where an agent keeps sessions: the one that a variable of the
+// environment names, or one below the home folder, with slashes.
+func Places(around store.Surroundings, variable, below string) []string {
+	if dir := around.Named(variable); dir != "" {
+		return []string{dir}
+	}
+	if around.Home == "" {
+		return nil
+	}
+	return []string{filepath.Join(around.Home, filepath.FromSlash(below))}
+}
+
+// Walk returns the spots of files below the storage, as far as depth folders down. spotOf
+// returns where the session of a file is; false for a file that is none's. Names that begin
+// with a dot are passed over. A folder that cannot be listed is passed over, too.
+func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string) (Spot, bool)) (list []Spot, err error) {
+	seen := 0
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		names, err := in.List(dir)
+		if err != nil {
+			if dir == "." {
+				return err
+			}
+			return nil // Faults tells
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if seen++; seen > mostNames || strings.HasPrefix(name, ".") {
+				continue
+			}
+			file := folder.Join(dir, name)
+			if at, ok := spotOf(file); ok {
+				list = append(list, at)
+				continue
+			}
+			if depth > 0 && !strings.Contains(name, ".json") {
+				if at, err := in.Stamp(file); err == nil && at.Kind == files.Directory {
+					if err := walk(file, depth-1); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	return list, walk(".", min(depth, mostDeep))
+}
+
+// Head returns the beginning of a file, of at most so many bytes.
+func Head(tree folder.Tree, file string, size int) ([]byte, error) {
+	f, err := folder.OpenFile(tree, file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	buf := make([]byte, size)
+	n, err := f.ReadAt(buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, files.Cause(err)
+	}
+	return buf[:n], nil
+}
+
+// HeadLines returns the whole lines at the beginning of a file.
+func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
+	head, err := Head(tree, file, headSize)
+	for err == nil && len(head) > 0 {
+		end := slices.Index(head, '\n')
+		if end < 0 {
+			if len(head) < headSize && len(lines) == 0 {
+				lines = append(lines, head)
+			}
+			break
+		}
+		lines = append(lines, head[:end])
+		head = head[end+1:]
+	}
+	return lines, err
+}
+
+// spots returns where the sessions are, each of another id.
+func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
+	list, err := s.format.Spots(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if s.only != "" {
+		list = slices.DeleteFunc(list, func(at Spot) bool { return !s.isMeant(at.File) })
+	}
+	taken := make(map[string]bool, len(list))
+	for i := range list {
+		id := list[i].ID
+		for n := 2; taken[id]; n++ {
+			id = list[i].ID + "'" + strings.Repeat("'", n-2)
+		}
+		taken[id], list[i].ID = true, id
+	}
+	return list, nil
+}
+
+// isMeant reports whether a file is the one that was opened, or belongs to a sub-agent of its session.
+func (s *Store) isMeant(file string) bool {
+	only := path.Join(s.storage.Way, s.only)
+	return file == only || strings.HasPrefix(file, strings.TrimSuffix(only, path.Ext(only))+"/")
+}
+
+// find returns the spot of the session that the port calls id. The error is
+// model.ErrNoSession.
+func (s *Store) find(ctx context.Context, id string) (Spot, error) {
+	in := s.storage.In()
+	s.mu.Lock()
+	at, known := s.known[id]
+	s.mu.Unlock()
+	if known {
+		if now, err := in.Stamp(at.File); err == nil && now.Kind != files.Nothing {
+			return at, nil
+		}
+	}
+	list, err := s.spots(ctx, in)
+	if err != nil {
+		return Spot{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = make(map[string]Spot, len(list))
+	for _, at := range list {
+		s.known[at.ID] = at
+	}
+	if at, known = s.known[id]; !known {
+		return Spot{}, model.ErrNoSession
+	}
+	return at, nil
+}
+
+// listed is a spot with the look of its file.
+type listed struct {
+	Spot
+	at folder.Stamp
+}
+
+// Sessions implements store.Store.
+func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	return func(yield func(model.SessionInfo, error) bool) {
+		if err := s.eachInfo(ctx, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
+			yield(model.SessionInfo{}, s.wrap(err, "list the sessions of %q", s.address))
+		}
+	}
+}
+
+// glancesAtOnce is how many files are read ahead for the list.
+const glancesAtOnce = 64
+
+func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool) error {
+	if s.life.Over() {
+		return errClosed
+	}
+	in := s.storage.In()
+	spots, err := s.spots(ctx, in)
+	if err != nil {
+		return err
+	}
+	list := make([]listed, len(spots))
+	if err := parallel(ctx, len(spots), func(i int) {
+		list[i].Spot = spots[i]
+		list[i].at, _ = in.Stamp(spots[i].File) // one that went is left out
+	}); err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(l listed) bool { return l.at.Kind == files.Nothing })
+	newest := map[string]int64{} // a session changes with its sub-agents, and comes before them
+	for i := range list {
+		parent, _, _ := strings.Cut(list[i].ID, "/")
+		newest[parent] = max(newest[parent], list[i].at.Modified.UnixNano())
+	}
+	slices.SortStableFunc(list, func(a, b listed) int {
+		pa, _, _ := strings.Cut(a.ID, "/")
+		pb, _, _ := strings.Cut(b.ID, "/")
+		if pa != pb {
+			if d := newest[pb] - newest[pa]; d != 0 {
+				return sign(d)
+			}
+			return strings.Compare(pa, pb)
+		}
+		return len(a.ID) - len(b.ID)
+	})
+	defer s.storage.Memo.Notes.Keep()
+	for len(list) > 0 {
+		part := list[:min(len(list), glancesAtOnce)]
+		list = list[len(part):]
+		infos := make([]model.SessionInfo, len(part))
+		if err := parallel(ctx, len(part), func(i int) { infos[i] = s.info(ctx, in, part[i]) }); err != nil {
+			return err
+		}
+		for _, info := range infos {
+			if !yield(info) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func sign(d int64) int {
+	if d < 0 {
+		return -1
+	}
+	return 1
+}
+
+// parallel calls do for each of n, several at once. The error is that of a context that has
+// ended.
+func parallel(ctx context.Context, n int, do func(i int)) error {
+	var next, others = make(chan int), sync.WaitGroup{}
+	for range min(n, 2*runtime.GOMAXPROCS(0)) {
+		others.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	others.Wait()
+	return ctx.Err()
+}
+
+// told is what the list remembers of a file.
+type told struct {
+	Glance
+	// snapshots is store.Uncounted where the file was not read whole.
+	snapshots, orphaned, faults int
+	head                        model.Point
+}
+
+// info returns what the list shows of a session.
+func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionInfo {
+	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
+	text, ok := in.Memo.Recall(l.File, l.at)
+	t, whole := recall(text)
+	if !ok || !whole {
+		if t, ok = s.look(ctx, in, l); ok {
+			in.Memo.Note(l.File, l.at, t.note())
+		}
+	}
+	info.Title, info.Project = t.Title, t.Project
+	if info.Project == "" {
+		info.Project = l.Project
+	}
+	info.Snapshots, info.Orphaned, info.Head, info.Faults = t.snapshots, t.orphaned, t.head, t.faults
+	return info
+}
+
+// look reads what the list shows of a session.
+func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
+	if l.at.Size <= smallFile {
+		log, err := s.log(ctx, l.Spot)
+		if err == nil {
+			return s.toldOf(log), true
+		}
+	}
+	glance, err := s.format.Glance(in, l.Spot)
+	return told{Glance: glance, snapshots: store.Uncounted, faults: model.FaultsNotCounted}, err == nil
+}
+
+// toldOf returns what the list shows of a session that was read.
+func (s *Store) toldOf(log *folder.Log) (t told) {
+	one := log.Own.(*Session)
+	var info model.SessionInfo
+	info.Count(log.Rows)
+	t.Title, t.Project = one.Title, one.Project
+	t.snapshots, t.orphaned, t.head = info.Snapshots, info.Orphaned, info.Head
+	t.faults = len(model.Harmful(s.faults(log)))
+	return t
+}
+
+// note returns what is remembered.
+func (t *told) note() (text []byte) {
+	text = files.AppendText(text, t.Title)
+	text = files.AppendText(text, t.Project)
+	text = files.AppendText(text, t.head.ID)
+	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index} {
+		text = appendVarint(text, n)
+	}
+	return text
+}
+
+func recall(text []byte) (t told, ok bool) {
+	r := files.ReadNote(text)
+	t.Title, t.Project, t.head.ID = string(r.Text()), string(r.Text()), string(r.Text())
+	for _, n := range []*int{&t.snapshots, &t.orphaned, &t.faults, &t.head.Index} {
+		*n = int(r.Varint())
+	}
+	return t, len(text) > 0 && !r.Damaged() && r.Len() == 0
+}
+
+// hidden reports whether a name is Hindcast's own, or a temporary one.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, ".") && name != journal.Folder || strings.HasSuffix(name, ".tmp")
+}

@@ -1,0 +1,263 @@
+package coding
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/folder"
+)
+
+// Format reads what one coding agent writes. It is safe for concurrent use.
+type Format interface {
+	// Spots returns where the sessions of a storage are, as far as names tell.
+	Spots(ctx context.Context, in folder.In) ([]Spot, error)
+	// Spot returns where the session of such a File is, whether it is there or not.
+	Spot(file string) Spot
+	// Glance returns what the list shows of a session, without reading all of a large one.
+	Glance(in folder.In, at Spot) (Glance, error)
+	// Read reads a session, one without entries where there is none. It returns an
+	// error where a file cannot be read; damage in it is a fault.
+	Read(ctx context.Context, in folder.In, at Spot) (*Session, error)
+	// Messages returns the messages that an entry of a session adds to a state.
+	Messages(in folder.In, s *Session, e *Entry) ([]Message, error)
+}
+
+// Forker is a [Format] whose agent resumes a session that Hindcast made.
+type Forker interface {
+	Format
+	// NewID returns the id of a new session: as where that may be one, else a fresh one.
+	NewID(as string) string
+	// Fork returns the files of a new session that ends with an entry. The error is a
+	// model.UnsupportedError where the agent could not go on from there.
+	Fork(c Cut) (*Fork, error)
+}
+
+// Caller is a [Format] whose agent can be called at an entry with nothing written before.
+type Caller interface {
+	// Calls returns the calls that go on from an entry, the best one first.
+	Calls(s *Session, e *Entry) []model.Resume
+}
+
+// Spot is where a session is.
+type Spot struct {
+	// File is the file that tells it from all others, in the names of the storage.
+	File string
+	// More are its other files that names tell of, in order.
+	More []string
+	// ID is how the agent calls the session, with that of its parent before it where it is
+	// that of a sub-agent: "SESSION/AGENT".
+	ID string
+	// Project is the folder that the session is about, as far as the names tell.
+	Project string
+}
+
+// Glance is what the list of sessions shows of one. The texts are untrusted.
+type Glance struct {
+	// Title is the session's name, or what the user said first.
+	Title string
+	// Project is the folder that the session is about.
+	Project string
+}
+
+// Session is one conversation. It is not changed once it was read.
+type Session struct {
+	Spot  Spot
+	Title string
+	// Project is the folder that the session is about.
+	Project string
+	// Entries are in the order in which they were recorded.
+	Entries []Entry
+	// Head is the entry that the agent would go on from; -1 for none.
+	Head int
+	// Pointed says that a pointer of the agent's own names the head.
+	Pointed bool
+	// Faults are what is wrong with the files.
+	Faults []model.Fault
+	// Own is what the format keeps.
+	Own any
+}
+
+// Entry is a message that is complete, or another record that changes what the model reads.
+type Entry struct {
+	// ID and Parent are the agent's own; Parent is "" of a first one.
+	ID, Parent string
+	At         time.Time
+	Said       Said
+	// Event says what happened in a word where the role does not: "compaction".
+	Event string
+	// Title is one line on it, where Said does not tell. It is untrusted.
+	Title  string
+	Marks  model.Marks
+	Reason *model.Reason // why it is off the path where the format knows
+	// Meta is as of the entry. Entries share it.
+	Meta *Meta
+	// File has the records that the entry is made of, and Records are where in it.
+	File    string
+	Records []Span
+	// Context, if it is not nil, are the entries whose messages are the state at this
+	// one, itself among them, by their positions. Of nil they are those at the parent, and
+	// itself.
+	Context []int
+	// Version tells contents of one id apart where the records do not; "" else.
+	Version string
+	// Child is the session of a sub-agent that it started, "" for none.
+	Child string
+	// Facts are what is known of it besides. The values are untrusted.
+	Facts model.Facts
+	// Own is what the format keeps.
+	Own any
+}
+
+// Role is who speaks.
+type Role uint8
+
+// The roles.
+const (
+	System Role = iota
+	User
+	Assistant
+	Tool
+)
+
+var roles = [...]string{"system", "user", "assistant", "tool"}
+
+// String returns the role as messages name it.
+func (r Role) String() string { return roles[r] }
+
+// Meta is what a session ran with. The texts are untrusted.
+type Meta struct {
+	Model, Dir, Branch, Commit, Version, Mode string
+}
+
+// Span is where a record is in a file, in bytes.
+type Span struct{ At, Len int64 }
+
+// Cut is what a new session is made of: the way to the entry To, under the id ID.
+type Cut struct {
+	In      folder.In
+	Session *Session
+	To      *Entry
+	ID      string
+	// Dir is the folder of the storage on the disk.
+	Dir string
+}
+
+// Fork is a session in the making.
+type Fork struct {
+	Spot  Spot
+	Steps folder.Steps
+	// Writes say what the files hold, and Hazards what comes of it.
+	Writes, Hazards []string
+	// Calls are those that resume it.
+	Calls []model.Resume
+}
+
+// path returns the entries from the first to one, by their positions. One that the lineage
+// comes to twice ends it.
+func (s *Session) path(to int) (list []int) {
+	parents := s.parents()
+	seen := make(map[int]bool)
+	for at := to; at >= 0 && !seen[at]; at = parents[at] {
+		seen[at] = true
+		list = append(list, at)
+	}
+	reverse(list)
+	return list
+}
+
+// parents returns the position of the parent of each entry, -1 for none.
+func (s *Session) parents() []int {
+	at := make(map[string]int, len(s.Entries))
+	for i := range s.Entries {
+		at[s.Entries[i].ID] = i
+	}
+	list := make([]int, len(s.Entries))
+	for i := range s.Entries {
+		list[i] = -1
+		if p, ok := at[s.Entries[i].Parent]; ok && p != i {
+			list[i] = p
+		}
+	}
+	return list
+}
+
+func reverse(list []int) {
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+}
+
+// finish fills in what follows from the entries together: ids that others have, too, become
+// ids of their own, so that none is lost from view; titles name the tools that were called;
+// what the model no longer reads is marked.
+func (s *Session) finish() {
+	taken, tools := make(map[string]bool, len(s.Entries)), map[string]string{}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		for id, n := e.ID, 2; taken[e.ID] || e.ID == ""; n++ {
+			e.ID = fmt.Sprintf("%s~%d", id, n)
+		}
+		taken[e.ID] = true
+		for _, c := range e.Said.Calls {
+			tools[c.ID] = c.Name
+		}
+	}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		title, failed := e.Said.Title(tools)
+		if e.Title = cmp.Or(e.Title, title); failed {
+			e.Marks |= model.MarkError
+		}
+		if s.Title == "" && e.Said.Role == User && e.Event == "" {
+			s.Title = e.Said.Words
+		}
+	}
+	s.evict()
+}
+
+// evict marks the entries on the way to the head that the model no longer reads.
+func (s *Session) evict() {
+	reads := map[int]bool{}
+	for _, i := range s.context(s.Head) {
+		reads[i] = true
+	}
+	for _, i := range s.path(s.Head) {
+		if !reads[i] {
+			s.Entries[i].Marks |= model.MarkEvicted
+		}
+	}
+}
+
+// At returns the position of an entry, -1 for none.
+func (s *Session) At(id string) int {
+	for i := range s.Entries {
+		if s.Entries[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Path returns the entries from the first to one.
+func (s *Session) Path(to *Entry) (list []*Entry) {
+	for _, i := range s.path(s.At(to.ID)) {
+		list = append(list, &s.Entries[i])
+	}
+	return list
+}
+
+// OnHeadPath reports whether an entry is on the way to the head.
+func (s *Session) OnHeadPath(e *Entry) bool {
+	if s.Head < 0 {
+		return false
+	}
+	for _, i := range s.path(s.Head) {
+		if s.Entries[i].ID == e.ID {
+			return true
+		}
+	}
+	return false
+}

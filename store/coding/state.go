@@ -1,0 +1,275 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sort"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/folder"
+)
+
+// How states are made.
+//
+// A message stands in the states of all that follow it. So the text of each entry's messages
+// is made once and gets numbers, and a state is a list of these, see store.Rope:
+//
+//	{"messages":[  ,m0  ,m1  ,m2  ],"meta":{…}}
+//	               ^ without its comma
+//
+// Texts are let go of where there is much else, and made again from the records when their
+// bytes are asked for: a file is only appended to, so that they are the same.
+
+// texts are the texts that have numbers. The zero value is ready.
+type texts struct {
+	mu   sync.Mutex
+	list []text // by At
+	at   map[string]int
+	next int64
+	held int64
+}
+
+// text is what one entry adds to a state, or what stands around the messages.
+type text struct {
+	store.Run
+	data []byte // nil where it was let go of
+	// session and entry tell how it is made again; nil of what stands around.
+	session *Session
+	entry   int
+}
+
+// mostHeld bounds the bytes of texts that are held.
+const mostHeld = 256 << 20
+
+// errChanged says that a file is not what it was when a text was first made.
+var errChanged = errors.New("the file no longer has the record: it was replaced")
+
+// key tells the content of an entry from any other.
+func (s *Session) key(i int) string {
+	e := &s.Entries[i]
+	var at strings.Builder
+	fmt.Fprintf(&at, "%s\x00%s\x00%s\x00%d\x00%s", s.Spot.File, e.File, e.ID, e.At.UnixNano(), e.Version)
+	for _, r := range e.Records {
+		fmt.Fprintf(&at, "\x00%d+%d", r.At, r.Len)
+	}
+	return at.String()
+}
+
+// text returns the numbers of what an entry adds, a comma before each message.
+func (s *Store) text(in folder.In, of *Session, i int) (store.Run, error) {
+	key := of.key(i)
+	s.texts.mu.Lock()
+	at, known := s.texts.at[key]
+	if known {
+		run := s.texts.list[at].Run
+		s.texts.mu.Unlock()
+		return run, nil
+	}
+	s.texts.mu.Unlock()
+	data, err := s.messages(in, of, i)
+	if err != nil {
+		return store.Run{}, err
+	}
+	return s.texts.add(key, text{data: data, session: of, entry: i}), nil
+}
+
+// messages makes what an entry adds.
+func (s *Store) messages(in folder.In, of *Session, i int) ([]byte, error) {
+	list, err := s.format.Messages(in, of, &of.Entries[i])
+	if err != nil {
+		return nil, err
+	}
+	data := []byte{}
+	for k := range list {
+		data = list[k].AppendJSON(append(data, ','))
+	}
+	return data, nil
+}
+
+// add numbers a text, unless it has numbers, and returns them.
+func (t *texts) add(key string, one text) store.Run {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at, known := t.at[key]; known {
+		return t.list[at].Run
+	}
+	if t.at == nil {
+		t.at = map[string]int{}
+	}
+	one.Run = store.Run{At: t.next, Len: int64(len(one.data))}
+	t.next += one.Len
+	t.at[key] = len(t.list)
+	t.list = append(t.list, one)
+	t.holdLocked(one.Len)
+	return one.Run
+}
+
+// holdLocked lets go of the oldest texts where there are too many.
+func (t *texts) holdLocked(more int64) {
+	if t.held += more; t.held <= mostHeld {
+		return
+	}
+	for i := range t.list {
+		if one := &t.list[i]; one.session != nil && one.data != nil && t.held > mostHeld/2 {
+			t.held -= one.Len
+			one.data = nil
+		}
+	}
+}
+
+// literal returns the numbers of what stands around messages.
+func (t *texts) literal(words string) store.Run {
+	return t.add("\x00"+words, text{data: []byte(words)})
+}
+
+// rope returns the state at an entry.
+func (s *Store) rope(in folder.In, of *Session, i int) (runs []store.Run, err error) {
+	runs = append(runs, s.texts.literal(`{"messages":[`))
+	for _, k := range of.context(i) {
+		run, err := s.text(in, of, k)
+		if err != nil {
+			return nil, err
+		}
+		if len(runs) == 1 && run.Len > 0 { // the first has no comma
+			run.At, run.Len = run.At+1, run.Len-1
+		}
+		if run.Len > 0 {
+			runs = append(runs, run)
+		}
+	}
+	return append(runs, s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")), nil
+}
+
+// json returns what a session ran with, without what is not known.
+func (m *Meta) json() string {
+	if m == nil {
+		return "{}"
+	}
+	text := []byte{'{'}
+	for _, member := range [][2]string{{"model", m.Model}, {"cwd", m.Dir}, {"gitBranch", m.Branch}, {"gitCommit", m.Commit}, {"version", m.Version}, {"mode", m.Mode}} {
+		if member[1] == "" {
+			continue
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(jsontape.AppendQuoted(text, member[0]), ':')
+		text = jsontape.AppendQuoted(text, member[1])
+	}
+	return string(append(text, '}'))
+}
+
+// Fill implements query.Roper.
+func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
+	in := s.storage.In()
+	for _, run := range runs {
+		for run.Len > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			data, from, err := s.bytesAt(in, run.At)
+			if err != nil {
+				return s.wrap(err, "read the bytes of states")
+			}
+			n := copy(dst[:min(run.Len, int64(len(dst)))], data[run.At-from:])
+			dst = dst[n:]
+			run.At, run.Len = run.At+int64(n), run.Len-int64(n)
+		}
+	}
+	return nil
+}
+
+// bytesAt returns the text that a number is in, and the number of its first byte.
+func (s *Store) bytesAt(in folder.In, at int64) ([]byte, int64, error) {
+	t := &s.texts
+	t.mu.Lock()
+	i := sort.Search(len(t.list), func(i int) bool { return t.list[i].At+t.list[i].Len > at })
+	if i == len(t.list) {
+		t.mu.Unlock()
+		return nil, 0, errChanged
+	}
+	one := t.list[i]
+	t.mu.Unlock()
+	if one.data != nil {
+		return one.data, one.At, nil
+	}
+	data, err := s.messages(in, one.session, one.entry)
+	if err == nil && int64(len(data)) != one.Len {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.list[i].data == nil {
+		t.list[i].data = data
+		t.holdLocked(one.Len)
+	}
+	return data, one.At, nil
+}
+
+// Ropes implements query.Roper.
+func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	return func(yield func(store.Rope, error) bool) {
+		if len(refs) == 0 {
+			return
+		}
+		one, err := s.session(ctx, refs[0].Session)
+		if err != nil {
+			yield(store.Rope{}, s.wrap(err, "read the states of session %q", refs[0].Session))
+			return
+		}
+		at := make(map[string]int, len(one.Entries))
+		for i := range one.Entries {
+			at[one.Entries[i].ID] = i
+		}
+		in := s.storage.In()
+		for _, ref := range refs {
+			if err := ctx.Err(); err != nil {
+				yield(store.Rope{}, err)
+				return
+			}
+			var rope store.Rope
+			i, there := at[ref.ID]
+			switch {
+			case !there || ref.Once() != nil:
+				rope.Err = model.ErrNoSnapshot
+			default:
+				rope.Runs, rope.Err = s.rope(in, one, i)
+			}
+			if !yield(rope, nil) {
+				return
+			}
+		}
+	}
+}
+
+// State implements store.Store.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	state, err := s.state(ctx, ref)
+	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
+}
+
+func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
+	one, i, err := s.entry(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.rope(s.storage.In(), one, i)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(0)
+	for _, run := range runs {
+		size += run.Len
+	}
+	state := make([]byte, size)
+	return state, s.Fill(ctx, runs, state)
+}

@@ -1,0 +1,298 @@
+package coding
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/journal"
+	"hindcast/store/watch"
+)
+
+// Store is the opened storage of a coding agent. It is safe for concurrent use.
+type Store struct {
+	agent   *Agent
+	address string
+	// dir is the folder in which the opened one is, or it itself, and only the one file that
+	// was opened; "" for all.
+	dir, only string
+	format    Format
+	storage   *folder.Storage
+	port      folder.Port
+	life      store.Lifetime
+
+	mu    sync.Mutex
+	known map[string]Spot
+	texts texts
+}
+
+var (
+	_ store.Deriver = (*Store)(nil)
+	_ store.Writer  = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+	_ store.Resumer = (*Store)(nil)
+)
+
+// errClosed: the store is closed.
+var errClosed = fs.ErrClosed
+
+// Open opens the storage that a path is, or is in. A write of Hindcast's own that was broken
+// off is finished; nothing else is written. The errors are those of the file system.
+func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Store, error) {
+	roots, err := a.roots(path)
+	if err == nil && len(roots) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err))
+	}
+	at := roots[0]
+	for _, r := range roots[1:] { // the first that has sessions
+		if ok, _ := a.isStorage(ctx, at); ok {
+			break
+		}
+		at = r
+	}
+	s, err := a.open(ctx, at, cache)
+	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err))
+	}
+	s.address = path
+	s.storage.Recover(ctx)
+	return s, nil
+}
+
+func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, error) {
+	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only, format: a.Format()}
+	storage, err := folder.Open(at.dir, folder.Options{
+		Place: func(session string) folder.Place { return s.engine().named(session) }, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
+		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.storage = storage
+	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, Find: func(_ model.Op, id string) (folder.Place, error) {
+		at, err := s.find(context.Background(), id)
+		return s.engine().place(at), err
+	}})
+	return s, nil
+}
+
+// Kind returns the name of the kind.
+func (s *Store) Kind() string { return s.agent.Name }
+
+// Address returns the path that was opened.
+func (s *Store) Address() string { return s.address }
+
+// DerivedIDs implements store.Deriver.
+func (s *Store) DerivedIDs() string { return s.agent.IDs }
+
+// Close lets go of the folder, and keeps what is remembered.
+func (s *Store) Close() error {
+	if !s.life.End() {
+		return nil
+	}
+	return s.wrap(s.storage.Close(), "close %q", s.address)
+}
+
+// wrap puts in front of an error what failed.
+func (s *Store) wrap(err error, what string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", s.agent.Name, fmt.Sprintf(what, args...), files.Cause(err))
+}
+
+// engine returns what the engine reads with.
+func (s *Store) engine() engine { return engine{s.agent, s.format, s.storage.Folder()} }
+
+// log returns a session as the engine has it.
+func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {
+	if s.life.Over() {
+		return nil, errClosed
+	}
+	log, err := s.storage.Log(ctx, s.engine().place(at))
+	if err == nil && len(log.Rows) == 0 && len(log.Own.(*Session).Faults) == 0 {
+		err = model.ErrNoSession
+	}
+	return log, err
+}
+
+// found returns the session of an id as the engine has it.
+func (s *Store) found(ctx context.Context, session string) (*folder.Log, error) {
+	at, err := s.find(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return s.log(ctx, at)
+}
+
+// session returns the session of an id.
+func (s *Store) session(ctx context.Context, session string) (*Session, error) {
+	log, err := s.found(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return log.Own.(*Session), nil
+}
+
+// entry returns the entry of a snapshot.
+func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error) {
+	if err := ref.Once(); err != nil {
+		return nil, 0, err
+	}
+	one, err := s.session(ctx, ref.Session)
+	if err != nil {
+		return nil, 0, err
+	}
+	if i := one.At(ref.ID); i >= 0 {
+		return one, i, nil
+	}
+	return nil, 0, model.ErrNoSnapshot
+}
+
+// Headers implements store.Store.
+func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
+	return func(yield func(model.Header, error) bool) {
+		log, err := s.found(ctx, session)
+		if err != nil {
+			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
+			return
+		}
+		for i := range log.Rows {
+			if err := ctx.Err(); err != nil {
+				yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
+				return
+			}
+			log.Rows[i].SessionID = session
+			if !yield(log.Rows[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+// Facts implements store.Deriver.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	one, i, err := s.entry(ctx, ref)
+	if err != nil {
+		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+	}
+	e := &one.Entries[i]
+	facts := e.Facts
+	if e.Child != "" {
+		facts.Add("sub-agent", e.Child)
+	}
+	if m := e.Meta; m != nil {
+		facts.Add("model", m.Model)
+		facts.Add("folder", m.Dir)
+		facts.Add("git branch", m.Branch)
+		facts.Add("git commit", m.Commit)
+		facts.Add("mode", m.Mode)
+		facts.Add("version", m.Version)
+	}
+	facts.Add("file", cmp.Or(e.File, one.Spot.File))
+	if len(e.Records) > 0 {
+		facts.Add("place", fmt.Sprintf("byte %d", e.Records[0].At))
+	}
+	return facts, nil
+}
+
+// Gaps implements store.Deriver: there are none.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	_, _, err := s.entry(ctx, ref)
+	return model.Gaps{}, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+}
+
+// Resume implements store.Resumer.
+func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
+	one, i, err := s.entry(ctx, ref)
+	if err != nil {
+		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+	}
+	caller, ok := s.format.(Caller)
+	if !ok {
+		return nil, nil
+	}
+	return caller.Calls(one, &one.Entries[i]), nil
+}
+
+// Faults implements store.Store.
+func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
+	if session != "" {
+		log, err := s.found(ctx, session)
+		if err != nil {
+			return nil, s.wrap(err, "check session %q", session)
+		}
+		return s.faults(log), nil
+	}
+	var list store.FaultList
+	if err := cmp.Or(s.storage.Broken(), s.storage.Check(ctx)); err != nil {
+		if ctx.Err() != nil {
+			return nil, s.wrap(ctx.Err(), "check %q", s.address)
+		}
+		list.Add(model.Fault{Code: "unfinished-write", Severity: model.Loses, File: folder.JournalFile, Meaning: err.Error(), Verdict: "Hindcast writes nothing until that is put right"})
+	}
+	if checker, ok := s.format.(Checker); ok {
+		faults, err := checker.Check(ctx, s.storage.In())
+		if err != nil {
+			return nil, s.wrap(err, "check %q", s.address)
+		}
+		for _, f := range faults {
+			list.Add(f)
+		}
+	}
+	return list.All(), nil
+}
+
+// Checker is a [Format] that tells what is wrong between the sessions of a storage.
+type Checker interface {
+	Check(ctx context.Context, in folder.In) ([]model.Fault, error)
+}
+
+// Watch implements store.Watcher.
+func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
+	ctx = s.life.Within(ctx)
+	if s.only != "" {
+		return watch.File(ctx, filepath.Join(s.dir, s.only)), nil
+	}
+	return watch.Tree(ctx, s.dir, s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) }), nil
+}
+
+// Lacks implements store.Writer.
+func (s *Store) Lacks(op model.Op) string {
+	return cmp.Or(s.agent.lacks(op), s.storage.Lacks())
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	return s.port.Plan(ctx, c)
+}
+
+// Apply implements store.Writer.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	return s.port.Apply(ctx, plan)
+}
+
+// Journal implements store.Writer.
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	return s.port.Journal(ctx)
+}
+
+// Beside returns where the labels of a session are, see package labels.
+func (s *Store) Beside(ctx context.Context, session string) (dir, file, name string) {
+	return s.port.Beside(ctx, session)
+}
+
+func appendVarint(text []byte, n int) []byte { return binary.AppendVarint(text, int64(n)) }

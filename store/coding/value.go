@@ -1,0 +1,118 @@
+package coding
+
+import (
+	"iter"
+	"time"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Value is a value in a record, or none: what is looked for in none is none. Its texts are
+// copies; its Raw is lent as long as the record.
+type Value struct {
+	tape *jsontape.Tape
+	node jsontape.Node
+}
+
+// ValueOf returns the whole of a record.
+func ValueOf(t *jsontape.Tape) Value { return Value{t, 0} }
+
+// Parse returns the value of a JSON text. The error is a *jsontape.SyntaxError.
+func Parse(text []byte) (Value, error) {
+	t, err := jsontape.Parse(text)
+	return Value{t, 0}, err
+}
+
+// There reports whether there is a value, which may be null.
+func (v Value) There() bool { return v.tape != nil && v.node >= 0 && int(v.node) < v.tape.Len() }
+
+// Kind returns the kind of the value; that of null for none.
+func (v Value) Kind() jsontape.Kind {
+	if !v.There() {
+		return jsontape.Null
+	}
+	return v.tape.Kind(v.node)
+}
+
+// Get returns the value of a member of an object of an object: none where there is none.
+func (v Value) Get(keys ...string) Value {
+	for _, key := range keys {
+		if v.Kind() != jsontape.Object {
+			return Value{}
+		}
+		v.node = v.tape.Find(v.node, key)
+	}
+	return v
+}
+
+// Text returns a string decoded, "" for anything else.
+func (v Value) Text() string {
+	if v.Kind() != jsontape.String {
+		return ""
+	}
+	return v.tape.Text(v.node)
+}
+
+// Words returns the beginning of a string on one line, "" for anything else.
+func (v Value) Words() string { return Words(v.Raw(), conversation.MaxTitle) }
+
+// Raw returns the value as it stands in the text, nil for none.
+func (v Value) Raw() []byte {
+	if !v.There() {
+		return nil
+	}
+	return v.tape.Raw(v.node)
+}
+
+// Number returns a number, 0 for anything else.
+func (v Value) Number() float64 {
+	if v.Kind() != jsontape.Number {
+		return 0
+	}
+	n, _ := v.tape.Float(v.node)
+	return n
+}
+
+// True reports whether it is true.
+func (v Value) True() bool { return v.Kind() == jsontape.True }
+
+// Time returns the time of a string of RFC 3339, the zero time for anything else.
+func (v Value) Time() time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, v.Text())
+	return at
+}
+
+// Milliseconds returns the time of a number of milliseconds since 1970, the zero time for
+// anything else.
+func (v Value) Milliseconds() time.Time {
+	n := v.Number()
+	if n <= 0 || n > 1e15 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(n)).UTC()
+}
+
+// Each returns the elements of an array, or the values of the members of an object; none of
+// anything else.
+func (v Value) Each() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if k := v.Kind(); k != jsontape.Array && k != jsontape.Object {
+			return
+		}
+		for n := v.tape.First(v.node); n >= 0; n = v.tape.Next(n) {
+			if !yield(Value{v.tape, n}) {
+				return
+			}
+		}
+	}
+}
+
+// Usage returns what a message cost, as package conversation reads it; its Model is left out.
+func (v Value) Usage() (u conversation.Usage) {
+	if v.Kind() == jsontape.Object {
+		u = conversation.UsageOf(v.tape, v.node)
+		u.Model = ""
+	}
+	return u
+}
