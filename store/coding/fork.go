@@ -2,6 +2,7 @@ package coding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -14,22 +15,22 @@ import (
 // A session that a model goes on from may not end with a tool call that nothing answers: a
 // provider refuses it, or the agent runs the tool again. So a fork is cut behind the answers.
 
-// Open returns the tool calls on the way to an entry that nothing on that way answers.
+// Open returns the tool calls of the last answer on the way to an entry that nothing on that
+// way answers. Where the model answered again behind a call, it went on without the result,
+// and goes on again.
 func (s *Session) Open(to *Entry) (calls []string) {
-	open, order := map[string]bool{}, []string(nil)
+	last := User
 	for _, i := range s.context(s.At(to.ID)) {
-		e := &s.Entries[i]
-		for _, c := range e.Said.Calls {
-			open[c.ID] = true
-			order = append(order, c.ID)
+		said := &s.Entries[i].Said
+		if said.Role == Assistant && last != Assistant {
+			calls = nil
 		}
-		for _, r := range e.Said.Results {
-			delete(open, r.ID)
+		last = said.Role
+		for _, c := range said.Calls {
+			calls = append(calls, c.ID)
 		}
-	}
-	for _, id := range order {
-		if open[id] {
-			calls = append(calls, id)
+		for _, r := range said.Results {
+			calls = slices.DeleteFunc(calls, func(id string) bool { return id == r.ID })
 		}
 	}
 	return calls

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -277,6 +278,11 @@ func (s *Store) Lacks(op model.Op) string {
 
 // Plan implements store.Writer.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id
+		if _, err := s.find(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
+			return model.Plan{}, s.wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
+		}
+	}
 	return s.port.Plan(ctx, c)
 }
 

@@ -136,6 +136,26 @@ func TestKinds_restore(t *testing.T) {
 	}
 }
 
+// Every kind that makes new sessions and changes none passes the suite of forking.
+func TestKinds_fork(t *testing.T) {
+	for _, one := range stores(t) {
+		s, err := one.Open(t.Context(), one.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forks := store.Reason(s, model.OpFork) == "" && store.Reason(s, model.OpRestore) != ""
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if forks {
+			t.Run(one.Name+"/"+filepath.Base(one.address), func(t *testing.T) {
+				t.Parallel()
+				storetest.Fork(t, one.Kind, one.address)
+			})
+		}
+	}
+}
+
 // within reports whether a path is below one of some folders.
 func within(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(path, f+string(filepath.Separator)) })
