@@ -28,8 +28,9 @@ type Agent struct {
 	Shape string
 	// Signs reports whether a file that could be a session, by its name, is one.
 	Signs func(in Spot, head []byte) bool
-	// Format reads the sessions of one opened store.
-	Format func() Format
+	// Format reads the sessions of one opened store, whose storage is the folder dir on the
+	// disk: for what no tree of files can read, such as a database.
+	Format func(dir string) Format
 	// Levels are how deep a change may be, for store.Watcher.
 	Levels []watch.Level
 	// Places are those of store.Kind.

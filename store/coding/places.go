@@ -125,7 +125,7 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 		return nil, err
 	}
 	if s.only != "" {
-		list = slices.DeleteFunc(list, func(at Spot) bool { return !s.isMeant(at.File) })
+		list = slices.DeleteFunc(list, func(at Spot) bool { return !slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant) })
 	}
 	taken := make(map[string]bool, len(list))
 	for i := range list {

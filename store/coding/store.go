@@ -74,7 +74,7 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 }
 
 func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, error) {
-	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only, format: a.Format()}
+	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
 		Place: func(session string) folder.Place { return s.engine().named(session) }, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up,
@@ -82,7 +82,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 	if err != nil {
 		return nil, err
 	}
-	s.storage = storage
+	s.storage, s.format = storage, a.Format(storage.Folder())
 	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, Find: func(_ model.Op, id string) (folder.Place, error) {
 		at, err := s.find(context.Background(), id)
 		return s.engine().place(at), err

@@ -36,7 +36,7 @@ var agent = &coding.Agent{
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isHeader(head) },
-	Format: func() coding.Format { return newFormat() },
+	Format: func(string) coding.Format { return newFormat() },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
 		return coding.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
