@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // The documents of --json. Their members stay as they are: cli/schema describes
@@ -79,9 +80,10 @@ type sessionJSON struct {
 	ID        string     `json:"id"`
 	Kind      string     `json:"kind"`
 	Title     string     `json:"title,omitempty"`
+	Project   string     `json:"project,omitempty"`
 	Size      int64      `json:"size,omitempty"`
-	Snapshots int        `json:"snapshots"`
-	Orphaned  int        `json:"orphaned"`
+	Snapshots *int       `json:"snapshots,omitempty"`
+	Orphaned  *int       `json:"orphaned,omitempty"`
 	Head      string     `json:"head,omitempty"`
 	HeadIndex *int       `json:"headIndex,omitempty"`
 	UpdatedAt *time.Time `json:"updatedAt"`
@@ -89,7 +91,10 @@ type sessionJSON struct {
 }
 
 func sessionOf(info model.SessionInfo) sessionJSON {
-	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Size: info.Size, Snapshots: info.Snapshots, Orphaned: info.Orphaned, Head: info.Head.ID, UpdatedAt: writable(info.UpdatedAt)}
+	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writable(info.UpdatedAt)}
+	if info.Snapshots != store.Uncounted {
+		out.Snapshots, out.Orphaned = &info.Snapshots, &info.Orphaned
+	}
 	if info.Head.ID != "" {
 		out.HeadIndex = &info.Head.Index
 	}

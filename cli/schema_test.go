@@ -19,14 +19,10 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/genkit"
-	"hindcast/store/jsonl"
-	"hindcast/store/langgraph"
+	"hindcast/store/kinds"
 	"hindcast/store/mapped"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
-	"hindcast/store/strands/messages"
-	"hindcast/store/strands/snapshots"
 )
 
 // published are the schemas in the folder, as any validator reads them.
@@ -230,12 +226,12 @@ func (a *answers) everyCommand(t *testing.T) {
 
 // realKinds are the kinds that read the stores of frameworks.
 func realKinds() store.Kinds {
-	return store.Kinds{messages.Kind(nil), snapshots.Kind(nil), genkit.Kind(nil), sqlite.Kind(), langgraph.Kind(), jsonl.Kind()}
+	return kinds.All(nil)
 }
 
 func (a *answers) realStores(t *testing.T) {
 	var stores []string
-	for _, framework := range []string{"strands", "genkit", "langgraph"} {
+	for _, framework := range []string{"strands", "genkit", "langgraph", "coding"} {
 		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/store"
 )
 
 // sessions is `hindcast sessions`.
@@ -45,7 +46,7 @@ func sessionsJSON(seq iter.Seq2[model.SessionInfo, error]) iter.Seq2[sessionJSON
 
 func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 	var t table
-	t.row("SESSION", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
+	t.row("SESSION", "PROJECT", "SNAPSHOTS", "OFF PATH", "HEAD", "CHANGED", "SIZE", "FAULTS", "BEGINS WITH")
 	for info, err := range seq {
 		if err != nil {
 			return err
@@ -61,7 +62,11 @@ func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 		if info.Faults > 0 {
 			faults = "! " + strconv.Itoa(info.Faults)
 		}
-		t.row(printable.String(info.ID), strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned), head, moment(info.UpdatedAt), size, faults, printable.String(info.Title))
+		snapshots, orphaned := strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned)
+		if info.Snapshots == store.Uncounted {
+			snapshots, orphaned, head = "", "", ""
+		}
+		t.row(printable.String(info.ID), printable.String(info.Project), snapshots, orphaned, head, moment(info.UpdatedAt), size, faults, printable.String(info.Title))
 	}
 	if len(t.rows) == 1 {
 		fmt.Fprintln(p, "no sessions")

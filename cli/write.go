@@ -69,19 +69,16 @@ func (a *App) fork() *cobra.Command {
 	var agreed consent
 	var as string
 	cmd := &cobra.Command{
-		Use:               "fork [STORE] [SESSION] SNAPSHOT --as ID",
+		Use:               "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
 		Short:             "start a new session from a snapshot; the original is untouched",
 		Example:           `  hindcast fork trips.db trip-planner '#5' --as cheaper`,
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			if as == "" {
-				return usagef("fork needs --as with the id of the new session")
-			}
 			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
+	cmd.Flags().StringVar(&as, "as", "", "id of the new session; a coding agent's sessions get one of their own form")
 	agreed.flags(cmd)
 	return cmd
 }
@@ -146,6 +143,9 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if c.Op == model.OpFork && c.As == "" && !store.NamesForks(s) {
+		return usagef("fork needs --as with the id of the new session")
+	}
 	var seen *model.Timeline
 	if c.Ref, seen, err = of(ctx, s); err != nil {
 		return err

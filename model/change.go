@@ -9,7 +9,8 @@ type Change struct {
 	// Ref is the snapshot that the session is put to or that it goes on from. Of a repair
 	// and a purge its session counts alone, of an undo and a redo nothing.
 	Ref Ref
-	// As is the session that a fork or an edit makes.
+	// As is the session that a fork or an edit makes; "" for a name of the store's own,
+	// see store.NamesForks.
 	As string
 	// State is what an edit gives the new session. The bytes stay the caller's.
 	State []byte

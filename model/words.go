@@ -85,6 +85,8 @@ var eventWords = map[string]struct{ id, short string }{
 	"damaged message":  {"damagedMessage", "msg"},
 	"damaged snapshot": {"damagedSnapshot", "snap"},
 	"run start":        {"runStart", "start"},
+	"compaction":       {"compaction", "comp"},
+	"branch summary":   {"branchSummary", "sum"},
 	"node failed":      {"nodeFailed", "node"},
 	"node cancelled":   {"nodeCancelled", "node"},
 	"node interrupted": {"nodeInterrupted", "node"},

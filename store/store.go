@@ -204,6 +204,13 @@ func Only(ctx context.Context, s Store) string {
 	return ""
 }
 
+// NamesForks reports whether a store names a session that is forked by itself, where the
+// change has no name: the ids of its framework have a form of their own.
+func NamesForks(s Store) bool {
+	names, ok := s.(interface{ NamesForks() bool })
+	return ok && names.NamesForks()
+}
+
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {

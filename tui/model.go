@@ -47,20 +47,23 @@ const (
 
 // Model is the root model. Make it with [New]; [Run] shows it.
 type Model struct {
-	ctx     context.Context
-	o       Options
-	keys    *keymap.Map
-	styles  *theme.Styles
-	states  *states
-	past    *past                    // of the session that is open
-	source  *source                  // what the tabs show things of
-	lacks   map[keymap.Action]string // what the store cannot do, and why
-	tasks   [taskKinds]task
-	news    news
-	waiting atomic.Int32 // commands that wait for the store to change
-	crash   *PanicError
-	leave   func() // ends the program from outside of an update
-	leaving bool   // once the write that goes on has ended
+	ctx    context.Context
+	o      Options
+	keys   *keymap.Map
+	styles *theme.Styles
+	states *states
+	past   *past                    // of the session that is open
+	source *source                  // what the tabs show things of
+	lacks  map[keymap.Action]string // what the store cannot do, and why
+	// namesForks says that the store names forks itself, and forks that a fork is its one
+	// way back: the key of a restore plans that.
+	namesForks, forks bool
+	tasks             [taskKinds]task
+	news              news
+	waiting           atomic.Int32 // commands that wait for the store to change
+	crash             *PanicError
+	leave             func() // ends the program from outside of an update
+	leaving           bool   // once the write that goes on has ended
 
 	place    place
 	trouble  *sheet.Sheet // why the screen is nowhere

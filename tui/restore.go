@@ -304,11 +304,15 @@ func (m *Model) newName(suffix string) string {
 	return session + suffix
 }
 
-// askFork asks for the name of a session to start from the snapshot under the
-// cursor, and plans that.
-func (m *Model) askFork() {
+// fork plans a session that starts from the snapshot under the cursor, and asks for its name
+// unless the store has one.
+func (m *Model) fork() tea.Cmd {
 	s := m.subject()
+	if m.namesForks {
+		return m.plan(model.Change{Op: model.OpFork, Ref: s.ref})
+	}
 	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
+	return nil
 }
 
 // takeName takes a text for the name of the new session.

@@ -84,6 +84,10 @@ func (m *Model) adopt(s store.Store) {
 	for a, op := range changes {
 		m.lacks[a] = store.Reason(s, op)
 	}
+	m.namesForks = store.NamesForks(s)
+	if m.forks = m.namesForks && m.lacks[keymap.Restore] != "" && m.lacks[keymap.Fork] == ""; m.forks {
+		m.lacks[keymap.Restore] = ""
+	}
 	if _, ok := s.(store.Writer); !ok {
 		m.lacks[keymap.Journal] = m.lacks[keymap.Undo]
 	}

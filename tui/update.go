@@ -364,9 +364,12 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.SearchPrev:
 		return m.searchOn(-1)
 	case keymap.Restore:
+		if m.forks {
+			return m.fork()
+		}
 		return m.plan(model.Change{Op: model.OpRestore, Ref: m.subject().ref})
 	case keymap.Fork:
-		m.askFork()
+		return m.fork()
 	case keymap.Edit:
 		return m.chooseEdit()
 	case keymap.Run:

@@ -276,6 +276,12 @@ func (s *Store) Lacks(op model.Op) string {
 	return cmp.Or(s.agent.lacks(op), s.storage.Lacks())
 }
 
+// NamesForks reports whether forks get ids of the agent's own form, see store.NamesForks.
+func (s *Store) NamesForks() bool {
+	_, ok := s.format.(Forker)
+	return ok
+}
+
 // Plan implements store.Writer.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id

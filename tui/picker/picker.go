@@ -46,6 +46,8 @@ type look[T any] struct {
 	name func(row *T) string
 	// filtered is the text that the filter looks at.
 	filtered func(row *T) string
+	// brief is how many cells the name of a row needs at most; nil for all of it.
+	brief func(row *T) int
 	// fitted shortens a name to a number of cells; nil to cut its end.
 	fitted func(name string, cells int, ellipsis string) string
 	// words is the heading of the titles, and said the title of a row: it takes the
@@ -78,6 +80,18 @@ type column[T any] struct {
 type order[T any] struct {
 	words string
 	less  func(a, b *T) int
+	// among, if it is not nil, returns less for some rows: an order by what they have in
+	// common.
+	among func(rows []T) (less func(a, b *T) int)
+}
+
+// cells returns how many cells the name of a row needs.
+func (l *look[T]) cells(row *T) int {
+	all := cell.Width(l.name(row))
+	if l.brief == nil {
+		return all
+	}
+	return min(all, l.brief(row))
 }
 
 // head is the row of column titles.
@@ -110,7 +124,12 @@ func (p *Pane[T]) Grow(rows []T) {
 // sort puts the rows in order.
 func (p *Pane[T]) sort() {
 	p.all = append(p.all[:0], p.given...)
-	if less := p.look.orders[p.order].less; less != nil {
+	order := p.look.orders[p.order]
+	less := order.less
+	if order.among != nil {
+		less = order.among(p.all)
+	}
+	if less != nil {
 		slices.SortStableFunc(p.all, func(a, b T) int { return less(&a, &b) })
 	}
 	p.folded = p.folded[:0]
@@ -126,7 +145,7 @@ func (p *Pane[T]) measure() {
 	p.widths = make([]int, len(p.look.columns))
 	for i := range p.all {
 		row := &p.all[i]
-		p.names = max(p.names, cell.Width(p.look.name(row)))
+		p.names = max(p.names, p.look.cells(row))
 		if p.look.said != nil && p.look.said(row) != "" {
 			p.titles = max(p.titles, saidWidth, cell.Width(p.look.said(row)))
 		}
@@ -264,6 +283,9 @@ const (
 	// nameWidth is what a name has at the least beside titles, aloneWidth without,
 	// and saidWidth what a title has.
 	nameWidth, aloneWidth, saidWidth = 14, 24, 20
+	// wideWidth is from where a title has two fifths of the pane, beside names that have
+	// no more than briefWidth.
+	wideWidth, briefWidth = 80, 18
 	// gap is between columns; margin keeps the cursor on the left and the last
 	// column off the border.
 	gap, marginLeft, marginRight = 2, 2, 1
@@ -338,6 +360,9 @@ func (p *Pane[T]) layout() layout {
 	room := p.w - marginLeft - marginRight - l.name
 	if p.titles > 0 && p.w >= marginLeft+nameWidth+gap+saidWidth+marginRight {
 		l.name, l.said = min(p.names, nameWidth), saidWidth
+		if p.w >= wideWidth && p.names <= briefWidth {
+			l.said = max(l.said, min(p.titles, p.w*2/5))
+		}
 		room = p.w - marginLeft - marginRight - l.name - gap - l.said
 	}
 	ranked := make([]int, len(p.look.columns))
@@ -357,7 +382,7 @@ func (p *Pane[T]) layout() layout {
 		return l
 	}
 	// A longer name gets what the titles do not need, and a third of the rest at least.
-	more := min(p.names-l.name, max(room/3, room-(p.titles-l.said)))
+	more := max(0, min(p.names-l.name, max(room/3, room-(p.titles-l.said))))
 	l.name += more
 	l.said += room - more
 	return l

@@ -2,6 +2,7 @@ package picker
 
 import (
 	"cmp"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 		noun: "session", title: "session", words: "begins with",
 		name:     func(info *model.SessionInfo) string { return info.ID },
 		said:     func(info *model.SessionInfo) string { return info.Title },
-		filtered: func(info *model.SessionInfo) string { return info.ID + " " + info.Title },
+		filtered: func(info *model.SessionInfo) string { return info.ID + " " + info.Title + " " + info.Project },
+		brief:    brief,
 		fitted:   fittedID,
 		columns:  sessionColumns,
 		orders:   sessionOrders,
@@ -30,8 +32,9 @@ func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 }
 
 var sessionColumns = []column[model.SessionInfo]{
-	{name: "snapshots", rank: 3, width: 9, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Snapshots) }},
-	{name: "off path", rank: 4, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Orphaned) }},
+	{name: "project", rank: 3, width: 24, text: func(_ *Sessions, info *model.SessionInfo) string { return base(info.Project) }},
+	{name: "snapshots", rank: 4, width: 9, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Snapshots) }},
+	{name: "off path", rank: 5, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Orphaned) }},
 	{name: "faults", rank: 1, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(_ *Sessions, info *model.SessionInfo) string {
 			if info.Faults <= 0 {
@@ -39,7 +42,7 @@ var sessionColumns = []column[model.SessionInfo]{
 			}
 			return "! " + some(info.Faults)
 		}},
-	{name: "size", rank: 5, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string {
+	{name: "size", rank: 6, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string {
 		if info.Size == 0 {
 			return ""
 		}
@@ -53,13 +56,46 @@ var sessionColumns = []column[model.SessionInfo]{
 }
 
 var sessionOrders = []order[model.SessionInfo]{
-	{"last changed first", func(a, b *model.SessionInfo) int {
-		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
-	}},
-	{"by name", func(a, b *model.SessionInfo) int { return strings.Compare(a.ID, b.ID) }},
-	{"most snapshots first", func(a, b *model.SessionInfo) int { return cmp.Compare(b.Snapshots, a.Snapshots) }},
-	{"largest first", func(a, b *model.SessionInfo) int { return cmp.Compare(b.Size, a.Size) }},
-	{"most faults first", func(a, b *model.SessionInfo) int { return cmp.Compare(b.Faults, a.Faults) }},
+	{words: "last changed first", among: byProject},
+	{words: "by name", less: func(a, b *model.SessionInfo) int { return strings.Compare(a.ID, b.ID) }},
+	{words: "most snapshots first", less: func(a, b *model.SessionInfo) int { return cmp.Compare(b.Snapshots, a.Snapshots) }},
+	{words: "largest first", less: func(a, b *model.SessionInfo) int { return cmp.Compare(b.Size, a.Size) }},
+	{words: "most faults first", less: func(a, b *model.SessionInfo) int { return cmp.Compare(b.Faults, a.Faults) }},
+}
+
+func lastChanged(a, b *model.SessionInfo) int {
+	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
+}
+
+// byProject keeps the sessions of a project together. The project that changed last comes
+// first.
+func byProject(rows []model.SessionInfo) (less func(a, b *model.SessionInfo) int) {
+	changed := map[string]time.Time{}
+	for i := range rows {
+		if info := &rows[i]; info.UpdatedAt.After(changed[info.Project]) {
+			changed[info.Project] = info.UpdatedAt
+		}
+	}
+	return func(a, b *model.SessionInfo) int {
+		if a.Project == b.Project {
+			return lastChanged(a, b)
+		}
+		return cmp.Or(changed[b.Project].Compare(changed[a.Project]), strings.Compare(a.Project, b.Project))
+	}
+}
+
+// brief leaves room for the words of a session of a coding agent: its id says nothing.
+func brief(info *model.SessionInfo) int {
+	if info.Project == "" {
+		return math.MaxInt
+	}
+	return briefWidth
+}
+
+// base returns the last part of the path of a project, of whatever system that is.
+func base(project string) string {
+	project = strings.TrimRight(project, `/\`)
+	return project[strings.LastIndexAny(project, `/\`)+1:]
 }
 
 // some returns a number, "" for none.

@@ -47,10 +47,10 @@ var storeColumns = []column[Store]{
 }
 
 var storeOrders = []order[Store]{
-	{"as they were found", nil},
-	{"last changed first", func(a, b *Store) int { return b.Changed.Compare(a.Changed) }},
-	{"by path", func(a, b *Store) int { return strings.Compare(a.Path, b.Path) }},
-	{"most sessions first", func(a, b *Store) int { return cmp.Compare(b.Sessions, a.Sessions) }},
+	{words: "as they were found", less: nil},
+	{words: "last changed first", less: func(a, b *Store) int { return b.Changed.Compare(a.Changed) }},
+	{words: "by path", less: func(a, b *Store) int { return strings.Compare(a.Path, b.Path) }},
+	{words: "most sessions first", less: func(a, b *Store) int { return cmp.Compare(b.Sessions, a.Sessions) }},
 }
 
 func known(n int) string {
