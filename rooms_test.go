@@ -140,7 +140,7 @@ var directions = []struct {
 		"files change in the same way whatever kind of store they are of"},
 	{"hindcast/store/folder", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/journal", "hindcast/model/..."},
 		"what kinds made of files have in common knows none of them"},
-	{"hindcast/store/coding", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/watch", "hindcast/model/..."},
+	{"hindcast/store/coding", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
 		"what the sessions of coding agents have in common is written without knowing any of them"},
 	{"hindcast/store/coding/...", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
 		"a coding agent's format knows what all of them share, and itself"},

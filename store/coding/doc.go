@@ -23,6 +23,7 @@
 //	session.go  what a format reads: entries
 //	message.go  a message in one shape for all coding agents
 //	lines.go    files of one JSON object a line
+//	database.go databases of sessions
 //	places.go   where sessions are, and what the list shows of one
 //	log.go      a session as the engine's log
 //	fork.go     a path as a new session

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -121,6 +122,11 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	defer s.Close()
 	in := s.storage.In()
 	in.Tree = few{in.Tree}
+	if d, ok := s.format.(based); ok {
+		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
+			return err == nil, ctx.Err()
+		}
+	}
 	spots, err := s.spots(ctx, in)
 	if err != nil {
 		return false, ctx.Err()

@@ -26,11 +26,11 @@ func (e engine) Name() string { return e.agent.Framework }
 
 // place returns the place of a session for the engine.
 func (e engine) place(at Spot) folder.Place {
-	return folder.Place{Session: at.File, Format: e, Own: at}
+	return folder.Place{Session: at.Name(), Format: e, Own: at}
 }
 
 // named returns the place of a session by its name in the storage.
-func (e engine) named(file string) folder.Place { return e.place(e.format.Spot(file)) }
+func (e engine) named(name string) folder.Place { return e.place(e.format.Spot(name)) }
 
 // Read implements folder.Format.
 func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
@@ -48,9 +48,9 @@ func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folde
 		log.Rows[i] = s.Entries[i].header(s.Spot.ID)
 		log.Files[i] = cmp.Or(s.Entries[i].File, at.Session)
 	}
-	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
-		if look, err := in.Stamp(file); err == nil && look.Kind != files.Nothing {
-			log.Written = append(log.Written, folder.Written{Name: file, At: look.Modified})
+	for _, part := range append([]Spot{s.Spot}, s.Spot.more()...) {
+		if look, err := part.stamp(in); err == nil && look.Kind != files.Nothing {
+			log.Written = append(log.Written, folder.Written{Name: part.File, At: look.Modified})
 		}
 	}
 	return log, nil

@@ -202,7 +202,7 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	list := make([]listed, len(spots))
 	if err := parallel(ctx, len(spots), func(i int) {
 		list[i].Spot = spots[i]
-		list[i].at, _ = in.Stamp(spots[i].File) // one that went is left out
+		list[i].at, _ = spots[i].stamp(in) // one that went is left out
 	}); err != nil {
 		return err
 	}
@@ -280,11 +280,11 @@ type told struct {
 // info returns what the list shows of a session.
 func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionInfo {
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
-	text, ok := in.Memo.Recall(l.File, l.at)
+	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
 	if !ok || !whole {
 		if t, ok = s.look(ctx, in, l); ok {
-			in.Memo.Note(l.File, l.at, t.note())
+			in.Memo.Note(l.Name(), l.at, t.note())
 		}
 	}
 	info.Title, info.Project = t.Title, t.Project

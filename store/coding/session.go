@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -14,8 +15,8 @@ import (
 type Format interface {
 	// Spots returns where the sessions of a storage are, as far as names tell.
 	Spots(ctx context.Context, in folder.In) ([]Spot, error)
-	// Spot returns where the session of such a File is, whether it is there or not.
-	Spot(file string) Spot
+	// Spot returns where the session of such a [Spot.Name] is, whether it is there or not.
+	Spot(name string) Spot
 	// Glance returns what the list shows of a session, without reading all of a large one.
 	Glance(in folder.In, at Spot) (Glance, error)
 	// Read reads a session, one without entries where there is none. It returns an
@@ -52,6 +53,37 @@ type Spot struct {
 	ID string
 	// Project is the folder that the session is about, as far as the names tell.
 	Project string
+	// Part tells it from the other sessions of its file, "" in a file of one. Then At is
+	// when it changed last, and Size how many bytes it takes there: the file does not say.
+	Part string
+	At   time.Time
+	Size int64
+}
+
+// Name returns what tells the session from all others in the storage: the file, and the
+// part of it.
+func (s *Spot) Name() string {
+	if s.Part == "" {
+		return s.File
+	}
+	return s.File + "#" + s.Part
+}
+
+// stamp returns the look of a session: that of its file, or of its part of it, which is
+// never the same for sure.
+func (s *Spot) stamp(in folder.In) (at folder.Stamp, err error) {
+	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
+		at = folder.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
+	}
+	return at, err
+}
+
+// more returns the spots of the session's other files.
+func (s *Spot) more() (list []Spot) {
+	for _, file := range s.More {
+		list = append(list, Spot{File: file})
+	}
+	return list
 }
 
 // Glance is what the list of sessions shows of one. The texts are untrusted.

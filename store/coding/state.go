@@ -54,7 +54,7 @@ var errChanged = errors.New("the file no longer has the record: it was replaced"
 func (s *Session) key(i int) string {
 	e := &s.Entries[i]
 	var at strings.Builder
-	fmt.Fprintf(&at, "%s\x00%s\x00%s\x00%d\x00%s", s.Spot.File, e.File, e.ID, e.At.UnixNano(), e.Version)
+	fmt.Fprintf(&at, "%s\x00%s\x00%s\x00%d\x00%s", s.Spot.Name(), e.File, e.ID, e.At.UnixNano(), e.Version)
 	for _, r := range e.Records {
 		fmt.Fprintf(&at, "\x00%d+%d", r.At, r.Len)
 	}

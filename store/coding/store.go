@@ -104,7 +104,11 @@ func (s *Store) Close() error {
 	if !s.life.End() {
 		return nil
 	}
-	return s.wrap(s.storage.Close(), "close %q", s.address)
+	err := s.storage.Close()
+	if d, ok := s.format.(based); ok {
+		err = errors.Join(err, d.close())
+	}
+	return s.wrap(err, "close %q", s.address)
 }
 
 // wrap puts in front of an error what failed.
@@ -265,10 +269,16 @@ type Checker interface {
 // Watch implements store.Watcher.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	var changes <-chan struct{}
 	if s.only != "" {
-		return watch.File(ctx, filepath.Join(s.dir, s.only)), nil
+		changes = watch.File(ctx, filepath.Join(s.dir, s.only))
+	} else {
+		changes = watch.Tree(ctx, s.dir, s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) })
 	}
-	return watch.Tree(ctx, s.dir, s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) }), nil
+	if d, ok := s.format.(based); ok {
+		return d.watch(ctx, changes)
+	}
+	return changes, nil
 }
 
 // Lacks implements store.Writer.

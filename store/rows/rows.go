@@ -107,13 +107,7 @@ func (k Kind) sign(ctx context.Context, t *sqlitefile.Tx) (why string, ok bool, 
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	named := k.Framework + "'s tables " + strings.Join(tables, " and ")
 	for _, table := range tables {
-		has := map[string]bool{}
-		err := t.Each(ctx, func(scan func(...any) error) error {
-			var column string
-			err := scan(&column)
-			has[column] = true
-			return err
-		}, "SELECT name FROM pragma_table_info(?)", table)
+		has, err := t.Columns(ctx, table)
 		if err != nil {
 			return "", false, err
 		}

@@ -110,6 +110,18 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
 	return statement.QueryRowContext(ctx, args...)
 }
 
+// Columns returns the columns of a table or a view, none where there is no such.
+func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	has := map[string]bool{}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var column string
+		err := scan(&column)
+		has[column] = true
+		return err
+	}, "SELECT name FROM pragma_table_info(?)", table)
+	return has, err
+}
+
 // Check runs SQLite's check of the whole file, and returns what it finds, in its words.
 func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {

@@ -1,0 +1,169 @@
+package coding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/sqlitefile"
+)
+
+// How sessions in the rows of a database are read.
+//
+// A database is no file of the tree: SQLite reads it where it is on the disk, with its log,
+// and leaves no trace, see package sqlitefile. No step of a plan ever lies over it, so that
+// it is the same in each tree of a plan. A session is a part of it, see [Spot].Part.
+
+// Databases are the SQLite databases of a storage, which are only read. A [Format] whose
+// sessions are in rows embeds it. It is safe for concurrent use.
+type Databases struct {
+	// Dir is the folder of the storage on the disk.
+	Dir string
+	// Default is the name that the agent uses: such a file is one also while it cannot be
+	// read.
+	Default string
+	// Tables tell a database of the agent, each with the columns that it must have.
+	Tables map[string]string
+
+	mu    sync.Mutex
+	files map[string]*sqlitefile.File
+}
+
+// based is a format that embeds Databases.
+type based interface {
+	Names(ctx context.Context, in folder.In) ([]string, error)
+	watch(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
+	close() error
+}
+
+// mostDatabases bounds the files of a folder that are looked into.
+const mostDatabases = 16
+
+// errForeign: a database is not one of the agent.
+var errForeign = errors.New("it has not the tables of the agent")
+
+// file returns the database of a name in the folder.
+func (d *Databases) file(name string) *sqlitefile.File {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.files[name]
+	if f == nil {
+		f = sqlitefile.New(filepath.Join(d.Dir, name), d.check)
+		if d.files == nil {
+			d.files = map[string]*sqlitefile.File{}
+		}
+		d.files[name] = f
+	}
+	return f
+}
+
+// check returns errForeign for a database without the tables.
+func (d *Databases) check(ctx context.Context, t *sqlitefile.Tx) error {
+	for table, columns := range d.Tables {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return err
+		}
+		for _, column := range strings.Fields(columns) {
+			if !has[column] {
+				return errForeign
+			}
+		}
+	}
+	return nil
+}
+
+// isDatabase reports whether a file may be one, by its name.
+func isDatabase(name string) bool {
+	return slices.Contains([]string{".db", ".db3", ".sqlite", ".sqlite3"}, filepath.Ext(name)) && filepath.Base(name) == name
+}
+
+// Names returns the databases of the agent that are in the folder, that of the default name
+// also where it cannot be read. The error is that of the folder.
+func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err error) {
+	names, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isDatabase(name) })
+	slices.Sort(names)
+	if i := slices.Index(names, d.Default); i > 0 { // the one that most likely is one
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, d.Default)
+	}
+	for _, name := range names[:min(len(names), mostDatabases)] {
+		err := d.Read(ctx, name, func(*sqlitefile.Tx) error { return nil })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		foreign := errors.Is(err, errForeign) || errors.Is(err, sqlitefile.ErrNotSQLite)
+		if err == nil || name == d.Default && !foreign {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}
+
+// Read runs what in one transaction of a database of that name. The errors are those of
+// sqlitefile.File.Read.
+func (d *Databases) Read(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
+	if !isDatabase(name) {
+		return fs.ErrNotExist
+	}
+	return d.file(name).Read(ctx, what)
+}
+
+// FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
+const FaultDatabase = "damaged-database"
+
+// Faults returns what is wrong with the databases as such: one that cannot be read, with
+// its log, and what SQLite's own check finds.
+func (d *Databases) Faults(ctx context.Context, in folder.In) ([]model.Fault, error) {
+	names, err := d.Names(ctx, in)
+	var list []model.Fault
+	for _, name := range names {
+		var complaints []string
+		if err := d.Read(ctx, name, func(t *sqlitefile.Tx) (err error) {
+			complaints, err = t.Check(ctx)
+			return err
+		}); err != nil {
+			complaints = append(complaints, fmt.Sprintf("it cannot be read: %v", files.Cause(err)))
+		}
+		for _, c := range complaints {
+			list = append(list, model.Fault{Code: FaultDatabase, Severity: model.Stops, File: name, Meaning: c, Verdict: "SQLite reads what it can"})
+		}
+	}
+	return list, err
+}
+
+// watch returns a value for each of changes, and for each change of a database.
+func (d *Databases) watch(ctx context.Context, changes <-chan struct{}) (_ <-chan struct{}, err error) {
+	d.mu.Lock()
+	list := make([]*sqlitefile.File, 0, len(d.files))
+	for _, f := range d.files {
+		list = append(list, f)
+	}
+	d.mu.Unlock()
+	for _, f := range list {
+		if changes, err = f.Watch(ctx, changes); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+func (d *Databases) close() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
