@@ -80,10 +80,10 @@ type File[R any] struct {
 	// whole is the end of the last line that has one, and lines how many those are.
 	whole int64
 	lines int
-	// print is what stands before whole.
+	// print is what stands before whole, printSize bytes where there are so many.
 	print []byte
 	// damage are the lines that are damaged, and torn says that the last has no end and is
-	// no record.
+	// damaged.
 	damage []damage
 	torn   bool
 	// taken says that the last line has no end and is a record all the same.
@@ -154,9 +154,10 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 	return now, nil
 }
 
-// goesOnIn reports whether a file still begins as it did.
+// goesOnIn reports whether a file still begins as it did: it is the one that it was, it got
+// longer, and what stood before the end of its last whole line stands there.
 func (f *File[R]) goesOnIn(file io.ReaderAt, at folder.Stamp) bool {
-	if at.Size < f.whole || f.whole == 0 {
+	if !at.IsFile(f.stamp.Stamp) || at.Size == f.stamp.Size || at.Size < f.whole || f.whole == 0 {
 		return false
 	}
 	print := make([]byte, len(f.print))
@@ -198,32 +199,33 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 		whole := bytes.LastIndexByte(buf, '\n') + 1
 		if whole > 0 {
 			l.decode(f, buf[:whole], from)
-			f.print = append(f.print[:0:0], buf[max(0, whole-printSize):whole]...)
+			f.print = append(slices.Clip(f.print), buf[max(0, whole-printSize):whole]...)
+			f.print = f.print[max(0, len(f.print)-printSize):]
 			from += int64(whole)
 			f.whole = from
 			buf = buf[:copy(buf, buf[whole:])]
 		}
 	}
 	f.Size = from + int64(len(buf))
-	if last := bytes.TrimSpace(buf); len(last) > 0 {
+	if last := trimLine(buf); len(last) > 0 {
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
-		if _, err := line.Parse(); err != nil {
-			f.torn = true
-			return nil
-		}
-		if is, err := l.Decode(&line); err == nil {
-			f.Records, f.taken = append(f.Records, Record[R]{line.Span, line.Number, is}), true
+		is, err := l.Decode(&line)
+		if f.torn, f.taken = err != nil, err == nil; f.taken {
+			f.Records = append(f.Records, Record[R]{line.Span, line.Number, is})
 		}
 	}
 	return nil
 }
+
+// trimLine takes off the end of a line, and white space before it.
+func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 
 // decode decodes whole lines, several at once. at is where the text is in the file.
 func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	var lines []Line
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
-		raw := bytes.TrimRight(text[:end], "\r \t")
+		raw := trimLine(text[:end])
 		if f.lines++; len(raw) > 0 {
 			lines = append(lines, Line{Span: Span{at, int64(len(raw))}, Number: f.lines, Raw: raw})
 		}

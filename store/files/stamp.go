@@ -85,3 +85,7 @@ func (s Stamp) Unchanged(other Stamp) bool {
 func (s Stamp) Same(other Stamp) bool {
 	return s.settled && other.settled && s.Unchanged(other)
 }
+
+// IsFile reports whether two looks were at one file, whatever it held, as far as the system
+// says: a file that takes the name of another is another.
+func (s Stamp) IsFile(other Stamp) bool { return s.inode == other.inode && s.device == other.device }
