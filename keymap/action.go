@@ -24,6 +24,7 @@ const (
 	NextBranch
 	NextError
 	GoHead
+	Across
 	Play
 	Faster
 	Slower
@@ -160,6 +161,7 @@ var actionTable = [actions]struct {
 	NextBranch:  {"next-branch", "next branch, tip", travelling, noBranch},
 	NextError:   {"next-error", "next error", travelling, noError},
 	GoHead:      {"head", "follow head", travelling, noSnapshot},
+	Across:      {"across", "sub-agent and back", travelling, noSnapshot},
 	Play:        {"play", "play the session", travelling, noSnapshot},
 	Faster:      {"faster", "play faster", travelling, nil},
 	Slower:      {"slower", "play slower", travelling, nil},
@@ -366,6 +368,7 @@ var bindings = []struct {
 	{Session, NextBranch, []string{"}"}},
 	{Session, NextError, []string{"E"}},
 	{Session, GoHead, []string{"@"}},
+	{Session, Across, []string{"o"}},
 	{Session, Scrubber, []string{"p"}},
 	{Session, NextTab, []string{"tab"}},
 	{Session, PrevTab, []string{"shift+tab"}},

@@ -211,6 +211,19 @@ func NamesForks(s Store) bool {
 	return ok && names.NamesForks()
 }
 
+// Across returns where the session of a sub-agent meets the one that started it. From the
+// snapshot that started a sub-agent it is that session, with no snapshot; from any of the
+// sub-agent's session it is the snapshot that started it. It is the zero value where nothing
+// meets. The errors are those of State.
+func Across(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
+	if meets, ok := s.(interface {
+		Across(ctx context.Context, ref model.Ref) (model.Ref, error)
+	}); ok {
+		return meets.Across(ctx, ref)
+	}
+	return model.Ref{}, nil
+}
+
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {

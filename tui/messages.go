@@ -310,6 +310,13 @@ type draftReadMsg struct {
 	err   error
 }
 
+// crossedMsg: the place was looked for where the session of a sub-agent meets another.
+type crossedMsg struct {
+	gen uint64
+	to  model.Ref
+	err error
+}
+
 // journalReadMsg: the journal was read.
 type journalReadMsg struct {
 	gen     uint64

@@ -30,6 +30,7 @@ const (
 	naming                    // the setting of a label
 	addingUp                  // what the session cost
 	sharing                   // the session, in a file
+	crossing                  // where the session of a sub-agent meets another
 	playing                   // the next step of a session that is played
 	growing                   // what is new in the session, or in the list
 	taskKinds

@@ -123,6 +123,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.edited(msg)
 	case draftReadMsg:
 		return m.draftRead(msg)
+	case crossedMsg:
+		return m.crossed(msg)
 	case journalReadMsg:
 		return m.journalRead(msg)
 	case quietMsg:
@@ -353,6 +355,8 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.showScrubber()
 	case keymap.Tokens:
 		return m.showTokens()
+	case keymap.Across:
+		return m.cross()
 	case keymap.SetLabel:
 		m.askLabel()
 	case keymap.GoLabel:

@@ -65,6 +65,9 @@ const (
 // header returns the header of an entry.
 func (e *Entry) header(session string) model.Header {
 	h := model.Header{ID: e.ID, ParentID: e.Parent, SessionID: session, CreatedAt: e.At, TurnIndex: model.TurnUnknown, Title: e.Title, Marks: e.Marks, Reason: e.Reason}
+	if e.Child != "" {
+		h.Title += " → " + e.Child[strings.LastIndexByte(e.Child, '/')+1:]
+	}
 	switch {
 	case e.Event != "":
 		h.Event, h.EventName = model.SnapshotEventNamed, e.Event

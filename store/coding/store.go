@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -212,6 +214,40 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		facts.Add("place", fmt.Sprintf("byte %d", e.Records[0].At))
 	}
 	return facts, nil
+}
+
+// Across returns where the session of a sub-agent meets the one that started it, see
+// store.Across.
+func (s *Store) Across(ctx context.Context, ref model.Ref) (model.Ref, error) {
+	one, i, err := s.entry(ctx, ref)
+	if err != nil {
+		return model.Ref{}, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+	}
+	if child := one.Entries[i].Child; child != "" {
+		return model.Ref{Session: child}, nil
+	}
+	return s.starter(ctx, ref.Session)
+}
+
+// starter returns the snapshot that started a sub-agent, without its id where the session
+// does not say; the zero value of a session that is none's.
+func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) {
+	parent, _, child := strings.Cut(session, "/")
+	if !child {
+		return model.Ref{}, nil
+	}
+	one, err := s.session(ctx, parent)
+	if errors.Is(err, model.ErrNoSession) {
+		return model.Ref{}, nil
+	}
+	if err != nil {
+		return model.Ref{}, s.wrap(err, "find what started session %q", session)
+	}
+	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.Child == session })
+	if at < 0 {
+		return model.Ref{Session: parent}, nil
+	}
+	return model.Ref{Session: parent, ID: one.Entries[at].ID}, nil
 }
 
 // Gaps implements store.Deriver: there are none.
