@@ -1,0 +1,33 @@
+package coding
+
+import (
+	"context"
+	"time"
+
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// Tally returns how many sessions there are and when one changed last, by names and times
+// alone. The errors are those of Sessions.
+func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err error) {
+	if s.life.Over() {
+		return 0, changed, errClosed
+	}
+	in := s.storage.In()
+	spots, err := s.spots(ctx, in)
+	if err != nil {
+		return 0, changed, s.wrap(err, "count the sessions of %q", s.address)
+	}
+	looks := make([]folder.Stamp, len(spots))
+	err = parallel(ctx, len(spots), func(i int) { looks[i], _ = spots[i].stamp(in) }) // one that went is not counted
+	for _, at := range looks {
+		if at.Kind == files.Nothing {
+			continue
+		}
+		if sessions++; at.Modified.After(changed) {
+			changed = at.Modified
+		}
+	}
+	return sessions, changed, err
+}
