@@ -154,6 +154,40 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 	return now, nil
 }
 
+// ReadWhole reads a file that is one record, on however many lines. The errors are those of
+// folder.Tree.
+func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
+	at, err := in.Stamp(name)
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	was := l.known[name]
+	l.mu.Unlock()
+	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+		return was, nil
+	}
+	if at.Size > mostLine {
+		return nil, fmt.Errorf("%s: %w", name, ErrLineTooLong)
+	}
+	text, err := Head(in.Tree, name, int(at.Size))
+	if err != nil {
+		return nil, err
+	}
+	now := &File[R]{Name: name, Size: int64(len(text)), stamp: at}
+	line := Line{Span: Span{0, now.Size}, Number: 1, Raw: text, scratch: new(jsontape.Scratch)}
+	if is, err := l.Decode(&line); err == nil {
+		now.Records = []Record[R]{{line.Span, line.Number, is}}
+	} else if now.Size > 0 {
+		now.damage = []damage{{1, 0, err}}
+	}
+	l.remember(now)
+	return now, nil
+}
+
 // goesOnIn reports whether a file still begins as it did: it is the one that it was, it got
 // longer, and what stood before the end of its last whole line stands there.
 func (f *File[R]) goesOnIn(file io.ReaderAt, at folder.Stamp) bool {

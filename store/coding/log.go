@@ -29,9 +29,6 @@ func (e engine) place(at Spot) folder.Place {
 	return folder.Place{Session: at.Name(), Format: e, Own: at}
 }
 
-// named returns the place of a session by its name in the storage.
-func (e engine) named(name string) folder.Place { return e.place(e.format.Spot(name)) }
-
 // Read implements folder.Format.
 func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
 	s, err := e.format.Read(ctx, in, at.Own.(Spot))

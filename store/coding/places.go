@@ -124,8 +124,8 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.only != "" {
-		list = slices.DeleteFunc(list, func(at Spot) bool { return !slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant) })
+	if err := parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) }); err != nil {
+		return nil, err
 	}
 	taken := make(map[string]bool, len(list))
 	for i := range list {
@@ -135,13 +135,51 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 		}
 		taken[id], list[i].ID = true, id
 	}
+	if s.storage.Way != "." || s.only != "" {
+		list = s.meant(list)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = make(map[string]Spot, len(list))
+	for _, at := range list {
+		s.known[at.ID] = at
+	}
 	return list, nil
 }
 
-// isMeant reports whether a file is the one that was opened, or belongs to a sub-agent of its session.
+// identify fills in what the agent calls a session where the name of its file does not tell.
+func (s *Store) identify(in folder.In, at *Spot) {
+	who, ok := s.format.(Identifier)
+	if !ok {
+		return
+	}
+	id, known := s.ids.Load(at.File)
+	if !known {
+		if id = who.ID(in, *at); id == "" {
+			return
+		}
+		s.ids.Store(at.File, id)
+	}
+	at.ID = id.(string)
+}
+
+// meant returns the sessions in the folder or of the file that was opened, with those of
+// their sub-agents.
+func (s *Store) meant(list []Spot) []Spot {
+	in := make(map[string]bool, len(list))
+	for _, at := range list {
+		in[at.ID] = slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant)
+	}
+	return slices.DeleteFunc(list, func(at Spot) bool {
+		parent, _, _ := strings.Cut(at.ID, "/")
+		return !in[at.ID] && !in[parent]
+	})
+}
+
+// isMeant reports whether a file was opened, or its folder, or the folder of the same name.
 func (s *Store) isMeant(file string) bool {
-	only := path.Join(s.storage.Way, s.only)
-	return file == only || strings.HasPrefix(file, strings.TrimSuffix(only, path.Ext(only))+"/")
+	opened := path.Join(s.storage.Way, s.only)
+	return file == opened || strings.HasPrefix(file, opened+"/") || strings.HasPrefix(file, strings.TrimSuffix(opened, path.Ext(opened))+"/")
 }
 
 // find returns the spot of the session that the port calls id. The error is
@@ -156,16 +194,11 @@ func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 			return at, nil
 		}
 	}
-	list, err := s.spots(ctx, in)
-	if err != nil {
+	if _, err := s.spots(ctx, in); err != nil {
 		return Spot{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = make(map[string]Spot, len(list))
-	for _, at := range list {
-		s.known[at.ID] = at
-	}
 	if at, known = s.known[id]; !known {
 		return Spot{}, model.ErrNoSession
 	}
@@ -272,6 +305,8 @@ func parallel(ctx context.Context, n int, do func(i int)) error {
 // told is what the list remembers of a file.
 type told struct {
 	Glance
+	// more are the other files of the session.
+	more string
 	// snapshots is store.Uncounted where the file was not read whole.
 	snapshots, orphaned, faults int
 	head                        model.Point
@@ -282,8 +317,9 @@ func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionI
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
-	if !ok || !whole {
+	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
 		if t, ok = s.look(ctx, in, l); ok {
+			t.more = more
 			in.Memo.Note(l.Name(), l.at, t.note())
 		}
 	}
@@ -297,7 +333,7 @@ func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionI
 
 // look reads what the list shows of a session.
 func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
-	if l.at.Size <= smallFile {
+	if l.at.Size <= smallFile || l.Suspect {
 		log, err := s.log(ctx, l.Spot)
 		if err == nil {
 			return s.toldOf(log), true
@@ -323,6 +359,7 @@ func (t *told) note() (text []byte) {
 	text = files.AppendText(text, t.Title)
 	text = files.AppendText(text, t.Project)
 	text = files.AppendText(text, t.head.ID)
+	text = files.AppendText(text, t.more)
 	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index} {
 		text = appendVarint(text, n)
 	}
@@ -331,7 +368,7 @@ func (t *told) note() (text []byte) {
 
 func recall(text []byte) (t told, ok bool) {
 	r := files.ReadNote(text)
-	t.Title, t.Project, t.head.ID = string(r.Text()), string(r.Text()), string(r.Text())
+	t.Title, t.Project, t.head.ID, t.more = string(r.Text()), string(r.Text()), string(r.Text()), string(r.Text())
 	for _, n := range []*int{&t.snapshots, &t.orphaned, &t.faults, &t.head.Index} {
 		*n = int(r.Varint())
 	}

@@ -36,6 +36,13 @@ type Forker interface {
 	Fork(c Cut) (*Fork, error)
 }
 
+// Identifier is a [Format] whose files' names do not tell what the agent calls a session.
+type Identifier interface {
+	// ID returns what it is called, from the beginning of its file; "" where that does not
+	// tell. It is asked once for a file.
+	ID(in folder.In, at Spot) string
+}
+
 // Caller is a [Format] whose agent can be called at an entry with nothing written before.
 type Caller interface {
 	// Calls returns the calls that go on from an entry, the best one first.
@@ -58,6 +65,9 @@ type Spot struct {
 	Part string
 	At   time.Time
 	Size int64
+	// Suspect says that by the names something is wrong with the session: the list reads all
+	// of it, however large it is.
+	Suspect bool
 }
 
 // Name returns what tells the session from all others in the storage: the file, and the

@@ -36,6 +36,7 @@ type Store struct {
 
 	mu    sync.Mutex
 	known map[string]Spot
+	ids   sync.Map // by the names of files, see Identifier
 	texts texts
 }
 
@@ -78,7 +79,7 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, error) {
 	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
-		Place: func(session string) folder.Place { return s.engine().named(session) }, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
+		Place: s.named, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up,
 	})
 	if err != nil {
@@ -123,6 +124,13 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 
 // engine returns what the engine reads with.
 func (s *Store) engine() engine { return engine{s.agent, s.format, s.storage.Folder()} }
+
+// named returns the place of a session by its name in the storage.
+func (s *Store) named(file string) folder.Place {
+	at := s.format.Spot(file)
+	s.identify(s.storage.In(), &at)
+	return s.engine().place(at)
+}
 
 // log returns a session as the engine has it.
 func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {

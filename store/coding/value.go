@@ -65,6 +65,15 @@ func (v Value) Raw() []byte {
 	return v.tape.Raw(v.node)
 }
 
+// Span returns where the value is in its text: the zero value for none.
+func (v Value) Span() Span {
+	if !v.There() {
+		return Span{}
+	}
+	start, end := v.tape.Span(v.node)
+	return Span{int64(start), int64(end - start)}
+}
+
 // Number returns a number, 0 for anything else.
 func (v Value) Number() float64 {
 	if v.Kind() != jsontape.Number {

@@ -60,6 +60,14 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"strands-snapshots strands/typescript/legacy",
 		"strands-snapshots strands/typescript/unified",
 	}
+	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range agents { // each is called after its kind
+		want = append(want, e.Name()+" coding/"+e.Name())
+	}
+	slices.Sort(want)
 	if got := claims(t, testdata); !slices.Equal(got, want) {
 		t.Errorf("recognised\n  %s\nand not\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}

@@ -49,7 +49,7 @@ func (f *forking) session(id string) (forked int) {
 			if holdText(f, err.Error()); why.Op != model.OpFork || why.Reason == "" {
 				f.Errorf("session %q from #%d is refused without a reason: %v", id, f.to.Index, err)
 			}
-			if len(f.open()) == 0 {
+			if len(f.open()) == 0 && f.said() {
 				refused = append(refused, f.to)
 			}
 		case err != nil:
@@ -183,6 +183,19 @@ func (f *forking) readsBack(plan model.Plan, receipt model.Receipt) {
 	if head := list[len(list)-1]; receipt.Session != plan.NewSession || receipt.Head != head.Point() {
 		f.Errorf("the receipt says that %q is at %+v, and it is at %+v", receipt.Session, receipt.Head, head.Point())
 	}
+}
+
+// said reports whether the user or the model said anything up to the snapshot: no agent goes
+// on from what it put in itself.
+func (f *forking) said() bool {
+	f.Helper()
+	for n := f.line.EndOf(f.node()); n != model.NoNode; n = f.line.Parent(n) {
+		switch h := f.line.Header(n); h.EventText() {
+		case "user input", "after model", model.SnapshotEventTurnEnd.String(), model.SnapshotEventToolIterationEnd.String():
+			return true
+		}
+	}
+	return false
 }
 
 // node returns where the snapshot is in its session.

@@ -1,0 +1,328 @@
+package gemini
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/coding"
+)
+
+// How a log becomes a tree.
+//
+// Each line changes a list of messages. Every list that there was is a way through the tree,
+// and the list after the last line is the way to the head:
+//
+//	a  b  c            a ── b ── c
+//	$rewindTo c             │
+//	a  b               a ── b         c is left by a rewind to b
+//	d                       └─── d ── e
+//	e                                      head
+//	$set [a' b' d' e']              says the same again: nothing is new
+//	$set [s t]         s ── t       another branch, from the beginning
+//
+// When a session is resumed, Gemini CLI writes the list again. It leaves out what it does not
+// send, puts the results that a call carries behind it once more, and drops tokens. So
+// messages that say the same are one entry, which keeps each record that tells more than the
+// others.
+
+// node is an entry in the making.
+type node struct {
+	id       string
+	parent   int // -1 for none
+	children []int
+	at       time.Time
+	// is has its records; none tells all that another does. The last one is what the
+	// message is now.
+	is []*message
+	// gone says how it left the list.
+	gone *model.Reason
+	// carries says that its results are told nowhere else.
+	carries bool
+}
+
+// held is a message in the list.
+type held struct {
+	id   string
+	node int
+}
+
+// tree is what became of a log.
+type tree struct {
+	nodes []node
+	tops  []int // those without a parent
+	list  []held
+	// place has the position in list of each id.
+	place map[string]int
+	taken map[string]bool
+	meta  meta
+	now   time.Time
+	// had says that something worth resuming was in the list at some time.
+	had     bool
+	unknown map[string]int
+	// astray are the lines that go back to what is not there.
+	astray []string
+}
+
+// fold returns what became of a log.
+func fold(file *coding.File[record]) *tree {
+	t := &tree{place: map[string]int{}, taken: map[string]bool{}, unknown: map[string]int{}}
+	for i := range file.Records {
+		r := &file.Records[i]
+		is := &r.Is
+		t.meta.session, t.meta.summary = cmp.Or(is.meta.session, t.meta.session), cmp.Or(is.meta.summary, t.meta.summary)
+		t.meta.hashed = t.meta.hashed || is.meta.hashed
+		if is.at.After(t.now) {
+			t.now = is.at
+		}
+		switch is.op {
+		case opPut:
+			for k := range is.messages {
+				t.put(&is.messages[k])
+			}
+		case opSet:
+			t.set(is.messages)
+		case opRewind:
+			at, known := t.place[is.rewind]
+			if !known {
+				t.astray = append(t.astray, fmt.Sprintf("line %d, byte %d", r.Number, r.At))
+			}
+			t.cut(at)
+		case opUnknown:
+			t.unknown["line"]++
+		}
+	}
+	return t
+}
+
+// head returns the last of the list, -1 for none.
+func (t *tree) head() int {
+	if len(t.list) == 0 {
+		return -1
+	}
+	return t.list[len(t.list)-1].node
+}
+
+// resumable reports whether Gemini CLI keeps the session.
+func (t *tree) resumable() bool {
+	return slices.ContainsFunc(t.list, func(h held) bool {
+		return slices.ContainsFunc(t.nodes[h.node].is, func(m *message) bool { return m.resumable })
+	})
+}
+
+// put appends a message, or puts it in the place of one of its id.
+func (t *tree) put(m *message) {
+	if at, there := t.place[m.id]; there {
+		t.merge(t.list[at].node, m)
+		return
+	}
+	head := t.head()
+	for _, n := range t.below(head) { // one that comes back
+		if was := t.nodes[n].is; was[len(was)-1].id == m.id && was[len(was)-1].like == m.like {
+			t.hold(m, n)
+			return
+		}
+	}
+	t.hold(m, t.add(head, m))
+}
+
+// set takes a list of messages in place of the one that is there.
+func (t *tree) set(messages []message) {
+	was, before := t.list, t.head()
+	t.list, t.place = nil, make(map[string]int, len(messages))
+	at := -1
+	for i := range messages {
+		m := &messages[i]
+		if p, there := t.place[m.id]; there {
+			t.merge(t.list[p].node, m)
+			continue
+		}
+		n := t.find(at, m)
+		if n < 0 && at >= 0 && t.answers(at, m) {
+			n = at
+		}
+		if n < 0 {
+			n = t.add(at, m)
+		}
+		t.hold(m, n)
+		at = n
+	}
+	for n := before; n >= 0; n = t.nodes[n].parent {
+		if n == at { // the end of the list was cut off
+			t.leave(was)
+		}
+	}
+}
+
+// cut removes the messages from a position on.
+func (t *tree) cut(from int) {
+	removed := t.list[from:]
+	t.list = t.list[:from:from]
+	for _, h := range removed {
+		delete(t.place, h.id)
+	}
+	t.leave(removed)
+}
+
+// leave notes why messages are off the path, as long as they are.
+func (t *tree) leave(removed []held) {
+	why := &model.Reason{Kind: model.ReasonRewind, At: t.now, TargetIndex: max(t.head(), 0)}
+	if head := t.head(); head >= 0 {
+		why.TargetID = t.nodes[head].id
+	}
+	for _, h := range removed {
+		t.nodes[h.node].gone = why
+	}
+}
+
+// hold appends a message to the list as an entry.
+func (t *tree) hold(m *message, n int) {
+	t.merge(n, m)
+	t.nodes[n].gone = nil
+	t.had = t.had || m.resumable
+	t.place[m.id] = len(t.list)
+	t.list = append(t.list, held{m.id, n})
+}
+
+// add adds an entry, whose id is its own.
+func (t *tree) add(parent int, m *message) int {
+	id := cmp.Or(m.id, "message")
+	for n := 2; t.taken[id]; n++ {
+		id = fmt.Sprintf("%s~%d", cmp.Or(m.id, "message"), n)
+	}
+	t.taken[id] = true
+	n := len(t.nodes)
+	t.nodes = append(t.nodes, node{id: id, parent: parent, at: m.at})
+	if parent < 0 {
+		t.tops = append(t.tops, n)
+	} else {
+		t.nodes[parent].children = append(t.nodes[parent].children, n)
+	}
+	return n
+}
+
+// below returns the entries behind one, the first ones of all for -1.
+func (t *tree) below(n int) []int {
+	if n < 0 {
+		return t.tops
+	}
+	return t.nodes[n].children
+}
+
+// find returns the entry behind one that says the same as a message, -1 for none. What is not
+// sent may stand in between, in either list.
+func (t *tree) find(after int, m *message) int {
+	if n := t.among(t.below(after), m); n >= 0 {
+		return n
+	}
+	for ; after >= 0 && t.silent(after); after = t.nodes[after].parent {
+		if n := t.among(t.below(t.nodes[after].parent), m); n >= 0 {
+			return n
+		}
+	}
+	return -1
+}
+
+func (t *tree) among(list []int, m *message) int {
+	for _, n := range list {
+		if slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.says(m) }) {
+			return n
+		}
+	}
+	for _, n := range list {
+		if t.silent(n) {
+			if n := t.among(t.nodes[n].children, m); n >= 0 {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+func (t *tree) silent(n int) bool { return t.nodes[n].is[0].silent }
+
+// answers reports whether a message only has results that an entry has, too.
+func (t *tree) answers(n int, m *message) bool {
+	return m.empty && len(m.said.Results) > 0 && slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.has(m.said.Results) })
+}
+
+// merge keeps a record of an entry if it tells more than those that are kept.
+func (t *tree) merge(n int, m *message) {
+	one := &t.nodes[n]
+	if slices.ContainsFunc(one.is, func(was *message) bool { return was.covers(m) }) {
+		return
+	}
+	one.is = append(slices.DeleteFunc(one.is, m.covers), m)
+}
+
+// says reports whether two messages say the same.
+func (m *message) says(other *message) bool {
+	if m.kind != other.kind {
+		return false
+	}
+	return m.like == other.like || m.id == other.id && (m.text == other.text || m.empty || other.empty)
+}
+
+// covers reports whether a message tells all that another tells.
+func (m *message) covers(other *message) bool {
+	if m == other {
+		return false
+	}
+	if m.text != other.text && (!other.empty || m.kind != other.kind && !m.has(other.said.Results)) {
+		return false
+	}
+	for _, c := range other.said.Calls {
+		if !slices.Contains(m.said.Calls, c) {
+			return false
+		}
+	}
+	return m.has(other.said.Results) && m.has(other.carried) && (m.counted || !other.counted) && m.thoughts >= other.thoughts
+}
+
+// has reports whether a message has results, itself or with its calls.
+func (m *message) has(results []coding.Result) bool {
+	for _, r := range results {
+		same := func(s coding.Result) bool { return s.ID == r.ID }
+		if !slices.ContainsFunc(m.said.Results, same) && !slices.ContainsFunc(m.carried, same) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries returns the entries of the tree.
+func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
+	metas := map[string]*coding.Meta{}
+	list := make([]coding.Entry, len(t.nodes))
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		m := n.is[len(n.is)-1]
+		if metas[m.model] == nil {
+			metas[m.model] = &coding.Meta{Model: m.model, Dir: dir}
+		}
+		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[m.model], File: at.File, Reason: n.gone, Own: n}
+		if n.parent >= 0 {
+			e.Parent = t.nodes[n.parent].id
+		}
+		for _, is := range n.is {
+			e.Records = append(e.Records, is.Span)
+		}
+		if m.child != "" {
+			e.Child = at.ID + "/" + m.child
+		}
+		if len(m.carried) > 0 {
+			n.carries = !slices.ContainsFunc(n.children, func(c int) bool {
+				return slices.ContainsFunc(t.nodes[c].is, func(is *message) bool { return len(is.said.Results) > 0 && is.has(m.carried) })
+			})
+			e.Version = fmt.Sprint(n.carries)
+		}
+		if n.carries {
+			e.Title, _ = e.Said.Title(nil)
+			e.Said.Results = m.carried
+		}
+		list[i] = e
+	}
+	return list
+}

@@ -1,0 +1,97 @@
+package gemini
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// NewID implements coding.Forker.
+func (f *format) NewID(as string) string { return coding.UUID4(as) }
+
+// Fork implements coding.Forker: a new file with a line of the session as it was, under the
+// new id, and the messages on the way to the entry, as they are. Its name ends in a short id
+// that no other has, so that it is not deleted with another.
+func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+	s, now := c.Session, c.In.Now.UTC()
+	refuse := func(why string) (*coding.Fork, error) {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
+	}
+	header, ok := f.header(s)
+	if !ok {
+		return refuse("no line of the file has the ids of a session and of its project: Gemini CLI would not list the new one")
+	}
+	way := s.Path(c.To)
+	if !slices.ContainsFunc(way, func(e *coding.Entry) bool { m := e.Own.(*node).is; return m[len(m)-1].resumable }) {
+		return refuse("Gemini CLI deletes a session without a message of the user or of the model: fork from a later message")
+	}
+	dir := path.Dir(s.Spot.File)
+	if strings.Contains(s.Spot.ID, "/") {
+		dir = path.Dir(dir) // of a sub-agent
+	}
+	names, err := c.In.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	short := c.ID[:8]
+	if slices.ContainsFunc(names, func(name string) bool { return isSession(name) && shortOf(name) == short }) {
+		return refuse("the id begins as that of another session, and Gemini CLI deletes both when it deletes one: choose another")
+	}
+	spans := []coding.Span{header}
+	for _, e := range way {
+		spans = append(spans, e.Records[len(e.Records)-1])
+	}
+	raw, err := coding.Raw(c.In.Tree, s.Spot.File, spans)
+	if err != nil {
+		return nil, err
+	}
+	data, err := headed(raw[0], c.ID, now.Format("2006-01-02T15:04:05.000Z"))
+	if err != nil {
+		return nil, err
+	}
+	for _, message := range raw[1:] {
+		data = append(jsontape.AppendCompact(data, message), '\n')
+	}
+	name := folder.Join(dir, prefix+now.Format("2006-01-02T15-04-")+short+".jsonl")
+	made := &coding.Fork{
+		Spot:   f.Spot(name),
+		Steps:  folder.Steps{{Name: name, Data: data}},
+		Writes: []string{fmt.Sprintf("%s: a new first line and %s of the path, as they are", name, model.Count(len(way), "message"))},
+		Calls:  []model.Resume{{Call: "gemini --resume " + c.ID, Then: "goes on from there in the new session" + inFolder(s)}},
+	}
+	made.Spot.ID = c.ID
+	if len(s.Spot.More) > 0 {
+		made.Hazards = []string{"Gemini CLI may delete the session at its next start, because another file ends in the same 8 characters: the fork is a copy that stays"}
+	}
+	return made, nil
+}
+
+// header returns where a line has the ids of the session and of its project.
+func (f *format) header(s *coding.Session) (coding.Span, bool) {
+	for _, r := range s.Own.(*coding.File[record]).Records {
+		if r.Is.meta.session != "" && r.Is.meta.hashed {
+			return r.Span, true
+		}
+	}
+	return coding.Span{}, false
+}
+
+// headed returns the line of a session with another id, that starts now.
+func headed(line []byte, id, now string) ([]byte, error) {
+	t, err := jsontape.Parse(line)
+	if err != nil {
+		return nil, err
+	}
+	p := jsontape.NewPatch(t)
+	p.Remove(0, func(n jsontape.Node) bool { return t.Key(n) == "messages" })
+	for _, member := range [][2]string{{"sessionId", id}, {"startTime", now}, {"lastUpdated", now}, {"kind", "main"}} {
+		p.Put(0, member[0], jsontape.AppendQuoted(nil, member[1]))
+	}
+	return append(jsontape.AppendCompact(nil, p.Bytes()), '\n'), nil
+}

@@ -1,0 +1,341 @@
+// Package gemini reads the sessions of Gemini CLI.
+//
+//	~/.gemini/tmp/PROJECT/chats/session-TIME-XXXXXXXX.jsonl    XXXXXXXX begins the session's id
+//	~/.gemini/tmp/PROJECT/chats/SESSION/AGENT.jsonl            a sub-agent
+//	~/.gemini/tmp/PROJECT/.project_root                        the folder that the project is
+//
+// A file is a log of what was done to a list of messages, see fold.go. Before that the file
+// was one document, ….json, which is read as well. The rules are those of chatRecordingService
+// and sessionCleanup in 0.61.0.
+package gemini
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/watch"
+)
+
+// Kind describes the sessions of Gemini CLI. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+var agent = &coding.Agent{
+	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
+	Roots: []string{"tmp", ".gemini/tmp", "."},
+	Inner: inner,
+	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
+	Signs: func(_ coding.Spot, head []byte) bool {
+		return jsontape.FindMember(head, `"sessionId"`) != nil && jsontape.FindMember(head, `"projectHash"`) != nil
+	},
+	Format: func(string) coding.Format { return &format{coding.Lines[record]{Decode: decode}} },
+	Levels: []watch.Level{{}, {Name: chats}, {}},
+	Places: func(around store.Surroundings) []string {
+		if home := around.Named("GEMINI_CLI_HOME"); home != "" {
+			return []string{filepath.Join(home, ".gemini", "tmp")}
+		}
+		return coding.Places(around, "", ".gemini/tmp")
+	},
+	Passes: "passes the line over",
+}
+
+const (
+	// chats is the folder of a project that has the sessions, prefix begins their names.
+	chats, prefix = "chats", "session-"
+	// rootFile of a project has the path of its folder.
+	rootFile = ".project_root"
+)
+
+// shortID finds the part of a name by which Gemini CLI deletes files.
+var shortID = regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`)
+
+// inner returns how far above a folder the folders of all projects are.
+func inner(dir string) int {
+	switch {
+	case filepath.Base(dir) == chats:
+		return 2
+	case filepath.Base(filepath.Dir(dir)) == chats:
+		return 3
+	}
+	if found, err := filepath.Glob(filepath.Join(dir, chats, prefix+"*")); err == nil && len(found) > 0 {
+		return 1
+	}
+	return 0
+}
+
+// format implements coding.Forker, coding.Identifier, coding.Caller and coding.Checker.
+type format struct{ lines coding.Lines[record] }
+
+// Spots implements coding.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+	projects, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(projects)
+	list = f.chats(in, ".", projects)
+	for _, name := range projects {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if names, err := in.List(folder.Join(name, chats)); err == nil { // no file, and none without chats
+			slices.Sort(names)
+			list = append(list, f.chats(in, folder.Join(name, chats), names)...)
+		}
+	}
+	return list, nil
+}
+
+// chats returns the sessions of one folder, each with those that end in the same short id.
+func (f *format) chats(in folder.In, dir string, names []string) (list []coding.Spot) {
+	same, agents := map[string][]string{}, []coding.Spot(nil)
+	for _, name := range names {
+		file := folder.Join(dir, name)
+		switch {
+		case isSession(name):
+			list = append(list, f.Spot(file))
+			short := shortOf(name)
+			same[short] = append(same[short], file)
+		case path.Base(dir) == chats && !strings.Contains(name, "."):
+			below, _ := in.List(file) // what cannot be listed has none
+			slices.Sort(below)
+			for _, one := range below {
+				if strings.HasSuffix(one, ".jsonl") {
+					agents = append(agents, f.Spot(folder.Join(file, one)))
+				}
+			}
+		}
+	}
+	for i := range list {
+		if all := same[shortOf(path.Base(list[i].File))]; len(all) > 1 {
+			list[i].More = slices.DeleteFunc(slices.Clone(all), func(file string) bool { return file == list[i].File })
+			list[i].Suspect = true
+		}
+	}
+	return append(list, agents...)
+}
+
+func isSession(name string) bool {
+	return strings.HasPrefix(name, prefix) && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json"))
+}
+
+// shortOf returns the short id in a name; the name itself, which no other has, without one.
+func shortOf(name string) string {
+	if found := shortID.FindStringSubmatch(name); found != nil {
+		return found[1]
+	}
+	return name
+}
+
+// Spot implements coding.Format.
+func (f *format) Spot(file string) coding.Spot {
+	dir, name := path.Dir(file), strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if above := path.Dir(dir); path.Base(above) == chats {
+		return coding.Spot{File: file, ID: path.Base(dir) + "/" + name, Project: path.Base(path.Dir(above))}
+	}
+	return coding.Spot{File: file, ID: name, Project: path.Base(path.Dir(dir))}
+}
+
+// plainID is what an id has to be like to be shown as one.
+var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+
+// ID implements coding.Identifier: the first line tells.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	if strings.Contains(at.ID, "/") {
+		return at.ID
+	}
+	const enough = 4 << 10
+	head, err := coding.Head(in.Tree, at.File, enough)
+	if err != nil {
+		return ""
+	}
+	id := jsontape.Unquote(jsontape.FindMember(head, `"sessionId"`))
+	if !plainID.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// project returns the folder that a session is about, "" where no file tells.
+func project(in folder.In, file string) string {
+	dir := path.Dir(file)
+	for path.Base(dir) != chats {
+		if dir == "." {
+			return ""
+		}
+		dir = path.Dir(dir)
+	}
+	const longest = 4 << 10
+	text, err := coding.Head(in.Tree, folder.Join(path.Dir(dir), rootFile), longest)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Glance implements coding.Format.
+func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	g.Project = project(in, at.File)
+	lines, err := coding.HeadLines(in.Tree, at.File)
+	for i := 0; i < len(lines) && g.Title == ""; i++ {
+		v, err := coding.Parse(lines[i])
+		if err != nil {
+			continue
+		}
+		r := recordOf(v, 0)
+		for _, m := range r.messages {
+			if m.said.Role == coding.User && !m.silent {
+				g.Title = m.said.Words
+				break
+			}
+		}
+	}
+	return g, err
+}
+
+// load reads a file.
+func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
+	if strings.HasSuffix(file, ".json") {
+		return f.lines.ReadWhole(in, file)
+	}
+	return f.lines.Read(ctx, in, file)
+}
+
+// Codes of faults.
+const (
+	// FaultShared: the name ends as that of another session does.
+	FaultShared = "shared-short-id"
+	// FaultEmpty: nothing in the list of messages is worth resuming.
+	FaultEmpty = "nothing-to-resume"
+	// FaultHeader: no line says which session it is.
+	FaultHeader = "no-session-id"
+	// FaultRewind: the log goes back to a message that is not there.
+	FaultRewind = "unknown-rewind"
+)
+
+// Read implements coding.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+	file, err := f.load(ctx, in, at.File)
+	if err != nil {
+		return nil, err
+	}
+	t := fold(file)
+	s := &coding.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
+	s.Entries = t.entries(at, s.Project)
+	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, t.unknown)...)
+	add := func(code string, severity model.Severity, place, meaning, verdict string) {
+		s.Faults = append(s.Faults, model.Fault{Code: code, Severity: severity, File: at.File, Path: place, Meaning: meaning, Verdict: verdict})
+	}
+	for _, place := range t.astray {
+		add(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "goes on without any message from before")
+	}
+	if file.Size > 0 && (t.meta.session == "" || !t.meta.hashed) {
+		add(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", "does not list the session, and deletes the file at the next start")
+	} else if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !sub && !t.resumable() {
+		severity, meaning := model.Note, "the session has no message of the user or of the model"
+		if t.had {
+			severity, meaning = model.Loses, "nothing is left of the messages that the session had; they are still in the file"
+		}
+		add(FaultEmpty, severity, "", meaning, "does not list the session, and deletes the file at the next start")
+	}
+	return s, f.twins(ctx, in, at, t, add)
+}
+
+// twins tells of the other files whose names end in the same short id: Gemini CLI deletes
+// all of them when it deletes one. A session that is empty has nothing to lose.
+func (f *format) twins(ctx context.Context, in folder.In, at coding.Spot, own *tree, add func(code string, severity model.Severity, place, meaning, verdict string)) error {
+	if !own.had {
+		return nil
+	}
+	for _, name := range at.More {
+		file, err := f.load(ctx, in, name)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue // it went, or is a fault of its own
+		}
+		severity, meaning, verdict := model.Odd, "the name of "+name+" ends in the same 8 characters", "where one of the files is deleted for its age, the other goes, too"
+		if t := fold(file); !t.resumable() || t.meta.session == "" || !t.meta.hashed {
+			severity, meaning = model.Loses, meaning+", and nothing in that file is worth resuming"
+			verdict = "the next start deletes this session; a fork of it at the head stays"
+		}
+		add(FaultShared, severity, "", meaning, verdict)
+	}
+	return nil
+}
+
+// Check implements coding.Checker: sessions whose names end in the same short id.
+func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+	spots, err := f.Spots(ctx, in)
+	for _, at := range spots {
+		if !at.Suspect {
+			continue
+		}
+		file, err := f.load(ctx, in, at.File)
+		if err != nil {
+			continue // it went, or the session says why
+		}
+		err = f.twins(ctx, in, at, fold(file), func(code string, severity model.Severity, _, meaning, verdict string) {
+			list = append(list, model.Fault{Code: code, Severity: severity, File: at.File, Meaning: meaning, Verdict: verdict})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, err
+}
+
+// Messages implements coding.Format.
+func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
+	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+	if err != nil {
+		return nil, err
+	}
+	var m, results coding.Message
+	var all [][]byte
+	for i := len(raw) - 1; i >= 0; i-- { // the last one is what the message is now
+		v, err := coding.Parse(raw[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, raw[i])
+		if i == len(raw)-1 {
+			m, results = messageOf(v)
+		} else if older, _ := messageOf(v); !m.Usage.Counted {
+			m.Usage = older.Usage
+		}
+	}
+	slices.Reverse(all)
+	m.Raw = all
+	list = append(list, m)
+	if own := e.Own.(*node); own.carries && len(results.Blocks) > 0 {
+		list = append(list, results)
+	}
+	return list, nil
+}
+
+// Calls implements coding.Caller.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.ID, "/") {
+		return nil
+	}
+	return []model.Resume{{Call: "gemini --resume " + strings.TrimRight(s.Spot.ID, "'"), Then: "goes on from here" + inFolder(s)}}
+}
+
+// inFolder says where a call has to be made.
+func inFolder(s *coding.Session) string {
+	if s.Project == "" {
+		return ", in the folder of the project"
+	}
+	return ", in " + s.Project
+}

@@ -1,0 +1,11 @@
+package gemini
+
+import (
+	"testing"
+
+	"hindcast/store/storetest"
+)
+
+const fixtures = "../../../testdata/coding/gemini-cli"
+
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }

@@ -1,0 +1,296 @@
+package gemini
+
+import (
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+)
+
+// op is what a line does to the list of messages.
+type op uint8
+
+const (
+	// opNone: nothing; opUnknown: Gemini CLI passes the line over, too.
+	opNone op = iota
+	opUnknown
+	// opPut appends messages, each in the place of one of its id that is there.
+	opPut
+	// opSet takes a list of messages in place of all.
+	opSet
+	// opRewind removes a message and all behind it.
+	opRewind
+)
+
+// record is what is kept of a line.
+type record struct {
+	op       op
+	messages []message
+	rewind   string
+	meta     meta
+	at       time.Time
+}
+
+// meta is what lines say of the session.
+type meta struct {
+	session, summary string
+	// hashed says that a line names the project.
+	hashed bool
+}
+
+// message is what is kept of a message.
+type message struct {
+	coding.Span
+	id, kind string
+	at       time.Time
+	said     coding.Said
+	// carried are the results that its calls carry.
+	carried []coding.Result
+	model   string
+	// child is the sub-agent that one of its calls started.
+	child string
+	// like is equal for messages that say the same, text for those of one text; empty says
+	// that there is none.
+	like, text uint64
+	empty      bool
+	// silent says that a resumed session is without it, resumable that it is worth resuming.
+	silent, resumable bool
+	counted           bool
+	thoughts          int
+}
+
+// decode keeps what is named here of a line.
+func decode(l *coding.Line) (r record, err error) {
+	v, err := l.Parse()
+	if err != nil {
+		return r, err
+	}
+	return recordOf(v, l.At), nil
+}
+
+// recordOf returns the record of a line that is so far from the beginning of its file. What
+// Gemini CLI looks at first counts.
+func recordOf(v coding.Value, at int64) (r record) {
+	set := v.Get("$set")
+	switch {
+	case v.Get("$rewindTo").Kind() == jsontape.String:
+		r.op, r.rewind = opRewind, v.Get("$rewindTo").Text()
+	case v.Get("id").Kind() == jsontape.String:
+		r.op, r.messages = opPut, []message{glanceAt(v, at)}
+	case set.Kind() == jsontape.Object:
+		r.learn(set)
+		if list := set.Get("messages"); list.Kind() == jsontape.Array {
+			r.op, r.messages = opSet, messagesOf(list, at)
+		}
+	case v.Get("sessionId").Kind() == jsontape.String:
+		r.learn(v)
+		if list := v.Get("messages"); list.Kind() == jsontape.Array {
+			r.op, r.messages = opPut, messagesOf(list, at)
+		}
+	default:
+		r.op = opUnknown
+	}
+	return r
+}
+
+func (r *record) learn(v coding.Value) {
+	r.meta = meta{v.Get("sessionId").Text(), v.Get("summary").Words(), v.Get("projectHash").Kind() == jsontape.String}
+	r.at = v.Get("lastUpdated").Time()
+}
+
+func messagesOf(list coding.Value, at int64) []message {
+	messages := []message{}
+	for v := range list.Each() {
+		if v.Get("id").Kind() == jsontape.String {
+			messages = append(messages, glanceAt(v, at))
+		}
+	}
+	return messages
+}
+
+// glanceAt returns what is kept of a message.
+func glanceAt(v coding.Value, at int64) message {
+	m, results := messageOf(v)
+	span := v.Span()
+	is := message{
+		Span: coding.Span{At: at + span.At, Len: span.Len}, id: v.Get("id").Text(), kind: v.Get("type").Text(),
+		at: v.Get("timestamp").Time(), said: m.Said(), model: m.Model, counted: m.Usage.Counted, empty: true,
+	}
+	is.carried = results.Said().Results
+	for call := range v.Get("toolCalls").Each() {
+		if child := call.Get("agentId").Text(); plainID.MatchString(child) {
+			is.child = child
+		}
+	}
+	text, first := fnv.New64a(), ""
+	text.Write([]byte(is.kind))
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		switch b.Kind {
+		case conversation.Reasoning:
+			is.thoughts++
+			continue
+		case conversation.ToolCall, conversation.ToolResult:
+			first = first + "["
+			continue
+		case conversation.Text:
+			first += coding.Words(b.Body, 2*len(injected[0]))
+			text.Write([]byte(strings.Trim(string(b.Body), `"`)))
+		default:
+			first += "["
+			text.Write(b.Body)
+		}
+		is.empty = is.empty && len(b.Body) <= len(`""`)
+	}
+	is.text = text.Sum64()
+	is.judge(first)
+	for _, c := range is.said.Calls {
+		text.Write([]byte("\x00call" + c.ID))
+	}
+	for _, r := range is.said.Results {
+		text.Write([]byte("\x00result" + r.ID))
+	}
+	is.like = text.Sum64()
+	if is.context(first) {
+		is.like = 0 // it is made anew at each start
+	}
+	return is
+}
+
+// injected begin messages that Gemini CLI makes itself, ignored those of a user that no
+// resumed session has.
+var (
+	injected = []string{"<session_context>", "<hook_context>"}
+	ignored  = append([]string{"/", "?"}, injected...)
+)
+
+func (m *message) context(first string) bool {
+	return m.kind == "user" && strings.HasPrefix(first, injected[0])
+}
+
+// judge says whether a resumed session has a message that begins with such words, and
+// whether the session is kept for it.
+func (m *message) judge(first string) {
+	switch m.kind {
+	case "user":
+		m.silent = first == ""
+		for _, words := range ignored {
+			m.silent = m.silent || strings.HasPrefix(first, words)
+		}
+		m.resumable = !m.silent
+	case "gemini":
+		m.resumable = first != "" || len(m.said.Calls)+m.thoughts > 0
+	default:
+		m.silent = true
+	}
+}
+
+// event says in a word what a message is that its role does not tell.
+func (m *message) event() string {
+	switch {
+	case m.kind == "user" && m.silent && m.like == 0:
+		return "context"
+	case m.kind == "user" && m.silent:
+		return "command"
+	case m.kind == "user" || m.kind == "gemini":
+		return ""
+	}
+	return m.kind
+}
+
+// messageOf returns a message, and the results that its calls carry.
+func messageOf(v coding.Value) (m, results coding.Message) {
+	m.Raw = [][]byte{v.Raw()}
+	m.Model, m.Usage = v.Get("model").Text(), v.Usage()
+	m.Usage.Output += v.Get("tokens", "thoughts").Number() // they are counted beside the others
+	results.Role = coding.Tool
+	switch v.Get("type").Text() {
+	case "user":
+		m.Role = coding.User
+	case "gemini":
+		m.Role = coding.Assistant
+	}
+	converted := false // a resumed session has thoughts and calls among the parts
+	for part := range parts(v.Get("content")) {
+		b := blockOf(part)
+		if b.Kind == conversation.Text && string(b.Body) == `""` {
+			continue
+		}
+		converted = converted || b.Kind == conversation.Reasoning || b.Kind == conversation.ToolCall
+		m.Blocks = append(m.Blocks, b)
+	}
+	if m.Role == coding.User && len(m.Blocks) > 0 && m.Blocks[0].Kind == conversation.ToolResult {
+		m.Role = coding.Tool
+	}
+	if m.Role != coding.Assistant {
+		return m, results
+	}
+	if !converted {
+		var thoughts []coding.Block
+		for thought := range v.Get("thoughts").Each() {
+			words := strings.TrimSpace(thought.Get("subject").Text() + "\n" + thought.Get("description").Text())
+			thoughts = append(thoughts, coding.Block{Kind: conversation.Reasoning, Body: jsontape.AppendQuoted(nil, words)})
+		}
+		m.Blocks = append(thoughts, m.Blocks...)
+	}
+	for call := range v.Get("toolCalls").Each() {
+		id, name := call.Get("id").Text(), call.Get("name").Text()
+		if !converted {
+			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: call.Get("args").Raw()})
+		}
+		result := call.Get("result")
+		if !result.There() || result.Kind() == jsontape.Null {
+			continue
+		}
+		b := coding.Block{Kind: conversation.ToolResult, ID: id, Name: name, Body: result.Raw()}
+		for part := range parts(result) {
+			if is := blockOf(part); is.Kind == conversation.ToolResult {
+				b.Body = is.Body
+				break
+			}
+		}
+		b.Failed = call.Get("status").Text() == "error"
+		results.Blocks = append(results.Blocks, b)
+	}
+	return m, results
+}
+
+// parts returns the parts of a content: a list of them, or one alone.
+func parts(content coding.Value) func(yield func(coding.Value) bool) {
+	if content.Kind() == jsontape.Array {
+		return content.Each()
+	}
+	return func(yield func(coding.Value) bool) {
+		if content.There() && content.Kind() != jsontape.Null {
+			yield(content)
+		}
+	}
+}
+
+func blockOf(part coding.Value) coding.Block {
+	call, result, text := part.Get("functionCall"), part.Get("functionResponse"), part.Get("text")
+	switch {
+	case part.Kind() == jsontape.String:
+		return coding.TextBlock(part.Raw())
+	case call.There():
+		return coding.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("name").Text(), Body: call.Get("args").Raw()}
+	case result.There():
+		body := result.Get("response")
+		output, failure := body.Get("output"), body.Get("error")
+		b := coding.Block{Kind: conversation.ToolResult, ID: result.Get("id").Text(), Name: result.Get("name").Text(), Body: body.Raw(), Failed: failure.There()}
+		if output.Kind() == jsontape.String {
+			b.Body = output.Raw()
+		} else if failure.Kind() == jsontape.String {
+			b.Body = failure.Raw()
+		}
+		return b
+	case part.Get("thought").True():
+		return coding.Block{Kind: conversation.Reasoning, Body: text.Raw()}
+	case text.Kind() == jsontape.String:
+		return coding.TextBlock(text.Raw())
+	}
+	return coding.Block{Kind: conversation.Unknown, Body: part.Raw()}
+}
