@@ -99,7 +99,7 @@ func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, d.Default)
 	}
 	for _, name := range names[:min(len(names), mostDatabases)] {
-		err := d.Read(ctx, name, func(*sqlitefile.Tx) error { return nil })
+		err := d.Query(ctx, name, func(*sqlitefile.Tx) error { return nil })
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -111,9 +111,9 @@ func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err
 	return list, nil
 }
 
-// Read runs what in one transaction of a database of that name. The errors are those of
+// Query runs what in one transaction of a database of that name. The errors are those of
 // sqlitefile.File.Read.
-func (d *Databases) Read(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
+func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
 	if !isDatabase(name) {
 		return fs.ErrNotExist
 	}
@@ -130,7 +130,7 @@ func (d *Databases) Faults(ctx context.Context, in folder.In) ([]model.Fault, er
 	var list []model.Fault
 	for _, name := range names {
 		var complaints []string
-		if err := d.Read(ctx, name, func(t *sqlitefile.Tx) (err error) {
+		if err := d.Query(ctx, name, func(t *sqlitefile.Tx) (err error) {
 			complaints, err = t.Check(ctx)
 			return err
 		}); err != nil {

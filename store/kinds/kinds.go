@@ -4,6 +4,7 @@ package kinds
 import (
 	"hindcast/store"
 	"hindcast/store/coding/gemini"
+	"hindcast/store/coding/opencode"
 	"hindcast/store/coding/pi"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
@@ -18,5 +19,16 @@ import (
 // All returns the kinds in the order in which they are asked whether a store is
 // theirs. They keep notes of what they read in the cache, if it is not nil.
 func All(cache *files.Cache) store.Kinds {
-	return store.Kinds{jsonl.Kind(), messages.Kind(cache), snapshots.Kind(cache), genkit.Kind(cache), sqlite.Kind(), langgraph.Kind(), pi.Kind(cache), gemini.Kind(cache), remote.Kind()}
+	return store.Kinds{
+		jsonl.Kind(),
+		messages.Kind(cache),
+		snapshots.Kind(cache),
+		genkit.Kind(cache),
+		sqlite.Kind(),
+		langgraph.Kind(),
+		pi.Kind(cache),
+		gemini.Kind(cache),
+		opencode.Kind(cache),
+		remote.Kind(),
+	}
 }

@@ -1,0 +1,423 @@
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+	"hindcast/store/sqlitefile"
+)
+
+// Codes of faults.
+const (
+	// FaultMessage: the record of a message or of a part is no JSON object.
+	FaultMessage = "damaged-message"
+	// FaultRevert: a revert waits for the next prompt, which deletes what is behind it.
+	FaultRevert = "revert-pending"
+	// FaultDeleted: messages were deleted that the log of events still has.
+	FaultDeleted = "deleted-messages"
+	// FaultStray: rows belong to a message or a session that has no row.
+	FaultStray = "stray-rows"
+)
+
+// found is a message with where its records are, and what became of it.
+type found struct {
+	stored
+	origin origin
+	// name tells versions of one message apart.
+	name string
+	// after is the message that it follows, of one that has no row.
+	after string
+	// gone is why it is off the path, nil for one that is on it; why says it in words.
+	gone *model.Reason
+	why  string
+}
+
+// build makes a session of messages.
+type build struct {
+	session *coding.Session
+	info    info
+	list    []found // by time and id
+	// children are the sessions that have this one as parent.
+	children map[string]bool
+	// copied has for messages the session that they were copied from.
+	copied map[string]string
+	// revert is what a revert that is pending names: a message, and maybe a part.
+	revert, revertPart string
+	unknown            map[string]int
+}
+
+// finish makes the entries.
+func (b *build) finish() {
+	s := b.session
+	s.Title, s.Project = b.info.titled(), b.info.Get("directory").Text()
+	s.Own = b.info
+	b.cut()
+	metas := map[coding.Meta]*coding.Meta{}
+	before := "" // the message on the path
+	deleted := 0
+	for i := range b.list {
+		m := &b.list[i]
+		e := b.entry(m, metas)
+		switch {
+		case m.gone == nil:
+			e.Parent, before = before, e.ID
+			s.Head = i
+		case m.after != "":
+			e.Parent = m.after
+		default:
+			e.Parent = before
+		}
+		if m.origin.seqs != nil {
+			deleted++
+		}
+		s.Entries = append(s.Entries, e)
+		b.compact(i, m)
+	}
+	if deleted > 0 {
+		b.fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
+	}
+	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.Name(), b.unknown)...)
+}
+
+func (b *build) fault(code string, severity model.Severity, at, meaning, verdict string) {
+	b.session.Faults = append(b.session.Faults, model.Fault{Code: code, Severity: severity, File: b.session.Spot.File, Path: at, Meaning: meaning, Verdict: verdict})
+}
+
+// cut takes what a pending revert names off the path.
+func (b *build) cut() {
+	if b.revert == "" {
+		return
+	}
+	first := slices.IndexFunc(b.list, func(m found) bool { return m.id == b.revert && m.gone == nil })
+	if first < 0 {
+		b.fault(FaultRevert, model.Odd, "session.revert", "a revert is pending to a message that is not there", "opencode deletes nothing")
+		return
+	}
+	b.session.Pointed = true
+	before := ""
+	for i := range b.list[:first] {
+		if b.list[i].gone == nil {
+			before = b.list[i].entryID()
+		}
+	}
+	why := &model.Reason{Kind: model.ReasonRewind, TargetID: before}
+	if m := &b.list[first]; b.revertPart != "" {
+		kept := *m
+		if at := slices.IndexFunc(m.parts, func(p part) bool { return p.id == b.revertPart }); at >= 0 {
+			kept.parts, kept.origin.upto = m.parts[:at], b.revertPart
+		}
+		m.name, m.after = m.id+"@revert", before
+		b.list = slices.Insert(b.list, first, kept)
+		first++
+		why.TargetID = kept.id
+	}
+	n, last := 0, ""
+	for i := first; i < len(b.list); i++ {
+		m := &b.list[i]
+		if m.gone != nil {
+			continue
+		}
+		if m.after == "" && last != "" {
+			m.after = last
+		}
+		m.gone, m.why, last = why, "pending: the next prompt deletes it", m.entryID()
+		n++
+	}
+	b.fault(FaultRevert, model.Odd, "session.revert", fmt.Sprintf("a revert of %s is pending", model.Count(n, "message")), "opencode deletes the rows at the next prompt; the log of events keeps them")
+}
+
+func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
+
+// entry returns the entry of a message.
+func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry {
+	info, err := coding.Parse(m.info)
+	list := m.messages()
+	e := coding.Entry{ID: m.entryID(), Said: m.said(list), Reason: m.gone, File: "", Records: m.origin.spans, Version: m.version(), Own: &m.origin}
+	e.At = info.Get("time", "completed").Milliseconds()
+	if e.At.IsZero() && m.created > 0 {
+		e.At = time.UnixMilli(m.created).UTC()
+	}
+	if err != nil || info.Kind() != jsontape.Object {
+		e.Marks |= model.MarkDamaged
+		b.fault(FaultMessage, model.Loses, m.id, "the message has no record that can be read", agent.Passes)
+	}
+	if why := failure(info); why != "" {
+		e.Marks |= model.MarkError
+		if len(e.Said.Calls) == 0 {
+			e.Title = strings.TrimPrefix(e.Said.Words+": "+why, ": ")
+		}
+	}
+	if isSummary(info) {
+		e.Event = "compaction"
+	}
+	meta := coding.Meta{
+		Model: cmp.Or(info.Get("modelID").Text(), info.Get("model", "modelID").Text()),
+		Dir:   cmp.Or(info.Get("path", "cwd").Text(), b.info.Get("directory").Text()),
+		Mode:  cmp.Or(info.Get("agent").Text(), info.Get("mode").Text()), Version: b.info.Get("version").Text(),
+	}
+	if metas[meta] == nil {
+		metas[meta] = &meta
+	}
+	e.Meta = metas[meta]
+	e.Facts.Add("reverted", m.why)
+	if from := b.copied[m.id]; from != "" {
+		e.Facts.Add("copied from", from+" (inferred)")
+	}
+	b.parts(m, &e)
+	return e
+}
+
+// parts notes what the parts of a message tell besides.
+func (b *build) parts(m *found, e *coding.Entry) {
+	for i := range m.parts {
+		v, err := coding.Parse(m.parts[i].data)
+		if err != nil || v.Kind() != jsontape.Object {
+			e.Marks |= model.MarkDamaged
+			b.fault(FaultMessage, model.Loses, m.parts[i].id, "the part has no record that can be read", agent.Passes)
+			continue
+		}
+		kind := v.Get("type").Text()
+		if !known[kind] {
+			b.unknown[kind]++
+		}
+		if kind != typeTool {
+			continue
+		}
+		state := v.Get("state")
+		if isCleared(state) {
+			e.Marks |= model.MarkRedacted
+			e.Facts.Add("cleared for the model", v.Get("tool").Words())
+		}
+		if child := state.Get("metadata", "sessionId").Text(); b.children[child] {
+			if child = b.session.Spot.ID + "/" + child; e.Child == "" {
+				e.Child = child
+			} else {
+				e.Facts.Add("sub-agent", child)
+			}
+		}
+	}
+}
+
+// version tells contents of one id apart: a message changes as long as it is written.
+func (m *found) version() string {
+	sum, size := crc32.Update(0, castagnoli, m.info), len(m.info)
+	for i := range m.parts {
+		sum, size = crc32.Update(sum, castagnoli, m.parts[i].data), size+len(m.parts[i].data)
+	}
+	return fmt.Sprintf("%x+%d", sum, size)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// isSummary reports whether a message is the summary of a compaction that was completed.
+func isSummary(info coding.Value) bool {
+	return info.Get("role").Text() == "assistant" && info.Get("summary").True() && info.Get("finish").There() && failure(info) == ""
+}
+
+// compact says what the model reads after a compaction: the message that asked for it, the
+// summary, and then the messages before from the one that it names. One of an older opencode
+// has no such message.
+func (b *build) compact(at int, m *found) {
+	s := b.session
+	info, _ := coding.Parse(m.info)
+	if !isSummary(info) {
+		return
+	}
+	var way []int // from the summary back
+	for i := at; i >= 0; i = s.At(s.Entries[i].Parent) {
+		way = append(way, i)
+	}
+	asked, tail, context := info.Get("parentID").Text(), "", []int{at}
+	to := slices.IndexFunc(way, func(i int) bool {
+		if b.list[i].id != asked {
+			return false
+		}
+		var is bool
+		tail, is = b.list[i].compaction()
+		return is
+	})
+	if to >= 0 {
+		context = slices.Clone(way[:to+1])
+		slices.Reverse(context)
+		if k := slices.IndexFunc(way, func(i int) bool { return tail != "" && b.list[i].id == tail }); k > to {
+			kept := slices.Clone(way[to+1 : k+1])
+			slices.Reverse(kept)
+			context = append(context, kept...)
+		}
+	}
+	s.Entries[at].Context = context
+}
+
+// compaction reports whether a message asks for a compaction, and from which message on the
+// ones before it are kept; "" for none.
+func (m *found) compaction() (tail string, is bool) {
+	for i := range m.parts {
+		if v, err := coding.Parse(m.parts[i].data); err == nil && v.Get("type").Text() == typeCompaction {
+			return v.Get("tail_start_id").Text(), true
+		}
+	}
+	return "", false
+}
+
+// export reads a file that `opencode import` takes.
+func (b *build) export(in folder.In) error {
+	data, _, err := in.Read(b.session.Spot.File, nil)
+	if err != nil {
+		return err
+	}
+	t, err := jsontape.Parse(data)
+	if err != nil {
+		b.fault(FaultMessage, model.Stops, "", "the file is no export of a session: "+err.Error(), "opencode does not import it")
+		b.info = info{}
+		return nil
+	}
+	whole := coding.ValueOf(t)
+	b.info = info{whole.Get("info")}
+	b.reverts(b.info.Get("revert"))
+	list := t.Find(0, "messages")
+	if list < 0 || t.Kind(list) != jsontape.Array {
+		return nil
+	}
+	for n := t.First(list); n >= 0; n = t.Next(n) {
+		one := ofExport(t.Raw(n))
+		start, end := t.Span(n)
+		b.list = append(b.list, found{stored: one, origin: origin{id: one.id, spans: []coding.Span{{At: int64(start), Len: int64(end - start)}}}})
+	}
+	return nil
+}
+
+// ofExport returns a message of an export.
+func ofExport(raw []byte) (m stored) {
+	v, _ := coding.Parse(raw) // it is a part of one that was parsed
+	m.info = v.Get("info").Raw()
+	m.learn()
+	for p := range v.Get("parts").Each() {
+		m.parts = append(m.parts, part{p.Get("id").Text(), p.Raw()})
+	}
+	return m
+}
+
+// learn notes what a message's own record tells of it.
+func (m *stored) learn() {
+	info, _ := coding.Parse(m.info)
+	m.id = cmp.Or(m.id, info.Get("id").Text())
+	if at := info.Get("time", "created").Milliseconds(); !at.IsZero() {
+		m.created = at.UnixMilli()
+	}
+}
+
+// infoOfFile returns the record of the session of a file.
+func infoOfFile(in folder.In, at coding.Spot) (info, error) {
+	data, _, err := in.Read(at.File, nil)
+	if err != nil {
+		return info{}, err
+	}
+	one := parseInfo(data)
+	if inner := one.Get("info"); inner.There() {
+		one.Value = inner
+	}
+	return one, nil
+}
+
+// files reads a session of 0.x.
+func (b *build) files(_ context.Context, in folder.In) (err error) {
+	if b.info, err = infoOfFile(in, b.session.Spot); err != nil {
+		return err
+	}
+	if !b.info.There() {
+		b.fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
+	}
+	b.reverts(b.info.Get("revert"))
+	names, _ := in.List(storage + "/message/" + b.session.Spot.ID) // there may be none
+	for _, name := range names {
+		id, is := strings.CutSuffix(name, ".json")
+		if !is {
+			continue
+		}
+		one, err := ofFiles(in, path.Join(b.session.Spot.ID, id))
+		if err != nil {
+			return err
+		}
+		b.list = append(b.list, found{stored: one, origin: origin{id: path.Join(b.session.Spot.ID, id)}})
+	}
+	b.sort()
+	return nil
+}
+
+// ofFiles returns a message of 0.x. id is that of the session, a slash and its own.
+func ofFiles(in folder.In, id string) (m stored, err error) {
+	if m.info, _, err = in.Read(storage+"/message/"+id+".json", nil); err != nil {
+		return m, err
+	}
+	m.id = path.Base(id)
+	m.learn()
+	dir := storage + "/part/" + m.id
+	names, _ := in.List(dir) // there may be none
+	slices.Sort(names)
+	for _, name := range names {
+		if id, is := strings.CutSuffix(name, ".json"); is {
+			data, _, err := in.Read(folder.Join(dir, name), nil)
+			if err != nil {
+				return m, err
+			}
+			m.parts = append(m.parts, part{id, data})
+		}
+	}
+	return m, nil
+}
+
+func (b *build) reverts(v coding.Value) {
+	b.revert, b.revertPart = v.Get("messageID").Text(), v.Get("partID").Text()
+}
+
+// sort puts the messages into the order in which they follow each other.
+func (b *build) sort() {
+	slices.SortStableFunc(b.list, func(a, c found) int { return byTime(&a.stored, &c.stored) })
+}
+
+// database reads a session of rows and events.
+func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
+	id := path.Base(b.session.Spot.Part)
+	var err error
+	if b.info, err = rowOf(ctx, t, id); err != nil {
+		return err
+	}
+	b.reverts(b.info.Get("revert"))
+	rows, err := rowsOf(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range rows {
+		one := found{stored: m, origin: origin{id: m.id}}
+		if m.info == nil {
+			b.fault(FaultStray, model.Loses, m.id, fmt.Sprintf("%s of a message that has no row", model.Count(len(m.parts), "part")), agent.Passes)
+			one.gone, one.why = &model.Reason{Kind: model.ReasonUnknown}, "the message has no row"
+		}
+		b.list = append(b.list, one)
+	}
+	if err := b.deleted(ctx, t, id); err != nil {
+		return err
+	}
+	b.sort()
+	if !b.info.There() && len(b.list) > 0 {
+		b.fault(FaultStray, model.Loses, id, "the session has no row, and what is left of it was found by its messages or events", "opencode does not list it")
+	}
+	if at := b.info.Get("time", "updated").Milliseconds(); !at.IsZero() {
+		b.session.Spot.At = at
+	}
+	if b.children, err = childrenOf(ctx, t, id); err != nil {
+		return err
+	}
+	b.copied, err = copiesOf(ctx, t, id, rows)
+	return err
+}

@@ -1,0 +1,211 @@
+package opencode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/sqlitefile"
+)
+
+// Types of events, without the number of their version.
+const (
+	eventMessage, eventMessageRemoved = "message.updated", "message.removed"
+	eventPart, eventPartRemoved       = "message.part.updated", "message.part.removed"
+	eventSession                      = "session.updated"
+)
+
+// event is what is kept of an event.
+type event struct {
+	seq  int64
+	kind string
+	// message and part are what it is on, and at is what it says of time.
+	message, part string
+	at            int64
+}
+
+// eventOf decodes an event.
+func eventOf(seq int64, kind string, data []byte) event {
+	text := func(of []byte, key string) string { return jsontape.Unquote(jsontape.FindMember(of, key)) }
+	if i := strings.LastIndexByte(kind, '.'); i > 0 && strings.Trim(kind[i+1:], "0123456789") == "" {
+		kind = kind[:i]
+	}
+	e := event{seq: seq, kind: kind}
+	switch kind {
+	case eventMessage:
+		m := stored{info: jsontape.FindMember(data, `"info"`)}
+		m.learn()
+		e.message, e.at = m.id, m.created
+	case eventPart:
+		p := jsontape.FindMember(data, `"part"`)
+		e.message, e.part = text(p, `"messageID"`), text(p, `"id"`)
+	case eventMessageRemoved, eventPartRemoved:
+		e.message, e.part = text(data, `"messageID"`), text(data, `"partID"`)
+	case eventSession:
+		e.at = parseInfo(jsontape.FindMember(data, `"info"`)).Get("time", "updated").Milliseconds().UnixMilli()
+	}
+	return e
+}
+
+// history is what the log of events tells of a message.
+type history struct {
+	id      string
+	created int64
+	// info is the last event of the message, and parts are those of its parts.
+	info  int64
+	parts map[string]int64
+	// removed is the event that deleted it, 0 for none, and at the time of that.
+	removed, at int64
+	// after is the message that was the last when it came.
+	after string
+	// cuts are what it was before parts of it were deleted.
+	cuts    []*cut
+	cutting bool
+}
+
+// cut is a message as it was before an event deleted parts of it.
+type cut struct {
+	seq, at int64
+	seqs    []int64
+}
+
+// fold is the log of events as far as it was read.
+type fold struct {
+	messages map[string]*history
+	order    []*history
+	alive    []string
+	// untimed are the times of deletions that are not known yet.
+	untimed []*int64
+}
+
+func (f *fold) add(e event) {
+	if e.kind == eventSession {
+		for _, at := range f.untimed {
+			*at = e.at
+		}
+		f.untimed = nil
+		return
+	}
+	if e.message == "" {
+		return
+	}
+	h := f.messages[e.message]
+	if h == nil {
+		if e.kind == eventMessageRemoved || e.kind == eventPartRemoved {
+			return // of one that came before the log
+		}
+		h = &history{id: e.message, parts: map[string]int64{}}
+		if n := len(f.alive); n > 0 {
+			h.after = f.alive[n-1]
+		}
+		f.messages[e.message] = h
+		f.order, f.alive = append(f.order, h), append(f.alive, h.id)
+	}
+	cutting := false
+	switch e.kind {
+	case eventMessage:
+		h.info, h.created = e.seq, e.at
+	case eventPart:
+		h.parts[e.part] = e.seq
+	case eventPartRemoved:
+		if cutting = true; !h.cutting && h.parts[e.part] != 0 {
+			h.cuts = append(h.cuts, &cut{e.seq, 0, h.seqs()})
+			f.untimed = append(f.untimed, &h.cuts[len(h.cuts)-1].at)
+		}
+		delete(h.parts, e.part)
+	case eventMessageRemoved:
+		h.removed = e.seq
+		f.untimed = append(f.untimed, &h.at)
+		f.alive = slices.DeleteFunc(f.alive, func(id string) bool { return id == h.id })
+	}
+	h.cutting = cutting
+}
+
+// seqs returns the events that tell of a message: its own, and those of its parts in order.
+func (h *history) seqs() []int64 {
+	list := make([]int64, 0, 1+len(h.parts))
+	if h.info != 0 {
+		list = append(list, h.info)
+	}
+	ids := make([]string, 0, len(h.parts))
+	for id := range h.parts {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		list = append(list, h.parts[id])
+	}
+	return list
+}
+
+// deleted adds the messages that the log of events has and the rows have not.
+func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) error {
+	if logged, err := hasEvents(ctx, t); err != nil || !logged {
+		return err
+	}
+	f := fold{messages: map[string]*history{}}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var seq int64
+		var kind string
+		var data []byte
+		err := scan(&seq, &kind, &data)
+		f.add(eventOf(seq, kind, data))
+		return err
+	}, "SELECT seq, type, data FROM event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
+	if err != nil {
+		return err
+	}
+	rows := map[string]bool{}
+	for i := range b.list {
+		rows[b.list[i].id] = true
+	}
+	for _, h := range f.order {
+		after := h.after
+		for i := range b.list { // what came without an event was there before all that did
+			if m := &b.list[i]; after == "" && f.messages[m.id] == nil && m.created <= h.created {
+				after = m.id
+			}
+		}
+		for _, c := range h.cuts {
+			if err := b.gone(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), after, *c); err != nil {
+				return err
+			}
+		}
+		if !rows[h.id] {
+			if err := b.gone(ctx, t, &f, session, h, "", after, cut{h.removed, h.at, h.seqs()}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gone adds a message from events.
+func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name, after string, c cut) error {
+	m := found{origin: origin{id: h.id, seqs: c.seqs}, name: name, after: after}
+	var err error
+	if m.stored, err = m.origin.read(ctx, t, session); err != nil {
+		return err
+	}
+	if m.created == 0 {
+		m.created = h.created
+	}
+	to := f.messages[after] // what was deleted together goes back to one message
+	for to != nil && to.removed > 0 && to.removed <= c.seq {
+		after = to.after
+		to = f.messages[after]
+	}
+	m.gone, m.why = &model.Reason{Kind: model.ReasonRewind, TargetID: after}, "the row is gone, and no event tells when"
+	if c.seq > 0 {
+		m.why = fmt.Sprintf("at seq %d", c.seq)
+	}
+	if c.at > 0 {
+		m.gone.At = time.UnixMilli(c.at).UTC()
+	}
+	b.list = append(b.list, m)
+	return nil
+}

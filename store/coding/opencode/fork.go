@@ -1,0 +1,182 @@
+package opencode
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// newSessionID fits the ids that opencode makes.
+var newSessionID = regexp.MustCompile(`^ses_[0-9a-f]{12}[0-9A-Za-z]{14}$`)
+
+// NewID implements coding.Forker: opencode counts the time down in the ids of sessions.
+func (f *format) NewID(as string) string {
+	if newSessionID.MatchString(as) {
+		return as
+	}
+	return "ses_" + stamped(^(uint64(time.Now().UnixMilli()) << 12)) + chance(14)
+}
+
+// stamped returns the low 48 bits of a number in hex.
+func stamped(n uint64) string { return fmt.Sprintf("%x", binary.BigEndian.AppendUint64(nil, n)[2:]) }
+
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// chance returns random letters and digits.
+func chance(n int) string {
+	text := make([]byte, n)
+	_, _ = rand.Read(text) // it never fails
+	for i, b := range text {
+		text[i] = letters[int(b)%len(letters)]
+	}
+	return string(text)
+}
+
+// ids makes ids of messages and parts that sort as they are asked for.
+type ids struct {
+	tail string
+	n    uint64
+}
+
+// next returns an id for something of that time. As in opencode's ids the first 12 digits are
+// the time in milliseconds and a count; of one time the number of the id tells which is greater.
+func (i *ids) next(prefix string, created int64) string {
+	i.n++
+	return prefix + stamped(uint64(created)<<12|1) + string(letters[i.n/3844%62]) + string(letters[i.n/62%62]) + string(letters[i.n%62]) + i.tail
+}
+
+// Fork implements coding.Forker: a new file of Hindcast's own, in which the messages on the way
+// to the entry are as `opencode export` writes them, under new ids. `opencode import` takes it
+// into the database; nothing else writes there.
+func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+	s := c.Session
+	if strings.HasPrefix(s.Spot.File, storage+"/") {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "its files are of opencode 0.x: start opencode once, which takes them into its database, and fork the session there"}
+	}
+	way := s.Path(c.To)
+	list := make([]stored, len(way))
+	made, names, last := ids{tail: chance(11)}, map[string]string{}, int64(0)
+	for i, e := range way {
+		one, err := f.load(c.In, s, e)
+		if err != nil {
+			return nil, err
+		}
+		if !jsontape.Valid(one.info) {
+			return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("the message %.60q has no record that can be read: opencode would not import it", e.ID)}
+		}
+		one.created = max(one.created, last)
+		last = one.created
+		list[i], names[one.id] = one, made.next("msg_", one.created)
+	}
+	text := append([]byte(`{"info":`), newInfo(s, list, c)...)
+	text = append(text, `,"messages":[`...)
+	for i := range list {
+		m := &list[i]
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, "\n"+`{"info":`...), renamed(m.info, names, "id", names[m.id], "sessionID", c.ID)...)
+		text = append(text, `,"parts":[`...)
+		n := 0
+		for _, p := range m.parts {
+			if !jsontape.Valid(p.data) {
+				continue
+			}
+			if n++; n > 1 {
+				text = append(text, ',')
+			}
+			text = append(text, renamed(p.data, names, "id", made.next("prt_", m.created), "sessionID", c.ID, "messageID", names[m.id])...)
+		}
+		text = append(text, "]}"...)
+	}
+	text = append(text, "\n]}\n"...)
+	name := exports + "/" + c.ID + ".json"
+	file := filepath.Join(c.Dir, filepath.FromSlash(name))
+	fork := &coding.Fork{
+		Spot:    f.Spot(name),
+		Steps:   folder.Steps{{Name: name, Data: text}},
+		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
+		Hazards: []string{"the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"},
+		Calls:   imports(file, c.ID, s.Project),
+	}
+	if s.Spot.Part != "" && s.Spot.File != f.Default {
+		fork.Hazards = append(fork.Hazards, fmt.Sprintf("the session comes from %.80q; opencode imports into the database that it uses", s.Spot.File))
+	}
+	return fork, nil
+}
+
+// newInfo returns the record of the new session: what the old one ran with, without what is of
+// that one alone.
+func newInfo(s *coding.Session, list []stored, c coding.Cut) []byte {
+	is := s.Own.(info)
+	now := fmt.Sprint(c.In.Now.UnixMilli())
+	text := jsontape.AppendQuoted([]byte(`{"id":`), c.ID)
+	text = append(append(text, `,"time":{"created":`+now+`,"updated":`+now+`},"title":`...), jsontape.AppendQuoted(nil, strings.TrimSpace(is.Get("title").Text()+" (fork)"))...)
+	for _, member := range [][2]string{{"slug", "fork-" + strings.ToLower(c.ID[len(c.ID)-6:])}, {"projectID", "global"}, {"directory", s.Project}, {"version", "1.18.33"}} {
+		raw := is.Get(member[0]).Raw()
+		if raw == nil {
+			raw = jsontape.AppendQuoted(nil, member[1])
+		}
+		text = append(append(text, `,"`+member[0]+`":`...), raw...)
+	}
+	for _, key := range []string{"path", "agent", "model", "permission", "metadata"} {
+		if v := is.Get(key); v.There() && v.Kind() != jsontape.Null {
+			text = append(append(text, `,"`+key+`":`...), v.Raw()...)
+		}
+	}
+	return append(text, '}')
+}
+
+// renamed returns a record with other ids, and with those of messages that it refers to.
+func renamed(data []byte, names map[string]string, members ...string) []byte {
+	t, err := jsontape.Parse(data)
+	if err != nil {
+		return data
+	}
+	p := jsontape.NewPatch(t)
+	for i := 0; i < len(members); i += 2 {
+		p.Put(0, members[i], jsontape.AppendQuoted(nil, members[i+1]))
+	}
+	for _, key := range []string{"parentID", "tail_start_id"} {
+		if name := names[coding.ValueOf(t).Get(key).Text()]; name != "" {
+			p.Put(0, key, jsontape.AppendQuoted(nil, name))
+		}
+	}
+	return p.Bytes()
+}
+
+// imports returns the calls that take a file into the database and go on in its session.
+func imports(file, id, dir string) []model.Resume {
+	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
+		file = whole
+	}
+	call := within(dir) + "opencode import " + quoted(file) + " && opencode -s " + id
+	return []model.Resume{{Call: call, Then: "takes the session into opencode's database, in the project of that folder, and goes on from there"}}
+}
+
+// within returns the words that go to the folder of a session first.
+func within(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return "cd " + quoted(dir) + " && "
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_./-]*$`)
+
+// quoted returns a path as one word of a shell.
+func quoted(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}

@@ -1,0 +1,321 @@
+// Package opencode reads the sessions of opencode.
+//
+//	opencode.db                              session, message and part rows, and the event log
+//	storage/{session,message,part}/….json    the same of 0.x, one file for each
+//	hindcast/SESSION.json                    a fork: what `opencode export` writes, for `opencode import`
+//
+// The messages of a session follow each other by the time at which they were created, and then
+// by id. To revert puts a mark into the session at first; the next prompt deletes what is behind
+// it. The log of events keeps what was deleted: its records by their sequence tell of every
+// message that ever was. The format was checked against 1.18.33.
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/sqlitefile"
+	"hindcast/store/watch"
+)
+
+// Kind describes the sessions of opencode. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+const (
+	// exports is the folder of Hindcast's own, for what opencode is to import.
+	exports = "hindcast"
+	// storage is that of 0.x.
+	storage = "storage"
+)
+
+var agent = &coding.Agent{
+	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
+	Roots: []string{".", ".local/share/opencode"},
+	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
+	Signs: func(_ coding.Spot, head []byte) bool { return strings.Contains(string(head), `"ses_`) },
+	Format: func(dir string) coding.Format {
+		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
+			"session": "id title directory time_updated",
+			"message": "id session_id time_created data",
+			"part":    "id message_id session_id data",
+		}}}
+	},
+	Levels: []watch.Level{{Name: exports}},
+	Places: func(around store.Surroundings) []string {
+		list := coding.Places(around, "", ".local/share/opencode")
+		if data := around.Named("XDG_DATA_HOME"); data != "" {
+			list = []string{path.Join(data, "opencode")}
+		}
+		if db := around.Named("OPENCODE_DB"); strings.Contains(db, "/") {
+			list = append(list, db)
+		}
+		return list
+	},
+	Passes: "opencode passes it over",
+}
+
+// format implements coding.Forker.
+type format struct{ coding.Databases }
+
+// sessionID fits the ids of sessions: the time counted down, and chance.
+var sessionID = regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`)
+
+// Spots implements coding.Format. What a database has stands for the file that it came from.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+	names, err := f.Names(ctx, in)
+	for i := 0; err == nil && i < len(names); i++ {
+		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
+			some, err := spotsOf(ctx, t, names[i])
+			list = append(list, some...)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, at := range list {
+		known[path.Base(at.ID)] = true
+	}
+	for _, at := range append(f.inFolder(in, exports), f.inProjects(in)...) {
+		if !known[at.ID] {
+			list = append(list, at)
+		}
+	}
+	return list, ctx.Err()
+}
+
+// inProjects returns the sessions of 0.x.
+func (f *format) inProjects(in folder.In) (list []coding.Spot) {
+	dir := storage + "/session"
+	projects, _ := in.List(dir) // there may be none
+	for _, project := range projects {
+		list = append(list, f.inFolder(in, folder.Join(dir, project))...)
+	}
+	return list
+}
+
+// inFolder returns the sessions of a folder of files.
+func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
+	names, _ := in.List(dir) // there may be none
+	slices.Sort(names)
+	for _, name := range names {
+		if id, is := strings.CutSuffix(name, ".json"); is && sessionID.MatchString(id) {
+			list = append(list, f.Spot(folder.Join(dir, name)))
+		}
+	}
+	return list
+}
+
+// spotsOf returns the sessions of a database: those that have a row, and those that have only
+// messages or events.
+func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.Spot, err error) {
+	parents, at := map[string]string{}, map[string]int{}
+	add := func(id string) *coding.Spot {
+		if _, known := at[id]; !known {
+			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id})
+		}
+		return &list[at[id]]
+	}
+	has, err := t.Columns(ctx, "session")
+	if err != nil {
+		return nil, err
+	}
+	parent := "''"
+	if has["parent_id"] {
+		parent = "ifnull(parent_id, '')"
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var id, parent, dir string
+		var updated int64
+		err := scan(&id, &parent, &dir, &updated)
+		one := add(id)
+		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
+		return err
+	}, "SELECT id, "+parent+", ifnull(directory, ''), ifnull(time_updated, 0) FROM session ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	queries := []string{"SELECT session_id, count(*) * 64, ifnull(max(time_created), 0) FROM message GROUP BY session_id",
+		"SELECT session_id, sum(octet_length(data)), 0 FROM part GROUP BY session_id"}
+	if logged, err := hasEvents(ctx, t); err != nil {
+		return nil, err
+	} else if logged {
+		queries = append(queries, "SELECT aggregate_id, 0, 0 FROM event WHERE type LIKE 'message.updated%' GROUP BY aggregate_id")
+	}
+	for _, query := range queries {
+		err := t.Each(ctx, func(scan func(...any) error) error {
+			var id string
+			var size, last int64
+			err := scan(&id, &size, &last)
+			one := add(id)
+			if one.Size += size; one.At.IsZero() && last > 0 {
+				one.At = time.UnixMilli(last).UTC()
+			}
+			return err
+		}, query)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		list[i].Part = below(parents, list[i].Part)
+		list[i].ID = list[i].Part
+	}
+	return list, nil
+}
+
+// below returns the id of a session with those of its parents before it.
+func below(parents map[string]string, id string) string {
+	whole, seen := id, map[string]bool{id: true}
+	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {
+		seen[at] = true
+		whole = at + "/" + whole
+	}
+	return whole
+}
+
+// hasEvents reports whether a database has the log of events.
+func hasEvents(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
+	has, err := t.Columns(ctx, "event")
+	return has["aggregate_id"] && has["seq"] && has["type"] && has["data"], err
+}
+
+// Spot implements coding.Format.
+func (f *format) Spot(name string) coding.Spot {
+	if file, part, ok := strings.Cut(name, "#"); ok {
+		return coding.Spot{File: file, Part: part, ID: part}
+	}
+	return coding.Spot{File: name, ID: strings.TrimSuffix(path.Base(name), ".json")}
+}
+
+// Glance implements coding.Format.
+func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	ctx := context.Background() // it is one row
+	if at.Part == "" {
+		raw, err := infoOfFile(in, at)
+		g.Title, g.Project = raw.titled(), raw.Get("directory").Text()
+		return g, err
+	}
+	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+		one, err := rowOf(ctx, t, path.Base(at.Part))
+		g.Title, g.Project = one.titled(), one.Get("directory").Text()
+		return err
+	})
+	return g, err
+}
+
+// Read implements coding.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+	b := build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}}
+	var err error
+	switch {
+	case at.Part != "":
+		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+			b = build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}} // it may run again
+			return b.database(ctx, t)
+		})
+	case strings.HasPrefix(at.File, storage+"/"):
+		err = b.files(ctx, in)
+	default:
+		err = b.export(in)
+	}
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !b.info.There() && len(b.list) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.finish()
+	return b.session, nil
+}
+
+// Messages implements coding.Format.
+func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]coding.Message, error) {
+	one, err := f.load(in, s, e)
+	if err != nil {
+		return nil, err
+	}
+	return one.messages(), nil
+}
+
+// load returns the records of an entry.
+func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one stored, err error) {
+	from := e.Own.(*origin)
+	switch {
+	case len(e.Records) > 0:
+		var raw [][]byte
+		if raw, err = coding.Raw(in.Tree, s.Spot.File, e.Records); err == nil {
+			one = ofExport(raw[0])
+		}
+	case s.Spot.Part == "":
+		one, err = ofFiles(in, from.id)
+	default:
+		ctx := context.Background() // they are a few rows
+		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
+			one, err = from.read(ctx, t, path.Base(s.Spot.Part))
+			return err
+		})
+	}
+	if at := slices.IndexFunc(one.parts, func(p part) bool { return p.id == from.upto }); at >= 0 {
+		one.parts = one.parts[:at]
+	}
+	return one, err
+}
+
+// Calls implements coding.Caller.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if s.Head < 0 || s.Entries[s.Head].ID != e.ID {
+		return nil
+	}
+	if s.Spot.Part == "" {
+		return imports(path.Join(f.Dir, s.Spot.File), s.Spot.ID, s.Project)
+	}
+	then := "goes on from here"
+	if s.Pointed {
+		then += ", and deletes what was reverted"
+	}
+	call := within(s.Project) + "opencode -s " + path.Base(s.Spot.Part)
+	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
+}
+
+// info is the record of a session, as opencode exports it.
+type info struct{ coding.Value }
+
+// titled returns the title, "" for one that stands for none.
+func (i info) titled() string {
+	title := i.Get("title").Words()
+	for _, none := range []string{"New session - ", "Child session - "} {
+		if strings.HasPrefix(title, none) {
+			return ""
+		}
+	}
+	return title
+}
+
+// parseInfo returns the record of a session, none for one that is damaged.
+func parseInfo(raw []byte) info {
+	v, err := coding.Parse(raw)
+	if err != nil || v.Kind() != jsontape.Object {
+		return info{}
+	}
+	return info{v}
+}
+
+// byTime orders messages as opencode does.
+func byTime(a, b *stored) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), strings.Compare(a.id, b.id))
+}

@@ -1,0 +1,247 @@
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/sqlitefile"
+)
+
+// origin says where the records of a message are: in rows, in the log of events, or in a file.
+type origin struct {
+	id string
+	// upto leaves out the parts from that one on, of rows.
+	upto string
+	// seqs are events: that of the message, and those of its parts.
+	seqs  []int64
+	spans []coding.Span
+}
+
+// read returns the records of a message from the database.
+func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (m stored, err error) {
+	m.id = o.id
+	if o.seqs != nil {
+		for _, seq := range o.seqs {
+			var data []byte
+			if _, err := t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND seq = ?", session, seq); err != nil {
+				return m, err
+			}
+			m.learnEvent(data)
+		}
+		m.learn()
+		return m, nil
+	}
+	if _, err = t.First(ctx, []any{&m.created, &m.info}, "SELECT ifnull(time_created, 0), data FROM message WHERE id = ? AND session_id = ?", o.id, session); err != nil {
+		return m, err
+	}
+	m.info = withIDs(m.info, [2]string{"id", o.id}, [2]string{"sessionID", session})
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var p part
+		err := scan(&p.id, &p.data)
+		p.data = withIDs(p.data, [2]string{"id", p.id}, [2]string{"sessionID", session}, [2]string{"messageID", o.id})
+		m.parts = append(m.parts, p)
+		return err
+	}, "SELECT id, data FROM part WHERE message_id = ? AND session_id = ? ORDER BY id", o.id, session)
+	return m, err
+}
+
+// learnEvent adds what an event says of a message: its record, or that of a part.
+func (m *stored) learnEvent(data []byte) {
+	if info := jsontape.FindMember(data, `"info"`); info != nil {
+		m.info = info
+	} else if p := jsontape.FindMember(data, `"part"`); p != nil {
+		m.parts = append(m.parts, part{jsontape.Unquote(jsontape.FindMember(p, `"id"`)), p})
+	}
+}
+
+// rowsOf returns the messages of a session that have rows, and those that have only parts,
+// in order.
+func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string) (list []stored, err error) {
+	at := map[string]int{}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var m stored
+		err := scan(&m.id, &m.created, &m.info)
+		m.info = withIDs(m.info, [2]string{"id", m.id}, [2]string{"sessionID", session})
+		if m.info == nil {
+			m.info = []byte{}
+		}
+		at[m.id] = len(list)
+		list = append(list, m)
+		return err
+	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE session_id = ?", session)
+	if err != nil {
+		return nil, err
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var p part
+		var message string
+		err := scan(&p.id, &message, &p.data)
+		i, there := at[message]
+		if !there {
+			i, at[message] = len(list), len(list)
+			list = append(list, stored{id: message})
+		}
+		p.data = withIDs(p.data, [2]string{"id", p.id}, [2]string{"sessionID", session}, [2]string{"messageID", message})
+		list[i].parts = append(list[i].parts, p)
+		return err
+	}, "SELECT id, message_id, data FROM part WHERE session_id = ?", session)
+	for i := range list {
+		for k := range list { // what has only parts comes where its id says
+			if list[i].info == nil && list[k].id < list[i].id {
+				list[i].created = max(list[i].created, list[k].created)
+			}
+		}
+		slices.SortFunc(list[i].parts, func(a, b part) int { return strings.Compare(a.id, b.id) })
+	}
+	slices.SortFunc(list, func(a, b stored) int { return byTime(&a, &b) })
+	return list, err
+}
+
+// rowOf returns the record of a session as opencode exports it: that of its row, else of its
+// last event, none where there is neither.
+func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (info, error) {
+	row, err := valuesOf(ctx, t, session)
+	if err != nil {
+		return info{}, err
+	}
+	if row == nil {
+		logged, err := hasEvents(ctx, t)
+		var data []byte
+		if err == nil && logged {
+			_, err = t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND type LIKE 'session.%' ORDER BY seq DESC LIMIT 1", session)
+		}
+		return parseInfo(jsontape.FindMember(data, `"info"`)), err
+	}
+	one, times := map[string]any{}, map[string]any{}
+	for column, value := range row {
+		to, key := one, column
+		if name, is := strings.CutPrefix(column, "time_"); is {
+			to, key = times, name
+		} else if name, renamed := names[column]; renamed {
+			key = name
+		}
+		text, isText := value.(string)
+		switch {
+		case value == nil || key == "":
+		case !isText:
+			to[key] = value
+		case !objects[key]:
+			to[key] = text
+		case json.Valid([]byte(text)):
+			to[key] = json.RawMessage(text)
+		}
+	}
+	one["time"] = times
+	text, err := json.Marshal(one)
+	return parseInfo(text), err
+}
+
+// names are what opencode calls columns of a session in an export, "" what it says elsewhere;
+// the others keep their names. objects are those that hold JSON.
+var (
+	names = map[string]string{
+		"project_id": "projectID", "parent_id": "parentID", "workspace_id": "", "share_url": "", "tokens_input": "", "tokens_output": "",
+		"tokens_reasoning": "", "tokens_cache_read": "", "tokens_cache_write": "",
+		"summary_additions": "", "summary_deletions": "", "summary_files": "", "summary_diffs": "",
+	}
+	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
+)
+
+// valuesOf returns the row of a session, nil where there is none.
+func valuesOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]any, error) {
+	rows, err := t.Rows(ctx, "SELECT * FROM session WHERE id = ?", session)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return nil, cmp.Or(err, rows.Err())
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	err = rows.Scan(into...)
+	row := make(map[string]any, len(columns))
+	for i, column := range columns {
+		if blob, is := values[i].([]byte); is {
+			values[i] = string(blob)
+		}
+		row[column] = values[i]
+	}
+	return row, err
+}
+
+// childrenOf returns the sessions that name one as their parent.
+func childrenOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]bool, error) {
+	has, err := t.Columns(ctx, "session")
+	if err != nil || !has["parent_id"] {
+		return nil, err
+	}
+	children := map[string]bool{}
+	return children, t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		children[id] = true
+		return err
+	}, "SELECT id FROM session WHERE parent_id = ?", session)
+}
+
+// copiesOf returns the session that messages were copied from, by their ids. opencode does not
+// note it: a session that was made before has a beginning with the same roles, times and texts.
+func copiesOf(ctx context.Context, t *sqlitefile.Tx, session string, list []stored) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var older []string
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		older = append(older, id)
+		return err
+	}, `SELECT o.id FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
+		AND (SELECT min(m.time_created) FROM message m WHERE m.session_id = o.id) = ? ORDER BY o.time_created, o.rowid`, session, list[0].created)
+	if err != nil {
+		return nil, err
+	}
+	best, from := 0, ""
+	for _, id := range older[:min(len(older), mostOlder)] {
+		other, err := rowsOf(ctx, t, id)
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for n < min(len(list), len(other)) && list[n].mark() == other[n].mark() {
+			n++
+		}
+		if n > best {
+			best, from = n, id
+		}
+	}
+	copied := map[string]string{}
+	for i := range list[:best] {
+		copied[list[i].id] = from
+	}
+	return copied, nil
+}
+
+// mostOlder bounds the sessions that one is compared with.
+const mostOlder = 16
+
+// mark is what a copy of a message keeps: its role, its time and its text.
+func (m *stored) mark() string {
+	mark := fmt.Sprintf("%d\x00%s", m.created, jsontape.FindMember(m.info, `"role"`))
+	for i := range m.parts {
+		if text := jsontape.FindMember(m.parts[i].data, `"text"`); text != nil {
+			mark += "\x00" + string(text)
+		}
+	}
+	return mark
+}

@@ -1,0 +1,181 @@
+package opencode
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+)
+
+// stored is a message as it is stored: its own record, and those of its parts by ascending id.
+type stored struct {
+	id      string
+	created int64 // milliseconds
+	// info is nil where only parts are left.
+	info  []byte
+	parts []part
+}
+
+// part is the record of a part.
+type part struct {
+	id   string
+	data []byte
+}
+
+// withIDs returns a record with the ids that a row has beside it, as opencode exports it.
+func withIDs(data []byte, ids ...[2]string) []byte {
+	if len(data) == 0 || data[0] != '{' || !jsontape.Valid(data) {
+		return data
+	}
+	head := []byte{'{'}
+	for _, id := range ids {
+		if id[1] != "" && jsontape.FindMember(data, `"`+id[0]+`"`) == nil {
+			head = append(jsontape.AppendQuoted(append(jsontape.AppendQuoted(head, id[0]), ':'), id[1]), ',')
+		}
+	}
+	if rest := bytes.TrimSpace(data[1:]); len(rest) > 0 && rest[0] == '}' {
+		head = bytes.TrimSuffix(head, []byte(","))
+	}
+	return append(head, data[1:]...)
+}
+
+// raw returns the records in one, as opencode exports them. What is no JSON becomes a string.
+func (m *stored) raw() []byte {
+	text := append(append([]byte(`{"info":`), orString(m.info)...), `,"parts":[`...)
+	for i := range m.parts {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, orString(m.parts[i].data)...)
+	}
+	return append(text, "]}"...)
+}
+
+func orString(data []byte) []byte {
+	switch {
+	case data == nil:
+		return []byte("null")
+	case jsontape.Valid(data):
+		return data
+	}
+	return jsontape.AppendQuoted(nil, string(data))
+}
+
+// What opencode sends to the model in place of an old result that it cleared.
+var cleared = []byte(`"[Old tool result content cleared]"`)
+
+// messages returns what the model reads: an answer that called tools is followed by their
+// results, and by what the model said then.
+func (m *stored) messages() (list []coding.Message) {
+	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
+	first := coding.Message{Role: coding.Assistant}
+	switch info.Get("role").Text() {
+	case "user":
+		first.Role = coding.User
+	case "system":
+		first.Role = coding.System
+	}
+	if first.Role == coding.Assistant {
+		first.Model, first.Usage = info.Get("modelID").Text(), info.Usage()
+	}
+	list = []coding.Message{first}
+	at, results := 0, coding.Message{Role: coding.Tool}
+	for i := range m.parts {
+		v, err := coding.Parse(m.parts[i].data)
+		if err != nil {
+			continue // raw has it
+		}
+		kind := v.Get("type").Text()
+		if kind == typeStepStart && len(results.Blocks) > 0 {
+			list = append(list, results, coding.Message{Role: coding.Assistant})
+			at, results = len(list)-1, coding.Message{Role: coding.Tool}
+		}
+		blocks := &list[at].Blocks
+		switch kind {
+		case typeText:
+			if !v.Get("ignored").True() && (first.Role == coding.User || v.Get("text").Text() != "") {
+				*blocks = append(*blocks, coding.TextBlock(v.Get("text").Raw()))
+			}
+		case typeReasoning:
+			*blocks = append(*blocks, coding.Block{Kind: conversation.Reasoning, Body: v.Get("text").Raw()})
+		case typeTool:
+			call, result := toolOf(v)
+			if *blocks = append(*blocks, call); result != nil {
+				results.Blocks = append(results.Blocks, *result)
+			}
+		case typeStepStart, typeStepFinish, typeSnapshot, typePatch, typeRetry:
+		default:
+			*blocks = append(*blocks, coding.Block{Kind: conversation.Unknown, Body: v.Raw()})
+		}
+	}
+	if len(results.Blocks) > 0 {
+		list = append(list, results)
+	}
+	list[0].Raw = [][]byte{m.raw()}
+	return list
+}
+
+// Types of parts.
+const (
+	typeText, typeReasoning, typeTool   = "text", "reasoning", "tool"
+	typeStepStart, typeStepFinish       = "step-start", "step-finish"
+	typeSnapshot, typePatch, typeRetry  = "snapshot", "patch", "retry"
+	typeFile, typeAgent                 = "file", "agent"
+	typeSubtask, typeCompaction         = "subtask", "compaction"
+	statusCompleted, statusError, tasks = "completed", "error", "task"
+)
+
+var known = map[string]bool{
+	typeText: true, typeReasoning: true, typeTool: true, typeStepStart: true, typeStepFinish: true, typeSnapshot: true,
+	typePatch: true, typeRetry: true, typeFile: true, typeAgent: true, typeSubtask: true, typeCompaction: true,
+}
+
+// toolOf returns the call of a tool, and its result: nil while there is none.
+func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
+	state := v.Get("state")
+	id, name := v.Get("callID").Text(), v.Get("tool").Text()
+	call = coding.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: state.Get("input").Raw()}
+	r := coding.Block{Kind: conversation.ToolResult, ID: id, Name: name}
+	switch state.Get("status").Text() {
+	case statusCompleted:
+		if r.Body = state.Get("output").Raw(); isCleared(state) {
+			r.Body = cleared
+		}
+	case statusError:
+		r.Body, r.Failed = state.Get("error").Raw(), true
+	default:
+		return call, nil
+	}
+	return call, &r
+}
+
+// isCleared reports whether the model no longer reads a result.
+func isCleared(state coding.Value) bool { return state.Get("time", "compacted").There() }
+
+// said returns what the timeline shows of a message.
+func (m *stored) said(list []coding.Message) (s coding.Said) {
+	for i := range list {
+		one := list[i].Said()
+		if i == 0 {
+			s.Role = one.Role
+		}
+		if len(list[i].Blocks) > 0 {
+			s.Words = cmp.Or(s.Words, one.Words)
+		}
+		s.Calls, s.Results = append(s.Calls, one.Calls...), append(s.Results, one.Results...)
+	}
+	return s
+}
+
+// failure returns on one line why an answer failed, "" for one that did not.
+func failure(info coding.Value) string {
+	e := info.Get("error")
+	if !e.There() || e.Kind() == jsontape.Null {
+		return ""
+	}
+	name, why := e.Get("name").Words(), e.Get("data", "message").Words()
+	return cmp.Or(strings.Trim(name+": "+why, ": "), "it failed")
+}
