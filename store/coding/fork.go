@@ -20,7 +20,7 @@ import (
 // and goes on again.
 func (s *Session) Open(to *Entry) (calls []string) {
 	last := User
-	for _, i := range s.context(s.At(to.ID)) {
+	for _, i := range s.Reads(s.At(to.ID)) {
 		said := &s.Entries[i].Said
 		if said.Role == Assistant && last != Assistant {
 			calls = nil
@@ -36,8 +36,9 @@ func (s *Session) Open(to *Entry) (calls []string) {
 	return calls
 }
 
-// context returns the entries whose messages make the state at one, see [Entry].Context.
-func (s *Session) context(to int) []int {
+// Reads returns the entries whose messages make the state at one, by their positions: see
+// [Entry].Context.
+func (s *Session) Reads(to int) []int {
 	if to < 0 {
 		return nil
 	}
@@ -53,6 +54,16 @@ func (s *Session) context(to int) []int {
 	return path
 }
 
+// refusesOpen refuses an entry that ends with a tool call which nothing answers.
+func (s *Session) refusesOpen(op model.Op, at int) error {
+	open := s.Open(&s.Entries[at])
+	if len(open) == 0 {
+		return nil
+	}
+	return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf(
+		"#%d would end with a tool call that nothing answers (%s): %s from the result, or from a message before the call", at, conversation.List(open, func(id string) string { return fmt.Sprintf("%.40q", id) }), op)}
+}
+
 // fork plans a session that ends with an entry.
 func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (*folder.Move, error) {
 	forker, ok := e.format.(Forker)
@@ -61,9 +72,8 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 	}
 	s := before.Own.(*Session)
 	to := &s.Entries[at]
-	if open := s.Open(to); len(open) > 0 {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf(
-			"#%d would end with a tool call that nothing answers (%s): fork from the result, or from a message before the call", at, conversation.List(open, func(id string) string { return fmt.Sprintf("%.40q", id) }))}
+	if err := s.refusesOpen(c.Op, at); err != nil {
+		return nil, err
 	}
 	made, err := forker.Fork(Cut{in, s, to, forker.NewID(c.As), e.dir})
 	if err != nil {
@@ -75,7 +85,7 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 		}
 	}
 	place := e.place(made.Spot)
-	m := &folder.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made}
+	m := &folder.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
 	if before.Busy != "" {
 		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")
 	}
@@ -84,7 +94,23 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 	return m, nil
 }
 
-// workTree says that a fork takes back nothing but the conversation.
+// restore plans to have the agent's own pointer name an entry.
+func (e engine) restore(in folder.In, before *folder.Log, at int, c model.Change) (*folder.Move, error) {
+	s := before.Own.(*Session)
+	to := &s.Entries[at]
+	if err := s.refusesOpen(c.Op, at); err != nil {
+		return nil, err
+	}
+	made, err := e.format.(Restorer).Restore(Cut{In: in, Session: s, To: to, Dir: e.dir})
+	if err != nil {
+		return nil, err
+	}
+	m := &folder.Move{Target: before.Rows[at].Point(), Steps: made.Steps, Uses: made.Uses, Writes: made.Writes, Hazards: append(made.Hazards, to.workTree()), Own: made.Calls}
+	m.Writes = append(m.Writes, "journal: one entry")
+	return m, nil
+}
+
+// workTree says that a way back takes back nothing but the conversation.
 func (e *Entry) workTree() string {
 	text := "the files of the work tree stay as they are now"
 	if e.Meta == nil {

@@ -40,6 +40,9 @@ type Agent struct {
 	Lacks string
 	// Passes is what the agent does about a record that is damaged.
 	Passes string
+	// Breaks is what it does about a message whose parent is not there, or whose lineage runs
+	// in a circle; "" where it takes that for the first message.
+	Breaks string
 }
 
 // Kind returns the kind for the list of kinds. cache keeps titles from one run of the program
@@ -152,15 +155,15 @@ func (f few) List(dir string) ([]string, error) {
 	return names[:min(len(names), mostNamed)], err
 }
 
-// lacks returns why there is no such operation.
-func (a *Agent) lacks(op model.Op) string {
+// lacks returns why there is no such operation in a format.
+func (a *Agent) lacks(op model.Op, f Format) string {
 	switch op {
 	case model.OpFork:
 		return a.Lacks
 	case model.OpUndo, model.OpRedo:
 		return ""
 	case model.OpRestore:
-		if a.Lacks != "" {
+		if _, ok := f.(Restorer); ok || a.Lacks != "" {
 			return a.Lacks
 		}
 		return "the files of " + a.Framework + " are not changed: a fork is a new session from here, which it resumes"

@@ -87,12 +87,15 @@ func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 	if len(before.Rows) == 0 {
 		return nil, model.ErrNoSession
 	}
-	if why := e.agent.lacks(c.Op); why != "" {
+	if why := e.agent.lacks(c.Op, e.format); why != "" {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
 	at := before.At(c.Ref.ID)
 	if at < 0 {
 		return nil, model.ErrNoSnapshot
+	}
+	if c.Op == model.OpRestore {
+		return e.restore(in, before, at, c)
 	}
 	return e.fork(in, before, at, c)
 }
@@ -101,10 +104,10 @@ func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
 	s := after.Own.(*Session)
 	if m != nil {
-		next.Calls = m.Own.(*Fork).Calls
+		next.Calls = m.Own.([]model.Resume)
 	}
 	if s.Head >= 0 {
-		next.Loads = fmt.Sprintf("%s loads %s", e.agent.Framework, model.Count(len(s.context(s.Head)), "message"))
+		next.Loads = fmt.Sprintf("%s loads %s", e.agent.Framework, model.Count(len(s.Reads(s.Head)), "message"))
 	} else {
 		next.Loads = e.agent.Framework + " finds no such session"
 	}
@@ -116,11 +119,12 @@ func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (n
 func (s *Store) faults(log *folder.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)
+	list = append(list, s.lockFaults(one)...)
 	for _, f := range model.NewTimeline(log.Rows).Faults() {
 		switch f.Code {
 		case model.FaultMissingParent, model.FaultSelfParent, model.FaultParentCycle:
 			f.File, f.Path = one.Spot.File, strings.TrimSpace(f.File+" "+f.Path)
-			f.Verdict = cmp.Or(f.Verdict, s.agent.Framework+" takes it for the first message")
+			f.Verdict = cmp.Or(f.Verdict, s.agent.Breaks, s.agent.Framework+" takes it for the first message")
 			list = append(list, f)
 		}
 	}

@@ -63,7 +63,7 @@ func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string)
 			}
 			return nil // Faults tells
 		}
-		slices.Sort(names)
+		names = slices.Sorted(slices.Values(names))
 		for _, name := range names {
 			if seen++; seen > mostNames || strings.HasPrefix(name, ".") {
 				continue
@@ -333,7 +333,11 @@ func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionI
 
 // look reads what the list shows of a session.
 func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
-	if l.at.Size <= smallFile || l.Suspect {
+	small := l.at.Size <= smallFile
+	if sizer, ok := s.format.(Sizer); ok && small {
+		small = sizer.Small(in, l.Spot)
+	}
+	if small || l.Suspect {
 		log, err := s.log(ctx, l.Spot)
 		if err == nil {
 			return s.toldOf(log), true

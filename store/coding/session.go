@@ -43,6 +43,25 @@ type Identifier interface {
 	ID(in folder.In, at Spot) string
 }
 
+// Restorer is a [Format] whose agent keeps a pointer of its own to the head of a session, and
+// goes on from whatever entry that names.
+type Restorer interface {
+	Format
+	// Restore returns the steps that have the pointer name an entry, none where it is the
+	// head already. The error is a model.UnsupportedError where the agent could not go on
+	// from there.
+	Restore(c Cut) (*Restored, error)
+	// Lock returns the file that the agent holds locked while it writes to a session. It need
+	// not be there.
+	Lock(at Spot) string
+}
+
+// Sizer is a [Format] whose sessions have more files than Spots tells of.
+type Sizer interface {
+	// Small reports whether all of a session is quickly read for the list.
+	Small(in folder.In, at Spot) bool
+}
+
 // Caller is a [Format] whose agent can be called at an entry with nothing written before.
 type Caller interface {
 	// Calls returns the calls that go on from an entry, the best one first.
@@ -197,6 +216,17 @@ type Fork struct {
 	Calls []model.Resume
 }
 
+// Restored is a session that gets another head.
+type Restored struct {
+	Steps folder.Steps
+	// Uses are those of folder.Move.
+	Uses map[string]string
+	// Writes say what changes, and Hazards what comes of it.
+	Writes, Hazards []string
+	// Calls are those that go on from there.
+	Calls []model.Resume
+}
+
 // path returns the entries from the first to one, by their positions. One that the lineage
 // comes to twice ends it.
 func (s *Session) path(to int) (list []int) {
@@ -263,7 +293,7 @@ func (s *Session) finish() {
 // evict marks the entries on the way to the head that the model no longer reads.
 func (s *Session) evict() {
 	reads := map[int]bool{}
-	for _, i := range s.context(s.Head) {
+	for _, i := range s.Reads(s.Head) {
 		reads[i] = true
 	}
 	for _, i := range s.path(s.Head) {

@@ -131,7 +131,7 @@ func (t *texts) literal(words string) store.Run {
 // rope returns the state at an entry.
 func (s *Store) rope(in folder.In, of *Session, i int) (runs []store.Run, err error) {
 	runs = append(runs, s.texts.literal(`{"messages":[`))
-	for _, k := range of.context(i) {
+	for _, k := range of.Reads(i) {
 		run, err := s.text(in, of, k)
 		if err != nil {
 			return nil, err

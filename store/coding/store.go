@@ -327,7 +327,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 
 // Lacks implements store.Writer.
 func (s *Store) Lacks(op model.Op) string {
-	return cmp.Or(s.agent.lacks(op), s.storage.Lacks())
+	return cmp.Or(s.agent.lacks(op, s.format), s.storage.Lacks())
 }
 
 // NamesForks reports whether forks get ids of the agent's own form, see store.NamesForks.
@@ -346,8 +346,14 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	return s.port.Plan(ctx, c)
 }
 
-// Apply implements store.Writer.
+// Apply implements store.Writer. Where the agent locks a session to write to it, so does this,
+// until the write is verified: the error is disk.ErrLocked while the agent has the lock.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	unlock, err := s.lock(ctx, plan)
+	if err != nil {
+		return model.Receipt{}, s.wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
+	}
+	defer unlock()
 	return s.port.Apply(ctx, plan)
 }
 

@@ -73,6 +73,23 @@ func (w *writer) WriteThrough(other func(disk.Disk) disk.Disk) error {
 	return nil
 }
 
+// Lock takes the lock of a file of the storage folder, as disk.Disk does: that of an agent,
+// which is not to write meanwhile.
+func (w *writer) Lock(name string) (unlock func() error, err error) {
+	if _, err := w.Journal(); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	on := w.disk
+	w.mu.Unlock()
+	return on.Lock(name)
+}
+
+// Held reports whether a program has the lock of a file of the storage folder, see disk.Held.
+func (w *writer) Held(name string) bool {
+	return disk.Held(filepath.Join(w.dir, filepath.FromSlash(name)))
+}
+
 // Begun reports whether anything was ever written here.
 func (w *writer) Begun() bool {
 	_, err := os.Lstat(filepath.Join(w.dir, filepath.FromSlash(JournalFile)))
