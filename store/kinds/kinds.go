@@ -5,6 +5,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/coding/gemini"
 	"hindcast/store/coding/opencode"
+	"hindcast/store/coding/openhands"
 	"hindcast/store/coding/pi"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
@@ -28,6 +29,7 @@ func All(cache *files.Cache) store.Kinds {
 		langgraph.Kind(),
 		pi.Kind(cache),
 		gemini.Kind(cache),
+		openhands.Kind(cache),
 		opencode.Kind(cache),
 		remote.Kind(),
 	}

@@ -1,0 +1,233 @@
+package openhands
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// How a conversation goes back.
+//
+//	navigate_to   base_state.json names another event: leaf_event_id, and nothing else
+//	fork          a new folder: copies of the events on the way, numbered anew, and a
+//	              base_state.json with another id, which names the last of them
+//
+// The SDK does the same with its two calls of these names. It has the head in memory, and
+// writes base_state.json whenever that moves.
+
+// lands are the kinds of events that a restore may lead to, besides an answer of the agent:
+// behind those, the agent goes on by itself or waits for the user.
+var lands = map[string]bool{kindResult: true, kindError: true, kindReject: true}
+
+// Restore implements coding.Restorer.
+func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
+	t := c.Session.Own.(*tree)
+	o := c.To.Own.(*own)
+	last := &t.nodes[o.nodes[len(o.nodes)-1]]
+	if !lands[last.kind] && (last.kind != kindMessage || last.said.Role != coding.Assistant) {
+		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.kind)}
+	}
+	made := &coding.Restored{Calls: f.calls(t.at.ID)}
+	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
+		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
+		return made, nil
+	}
+	data, p, err := t.patch(c.In)
+	if err != nil {
+		return nil, err
+	}
+	p.Put(0, "leaf_event_id", jsontape.AppendQuoted(nil, last.eventFile.id))
+	if t.state.Get("head_is_empty").True() {
+		p.Put(0, "head_is_empty", []byte("false"))
+	}
+	made.Steps = folder.Steps{{Name: t.at.File, Data: p.Bytes()}}
+	made.Uses = map[string]string{t.at.File: fmt.Sprintf("%x", sha256.Sum256(data))}
+	made.Writes = []string{fmt.Sprintf("%s: leaf_event_id names event %d; the rest stays as it is, execution_status (%.20q) too", t.at.File, last.index, t.state.Get("execution_status").Text())}
+	made.Hazards = append(made.Hazards, "a program that has the conversation open keeps its own head and writes it over this one: close it first")
+	return made, nil
+}
+
+// patch begins to change base_state.json.
+func (t *tree) patch(in folder.In) ([]byte, *jsontape.Patch, error) {
+	data, _, err := in.Read(t.at.File, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	tape, err := jsontape.Parse(data)
+	if err != nil || tape.Kind(0) != jsontape.Object {
+		return nil, nil, &model.UnsupportedError{Op: model.OpRestore, Reason: t.at.File + " is no JSON object: OpenHands would not open the conversation"}
+	}
+	return data, jsontape.NewPatch(tape), nil
+}
+
+// NewID implements coding.Forker: 32 digits, as the SDK names folders.
+func (f *format) NewID(as string) string {
+	if as = strings.ReplaceAll(as, "-", ""); hex.MatchString(as) {
+		return as
+	}
+	return strings.ReplaceAll(coding.UUID4(""), "-", "")
+}
+
+// Fork implements coding.Forker, as fork(from_event_id=…, reset_metrics=False) does.
+func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+	t := c.Session.Own.(*tree)
+	o := c.To.Own.(*own)
+	_, p, err := t.patch(c.In)
+	if err != nil {
+		return nil, err
+	}
+	way := t.way(o.nodes[len(o.nodes)-1])
+	for _, i := range way {
+		if n := &t.nodes[i]; n.damage != "" || n.missing != "" {
+			return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("event %d, on the way there, is damaged or its parent is missing: OpenHands would not open the new conversation", n.index)}
+		}
+	}
+	set := func(key, text string) { p.Put(0, key, jsontape.AppendQuoted(nil, text)) }
+	set("id", fmt.Sprintf("%s-%s-%s-%s-%s", c.ID[:8], c.ID[8:12], c.ID[12:16], c.ID[16:20], c.ID[20:]))
+	set("persistence_dir", filepath.Join(f.dir, c.ID))
+	set("execution_status", "idle")
+	set("leaf_event_id", t.nodes[way[len(way)-1]].eventFile.id)
+	p.Put(0, "head_is_empty", []byte("false"))
+	p.Put(0, "tags", []byte("{}"))
+	at := f.Spot(folder.Join(c.ID, stateName))
+	steps := make(folder.Steps, 0, len(way)+1)
+	for k, i := range way {
+		data, _, err := c.In.Read(t.file(i), nil)
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("event-%05d-%s.json", k, t.nodes[i].eventFile.id)
+		steps = append(steps, folder.Step{Name: folder.Join(eventsOf(at), name), Data: data})
+	}
+	steps = append(steps, folder.Step{Name: at.File, Data: p.Bytes()})
+	return &coding.Fork{
+		Spot: at, Steps: steps,
+		Writes: []string{
+			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
+			at.File + ": that of the conversation, with the new id, and idle",
+		},
+		Calls: f.calls(c.ID),
+	}, nil
+}
+
+// way returns the events on the way to one.
+func (t *tree) way(to int) (list []int) {
+	passed := map[int]bool{}
+	for i := to; i >= 0 && !passed[i]; i = t.nodes[i].parent {
+		passed[i] = true
+		list = append(list, i)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// calls returns the calls that go on from the head of a conversation.
+func (f *format) calls(id string) []model.Resume {
+	return []model.Resume{
+		{Call: "openhands --resume " + id, Then: "goes on from there, where the CLI keeps conversations in this folder"},
+		{Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", f.dir, id), Then: "goes on from there in the SDK"},
+	}
+}
+
+// Calls implements coding.Caller.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
+		return f.calls(s.Spot.ID)
+	}
+	t, o := s.Own.(*tree), e.Own.(*own)
+	id := t.nodes[o.nodes[len(o.nodes)-1]].eventFile.id
+	return []model.Resume{
+		{Call: fmt.Sprintf("conversation.navigate_to(%q)", id), Then: "moves the head here, in a program that has the conversation open"},
+		{Call: fmt.Sprintf("conversation.fork(from_event_id=%q)", id), Then: "starts a new conversation from here, in such a program"},
+	}
+}
+
+// kin finds conversations that share their first event: one is a fork of the other. It is
+// safe for concurrent use.
+type kin struct {
+	mu    sync.Mutex
+	names []string // of the storage, when known was found
+	known map[string][]string
+}
+
+// mostKin bounds the conversations that are looked at.
+const mostKin = 2000
+
+// tell notes at each entry in which other conversations its event is, too.
+func (k *kin) tell(in folder.In, t *tree) {
+	if len(t.nodes) == 0 {
+		return
+	}
+	here := t.at.ID
+	for _, other := range k.of(in, t.nodes[0].file) {
+		names, err := in.List(folder.Join(other, eventsName))
+		if err != nil || other == here {
+			continue
+		}
+		for _, e := range named(names) {
+			if i, known := t.byID[e.id]; known && t.entry[i] >= 0 {
+				entry := &t.session.Entries[t.entry[i]]
+				if entry.ID == e.id {
+					entry.Facts.Add("also in", other)
+				}
+			}
+		}
+	}
+}
+
+// of returns the conversations that have a file of that name as their first event.
+func (k *kin) of(in folder.In, file string) (list []string) {
+	names, err := in.List(".")
+	if err != nil || len(names) > mostKin {
+		return nil
+	}
+	names = slices.Sorted(slices.Values(names))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !slices.Equal(k.names, names) {
+		k.names, k.known = names, map[string][]string{}
+	}
+	if list, known := k.known[file]; known {
+		return list
+	}
+	for _, name := range names {
+		if look, err := in.Stamp(name + "/" + eventsName + "/" + file); err == nil && look.Kind == files.Regular {
+			list = append(list, name)
+		}
+	}
+	k.known[file] = list
+	return list
+}
+
+// Check implements coding.Checker: it names conversations of the application before the SDK.
+func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault, err error) {
+	names, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if look, err := in.Stamp(name + "/" + stateName); err != nil || look.Kind != files.Nothing {
+			continue
+		}
+		if look, err := in.Stamp(name + "/" + eventsName + "/0.json"); err == nil && look.Kind == files.Regular {
+			faults = append(faults, model.Fault{
+				Code: FaultOld, Severity: model.Note, File: name, Meaning: "a conversation of the application before the SDK, whose events are numbered: Hindcast does not read it",
+				Verdict: "the SDK does not open it",
+			})
+		}
+	}
+	return faults, nil
+}

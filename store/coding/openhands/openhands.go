@@ -1,0 +1,183 @@
+// Package openhands reads the conversations of OpenHands: of its software-agent-sdk, and of
+// the CLI and the server that use it.
+//
+//	~/.openhands/conversations/CONVERSATION/base_state.json
+//	                                       /events/event-00000-EVENT.json, …
+//
+// Each event is a file, which is not changed, and names its parent. base_state.json names the
+// event where the conversation goes on, and is what a way back changes. It was checked against
+// the SDK 1.58.
+//
+//	openhands.go  where conversations are, and what the list shows of one
+//	event.go      one event
+//	tree.go       events together: entries, the head, what is wrong
+//	back.go       another head, or a new conversation
+package openhands
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/watch"
+)
+
+// Kind describes the conversations of OpenHands. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+const (
+	stateName  = "base_state.json"
+	eventsName = "events"
+	lockName   = ".eventlog.lock"
+)
+
+var agent = &coding.Agent{
+	Name: "openhands", Framework: "OpenHands", IDs: "OpenHands named the event",
+	Roots:  []string{".", "conversations", ".openhands/conversations"},
+	Inner:  inner,
+	Shape:  "CONVERSATION/base_state.json",
+	Signs:  func(_ coding.Spot, head []byte) bool { return isState(head) },
+	Format: newFormat,
+	Levels: []watch.Level{{}, {Name: eventsName}},
+	Places: places,
+	Breaks: "OpenHands does not open the conversation where the event is on the way to the head",
+}
+
+// places returns where conversations are: the CLI has a variable for the folder, and one for
+// the folder above it.
+func places(around store.Surroundings) []string {
+	if above := around.Named("OPENHANDS_PERSISTENCE_DIR"); above != "" && around.Named("OPENHANDS_CONVERSATIONS_DIR") == "" {
+		return []string{filepath.Join(above, "conversations")}
+	}
+	return coding.Places(around, "OPENHANDS_CONVERSATIONS_DIR", ".openhands/conversations")
+}
+
+// inner returns how far above a conversation the storage is.
+func inner(dir string) int {
+	if _, err := os.Stat(filepath.Join(dir, stateName)); err == nil {
+		return 1
+	}
+	return 0
+}
+
+// isState reports whether a file begins as a base_state.json does.
+func isState(head []byte) bool {
+	return len(jsontape.FindMember(head, `"id"`)) > 0 && jsontape.FindMember(head, `"agent"`) != nil
+}
+
+// format implements coding.Forker and coding.Restorer.
+type format struct {
+	dir string // of the storage, on the disk
+	kin kin
+}
+
+func newFormat(dir string) coding.Format {
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	return &format{dir: dir}
+}
+
+// hex is the name of a conversation's folder: 32 digits.
+var hex = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// Spots implements coding.Format. A folder of another name is looked into.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+	names, err := in.List(".")
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		at := f.Spot(folder.Join(name, stateName))
+		if !hex.MatchString(name) {
+			if look, err := in.Stamp(at.File); err != nil || look.Kind != files.Regular || strings.HasPrefix(name, ".") {
+				continue
+			}
+		}
+		list = append(list, at)
+	}
+	return list, err
+}
+
+// Spot implements coding.Format.
+func (f *format) Spot(file string) coding.Spot {
+	dir := path.Dir(file)
+	return coding.Spot{File: file, More: []string{folder.Join(dir, eventsName)}, ID: path.Base(dir)}
+}
+
+// eventsOf returns the folder of a conversation's events.
+func eventsOf(at coding.Spot) string { return folder.Join(path.Dir(at.File), eventsName) }
+
+// Lock implements coding.Restorer.
+func (f *format) Lock(at coding.Spot) string { return folder.Join(eventsOf(at), lockName) }
+
+// fewEvents are as many as are read for the list.
+const fewEvents = 64
+
+// Small implements coding.Sizer.
+func (f *format) Small(in folder.In, at coding.Spot) bool {
+	names, err := in.List(eventsOf(at))
+	return err == nil && len(names) <= fewEvents
+}
+
+// Glance implements coding.Format: the first words of the user are in one of the first events.
+func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	data, _, err := in.Read(at.File, nil)
+	if err != nil {
+		return g, err
+	}
+	if v, err := coding.Parse(data); err == nil {
+		g.Project = v.Get("workspace", "working_dir").Text()
+	}
+	dir := eventsOf(at)
+	names, _ := in.List(dir) // of a conversation that has not begun there is none
+	for _, e := range named(names)[:min(len(names), 8)] {
+		data, _, err := in.Read(folder.Join(dir, e.file), nil)
+		if err != nil {
+			continue
+		}
+		if v, err := coding.Parse(data); err == nil && v.Get("kind").Text() == kindMessage {
+			if m := messageOf(v); m.Role == coding.User {
+				g.Title = m.Said().Words
+				break
+			}
+		}
+	}
+	return g, nil
+}
+
+// eventFile is what the name of an event's file tells.
+type eventFile struct {
+	file, id string
+	index    int
+}
+
+var eventName = regexp.MustCompile(`^event-(\d{5,9})-([0-9a-fA-F-]{8,})\.json$`)
+
+// named returns the files of events, in order.
+func named(names []string) []eventFile {
+	list := make([]eventFile, 0, len(names))
+	for _, name := range names {
+		if m := eventName.FindStringSubmatch(name); m != nil {
+			index, _ := strconv.Atoi(m[1]) // nine digits are a number
+			list = append(list, eventFile{name, m[2], index})
+		}
+	}
+	slices.SortFunc(list, func(a, b eventFile) int {
+		if a.index != b.index {
+			return a.index - b.index
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	return list
+}
