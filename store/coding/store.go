@@ -317,7 +317,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if s.only != "" {
 		changes = watch.File(ctx, filepath.Join(s.dir, s.only))
 	} else {
-		changes = watch.Tree(ctx, s.dir, s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) })
+		changes = watch.Tree(ctx, s.storage.Folder(), s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) })
 	}
 	if d, ok := s.format.(based); ok {
 		return d.watch(ctx, changes)

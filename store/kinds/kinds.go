@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"hindcast/store"
+	"hindcast/store/coding/codex"
 	"hindcast/store/coding/gemini"
 	"hindcast/store/coding/opencode"
 	"hindcast/store/coding/openhands"
@@ -28,6 +29,7 @@ func All(cache *files.Cache) store.Kinds {
 		sqlite.Kind(),
 		langgraph.Kind(),
 		pi.Kind(cache),
+		codex.Kind(cache),
 		gemini.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),

@@ -1,0 +1,77 @@
+package codex
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// faults returns what is wrong in the records of a rollout.
+func (p *part) faults() (list []model.Fault) {
+	if len(p.file.Records) == 0 {
+		return nil
+	}
+	if p.file.Records[0].Is.header == nil {
+		list = append(list, model.Fault{Code: FaultHeader, Severity: model.Stops, File: p.name, Meaning: "the first record is no header of a session", Verdict: "Codex does not list the session"})
+	}
+	before := int64(-1)
+	for i := range p.file.Records {
+		r := &p.file.Records[i]
+		if r.Is.ordinal < 0 {
+			continue
+		}
+		if before >= 0 && r.Is.ordinal != before+1 {
+			list = append(list, model.Fault{
+				Code: FaultOrdinals, Severity: model.Loses, File: p.name, Path: fmt.Sprintf("line %d, byte %d", r.Number, r.At),
+				Meaning: fmt.Sprintf("the record has the ordinal %d behind %d: records are missing, or stand twice", r.Is.ordinal, before),
+				Verdict: "Codex orders the turns by their ordinals",
+			})
+			break
+		}
+		before = r.Is.ordinal
+	}
+	if p.base != nil && !p.base.own {
+		where := p.base.name
+		if strings.HasPrefix(where, archived+"/") {
+			where += ", which is archived"
+		}
+		list = append(list, model.Fault{
+			Code: FaultDepends, Severity: model.Note, File: p.name,
+			Meaning: fmt.Sprintf("the first part of the session is in %s", where),
+			Verdict: "Codex cannot resume the session once that file is gone; a fork by Hindcast stands by itself",
+		})
+	}
+	return list
+}
+
+// Check implements coding.Checker: it reads the index of threads and the names of rollouts.
+func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+	n, err := f.now(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	index := f.index(ctx, in)
+	if index.err != nil {
+		list = append(list, model.Fault{Code: FaultIndexRead, Severity: model.Odd, File: index.file, Meaning: "the index of threads cannot be read: " + index.err.Error(), Verdict: "Hindcast takes the newest segment of a session for its head"})
+	}
+	there := map[string]bool{}
+	for _, at := range n.spots {
+		for _, file := range n.files(coding.Spot{File: at.File}) {
+			there[base(file)] = true
+		}
+	}
+	for id, row := range index.rows {
+		if name := base(row.rollout); !there[name] {
+			list = append(list, model.Fault{
+				Code: FaultIndex, Severity: model.Odd, File: index.file, Path: fmt.Sprintf("%.40q", id),
+				Meaning: fmt.Sprintf("the index names the rollout %.120q, which is not there", name),
+				Verdict: "Codex looks for the newest rollout of the thread",
+			})
+		}
+	}
+	return list, nil
+}

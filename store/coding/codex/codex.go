@@ -1,0 +1,135 @@
+// Package codex reads the sessions of the Codex CLI.
+//
+//	~/.codex/sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl
+//	                             rollout-TIME-THREAD_SEGMENT.jsonl    after a revert
+//	        /archived_sessions/rollout-TIME-THREAD.jsonl
+//	        /state_5.sqlite                                           the index of threads
+//
+// A thread is a session. A file of one, a rollout, is only appended to. It may hold no more
+// than what came after a fork or a revert; its history_base says where the rest is:
+//
+//	rollout A        │turn 1│turn 2│turn 3│
+//	                               ▲ first 43901 bytes
+//	rollout B, of a fork           └│turn 3'│
+//
+// What the model reads is folded from the records response_item and compacted. The formats
+// were checked against 0.20, 0.77, 0.118 and 0.169; the rules of a history_base are those of
+// codex-rs/thread-store.
+//
+//	names.go    which rollouts there are, by their names
+//	threads.go  the index of threads
+//	decode.go   a record
+//	lineage.go  the parts that make a session
+//	fold.go     parts to entries
+//	fork.go     a session that stands by itself
+package codex
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/watch"
+)
+
+// Kind describes the sessions of the Codex CLI. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+var agent = &coding.Agent{
+	Name: "codex", Framework: "Codex", IDs: "Codex named the item; of older versions, its line",
+	Roots:  []string{".", ".codex"},
+	Inner:  inner,
+	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
+	Signs:  func(_ coding.Spot, head []byte) bool { return isRollout(head) },
+	Format: func(dir string) coding.Format { return newFormat(dir) },
+	Levels: []watch.Level{{Name: live}, {Depth: 3}},
+	Places: func(around store.Surroundings) []string {
+		return coding.Places(around, "CODEX_HOME", ".codex")
+	},
+	Passes: "Codex passes the line over",
+}
+
+var dated = regexp.MustCompile(`(^|/)((archived_)?sessions|((sessions/)?\d{4}(/\d\d){0,2}))$`)
+
+// inner reports how far above the folder of a day, or of sessions, the storage is.
+func inner(dir string) int {
+	if way := dated.FindString(filepath.ToSlash(dir)); way != "" {
+		return 1 + strings.Count(strings.TrimPrefix(way, "/"), "/")
+	}
+	return 0
+}
+
+// isRollout reports whether a text begins as a rollout: with a header, which version 0.20
+// wrote without an envelope.
+func isRollout(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	v := coding.ValueOf(jsontape.Prefix(line, len(line)))
+	is, body := open(v)
+	return is == typeHeader && body.Get("id").Text() != ""
+}
+
+// format implements coding.Forker.
+type format struct {
+	dir   string
+	lines coding.Lines[record]
+
+	mu      sync.Mutex
+	names   *names
+	threads *threads
+	parents map[string]string // of sub-agents, by the rollout's file
+}
+
+func newFormat(dir string) *format {
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, parents: map[string]string{}}
+}
+
+// Glance implements coding.Format: the first words of the user are behind a header of some
+// 20 kB.
+func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	row := f.index(context.Background(), in).rows[thread(at)]
+	g.Title = row.name()
+	lines, err := coding.HeadLines(in.Tree, at.File)
+	for i := 0; i < len(lines) && (g.Title == "" || g.Project == ""); i++ {
+		v, err := coding.Parse(lines[i])
+		if err != nil {
+			continue
+		}
+		switch is, body := open(v); is {
+		case typeHeader:
+			g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
+		case typeItem:
+			if m := itemOf(v); g.Title == "" && m.Role == coding.User && !injected(body) {
+				g.Title = m.Said().Words
+			}
+		}
+	}
+	g.Project = cmp.Or(g.Project, row.dir)
+	return g, err
+}
+
+// Calls implements coding.Caller.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID && isUUID(thread(s.Spot)) {
+		return calls(thread(s.Spot), "goes on from here")
+	}
+	return nil
+}
+
+// calls are those that resume a thread.
+func calls(thread, then string) []model.Resume {
+	return []model.Resume{{Call: "codex resume " + thread, Then: then}}
+}
+
+// thread returns the id by which Codex calls a session.
+func thread(at coding.Spot) string { return path.Base(at.ID) }

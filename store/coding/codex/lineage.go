@@ -1,0 +1,185 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// part is a rollout that a session has records of.
+type part struct {
+	name string
+	file *coding.File[record]
+	head *header // nil where it has none
+	// base is the part that the history comes from, which has the records before from; nil for
+	// none.
+	base *part
+	from int64
+	// limit is before where records count: all do of the session's own parts.
+	limit int64
+	own   bool
+	// marks are the states of the fold, in the order of the bytes.
+	marks []mark
+	// began is when the part began.
+	began record
+}
+
+// lineage finds the parts of a session.
+type lineage struct {
+	ctx    context.Context
+	format *format
+	in     folder.In
+	names  *names
+	thread string
+	// own are the rollouts of the session itself.
+	own   map[string]bool
+	known map[string]*part
+	// list are the parts, each behind its base.
+	list   []*part
+	faults []model.Fault
+}
+
+// Codes of faults. The words of a broken lineage are those of Codex's own error.
+const (
+	// FaultLineage: the history of a rollout cannot be resolved.
+	FaultLineage = "broken-lineage"
+	// FaultOrdinals: the records of a rollout are not numbered in a row.
+	FaultOrdinals = "ordinal-gap"
+	// FaultHeader: the first record of a rollout is no header.
+	FaultHeader = "no-header"
+	// FaultDepends: a session has its history in a rollout that may go.
+	FaultDepends = "history-elsewhere"
+	// FaultIndex: the index of threads names a rollout that is not there.
+	FaultIndex = "index-names-missing-rollout"
+	// FaultIndexRead: the index of threads cannot be read.
+	FaultIndexRead = "unreadable-index"
+)
+
+// part returns the part of a rollout, whose base is resolved. It is nil where the file is
+// not there, and for one that is being resolved.
+func (l *lineage) part(name string) (*part, error) {
+	if p, known := l.known[name]; known {
+		return p, nil
+	}
+	l.known[name] = nil // until its base is known: a circle ends here
+	file, err := l.format.lines.Read(l.ctx, l.in, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		delete(l.known, name)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &part{name: name, file: file, own: l.own[name]}
+	if p.own {
+		p.limit = math.MaxInt64
+	}
+	for i := range file.Records {
+		if r := &file.Records[i].Is; r.header != nil {
+			p.head, p.began = r.header, *r
+			break
+		}
+	}
+	if p.head != nil && p.head.base != nil {
+		if err := l.resolve(p, p.head.base); err != nil {
+			return nil, err
+		}
+	}
+	l.known[name] = p
+	l.list = append(l.list, p)
+	return p, nil
+}
+
+// resolve finds the part that the history of another one comes from.
+func (l *lineage) resolve(p *part, at *position) error {
+	name, err := l.source(p.name, at)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		l.broken(p, "missing source rollout")
+		return nil
+	}
+	best, err := l.part(name)
+	if err != nil {
+		return err
+	}
+	if best == nil {
+		l.broken(p, "cycle detected")
+		return nil
+	}
+	p.base, p.from = best, at.end
+	best.limit = max(best.limit, at.end)
+	if best.head != nil && best.head.mode != p.head.mode {
+		l.broken(p, "source rollout mixes history modes")
+	}
+	if r, _ := rolloutOf(best.name); best.head == nil || best.head.thread != r.thread {
+		l.broken(p, "source rollout filename or metadata belongs to another thread")
+	}
+	switch end, err := l.behindLine(best, at.end); {
+	case err != nil:
+		return err
+	case at.end > best.file.Size:
+		l.broken(p, "cutoff byte offset is past the source rollout")
+	case !end:
+		l.broken(p, "cutoff byte offset is not at a complete JSONL record")
+	}
+	return nil
+}
+
+// source returns the rollout that a position is in: the one of that id or, where a thread is
+// meant, the segment that has the ordinal there. It is "" where there is none.
+func (l *lineage) source(but string, at *position) (best string, err error) {
+	list := slices.Clone(l.names.rollouts[at.rollout])
+	if len(list) > 0 {
+		list = append(list, l.names.files(coding.Spot{File: list[0]})...)
+	}
+	for _, name := range list {
+		file, err := l.format.lines.Read(l.ctx, l.in, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || name == but && len(list) > 1:
+		case err != nil:
+			return "", err
+		case at.isIn(file):
+			return name, nil
+		case best == "":
+			best = name
+		}
+	}
+	return best, nil
+}
+
+// isIn reports whether the record before a position is the one before its ordinal.
+func (at *position) isIn(file *coding.File[record]) bool {
+	i, found := slices.BinarySearchFunc(file.Records, at.end, func(r coding.Record[record], end int64) int { return cmp.Compare(r.At, end) })
+	if i == 0 || !found && at.end > file.Size {
+		return false
+	}
+	before := file.Records[i-1].Is.ordinal
+	return before < 0 || before == at.ordinal-1
+}
+
+// behindLine reports whether a place in a file is behind the end of a line.
+func (l *lineage) behindLine(p *part, at int64) (bool, error) {
+	if at <= 0 || at > p.file.Size {
+		return false, nil
+	}
+	raw, err := coding.Raw(l.in.Tree, p.name, []coding.Span{{At: at - 1, Len: 1}})
+	return err == nil && raw[0][0] == '\n', err
+}
+
+func (l *lineage) broken(p *part, why string) {
+	l.faults = append(l.faults, model.Fault{
+		Code: FaultLineage, Severity: model.Stops, File: p.name,
+		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", l.thread, why),
+		Verdict: "Codex refuses to resume the session; what is there is shown",
+	})
+}

@@ -1,0 +1,122 @@
+package codex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"hindcast/model/conversation"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+	"hindcast/store/sqlitefile"
+)
+
+// threads is the index that Codex keeps of its threads, since about 0.118. It is not changed.
+type threads struct {
+	// file is the database, "" for none, and at and log are how it and its log looked.
+	file    string
+	at, log folder.Stamp
+	// rows are by the id of the thread.
+	rows map[string]row
+	err  error // why it could not be read
+}
+
+// row is what the index says of a thread. The texts are untrusted.
+type row struct {
+	// rollout is the file that Codex goes on from, as a path of the machine that wrote it.
+	rollout           string
+	title, called     string
+	dir, parent       string
+	archived, present bool
+}
+
+// name returns the title of a thread, "" for none.
+func (r row) name() string {
+	return conversation.Cut(conversation.OneLine(cmp.Or(r.called, r.title)), conversation.MaxTitle)
+}
+
+// database is the name of the index. The number is the generation of its tables.
+var database = regexp.MustCompile(`^state_(\d{1,4})\.sqlite$`)
+
+// index returns the index as it is, one without rows where there is none that can be read.
+func (f *format) index(ctx context.Context, in folder.In) *threads {
+	list, _ := in.List(".") // Faults tells
+	file, newest := "", -1
+	for _, name := range list {
+		if m := database.FindStringSubmatch(name); m != nil {
+			if n, _ := strconv.Atoi(m[1]); n > newest {
+				file, newest = name, n
+			}
+		}
+	}
+	if file == "" {
+		return &threads{}
+	}
+	now := &threads{file: file}
+	now.at, _ = in.Stamp(file)
+	now.log, _ = in.Stamp(file + "-wal")
+	f.mu.Lock()
+	was := f.threads
+	f.mu.Unlock()
+	if was != nil && was.file == file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
+		return was
+	}
+	now.read(ctx, filepath.Join(f.dir, file))
+	if ctx.Err() != nil {
+		return now
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.threads = now
+	return now
+}
+
+// columns are those of the table of threads that are read; of one that an older generation
+// lacks, what stands for it.
+var columns = []struct{ name, otherwise string }{
+	{"id", "''"}, {"rollout_path", "''"}, {"title", "''"}, {"name", "''"}, {"cwd", "''"}, {"source", "''"}, {"archived", "0"},
+}
+
+// read reads the database.
+func (t *threads) read(ctx context.Context, file string) {
+	db := sqlitefile.New(file, nil)
+	err := db.Read(ctx, func(tx *sqlitefile.Tx) error {
+		t.rows = map[string]row{}
+		has, err := tx.Columns(ctx, "threads")
+		if err != nil || !has["id"] {
+			return err
+		}
+		var list []string
+		for _, c := range columns {
+			if has[c.name] {
+				list = append(list, "coalesce("+c.name+", "+c.otherwise+")")
+			} else {
+				list = append(list, c.otherwise)
+			}
+		}
+		return tx.Each(ctx, func(scan func(...any) error) error {
+			var id, source string
+			r := row{present: true}
+			if err := scan(&id, &r.rollout, &r.title, &r.called, &r.dir, &source, &r.archived); err != nil {
+				return err
+			}
+			if v, err := coding.Parse([]byte(source)); err == nil {
+				r.parent = parentIn(v)
+			}
+			t.rows[id] = r
+			return nil
+		}, "SELECT "+strings.Join(list, ", ")+" FROM threads")
+	})
+	if err = cmp.Or(err, db.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.err, t.rows = err, nil
+	}
+}
+
+// base returns the last part of a path of any system.
+func base(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
