@@ -211,16 +211,21 @@ func (l *Lines[R]) remember(f *File[R]) {
 	l.known[f.Name] = f
 }
 
-// readOn reads a file from the end of its last whole line.
+// readOn reads a file from the end of its last whole line. While lines are decoded the next
+// are read.
 func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) error {
 	buf := make([]byte, 0, int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
 	from, ended := f.whole, false // of buf in the file
+	var decoding sync.WaitGroup
+	defer decoding.Wait()
+	var spare []byte // is decoded
 	for !ended {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if len(buf) == cap(buf) {
 			if len(buf) >= mostLine {
+				decoding.Wait()
 				return fmt.Errorf("%s, line %d: %w", f.Name, f.lines+1, ErrLineTooLong)
 			}
 			buf = slices.Grow(buf, max(len(buf), pieceSize))
@@ -231,15 +236,23 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 		}
 		ended = n == 0 || err != nil
 		whole := bytes.LastIndexByte(buf, '\n') + 1
-		if whole > 0 {
-			l.decode(f, buf[:whole], from)
-			f.print = append(slices.Clip(f.print), buf[max(0, whole-printSize):whole]...)
-			f.print = f.print[max(0, len(f.print)-printSize):]
-			from += int64(whole)
-			f.whole = from
-			buf = buf[:copy(buf, buf[whole:])]
+		if whole == 0 {
+			continue
 		}
+		decoding.Wait()
+		text, at, rest := buf[:whole], from, buf[whole:]
+		f.print = append(slices.Clip(f.print), text[max(0, whole-printSize):]...)
+		f.print = f.print[max(0, len(f.print)-printSize):]
+		from += int64(whole)
+		f.whole = from
+		if ended {
+			buf = rest
+		} else {
+			buf, spare = append(slices.Grow(spare[:0], max(pieceSize, 2*len(rest))), rest...), buf
+		}
+		decoding.Go(func() { l.decode(f, text, at) })
 	}
+	decoding.Wait()
 	f.Size = from + int64(len(buf))
 	if last := trimLine(buf); len(last) > 0 {
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
@@ -257,6 +270,7 @@ func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 // decode decodes whole lines, several at once. at is where the text is in the file.
 func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	var lines []Line
+	size := len(text)
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
 		raw := trimLine(text[:end])
@@ -267,21 +281,24 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	}
 	made := make([]Record[R], len(lines))
 	failed := make([]error, len(lines))
-	const atOnce = 16
-	workers := min(runtime.GOMAXPROCS(0), (len(lines)+atOnce-1)/atOnce)
+	// What a worker takes at a time: lines of a few bytes are many, and one may be large.
+	const atOnce, bytesAtOnce = 16, 64 << 10
+	workers := min(runtime.GOMAXPROCS(0), max((len(lines)+atOnce-1)/atOnce, min(len(lines), size/bytesAtOnce)))
 	var next sync.Mutex
 	from := 0
+	take := func() (first, end int) {
+		next.Lock()
+		defer next.Unlock()
+		first = from
+		for taken := 0; from < min(first+atOnce, len(lines)) && taken < bytesAtOnce; from++ {
+			taken += len(lines[from].Raw)
+		}
+		return first, from
+	}
 	work := func() {
 		scratch := new(jsontape.Scratch)
-		for {
-			next.Lock()
-			first := from
-			from += atOnce
-			next.Unlock()
-			if first >= len(lines) {
-				return
-			}
-			for i := first; i < min(first+atOnce, len(lines)); i++ {
+		for first, end := take(); first < end; first, end = take() {
+			for i := first; i < end; i++ {
 				line := &lines[i]
 				line.scratch = scratch
 				is, err := l.Decode(line)

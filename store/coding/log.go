@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -18,7 +19,8 @@ type engine struct {
 	agent  *Agent
 	format Format
 	// dir is the folder of the storage.
-	dir string
+	dir  string
+	memo *memo
 }
 
 // Name implements folder.Format.
@@ -29,16 +31,65 @@ func (e engine) place(at Spot) folder.Place {
 	return folder.Place{Session: at.Name(), Format: e, Own: at}
 }
 
-// Read implements folder.Format.
-func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	s, err := e.format.Read(ctx, in, at.Own.(Spot))
+// memo remembers sessions that were read, with all that was seen of the tree for each. What
+// is in a database is not remembered: no tree tells when that changes.
+type memo struct {
+	mu      sync.Mutex
+	known   map[string]remembered
+	entries int
+}
+
+type remembered struct {
+	*Session
+	seen folder.Seen
+}
+
+// mostRemembered bounds the entries of the sessions that are remembered.
+const mostRemembered = 200_000
+
+// session returns a session, as it was read before where nothing of what it was made from
+// changed.
+func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, error) {
+	e.memo.mu.Lock()
+	was, known := e.memo.known[at.Name()]
+	e.memo.mu.Unlock()
+	if known && was.Spot.ID == at.ID && was.seen.Moved(in.Tree) == "" {
+		return was.Session, ctx.Err()
+	}
+	view := folder.NewView(in.Tree)
+	in.Tree = view
+	s, err := e.format.Read(ctx, in, at)
 	if errors.Is(err, fs.ErrNotExist) {
-		s, err = &Session{Spot: at.Own.(Spot), Head: -1}, nil
+		s, err = &Session{Spot: at, Head: -1}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.finish()
+	if _, rows := e.format.(based); !rows && view.Changed() == nil {
+		e.memo.remember(at.Name(), remembered{s, view.Seen()})
+	}
+	return s, nil
+}
+
+func (m *memo) remember(name string, r remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if was, known := m.known[name]; known {
+		m.entries -= len(was.Entries)
+	}
+	if m.entries += len(r.Entries); m.known == nil || m.entries > mostRemembered {
+		m.known, m.entries = map[string]remembered{}, len(r.Entries)
+	}
+	m.known[name] = r
+}
+
+// Read implements folder.Format.
+func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	s, err := e.session(ctx, in, at.Own.(Spot))
+	if err != nil {
+		return nil, err
+	}
 	n := len(s.Entries)
 	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
 )
@@ -139,6 +141,14 @@ type Session struct {
 	Faults []model.Fault
 	// Own is what the format keeps.
 	Own any
+
+	// at has the position of each entry by its id, and parents that of the parent of each,
+	// -1 for none, once all of them are known.
+	at      map[string]int
+	parents []int
+	// runs are the numbers of what the entries add to states, see number; the zero value for
+	// none as yet.
+	runs []store.Run
 }
 
 // Entry is a message that is complete, or another record that changes what the model reads.
@@ -230,9 +240,11 @@ type Restored struct {
 // path returns the entries from the first to one, by their positions. One that the lineage
 // comes to twice ends it.
 func (s *Session) path(to int) (list []int) {
-	parents := s.parents()
-	seen := make(map[int]bool)
-	for at := to; at >= 0 && !seen[at]; at = parents[at] {
+	if len(s.parents) != len(s.Entries) { // it is being read
+		s.join()
+	}
+	seen := make([]bool, len(s.Entries))
+	for at := to; at >= 0 && !seen[at]; at = s.parents[at] {
 		seen[at] = true
 		list = append(list, at)
 	}
@@ -240,20 +252,19 @@ func (s *Session) path(to int) (list []int) {
 	return list
 }
 
-// parents returns the position of the parent of each entry, -1 for none.
-func (s *Session) parents() []int {
-	at := make(map[string]int, len(s.Entries))
+// join finds the parents, whose ids are final.
+func (s *Session) join() {
+	s.at = make(map[string]int, len(s.Entries))
 	for i := range s.Entries {
-		at[s.Entries[i].ID] = i
+		s.at[s.Entries[i].ID] = i
 	}
-	list := make([]int, len(s.Entries))
+	s.parents = make([]int, len(s.Entries))
 	for i := range s.Entries {
-		list[i] = -1
-		if p, ok := at[s.Entries[i].Parent]; ok && p != i {
-			list[i] = p
+		s.parents[i] = -1
+		if p, ok := s.at[s.Entries[i].Parent]; ok && p != i {
+			s.parents[i] = p
 		}
 	}
-	return list
 }
 
 func reverse(list []int) {
@@ -277,6 +288,7 @@ func (s *Session) finish() {
 			tools[c.ID] = c.Name
 		}
 	}
+	s.join()
 	for i := range s.Entries {
 		e := &s.Entries[i]
 		title, failed := e.Said.Title(tools)
@@ -305,10 +317,11 @@ func (s *Session) evict() {
 
 // At returns the position of an entry, -1 for none.
 func (s *Session) At(id string) int {
-	for i := range s.Entries {
-		if s.Entries[i].ID == id {
-			return i
-		}
+	if len(s.parents) != len(s.Entries) { // it is being read
+		return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.ID == id })
+	}
+	if at, known := s.at[id]; known {
+		return at
 	}
 	return -1
 }

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,8 @@ type texts struct {
 type text struct {
 	store.Run
 	data []byte // nil where it was let go of
-	// session and entry tell how it is made again; nil of what stands around.
-	session *Session
-	entry   int
+	// session, id and key tell how it is made again; key is "" of what stands around.
+	session, id, key string
 }
 
 // mostHeld bounds the bytes of texts that are held.
@@ -61,22 +61,38 @@ func (s *Session) key(i int) string {
 	return at.String()
 }
 
-// text returns the numbers of what an entry adds, a comma before each message.
-func (s *Store) text(in folder.In, of *Session, i int) (store.Run, error) {
-	key := of.key(i)
-	s.texts.mu.Lock()
-	at, known := s.texts.at[key]
-	if known {
-		run := s.texts.list[at].Run
-		s.texts.mu.Unlock()
-		return run, nil
+// number has the texts of entries made that have no numbers yet, several at once.
+func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries []int) error {
+	t := &s.texts
+	t.mu.Lock()
+	if of.runs == nil {
+		of.runs = make([]store.Run, len(of.Entries))
 	}
-	s.texts.mu.Unlock()
-	data, err := s.messages(in, of, i)
-	if err != nil {
-		return store.Run{}, err
+	var missing []int
+	for _, i := range entries {
+		if of.runs[i] != (store.Run{}) {
+			continue
+		}
+		if at, known := t.at[of.key(i)]; known {
+			of.runs[i] = t.list[at].Run
+		} else {
+			missing = append(missing, i)
+		}
 	}
-	return s.texts.add(key, text{data: data, session: of, entry: i}), nil
+	t.mu.Unlock()
+	failed := make([]error, len(missing))
+	err := parallel(ctx, len(missing), func(k int) {
+		i := missing[k]
+		data, err := s.messages(in, of, i)
+		if failed[k] = err; err == nil {
+			key := of.key(i)
+			run := t.add(key, text{data: data, session: of.Spot.ID, id: of.Entries[i].ID, key: key})
+			t.mu.Lock()
+			of.runs[i] = run
+			t.mu.Unlock()
+		}
+	})
+	return cmp.Or(err, errors.Join(failed...))
 }
 
 // messages makes what an entry adds.
@@ -116,7 +132,7 @@ func (t *texts) holdLocked(more int64) {
 		return
 	}
 	for i := range t.list {
-		if one := &t.list[i]; one.session != nil && one.data != nil && t.held > mostHeld/2 {
+		if one := &t.list[i]; one.key != "" && one.data != nil && t.held > mostHeld/2 {
 			t.held -= one.Len
 			one.data = nil
 		}
@@ -129,13 +145,17 @@ func (t *texts) literal(words string) store.Run {
 }
 
 // rope returns the state at an entry.
-func (s *Store) rope(in folder.In, of *Session, i int) (runs []store.Run, err error) {
-	runs = append(runs, s.texts.literal(`{"messages":[`))
-	for _, k := range of.Reads(i) {
-		run, err := s.text(in, of, k)
-		if err != nil {
-			return nil, err
-		}
+func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int) (runs []store.Run, err error) {
+	entries := of.Reads(i)
+	if err := s.number(ctx, in, of, entries); err != nil {
+		return nil, err
+	}
+	begin, end := s.texts.literal(`{"messages":[`), s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")
+	s.texts.mu.Lock()
+	defer s.texts.mu.Unlock()
+	runs = append(make([]store.Run, 0, len(entries)+2), begin)
+	for _, k := range entries {
+		run := of.runs[k]
 		if len(runs) == 1 && run.Len > 0 { // the first has no comma
 			run.At, run.Len = run.At+1, run.Len-1
 		}
@@ -143,7 +163,7 @@ func (s *Store) rope(in folder.In, of *Session, i int) (runs []store.Run, err er
 			runs = append(runs, run)
 		}
 	}
-	return append(runs, s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")), nil
+	return append(runs, end), nil
 }
 
 // json returns what a session ran with, without what is not known.
@@ -173,7 +193,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			data, from, err := s.bytesAt(in, run.At)
+			data, from, err := s.bytesAt(ctx, in, run.At)
 			if err != nil {
 				return s.wrap(err, "read the bytes of states")
 			}
@@ -186,7 +206,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 }
 
 // bytesAt returns the text that a number is in, and the number of its first byte.
-func (s *Store) bytesAt(in folder.In, at int64) ([]byte, int64, error) {
+func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) ([]byte, int64, error) {
 	t := &s.texts
 	t.mu.Lock()
 	i := sort.Search(len(t.list), func(i int) bool { return t.list[i].At+t.list[i].Len > at })
@@ -199,10 +219,7 @@ func (s *Store) bytesAt(in folder.In, at int64) ([]byte, int64, error) {
 	if one.data != nil {
 		return one.data, one.At, nil
 	}
-	data, err := s.messages(in, one.session, one.entry)
-	if err == nil && int64(len(data)) != one.Len {
-		err = errChanged
-	}
+	data, err := s.again(ctx, in, &one)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -213,6 +230,23 @@ func (s *Store) bytesAt(in folder.In, at int64) ([]byte, int64, error) {
 		t.holdLocked(one.Len)
 	}
 	return data, one.At, nil
+}
+
+// again makes a text that was let go of.
+func (s *Store) again(ctx context.Context, in folder.In, one *text) ([]byte, error) {
+	of, err := s.session(ctx, one.session)
+	if err != nil {
+		return nil, err
+	}
+	i := of.At(one.id)
+	if i < 0 || of.key(i) != one.key {
+		return nil, errChanged
+	}
+	data, err := s.messages(in, of, i)
+	if err == nil && int64(len(data)) != one.Len {
+		err = errChanged
+	}
+	return data, err
 }
 
 // Ropes implements query.Roper.
@@ -226,10 +260,6 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			yield(store.Rope{}, s.wrap(err, "read the states of session %q", refs[0].Session))
 			return
 		}
-		at := make(map[string]int, len(one.Entries))
-		for i := range one.Entries {
-			at[one.Entries[i].ID] = i
-		}
 		in := s.storage.In()
 		for _, ref := range refs {
 			if err := ctx.Err(); err != nil {
@@ -237,12 +267,10 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 				return
 			}
 			var rope store.Rope
-			i, there := at[ref.ID]
-			switch {
-			case !there || ref.Once() != nil:
+			if i := one.At(ref.ID); i < 0 || ref.Once() != nil {
 				rope.Err = model.ErrNoSnapshot
-			default:
-				rope.Runs, rope.Err = s.rope(in, one, i)
+			} else {
+				rope.Runs, rope.Err = s.rope(ctx, in, one, i)
 			}
 			if !yield(rope, nil) {
 				return
@@ -262,7 +290,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.rope(s.storage.In(), one, i)
+	runs, err := s.rope(ctx, s.storage.In(), one, i)
 	if err != nil {
 		return nil, err
 	}

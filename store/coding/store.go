@@ -38,6 +38,7 @@ type Store struct {
 	known map[string]Spot
 	ids   sync.Map // by the names of files, see Identifier
 	texts texts
+	memo  memo
 }
 
 var (
@@ -123,7 +124,7 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 }
 
 // engine returns what the engine reads with.
-func (s *Store) engine() engine { return engine{s.agent, s.format, s.storage.Folder()} }
+func (s *Store) engine() engine { return engine{s.agent, s.format, s.storage.Folder(), &s.memo} }
 
 // named returns the place of a session by its name in the storage.
 func (s *Store) named(file string) folder.Place {
@@ -155,11 +156,23 @@ func (s *Store) found(ctx context.Context, session string) (*folder.Log, error) 
 
 // session returns the session of an id.
 func (s *Store) session(ctx context.Context, session string) (*Session, error) {
-	log, err := s.found(ctx, session)
+	at, err := s.find(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	return log.Own.(*Session), nil
+	return s.read(ctx, at)
+}
+
+// read returns the session at a spot. The error is model.ErrNoSession where there is none.
+func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
+	if s.life.Over() {
+		return nil, errClosed
+	}
+	one, err := s.engine().session(ctx, s.storage.In(), at)
+	if err == nil && len(one.Entries) == 0 && len(one.Faults) == 0 {
+		err = model.ErrNoSession
+	}
+	return one, err
 }
 
 // entry returns the entry of a snapshot.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -294,13 +295,15 @@ type View struct {
 	mu     sync.Mutex
 	lists  map[string][]string
 	stamps map[string]Stamp
+	// failed are the names that could not be read, with why.
+	failed map[string]error
 	// changed is the first file that changed between two looks, nil for none.
 	changed *ChangedError
 }
 
 // NewView begins to look at a tree.
 func NewView(on Tree) *View {
-	return &View{on: on, lists: map[string][]string{}, stamps: map[string]Stamp{}}
+	return &View{on: on, lists: map[string][]string{}, stamps: map[string]Stamp{}, failed: map[string]error{}}
 }
 
 // ChangedError says that a file changed between two looks of one view.
@@ -319,12 +322,14 @@ func (v *View) List(dir string) ([]string, error) {
 		return names, nil
 	}
 	names, err := v.on.List(dir)
-	if err == nil {
-		v.mu.Lock()
-		v.lists[dir] = names
-		v.mu.Unlock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err != nil {
+		v.failed[dir] = err
+		return names, err
 	}
-	return names, err
+	v.lists[dir] = names
+	return names, nil
 }
 
 // Stamp implements Tree.
@@ -336,23 +341,26 @@ func (v *View) Stamp(name string) (Stamp, error) {
 		return at, nil
 	}
 	at, err := v.on.Stamp(name)
-	if err == nil {
-		v.mu.Lock()
-		v.stamps[name] = at
-		v.mu.Unlock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err != nil {
+		v.failed[name] = err
+		return at, err
 	}
-	return at, err
+	v.stamps[name] = at
+	return at, nil
 }
 
 // Read implements Tree. The error is a ChangedError where the file is no longer what a
 // look at it found.
 func (v *View) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	data, at, err := v.on.Read(name, buf)
-	if err != nil {
-		return data, at, err
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if err != nil {
+		v.failed[name] = err
+		return data, at, err
+	}
 	if before, seen := v.stamps[name]; seen && !before.Is(at) {
 		changed := &ChangedError{name}
 		v.changed = cmp.Or(v.changed, changed)
@@ -372,16 +380,41 @@ func (v *View) openFile(name string) (Opened, error) {
 // Moved returns a name that is no longer as the view found it, "" for none. It looks at
 // each once more.
 func (v *View) Moved() string {
+	seen := v.Seen()
+	seen.failed = nil // that is told as it is
+	return seen.Moved(v.on)
+}
+
+// Seen is all that was seen in a view.
+type Seen struct {
+	lists  map[string][]string
+	stamps map[string]Stamp
+	failed map[string]error
+}
+
+// Seen returns what was seen in the view until now.
+func (v *View) Seen() Seen {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return Seen{maps.Clone(v.lists), maps.Clone(v.stamps), maps.Clone(v.failed)}
+}
+
+// Moved returns a name that a tree has otherwise than it was seen, "" for none. What could
+// not be read counts as another, but for what was not there and is not.
+func (v Seen) Moved(on Tree) string {
+	for name, why := range v.failed {
+		if now, err := on.Stamp(name); err != nil || now.Kind != files.Nothing || !isFree(why) {
+			return name
+		}
+	}
 	for dir, names := range v.lists {
-		now, err := v.on.List(dir)
+		now, err := on.List(dir)
 		if err != nil || !slices.Equal(slices.Sorted(slices.Values(now)), slices.Sorted(slices.Values(names))) {
 			return dir
 		}
 	}
 	for name, at := range v.stamps {
-		if now, err := v.on.Stamp(name); err != nil || !now.Is(at) {
+		if now, err := on.Stamp(name); err != nil || !now.Is(at) {
 			return name
 		}
 	}

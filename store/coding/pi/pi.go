@@ -256,6 +256,7 @@ type build struct {
 	// none; last is that of the last line.
 	node    map[string]int
 	last    int
+	parents []int // of the entries
 	meta    coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
@@ -335,7 +336,7 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 	case typeBranch:
 		e.Event = "branch summary"
 	}
-	s.Entries = append(s.Entries, e)
+	s.Entries, b.parents = append(s.Entries, e), append(b.parents, before)
 	if is.kind == typeCompaction {
 		b.compact(i, before, is.first)
 	}
@@ -356,7 +357,7 @@ func (b *build) missing(id string) string {
 func (b *build) compact(i, before int, first string) {
 	s := b.session
 	var path []int
-	for at := before; at >= 0; at = s.At(s.Entries[at].Parent) {
+	for at := before; at >= 0; at = b.parents[at] {
 		path = append(path, at)
 	}
 	keeps := -1
