@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -123,9 +124,9 @@ func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefil
 // FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
 const FaultDatabase = "damaged-database"
 
-// Faults returns what is wrong with the databases as such: one that cannot be read, with
+// Check implements [Checker]: it returns what is wrong with the databases as such: one that cannot be read, with
 // its log, and what SQLite's own check finds.
-func (d *Databases) Faults(ctx context.Context, in folder.In) ([]model.Fault, error) {
+func (d *Databases) Check(ctx context.Context, in folder.In) ([]model.Fault, error) {
 	names, err := d.Names(ctx, in)
 	var list []model.Fault
 	for _, name := range names {
@@ -134,6 +135,9 @@ func (d *Databases) Faults(ctx context.Context, in folder.In) ([]model.Fault, er
 			complaints, err = t.Check(ctx)
 			return err
 		}); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			complaints = append(complaints, fmt.Sprintf("it cannot be read: %v", files.Cause(err)))
 		}
 		for _, c := range complaints {
@@ -141,6 +145,27 @@ func (d *Databases) Faults(ctx context.Context, in folder.In) ([]model.Fault, er
 		}
 	}
 	return list, err
+}
+
+// Below returns the id of a session with those of its parents before it, by the parents of all.
+func Below(parents map[string]string, id string) string {
+	whole, seen := id, map[string]bool{id: true}
+	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {
+		seen[at] = true
+		whole = at + "/" + whole
+	}
+	return whole
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum returns a name for the content of an entry: a row may change as long as it is written.
+func Sum(texts [][]byte) string {
+	sum, size := uint32(0), 0
+	for _, text := range texts {
+		sum, size = crc32.Update(sum, castagnoli, text), size+len(text)
+	}
+	return fmt.Sprintf("%x+%d", sum, size)
 }
 
 // watch returns a value for each of changes, and for each change of a database.

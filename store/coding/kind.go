@@ -158,10 +158,8 @@ func (f few) List(dir string) ([]string, error) {
 // lacks returns why there is no such operation in a format.
 func (a *Agent) lacks(op model.Op, f Format) string {
 	switch op {
-	case model.OpFork:
+	case model.OpFork, model.OpUndo, model.OpRedo:
 		return a.Lacks
-	case model.OpUndo, model.OpRedo:
-		return ""
 	case model.OpRestore:
 		if _, ok := f.(Restorer); ok || a.Lacks != "" {
 			return a.Lacks

@@ -4,6 +4,7 @@ package kinds
 import (
 	"hindcast/store"
 	"hindcast/store/coding/codex"
+	"hindcast/store/coding/crush"
 	"hindcast/store/coding/gemini"
 	"hindcast/store/coding/opencode"
 	"hindcast/store/coding/openhands"
@@ -33,6 +34,7 @@ func All(cache *files.Cache) store.Kinds {
 		gemini.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),
+		crush.Kind(cache),
 		remote.Kind(),
 	}
 }

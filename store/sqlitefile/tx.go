@@ -1,6 +1,7 @@
 package sqlitefile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -108,6 +109,35 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
 		return t.conn.QueryRowContext(ctx, query, args...)
 	}
 	return statement.QueryRowContext(ctx, args...)
+}
+
+// Records runs row on each row of a query, by the names of its columns: texts and blobs are
+// strings. It is for tables whose columns differ from version to version.
+func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query string, args ...any) error {
+	rows, err := t.Rows(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for err == nil && rows.Next() {
+		if err = rows.Scan(into...); err != nil {
+			return err
+		}
+		record := make(map[string]any, len(columns))
+		for i, column := range columns {
+			if blob, is := values[i].([]byte); is {
+				values[i] = string(blob)
+			}
+			record[column] = values[i]
+		}
+		err = row(record)
+	}
+	return cmp.Or(err, rows.Err())
 }
 
 // Columns returns the columns of a table or a view, none where there is no such.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
 	"path"
 	"slices"
 	"strings"
@@ -210,14 +209,12 @@ func (b *build) parts(m *found, e *coding.Entry) {
 
 // version tells contents of one id apart: a message changes as long as it is written.
 func (m *found) version() string {
-	sum, size := crc32.Update(0, castagnoli, m.info), len(m.info)
+	texts := [][]byte{m.info}
 	for i := range m.parts {
-		sum, size = crc32.Update(sum, castagnoli, m.parts[i].data), size+len(m.parts[i].data)
+		texts = append(texts, m.parts[i].data)
 	}
-	return fmt.Sprintf("%x+%d", sum, size)
+	return coding.Sum(texts)
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // isSummary reports whether a message is the summary of a compaction that was completed.
 func isSummary(info coding.Value) bool {

@@ -159,7 +159,7 @@ func imports(file, id, dir string) []model.Resume {
 	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
 		file = whole
 	}
-	call := within(dir) + "opencode import " + quoted(file) + " && opencode -s " + id
+	call := within(dir) + "opencode import " + coding.Quoted(file) + " && opencode -s " + id
 	return []model.Resume{{Call: call, Then: "takes the session into opencode's database, in the project of that folder, and goes on from there"}}
 }
 
@@ -168,15 +168,5 @@ func within(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	return "cd " + quoted(dir) + " && "
-}
-
-var plain = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_./-]*$`)
-
-// quoted returns a path as one word of a shell.
-func quoted(name string) string {
-	if plain.MatchString(name) {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	return "cd " + coding.Quoted(dir) + " && "
 }

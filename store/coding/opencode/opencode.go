@@ -172,20 +172,10 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 		}
 	}
 	for i := range list {
-		list[i].Part = below(parents, list[i].Part)
+		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, nil
-}
-
-// below returns the id of a session with those of its parents before it.
-func below(parents map[string]string, id string) string {
-	whole, seen := id, map[string]bool{id: true}
-	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {
-		seen[at] = true
-		whole = at + "/" + whole
-	}
-	return whole
 }
 
 // hasEvents reports whether a database has the log of events.

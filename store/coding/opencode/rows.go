@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,7 +105,8 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string) (list []store
 // rowOf returns the record of a session as opencode exports it: that of its row, else of its
 // last event, none where there is neither.
 func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (info, error) {
-	row, err := valuesOf(ctx, t, session)
+	var row map[string]any
+	err := t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
 	if err != nil {
 		return info{}, err
 	}
@@ -152,32 +152,6 @@ var (
 	}
 	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
 )
-
-// valuesOf returns the row of a session, nil where there is none.
-func valuesOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]any, error) {
-	rows, err := t.Rows(ctx, "SELECT * FROM session WHERE id = ?", session)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil || !rows.Next() {
-		return nil, cmp.Or(err, rows.Err())
-	}
-	values, into := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	err = rows.Scan(into...)
-	row := make(map[string]any, len(columns))
-	for i, column := range columns {
-		if blob, is := values[i].([]byte); is {
-			values[i] = string(blob)
-		}
-		row[column] = values[i]
-	}
-	return row, err
-}
 
 // childrenOf returns the sessions that name one as their parent.
 func childrenOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]bool, error) {

@@ -1,0 +1,402 @@
+// Package crush reads the sessions of crush.
+//
+//	PROJECT/.crush/crush.db    sessions, their messages, and the files that they wrote
+//
+// The messages of a session follow each other by the second at which they were created, and
+// then by row. A session that another names as its parent is that of a sub-agent. After a
+// compaction the model reads the summary and what follows it. There is no other branch, and no
+// way back: crush neither imports nor forks. The tables are those of 20250424200609 to
+// 20250627000000 and later; columns that are missing are not asked for.
+package crush
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/sqlitefile"
+)
+
+// Kind describes the sessions of crush. cache keeps titles; it may be nil.
+func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+var agent = &coding.Agent{
+	Name: "crush", Framework: "crush", IDs: "crush named the message",
+	Roots: []string{".", ".crush"},
+	Shape: "crush's tables sessions and messages",
+	Format: func(dir string) coding.Format {
+		return &format{coding.Databases{Dir: dir, Default: "crush.db", Tables: map[string]string{
+			"sessions": "id title created_at",
+			"messages": "id session_id role parts created_at",
+		}}}
+	},
+	Places: func(around store.Surroundings) []string {
+		if around.Work == "" {
+			return nil
+		}
+		return []string{filepath.Join(around.Work, ".crush")}
+	},
+	Lacks:  "crush takes in no session from outside, and its database may be in use: it is only read",
+	Passes: "crush refuses to load the session",
+}
+
+// Codes of faults.
+const (
+	// FaultMessage: the parts of a message are no JSON array.
+	FaultMessage = "damaged-message"
+	// FaultSummary: the summary that the session begins with is not there.
+	FaultSummary = "missing-summary"
+	// FaultStray: messages belong to a session that has no row.
+	FaultStray = "stray-rows"
+)
+
+// format implements coding.Format.
+type format struct{ coding.Databases }
+
+// Spots implements coding.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+	names, err := f.Names(ctx, in)
+	for i := 0; err == nil && i < len(names); i++ {
+		var some []coding.Spot
+		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) (err error) {
+			some, err = f.spotsOf(ctx, t, names[i])
+			return err
+		})
+		list = append(list, some...)
+	}
+	return list, err
+}
+
+// spotsOf returns the sessions of a database: those that have a row, and those that have only
+// messages.
+func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.Spot, err error) {
+	parents, at := map[string]string{}, map[string]int{}
+	err = t.Records(ctx, func(r map[string]any) error {
+		id := text(r["id"])
+		parents[id] = text(r["parent_session_id"])
+		at[id] = len(list)
+		list = append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(cmp.Or(number(r["updated_at"]), number(r["created_at"])))})
+		return nil
+	}, "SELECT * FROM sessions ORDER BY created_at, rowid")
+	if err != nil {
+		return nil, err
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		var size, last int64
+		err := scan(&id, &size, &last)
+		if _, known := at[id]; !known {
+			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(last)})
+		}
+		list[at[id]].Size = size
+		return err
+	}, "SELECT session_id, sum(octet_length(parts)), max(created_at) FROM messages GROUP BY session_id")
+	for i := range list {
+		list[i].Part = coding.Below(parents, list[i].Part)
+		list[i].ID = list[i].Part
+	}
+	return list, err
+}
+
+// project returns the folder that the sessions are about: the one around ".crush".
+func (f *format) project() string {
+	dir, err := filepath.Abs(f.Dir)
+	if err != nil || filepath.Base(dir) != ".crush" {
+		return ""
+	}
+	return filepath.Dir(dir)
+}
+
+// Spot implements coding.Format.
+func (f *format) Spot(name string) coding.Spot {
+	file, part, _ := strings.Cut(name, "#")
+	return coding.Spot{File: file, Part: part, ID: part, Project: f.project()}
+}
+
+func text(v any) string { s, _ := v.(string); return s }
+
+func number(v any) int64 { n, _ := v.(int64); return n }
+
+// timeOf returns a time. The tables call it milliseconds, and have seconds.
+func timeOf(n int64) time.Time {
+	switch {
+	case n <= 0:
+		return time.Time{}
+	case n < 1e11:
+		return time.Unix(n, 0).UTC()
+	}
+	return time.UnixMilli(n).UTC()
+}
+
+// titleOf returns the title of a session, "" for one that stands for none.
+func titleOf(r map[string]any) string {
+	title := conversation.Cut(conversation.OneLine(text(r["title"])), conversation.MaxTitle)
+	if title == "New Session" || title == "Untitled Session" {
+		return ""
+	}
+	return title
+}
+
+// Glance implements coding.Format.
+func (f *format) Glance(_ folder.In, at coding.Spot) (g coding.Glance, err error) {
+	ctx := context.Background() // it is one row
+	g.Project = f.project()
+	return g, f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+		return t.Records(ctx, func(r map[string]any) error {
+			g.Title = titleOf(r)
+			return nil
+		}, "SELECT * FROM sessions WHERE id = ?", path.Base(at.Part))
+	})
+}
+
+// Read implements coding.Format.
+func (f *format) Read(ctx context.Context, _ folder.In, at coding.Spot) (s *coding.Session, err error) {
+	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+		b := build{session: &coding.Session{Spot: at, Head: -1, Project: f.project()}, unknown: map[string]int{}}
+		s = b.session
+		return b.read(ctx, t)
+	})
+	return s, err
+}
+
+// build makes a session of rows.
+type build struct {
+	session  *coding.Session
+	row      map[string]any
+	children map[string]bool
+	unknown  map[string]int
+	meta     *coding.Meta
+}
+
+func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
+	s := b.session
+	id := path.Base(s.Spot.Part)
+	if err := t.Records(ctx, func(r map[string]any) error { b.row = r; return nil }, "SELECT * FROM sessions WHERE id = ?", id); err != nil {
+		return err
+	}
+	if err := b.child(ctx, t, id); err != nil {
+		return err
+	}
+	err := t.Records(ctx, func(r map[string]any) error {
+		b.add(r)
+		return nil
+	}, "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id)
+	if err != nil {
+		return err
+	}
+	if b.row == nil && len(s.Entries) == 0 {
+		return fs.ErrNotExist
+	}
+	if b.row == nil {
+		b.fault(FaultStray, id, "the session has no row, and was found by its messages", "crush does not list it")
+	}
+	s.Title, s.Head = titleOf(b.row), len(s.Entries)-1
+	if at := timeOf(number(b.row["updated_at"])); !at.IsZero() {
+		s.Spot.At = at
+	}
+	if summary := text(b.row["summary_message_id"]); summary != "" {
+		if i := s.At(summary); i >= 0 {
+			b.compact(&s.Entries[i], i)
+		} else {
+			b.fault(FaultSummary, summary, "the summary that the session begins with is not there", "crush sends the whole conversation")
+		}
+	}
+	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.File, b.unknown)...)
+	return b.totals(ctx, t, id)
+}
+
+func (b *build) fault(code, at, meaning, verdict string) {
+	b.session.Faults = append(b.session.Faults, model.Fault{Code: code, Severity: model.Loses, File: b.session.Spot.File, Path: at, Meaning: meaning, Verdict: verdict})
+}
+
+// child notes the sessions that name this one as their parent.
+func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
+	has, err := t.Columns(ctx, "sessions")
+	if err != nil || !has["parent_session_id"] {
+		return err
+	}
+	b.children = map[string]bool{}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var child string
+		err := scan(&child)
+		b.children[child] = true
+		return err
+	}, "SELECT id FROM sessions WHERE parent_session_id = ?", id)
+}
+
+// compact says what the model reads from a summary on: itself.
+func (b *build) compact(e *coding.Entry, at int) {
+	e.Event, e.Context = "compaction", []int{at}
+}
+
+// add adds the entry of a message.
+func (b *build) add(r map[string]any) {
+	s := b.session
+	m, parts := messageOf(r)
+	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.learn(m.Model)}
+	if n := len(s.Entries); n > 0 {
+		e.Parent = s.Entries[n-1].ID
+	}
+	if parts.Kind() != jsontape.Array {
+		e.Marks |= model.MarkDamaged
+		b.fault(FaultMessage, e.ID, "the parts of the message cannot be read", agent.Passes)
+	}
+	for p := range parts.Each() {
+		data := p.Get("data")
+		switch kind := p.Get("type").Text(); kind {
+		case "finish":
+			if reason := data.Get("reason").Text(); reason == "error" || reason == "canceled" {
+				why := strings.Trim(data.Get("message").Words()+": "+data.Get("details").Words(), ": ")
+				e.Title = conversation.Cut(strings.Trim(e.Said.Words+": "+cmp.Or(why, reason), ": "), conversation.MaxTitle)
+				if reason == "error" {
+					e.Marks |= model.MarkError
+				}
+			}
+		case "tool_call":
+			call := data.Get("id").Text()
+			for _, child := range []string{call, e.ID + "$$" + call} { // of an older crush, and of now
+				if b.children[child] {
+					e.Child = s.Spot.ID + "/" + child
+				}
+			}
+		case "text", "reasoning", "tool_result", "binary", "image_url":
+		default:
+			b.unknown[kind]++
+		}
+	}
+	if provider := text(r["provider"]); provider != "" {
+		e.Facts.Add("provider", provider)
+	}
+	s.Entries = append(s.Entries, e)
+	if number(r["is_summary_message"]) != 0 {
+		b.compact(&s.Entries[len(s.Entries)-1], len(s.Entries)-1)
+	}
+}
+
+// learn returns what the session runs with from a message on.
+func (b *build) learn(name string) *coding.Meta {
+	if b.meta == nil || name != "" && name != b.meta.Model {
+		b.meta = &coding.Meta{Model: name, Dir: b.session.Project}
+	}
+	return b.meta
+}
+
+// messageOf returns the message of a row, and its parts.
+func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
+	record := make(map[string]any, len(r))
+	for column, value := range r {
+		record[column] = value
+	}
+	if json.Valid([]byte(text(r["parts"]))) {
+		record["parts"] = json.RawMessage(text(r["parts"]))
+		parts, _ = coding.Parse([]byte(text(r["parts"])))
+	}
+	raw, err := json.Marshal(record)
+	if err == nil {
+		m.Raw = [][]byte{raw}
+	}
+	m.Role, m.Model = coding.Assistant, text(r["model"])
+	switch text(r["role"]) {
+	case "user":
+		m.Role = coding.User
+	case "tool":
+		m.Role = coding.Tool
+	case "system":
+		m.Role = coding.System
+	}
+	for p := range parts.Each() {
+		if b, is := blockOf(p); is {
+			m.Blocks = append(m.Blocks, b)
+		}
+	}
+	return m, parts
+}
+
+// blockOf returns the block of a part; false for one that says nothing to the model.
+func blockOf(p coding.Value) (coding.Block, bool) {
+	data := p.Get("data")
+	switch p.Get("type").Text() {
+	case "text":
+		return coding.TextBlock(data.Get("text").Raw()), data.Get("text").Text() != ""
+	case "reasoning":
+		return coding.Block{Kind: conversation.Reasoning, Body: data.Get("thinking").Raw()}, true
+	case "tool_call":
+		input := data.Get("input").Raw()
+		if inner := []byte(data.Get("input").Text()); jsontape.Valid(inner) {
+			input = inner
+		}
+		return coding.Block{Kind: conversation.ToolCall, ID: data.Get("id").Text(), Name: data.Get("name").Text(), Body: input}, true
+	case "tool_result":
+		return coding.Block{Kind: conversation.ToolResult, ID: data.Get("tool_call_id").Text(), Name: data.Get("name").Text(), Body: data.Get("content").Raw(), Failed: data.Get("is_error").True()}, true
+	case "finish":
+		return coding.Block{}, false
+	}
+	return coding.Block{Kind: conversation.Unknown, Body: p.Raw()}, true
+}
+
+// totals notes at the head what crush counted for the session, and at each message the files
+// that were written until the next.
+func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
+	s := b.session
+	if s.Head < 0 {
+		return nil
+	}
+	head := &s.Entries[s.Head]
+	for _, of := range [][2]string{{"prompt_tokens", "tokens read, of the session"}, {"completion_tokens", "tokens written, of the session"}, {"cost", "dollars, of the session"}} {
+		if v := b.row[of[0]]; v != nil {
+			head.Facts.Add(of[1], fmt.Sprint(v))
+		}
+	}
+	has, err := t.Columns(ctx, "files")
+	if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] || !has["created_at"] {
+		return err
+	}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var name string
+		var version, size, created int64
+		err := scan(&name, &version, &size, &created)
+		at := slices.IndexFunc(s.Entries, func(e coding.Entry) bool { return e.At.After(timeOf(created)) })
+		if at < 0 {
+			at = len(s.Entries)
+		}
+		s.Entries[max(at-1, 0)].Facts.Add("file", fmt.Sprintf("%s version %d, %d bytes", name, version, size))
+		return err
+	}, "SELECT path, version, octet_length(content), created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
+}
+
+// Messages implements coding.Format.
+func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
+	ctx := context.Background() // it is one row
+	id, _, _ := strings.Cut(e.ID, "~")
+	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
+		list = nil
+		return t.Records(ctx, func(r map[string]any) error {
+			m, _ := messageOf(r)
+			list = append(list, m)
+			return nil
+		}, "SELECT * FROM messages WHERE id = ? AND session_id = ?", id, path.Base(s.Spot.Part))
+	})
+	return list, err
+}
+
+// Calls implements coding.Caller.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.Part, "/") {
+		return nil
+	}
+	return []model.Resume{{Call: "crush -s " + coding.Quoted(s.Spot.Part), Then: "goes on from here"}}
+}
