@@ -129,6 +129,8 @@ const (
 	ReasonUndo
 	// ReasonOverwritten: a program that is not Hindcast wrote over it.
 	ReasonOverwritten
+	// ReasonSidechain: a sub-agent wrote it in the session that started it.
+	ReasonSidechain
 )
 
 // Reason says why snapshots are off the active path.

@@ -17,6 +17,7 @@ var reasonNames = [...]string{
 	ReasonRepair:       "repair",
 	ReasonUndo:         "undo",
 	ReasonOverwritten:  "overwritten",
+	ReasonSidechain:    "sidechain",
 }
 
 // String returns the kind's JSON name.
@@ -73,6 +74,8 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "made by a write that was undone"
 	case ReasonOverwritten:
 		text = "an agent wrote over it"
+	case ReasonSidechain:
+		text = "a sub-agent's own conversation"
 	default:
 		text = "nothing tells why"
 	}

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -116,6 +118,27 @@ func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
 		head = head[end+1:]
 	}
 	return lines, err
+}
+
+// TailLines returns the whole lines at the end of a file that is larger than what HeadLines
+// reads of it; none of a smaller one.
+func TailLines(tree folder.Tree, file string) (lines [][]byte, err error) {
+	f, err := folder.OpenFile(tree, file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	at, err := tree.Stamp(file)
+	if err != nil || at.Size <= headSize {
+		return nil, err
+	}
+	buf := make([]byte, min(headSize, at.Size-headSize))
+	n, err := f.ReadAt(buf, at.Size-int64(len(buf)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, files.Cause(err)
+	}
+	lines = bytes.Split(buf[:n], []byte("\n"))
+	return lines[1 : len(lines)-1], nil
 }
 
 // spots returns where the sessions are, each of another id.
@@ -265,6 +288,9 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 			return err
 		}
 		for _, info := range infos {
+			if at, own := newest[info.ID]; own && info.UpdatedAt.UnixNano() < at {
+				info.UpdatedAt = time.Unix(0, at).UTC()
+			}
 			if !yield(info) {
 				return nil
 			}

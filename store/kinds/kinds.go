@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"hindcast/store"
+	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/codex"
 	"hindcast/store/coding/crush"
 	"hindcast/store/coding/gemini"
@@ -30,6 +31,7 @@ func All(cache *files.Cache) store.Kinds {
 		sqlite.Kind(),
 		langgraph.Kind(),
 		pi.Kind(cache),
+		claudecode.Kind(cache),
 		codex.Kind(cache),
 		gemini.Kind(cache),
 		openhands.Kind(cache),

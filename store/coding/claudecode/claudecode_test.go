@@ -1,0 +1,13 @@
+package claudecode
+
+import (
+	"testing"
+
+	"hindcast/store/storetest"
+)
+
+const fixtures = "../../../testdata/coding/claude-code"
+
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }

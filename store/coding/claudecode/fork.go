@@ -1,0 +1,147 @@
+package claudecode
+
+import (
+	"fmt"
+	"path"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// NewID implements coding.Forker.
+func (f *format) NewID(as string) string { return coding.UUID4(as) }
+
+// Fork implements coding.Forker: a new file of the records on the way to the entry, in the
+// order of the file, under the new id. Of an answer all records and all results are on it.
+func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+	if path.Dir(c.Session.Spot.ID) != "." {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork the session that started it"}
+	}
+	keep := f.way(c)
+	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	for _, line := range raw {
+		t, err := jsontape.Parse(line)
+		if err != nil {
+			return nil, err
+		}
+		p := jsontape.NewPatch(t)
+		p.Put(0, "sessionId", jsontape.AppendQuoted(nil, c.ID))
+		data = append(append(data, p.Bytes()...), '\n')
+	}
+	name := folder.Join(path.Dir(c.Session.Spot.File), c.ID+suffix)
+	made := &coding.Fork{
+		Spot:   f.Spot(name),
+		Steps:  folder.Steps{{Name: name, Data: data}},
+		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
+		Calls:  []model.Resume{{Call: resume(c.To, c.ID), Then: "goes on from there in the new session"}},
+	}
+	return made, f.copyAgents(c, made)
+}
+
+// mostCopied bounds the bytes of sub-agents that a fork copies.
+const mostCopied = 64 << 20
+
+// copyAgents adds the sub-agents that the path started. Claude Code resumes without them;
+// they are for who reads the new session.
+func (f *format) copyAgents(c coding.Cut, made *coding.Fork) error {
+	agents, on := c.Session.Own.(*own).agents, map[string]bool{}
+	for _, e := range c.Session.Path(c.To) {
+		on[e.ID] = true
+	}
+	var list []string
+	for i := range c.Session.Entries {
+		if on[c.Session.Entries[i].ID] {
+			list = append(list, agents[i]...)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	dir, size := folder.Join(folder.Join(path.Dir(c.Session.Spot.File), c.ID), subagents), int64(0)
+	var steps folder.Steps
+	for _, file := range append(list, agents[-1]...) {
+		for _, name := range []string{file, metaFile(file)} {
+			at, err := c.In.Stamp(name)
+			if err != nil || at.Kind == files.Nothing {
+				continue
+			}
+			if size += at.Size; size > mostCopied {
+				made.Hazards = append(made.Hazards, "the conversations of sub-agents are not copied: they are larger than 64 MB")
+				return nil
+			}
+			data, _, err := c.In.Read(name, nil)
+			if err != nil {
+				return err
+			}
+			steps = append(steps, folder.Step{Name: folder.Join(dir, path.Base(name)), Data: data})
+		}
+	}
+	made.Steps = append(steps, made.Steps...) // the session comes when they are there
+	made.Writes = append(made.Writes, fmt.Sprintf("%s: %s of the path, as they are", dir, model.Count(len(list), "sub-agent")))
+	return nil
+}
+
+// way returns the records on the way to an entry: its own and those of the entries before
+// it, and the others that stand between them in the tree.
+func (f *format) way(c coding.Cut) (list []coding.Span) {
+	file := c.Session.Own.(*own).file
+	at := map[string]int{}
+	first := map[int64]int{}
+	for i := range file.Records {
+		if is := &file.Records[i].Is; is.tree {
+			at[is.id] = i
+			first[file.Records[i].At] = i
+		}
+	}
+	on := map[int]bool{}
+	for _, e := range c.Session.Path(c.To) {
+		for _, span := range e.Records {
+			i, there := first[span.At]
+			for there && !on[i] {
+				on[i] = true
+				i, there = at[file.Records[i].Is.parent]
+			}
+		}
+	}
+	end := c.To.Records[len(c.To.Records)-1] // where the last line is, Claude Code goes on
+	for i := range file.Records {
+		if span := file.Records[i].Span; on[i] && span != end {
+			list = append(list, span)
+		}
+	}
+	return append(list, end)
+}
+
+// Calls implements coding.Caller: on the path Claude Code itself goes back to a message,
+// with a flag that it does not document and does not take for a branch that it left.
+func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+	if !uuids.MatchString(s.Spot.ID) || !s.OnHeadPath(e) {
+		return nil
+	}
+	if s.Entries[s.Head].ID == e.ID {
+		return []model.Resume{{Call: resume(e, s.Spot.ID), Then: "goes on from here"}}
+	}
+	end := e.Records[len(e.Records)-1]
+	for _, r := range s.Own.(*own).file.Records {
+		if r.Span == end && uuids.MatchString(r.Is.id) && len(s.Open(e)) == 0 {
+			return []model.Resume{{Call: resume(e, s.Spot.ID, "-p", "--resume-session-at", r.Is.id, "--fork-session", "…"), Then: "goes on from here in a new session"}}
+		}
+	}
+	return nil
+}
+
+// resume returns the call that resumes a session, in the folder that it was in.
+func resume(e *coding.Entry, id string, more ...string) string {
+	dir := ""
+	if e.Meta != nil {
+		dir = e.Meta.Dir
+	}
+	return coding.Command(dir, append([]string{"claude", "--resume", id}, more...)...)
+}

@@ -1,0 +1,304 @@
+package claudecode
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+)
+
+// record is what is kept of a line.
+type record struct {
+	kind string
+	// id names the record, and parent the one before it, or at a boundary logically before
+	// it; both are "" of a record that says something of the session.
+	id, parent string
+	// session is the one that the record says that it is of, and asked the one that made
+	// the request of an answer that was copied.
+	session, asked string
+	at             time.Time
+	// tree says that the record has a place in the tree, speaks that it is a message, and
+	// words that the message has some; side that a sub-agent wrote it.
+	tree, speaks, words, side bool
+	said                      coding.Said
+	// event is what a message of the user is that the user did not write.
+	event  string
+	answer string // the id of the model's answer that it is a part of
+	failed bool   // an answer that Claude Code made of an error
+	meta   coding.Meta
+	// text is a title, the leaf of a last-prompt, an error.
+	text string
+	// agents are the sub-agents that the results name.
+	agents []string
+	bounds *boundary
+	facts  model.Facts
+}
+
+// boundary is where a compaction begins: what it keeps stands behind the record anchor.
+type boundary struct {
+	anchor     string
+	keeps      []string
+	head, tail string // of what is kept, where keeps is empty
+	facts      model.Facts
+}
+
+// isAsked reports whether a person wrote the message, or who started a sub-agent.
+func (r *record) isAsked() bool { return r.speaks && r.event == "" && r.said.Role == coding.User }
+
+// Types of records that are read.
+const (
+	typeUser, typeAssistant     = "user", "assistant"
+	typeSystem, typeAttachment  = "system", "attachment"
+	typeLastPrompt              = "last-prompt"
+	typeCustom, typeAI, typeSum = "custom-title", "ai-title", "summary"
+	typePermission              = "permission-mode"
+	typeCost                    = "cost-state"
+)
+
+// Events of messages.
+const (
+	eventCompaction = "compaction"
+	eventInjected   = "injected"
+	eventCommand    = "command"
+	eventQueued     = "queued"
+)
+
+// types has what is kept of a record of each type that is known. Those of [light] are not
+// parsed as a whole. Versions differ in which types they write: this is all that they do.
+var types = map[string]func(*record, coding.Value){
+	typeUser:      (*record).user,
+	typeAssistant: (*record).assistant,
+	typeSystem:    (*record).system,
+	typeAttachment: func(r *record, v coding.Value) {
+		// What the user typed while the model worked is written as an attachment only.
+		if a := v.Get(typeAttachment); a.Get("type").Text() == "queued_command" {
+			r.message(v)
+		}
+	},
+	typeLastPrompt: func(r *record, v coding.Value) { r.text = v.Get("leafUuid").Text() },
+	typeCustom:     func(r *record, v coding.Value) { r.text = v.Get("customTitle").Words() },
+	typeAI:         func(r *record, v coding.Value) { r.text = v.Get("aiTitle").Words() },
+	typeSum:        func(r *record, v coding.Value) { r.text = v.Get("summary").Words() },
+	typePermission: passed, // its mode is kept of each record
+	typeCost:       (*record).cost,
+	"progress":     passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
+	"api-request-shape": passed, "api-request-blob": passed, "api-request": passed, "api-request-resumed": passed,
+	"atis-latch": passed, "tools-used": passed, "content-replacement": passed, "attribution-snapshot": passed,
+	"continued-in": passed, "resume-head-vouch": passed, "derived-from": passed, "fork-context-ref": passed,
+	"data-flow-records": passed, "data-flow-incomplete": passed, "frame-link": passed, "ended-by-model": passed,
+	"tag": passed, "relocated": passed, "agent-name": passed, "agent-color": passed, "agent-setting": passed,
+	"pr-link": passed, "artifact-comment-monitor": passed, "artifact-autoreact-ledger": passed, "bridge-session": passed,
+	"history-suppression": passed, "isolation-latch": passed, "session-owner": passed, "dev-mods": passed,
+	"memory-mode": passed, "worktree-state": passed, "observer-ref": passed, "host-row": passed, "repl-mode": passed,
+	"hybrid-organization": passed,
+}
+
+// passed keeps nothing: a record of such a type only has a place in the tree, or not even that.
+func passed(*record, coding.Value) {}
+
+// light are the types whose records may be large and hold no message: what is kept of them
+// are members, which are found without a look at the values between.
+var light = map[string]bool{
+	"api-request-shape": true, "api-request-blob": true, "api-request": true, "api-request-resumed": true,
+	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true, "content-replacement": true,
+}
+
+// decode keeps what is named here of a line.
+func decode(l *coding.Line) (record, error) {
+	if kind, err := typeOf(l.Raw); err != nil {
+		return record{}, err
+	} else if light[kind] {
+		return record{kind: kind}, nil
+	}
+	v, err := l.Parse()
+	if err != nil {
+		return record{}, err
+	}
+	return recordOf(v), nil
+}
+
+// typeOf returns the type of a record without parsing it: the keys are in no fixed order,
+// but in large records the type is mostly the first. An error is a line that is no object.
+func typeOf(line []byte) (kind string, err error) {
+	for m, err := range jsontape.Members(line) {
+		if err != nil || m.Key == nil {
+			return "", cmp.Or(err, error(&jsontape.SyntaxError{Msg: "it is no JSON object"}))
+		}
+		if string(m.Key) == `"type"` {
+			return jsontape.Unquote(m.Value), nil
+		}
+	}
+	return "", nil
+}
+
+// decodeText is decode of a line that is not in a file's [coding.Lines].
+func decodeText(line []byte) (record, error) {
+	kind, err := typeOf(line)
+	if err != nil || light[kind] {
+		return record{kind: kind}, err
+	}
+	v, err := coding.Parse(line)
+	if err != nil {
+		return record{}, err
+	}
+	return recordOf(v), nil
+}
+
+func recordOf(v coding.Value) (r record) {
+	text := func(key string) string { return v.Get(key).Text() }
+	r.kind, r.id, r.parent, r.session, r.at = text("type"), text("uuid"), text("parentUuid"), text("sessionId"), v.Get("timestamp").Time()
+	r.tree, r.side = r.id != "" && v.Get("parentUuid").There(), v.Get("isSidechain").True()
+	r.asked = cmp.Or(text("requestSessionId"), v.Get("forkedFrom", "sessionId").Text())
+	r.meta = coding.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
+	if keep := types[r.kind]; keep != nil {
+		keep(&r, v)
+	}
+	return r
+}
+
+// message keeps the message of a record.
+func (r *record) message(v coding.Value) {
+	m := messageOf(v)
+	r.tree, r.speaks = true, true
+	r.said, r.answer, r.meta.Model = m.Said(), m.ID, m.Model
+	for _, b := range m.Blocks {
+		r.words = r.words || b.Kind == conversation.Text
+	}
+}
+
+// injected are the beginnings of messages that a command of the user's made, not the user.
+var injected = []string{"<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-input>", "<bash-stdout>", "<bash-stderr>"}
+
+func (r *record) user(v coding.Value) {
+	r.message(v)
+	switch {
+	case v.Get("isCompactSummary").True():
+		r.event = eventCompaction
+	case v.Get("isMeta").True(), v.Get("promptSource").Text() == "system":
+		r.event = eventInjected
+	default:
+		for _, tag := range injected {
+			if strings.HasPrefix(r.said.Words, tag) {
+				r.event = eventCommand
+			}
+		}
+	}
+	if id := v.Get("toolUseResult", "agentId").Text(); id != "" {
+		r.agents = append(r.agents, id)
+	}
+}
+
+// synthetic is the model of an answer that no model gave.
+const synthetic = "<synthetic>"
+
+func (r *record) assistant(v coding.Value) {
+	r.message(v)
+	if r.meta.Model == synthetic {
+		r.meta.Model = ""
+	}
+	r.failed = v.Get("isApiErrorMessage").True()
+}
+
+// Subtypes of system records that are read.
+const (
+	subtypeBoundary = "compact_boundary"
+	subtypeError    = "api_error"
+)
+
+func (r *record) system(v coding.Value) {
+	switch v.Get("subtype").Text() {
+	case subtypeBoundary:
+		r.parent = cmp.Or(v.Get("logicalParentUuid").Text(), r.parent)
+		r.bounds = &boundary{}
+		m := v.Get("compactMetadata")
+		segment, kept := m.Get("preservedSegment"), m.Get("preservedMessages")
+		r.bounds.anchor = cmp.Or(kept.Get("anchorUuid").Text(), segment.Get("anchorUuid").Text())
+		r.bounds.head, r.bounds.tail = segment.Get("headUuid").Text(), segment.Get("tailUuid").Text()
+		for id := range kept.Get("uuids").Each() {
+			r.bounds.keeps = append(r.bounds.keeps, id.Text())
+		}
+		r.bounds.facts.Add("compaction", m.Get("trigger").Text())
+		for _, key := range []string{"preTokens", "postTokens"} {
+			r.bounds.facts.Add(key, string(m.Get(key).Raw()))
+		}
+	case subtypeError:
+		e := v.Get("error")
+		r.text = cmp.Or(e.Get("formatted").Words(), e.Get("message").Words(), e.Words(), v.Get("content").Words(), subtypeError)
+	}
+}
+
+// cost keeps what Claude Code counted for the whole session until then.
+func (r *record) cost(v coding.Value) {
+	for _, n := range []struct{ key, label string }{{"totalCostUSD", "session cost in USD"}, {"totalAPIDuration", "session ms of requests"}, {"totalDuration", "session ms"}} {
+		r.facts.Add(n.label, string(v.Get(n.key).Raw()))
+	}
+}
+
+// titles are what a session may be called.
+type titles struct{ custom, ai, summary, agent, asked string }
+
+// add takes a title from a record; a later one takes the place of an earlier one.
+func (t *titles) add(r *record) {
+	switch r.kind {
+	case typeCustom:
+		t.custom = r.text
+	case typeAI:
+		t.ai = r.text
+	case typeSum:
+		t.summary = r.text
+	}
+}
+
+// best returns the title that the list shows.
+func (t *titles) best() string { return cmp.Or(t.custom, t.ai, t.summary, t.agent, t.asked) }
+
+// messageOf returns the message of a record.
+func messageOf(record coding.Value) (m coding.Message) {
+	m.Raw = [][]byte{record.Raw()}
+	v, content := record.Get("message"), coding.Value{}
+	if a := record.Get(typeAttachment); a.There() {
+		content = a.Get("prompt")
+	} else {
+		content = v.Get("content")
+	}
+	m.Role = coding.User
+	if record.Get("type").Text() == typeAssistant {
+		m.Role, m.ID, m.Model = coding.Assistant, v.Get("id").Text(), v.Get("model").Text()
+		m.Usage = v.Usage()
+		if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
+			m.Usage.Cost, m.Usage.Priced = cost.Number(), true
+		}
+	}
+	if content.Kind() != jsontape.Array {
+		if content.There() {
+			m.Blocks = []coding.Block{coding.TextBlock(content.Raw())}
+		}
+		return m
+	}
+	for block := range content.Each() {
+		b := blockOf(block)
+		if b.Kind == conversation.ToolResult {
+			m.Role = coding.Tool
+		}
+		m.Blocks = append(m.Blocks, b)
+	}
+	return m
+}
+
+func blockOf(v coding.Value) coding.Block {
+	switch v.Get("type").Text() {
+	case "text":
+		return coding.TextBlock(v.Get("text").Raw())
+	case "thinking":
+		return coding.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
+	case "tool_use":
+		return coding.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
+	case "tool_result":
+		return coding.Block{Kind: conversation.ToolResult, ID: v.Get("tool_use_id").Text(), Body: v.Get("content").Raw(), Failed: v.Get("is_error").True()}
+	}
+	return coding.Block{Kind: conversation.Unknown, Body: v.Raw()}
+}
