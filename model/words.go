@@ -87,6 +87,7 @@ var eventWords = map[string]struct{ id, short string }{
 	"run start":        {"runStart", "start"},
 	"compaction":       {"compaction", "comp"},
 	"branch summary":   {"branchSummary", "sum"},
+	"context":          {"context", "ctx"},
 	"node failed":      {"nodeFailed", "node"},
 	"node cancelled":   {"nodeCancelled", "node"},
 	"node interrupted": {"nodeInterrupted", "node"},

@@ -46,8 +46,8 @@ type look[T any] struct {
 	name func(row *T) string
 	// filtered is the text that the filter looks at.
 	filtered func(row *T) string
-	// brief is how many cells the name of a row needs at most; nil for all of it.
-	brief func(row *T) int
+	// brief is how many cells the names of rows need at most; nil for all of them.
+	brief func(rows []T) int
 	// fitted shortens a name to a number of cells; nil to cut its end.
 	fitted func(name string, cells int, ellipsis string) string
 	// words is the heading of the titles, and said the title of a row: it takes the
@@ -83,15 +83,6 @@ type order[T any] struct {
 	// among, if it is not nil, returns less for some rows: an order by what they have in
 	// common.
 	among func(rows []T) (less func(a, b *T) int)
-}
-
-// cells returns how many cells the name of a row needs.
-func (l *look[T]) cells(row *T) int {
-	all := cell.Width(l.name(row))
-	if l.brief == nil {
-		return all
-	}
-	return min(all, l.brief(row))
 }
 
 // head is the row of column titles.
@@ -145,7 +136,7 @@ func (p *Pane[T]) measure() {
 	p.widths = make([]int, len(p.look.columns))
 	for i := range p.all {
 		row := &p.all[i]
-		p.names = max(p.names, p.look.cells(row))
+		p.names = max(p.names, cell.Width(p.look.name(row)))
 		if p.look.said != nil && p.look.said(row) != "" {
 			p.titles = max(p.titles, saidWidth, cell.Width(p.look.said(row)))
 		}
@@ -160,6 +151,9 @@ func (p *Pane[T]) measure() {
 				p.widths[k] = c.width
 			}
 		}
+	}
+	if p.look.brief != nil {
+		p.names = min(p.names, p.look.brief(p.all))
 	}
 }
 

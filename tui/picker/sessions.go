@@ -84,12 +84,14 @@ func byProject(rows []model.SessionInfo) (less func(a, b *model.SessionInfo) int
 	}
 }
 
-// brief leaves room for the words of a session of a coding agent: its id says nothing.
-func brief(info *model.SessionInfo) int {
-	if info.Project == "" {
-		return math.MaxInt
+// brief leaves room for the words of the sessions of a coding agent: their ids say nothing.
+func brief(rows []model.SessionInfo) int {
+	for i := range rows {
+		if rows[i].Project != "" {
+			return briefWidth
+		}
 	}
-	return briefWidth
+	return math.MaxInt
 }
 
 // base returns the last part of the path of a project, of whatever system that is.
