@@ -31,8 +31,8 @@ func (e engine) place(at Spot) folder.Place {
 	return folder.Place{Session: at.Name(), Format: e, Own: at}
 }
 
-// memo remembers sessions that were read, with all that was seen of the tree for each. What
-// is in a database is not remembered: no tree tells when that changes.
+// memo remembers sessions that were read, with all that was seen of the tree for each, or
+// with the mark of one in a database.
 type memo struct {
 	mu      sync.Mutex
 	known   map[string]remembered
@@ -42,6 +42,13 @@ type memo struct {
 type remembered struct {
 	*Session
 	seen folder.Seen
+	mark string
+}
+
+// Marker is a [Format] of sessions in databases, whose changes no tree tells.
+type Marker interface {
+	// Mark returns a text that is another one when a session in a database changed.
+	Mark(ctx context.Context, at Spot) (string, error)
 }
 
 // mostRemembered bounds the entries of the sessions that are remembered.
@@ -53,7 +60,14 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 	e.memo.mu.Lock()
 	was, known := e.memo.known[at.Name()]
 	e.memo.mu.Unlock()
-	if known && was.Spot.ID == at.ID && was.seen.Moved(in.Tree) == "" {
+	mark := ""
+	if m, ok := e.format.(Marker); ok && at.Part != "" {
+		var err error
+		if mark, err = m.Mark(ctx, at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if known && was.Spot.ID == at.ID && was.mark == mark && was.seen.Moved(in.Tree) == "" {
 		return was.Session, ctx.Err()
 	}
 	view := folder.NewView(in.Tree)
@@ -66,8 +80,8 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 		return nil, err
 	}
 	s.finish()
-	if _, rows := e.format.(based); !rows && view.Changed() == nil {
-		e.memo.remember(at.Name(), remembered{s, view.Seen()})
+	if view.Changed() == nil {
+		e.memo.remember(at.Name(), remembered{s, view.Seen(), mark})
 	}
 	return s, nil
 }

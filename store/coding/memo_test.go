@@ -10,7 +10,7 @@ import (
 func TestMemo_remembersFew(t *testing.T) {
 	var m memo
 	for _, name := range []string{"a", "b", "a", "c", "d", "a"} {
-		m.remember(name, remembered{&Session{Entries: make([]Entry, mostRemembered*2/5)}, folder.Seen{}})
+		m.remember(name, remembered{&Session{Entries: make([]Entry, mostRemembered*2/5)}, folder.Seen{}, ""})
 		held := 0
 		for _, r := range m.known {
 			held += len(r.Entries)

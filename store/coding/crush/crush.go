@@ -378,6 +378,25 @@ func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	}, "SELECT path, version, octet_length(content), created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
 }
 
+// Mark implements coding.Marker: crush changes a message as it is written, and notes when.
+func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err error) {
+	id := path.Base(at.Part)
+	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+		var size string
+		err := t.Row(ctx, "SELECT count(*) || ' ' || ifnull(max(rowid), 0) || ' ' || ifnull(sum(octet_length(parts)), 0) FROM messages WHERE session_id = ?", id).Scan(&size)
+		if err != nil {
+			return err
+		}
+		mark = size
+		return t.Records(ctx, func(r map[string]any) error {
+			text, err := json.Marshal(r)
+			mark += " " + string(text)
+			return err
+		}, "SELECT * FROM sessions WHERE id = ?", id)
+	})
+	return mark, err
+}
+
 // Messages implements coding.Format.
 func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
 	ctx := context.Background() // it is one row

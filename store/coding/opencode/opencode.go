@@ -49,8 +49,8 @@ var agent = &coding.Agent{
 	Format: func(dir string) coding.Format {
 		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
 			"session": "id title directory time_updated",
-			"message": "id session_id time_created data",
-			"part":    "id message_id session_id data",
+			"message": "id session_id time_created time_updated data",
+			"part":    "id message_id session_id time_updated data",
 		}}}
 	},
 	Levels: []watch.Level{{Name: exports}},

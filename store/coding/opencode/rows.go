@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -152,6 +153,33 @@ var (
 	}
 	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
 )
+
+// Mark implements coding.Marker: opencode sets the time of each row that it changes.
+func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err error) {
+	id := path.Base(at.Part)
+	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
+		row, err := rowOf(ctx, t, id)
+		if mark = string(row.Raw()); err != nil {
+			return err
+		}
+		queries := []string{"SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM message WHERE session_id = ?",
+			"SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM part WHERE session_id = ?"}
+		if logged, err := hasEvents(ctx, t); err != nil {
+			return err
+		} else if logged {
+			queries = append(queries, "SELECT count(*) || ' ' || ifnull(max(seq), 0) FROM event WHERE aggregate_id = ?")
+		}
+		for _, query := range queries {
+			var text string
+			if err := t.Row(ctx, query, id).Scan(&text); err != nil {
+				return err
+			}
+			mark += "\n" + text
+		}
+		return nil
+	})
+	return mark, err
+}
 
 // childrenOf returns the sessions that name one as their parent.
 func childrenOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]bool, error) {
