@@ -133,7 +133,7 @@ func (e *Entry) header(session string) model.Header {
 	switch {
 	case e.Event != "":
 		h.Event, h.EventName = model.SnapshotEventNamed, e.Event
-	case e.Said.Role == Tool:
+	case e.Said.Role == Tool, len(e.Said.Results) > 0:
 		h.Event = model.SnapshotEventToolIterationEnd
 	case e.Said.Role == User:
 		h.Event, h.EventName = model.SnapshotEventNamed, eventUser

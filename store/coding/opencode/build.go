@@ -46,8 +46,6 @@ type build struct {
 	session *coding.Session
 	info    info
 	list    []found // by time and id
-	// children are the sessions that have this one as parent.
-	children map[string]bool
 	// copied has for messages the session that they were copied from.
 	copied map[string]string
 	// revert is what a revert that is pending names: a message, and maybe a part.
@@ -118,7 +116,6 @@ func (b *build) cut() {
 		m.name, m.after = m.id+"@revert", before
 		b.list = slices.Insert(b.list, first, kept)
 		first++
-		why.TargetID = kept.id
 	}
 	n, last := 0, ""
 	for i := first; i < len(b.list); i++ {
@@ -197,12 +194,8 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			e.Marks |= model.MarkRedacted
 			e.Facts.Add("cleared for the model", v.Get("tool").Words())
 		}
-		if child := state.Get("metadata", "sessionId").Text(); b.children[child] {
-			if child = b.session.Spot.ID + "/" + child; e.Child == "" {
-				e.Child = child
-			} else {
-				e.Facts.Add("sub-agent", child)
-			}
+		if child := state.Get("metadata", "sessionId").Text(); child != "" && e.Child == "" {
+			e.Child = child // children puts its parents before it
 		}
 	}
 }
@@ -411,9 +404,6 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	}
 	if at := b.info.Get("time", "updated").Milliseconds(); !at.IsZero() {
 		b.session.Spot.At = at
-	}
-	if b.children, err = childrenOf(ctx, t, id); err != nil {
-		return err
 	}
 	b.copied, err = copiesOf(ctx, t, id, rows)
 	return err

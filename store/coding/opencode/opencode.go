@@ -230,7 +230,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return nil, err
 	}
 	b.finish()
-	return b.session, nil
+	return b.session, f.children(ctx, in, b.session)
 }
 
 // Messages implements coding.Format.

@@ -11,3 +11,11 @@ const fixture = "../../../testdata/coding/opencode"
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 
 func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixture) }
+
+// recorded has a sub-agent, a revert that was carried out, one that is pending within a message,
+// a copy, and a compaction.
+const recorded = "testdata/recorded"
+
+func TestRead_recorded(t *testing.T) { storetest.Read(t, Kind(nil), recorded) }
+
+func TestFork_recorded(t *testing.T) { storetest.Fork(t, Kind(nil), recorded) }

@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
+	"hindcast/store/folder"
 	"hindcast/store/sqlitefile"
 )
 
@@ -181,19 +182,32 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 	return mark, err
 }
 
-// childrenOf returns the sessions that name one as their parent.
-func childrenOf(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]bool, error) {
-	has, err := t.Columns(ctx, "session")
-	if err != nil || !has["parent_id"] {
-		return nil, err
+// children completes the ids of the sub-agents that entries started: a copy names those of
+// the session that it was made from. One that no database has is left out.
+func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) error {
+	if !slices.ContainsFunc(s.Entries, func(e coding.Entry) bool { return e.Child != "" }) {
+		return nil
 	}
-	children := map[string]bool{}
-	return children, t.Each(ctx, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		children[id] = true
-		return err
-	}, "SELECT id FROM session WHERE parent_id = ?", session)
+	names, err := f.Names(ctx, in)
+	parents := map[string]string{}
+	for i := 0; err == nil && i < len(names); i++ {
+		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
+			return t.Records(ctx, func(r map[string]any) error {
+				id, _ := r["id"].(string)
+				parents[id], _ = r["parent_id"].(string)
+				return nil
+			}, "SELECT * FROM session")
+		})
+	}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		if _, known := parents[e.Child]; known {
+			e.Child = coding.Below(parents, e.Child)
+		} else {
+			e.Child = ""
+		}
+	}
+	return err
 }
 
 // copiesOf returns the session that messages were copied from, by their ids. opencode does not

@@ -67,7 +67,7 @@ func orString(data []byte) []byte {
 // What opencode sends to the model in place of an old result that it cleared.
 var cleared = []byte(`"[Old tool result content cleared]"`)
 
-// messages returns what the model reads: an answer that called tools is followed by their
+// messages returns what opencode sends of the message: an answer that called tools is followed by their
 // results, and by what the model said then.
 func (m *stored) messages() (list []coding.Message) {
 	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
@@ -96,7 +96,7 @@ func (m *stored) messages() (list []coding.Message) {
 		blocks := &list[at].Blocks
 		switch kind {
 		case typeText:
-			if !v.Get("ignored").True() && (first.Role == coding.User || v.Get("text").Text() != "") {
+			if !v.Get("ignored").True() && v.Get("text").Text() != "" {
 				*blocks = append(*blocks, coding.TextBlock(v.Get("text").Raw()))
 			}
 		case typeReasoning:
@@ -106,6 +106,10 @@ func (m *stored) messages() (list []coding.Message) {
 			if *blocks = append(*blocks, call); result != nil {
 				results.Blocks = append(results.Blocks, *result)
 			}
+		case typeCompaction:
+			*blocks = append(*blocks, coding.TextBlock([]byte(`"What did we do so far?"`)))
+		case typeSubtask:
+			*blocks = append(*blocks, coding.TextBlock([]byte(`"The following tool was executed by the user"`)))
 		case typeStepStart, typeStepFinish, typeSnapshot, typePatch, typeRetry:
 		default:
 			*blocks = append(*blocks, coding.Block{Kind: conversation.Unknown, Body: v.Raw()})
