@@ -100,11 +100,16 @@ func (s *Spot) Name() string {
 	return s.File + "#" + s.Part
 }
 
-// stamp returns the look of a session: that of its file, or of its part of it, which is
-// never the same for sure.
+// stamp returns the look of a session: that of the file that changed last, or of its part of
+// one, which is never the same for sure.
 func (s *Spot) stamp(in folder.In) (at folder.Stamp, err error) {
 	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
 		at = folder.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
+	}
+	for _, file := range s.More {
+		if more, err := in.Stamp(file); err == nil && at.Kind != files.Nothing && more.Modified.After(at.Modified) {
+			at = more
+		}
 	}
 	return at, err
 }

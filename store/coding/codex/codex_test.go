@@ -1,11 +1,361 @@
 package codex
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 
 const recorded = "../../../testdata/coding/codex"
 
+// Threads and rollouts of testdata.
+const (
+	whole    = "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb" // four turns, the last reverted
+	forked   = "01a202f8-ac78-7030-8227-130b069fca01" // of whole after two turns, compacted
+	envelope = "01a20304-5337-7113-81f0-ba209759045b" // of 0.77
+	bare     = "ad26b39f-bddc-4666-a790-7b8a7c4a1ad7" // of 0.20
+	parent   = "01a20b78-db17-7131-bcff-a7d643b0ac7b"
+	child    = "01a20b78-dc00-79e0-9ac6-379f53c933d9"
+
+	day22        = "sessions/2026/11/22/"
+	wholeFile    = day22 + "rollout-2026-11-22T11-13-12-" + whole + ".jsonl"
+	segmentFile  = day22 + "rollout-2026-11-22T11-16-57-" + whole + "_01a202f9-38a4-77c2-a26c-57d3ac9e67d0.jsonl"
+	forkedFile   = day22 + "rollout-2026-11-22T11-16-21-" + forked + ".jsonl"
+	segmentStart = "2026-11-22T11:16:57Z"
+)
+
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), recorded) }
+
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), recorded) }
+
+// opened opens a store until the end of the test.
+func opened(t *testing.T, path string) store.Store {
+	t.Helper()
+	s, err := Kind(nil).Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// tree says what a session is: a line for each snapshot, "#2<1 user input: first question",
+// with a star at the head, and behind a bar why it is off the path.
+func tree(t *testing.T, s store.Store, session string) (lines []string) {
+	t.Helper()
+	list := storetest.Headers(t, s, session)
+	at := map[string]int{"": -1}
+	for i, h := range list {
+		at[h.ID] = i
+	}
+	line := model.NewTimeline(list)
+	for i, h := range list {
+		from, known := at[h.ParentID]
+		text := fmt.Sprintf("#%d<%d %s: %.24s", i, from, h.EventText(), h.Title)
+		if !known {
+			t.Errorf("#%d follows %q, which is not there", i, h.ParentID)
+		}
+		if h.Head {
+			text += " *"
+		}
+		if h.Orphaned {
+			text += " | " + line.Reason(model.Node(i)).Kind.String()
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+func holdLines(t *testing.T, what string, got []string, want string) {
+	t.Helper()
+	if all := strings.Split(strings.TrimSpace(want), "\n"); !slices.Equal(got, all) {
+		t.Errorf("%s is\n%s\nand not\n%s", what, strings.Join(got, "\n"), strings.Join(all, "\n"))
+	}
+}
+
+func TestTree(t *testing.T) {
+	s := opened(t, recorded)
+	for session, want := range map[string]string{
+		whole: `
+#0<-1 context: <skills_instructions> ##
+#1<0 context: <environment_context> <c
+#2<1 user input: first question
+#3<2 turn end: reply to: first question
+#4<3 user input: run: ls -1
+#5<4 after model: calls exec_command
+#6<5 tool iteration: exec_command ok
+#7<6 turn end: done: ls -1
+#8<7 user input: third question
+#9<8 turn end: reply to: third question
+#10<9 user input: after rollback | rewind
+#11<10 turn end: reply to: after rollback | rewind
+#12<9 user input: after revert
+#13<12 turn end: reply to: after revert *`,
+		forked: `
+#0<-1 context: <skills_instructions> ##
+#1<0 context: <environment_context> <c
+#2<1 user input: first question
+#3<2 turn end: reply to: first question
+#4<3 user input: run: ls -1
+#5<4 after model: calls exec_command
+#6<5 tool iteration: exec_command ok
+#7<6 turn end: done: ls -1
+#8<7 user input: in the fork
+#9<8 turn end: reply to: in the fork
+#10<9 turn end: reply to: ocused on help
+#11<10 compaction: Another language model s
+#12<11 user input: after compaction
+#13<12 turn end: reply to: after compacti *`,
+		envelope: `
+#0<-1 context: # AGENTS.md instructions
+#1<0 context: <environment_context> <c
+#2<1 user input: first question
+#3<2 turn end: reply to: first question
+#4<3 user input: run: ls -1
+#5<4 after model: calls shell
+#6<5 tool iteration: shell ok
+#7<6 turn end: done: ls -1 *`,
+		bare: `
+#0<-1 user input: first question
+#1<0 turn end: reply to: first question *`,
+	} {
+		holdLines(t, "session "+session, tree(t, s, session), want)
+	}
+	titles := map[string]string{}
+	for _, info := range storetest.Sessions(t, s) {
+		titles[info.ID] = info.Title + " in " + info.Project
+	}
+	for session, want := range map[string]string{
+		whole: "first question in /home/demo1", forked: "in the fork in /home/demo1", envelope: "first question in /home/demo1",
+		bare: "first question in ", parent + "/" + child: "look around in /home/demo/project",
+	} {
+		if titles[session] != want {
+			t.Errorf("session %s is %q and not %q", session, titles[session], want)
+		}
+	}
+}
+
+// What a revert left names the time at which it was left, and where the session went on.
+func TestTree_reasonOfRevert(t *testing.T) {
+	list := storetest.Headers(t, opened(t, recorded), whole)
+	why := list[10].Reason
+	if why == nil || why.At.Format("2006-01-02T15:04:05Z07:00") != segmentStart || why.TargetID != list[9].ID {
+		t.Errorf("it is %+v, and the session went on from %s", why, list[9].ID)
+	}
+}
+
+// A sub-agent is a session of the one that started it, reached from the tool call.
+func TestTree_subAgent(t *testing.T) {
+	s := opened(t, recorded)
+	holdLines(t, "the sub-agent", tree(t, s, parent+"/"+child), `
+#0<-1 context: <skills_instructions> ##
+#1<0 context: <environment_context> <c
+#2<1 user input: look around
+#3<2 turn end: reply to: look around *`)
+	list := storetest.Headers(t, s, parent)
+	facts, err := s.(store.Deriver).Facts(t.Context(), list[3].Ref())
+	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Value == parent+"/"+child }) {
+		t.Errorf("%q has the facts %v: %v", list[3].Title, facts, err)
+	}
+}
+
+// A folder of the storage opens what is in it, and a file the one session, also a segment.
+func TestOpen_parts(t *testing.T) {
+	for path, want := range map[string]int{
+		"": 7, "sessions": 7, "sessions/2026": 7, "sessions/2026/11/22": 5, wholeFile: 1, segmentFile: 1, forkedFile: 1,
+	} {
+		address := filepath.Join(recorded, filepath.FromSlash(path))
+		if _, ok, err := Kind(nil).Recognise(t.Context(), address); err != nil || !ok {
+			t.Errorf("%q is not recognised: %v", path, err)
+		}
+		if got := len(storetest.Sessions(t, opened(t, address))); got != want {
+			t.Errorf("%q has %d sessions and not %d", path, got, want)
+		}
+	}
+	holdLines(t, "the fork alone", tree(t, opened(t, filepath.Join(recorded, forkedFile)), forked)[7:9], `
+#7<6 turn end: done: ls -1
+#8<7 user input: in the fork`)
+}
+
+// indexed makes the index of threads, with rows of an id, a rollout, a title and a name.
+func indexed(t *testing.T, dir, name string, rows ...[4]string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	write(t, file, "")
+	db := sqlitefile.NewOwn(file, "", nil)
+	if err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error {
+		_, err := tx.Exec(t.Context(), `CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, source TEXT NOT NULL, cwd TEXT NOT NULL,
+			title TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, name TEXT)`)
+		for _, r := range rows {
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `INSERT INTO threads VALUES (?, ?, 'exec', '/home/demo1', ?, 0, nullif(?, ''))`, r[0], r[1], r[2], r[3])
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The index of threads names the rollout that Codex goes on from, and the title.
+func TestIndex(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	indexed(t, dir, "state_4.sqlite", [4]string{whole, "/gone/" + segmentFile, "of an older generation"})
+	indexed(t, dir, "state_5.sqlite",
+		[4]string{whole, `C:\Users\demo\.codex\` + strings.ReplaceAll(wholeFile, "/", `\`), "a title", "a name"},
+		[4]string{forked, "/home/demo/.codex/" + day22 + "rollout-2026-11-22T11-16-21-gone.jsonl", "in the fork", ""})
+	untouched := storetest.Untouched(t, dir)
+	s := opened(t, dir)
+	list := tree(t, s, whole)
+	holdLines(t, "the end of the session", list[9:], `
+#9<8 turn end: reply to: third question
+#10<9 user input: after rollback
+#11<10 turn end: reply to: after rollback *
+#12<9 user input: after revert | pointer
+#13<12 turn end: reply to: after revert | pointer`)
+	for _, info := range storetest.Sessions(t, s) {
+		if want := map[string]string{whole: "a name", forked: "in the fork"}[info.ID]; want != "" && info.Title != want {
+			t.Errorf("session %s is called %q and not %q", info.ID, info.Title, want)
+		}
+	}
+	faults := storetest.Faults(t, s, "")
+	if len(faults) != 1 || faults[0].Code != FaultIndex || !strings.Contains(faults[0].Meaning, "gone.jsonl") {
+		t.Errorf("the faults are %v", faults)
+	}
+	untouched()
+}
+
+// An index that cannot be read is a fault, and the newest segment is the head.
+func TestIndex_damaged(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	write(t, filepath.Join(dir, "state_5.sqlite"), strings.Repeat("no database ", 1000))
+	s := opened(t, dir)
+	if faults := storetest.Faults(t, s, ""); len(faults) != 1 || faults[0].Code != FaultIndexRead {
+		t.Errorf("the faults are %v", faults)
+	}
+	if list := tree(t, s, whole); !strings.HasSuffix(list[13], "*") {
+		t.Errorf("the head is not the last of %q", list)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// codes are the faults of a session, with the last words of each.
+func codes(t *testing.T, s store.Store, session string) (list []string) {
+	t.Helper()
+	for _, f := range storetest.Faults(t, s, session) {
+		words := strings.Split(f.Meaning, ": ")
+		list = append(list, f.Code+" "+words[len(words)-1])
+	}
+	return list
+}
+
+// A lineage that Codex refuses is a fault in its words, and what the rollout has is shown.
+func TestLineage_broken(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(dir string)
+		faults []string
+		rows   int
+	}{
+		{"as recorded", func(string) {}, []string{"history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		{"parent gone", func(dir string) {
+			for _, name := range []string{wholeFile, segmentFile} {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, []string{"broken-lineage missing source rollout"}, 6},
+		{"parent archived", func(dir string) {
+			write(t, filepath.Join(dir, archived, filepath.Base(wholeFile)), read(t, filepath.Join(dir, wholeFile)))
+			if err := os.Remove(filepath.Join(dir, wholeFile)); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"history-elsewhere the first part of the session is in archived_sessions/" + filepath.Base(wholeFile) + ", which is archived"}, 14},
+		{"parent cut", func(dir string) {
+			write(t, filepath.Join(dir, wholeFile), read(t, filepath.Join(dir, wholeFile))[:40987])
+		}, []string{"broken-lineage cutoff byte offset is past the source rollout", "history-elsewhere the first part of the session is in " + wholeFile}, 13},
+		{"offset inside a record", func(dir string) {
+			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"end_byte_offset":43901`, `"end_byte_offset":43900`, 1))
+		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		{"circle", func(dir string) {
+			text := read(t, filepath.Join(dir, wholeFile))
+			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"history_mode":"paginated",`, `"history_mode":"paginated","history_base":{"thread_id":"`+forked+`","end_ordinal_exclusive":29,"end_byte_offset":22023},`, 1))
+		}, nil, 14},
+		{"another thread's", func(dir string) {
+			text := read(t, filepath.Join(dir, wholeFile))
+			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"id":"`+whole+`"`, `"id":"`+child+`"`, 1))
+		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		{"another history mode", func(dir string) {
+			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"history_mode":"paginated"`, `"history_mode":"legacy"`, 1))
+		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := storetest.Copy(t, recorded)
+			c.change(dir)
+			s := opened(t, dir)
+			got := codes(t, s, forked)
+			slices.Sort(got)
+			if c.faults == nil {
+				if !slices.ContainsFunc(got, func(f string) bool { return f == "broken-lineage cycle detected" }) {
+					t.Errorf("the faults are %q", got)
+				}
+			} else if !slices.Equal(got, c.faults) {
+				t.Errorf("the faults are %q and not %q", got, c.faults)
+			}
+			if list := tree(t, s, forked); len(list) != c.rows {
+				t.Errorf("it has %d snapshots and not %d: %q", len(list), c.rows, list)
+			}
+		})
+	}
+}
+
+// What is new in a segment is new in the list.
+func TestSessions_segmentGrows(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	s := opened(t, dir)
+	count := func() int {
+		for _, info := range storetest.Sessions(t, s) {
+			if info.ID == whole {
+				return info.Snapshots
+			}
+		}
+		return -1
+	}
+	before := count()
+	write(t, filepath.Join(dir, segmentFile), read(t, filepath.Join(dir, segmentFile))+
+		`{"timestamp":"2026-11-22T12:00:00.000Z","ordinal":50,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"more"}]}}`+"\n")
+	if after := count(); before != 14 || after != 15 {
+		t.Errorf("the list counts %d snapshots, and then %d", before, after)
+	}
+}

@@ -39,6 +39,8 @@ type record struct {
 	injected bool
 	meta     coding.Meta
 	header   *header // of a header alone
+	// bare says of a record that it has no envelope.
+	bare bool
 	// total is what the thread used so far, by a record of usage.
 	total total
 	// call is the tool call that an event is about; child the thread that it started, failed
@@ -55,9 +57,8 @@ type record struct {
 
 // header is what the first record of a rollout says.
 type header struct {
-	thread, forkedFrom, mode string
-	base                     *position
-	parent                   string // of a sub-agent
+	thread, session, mode string
+	base                  *position
 }
 
 // position is where the history of a rollout stands in another.
@@ -94,7 +95,7 @@ func decode(l *coding.Line) (r record, err error) {
 		return r, err
 	}
 	is, body := open(v)
-	r.is, r.at, r.ordinal = is, v.Get("timestamp").Time(), -1
+	r.is, r.at, r.ordinal, r.bare = is, v.Get("timestamp").Time(), -1, !v.Get("payload").There()
 	if n := v.Get("ordinal"); n.Kind() == jsontape.Number {
 		r.ordinal = int64(n.Number())
 	}
@@ -124,7 +125,7 @@ func decode(l *coding.Line) (r record, err error) {
 func (r *record) head(v coding.Value) {
 	text := func(keys ...string) string { return v.Get(keys...).Text() }
 	r.at = v.Get("timestamp").Time()
-	r.header = &header{thread: text("id"), forkedFrom: text("forked_from_id"), mode: text("history_mode"), parent: parentIn(v.Get("source"))}
+	r.header = &header{thread: text("id"), session: text("session_id"), mode: text("history_mode")}
 	r.meta = coding.Meta{Dir: text("cwd"), Version: text("cli_version"), Branch: text("git", "branch"), Commit: text("git", "commit_hash")}
 	if base := v.Get("history_base"); base.Kind() == jsontape.Object {
 		r.header.base = &position{base.Get("thread_id").Text(), int64(base.Get("end_ordinal_exclusive").Number()), int64(base.Get("end_byte_offset").Number())}
@@ -306,6 +307,11 @@ func resultOf(call string, output coding.Value) coding.Block {
 		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
 	}
 	return b
+}
+
+// isEntry reports whether a record is one that the model reads.
+func (r *record) isEntry() bool {
+	return r.is == typeItem || r.is == typeBetween || r.is == typeCompacted
 }
 
 // isEvent reports whether a type is that of an event. Codex tells people by many of them.

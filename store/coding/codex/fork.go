@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -20,20 +22,22 @@ func (f *format) NewID(as string) string { return coding.UUID7(as) }
 
 // Fork implements coding.Forker.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
-	lines, err := flatten(c)
-	if err != nil {
-		return nil, err
-	}
-	if len(lines) == 0 || lines[0].header == nil {
+	lines, ids := flatten(c)
+	if len(lines) == 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the rollout has no header of a session: Codex would not open the new one"}
 	}
-	numbered := false
-	for _, l := range lines {
-		numbered = numbered || l.ordinal >= 0
-	}
+	numbered := slices.ContainsFunc(lines, func(l line) bool { return l.Is.ordinal >= 0 })
 	var data []byte
 	for i, l := range lines {
-		t, err := jsontape.Parse(l.raw)
+		raw, err := coding.Raw(c.In.Tree, l.file, []coding.Span{l.Span})
+		if err != nil {
+			return nil, err
+		}
+		record := raw[0]
+		if lines[0].Is.bare {
+			record = wrap(record, l.Is, lines[0].Is.at)
+		}
+		t, err := jsontape.Parse(record)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +45,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		if numbered {
 			p.Put(0, "ordinal", fmt.Append(nil, i))
 		}
-		rename(p, t, c.ID, l.threads)
+		rename(p, t, c.ID, ids)
 		if i == 0 {
 			stand(p, t)
 		}
@@ -52,8 +56,14 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	made := &coding.Fork{
 		Spot:   coding.Spot{File: name, ID: c.ID},
 		Steps:  folder.Steps{{Name: name, Data: data}},
-		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id; it stands by itself, without the rollouts that this one needs", name, model.Count(len(lines), "record"))},
+		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.ID, "goes on from there in the new session"),
+	}
+	if c.To.Own.(own).part.base != nil {
+		made.Writes = append(made.Writes, "it stands by itself: it has what this session has in other rollouts")
+	}
+	if lines[0].Is.bare {
+		made.Writes = append(made.Writes, "each record gets the envelope that Codex reads since 0.77")
 	}
 	if !ends(c) {
 		made.Hazards = append(made.Hazards, "the fork ends inside a turn, which Codex takes for one that was broken off")
@@ -61,68 +71,90 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	return made, nil
 }
 
-// line is a record of the new rollout.
+// line is a record of the new rollout, and the rollout that has it.
 type line struct {
-	raw     []byte
-	header  *header
-	ordinal int64
-	// threads are the ids that the new one stands for.
-	threads map[string]bool
+	*coding.Record[record]
+	file string
 }
 
-// flatten returns the records of the lineage up to the entry, and those behind it that end
-// its turn. The first is the header of the newest part; the other parts' are left out.
-func flatten(c coding.Cut) (lines []line, err error) {
+// flatten returns the records on the way to the entry, and those behind it that end its turn;
+// none where the rollout has no header. The first is the header of the newest part, and the
+// other parts' are left out. ids are those of the threads that the new one stands for.
+func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
 	type piece struct {
-		part *part
-		end  int64
+		*part
+		end int64
 	}
-	at := c.To.Own.(own).part
-	pieces := []piece{{at, closing(at, c.To)}}
-	for p := at; p.base != nil; p = p.base {
+	last := c.To.Own.(own).part
+	pieces := []piece{{last, closing(last, c.To)}}
+	for p := last; p.base != nil; p = p.base {
 		pieces = append(pieces, piece{p.base, p.from})
 	}
-	threads := map[string]bool{}
-	for _, one := range pieces {
-		if r, _ := rolloutOf(one.part.name); one.part.head != nil {
-			threads[r.thread], threads[one.part.head.thread] = true, true
+	ids = map[string]bool{}
+	for _, p := range pieces {
+		if p.head != nil {
+			ids[p.head.thread], ids[p.head.session] = true, true
 		}
 	}
-	var first *coding.Record[record]
-	for i := range at.file.Records {
-		if at.file.Records[i].Is.header != nil {
-			first = &at.file.Records[i]
+	delete(ids, "")
+	for i := range last.file.Records {
+		if r := &last.file.Records[i]; r.Is.header != nil {
+			lines = append(lines, line{r, last.name})
 			break
 		}
 	}
-	add := func(p *part, records []*coding.Record[record]) error {
-		spans := make([]coding.Span, len(records))
-		for i, r := range records {
-			spans[i] = r.Span
-		}
-		raw, err := coding.Raw(c.In.Tree, p.name, spans)
-		for i := range raw {
-			lines = append(lines, line{raw[i], records[i].Is.header, records[i].Is.ordinal, threads})
-		}
-		return err
+	if len(lines) == 0 {
+		return nil, nil
 	}
-	if first != nil {
-		if err := add(at, []*coding.Record[record]{first}); err != nil {
-			return nil, err
-		}
+	type place struct {
+		file string
+		at   int64
 	}
-	for k := len(pieces) - 1; k >= 0; k-- {
-		var records []*coding.Record[record]
-		for i := range pieces[k].part.file.Records {
-			if r := &pieces[k].part.file.Records[i]; r.At < pieces[k].end && r.Is.header == nil {
-				records = append(records, r)
+	on := map[place]bool{}
+	for _, e := range c.Session.Path(c.To) {
+		on[place{e.File, e.Records[0].At}] = true
+	}
+	left := func(l line) bool { return l.Is.isEntry() && !on[place{l.file, l.At}] }
+	for _, p := range slices.Backward(pieces) {
+		for i := range p.file.Records {
+			switch r := &p.file.Records[i]; {
+			case r.At >= p.end || r.Is.header != nil || r.Is.is == typeState:
+			case r.Is.is == eventRolledBack:
+				lines = rolledBack(lines, left)
+			default:
+				lines = append(lines, line{r, p.name})
 			}
 		}
-		if err := add(pieces[k].part, records); err != nil {
-			return nil, err
-		}
 	}
-	return lines, nil
+	return lines, ids
+}
+
+// rolledBack takes out the turns that a rollback took back: from the first record that left
+// the way, and what began its turn.
+func rolledBack(lines []line, left func(line) bool) []line {
+	k := slices.IndexFunc(lines, left)
+	if k < 0 {
+		return lines
+	}
+	for k > 1 && !lines[k-1].Is.isEntry() && !closes[lines[k-1].Is.is] {
+		k--
+	}
+	return lines[:k]
+}
+
+// wrap puts the envelope of later versions around a record of 0.20. The header of those names
+// a folder, which 0.20 did not: it is not known.
+func wrap(raw []byte, is record, at time.Time) []byte {
+	if t, err := jsontape.Parse(raw); err == nil && is.header != nil {
+		p := jsontape.NewPatch(t)
+		for _, member := range [][2]string{{"cwd", "/"}, {"originator", "codex_cli_rs"}, {"cli_version", "0.20.0"}} {
+			if t.Find(0, member[0]) < 0 {
+				p.Put(0, member[0], jsontape.AppendQuoted(nil, member[1]))
+			}
+		}
+		raw = p.Bytes()
+	}
+	return fmt.Appendf(nil, `{"timestamp":%q,"type":%q,"payload":%s}`, at.UTC().Format("2006-01-02T15:04:05.000Z"), is.is, raw)
 }
 
 // closes are the records behind an item that belong to it, or end its turn.
@@ -161,37 +193,43 @@ func ends(c coding.Cut) bool {
 
 // rename puts the new id where the record names the thread, and nowhere else: the user's
 // words may have the old one.
-func rename(p *jsontape.Patch, t *jsontape.Tape, id string, threads map[string]bool) {
+func rename(p *jsontape.Patch, t *jsontape.Tape, id string, ids map[string]bool) {
 	body := t.Find(0, "payload")
-	if body < 0 {
-		body = 0
-	}
-	if t.Kind(body) != jsontape.Object {
+	if body < 0 || t.Kind(body) != jsontape.Object {
 		return
 	}
 	for _, key := range []string{"id", "session_id", "thread_id"} {
-		if n := t.Find(body, key); n >= 0 && t.Kind(n) == jsontape.String && threads[t.Text(n)] {
+		if n := t.Find(body, key); n >= 0 && t.Kind(n) == jsontape.String && ids[t.Text(n)] {
 			p.Set(n, jsontape.AppendQuoted(nil, id))
 		}
 	}
 }
 
-// stand takes out of a header what makes the rollout depend on others.
+// depends are the members of a header that make a rollout depend on others, and ofSubAgent
+// those that only the header of a sub-agent has.
+var (
+	depends    = []string{"history_base", "forked_from_id", "forked_from_ordinal_exclusive", "subagent_history_start_ordinal"}
+	ofSubAgent = []string{"parent_thread_id", "thread_source", "agent_nickname", "agent_role", "agent_path"}
+)
+
+// stand takes out of a header what makes the session depend on others.
 func stand(p *jsontape.Patch, t *jsontape.Tape) {
 	body := t.Find(0, "payload")
 	if body < 0 || t.Kind(body) != jsontape.Object {
 		return
 	}
+	keys := depends
+	if source := t.Find(body, "source"); source >= 0 && t.Kind(source) == jsontape.Object {
+		p.Set(source, []byte(`"cli"`))
+		keys = slices.Concat(depends, ofSubAgent)
+	}
 	gone := map[jsontape.Node]bool{}
-	for _, key := range []string{"history_base", "forked_from_id", "forked_from_ordinal_exclusive", "subagent_history_start_ordinal"} {
+	for _, key := range keys {
 		if n := t.Find(body, key); n >= 0 {
 			gone[n] = true
 		}
 	}
 	p.Remove(body, func(n jsontape.Node) bool { return gone[n] })
-	if source := t.Find(body, "source"); source >= 0 && t.Kind(source) == jsontape.Object { // of a sub-agent
-		p.Set(source, []byte(`"cli"`))
-	}
 }
 
 var ofDay = regexp.MustCompile(`^(|.*/)\d{4}/\d\d/\d\d$`)

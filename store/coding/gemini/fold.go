@@ -299,14 +299,10 @@ func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		m := n.is[len(n.is)-1]
-		name := m.model
-		if name == "" && n.parent >= 0 {
-			name = list[n.parent].Meta.Model
+		if metas[m.model] == nil {
+			metas[m.model] = &coding.Meta{Model: m.model, Dir: dir}
 		}
-		if metas[name] == nil {
-			metas[name] = &coding.Meta{Model: name, Dir: dir}
-		}
-		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
+		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[m.model], File: at.File, Reason: n.gone, Own: n}
 		if n.parent >= 0 {
 			e.Parent = t.nodes[n.parent].id
 		}

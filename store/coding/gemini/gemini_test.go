@@ -9,5 +9,3 @@ import (
 const fixtures = "../../../testdata/coding/gemini-cli"
 
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
-
-func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }

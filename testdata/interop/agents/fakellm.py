@@ -78,6 +78,7 @@ AGENTS = {
     name: lambda words: {"description": "sub task", "prompt": words, "subagent_type": "general-purpose"}
     for name in ("Agent", "Task")
 }
+AGENTS["spawn_agent"] = lambda words: {"message": words}
 
 
 def answer(turn):
@@ -147,7 +148,67 @@ class Anthropic:
         return whole, [(event["type"], event) for event in events]
 
 
-WIRES = [Anthropic]
+class Responses:
+    """The Responses API: https://platform.openai.com/docs/api-reference/responses."""
+
+    @staticmethod
+    def fits(path):
+        return path.endswith("/responses")
+
+    @staticmethod
+    def tools(body):
+        """Returns the namespace of each tool by its name, None for none."""
+        names = {}
+        for tool in body.get("tools", []):
+            for each in tool.get("tools", []):
+                names[each.get("name")] = tool.get("name")
+            names.setdefault(tool.get("name"), None)
+        return names
+
+    @staticmethod
+    def asked(body):
+        turn = Turn(tools=list(Responses.tools(body)))
+        for item in body.get("input", []):
+            result = item.get("type", "").endswith("_output")
+            if not result and (item.get("type", "message"), item.get("role")) != ("message", "user"):
+                continue
+            content = item.get("content") or []
+            parts = [{"text": content}] if isinstance(content, str) else content
+            words = "\n".join(part.get("text", "") for part in parts)
+            if not words.startswith("# AGENTS.md"):  # which the agent says in the name of the user
+                turn.add(words, result)
+        return turn
+
+    @staticmethod
+    def reply(body, answer, n):
+        items = []
+        if answer.words:
+            part = {"type": "output_text", "text": answer.words, "annotations": []}
+            items.append({"type": "message", "id": f"msg_{n:04}", "role": "assistant", "status": "completed", "content": [part]})
+        for i, (name, arguments) in enumerate(answer.calls):
+            items.append({
+                "type": "function_call", "id": f"fc_{n:04}_{i}", "call_id": f"call_{n:04}_{i}", "name": name,
+                "arguments": json.dumps(arguments), "status": "completed",
+            })
+            if namespace := Responses.tools(body).get(name):
+                items[-1]["namespace"] = namespace
+        read, wrote = tokens(json.dumps(body.get("input"))), tokens(json.dumps(items))
+        whole = {
+            "id": f"resp_{n:04}", "object": "response", "status": "completed", "model": body.get("model", "scripted"), "output": items,
+            "usage": {
+                "input_tokens": read, "input_tokens_details": {"cached_tokens": 20}, "output_tokens": wrote,
+                "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": read + wrote,
+            },
+        }
+        events = [{"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}}]
+        for i, item in enumerate(items):
+            events.append({"type": "response.output_item.added", "output_index": i, "item": {**item, "status": "in_progress"}})
+            events.append({"type": "response.output_item.done", "output_index": i, "item": item})
+        events.append({"type": "response.completed", "response": whole})
+        return whole, [(event["type"], {"sequence_number": k, **event}) for k, event in enumerate(events)]
+
+
+WIRES = [Anthropic, Responses]
 
 
 class Model:
