@@ -139,10 +139,20 @@ func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {
 		return nil, errClosed
 	}
 	log, err := s.storage.Log(ctx, s.engine().place(at))
-	if err == nil && len(log.Rows) == 0 && len(log.Own.(*Session).Faults) == 0 {
-		err = model.ErrNoSession
+	if err == nil && len(log.Rows) == 0 {
+		err = s.isThere(at)
 	}
 	return log, err
+}
+
+// isThere returns model.ErrNoSession where a session without a message is not there. A file
+// may be without one as yet; what is a part of a file is its messages.
+func (s *Store) isThere(at Spot) error {
+	look, err := at.stamp(s.storage.In())
+	if err == nil && (look.Kind == files.Nothing || at.Part != "") {
+		return model.ErrNoSession
+	}
+	return err
 }
 
 // found returns the session of an id as the engine has it.
@@ -169,8 +179,8 @@ func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
 		return nil, errClosed
 	}
 	one, err := s.engine().session(ctx, s.storage.In(), at)
-	if err == nil && len(one.Entries) == 0 && len(one.Faults) == 0 {
-		err = model.ErrNoSession
+	if err == nil && len(one.Entries) == 0 {
+		err = s.isThere(at)
 	}
 	return one, err
 }

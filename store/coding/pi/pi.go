@@ -10,10 +10,13 @@ package pi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -232,146 +235,307 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if err != nil {
 		return nil, err
 	}
-	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
-	b := build{session: s, last: -1, node: map[string]int{}, unknown: map[string]int{}}
-	for i := range file.Records {
-		b.add(&file.Records[i])
-	}
-	s.Head = b.last
+	t := treeOf(file)
+	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: t}
+	b := build{session: s, tree: t, entry: make([]int, len(t.up)), meta: make([]*coding.Meta, len(t.up)), shared: &coding.Meta{}}
+	b.read()
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
-	if file.Size > 0 && b.header == "" {
+	if file.Size > 0 && t.header < 0 {
 		s.Faults = append(s.Faults, model.Fault{Code: FaultHeader, Severity: model.Stops, File: at.File, Meaning: "no line is the header of a session", Verdict: "pi does not list the session"})
+	}
+	if t.header >= 0 && !isThere(in, file.Records[t.header].Is.text) {
+		s.Faults = append(s.Faults, model.Fault{Code: FaultSource, Severity: model.Note, File: at.File, Meaning: "the session that it was forked from is not in the storage", Verdict: "pi opens it all the same: it has all of its messages"})
 	}
 	return s, nil
 }
 
-// FaultHeader: no line is the header of a session.
-const FaultHeader = "no-header"
+const (
+	// FaultHeader: no line is the header of a session.
+	FaultHeader = "no-header"
+	// FaultSource: the session that it was forked from is not there.
+	FaultSource = "missing-source"
+)
 
-// build makes a session of lines in turn.
+// isThere reports whether the session file of a path is in the storage, wherever that was
+// when the path was written: the last two names tell. "" is no file that could be missing.
+func isThere(in folder.In, file string) bool {
+	parts := strings.FieldsFunc(file, func(c rune) bool { return c == '/' || c == '\\' })
+	if len(parts) < 2 {
+		return file == ""
+	}
+	name := path.Join(parts[len(parts)-2:]...)
+	if !filepath.IsLocal(name) || !fs.ValidPath(name) {
+		return false
+	}
+	at, err := in.Stamp(name)
+	return err == nil && at.Kind != files.Nothing
+}
+
+// tree is which line follows which. A line of the ids that several have is the last of them.
+type tree struct {
+	file *coding.File[record]
+	// up is the line before each on its path, -1 for none.
+	up   []int
+	byID map[string]int
+	// header is the line of the header, -1 for none.
+	header int
+}
+
+// treeOf returns the tree of a file: each line names the one before it; of version 1 that is
+// the one that stands before it.
+func treeOf(file *coding.File[record]) *tree {
+	t := &tree{file: file, up: make([]int, len(file.Records)), byID: make(map[string]int, len(file.Records)), header: -1}
+	for i := range file.Records {
+		switch is := &file.Records[i].Is; {
+		case is.kind == typeHeader && t.header < 0:
+			t.header = i
+		case is.id != "" && is.inTree():
+			t.byID[is.id] = i
+		}
+	}
+	last := -1
+	for i := range file.Records {
+		t.up[i] = -1
+		is := &file.Records[i].Is
+		if !is.inTree() {
+			continue
+		}
+		if is.id == "" {
+			t.up[i] = last
+		} else if before, known := t.byID[is.parent]; known && before != i {
+			t.up[i] = before
+		}
+		last = i
+	}
+	return t
+}
+
+// inTree reports whether a line is on a path.
+func (r *record) inTree() bool { return r.kind != typeHeader && r.kind != typeTitle }
+
+// isEntry reports whether the model reads what a line says.
+func (r *record) isEntry() bool {
+	switch r.kind {
+	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
+		return true
+	}
+	return false
+}
+
+// way returns the lines on the way to one, in the order of the file.
+func (t *tree) way(to int) (list []int) {
+	on := make([]bool, len(t.up))
+	for at := to; at >= 0 && !on[at]; at = t.up[at] {
+		on[at] = true
+	}
+	for i := range on {
+		if on[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// build makes a session of the lines of a tree.
 type build struct {
 	session *coding.Session
-	header  string // the id
-	// node has for each line with an id the entry that is the last on the way to it, -1 for
-	// none; last is that of the last line.
-	node    map[string]int
-	last    int
-	parents []int // of the entries
-	meta    coding.Meta
+	tree    *tree
+	// entry has for each line the entry that is the last on the way to it, -1 for none.
+	entry []int
+	// parents are those of the entries.
+	parents []int
+	// meta is what the session runs with from a line on, shared that of the header.
+	meta    []*coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
+	// steps are those along paths.
+	steps int
 }
 
-// add adds a line. One that is no message stands for the message before it on its path.
-func (b *build) add(r *coding.Record[record]) {
-	s, is := b.session, &r.Is
-	before := b.last // of version 1 each follows the one before
-	if is.id != "" && is.kind != typeHeader && is.kind != typeTitle {
-		before = -1
-		if at, known := b.node[is.parent]; known {
-			before = at
-		}
+// mostSteps bounds the steps along paths: a file may turn around at each line.
+const mostSteps = 5_000_000
+
+// before returns the entry before one, -1 for none.
+func (b *build) before(e int) int {
+	if b.steps++; b.steps > mostSteps {
+		return -1
 	}
-	b.learn(&is.meta)
-	at := before
-	switch is.kind {
-	case typeHeader:
-		b.header, s.Project = is.id, is.meta.Dir
-		return
-	case typeTitle:
-		s.Title = is.text
-		return
-	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
-		at = b.entry(r, before)
-	case typeName:
-		s.Title = is.text
-	case typeLabel:
-		if target, known := b.node[is.target]; known && target >= 0 {
-			s.Entries[target].Facts.Add("label", is.text)
-		}
-	case typeModel, typeThinking, typeCustom:
-	default:
-		b.unknown[is.kind]++
-	}
-	if is.id != "" {
-		b.node[is.id] = at
-	}
-	b.last = at
+	return b.parents[e]
 }
 
-// learn notes what the session runs with from a line on.
-func (b *build) learn(m *coding.Meta) {
-	now := b.meta
+func (b *build) read() {
+	s, records := b.session, b.tree.file.Records
+	last := -1
+	for i := range records {
+		is := &records[i].Is
+		b.entry[i], b.meta[i] = unresolved, b.shared
+		if up := b.tree.up[i]; up >= 0 && up < i {
+			b.meta[i] = b.meta[up]
+		}
+		b.meta[i] = learn(b.meta[i], &is.meta)
+		switch is.kind {
+		case typeHeader, typeTitle:
+			b.shared = b.meta[i]
+			continue
+		case typeName:
+			s.Title = is.text
+		case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
+			b.entry[i] = len(s.Entries)
+			s.Entries = append(s.Entries, b.entryOf(i))
+		case typeModel, typeThinking, typeCustom, typeLabel:
+		default:
+			if b.unknown == nil {
+				b.unknown = map[string]int{}
+			}
+			b.unknown[is.kind]++
+		}
+		last = i
+	}
+	if h := b.tree.header; h >= 0 {
+		s.Project = records[h].Is.meta.Dir
+	}
+	for i := range records {
+		if is := &records[i].Is; is.kind == typeTitle && s.Title == "" {
+			s.Title = is.text
+		}
+		b.resolve(i)
+	}
+	b.join()
+	if last >= 0 {
+		s.Head = b.entry[last]
+	}
+}
+
+// unresolved is the entry of a line that was not looked for as yet.
+const unresolved = -2
+
+// resolve finds the last entry on the way to a line that is none.
+func (b *build) resolve(i int) {
+	var way []int
+	at := i
+	for ; at >= 0 && b.entry[at] == unresolved; at = b.tree.up[at] {
+		way, b.entry[at] = append(way, at), -1 // where it comes here again, there is none
+	}
+	for _, k := range way {
+		if at >= 0 {
+			b.entry[k] = b.entry[at]
+		}
+	}
+}
+
+// join fills in what follows from the lines together: parents, what a compaction keeps,
+// labels, and when a branch was left.
+func (b *build) join() {
+	s, t := b.session, b.tree
+	b.parents = make([]int, len(s.Entries))
+	last := -1
+	for i := range t.up {
+		r := &t.file.Records[i].Is
+		if !r.inTree() {
+			continue
+		}
+		before := -1
+		if t.up[i] >= 0 {
+			before = b.entry[t.up[i]]
+		}
+		if r.isEntry() {
+			e := &s.Entries[b.entry[i]]
+			b.parents[b.entry[i]] = before
+			switch {
+			case before >= 0:
+				e.Parent = s.Entries[before].ID
+			case t.up[i] < 0:
+				e.Parent = r.parent // the file has none of that id
+			}
+			if before < 0 && t.header >= 0 {
+				e.Facts.Add("forked from", t.file.Records[t.header].Is.text)
+			}
+		}
+		if t.up[i] >= 0 || r.parent == "" {
+			b.leave(last, before, r.at)
+		}
+		if target, known := t.byID[r.target]; r.kind == typeLabel && known && b.entry[target] >= 0 {
+			s.Entries[b.entry[target]].Facts.Add("label", r.text)
+		}
+		last = b.entry[i]
+	}
+	for i := range t.up {
+		if r := &t.file.Records[i].Is; r.kind == typeCompaction {
+			b.compact(b.entry[i], r.first)
+		}
+	}
+}
+
+// leave notes when the entries on the way to one were left for another.
+func (b *build) leave(last, next int, at time.Time) {
+	s := b.session
+	if last == next || last < 0 {
+		return
+	}
+	on := map[int]bool{}
+	for e := next; e >= 0 && !on[e]; e = b.before(e) {
+		if e == last {
+			return // it goes on
+		}
+		on[e] = true
+	}
+	why := &model.Reason{Kind: model.ReasonRestore, At: at}
+	if next >= 0 {
+		why.TargetID, why.TargetIndex = s.Entries[next].ID, next
+	}
+	for e := last; e >= 0 && !on[e]; e = b.before(e) {
+		on[e] = true
+		s.Entries[e].Reason = why
+	}
+}
+
+// learn returns what a session runs with, where a line says something new.
+func learn(was, says *coding.Meta) *coding.Meta {
+	now := *was
 	for _, change := range []struct {
 		to   *string
 		from string
-	}{{&now.Model, m.Model}, {&now.Dir, m.Dir}, {&now.Mode, m.Mode}, {&now.Version, m.Version}} {
+	}{{&now.Model, says.Model}, {&now.Dir, says.Dir}, {&now.Mode, says.Mode}, {&now.Version, says.Version}} {
 		if change.from != "" {
 			*change.to = change.from
 		}
 	}
-	if b.shared == nil || now != b.meta {
-		b.meta = now
-		b.shared = &now
+	if now == *was {
+		return was
 	}
+	return &now
 }
 
-// entry adds the entry of a line and returns its position.
-func (b *build) entry(r *coding.Record[record], before int) int {
-	s, is := b.session, &r.Is
-	i := len(s.Entries)
-	e := coding.Entry{ID: is.id, At: is.at, Said: is.said, Meta: b.shared, File: s.Spot.File, Records: []coding.Span{r.Span}}
-	if e.ID == "" {
+// entryOf returns the entry of a line, without its parent.
+func (b *build) entryOf(i int) coding.Entry {
+	r := &b.tree.file.Records[i]
+	e := coding.Entry{ID: r.Is.id, At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []coding.Span{r.Span}}
+	if e.ID == "" || b.tree.byID[e.ID] != i {
 		e.ID = fmt.Sprintf("line-%d", r.Number)
 	}
-	switch {
-	case before >= 0:
-		e.Parent = s.Entries[before].ID
-	case is.parent != "":
-		e.Parent = b.missing(is.parent)
-	}
-	switch is.kind {
+	switch r.Is.kind {
 	case typeCompaction:
 		e.Event = "compaction"
 	case typeBranch:
 		e.Event = "branch summary"
 	}
-	s.Entries, b.parents = append(s.Entries, e), append(b.parents, before)
-	if is.kind == typeCompaction {
-		b.compact(i, before, is.first)
-	}
-	return i
-}
-
-// missing returns the parent that an entry names and the file does not have; "" where the
-// file has it and no message is before it.
-func (b *build) missing(id string) string {
-	if _, known := b.node[id]; known {
-		return ""
-	}
-	return id
+	return e
 }
 
 // compact says what the model reads after a compaction: its summary, then the entries from
 // the first that it keeps. Those before are still in the file.
-func (b *build) compact(i, before int, first string) {
-	s := b.session
-	var path []int
-	for at := before; at >= 0; at = b.parents[at] {
-		path = append(path, at)
-	}
+func (b *build) compact(i int, first string) {
+	context, seen := []int{}, map[int]bool{i: true}
 	keeps := -1
-	for k, at := range path {
-		if s.Entries[at].ID == first {
-			keeps = k
+	for at := b.before(i); at >= 0 && !seen[at]; at = b.before(at) {
+		seen[at] = true
+		if context = append(context, at); b.session.Entries[at].ID == first {
+			keeps = len(context)
 		}
 	}
-	s.Entries[i].Context = append(s.Entries[i].Context, i)
-	for k := len(path) - 1; k >= 0; k-- {
-		if k <= keeps {
-			s.Entries[i].Context = append(s.Entries[i].Context, path[k])
-		}
-	}
+	context = append(context[:max(keeps, 0)], i)
+	slices.Reverse(context)
+	b.session.Entries[i].Context = context
 }
 
 // NewID implements coding.Forker.
@@ -381,68 +545,44 @@ func (f *format) NewID(as string) string { return coding.UUID7(as) }
 // file that it comes from, and the lines on the way to the entry, as they are.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	s, now := c.Session, c.In.Now.UTC()
-	file := s.Own.(*coding.File[record])
-	keep, header := f.way(file, c.To), -1
-	for i := range file.Records {
-		if file.Records[i].Is.kind == typeHeader {
-			header = i
-			break
-		}
-	}
-	if header < 0 {
+	t := s.Own.(*tree)
+	if t.header < 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
-	raw, err := coding.Raw(c.In.Tree, s.Spot.File, append([]coding.Span{file.Records[header].Span}, keep...))
+	keep := []coding.Span{t.file.Records[t.header].Span}
+	for _, i := range t.way(t.line(c.To)) {
+		keep = append(keep, t.file.Records[i].Span)
+	}
+	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
-	t, err := jsontape.Parse(raw[0])
+	header, err := jsontape.Parse(raw[0])
 	if err != nil {
 		return nil, err
 	}
-	p := jsontape.NewPatch(t)
+	p, at := jsontape.NewPatch(header), now.Format("2006-01-02T15:04:05.000Z")
 	p.Put(0, "id", jsontape.AppendQuoted(nil, c.ID))
-	p.Put(0, "timestamp", jsontape.AppendQuoted(nil, now.Format("2006-01-02T15:04:05.000Z")))
+	p.Put(0, "timestamp", jsontape.AppendQuoted(nil, at))
 	p.Put(0, "parentSession", jsontape.AppendQuoted(nil, filepath.Join(c.Dir, filepath.FromSlash(s.Spot.File))))
 	data := append(p.Bytes(), '\n')
 	for _, line := range raw[1:] {
 		data = append(append(data, line...), '\n')
 	}
-	name := folder.Join(path.Dir(s.Spot.File), now.Format("2006-01-02T15-04-05-000Z")+"_"+c.ID+".jsonl")
+	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(at)
+	name := folder.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
 	return &coding.Fork{
 		Spot:   f.Spot(name),
 		Steps:  folder.Steps{{Name: name, Data: data}},
-		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep), "line"))},
+		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
 		Calls:  []model.Resume{{Call: "pi --session " + c.ID, Then: "goes on from there in the new session"}},
 	}, nil
 }
 
-// way returns the lines on the way to an entry: of version 1 all before it, else those that
-// it names, those that are no messages among them.
-func (f *format) way(file *coding.File[record], to *coding.Entry) (list []coding.Span) {
-	at := map[string]*coding.Record[record]{}
-	var last *coding.Record[record]
-	for i := range file.Records {
-		r := &file.Records[i]
-		if r.Is.id != "" {
-			at[r.Is.id] = r
-		}
-		if r.At == to.Records[0].At {
-			last = r
-		}
-	}
-	on := map[int64]bool{}
-	for r := last; r != nil && !on[r.At]; r = at[r.Is.parent] {
-		on[r.At] = true
-	}
-	for i := range file.Records {
-		r := &file.Records[i]
-		linear := last.Is.id == "" && r.At <= last.At && r.Is.kind != typeHeader && r.Is.kind != typeTitle
-		if on[r.At] || linear {
-			list = append(list, r.Span)
-		}
-	}
-	return list
+// line returns the line of an entry.
+func (t *tree) line(e *coding.Entry) int {
+	i, _ := slices.BinarySearchFunc(t.file.Records, e.Records[0].At, func(r coding.Record[record], at int64) int { return cmp.Compare(r.At, at) })
+	return i
 }
 
 // Calls implements coding.Caller.

@@ -1,9 +1,516 @@
 package pi
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
-func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), "../../../testdata/coding/pi") }
+const (
+	fixtures = "../../../testdata/coding/pi"
+	branched = "01a20301-0000-7000-8000-000000000001"
+	first    = "01a202f9-fa8c-7787-b97f-6770d5a02da9"
+	forked   = "01a20302-40c3-7034-a079-4364234fa33e"
+	version1 = "before-compaction.head"
+)
+
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+
+type failing interface {
+	Helper()
+	Fatal(...any)
+	Errorf(string, ...any)
+}
+
+func open(t testing.TB, dir string) store.Writer {
+	t.Helper()
+	s, err := Kind(nil).Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(store.Writer)
+}
+
+// draw draws a session: one line a snapshot with its parent, why it is off the path, and how
+// many messages the model reads there.
+func draw(t testing.TB, s store.Store, session string) string {
+	t.Helper()
+	var text strings.Builder
+	list := storetest.Headers(t, s, session)
+	for _, h := range list {
+		parent := slices.IndexFunc(list, func(p model.Header) bool { return p.ID == h.ParentID })
+		mark := " "
+		switch {
+		case h.Head:
+			mark = "*"
+		case h.Orphaned:
+			mark = "-"
+		}
+		fmt.Fprintf(&text, "%s%d<%d %s %s (%d): %.40s", mark, h.Index, parent, h.ID, h.EventText(), len(messages(t, s, h.Ref())), h.Title)
+		if h.Orphaned {
+			fmt.Fprintf(&text, " (%v to %s at %s)", h.Reason.Kind, h.Reason.TargetID, h.Reason.At.Format("15:04:05"))
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+func messages(t testing.TB, s store.Store, ref model.Ref) []map[string]any {
+	t.Helper()
+	text, err := s.State(t.Context(), ref)
+	var state struct{ Messages []map[string]any }
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Messages
+}
+
+// The trees of the fixtures, by what pi's format says of their lines.
+func TestFixtures(t *testing.T) {
+	s := open(t, fixtures)
+	for session, want := range map[string]string{
+		first: `
+ 0<-1 b73d6ce1 user input (1): first question
+ 1<0 a0724994 turn end (2): reply to: first question
+ 2<1 bdc70fcc user input (3): run: ls -1
+ 3<2 b25d274f after model (4): calls bash
+ 4<3 60c0edcf tool iteration (5): bash ok
+*5<4 ad5aab86 turn end (6): done: ls -1
+`,
+		branched: `
+ 0<-1 b73d6ce1 user input (1): first question
+ 1<0 a0724994 turn end (2): reply to: first question
+-2<1 bdc70fcc user input (3): run: ls -1 (restore to cb69755b at 11:27:00)
+-3<2 b25d274f after model (4): calls bash (restore to cb69755b at 11:27:00)
+-4<3 60c0edcf tool iteration (5): bash ok (restore to cb69755b at 11:27:00)
+-5<4 ad5aab86 turn end (6): done: ls -1 (restore to cb69755b at 11:27:00)
+ 6<1 ac8356a3 user input (3): branched by SessionManager
+ 7<6 cb69755b turn end (4): answer on the branch
+-8<5 2d38c376 branch summary (7): The other branch tried X. (restore to cb69755b at 11:27:00)
+-9<8 e1ca54a5 user input (8): after branch summary (restore to cb69755b at 11:27:00)
+-10<9 864939e9 turn end (9): ok (restore to cb69755b at 11:27:00)
+-11<10 80e454ce compaction (2): Summary of the conversation so far. (restore to cb69755b at 11:27:00)
+ 12<7 c377df17 user input (5): after our append
+*13<12 1138a756 turn end (6): reply to: after our append
+`,
+		forked: `
+ 0<-1 b73d6ce1 user input (1): first question
+ 1<0 a0724994 turn end (2): reply to: first question
+ 2<1 bdc70fcc user input (3): run: ls -1
+ 3<2 b25d274f after model (4): calls bash
+ 4<3 60c0edcf tool iteration (5): bash ok
+ 5<4 ad5aab86 turn end (6): done: ls -1
+ 6<5 dc3ca54c user input (7): after new file
+ 7<6 aaff8634 turn end (8): reply to: after new file
+ 8<7 bc45f04d user input (9): forked
+*9<8 709e3f15 turn end (10): reply to: forked
+`,
+		version1: `
+ 0<-1 line-2 user input (1): alright, read @packages/coding-agent/src
+ 1<0 line-3 after model (2): calls read, read
+ 2<1 line-4 tool iteration (3): read ok
+ 3<2 line-5 tool iteration (4): read ok
+ 4<3 line-6 after model (5): Let me get the rest of the tui-renderer 
+ 5<4 line-7 tool iteration (6): read ok
+ 6<5 line-8 turn end (7): Now I have a complete picture. Let me do
+ 7<6 line-13 user input (8): AgentSession looks like a good idea, can
+ 8<7 line-14 turn end (9): Good thinking. Let me expand AgentSessio
+ 9<8 line-15 user input (10): ok, create a branch refactor
+`,
+	} {
+		if got := "\n" + draw(t, s, session); session == version1 && !strings.HasPrefix(got, want) || session != version1 && got != want {
+			t.Errorf("session %s is%s\nwant%s", session, got, want)
+		}
+	}
+	for session, want := range map[string]string{first: "", branched: "", forked: FaultSource, version1: FaultSource} {
+		if got := codes(t, s, session); got != want {
+			t.Errorf("session %s has the faults %q, want %q", session, got, want)
+		}
+	}
+	for _, info := range storetest.Sessions(t, s) {
+		if want := map[string]string{first: "first question", branched: "demo session", forked: "first question"}[info.ID]; want != "" && info.Title != want {
+			t.Errorf("session %s is called %q, want %q", info.ID, info.Title, want)
+		}
+	}
+}
+
+func codes(t testing.TB, s store.Store, session string) string {
+	t.Helper()
+	var list []string
+	for _, f := range storetest.Faults(t, s, session) {
+		if f.Meaning == "" || f.Verdict == "" && f.Severity > model.Note {
+			t.Errorf("%+v", f)
+		}
+		list = append(list, f.Code)
+	}
+	return strings.Join(list, " ")
+}
+
+// Lines of sessions.
+const (
+	header = `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w"}` + "\n"
+	user   = `{"type":"message","id":"u","parentId":null,"timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":"hello"}}` + "\n"
+	answer = `{"type":"message","id":"a","parentId":"u","timestamp":"2026-01-01T00:00:02Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}` + "\n"
+)
+
+// of returns the store of one session, of which that is the file.
+func of(t testing.TB, text string) (s store.Writer, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	project := filepath.Join(dir, "--w--")
+	err := os.Mkdir(project, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(project, "2026-01-01T00-00-00-000Z_s.jsonl"), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, dir), dir
+}
+
+func TestSessions(t *testing.T) {
+	for _, c := range []struct{ name, text, title, faults, draws string }{
+		{"a label is the last line", header + user + answer + `{"type":"label","id":"l","parentId":"u","timestamp":"2026-01-01T00:00:03Z","targetId":"a","label":"good"}`, "hello", "",
+			"*0<-1 u user input (1): hello\n-1<0 a turn end (2): hi (restore to u at 00:00:03)\n"},
+		{"a name is the last line", header + user + answer + `{"type":"session_info","id":"i","parentId":"a","name":"called so"}`, "called so", "",
+			" 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
+		{"an extension's line before all is the last: there is no head", header + user + answer + `{"type":"custom","id":"c","parentId":null,"timestamp":"2026-01-01T00:00:04Z","customType":"x"}`, "hello", "",
+			" 0<-1 u user input (1): hello\n 1<0 a turn end (2): hi\n"},
+		{"a title before the header", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user, "of oh-my-pi", "", "*0<-1 u user input (1): hello\n"},
+		{"a name is newer than a title", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user + `{"type":"session_info","id":"i","parentId":"u","name":"called so"}`, "called so", "", "*0<-1 u user input (1): hello\n"},
+		{"a header alone", header, "", "", ""},
+		{"a torn line", header + user + answer[:40], "hello", "torn-line", "*0<-1 u user input (1): hello\n"},
+		{"a damaged line", header + user + "{}}\n" + answer, "hello", "damaged-line", " 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
+		{"no header", user + answer, "hello", "no-header", " 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
+		{"a type that is not known", header + user + `{"type":"new","id":"n","parentId":"u"}`, "hello", "unknown-record", "*0<-1 u user input (1): hello\n"},
+		{"a parent that is not there", header + user + strings.Replace(answer, `"u"`, `"gone"`, 1), "hello", "missing-parent", "-0<-1 u user input (1): hello (secondLeaf to  at 00:00:00)\n*1<-1 a turn end (1): hi\n"},
+		{"a parent that comes later", header + answer + user, "hello", "", "-0<1 a turn end (2): hi (restore to  at 00:00:01)\n*1<-1 u user input (1): hello\n"},
+		{"an id twice", header + user + answer + strings.Replace(answer, `"hi"`, `"hi again"`, 1), "hello", "", " 0<-1 u user input (1): hello\n-1<0 line-3 turn end (2): hi (restore to u at 00:00:02)\n*2<0 a turn end (2): hi again\n"},
+		{"a circle", header + strings.Replace(user, "null", `"a"`, 1) + answer, "hello", "parent-cycle", " 0<1 u user input (2): hello\n*1<0 a turn end (2): hi\n"},
+		{"roles that the user is taken for", header +
+			`{"type":"message","id":"1","parentId":null,"message":{"role":"bashExecution","command":"ls","output":"a.txt"}}` + "\n" +
+			`{"type":"custom_message","id":"2","parentId":"1","customType":"x","content":"said by an extension"}` + "\n" +
+			`{"type":"message","id":"3","parentId":"2","message":{"role":"compactionSummary","summary":"what was"}}` + "\n", "ls", "",
+			" 0<-1 1 user input (1): ls\n 1<0 2 user input (2): said by an extension\n*2<1 3 user input (3): what was\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := of(t, c.text)
+			if got := draw(t, s, "s"); got != c.draws {
+				t.Errorf("it is\n%swant\n%s", got, c.draws)
+			}
+			if got := codes(t, s, "s"); got != c.faults {
+				t.Errorf("it has the faults %q, want %q", got, c.faults)
+			}
+			if got := storetest.Sessions(t, s)[0].Title; got != c.title {
+				t.Errorf("it is called %q, want %q", got, c.title)
+			}
+		})
+	}
+}
+
+func factsOf(t testing.TB, s store.Store, session, id string) map[string]string {
+	t.Helper()
+	list, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := map[string]string{}
+	for _, f := range list {
+		facts[f.Label] = f.Value
+	}
+	return facts
+}
+
+func TestFacts(t *testing.T) {
+	s := open(t, fixtures)
+	if got := factsOf(t, s, branched, "a0724994"); got["label"] != "checkpoint-1" || got["model"] != "fake-model" || got["folder"] != "/home/demo" || got["mode"] != "thinking off" {
+		t.Errorf("%v", got)
+	}
+	if got := factsOf(t, s, forked, "b73d6ce1")["forked from"]; got != "/home/user/.pi/agent/sessions/--home-demo--/2026-11-22T11-28-00-000Z_01a20302-0000-7000-8000-000000000002.jsonl" {
+		t.Errorf("it was forked from %q", got)
+	}
+	// A model that another branch changed to is not that of this one.
+	s, _ = of(t, header+user+answer+`{"type":"model_change","id":"m","parentId":"u","modelId":"other"}`+"\n"+
+		`{"type":"message","id":"b","parentId":"m","message":{"role":"user","content":"of the other"}}`+"\n"+
+		`{"type":"message","id":"c","parentId":"a","message":{"role":"user","content":"of none"}}`)
+	if b, c := factsOf(t, s, "s", "b")["model"], factsOf(t, s, "s", "c")["model"]; b != "other" || c != "" {
+		t.Errorf("the models are %q and %q", b, c)
+	}
+}
+
+// A session whose file is in the storage is no missing one, wherever it was; and a path leads
+// nowhere else.
+func TestSource(t *testing.T) {
+	for source, there := range map[string]bool{
+		"/home/u/.pi/agent/sessions/--w--/2026-01-01T00-00-00-000Z_s.jsonl": true,
+		`C:\\Users\\u\\sessions\\--w--\\2026-01-01T00-00-00-000Z_s.jsonl`:   true,
+		"/home/u/.pi/agent/sessions/--w--/2026-01-01T00-00-00-000Z_t.jsonl": false,
+		"/etc/passwd":       false,
+		"../../etc/passwd":  false,
+		"--w--/../../../..": false,
+		"x":                 false,
+	} {
+		s, _ := of(t, strings.Replace(header, `"cwd"`, `"parentSession":"`+source+`","cwd"`, 1)+user)
+		want := FaultSource
+		if there {
+			want = ""
+		}
+		if got := codes(t, s, "s"); got != want {
+			t.Errorf("forked from %s it has the faults %q, want %q", source, got, want)
+		}
+	}
+}
+
+// A fork is the header, with another id, its time and where it comes from, and the lines of
+// the path as they are.
+func TestFork(t *testing.T) {
+	dir := storetest.Copy(t, fixtures)
+	s := open(t, dir)
+	source := filepath.Join(dir, "--home-demo--", "2026-11-22T11-26-00-000Z_"+branched+".jsonl")
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	const as = "01a20400-0000-7000-8000-00000000000a"
+	for id, keeps := range map[string][]int{
+		"a0724994": {1, 2, 3, 4},
+		"cb69755b": {1, 2, 3, 4, 9, 10},
+		"2d38c376": {1, 2, 3, 4, 5, 6, 7, 8, 12},
+		"80e454ce": {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15},
+		"1138a756": {1, 2, 3, 4, 9, 10, 17, 18, 19},
+	} {
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: branched, ID: id}, As: as})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		made, err := filepath.Glob(filepath.Join(dir, "--home-demo--", "*_"+as+".jsonl"))
+		if err != nil || len(made) != 1 {
+			t.Fatal(made, err)
+		}
+		got, err := os.ReadFile(made[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, rest, _ := strings.Cut(string(got), "\n")
+		want := ""
+		for _, i := range keeps {
+			want += lines[i]
+		}
+		if rest != want {
+			t.Errorf("from %s the lines are\n%s\nwant\n%s", id, rest, want)
+		}
+		var head map[string]any
+		if err := json.Unmarshal([]byte(first), &head); err != nil {
+			t.Fatal(err)
+		}
+		stamp := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+		if at, _ := head["timestamp"].(string); head["id"] != as || head["parentSession"] != source || head["type"] != "session" || head["version"] != 3.0 || head["cwd"] != "/home/demo" || !stamp.MatchString(at) {
+			t.Errorf("from %s the header is %s", id, first)
+		} else if name := strings.NewReplacer(":", "-", ".", "-").Replace(at) + "_" + as + ".jsonl"; filepath.Base(made[0]) != name {
+			t.Errorf("the file is %s, and its header says %s", filepath.Base(made[0]), at)
+		}
+		if len(plan.Resume) != 1 || plan.Resume[0].Call != "pi --session "+as {
+			t.Errorf("it goes on by %+v", plan.Resume)
+		}
+		if calls := codes(t, s, as); calls != "" {
+			t.Errorf("the fork has the faults %q", calls)
+		}
+		undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+		if err == nil {
+			_, err = s.Apply(t.Context(), undo)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What pi would not open is not made.
+func TestFork_refused(t *testing.T) {
+	for text, want := range map[string]string{
+		user + answer: "no header",
+		header + user + strings.Replace(answer, `[{"type":"text","text":"hi"}]`, `[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}]`, 1): `"c1"`,
+	} {
+		s, _ := of(t, text)
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: "a"}})
+		if why := (*model.UnsupportedError)(nil); !errors.As(err, &why) || !strings.Contains(why.Reason, want) {
+			t.Errorf("%v does not say %s", err, want)
+		}
+	}
+}
+
+// What follows lines of many turns is told in time that does not grow with their square.
+func TestRead_manyTurns(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(header)
+	for n := range 30_000 { // two branches, in turn
+		parent := "null"
+		if n > 1 {
+			parent = fmt.Sprintf(`"%d"`, n-2)
+		}
+		fmt.Fprintf(&text, `{"type":"compaction","id":"%d","parentId":%s,"summary":"s","firstKeptEntryId":"%d"}`+"\n", n, parent, n%2)
+	}
+	s, _ := of(t, text.String())
+	if list := storetest.Headers(t, s, "s"); len(list) != 30_000 {
+		t.Errorf("%d snapshots", len(list))
+	}
+}
+
+// kinds of lines for a session of any shape: %[1]s is the id, %[2]s the parent, %[3]s words
+// that no other line has.
+var lineKinds = []string{
+	`{"type":"message","id":%[1]s,"parentId":%[2]s,"message":{"role":"user","content":"%[3]s"}}`,
+	`{"type":"message","id":%[1]s,"parentId":%[2]s,"message":{"role":"assistant","content":[{"type":"text","text":"%[3]s"},{"type":"toolCall","id":"c","name":"bash","arguments":{}}]}}`,
+	`{"type":"message","id":%[1]s,"parentId":%[2]s,"message":{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"%[3]s"}]}}`,
+	`{"type":"custom_message","id":%[1]s,"parentId":%[2]s,"content":"%[3]s"}`,
+	`{"type":"branch_summary","id":%[1]s,"parentId":%[2]s,"fromId":%[2]s,"summary":"%[3]s"}`,
+	`{"type":"compaction","id":%[1]s,"parentId":%[2]s,"summary":"%[3]s","firstKeptEntryId":%[2]s}`,
+	`{"type":"message","message":{"role":"user","content":"%[3]s"}}`,
+	`{"type":"label","id":%[1]s,"parentId":%[2]s,"targetId":%[2]s,"label":"l"}`,
+	`{"type":"custom","id":%[1]s,"parentId":%[2]s}`,
+	`{"type":"model_change","id":%[1]s,"parentId":%[2]s,"modelId":"m"}`,
+	`{"type":"session","id":%[1]s,"cwd":"/w"}`,
+	`{"type":"title","title":"t"}`,
+	`{"type":"unheard","id":%[1]s,"parentId":%[2]s}`,
+	`torn`,
+}
+
+// lastMessage is the last of the kinds that is a message.
+const lastMessage = 6
+
+// Whatever the lines of a session are, each message is in the state at some snapshot, and
+// what can be forked from reads back.
+func TestNothingIsLost(t *testing.T) {
+	rapid.Check(t, storetest.Few(40, func(rt *rapid.T) {
+		ids := rapid.SampledFrom([]string{`"1"`, `"2"`, `"3"`, `"4"`, `"5"`, `"6"`, "null", `""`})
+		var lines, wanted []string
+		for i := range rapid.IntRange(0, 14).Draw(rt, "lines") {
+			kind := rapid.IntRange(0, len(lineKinds)-1).Draw(rt, "kind")
+			word := fmt.Sprintf("word%02d", i)
+			line := lineKinds[kind]
+			if strings.Contains(line, "%") {
+				line = strings.NewReplacer("%[1]s", ids.Draw(rt, "id"), "%[2]s", ids.Draw(rt, "parent"), "%[3]s", word).Replace(line)
+			}
+			if lines = append(lines, line); kind <= lastMessage {
+				wanted = append(wanted, word)
+			}
+		}
+		holdAll(rt, t, header+strings.Join(lines, "\n"), wanted)
+	}))
+}
+
+// holdAll reads a session, and holds that its messages are seen.
+func holdAll(f failing, t testing.TB, text string, wanted []string) {
+	f.Helper()
+	s, _ := of(t, text)
+	var all strings.Builder
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			f.Fatal(err)
+		}
+		for h, err := range s.Headers(t.Context(), info.ID) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			state, err := s.State(t.Context(), h.Ref())
+			if err != nil || !json.Valid(state) {
+				f.Fatal(err, string(state))
+			}
+			all.Write(state)
+			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()}); err != nil && !errors.As(err, new(*model.UnsupportedError)) {
+				f.Errorf("a fork from %q: %v", h.ID, err)
+			}
+		}
+		if _, err := s.Faults(t.Context(), info.ID); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, word := range wanted {
+		if !strings.Contains(all.String(), word) {
+			f.Errorf("%s is in no state of\n%s", word, text)
+		}
+	}
+}
+
+// message is a line that is a message, whatever else is in the file.
+var message = regexp.MustCompile(`^\{"type":"message","message":\{"role":"\w*","content":"(\w+)"\}\}\s*$`)
+
+func FuzzDecode(f *testing.F) {
+	seeds, err := filepath.Glob(filepath.Join(fixtures, "--home-demo--", "*.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range seeds {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, line := range lineKinds {
+		f.Add([]byte(header + strings.NewReplacer("%[1]s", `"1"`, "%[2]s", `"2"`, "%[3]s", "word").Replace(line)))
+	}
+	dir := f.TempDir()
+	disk, err := folder.OpenDisk(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, "t_s.jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kind, in := newFormat(), folder.In{Tree: disk}
+		s, err := kind.Read(t.Context(), in, kind.Spot("t_s.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		for i := range s.Entries {
+			list, err := kind.Messages(in, s, &s.Entries[i])
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%d messages, %v", len(list), err)
+			}
+			one := list[0].AppendJSON(nil)
+			if !jsontape.Valid(one) {
+				t.Errorf("%q is no JSON", one)
+			}
+			all = append(all, one...)
+			tree := s.Own.(*tree)
+			if way := tree.way(tree.line(&s.Entries[i])); !slices.ContainsFunc(way, func(k int) bool { return tree.file.Records[k].Span == s.Entries[i].Records[0] }) {
+				t.Errorf("%v is not on the way to itself: %v", s.Entries[i].Records, way)
+			}
+		}
+		for line := range strings.Lines(string(text)) {
+			if plain := message.FindStringSubmatch(line); plain != nil && !bytes.Contains(all, []byte(plain[1])) {
+				t.Errorf("%q is no message", line)
+			}
+		}
+	})
+}
