@@ -5,6 +5,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/codex"
+	"hindcast/store/coding/copilot"
 	"hindcast/store/coding/crush"
 	"hindcast/store/coding/gemini"
 	"hindcast/store/coding/opencode"
@@ -36,6 +37,7 @@ func All(cache *files.Cache) store.Kinds {
 		gemini.Kind(cache),
 		openhands.Kind(cache),
 		opencode.Kind(cache),
+		copilot.Kind(cache),
 		crush.Kind(cache),
 		remote.Kind(),
 	}

@@ -299,10 +299,14 @@ func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		m := n.is[len(n.is)-1]
-		if metas[m.model] == nil {
-			metas[m.model] = &coding.Meta{Model: m.model, Dir: dir}
+		name := m.model
+		if name == "" && n.parent >= 0 {
+			name = list[n.parent].Meta.Model
 		}
-		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[m.model], File: at.File, Reason: n.gone, Own: n}
+		if metas[name] == nil {
+			metas[name] = &coding.Meta{Model: name, Dir: dir}
+		}
+		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
 		if n.parent >= 0 {
 			e.Parent = t.nodes[n.parent].id
 		}

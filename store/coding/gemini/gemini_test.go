@@ -9,3 +9,5 @@ import (
 const fixtures = "../../../testdata/coding/gemini-cli"
 
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
+
+func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }

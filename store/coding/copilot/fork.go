@@ -1,0 +1,159 @@
+package copilot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// NewID implements coding.Forker.
+func (f *format) NewID(as string) string { return coding.UUID4(as) }
+
+// Fork implements coding.Forker: a new folder with the events on the way to the entry, of
+// which the first names the new session, and the description of the session.
+func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+	s := c.Session
+	refuse := func(why string) (*coding.Fork, error) {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
+	}
+	keep, start := way(s.Own.(*coding.File[record]), c.To)
+	if start < 0 {
+		return refuse("no event on the way starts the session: Copilot CLI would not resume the new one")
+	}
+	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	for i, line := range raw {
+		if i == start {
+			if line, err = renamed(line, c.ID); err != nil {
+				return nil, err
+			}
+		}
+		data = append(append(data, line...), '\n')
+	}
+	about, err := described(c.In, s, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	name := folder.Join(c.ID, eventsFile)
+	return &coding.Fork{
+		Spot:    f.Spot(name),
+		Steps:   folder.Steps{{Name: name, Data: data}, {Name: folder.Join(c.ID, workspaceFile), Data: about}},
+		Writes:  []string{fmt.Sprintf("%s: %s of the path, as they are but for the id of the session", name, model.Count(len(keep), "event"))},
+		Hazards: holders(c.In, s.Spot),
+		Calls:   []model.Resume{{Call: "copilot --resume=" + c.ID, Then: "goes on from there in the new session"}},
+	}, nil
+}
+
+// way returns the events on the way to an entry in the order of the file, with the end of its
+// turn, and which of them starts the session; -1 for none.
+func way(file *coding.File[record], to *coding.Entry) (list []coding.Span, start int) {
+	at, end := map[string]int{}, -1
+	last := to.Records[len(to.Records)-1].At
+	for i := range file.Records {
+		r := &file.Records[i]
+		if r.At == last {
+			end = i
+		}
+		if _, twice := at[r.Is.id]; !twice {
+			at[r.Is.id] = i
+		}
+	}
+	on := map[int]bool{}
+	for i := end; i >= 0 && !on[i]; {
+		on[i] = true
+		parent, known := at[file.Records[i].Is.parent]
+		if !known {
+			parent = i - 1 // as Copilot CLI reads it
+			if file.Records[i].Is.parent == "" {
+				parent = -1
+			}
+		}
+		i = parent
+	}
+	if next := end + 1; next < len(file.Records) && file.Records[next].Is.kind == typeTurnEnd && file.Records[next].Is.parent == file.Records[end].Is.id {
+		on[next] = true
+	}
+	start = -1
+	for i := range file.Records {
+		if !on[i] {
+			continue
+		}
+		if file.Records[i].Is.kind == typeStart && start < 0 {
+			start = len(list)
+		}
+		list = append(list, file.Records[i].Span)
+	}
+	return list, start
+}
+
+// renamed returns the event that starts a session, of another one.
+func renamed(line []byte, id string) ([]byte, error) {
+	t, err := jsontape.Parse(line)
+	if err != nil {
+		return nil, err
+	}
+	p := jsontape.NewPatch(t)
+	p.Put(t.Find(0, "data"), "sessionId", jsontape.AppendQuoted(nil, id))
+	return p.Bytes(), nil
+}
+
+var idLine = regexp.MustCompile(`(?m)^id:.*$`)
+
+// described returns the description of a session for another id, a new one where there is
+// none.
+func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
+	const longest = 1 << 20
+	text, err := coding.Head(in.Tree, folder.Join(path.Dir(s.Spot.File), workspaceFile), longest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return append(jsontape.AppendQuoted([]byte("id: "+id+"\ncwd: "), s.Project), '\n'), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return idLine.ReplaceAllLiteral(text, []byte("id: "+id)), nil
+}
+
+var lockName = regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`)
+
+// holders says which processes have a session open, by the locks that they hold.
+func holders(in folder.In, at coding.Spot) (list []string) {
+	names, err := in.List(path.Dir(at.File))
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if found := lockName.FindStringSubmatch(name); found != nil && runs(found[1]) {
+			list = append(list, strings.Join([]string{"process", found[1], "has the session open; the fork is another one"}, " "))
+		}
+	}
+	return list
+}
+
+// runs reports whether there is a process of a number.
+func runs(number string) bool {
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil || runtime.GOOS == "windows" {
+		return err == nil
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, fs.ErrPermission)
+}
