@@ -228,7 +228,14 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 	}
 	e := &one.Entries[i]
-	facts := e.Facts
+	facts := slices.Clip(e.Facts)
+	if teller, ok := s.format.(Teller); ok {
+		more, err := teller.Tell(ctx, s.storage.In(), one, e)
+		if err != nil {
+			return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+		}
+		facts = append(facts, more...)
+	}
 	if e.Child != "" {
 		facts.Add("sub-agent", e.Child)
 	}
@@ -331,6 +338,12 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 // Checker is a [Format] that tells what is wrong between the sessions of a storage.
 type Checker interface {
 	Check(ctx context.Context, in folder.In) ([]model.Fault, error)
+}
+
+// Teller is a [Format] that finds in other files what is to be known of an entry. It is asked
+// for the one that is looked at.
+type Teller interface {
+	Tell(ctx context.Context, in folder.In, s *Session, e *Entry) (model.Facts, error)
 }
 
 // Watch implements store.Watcher.

@@ -51,7 +51,7 @@ var agent = &coding.Agent{
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isSigned(head) },
-	Format: func(string) coding.Format { return newFormat() },
+	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
 		if dir := around.Named("CLAUDE_CONFIG_DIR"); dir != "" {
@@ -99,17 +99,43 @@ func isSigned(head []byte) bool {
 	return false
 }
 
-// format implements coding.Forker, coding.Caller and coding.Checker.
+// format implements coding.Forker, coding.Caller, coding.Checker and coding.Teller.
 type format struct {
+	dir   string // of the storage
 	lines coding.Lines[record]
-
-	mu sync.Mutex
-	// parents has the session of each file of a sub-agent whose name does not tell it.
-	parents map[string]string
+	// parents has the session of each file of a sub-agent whose name does not tell it, and
+	// firsts the first record of each file of a session: neither changes.
+	parents, firsts remembered
 }
 
-func newFormat() *format {
-	return &format{lines: coding.Lines[record]{Decode: decode}, parents: map[string]string{}}
+func newFormat(dir string) *format {
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}}
+}
+
+// remembered has a text for each file. It is safe for concurrent use.
+type remembered struct {
+	mu   sync.Mutex
+	text map[string]string
+}
+
+// get returns the text of a file, which find makes unless it is known.
+func (r *remembered) get(file string, find func() string) string {
+	r.mu.Lock()
+	text, known := r.text[file]
+	r.mu.Unlock()
+	if known {
+		return text
+	}
+	if text = find(); text == "" {
+		return "" // it may come
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.text == nil || len(r.text) >= mostNames {
+		r.text = map[string]string{}
+	}
+	r.text[file] = text
+	return text
 }
 
 const (
@@ -188,26 +214,16 @@ func (f *format) agents(in folder.In, dir string) (list []string) {
 
 // learnParent notes which session a sub-agent's first line names.
 func (f *format) learnParent(in folder.In, file string) {
-	f.mu.Lock()
-	_, known := f.parents[file]
-	f.mu.Unlock()
-	if known {
-		return
-	}
-	lines, err := coding.HeadLines(in.Tree, file)
-	if err != nil || len(lines) == 0 {
-		return
-	}
-	id := jsontape.Unquote(jsontape.FindMember(lines[0], `"sessionId"`))
-	if !uuids.MatchString(id) {
-		id = ""
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.parents) >= mostNames {
-		clear(f.parents)
-	}
-	f.parents[file] = id
+	f.parents.get(file, func() string {
+		lines, err := coding.HeadLines(in.Tree, file)
+		if err != nil || len(lines) == 0 {
+			return ""
+		}
+		if id := jsontape.Unquote(jsontape.FindMember(lines[0], `"sessionId"`)); uuids.MatchString(id) {
+			return id
+		}
+		return ""
+	})
 }
 
 // Spot implements coding.Format. A sub-agent's id begins with that of its session.
@@ -220,9 +236,7 @@ func (f *format) Spot(file string) coding.Spot {
 		parent = path.Base(dir)
 		dir = path.Dir(dir)
 	} else if strings.HasPrefix(at.ID, agentPrefix) {
-		f.mu.Lock()
-		parent = f.parents[file]
-		f.mu.Unlock()
+		parent = f.parents.get(file, func() string { return "" })
 	}
 	if parent != "" && parent != "." {
 		at.ID = parent + "/" + at.ID

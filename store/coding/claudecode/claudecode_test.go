@@ -1,8 +1,19 @@
 package claudecode
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -11,3 +22,562 @@ const fixtures = "../../../testdata/coding/claude-code"
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
 
 func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
+
+// open opens the store at a path.
+func open(t testing.TB, path string) store.Store {
+	t.Helper()
+	s, err := Kind(nil).Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// tree returns a line for each snapshot of a session, with the beginnings of ids: "id ◂ parent",
+// what the model no longer reads in brackets, the head with a star, and why one is off the path.
+func tree(t testing.TB, s store.Store, session string) (list []string) {
+	t.Helper()
+	line := model.NewTimeline(storetest.Headers(t, s, session))
+	for n := range model.Node(line.Len()) {
+		h := line.Header(n)
+		text := fmt.Sprintf("%.8s ◂ %.8s %s", h.ID, h.ParentID, h.Title)
+		if h.Marks.Has(model.MarkEvicted) {
+			text = "[" + text + "]"
+		}
+		if n == line.Head() {
+			text += " *"
+		}
+		if !line.OnPath(n) {
+			text += " – " + line.Reason(n).Kind.String()
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func same(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s is\n  %s\nand not\n  %s", what, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// The trees of the recorded sessions, written by hand from the records.
+func TestTree_ofTheRecordedSessions(t *testing.T) {
+	s := open(t, fixtures)
+	for session, want := range map[string][]string{
+		// --resume-session-at the first answer made the second branch.
+		"7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789": {
+			"e277a86e ◂  first question",
+			"3ec0f583 ◂ e277a86e reply to: first question",
+			"ad07e5be ◂ 3ec0f583 run: ls -1 – rewind",
+			"3dd8383a ◂ ad07e5be calls Bash – rewind",
+			"aad8405a ◂ 3dd8383a Bash ok – rewind",
+			"de22defd ◂ aad8405a done: ls -1 – rewind",
+			"1906f4f3 ◂ de22defd third question – rewind",
+			"57643fff ◂ 1906f4f3 reply to: third question – rewind",
+			"9f72f5d8 ◂ 3ec0f583 branched question",
+			"c5e1f6e5 ◂ 9f72f5d8 reply to: branched question",
+			"3ddceb19 ◂ c5e1f6e5 after branch",
+			"d7a55516 ◂ 3ddceb19 reply to: after branch",
+			"29eab1ac ◂ d7a55516 other cwd",
+			"b4dda091 ◂ 29eab1ac reply to: other cwd *",
+		},
+		// The compaction keeps the answer before it.
+		"e3e8e48f-7fa6-465a-9f40-10a54f2d345e": {
+			"[47cb76fb ◂  first question]",
+			"[848ba60e ◂ 47cb76fb reply to: first question]",
+			"[1b76a676 ◂ 848ba60e agent: run: ls -1]",
+			"[515275f0 ◂ 1b76a676 calls Agent → agent-a1a2b376f15c5c60d]",
+			"[0b9e54ba ◂ 515275f0 Agent ok]",
+			"[6f63eac1 ◂ 0b9e54ba agent done: run: ls -1]",
+			"[c4068a37 ◂ 6f63eac1 <system-reminder> <tools-used-before-summary>Bash</tools-used-before-summary> </system-reminder>]",
+			"[60a9101c ◂ c4068a37 <task-notification> <task-id>a1a2b376f15c5c60d</task-id> <tool-use-id>toolu_fake000002</tool-use-id> <output-file>/tmp/c…]",
+			"[da808ccf ◂ 60a9101c agent done: run: ls -1]",
+			"[a40908cb ◂ da808ccf edit question]",
+			"118ae7c2 ◂ a40908cb reply to: edit question",
+			"23841e1a ◂ 118ae7c2 This session is being continued from a previous conversation that ran out of context. The summary below covers the earli…",
+			"9c5863c1 ◂ 23841e1a <local-command-caveat>The command below was run directly in Claude Code, not sent to you as a request, and its output go…",
+			"40077bfc ◂ 9c5863c1 <command-name>/compact</command-name> <command-message>compact</command-message> <command-args></command-args>",
+			"85859862 ◂ 40077bfc <local-command-stdout>Compacted (ctrl+o to see full summary)</local-command-stdout>",
+			"c5f5aa00 ◂ 85859862 after compact",
+			"5ded7fe0 ◂ c5f5aa00 reply to: o to see full summary)</local-command-stdout> after compact *",
+		},
+		"e3e8e48f-7fa6-465a-9f40-10a54f2d345e/agent-a1a2b376f15c5c60d": {
+			"9c06ea44 ◂  run: ls -1",
+			"bbc15e5e ◂ 9c06ea44 calls Bash",
+			"bc38a416 ◂ bbc15e5e Bash ok",
+			"43addb22 ◂ bc38a416 done: ls -1 *",
+		},
+		"8512ee6c-4947-4b66-aaa1-6778e7c025d6": {"180284f0 ◂  first question *"},
+		"b58a5d13-7517-4bb3-9c99-e62cde19c103": {
+			"118ee069 ◂  first question",
+			"40e33230 ◂ 118ee069 reply to: first question",
+			"9785becb ◂ 40e33230 run: ls -1",
+			"22e3d873 ◂ 9785becb calls Bash",
+			"cfb4822d ◂ 22e3d873 Bash ok",
+			"6351fa7a ◂ cfb4822d done: ls -1 *",
+		},
+		"b58a5d13-7517-4bb3-9c99-e62cde19c103/agent-8a0da39c": {"4862bbf5 ◂  Warmup", "09b9e15a ◂ 4862bbf5 reply to: Warmup *"},
+		"0a94d6d4-88e1-44f3-947a-abb35c9ed35f/agent-5b24f59d": {"3b52af5d ◂  Warmup", "fd9d2327 ◂ 3b52af5d reply to: Warmup *"},
+	} {
+		same(t, session, tree(t, s, session), want)
+	}
+	if n := len(storetest.Sessions(t, s)); n != 7 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+const session = "11111111-1111-4111-8111-111111111111"
+
+// rec is a record to be: what it says besides goes into more.
+type rec struct {
+	kind, id, parent string
+	says             any // of a user or an assistant
+	more             map[string]any
+}
+
+func user(id, parent, text string) rec { return rec{kind: "user", id: id, parent: parent, says: text} }
+
+// part is a record of an answer: words, or a call of the tool T.
+func part(id, parent, answer, text, call string) rec {
+	block := map[string]any{"type": "text", "text": text}
+	if call != "" {
+		block = map[string]any{"type": "tool_use", "id": call, "name": "T", "input": map[string]any{}}
+	}
+	return rec{kind: "assistant", id: id, parent: parent, says: map[string]any{
+		"id": answer, "role": "assistant", "content": []any{block}, "usage": map[string]any{"input_tokens": 10, "output_tokens": 5},
+	}}
+}
+
+func result(id, parent, call string) rec {
+	return rec{kind: "user", id: id, parent: parent, says: []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": "out " + call}}}
+}
+
+func lastPrompt(leaf string) rec {
+	return rec{kind: "last-prompt", more: map[string]any{"leafUuid": leaf}}
+}
+
+func (r rec) String() string {
+	m := map[string]any{"type": r.kind, "sessionId": session}
+	if r.id != "" {
+		m["uuid"], m["timestamp"], m["cwd"], m["version"] = r.id, "2026-11-22T11:00:00.000Z", "/home/demo", "2.1.330"
+		m["parentUuid"] = nil
+		if r.parent != "" {
+			m["parentUuid"] = r.parent
+		}
+	}
+	switch says := r.says.(type) {
+	case nil:
+	case map[string]any:
+		m["message"] = says
+	default:
+		m["message"] = map[string]any{"role": r.kind, "content": says}
+	}
+	maps.Copy(m, r.more)
+	line, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(line)
+}
+
+// written writes a session, and returns the folder of the projects and the file.
+func written(t testing.TB, lines ...fmt.Stringer) (dir, file string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), projects)
+	file = filepath.Join(dir, "-home-demo", session+suffix)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, line := range lines {
+		text.WriteString(line.String() + "\n")
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+// raw is a line as it is.
+type raw string
+
+func (r raw) String() string { return string(r) }
+
+// list returns records as lines.
+func list(recs ...rec) (lines []fmt.Stringer) {
+	for _, r := range recs {
+		lines = append(lines, r)
+	}
+	return lines
+}
+
+// Two branches from b: c, and d with e behind it. What decides is the newest last-prompt,
+// then the last record: as 2.1.330 resumes such files.
+func TestHead(t *testing.T) {
+	branches := []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), user("d", "b", "D"), part("e", "d", "m2", "E", "")}
+	for name, tt := range map[string]struct {
+		more []rec
+		want string
+	}{
+		"the last record where there is no last-prompt": {nil, "e"},
+		"a last-prompt":                                      {[]rec{lastPrompt("c")}, "c"},
+		"the newest last-prompt":                             {[]rec{lastPrompt("c"), lastPrompt("e")}, "e"},
+		"a last-prompt without a leaf is none":               {[]rec{{kind: "last-prompt"}}, "e"},
+		"a last-prompt that the last record follows":         {[]rec{lastPrompt("b")}, "e"},
+		"a last-prompt with a record of its branch behind":   {[]rec{lastPrompt("c"), user("f", "c", "F")}, "f"},
+		"a last-prompt with a record of the other behind":    {[]rec{lastPrompt("c"), user("f", "e", "F")}, "c"},
+		"the newest names no record: the last record":        {[]rec{lastPrompt("c"), lastPrompt("gone")}, "e"},
+		"a record that is no message stands for the one":     {[]rec{{kind: "attachment", id: "f", parent: "c"}, lastPrompt("f")}, "c"},
+		"a last-prompt that precedes its record":             {[]rec{lastPrompt("f"), {kind: "attachment", id: "f", parent: "e"}}, "e"},
+		"what a sub-agent wrote in the file is not the last": {[]rec{{kind: "user", id: "f", says: "F", more: map[string]any{"isSidechain": true}}}, "e"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, list(append(slices.Clip(branches), tt.more...)...)...)
+			line := model.NewTimeline(storetest.Headers(t, open(t, dir), session))
+			if got := line.Header(line.Head()).ID; got != tt.want {
+				t.Errorf("the head is %s and not %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// An answer of several records is one message, and the results of its calls follow one
+// another, whichever of the records each names: recorded with two calls at once.
+func TestTree_ofCallsInParallel(t *testing.T) {
+	for name, tt := range map[string]struct {
+		recs []rec
+		want []string
+	}{
+		"results behind all calls": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), part("c", "b", "m1", "", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), result("f", "c", "t1"), part("g", "f", "m2", "G", "")},
+			[]string{"a ◂  A", "b ◂ a B (calls T, T)", "e ◂ b T ok", "f ◂ e T ok", "g ◂ f G *"},
+		},
+		"a result before the second call": {
+			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), result("f", "c", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), part("g", "e", "m2", "G", "")},
+			[]string{"a ◂  A", "c ◂ a calls T, T", "f ◂ c T ok", "e ◂ f T ok", "g ◂ e G *"},
+		},
+		"the next answer names the first result": {
+			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), part("d", "c", "m1", "", "t2"), result("e", "d", "t2"), result("f", "c", "t1"), part("g", "e", "m2", "G", "")},
+			[]string{"a ◂  A", "c ◂ a calls T, T", "e ◂ c T ok", "f ◂ e T ok", "g ◂ f G *"},
+		},
+		"a second result of a call is a branch": {
+			[]rec{user("a", "", "A"), part("c", "a", "m1", "", "t1"), result("e", "c", "t1"), result("f", "c", "t1"), part("g", "f", "m2", "G", "")},
+			[]string{"a ◂  A", "c ◂ a calls T", "e ◂ c T ok – rewind", "f ◂ c T ok", "g ◂ f G *"},
+		},
+		"an id that comes again elsewhere is another answer": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), part("d", "c", "m1", "D", "")},
+			[]string{"a ◂  A", "b ◂ a B", "c ◂ b C", "d ◂ c D *"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, list(tt.recs...)...)
+			s := open(t, dir)
+			same(t, "the tree", tree(t, s, session), tt.want)
+		})
+	}
+}
+
+// state returns the state at a snapshot of the session.
+func stateAt(t testing.TB, s store.Store, id string) string {
+	t.Helper()
+	text, err := s.State(t.Context(), model.Ref{Session: session, ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// words returns the texts of a state.
+func words(t testing.TB, text string) (list []string) {
+	t.Helper()
+	for _, block := range blocks(t, []byte(text)) {
+		list = append(list, strings.TrimPrefix(strings.TrimPrefix(block, "user: "), "assistant: "))
+	}
+	return list
+}
+
+func TestState_countsAnAnswerOnce(t *testing.T) {
+	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), part("c", "b", "m1", "", "t1"))...)
+	text := stateAt(t, open(t, dir), "b")
+	if n := strings.Count(text, `"inputTokens":10`); n != 1 || !strings.Contains(text, `"raw":[{`) {
+		t.Errorf("%d times: %s", n, text)
+	}
+}
+
+// What a fork of Claude Code's copied was asked by another session, which counts it.
+func TestState_countsWhatAnotherSessionAskedNot(t *testing.T) {
+	copied := part("b", "a", "m1", "B", "")
+	copied.more = map[string]any{"requestSessionId": "22222222-2222-4222-8222-222222222222"}
+	dir, _ := written(t, list(user("a", "", "A"), copied, user("c", "b", "C"), part("d", "c", "m2", "D", ""))...)
+	s := open(t, dir)
+	if text := stateAt(t, s, "d"); strings.Count(text, `"inputTokens":10`) != 1 {
+		t.Errorf("%s", text)
+	}
+	if facts := facts(t, s, "a"); facts["forked from"] != "22222222-2222-4222-8222-222222222222" {
+		t.Errorf("%v", facts)
+	}
+}
+
+func facts(t testing.TB, s store.Store, id string) map[string]string {
+	t.Helper()
+	list, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := map[string]string{}
+	for _, f := range list {
+		facts[f.Label] = f.Value
+	}
+	return facts
+}
+
+// A copy of a session under another id begins with the same record.
+func TestFacts_nameASessionThatBeginsAsThisOne(t *testing.T) {
+	dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""))...)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const other = "22222222-2222-4222-8222-222222222222"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), other+suffix), []byte(strings.ReplaceAll(string(text), session, other)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if facts := facts(t, open(t, dir), "b"); facts["begins as"] != other {
+		t.Errorf("%v", facts)
+	}
+}
+
+// boundaryOf is a compaction that keeps the records keeps behind the record anchor.
+func boundaryOf(id, before, anchor string, keeps ...string) rec {
+	return rec{kind: "system", id: id, more: map[string]any{"subtype": "compact_boundary", "logicalParentUuid": before, "compactMetadata": map[string]any{
+		"trigger": "auto", "preTokens": 3661, "preservedMessages": map[string]any{"anchorUuid": anchor, "uuids": keeps},
+	}}}
+}
+
+func TestState_afterACompaction(t *testing.T) {
+	before := []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), part("d", "c", "m2", "D", "")}
+	summary := user("s", "x", "S")
+	summary.more = map[string]any{"isCompactSummary": true}
+	after := []rec{summary, user("e", "s", "E")}
+	segment := boundaryOf("x", "d", "s")
+	segment.more["compactMetadata"] = map[string]any{"preservedSegment": map[string]any{"headUuid": "c", "anchorUuid": "s", "tailUuid": "d"}}
+	for name, tt := range map[string]struct {
+		bound rec
+		want  []string
+		fault string
+	}{
+		"kept behind the summary":       {boundaryOf("x", "d", "s", "c", "d"), []string{"S", "C", "D", "E"}, ""},
+		"kept before the summary":       {boundaryOf("x", "d", "x", "c", "d"), []string{"C", "D", "S", "E"}, ""},
+		"kept from a record to another": {segment, []string{"S", "C", "D", "E"}, ""},
+		"nothing kept":                  {boundaryOf("x", "d", ""), []string{"S", "E"}, ""},
+		"what is kept is gone":          {boundaryOf("x", "d", "s", "gone", "d"), []string{"S", "D", "E"}, FaultKept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, list(slices.Concat(before, []rec{tt.bound}, after)...)...)
+			s := open(t, dir)
+			same(t, "the state", words(t, stateAt(t, s, "e")), tt.want)
+			same(t, "the state before", words(t, stateAt(t, s, "d")), []string{"A", "B", "C", "D"})
+			if got := codes(storetest.Faults(t, s, session)); tt.fault != "" && !slices.Contains(got, tt.fault) || !slices.Contains(got, FaultCompacted) {
+				t.Errorf("the faults are %v", got)
+			}
+		})
+	}
+}
+
+func codes(faults []model.Fault) (list []string) {
+	for _, f := range faults {
+		list = append(list, f.Code)
+	}
+	return list
+}
+
+// What is wrong with a session is said, and every message stays in sight.
+func TestFaults(t *testing.T) {
+	failed := part("c", "b", "m2", "API Error: 529", "")
+	failed.more = map[string]any{"isApiErrorMessage": true}
+	side, answer := user("s", "", "task"), part("t", "s", "m2", "T", "")
+	side.more = map[string]any{"isSidechain": true}
+	answer.more = side.more
+	for name, tt := range map[string]struct {
+		lines []fmt.Stringer
+		tree  []string
+		codes []string
+	}{
+		"a parent that is gone": {
+			list(user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "gone", "C"), part("d", "c", "m2", "D", ""), lastPrompt("b")),
+			[]string{"a ◂  A", "b ◂ a B *", "c ◂ gone C – parentPruned", "d ◂ c D – parentPruned"},
+			[]string{model.FaultMissingParent},
+		},
+		"a parent that is gone before a record that is no message": {
+			list(user("a", "", "A"), rec{kind: "attachment", id: "x", parent: "gone"}, user("c", "x", "C"), lastPrompt("a")),
+			[]string{"a ◂  A *", "c ◂ gone C – parentPruned"},
+			[]string{model.FaultMissingParent},
+		},
+		"a torn line": {
+			append(list(user("a", "", "A")), raw(`{"type":"user","uuid":"b","par`)),
+			[]string{"a ◂  A *"}, []string{"damaged-line"},
+		},
+		"two writers": {
+			list(user("a", "", "A"), user("b", "a", "B"), user("c", "a", "C"), user("d", "b", "D"), user("e", "c", "E")),
+			[]string{"a ◂  A", "b ◂ a B – rewind", "c ◂ a C", "d ◂ b D – rewind", "e ◂ c E *"},
+			[]string{FaultWriters},
+		},
+		"a last-prompt that names no record": {
+			list(user("a", "", "A"), lastPrompt("gone")), []string{"a ◂  A *"}, []string{FaultPointer},
+		},
+		"a type that is not known": {
+			list(user("a", "", "A"), rec{kind: "news", id: "n", parent: "a"}, part("b", "n", "m1", "B", "")),
+			[]string{"a ◂  A", "b ◂ a B *"}, []string{"unknown-record"},
+		},
+		"an answer that failed, and was asked again": {
+			list(user("a", "", "A"), user("b", "a", "B"), failed, user("d", "b", "D")),
+			[]string{"a ◂  A", "b ◂ a B", "c ◂ b API Error: 529 – failedLeaf", "d ◂ b D *"}, nil,
+		},
+		"a sub-agent in the file of its session": {
+			list(user("a", "", "A"), side, answer, part("b", "a", "m1", "B", "")),
+			[]string{"a ◂  A", "s ◂  task – sidechain", "t ◂ s T – sidechain", "b ◂ a B *"}, nil,
+		},
+		"words that were queued while the model worked": {
+			list(user("a", "", "A"), rec{kind: "attachment", id: "q", parent: "a", more: map[string]any{"attachment": map[string]any{"type": "queued_command", "prompt": "Q"}}}, part("b", "q", "m1", "B", "")),
+			[]string{"a ◂  A", "q ◂ a Q", "b ◂ q B *"}, nil,
+		},
+		"an id that comes twice": {
+			list(user("a", "", "A"), user("b", "a", "B"), user("b", "a", "again"), user("c", "b", "C")),
+			[]string{"a ◂  A", "b ◂ a B", "b~2 ◂ a again – secondLeaf", "c ◂ b C *"}, nil,
+		},
+		"a child before its parent": {
+			list(user("a", "", "A"), part("c", "b", "m1", "C", ""), user("b", "a", "B")),
+			[]string{"a ◂  A", "b ◂ a B *", "c ◂ b C – secondLeaf"}, nil,
+		},
+		"a circle": {
+			list(user("a", "c", "A"), user("b", "a", "B"), user("c", "b", "C")),
+			nil, []string{model.FaultParentCycle},
+		},
+		"large records that are passed over": {
+			append(list(user("a", "", "A")), raw(`{"sessionId":"x","message":{"role":"user","content":"no"},"type":"api-request-blob"}`), raw(`{"type":"api-request","uuid":"q","parentUuid":"a"}`), part("b", "a", "m1", "B", "")),
+			[]string{"a ◂  A", "b ◂ a B *"}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, tt.lines...)
+			s := open(t, dir)
+			if got := tree(t, s, session); tt.tree != nil {
+				same(t, "the tree", got, tt.tree)
+			}
+			same(t, "faults", codes(storetest.Faults(t, s, session)), tt.codes)
+		})
+	}
+}
+
+// A session that is not written to for a month goes at the next start of Claude Code, or as
+// the settings say.
+func TestFaults_ofSessionsThatGoSoon(t *testing.T) {
+	dir, file := written(t, user("a", "", "A"))
+	s := open(t, dir)
+	old := time.Now().Add(-28 * 24 * time.Hour)
+	if got := codes(storetest.Faults(t, s, "")); len(got) > 0 {
+		t.Errorf("a new session: %v", got)
+	}
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := codes(storetest.Faults(t, s, "")); !slices.Equal(got, []string{FaultPruned}) {
+		t.Errorf("an old session: %v", got)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "settings.json"), []byte(`{"cleanupPeriodDays": 99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := codes(storetest.Faults(t, s, "")); len(got) > 0 {
+		t.Errorf("an old session with a longer period: %v", got)
+	}
+}
+
+func TestTitles(t *testing.T) {
+	caveat := user("c", "b", "<local-command-caveat>Caveat")
+	caveat.more = map[string]any{"isMeta": true}
+	first := []rec{user("b", "", "<command-name>/clear</command-name>"), caveat, user("a", "c", "first words")}
+	title := func(kind, key, text string) rec { return rec{kind: kind, more: map[string]any{key: text}} }
+	for want, more := range map[string][]rec{
+		"first words":  nil,
+		"a summary":    {title("summary", "summary", "a summary")},
+		"of the model": {title("ai-title", "aiTitle", "of the model"), title("summary", "summary", "a summary")},
+		"my own":       {title("custom-title", "customTitle", "not yet"), title("custom-title", "customTitle", "my own"), title("ai-title", "aiTitle", "of the model")},
+	} {
+		large := rec{kind: "attachment", id: "big", parent: "a", more: map[string]any{"filler": strings.Repeat("x", 200<<10)}}
+		for _, recs := range [][]rec{slices.Concat(first, more), slices.Concat(first, []rec{large}, more)} {
+			dir, _ := written(t, list(recs...)...)
+			if infos := storetest.Sessions(t, open(t, dir)); len(infos) != 1 || infos[0].Title != want || infos[0].Project != "/home/demo" {
+				t.Errorf("%+v is not %q", infos, want)
+			}
+		}
+	}
+}
+
+// The folder of the settings, that of the projects, one project and one file open alike.
+func TestOpen_whatAPersonNames(t *testing.T) {
+	dir, file := written(t, user("a", "", "A"))
+	for _, path := range []string{filepath.Dir(dir), dir, filepath.Dir(file), file} {
+		why, ok, err := Kind(nil).Recognise(t.Context(), path)
+		if !ok || err != nil || why == "" {
+			t.Errorf("%s: %q, %t, %v", path, why, ok, err)
+		}
+		if infos := storetest.Sessions(t, open(t, path)); len(infos) != 1 || infos[0].ID != session {
+			t.Errorf("%s: %+v", path, infos)
+		}
+	}
+	for _, path := range []string{"../../../testdata/coding/pi", "../../../testdata/coding/gemini-cli"} {
+		if why, ok, _ := Kind(nil).Recognise(t.Context(), path); ok {
+			t.Errorf("%s: %s", path, why)
+		}
+	}
+}
+
+// A fork holds the records of the path as they are, but for the id of the session: those that
+// are no messages, all of an answer, and the conversations of its sub-agents.
+func TestFork_holdsTheRecordsOfThePath(t *testing.T) {
+	recs := []rec{user("a", "", "A"), {kind: "attachment", id: "x", parent: "a"}, part("c", "x", "m1", "", "t1"), part("d", "c", "m1", "", "t2"), lastPrompt("d"), result("e", "d", "t2"), result("f", "c", "t1"),
+		part("g", "f", "m2", "G", ""), boundaryOf("h", "g", "s"), user("s", "h", "S"), user("left", "a", "left")}
+	dir, file := written(t, list(recs...)...)
+	s := open(t, dir).(store.Writer)
+	const id = "22222222-2222-4222-8222-222222222222"
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "s"}, As: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(filepath.Dir(file), id+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, i := range []int{0, 1, 2, 3, 5, 6, 7, 8, 9} {
+		want.WriteString(strings.ReplaceAll(recs[i].String(), session, id) + "\n")
+	}
+	if string(got) != want.String() {
+		t.Errorf("the file has\n%s\nand not\n%s", got, &want)
+	}
+}
+
+func TestFork_refusesASubAgent(t *testing.T) {
+	s := open(t, fixtures).(store.Writer)
+	_, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "e3e8e48f-7fa6-465a-9f40-10a54f2d345e/agent-a1a2b376f15c5c60d", ID: "43addb22-45a0-463d-8c4e-b3d1355dd515"}})
+	if err == nil {
+		t.Error("it is forked")
+	}
+}
+
+// The calls of a person's own command are quoted: what a file says runs nothing.
+func TestCalls_areQuoted(t *testing.T) {
+	evil := user("a", "", "A")
+	evil.more = map[string]any{"cwd": "/tmp/$(touch x); '"}
+	dir, _ := written(t, evil)
+	calls, err := open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "a"})
+	if want := `cd '/tmp/$(touch x); '\''' && claude --resume ` + session; err != nil || len(calls) != 1 || calls[0].Call != want {
+		t.Errorf("%+v, %v", calls, err)
+	}
+}

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -41,6 +42,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.To, c.ID), Then: "goes on from there in the new session"}},
+	}
+	if c.To.Said.Role != coding.Assistant && c.To.Event == "" {
+		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
 	}
 	return made, f.copyAgents(c, made)
 }
@@ -120,13 +124,17 @@ func (f *format) way(c coding.Cut) (list []coding.Span) {
 }
 
 // Calls implements coding.Caller: on the path Claude Code itself goes back to a message,
-// with a flag that it does not document and does not take for a branch that it left.
+// with a flag that it does not document. It refuses a branch that it left, and what is before
+// the last compaction; at the summary itself it forgets what the compaction kept.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if !uuids.MatchString(s.Spot.ID) || !s.OnHeadPath(e) {
+	if !uuids.MatchString(s.Spot.ID) || s.Head < 0 {
 		return nil
 	}
 	if s.Entries[s.Head].ID == e.ID {
 		return []model.Resume{{Call: resume(e, s.Spot.ID), Then: "goes on from here"}}
+	}
+	if !slices.Contains(sinceCompaction(s), e) {
+		return nil
 	}
 	end := e.Records[len(e.Records)-1]
 	for _, r := range s.Own.(*own).file.Records {
@@ -135,6 +143,17 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		}
 	}
 	return nil
+}
+
+// sinceCompaction returns the entries on the way to the head behind the last compaction.
+func sinceCompaction(s *coding.Session) []*coding.Entry {
+	path := s.Path(&s.Entries[s.Head])
+	for i, e := range slices.Backward(path) {
+		if e.Context != nil {
+			return path[i+1:]
+		}
+	}
+	return path
 }
 
 // resume returns the call that resumes a session, in the folder that it was in.

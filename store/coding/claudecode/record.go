@@ -268,7 +268,9 @@ func messageOf(record coding.Value) (m coding.Message) {
 	m.Role = coding.User
 	if record.Get("type").Text() == typeAssistant {
 		m.Role, m.ID, m.Model = coding.Assistant, v.Get("id").Text(), v.Get("model").Text()
-		m.Usage = v.Usage()
+		if asked := record.Get("requestSessionId").Text(); asked == "" || asked == record.Get("sessionId").Text() {
+			m.Usage = v.Usage() // what a fork copied, the session that asked has counted
+		}
 		if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
 			m.Usage.Cost, m.Usage.Priced = cost.Number(), true
 		}

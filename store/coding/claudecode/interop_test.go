@@ -1,0 +1,195 @@
+package claudecode
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding/codingtest"
+	"hindcast/store/storetest"
+)
+
+// claude is Claude Code with a home, a project and a model of its own.
+type claude struct {
+	testing.TB
+	model      *codingtest.Model
+	home, work string
+	bin        string
+}
+
+func newClaude(t *testing.T) *claude {
+	c := &claude{TB: t, bin: filepath.Dir(codingtest.Program(t, "claude-code", "node_modules", ".bin", "claude")), home: t.TempDir(), work: t.TempDir()}
+	c.model = codingtest.Start(t)
+	return c
+}
+
+// run runs a command and returns the last conversation that the model was sent.
+func (c *claude) run(command string) []string {
+	c.Helper()
+	codingtest.Run(c, c.work, c.home, command, "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+		"ANTHROPIC_BASE_URL="+c.model.URL, "ANTHROPIC_API_KEY=sk-ant-scripted", "ANTHROPIC_MODEL=claude-sonnet-4-5",
+		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "IS_SANDBOX=1")
+	all := c.model.Requests(c)
+	for _, r := range slices.Backward(all) {
+		if strings.Contains(r.Path, "/messages") {
+			return blocks(c, r.Body)
+		}
+	}
+	c.Fatalf("%s: the model was asked nothing", command)
+	return nil
+}
+
+// reminders are what Claude Code puts around the words of the user.
+var reminders = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+
+// blocks returns the parts of the messages of a request or of a state, a line for each: the
+// texts, calls and results, without what Claude Code adds to each request anew.
+func blocks(t testing.TB, text []byte) (list []string) {
+	t.Helper()
+	var of struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		t.Fatal(err)
+	}
+	say := func(what, text string) {
+		if text = strings.TrimSpace(reminders.ReplaceAllString(text, "")); text != "" {
+			list = append(list, what+": "+text)
+		}
+	}
+	for _, m := range of.Messages {
+		if m.Role == "tool" {
+			m.Role = "user"
+		}
+		var words string
+		if json.Unmarshal(m.Content, &words) == nil {
+			say(m.Role, words)
+			continue
+		}
+		var parts []struct {
+			Text       string
+			ToolUse    *struct{ ToolUseID string } // of a state
+			ToolResult *struct {
+				ToolUseID string
+				Content   json.RawMessage
+			}
+			Type, ID  string // of a request
+			ToolUseID string `json:"tool_use_id"`
+			Content   json.RawMessage
+		}
+		if err := json.Unmarshal(m.Content, &parts); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			switch {
+			case p.ToolUse != nil:
+				say("call", p.ToolUse.ToolUseID)
+			case p.ToolResult != nil:
+				say("result", p.ToolResult.ToolUseID+" "+resultText(p.ToolResult.Content))
+			case p.Type == "tool_use":
+				say("call", p.ID)
+			case p.Type == "tool_result":
+				say("result", p.ToolUseID+" "+resultText(p.Content))
+			default:
+				say(m.Role, p.Text)
+			}
+		}
+	}
+	return list
+}
+
+func resultText(content json.RawMessage) string {
+	var words string
+	if json.Unmarshal(content, &words) == nil {
+		return words
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(content, &parts)
+	for _, p := range parts {
+		words += p.Text
+	}
+	return words
+}
+
+func (c *claude) open() (store.Store, string) {
+	c.Helper()
+	s, err := Kind(nil).Open(c.Context(), filepath.Join(c.home, ".claude"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { _ = s.Close() })
+	return s, storetest.Sessions(c, s)[0].ID
+}
+
+const goOn = "and now go on"
+
+// Claude Code writes a session with calls in parallel, a sub-agent, a branch that it leaves
+// and a compaction. From each message a session of Hindcast's own goes on, and the model is
+// sent the messages that Hindcast shows; on the path so does the call of Claude Code's own.
+func TestInterop_claudeCode(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	again := "claude --dangerously-skip-permissions --resume " + id + " -p "
+	c.run(again + "'run: echo one\nrun: echo two'")
+	c.run(again + "'third question'")
+	first := storetest.Headers(t, s, id)[1]
+	c.run(again + "--resume-session-at " + first.ID + " 'another question'")
+	c.run(again + "/compact")
+	c.run(again + "'after the compaction'")
+	rows := storetest.Headers(t, s, id)
+	if len(rows) < 12 {
+		t.Fatalf("the session has %d snapshots", len(rows))
+	}
+	forked, called := 0, 0
+	for _, row := range rows {
+		state, err := s.State(t.Context(), row.Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := blocks(t, state)
+		if calls, err := s.(store.Resumer).Resume(t.Context(), row.Ref()); err != nil {
+			t.Fatal(err)
+		} else if len(calls) > 0 {
+			called++
+			c.same(row, calls[0].Call, append(slices.Clip(want), "user: "+goOn))
+		}
+		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref()})
+		if err != nil {
+			continue // a call is open
+		}
+		if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		forked++
+		adds := slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, `"No response requested."`) })
+		if adds {
+			want = append(want, "assistant: No response requested.")
+		}
+		c.same(row, plan.Resume[0].Call, append(want, "user: "+goOn))
+	}
+	if forked < len(rows)-2 || called < 4 {
+		t.Errorf("of %d snapshots %d were forked, and %d called", len(rows), forked, called)
+	}
+}
+
+// same holds that a call goes on from the messages that Hindcast shows.
+func (c *claude) same(row model.Header, call string, want []string) {
+	c.Helper()
+	ask := fmt.Sprintf("'%s'", goOn)
+	if !strings.Contains(call, "'…'") {
+		call += " -p '…'"
+	}
+	if got := c.run(strings.ReplaceAll(call, "'…'", ask)); !slices.Equal(got, want) {
+		c.Errorf("#%d %s\n%s\nsends\n  %s\nand not\n  %s", row.Index, row.Title, call, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
