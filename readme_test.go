@@ -234,8 +234,8 @@ func TestREADME_commandsAreThoseOfTheProgram(t *testing.T) {
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // Every line behind a "$ " is run, all of a page in one directory, and what
-// follows it is what it wrote. In the directory is a store of Strands, in which
-// nobody has written for long.
+// follows it is what it wrote. In the directory is a store of Strands, and one of Claude
+// Code, in which nobody has written for long.
 func TestREADME_commandsPrintWhatItShows(t *testing.T) {
 	for _, p := range consoles {
 		t.Run(string(p), func(t *testing.T) { p.runConsoles(t) })
@@ -248,7 +248,10 @@ func (p page) runConsoles(t *testing.T) {
 	if err := os.CopyFS(session, os.DirFS(filepath.Join("testdata", "strands", "python-file", "session_basic"))); err != nil {
 		t.Fatal(err)
 	}
-	err := filepath.WalkDir(session, func(path string, _ fs.DirEntry, err error) error {
+	if err := os.CopyFS(filepath.Join(dir, "projects"), os.DirFS(filepath.Join("testdata", "coding", "claude-code", "projects"))); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		long := time.Date(2026, time.January, 2, 0, 0, 0, 0, time.UTC)
 		return errors.Join(err, os.Chtimes(path, long, long))
 	})

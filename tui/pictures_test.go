@@ -8,6 +8,9 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/coding/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"
@@ -31,12 +34,34 @@ type scene struct {
 // newScene opens a session of the demo on a terminal of w×h cells.
 func newScene(t *testing.T, session string, w, h int) *scene {
 	t.Helper()
-	open := func(p theme.Palette) *screentest.Program {
-		o := options(trips{demoStore(t)})
+	return newSceneOf(t, func() store.Store { return trips{demoStore(t)} }, session, w, h)
+}
+
+// newSceneOf opens a session of a store on a terminal of w×h cells.
+func newSceneOf(t *testing.T, open func() store.Store, session string, w, h int) *scene {
+	t.Helper()
+	opened := func(p theme.Palette) *screentest.Program {
+		o := options(open())
 		o.Session, o.Theme = session, styles(p, termenv.TrueColor)
 		return start(t, o, w, h)
 	}
-	return &scene{t: t, dark: open(theme.Dark), light: open(theme.Light)}
+	return &scene{t: t, dark: opened(theme.Dark), light: opened(theme.Light)}
+}
+
+// home is what Claude Code keeps of a person, as a store: the picture shows it by its name.
+type home struct{ *coding.Store }
+
+func (home) Address() string { return "~/.claude" }
+
+// openHome opens real sessions of Claude Code.
+func openHome(t *testing.T) store.Store {
+	t.Helper()
+	s, err := claudecode.Kind(nil).Open(t.Context(), "../testdata/coding/claude-code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // it was only read
+	return home{s.(*coding.Store)}
 }
 
 // press presses keys, and takes no picture.
@@ -100,6 +125,11 @@ func TestPictures(t *testing.T) {
 			p.Key("enter")
 		}
 		s.press(keymap.Session, keymap.History).stay(0, "~ 180.5 → 420.5", "◌ #11.1").golden("asked")
+	})
+	t.Run("brought-back", func(t *testing.T) {
+		s := newSceneOf(t, func() store.Store { return openHome(t) }, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789", w, h)
+		s.press(keymap.Session, keymap.PrevBranch, keymap.ShowMessages)
+		s.stay(0, "cut off by a rewind to #1", "reply to: third question", "f fork").golden("brought-back")
 	})
 	t.Run("restore", func(t *testing.T) {
 		s := newScene(t, sample.Trip, w, h)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -21,7 +22,10 @@ type Agent struct {
 	IDs string
 	// Roots are where in a folder that a person names the storage may be, such as
 	// "projects" in "~/.claude"; "." for the folder itself. The first that has sessions counts.
+	// Others than "." count in a folder alone whose name has the word Home in it, "" for any:
+	// a folder that happens to have such a one is not taken for the agent's.
 	Roots []string
+	Home  string
 	// Inner returns how many folders above one that was opened the storage is, such as 1 for
 	// the folder of one project.
 	Inner func(dir string) int
@@ -81,6 +85,9 @@ func (a *Agent) roots(path string) (list []root, err error) {
 		return []root{{dir, filepath.Base(whole), a.inner(dir)}}, nil
 	}
 	for _, below := range a.Roots {
+		if below != "." && !strings.Contains(strings.ToLower(filepath.Base(whole)), a.Home) {
+			continue
+		}
 		if dir := filepath.Join(path, below); isDir(dir) {
 			list = append(list, root{dir, "", a.inner(filepath.Join(whole, below))})
 		}

@@ -47,7 +47,7 @@ const projects = "projects"
 
 var agent = &coding.Agent{
 	Name: "claude-code", Framework: "Claude Code", IDs: "the uuid of the record; of an answer of several records, that of the first",
-	Roots:  []string{projects, "."},
+	Roots: []string{projects, "."}, Home: "claude",
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isSigned(head) },

@@ -48,7 +48,7 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 var agent = &coding.Agent{
 	Name: "codex", Framework: "Codex", IDs: "Codex named the item; of older versions, its line",
-	Roots:  []string{".", ".codex"},
+	Roots:  []string{"."},
 	Inner:  inner,
 	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isRollout(head) },

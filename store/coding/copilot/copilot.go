@@ -35,7 +35,7 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 var agent = &coding.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",
-	Roots:  []string{"session-state", ".copilot/session-state", "."},
+	Roots: []string{"session-state", "."}, Home: "copilot",
 	Inner:  inner,
 	Shape:  "SESSION/events.jsonl with the start of a session",
 	Signs:  func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(`"`+typeStart+`"`)) },

@@ -31,7 +31,7 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 var agent = &coding.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
-	Roots: []string{"tmp", ".gemini/tmp", "."},
+	Roots: []string{"tmp", "."}, Home: "gemini",
 	Inner: inner,
 	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
 	Signs: func(_ coding.Spot, head []byte) bool {

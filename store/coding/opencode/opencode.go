@@ -43,7 +43,7 @@ const (
 
 var agent = &coding.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
-	Roots: []string{".", ".local/share/opencode"},
+	Roots: []string{"."},
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
 	Signs: func(_ coding.Spot, head []byte) bool { return strings.Contains(string(head), `"ses_`) },
 	Format: func(dir string) coding.Format {

@@ -43,7 +43,7 @@ const (
 
 var agent = &coding.Agent{
 	Name: "openhands", Framework: "OpenHands", IDs: "OpenHands named the event",
-	Roots:  []string{".", "conversations", ".openhands/conversations"},
+	Roots: []string{".", "conversations"}, Home: "openhands",
 	Inner:  inner,
 	Shape:  "CONVERSATION/base_state.json",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isState(head) },

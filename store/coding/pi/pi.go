@@ -35,7 +35,7 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 var agent = &coding.Agent{
 	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
-	Roots:  []string{".", "agent/sessions", "sessions", ".pi/agent/sessions"},
+	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
 	Signs:  func(_ coding.Spot, head []byte) bool { return isHeader(head) },
