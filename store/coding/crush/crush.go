@@ -105,6 +105,7 @@ func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (li
 		list[at[id]].Size = size
 		return err
 	}, "SELECT session_id, sum(octet_length(parts)), max(created_at) FROM messages GROUP BY session_id")
+	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 }) // no message yet
 	for i := range list {
 		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part

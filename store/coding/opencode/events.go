@@ -159,9 +159,11 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 	if err != nil {
 		return err
 	}
-	rows := map[string]bool{}
-	for i := range b.list {
-		rows[b.list[i].id] = true
+	rows := map[string]*found{} // what is added to the list later may move it
+	for _, m := range b.list {
+		if m.info != nil {
+			rows[m.id] = &m
+		}
 	}
 	for _, h := range f.order {
 		after := h.after
@@ -175,13 +177,28 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 				return err
 			}
 		}
-		if !rows[h.id] {
-			if err := b.gone(ctx, t, &f, session, h, "", after, cut{h.removed, h.at, h.seqs()}); err != nil {
-				return err
+		name := ""
+		if m := rows[h.id]; m != nil {
+			if m.hasAll(h.parts) {
+				continue
 			}
+			name = h.id + "@events"
+		}
+		if err := b.gone(ctx, t, &f, session, h, name, after, cut{h.removed, h.at, h.seqs()}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// hasAll reports whether a message has parts of these ids.
+func (m *stored) hasAll(parts map[string]int64) bool {
+	for id := range parts {
+		if !slices.ContainsFunc(m.parts, func(p part) bool { return p.id == id }) {
+			return false
+		}
+	}
+	return true
 }
 
 // gone adds a message from events.

@@ -154,7 +154,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 	if logged, err := hasEvents(ctx, t); err != nil {
 		return nil, err
 	} else if logged {
-		queries = append(queries, "SELECT aggregate_id, 0, 0 FROM event WHERE type LIKE 'message.updated%' GROUP BY aggregate_id")
+		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' GROUP BY aggregate_id")
 	}
 	for _, query := range queries {
 		err := t.Each(ctx, func(scan func(...any) error) error {
@@ -171,6 +171,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 			return nil, err
 		}
 	}
+	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 }) // no message yet
 	for i := range list {
 		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part

@@ -19,3 +19,9 @@ const recorded = "testdata/recorded"
 func TestRead_recorded(t *testing.T) { storetest.Read(t, Kind(nil), recorded) }
 
 func TestFork_recorded(t *testing.T) { storetest.Fork(t, Kind(nil), recorded) }
+
+// Sessions of the recorded store.
+const (
+	main      = "ses_df4852fc1ffeExf3cFHlSf36fK"
+	compacted = "ses_df4838842ffeyneOPOyJKyHCwV"
+)

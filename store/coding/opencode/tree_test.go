@@ -1,0 +1,185 @@
+package opencode
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/storetest"
+)
+
+func open(t testing.TB, dir string) store.Store {
+	t.Helper()
+	s, err := Kind(nil).Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// tree returns a line for each snapshot: its position, that of its parent, what it is, and why
+// it is off the path.
+func tree(t testing.TB, s store.Store, session string) []string {
+	t.Helper()
+	list := storetest.Headers(t, s, session)
+	at := map[string]int{"": -1}
+	for i := range list {
+		at[list[i].ID] = i
+	}
+	line := model.NewTimeline(list)
+	var lines []string
+	for i := range list {
+		h := &list[i]
+		text := fmt.Sprintf("%d<%d %s", i, at[h.ParentID], h.Title)
+		if h.Head {
+			text += " [head]"
+		}
+		if h.Marks.Has(model.MarkEvicted) {
+			text += " [evicted]"
+		}
+		if h.Orphaned {
+			why := line.Reason(model.Node(i))
+			text += fmt.Sprintf(" [off: %d to %d %s]", why.Kind, at[why.TargetID], why.At.Format("15:04:05"))
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// What the rows of each session and its events say, see the ids and times in them: each
+// message follows the one before; what a revert deleted follows the message that was the last
+// when it came.
+func TestTree(t *testing.T) {
+	const rewind = model.ReasonRewind
+	for _, c := range []struct {
+		dir, session string
+		want         []string
+	}{
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", []string{
+			`0<-1 "first question"`,
+			`1<0 reply to: "first question"`,
+			`2<1 "run: ls -1"`,
+			`3<2 reply to: "run: ls -1"`,
+			fmt.Sprintf(`4<3 "third question" [off: %d to 3 11:31:04]`, rewind),
+			fmt.Sprintf(`5<4 reply to: "third question" [off: %d to 3 11:31:04]`, rewind),
+			`6<3 after revert`,
+			`7<6 reply to: after revert [head]`,
+		}},
+		{fixture, "ses_dfd04f515ffeT1YRFyfbHcBk00", []string{
+			`0<-1 "first question"`,
+			`1<0 reply to: "first question"`,
+			`2<1 "after import"`,
+			`3<2 reply to: "after import" [head]`,
+		}},
+		{recorded, main, []string{
+			`0<-1 "first question"`,
+			`1<0 reply to: "first question"`,
+			`2<1 "run: echo hi"`,
+			`3<2 reply to: "run: echo hi"`,
+			`4<3 "agent: look around"`,
+			`5<4 reply to: "agent: look around"`,
+			`6<5 run: echo hi`,
+			`7<6 bash ok`,
+			`8<7 done: echo hi`,
+			`9<8 agent: look around`,
+			`10<9 task ok → ses_df4849fdbffeijgz5IhFqqPd8u`,
+			`11<10 done: look around`,
+			fmt.Sprintf(`12<11 third question [off: %d to 11 02:57:14]`, rewind),
+			fmt.Sprintf(`13<12 reply to: third question [off: %d to 11 02:57:14]`, rewind),
+			`14<11 after the revert`,
+			`15<14 reply to: after the revert`,
+			`16<15 run: echo one run: echo two`,
+			`17<16 bash ok [head]`,
+			fmt.Sprintf(`18<16 bash ok, bash ok [off: %d to 16 00:00:00]`, rewind),
+			fmt.Sprintf(`19<18 done: echo one; echo two [off: %d to 16 00:00:00]`, rewind),
+		}},
+		{recorded, main + "/ses_df4849fdbffeijgz5IhFqqPd8u", []string{
+			`0<-1 look around`,
+			`1<0 reply to: look around [head]`,
+		}},
+		{recorded, compacted, []string{
+			`0<-1 "first question" [evicted]`,
+			`1<0 reply to: "first question" [evicted]`,
+			`2<1 "run: echo hi" [evicted]`,
+			`3<2 reply to: "run: echo hi" [evicted]`,
+			`4<3 "agent: look around" [evicted]`,
+			`5<4 reply to: "agent: look around" [evicted]`,
+			`6<5 run: echo hi [evicted]`,
+			`7<6 bash ok [evicted]`,
+			`8<7 done: echo hi [evicted]`,
+			`9<8 agent: look around [evicted]`,
+			`10<9 task ok → ses_df4849fdbffeijgz5IhFqqPd8u [evicted]`,
+			`11<10 done: look around [evicted]`,
+			`12<11 after the revert [evicted]`,
+			`13<12 reply to: after the revert [evicted]`,
+			`14<13 run: echo one run: echo two [evicted]`,
+			`15<14 bash ok, bash ok [evicted]`,
+			`16<15 done: echo one; echo two [evicted]`,
+			`17<16 What did we do so far?`,
+			`18<17 reply to: t mention the summary process or that context was compacted.`,
+			`19<18 after the compaction`,
+			`20<19 reply to: after the compaction [head]`,
+		}},
+	} {
+		if got := tree(t, open(t, storetest.Copy(t, c.dir)), c.session); !slices.Equal(got, c.want) {
+			t.Errorf("session %s is\n  %s\ninstead of\n  %s", c.session, strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
+		}
+	}
+}
+
+// The ids are opencode's own, also of a message that only the events have.
+func TestTree_ids(t *testing.T) {
+	var ids []string
+	for _, h := range storetest.Headers(t, open(t, storetest.Copy(t, fixture)), "ses_dfd04f515ffeT1YRFyfbO7rYT4") {
+		ids = append(ids, h.ID)
+	}
+	want := []string{"msg_202fb0eb80016K2QVhNcU4I9lF", "msg_202fb2626001RYbVYBSks4Wemj", "msg_202fc6b2c001kJX79QbmG1tJTs", "msg_202fc868c001OCWX59wx3vFMbY",
+		"msg_202fcb7d00012beZoWJD1E081H", "msg_202fcc12e001gjWpKNynwL1RgG", "msg_20306296f001G29USOUzOWctvh", "msg_20306326f001fH7C2QM6Cfga29"}
+	if !slices.Equal(ids, want) {
+		t.Errorf("they are %q", ids)
+	}
+}
+
+// What is known of messages besides: that they were copied, and from where; that a revert took
+// them away; the sub-agent that one started.
+func TestFacts(t *testing.T) {
+	facts := func(dir, session string, i int) map[string]string {
+		s := open(t, storetest.Copy(t, dir))
+		list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[i].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := map[string]string{}
+		for _, f := range list {
+			is[f.Label] = f.Value
+		}
+		return is
+	}
+	for _, c := range []struct {
+		dir, session string
+		i            int
+		name, want   string
+	}{
+		{fixture, "ses_dfd0301baffeLh2318dMLEVV2n", 3, "copied from", "ses_dfd04f515ffeT1YRFyfbO7rYT4 (inferred)"},
+		{fixture, "ses_dfd0301baffeLh2318dMLEVV2n", 4, "copied from", ""}, // the copied one was deleted
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 0, "copied from", ""},
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 4, "reverted", "at seq 42"},
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 5, "reverted", "at seq 43"},
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 7, "model", "fake-model"},
+		{recorded, main, 19, "reverted", "pending: the next prompt deletes it"},
+		{recorded, main, 10, "sub-agent", main + "/ses_df4849fdbffeijgz5IhFqqPd8u"},
+		{recorded, compacted, 10, "sub-agent", main + "/ses_df4849fdbffeijgz5IhFqqPd8u"},
+	} {
+		if got := facts(c.dir, c.session, c.i)[c.name]; got != c.want {
+			t.Errorf("%q of #%d of %s is %q instead of %q", c.name, c.i, c.session, got, c.want)
+		}
+	}
+}
