@@ -578,6 +578,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),
 		"jsonl":             filepath.Join(dir, "demo.jsonl"),
 		"reflection":        server.URL,
+		"aider":             filepath.Join("testdata", "coding", "aider", ".aider.chat.history.md"),
 	}
 	documented := map[string][]string{}
 	for _, row := range storeRow.FindAllStringSubmatch(storePage.text(t), -1) {

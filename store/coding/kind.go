@@ -29,6 +29,9 @@ type Agent struct {
 	// Inner returns how many folders above one that was opened the storage is, such as 1 for
 	// the folder of one project.
 	Inner func(dir string) int
+	// Files are the names of files that are a storage each, as patterns of path.Match: see
+	// store.Kind. A folder is recognised as one by Roots alone.
+	Files []string
 	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
 	Shape string
 	// Signs reports whether a file that could be a session, by its name, is one.
@@ -55,6 +58,7 @@ func (a *Agent) Kind(cache *files.Cache) store.Kind {
 	return store.Kind{
 		Name:      a.Name,
 		Framework: a.Framework,
+		Files:     a.Files,
 		Recognise: a.recognise,
 		Open: func(ctx context.Context, path string) (store.Store, error) {
 			return a.Open(ctx, path, cache)

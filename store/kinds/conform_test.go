@@ -59,12 +59,8 @@ func addresses(t *testing.T) map[string][]string {
 	for _, r := range realStores {
 		all[r.kind] = append(all[r.kind], filepath.Join(testdata, filepath.FromSlash(r.path)))
 	}
-	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range agents { // each is called after its kind
-		all[e.Name()] = append(all[e.Name()], filepath.Join(testdata, "coding", e.Name()))
+	for kind, at := range agentStores(t) {
+		all[kind] = append(all[kind], filepath.Join(testdata, filepath.FromSlash(at)))
 	}
 	demo := fake.New()
 	if _, err := demo.Import(t.Context(), sample.Rows()); err != nil {
@@ -98,6 +94,27 @@ func addresses(t *testing.T) map[string][]string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	all["reflection"] = []string{server.URL}
+	return all
+}
+
+// agentStores are the stores of coding agents below testdata, by their kinds, after which
+// their folders are called: a folder, or the one file in it.
+func agentStores(t *testing.T) map[string]string {
+	t.Helper()
+	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range agents {
+		inside, err := os.ReadDir(filepath.Join(testdata, "coding", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[e.Name()] = "coding/" + e.Name(); len(inside) == 1 && inside[0].Type().IsRegular() && filepath.Ext(inside[0].Name()) == ".md" {
+			all[e.Name()] += "/" + inside[0].Name()
+		}
+	}
 	return all
 }
 

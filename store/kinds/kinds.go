@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"hindcast/store"
+	"hindcast/store/coding/aider"
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/codex"
 	"hindcast/store/coding/copilot"
@@ -39,6 +40,7 @@ func All(cache *files.Cache) store.Kinds {
 		opencode.Kind(cache),
 		copilot.Kind(cache),
 		crush.Kind(cache),
+		aider.Kind(cache),
 		remote.Kind(),
 	}
 }

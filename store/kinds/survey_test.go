@@ -60,12 +60,8 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"strands-snapshots strands/typescript/legacy",
 		"strands-snapshots strands/typescript/unified",
 	}
-	agents, err := os.ReadDir(filepath.Join(testdata, "coding"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range agents { // each is called after its kind
-		want = append(want, e.Name()+" coding/"+e.Name())
+	for kind, at := range agentStores(t) {
+		want = append(want, kind+" "+at)
 	}
 	slices.Sort(want)
 	if got := claims(t, testdata); !slices.Equal(got, want) {

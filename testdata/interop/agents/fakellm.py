@@ -208,7 +208,57 @@ class Responses:
         return whole, [(event["type"], {"sequence_number": k, **event}) for k, event in enumerate(events)]
 
 
-WIRES = [Anthropic, Responses]
+class ChatCompletions:
+    """The Chat Completions API: https://platform.openai.com/docs/api-reference/chat."""
+
+    @staticmethod
+    def fits(path):
+        return path.endswith("/chat/completions")
+
+    @staticmethod
+    def asked(body):
+        turn = Turn(tools=[tool.get("function", {}).get("name") for tool in body.get("tools") or []])
+        for message in body.get("messages", []):
+            content = message.get("content") or ""
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            words = "\n".join(part.get("text", "") for part in parts if part.get("type") == "text")
+            if message.get("role") in ("user", "tool"):
+                turn.add(words, message["role"] == "tool")
+        return turn
+
+    @staticmethod
+    def reply(body, answer, n):
+        message = {"role": "assistant", "content": answer.words or None}
+        calls = [
+            {"id": f"call_{n:04}_{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for i, (name, arguments) in enumerate(answer.calls)
+        ]
+        if calls:
+            message["tool_calls"] = calls
+        sent, wrote = tokens(json.dumps(body.get("messages"))), tokens(json.dumps(message))
+        usage = {
+            "prompt_tokens": sent, "completion_tokens": wrote, "total_tokens": sent + wrote,
+            "prompt_tokens_details": {"cached_tokens": 20},
+        }
+        stop = "tool_calls" if calls else "stop"
+        base = {"id": f"chatcmpl-{n:04}", "created": n, "model": body.get("model", "scripted")}
+        whole = {
+            **base, "object": "chat.completion", "usage": usage,
+            "choices": [{"index": 0, "message": message, "finish_reason": stop}],
+        }
+        delta = {**message, "content": answer.words}
+        if calls:
+            delta["tool_calls"] = [{"index": i, **call} for i, call in enumerate(calls)]
+        chunk = {**base, "object": "chat.completion.chunk"}
+        events = [
+            {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+            {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": stop}]},
+            {**chunk, "choices": [], "usage": usage},
+        ]
+        return whole, [(None, event) for event in events]
+
+
+WIRES = [Anthropic, Responses, ChatCompletions]
 
 
 class Model:

@@ -1,0 +1,195 @@
+package aider
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/storetest"
+
+	"pgregory.net/rapid"
+)
+
+const fixture = "../../../testdata/coding/aider/.aider.chat.history.md"
+
+func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
+
+// What aider wrote in two runs, the second of which loaded the first.
+func TestFixture(t *testing.T) {
+	text, err := os.ReadFile(fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, c := range chatsOf(text) {
+		fmt.Fprintf(&got, "%s from line %d\n", c.part, c.line)
+		s := sessionOf(coding.Spot{}, c, text[c.At:c.At+c.Len])
+		for i := range s.Entries {
+			e := &s.Entries[i]
+			m := messageOf(text[e.Records[0].At : e.Records[0].At+e.Records[0].Len])
+			fmt.Fprintf(&got, "  %s<%s %s %d", e.ID, e.Parent, e.Said.Role, len(m.Blocks))
+			if m.Usage.Counted {
+				fmt.Fprintf(&got, ", %v in, %v out, $%v", m.Usage.Input, m.Usage.Output, m.Usage.Cost)
+			}
+			fmt.Fprintf(&got, ": %s\n", e.Said.Words)
+		}
+	}
+	const want = `2026-11-24T02:51:17 from line 2
+  line-4< tool 1: (unknown block)
+  line-15<line-4 user 1: first question
+  line-16<line-15 assistant 2, 2700 in, 16 out, $0.0068: reply to: first question
+2026-11-24T02:51:41 from line 21
+  line-23< tool 1: (unknown block)
+  line-32<line-23 user 1: second question
+  line-33<line-32 assistant 2, 2700 in, 16 out, $0.0069: reply to: second question
+  line-38<line-33 user 1: with two lines and a # mark
+  line-40<line-38 assistant 2, 2700 in, 19 out, $0.007: reply to: with two lines and a # mark
+  line-46<line-40 user 2: /add a.py
+  line-49<line-46 user 1: third question
+  line-50<line-49 assistant 2, 2800 in, 16 out, $0.0072: reply to: third question
+  line-55<line-50 user 1: /exit
+`
+	if got.String() != want {
+		t.Errorf("the chats are\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// The line of costs, as each of aider's providers has it printed.
+func TestUsage(t *testing.T) {
+	for line, want := range map[string]string{
+		"Tokens: 730 sent, 895 received.":                                                                      "730 895 0 0 0 false",
+		"Tokens: 16k sent, 516 received. Cost: $0.05 message, $0.05 session.":                                  "16000 516 0 0 0.05 true",
+		"Tokens: 2.3k sent, 1.1k cache write, 1k cache hit, 9 received. Cost: $0.0072 message, $1.00 session.": "2300 9 1000 1100 0.0072 true",
+		"Tokens: many sent.": "0 0 0 0 0 false",
+	} {
+		m := messageOf([]byte("an answer\n> " + line + "  \n"))
+		u := m.Usage
+		if got := fmt.Sprint(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost, u.Priced); got != want || u.Counted != (want[0] != '0') {
+			t.Errorf("%s is %s, want %s", line, got, want)
+		}
+	}
+}
+
+// Two chats that began in one second, one before the first line of a chat, and one whose time
+// is none are sessions of their own.
+func TestChats_namesAreDifferent(t *testing.T) {
+	const text = "#### before\n# aider chat started at 2026-01-02 03:04:05\n#### a\n# aider chat started at 2026-01-02 03:04:05\n#### b\n# aider chat started at ../../x\n#### c\n"
+	var parts []string
+	for _, c := range chatsOf([]byte(text)) {
+		parts = append(parts, c.part)
+	}
+	if got, want := strings.Join(parts, " "), "0 2026-01-02T03:04:05 2026-01-02T03:04:05~2 3"; got != want {
+		t.Errorf("the chats are called %s, want %s", got, want)
+	}
+}
+
+// A chat that aider goes on with grows, and a new one comes.
+func TestFollows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), fileName)
+	write := func(text string) {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("\n# aider chat started at 2026-01-02 03:04:05\n\n#### one  \n")
+	s, err := Kind(nil).Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	changes, err := s.(store.Watcher).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(storetest.Headers(t, s, "2026-01-02T03:04:05")); n != 1 {
+		t.Fatalf("there are %d messages", n)
+	}
+	write("\nan answer\n\n# aider chat started at 2026-01-02 04:00:00\n\n#### two  \n")
+	<-changes
+	list := storetest.Headers(t, s, "2026-01-02T03:04:05")
+	if len(list) != 2 || list[1].Title != "an answer" || !list[1].Head {
+		t.Errorf("the chat is %+v", list)
+	}
+	if n := len(storetest.Sessions(t, s)); n != 2 {
+		t.Errorf("there are %d chats", n)
+	}
+}
+
+// lost returns a line with words that is in the states of no entry, "" for none.
+func lost(text []byte) string {
+	var said bytes.Buffer
+	for _, c := range chatsOf(text) {
+		part := text[c.At : c.At+c.Len]
+		s := sessionOf(coding.Spot{}, c, part)
+		for i := range s.Entries {
+			span := s.Entries[i].Records[0]
+			m := messageOf(text[span.At : span.At+span.Len])
+			said.Write(m.AppendJSON(nil))
+			if _, err := jsontape.Parse(m.AppendJSON(nil)); err != nil {
+				return "the JSON of " + s.Entries[i].ID
+			}
+		}
+	}
+	for line := range bytes.Lines(text) {
+		is, words := voiceOf(line)
+		words = bytes.TrimSpace(words)
+		if body := quoted(words); is != none && len(words) > 0 && !bytes.Contains(said.Bytes(), body[1:len(body)-1]) {
+			return string(line)
+		}
+	}
+	return ""
+}
+
+func TestProperty_noMessageIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOf(rapid.OneOf(
+			rapid.SampledFrom([]string{"", "# aider chat started at 2026-01-02 03:04:05", "# aider chat started at ", "####", "#### ", "> ", ">", "# a heading", "> Tokens: 1k sent, 2 received."}),
+			rapid.StringMatching(`(#### |> |)[a-z]{1,8}( {2})?`),
+		)).Draw(t, "lines")
+		if line := lost([]byte(strings.Join(lines, "\n"))); line != "" {
+			t.Fatalf("%q is nowhere", line)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	text, err := os.ReadFile(fixture)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("# aider chat started at 2026-01-02 03:04:05\n#### a\r\n> b\n\xff\x00\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if line := lost(text); line != "" {
+			t.Errorf("%q is nowhere", line)
+		}
+	})
+}
+
+// No way back is offered, and the reason is told.
+func TestLacks(t *testing.T) {
+	s, err := Kind(nil).Open(t.Context(), storetest.Copy(t, fixture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo} {
+		if store.Reason(s, op) == "" {
+			t.Errorf("there is no reason against %s", op)
+		}
+	}
+}
