@@ -88,6 +88,8 @@ var eventWords = map[string]struct{ id, short string }{
 	"compaction":       {"compaction", "comp"},
 	"branch summary":   {"branchSummary", "sum"},
 	"context":          {"context", "ctx"},
+	"command":          {"command", "cmd"},
+	"queued":           {"queued", "queue"},
 	"node failed":      {"nodeFailed", "node"},
 	"node cancelled":   {"nodeCancelled", "node"},
 	"node interrupted": {"nodeInterrupted", "node"},
