@@ -107,7 +107,7 @@ func Head(tree folder.Tree, file string, size int) ([]byte, error) {
 func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
 	head, err := Head(tree, file, headSize)
 	for err == nil && len(head) > 0 {
-		end := slices.Index(head, '\n')
+		end := bytes.IndexByte(head, '\n')
 		if end < 0 {
 			if len(head) < headSize && len(lines) == 0 {
 				lines = append(lines, head)
@@ -255,6 +255,8 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	if err != nil {
 		return err
 	}
+	release := hold(in, spots)
+	defer release()
 	list := make([]listed, len(spots))
 	if err := parallel(ctx, len(spots), func(i int) {
 		list[i].Spot = spots[i]
@@ -297,6 +299,26 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 		}
 	}
 	return nil
+}
+
+// mostFolders bounds the folders that are held open at once.
+const mostFolders = 128
+
+// hold keeps the folders of sessions open, so that to look at each file takes less of the
+// system.
+func hold(in folder.In, spots []Spot) (release func()) {
+	held := map[string]func(){}
+	for i := range spots {
+		dir := path.Dir(spots[i].File)
+		if held[dir] == nil && len(held) < mostFolders {
+			held[dir] = folder.Hold(in.Tree, dir)
+		}
+	}
+	return func() {
+		for _, release := range held {
+			release()
+		}
+	}
 }
 
 func sign(d int64) int {
@@ -359,6 +381,7 @@ func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionI
 
 // look reads what the list shows of a session.
 func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
+	s.looked.Add(1)
 	small := l.at.Size <= smallFile
 	if sizer, ok := s.format.(Sizer); ok && small {
 		small = sizer.Small(in, l.Spot)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -39,6 +40,8 @@ type Store struct {
 	ids   sync.Map // by the names of files, see Identifier
 	texts texts
 	memo  memo
+	// looked counts the sessions that were looked into for the list.
+	looked atomic.Int64
 }
 
 var (
