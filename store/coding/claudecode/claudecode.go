@@ -276,6 +276,9 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	}
 	title := titles{asked: words, agent: f.metaOf(in, at.File).title()}
 	for _, line := range tail {
+		if kind, err := typeOf(line); err != nil || !isTitle[kind] {
+			continue
+		}
 		if r, err := decodeText(line); err == nil {
 			title.add(&r)
 		}

@@ -43,11 +43,14 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.To, c.ID), Then: "goes on from there in the new session"}},
 	}
-	if c.To.Said.Role != coding.Assistant && c.To.Event == "" {
+	if asks[c.To.Event] && c.To.Said.Role != coding.Assistant {
 		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
 	}
 	return made, f.copyAgents(c, made)
 }
+
+// asks has the events of messages that ask for an answer.
+var asks = map[string]bool{"": true, eventNotified: true, eventQueued: true}
 
 // mostCopied bounds the bytes of sub-agents that a fork copies.
 const mostCopied = 64 << 20

@@ -65,6 +65,7 @@ const (
 	eventInjected   = "injected"
 	eventCommand    = "command"
 	eventQueued     = "queued"
+	eventNotified   = "notified"
 )
 
 // types has what is kept of a record of each type that is known. Those of [light] are not
@@ -178,8 +179,10 @@ func (r *record) user(v coding.Value) {
 	switch {
 	case v.Get("isCompactSummary").True():
 		r.event = eventCompaction
-	case v.Get("isMeta").True(), v.Get("promptSource").Text() == "system":
+	case v.Get("isMeta").True():
 		r.event = eventInjected
+	case v.Get("promptSource").Text() == "system":
+		r.event = eventNotified
 	default:
 		for _, tag := range injected {
 			if strings.HasPrefix(r.said.Words, tag) {
@@ -237,6 +240,9 @@ func (r *record) cost(v coding.Value) {
 		r.facts.Add(n.label, string(v.Get(n.key).Raw()))
 	}
 }
+
+// isTitle has the types of titles.
+var isTitle = map[string]bool{typeCustom: true, typeAI: true, typeSum: true}
 
 // titles are what a session may be called.
 type titles struct{ custom, ai, summary, agent, asked string }
