@@ -10,6 +10,7 @@
 package crush
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -306,9 +307,11 @@ func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
 		record["parts"] = json.RawMessage(text(r["parts"]))
 		parts, _ = coding.Parse([]byte(text(r["parts"])))
 	}
-	raw, err := json.Marshal(record)
-	if err == nil {
-		m.Raw = [][]byte{raw}
+	var raw bytes.Buffer
+	to := json.NewEncoder(&raw)
+	to.SetEscapeHTML(false) // the parts stay as they are
+	if err := to.Encode(record); err == nil {
+		m.Raw = [][]byte{bytes.TrimSpace(raw.Bytes())}
 	}
 	m.Role, m.Model = coding.Assistant, text(r["model"])
 	switch text(r["role"]) {

@@ -378,8 +378,9 @@ func (b *build) sort() {
 // database reads a session of rows and events.
 func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	id := path.Base(b.session.Spot.Part)
+	var listed bool
 	var err error
-	if b.info, err = rowOf(ctx, t, id); err != nil {
+	if b.info, listed, err = rowOf(ctx, t, id); err != nil {
 		return err
 	}
 	b.reverts(b.info.Get("revert"))
@@ -399,7 +400,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.sort()
-	if !b.info.There() && len(b.list) > 0 {
+	if !listed && len(b.list) > 0 {
 		b.fault(FaultStray, model.Loses, id, "the session has no row, and what is left of it was found by its messages or events", "opencode does not list it")
 	}
 	if at := b.info.Get("time", "updated").Milliseconds(); !at.IsZero() {

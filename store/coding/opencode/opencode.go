@@ -202,7 +202,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		return g, err
 	}
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-		one, err := rowOf(ctx, t, path.Base(at.Part))
+		one, _, err := rowOf(ctx, t, path.Base(at.Part))
 		g.Title, g.Project = one.titled(), one.Get("directory").Text()
 		return err
 	})

@@ -105,12 +105,12 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string) (list []store
 }
 
 // rowOf returns the record of a session as opencode exports it: that of its row, else of its
-// last event, none where there is neither.
-func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (info, error) {
+// last event, none where there is neither. listed says that it has a row.
+func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, listed bool, err error) {
 	var row map[string]any
-	err := t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
+	err = t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
 	if err != nil {
-		return info{}, err
+		return is, false, err
 	}
 	if row == nil {
 		logged, err := hasEvents(ctx, t)
@@ -118,7 +118,7 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (info, error) 
 		if err == nil && logged {
 			_, err = t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND type LIKE 'session.%' ORDER BY seq DESC LIMIT 1", session)
 		}
-		return parseInfo(jsontape.FindMember(data, `"info"`)), err
+		return parseInfo(jsontape.FindMember(data, `"info"`)), false, err
 	}
 	one, times := map[string]any{}, map[string]any{}
 	for column, value := range row {
@@ -141,7 +141,7 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (info, error) 
 	}
 	one["time"] = times
 	text, err := json.Marshal(one)
-	return parseInfo(text), err
+	return parseInfo(text), true, err
 }
 
 // names are what opencode calls columns of a session in an export, "" what it says elsewhere;
@@ -159,7 +159,7 @@ var (
 func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err error) {
 	id := path.Base(at.Part)
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-		row, err := rowOf(ctx, t, id)
+		row, _, err := rowOf(ctx, t, id)
 		if mark = string(row.Raw()); err != nil {
 			return err
 		}

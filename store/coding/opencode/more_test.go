@@ -1,0 +1,160 @@
+package opencode
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
+	"hindcast/store/storetest"
+)
+
+// edited returns a copy of a store whose database was changed.
+func edited(t *testing.T, dir string, changes ...string) string {
+	t.Helper()
+	dir = storetest.Copy(t, dir)
+	db := sqlitefile.NewOwn(filepath.Join(dir, "opencode.db"), "", nil)
+	err := db.Write(t.Context(), func(tx *sqlitefile.Tx) (err error) {
+		for _, change := range changes {
+			_, failed := tx.Exec(t.Context(), change)
+			err = errors.Join(err, failed)
+		}
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Each hazard is told, by its code and where it is.
+func TestFaults(t *testing.T) {
+	const user, answer = "msg_202fb0eb80016K2QVhNcU4I9lF", "msg_20306326f001fH7C2QM6Cfga29"
+	const session = "ses_dfd04f515ffeT1YRFyfbO7rYT4"
+	deleted := FaultDeleted + " "
+	for _, c := range []struct {
+		name    string
+		changes []string
+		want    []string
+	}{
+		{"as it was recorded", nil, []string{deleted}},
+		{"a revert waits", []string{`UPDATE session SET revert = '{"messageID":"` + answer + `"}'`}, []string{FaultRevert + " session.revert", deleted}},
+		{"a revert to nothing", []string{`UPDATE session SET revert = '{"messageID":"msg_0"}'`}, []string{FaultRevert + " session.revert", deleted}},
+		{"a torn message", []string{`UPDATE message SET data = '{"role"' WHERE id = '` + user + `'`}, []string{FaultMessage + " " + user, deleted}},
+		{"a torn part", []string{`UPDATE part SET data = 'x' WHERE message_id = '` + user + `'`}, []string{FaultMessage + " prt_202fb0ec8001uNyQ7YdE4i0V6h", deleted}},
+		{"an unknown part", []string{`UPDATE part SET data = '{"type":"dream"}' WHERE message_id = '` + user + `'`}, []string{deleted, "unknown-record "}},
+		{"no log of events", []string{"DROP TABLE event"}, nil},
+		{"no row of the session", []string{"PRAGMA foreign_keys = OFF", "DELETE FROM session WHERE id = '" + session + "'"}, []string{FaultStray + " " + session, deleted}},
+		{"parts without a message", []string{"DROP TABLE event", "PRAGMA foreign_keys = OFF", "DELETE FROM message WHERE id = '" + answer + "'"},
+			[]string{FaultStray + " " + answer, FaultMessage + " " + answer}},
+	} {
+		s := open(t, edited(t, fixture, c.changes...))
+		var got []string
+		for _, f := range storetest.Faults(t, s, session) {
+			if got = append(got, f.Code+" "+f.Path); f.Meaning == "" {
+				t.Errorf("%s: %+v has no meaning", c.name, f)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the faults are %q instead of %q", c.name, got, c.want)
+		}
+		for _, h := range storetest.Headers(t, s, session) {
+			if _, err := s.State(t.Context(), h.Ref()); err != nil {
+				t.Errorf("%s: the state of %s: %v", c.name, h.ID, err)
+			}
+		}
+	}
+}
+
+// A schema with other columns is read: what is missing is not asked for, what is new is passed
+// over.
+func TestRead_otherColumns(t *testing.T) {
+	s := open(t, edited(t, fixture, "ALTER TABLE session DROP COLUMN slug", "ALTER TABLE session ADD COLUMN mood TEXT DEFAULT 'good'",
+		"ALTER TABLE message ADD COLUMN mood BLOB", "DROP INDEX part_session_idx"))
+	if got := tree(t, s, "ses_dfd04f515ffeT1YRFyfbHcBk00"); len(got) != 4 {
+		t.Errorf("the session is %q", got)
+	}
+}
+
+// What opencode writes while the store is open is told, and read.
+func TestWatch_live(t *testing.T) {
+	dir := storetest.Copy(t, fixture)
+	s := open(t, dir)
+	const session = "ses_dfd04f515ffeT1YRFyfbHcBk00"
+	before := tree(t, s, session)
+	changes, err := s.(store.Watcher).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sqlitefile.NewOwn(filepath.Join(dir, "opencode.db"), "&_pragma=journal_mode(wal)", nil)
+	defer db.Close()
+	write := func(id, text string) {
+		t.Helper()
+		if err := db.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+			_, err := tx.Exec(t.Context(), "INSERT INTO message VALUES (?, ?, 1795347020300, 1795347020300, ?)", id, session, `{"role":"user","time":{"created":1795347020300}}`)
+			_, failed := tx.Exec(t.Context(), "INSERT INTO part VALUES (?, ?, ?, 1, 1, ?)", "prt_"+id, id, session, fmt.Sprintf(`{"type":"text","text":%q}`, text))
+			return errors.Join(err, failed)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Next(t, changes)
+	}
+	write("msg_203057f00001aaaaaaaaaaaaaa", "while it is open")
+	if got, want := tree(t, s, session), append(before[:3:3], strings.TrimSuffix(before[3], " [head]"), "4<3 while it is open [head]"); !slices.Equal(got, want) {
+		t.Errorf("the session is %q instead of %q", got, want)
+	}
+	write("msg_203057f00002aaaaaaaaaaaaaa", "and once more")
+	if got := tree(t, s, session); got[len(got)-1] != "5<4 and once more [head]" {
+		t.Errorf("the session is %q", got)
+	}
+}
+
+// The files of 0.x are read as the rows are; their fork is refused until opencode took them in.
+func TestRead_filesOf0x(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"session/p1/ses_old1.json":    `{"id":"ses_old1","title":"an old one","directory":"/work","version":"0.5.0","time":{"created":1,"updated":9},"revert":{"messageID":"msg_c"}}`,
+		"message/ses_old1/msg_a.json": `{"id":"msg_a","sessionID":"ses_old1","role":"user","time":{"created":1}}`,
+		"message/ses_old1/msg_b.json": `{"id":"msg_b","sessionID":"ses_old1","role":"assistant","modelID":"m","time":{"created":2,"completed":3}}`,
+		"message/ses_old1/msg_c.json": `{"id":"msg_c","sessionID":"ses_old1","role":"user","time":{"created":4}}`,
+		"part/msg_a/prt_1.json":       `{"id":"prt_1","messageID":"msg_a","type":"text","text":"hello"}`,
+		"part/msg_b/prt_1.json":       `{"id":"prt_1","messageID":"msg_b","type":"step-start"}`,
+		"part/msg_b/prt_2.json":       `{"id":"prt_2","messageID":"msg_b","type":"text","text":"hello, too"}`,
+		"part/msg_c/prt_1.json":       `{"id":"prt_1","messageID":"msg_c","type":"text","text":"never mind"}`,
+	} {
+		write(t, filepath.Join(dir, storage, filepath.FromSlash(name)), []byte(text))
+	}
+	if _, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
+		t.Errorf("recognised %v, %v", ok, err)
+	}
+	storetest.Read(t, Kind(nil), dir)
+	s := open(t, dir)
+	if got, want := tree(t, s, "ses_old1"), []string{"0<-1 hello", "1<0 hello, too [head]", fmt.Sprintf("2<1 never mind [off: %d to 1 00:00:00]", model.ReasonRewind)}; !slices.Equal(got, want) {
+		t.Errorf("the session is %q instead of %q", got, want)
+	}
+	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "ses_old1")[1].Ref()})
+	if why, is := errors.AsType[*model.UnsupportedError](err); !is || !strings.Contains(why.Reason, "0.x") {
+		t.Errorf("its fork is refused by %v", err)
+	}
+}
+
+// A fork is its own session until opencode has one of the same id.
+func TestSpots_importedIsTheDatabase(t *testing.T) {
+	dir := storetest.Copy(t, fixture)
+	write(t, filepath.Join(dir, exports, "ses_dfd0301baffeLh2318dMLEVV2n.json"), []byte(`{"info":{},"messages":[]}`))
+	write(t, filepath.Join(dir, exports, "ses_other.json"), []byte(`{"info":{"title":"other"},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[]}]}`))
+	write(t, filepath.Join(dir, exports, "..json"), []byte(`{}`))
+	var ids []string
+	for _, info := range storetest.Sessions(t, open(t, dir)) {
+		ids = append(ids, info.ID)
+	}
+	slices.Sort(ids)
+	if want := []string{"ses_dfcf9bf29ffe41lTyUqQgB3hkK", "ses_dfd0301baffeLh2318dMLEVV2n", "ses_dfd04f515ffeT1YRFyfbHcBk00", "ses_dfd04f515ffeT1YRFyfbO7rYT4", "ses_other"}; !slices.Equal(ids, want) {
+		t.Errorf("the sessions are %q", ids)
+	}
+}
