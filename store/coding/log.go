@@ -108,6 +108,9 @@ func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folde
 	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {
 		log.Rows[i] = s.Entries[i].header(s.Spot.ID)
+		if s.Head < 0 && s.Pointed { // the pointer names nothing, or what is not there
+			log.Rows[i].Orphaned, log.Rows[i].Reason = true, &model.Reason{Kind: model.ReasonPointer}
+		}
 		log.Files[i] = cmp.Or(s.Entries[i].File, at.Session)
 	}
 	for _, part := range append([]Spot{s.Spot}, s.Spot.more()...) {

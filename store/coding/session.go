@@ -140,7 +140,7 @@ type Session struct {
 	Entries []Entry
 	// Head is the entry that the agent would go on from; -1 for none.
 	Head int
-	// Pointed says that a pointer of the agent's own names the head.
+	// Pointed says that a pointer of the agent's own names the head, or that there is none.
 	Pointed bool
 	// Faults are what is wrong with the files.
 	Faults []model.Fault

@@ -96,10 +96,10 @@ func decode(f folder.File) (r record, whole bool) {
 // zone.
 func timeOf(text string) time.Time {
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return at
+		return at.UTC()
 	}
 	at, _ := time.ParseInLocation("2006-01-02T15:04:05.999999999", text, time.Local)
-	return at
+	return at.UTC()
 }
 
 // codec remembers events: their files are not changed.
@@ -156,7 +156,7 @@ func recall(f folder.File) (r record, err error) {
 	for _, to := range r.texts() {
 		*to = text()
 	}
-	r.at = note.Time().Local()
+	r.at = note.Time()
 	if role := note.Bytes(1); len(role) == 1 && role[0] <= byte(coding.Tool) {
 		r.said.Role = coding.Role(role[0])
 	}

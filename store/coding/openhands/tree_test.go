@@ -1,0 +1,522 @@
+package openhands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/disk"
+	"hindcast/store/folder"
+	"hindcast/store/storetest"
+
+	"pgregory.net/rapid"
+)
+
+const made = "00000000000000000000000000000001"
+
+// failing is what a test and one case of a property can both do.
+type failing interface {
+	Helper()
+	Fatal(...any)
+}
+
+func put(t failing, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// id returns the id of an event with a name of one letter.
+func id(name string) string { return strings.Repeat(fmt.Sprintf("%x", name[0]), 4) }
+
+// event returns an event: its name, its kind, its parent ("" for none), and more members.
+func event(name, kind, parent, more string) string {
+	if parent != "" && parent != explicitRoot {
+		parent = id(parent)
+	}
+	if parent != "" {
+		more += `,"parent_id":"` + parent + `"`
+	}
+	return fmt.Sprintf(`{"id":%q,"kind":%q,"timestamp":"2026-01-02T03:04:05","source":"agent"%s}`, id(name), kind, more)
+}
+
+func message(name, role, parent string) string {
+	return event(name, kindMessage, parent, fmt.Sprintf(`,"llm_message":{"role":%q,"content":[{"type":"text","text":"says %s"}]}`, role, name))
+}
+
+func calls(name, response, parent string) string {
+	return event(name, kindAction, parent, fmt.Sprintf(`,"tool_name":"terminal","tool_call_id":"call-%s","llm_response_id":%q,"thought":[],"tool_call":{"arguments":"{\"command\":\"%s\"}"}`, name, response, name))
+}
+
+func result(name, of, parent string) string {
+	return event(name, kindResult, parent, fmt.Sprintf(`,"tool_name":"terminal","tool_call_id":"call-%s","observation":{"content":[{"type":"text","text":"gave %s"}],"is_error":false}`, of, name))
+}
+
+// conversation writes a conversation below a folder. The base may name an event as its leaf.
+func write(t failing, dir, base string, events ...string) {
+	t.Helper()
+	put(t, filepath.Join(dir, made, stateName), `{"id":"1","agent":{},"execution_status":"idle"`+base+`}`)
+	for i, e := range events {
+		var is struct{ ID string }
+		if err := json.Unmarshal([]byte(e), &is); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, made, eventsName, fmt.Sprintf("event-%05d-%s.json", i, is.ID)), e)
+	}
+}
+
+func leaf(name string) string { return `,"leaf_event_id":"` + id(name) + `"` }
+
+// The rules of the tree and of the head, one by one.
+func TestTree(t *testing.T) {
+	for name, c := range map[string]struct {
+		base   string
+		events []string
+		want   string
+		faults []string
+	}{
+		"of one that names no parent the event before it is, whatever that is": {
+			events: []string{message("a", "user", ""), event("b", kindState, "", ""), message("c", "assistant", "")},
+			want:   "a; *c<a",
+		},
+		"an explicit root": {
+			base:   leaf("c"),
+			events: []string{message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", explicitRoot)},
+			want:   "-a; -b<a; *c",
+		},
+		"without a leaf the last event that is no news of the state": {
+			events: []string{message("a", "user", ""), message("b", "assistant", "a"), event("c", kindState, "a", ""), event("d", kindFailure, "a", "")},
+			want:   "!a; *b<a",
+		},
+		"an empty head": {
+			base:   `,"head_is_empty":true`,
+			events: []string{message("a", "user", "")},
+			want:   "-a",
+		},
+		"a pause is where the message before it is": {
+			base:   leaf("c"),
+			events: []string{message("a", "user", ""), message("b", "assistant", "a"), event("c", "PauseEvent", "b", ""), message("d", "user", "c")},
+			want:   "a; *b<a; -d<b",
+		},
+		"calls of one answer are one message": {
+			events: []string{message("a", "user", ""), calls("b", "r", "a"), calls("c", "r", "b"), result("d", "b", "c"), result("e", "c", "d")},
+			want:   "a; b+c<a; d<b; *e<d",
+		},
+		"calls of two answers are two": {
+			events: []string{calls("b", "r", ""), calls("c", "q", "b")},
+			want:   "b; *c<b", faults: []string{FaultOpenAction},
+		},
+		"calls of one answer between which something goes on are two": {
+			base:   leaf("c"),
+			events: []string{calls("b", "r", ""), calls("c", "r", "b"), message("d", "user", "b")},
+			want:   "b; *c<b; -d<b", faults: []string{FaultOpenAction},
+		},
+		"a leaf that is not there": {
+			base:   leaf("z"),
+			events: []string{message("a", "user", "")},
+			want:   "-a", faults: []string{FaultLeaf},
+		},
+		"a parent that is not there": {
+			events: []string{message("a", "user", "z")},
+			want:   "*a", faults: []string{model.FaultMissingParent},
+		},
+		"a parent that is not there, of what is no message": {
+			events: []string{event("a", "PauseEvent", "z", ""), message("b", "user", "a")},
+			want:   "*b", faults: []string{model.FaultMissingParent},
+		},
+		"a circle of messages": {
+			events: []string{message("a", "user", "b"), message("b", "user", "a")},
+			want:   "a<b; *b<a", faults: []string{model.FaultParentCycle},
+		},
+		"a circle of others": {
+			events: []string{event("a", "PauseEvent", "b", ""), event("b", "PauseEvent", "a", ""), message("c", "user", "a")},
+			want:   "*c",
+		},
+		"an unknown kind": {
+			events: []string{message("a", "user", ""), event("b", "DreamEvent", "a", ""), message("c", "assistant", "b")},
+			want:   "a; *c<a", faults: []string{coding.FaultUnknown},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, c.base, c.events...)
+			s := open(t, dir)
+			var got []string
+			list := storetest.Headers(t, s, made)
+			names := map[string]string{}
+			for _, e := range c.events {
+				var is struct{ ID string }
+				if err := json.Unmarshal([]byte(e), &is); err != nil {
+					t.Fatal(err)
+				}
+				names[is.ID] = string(rune(mustHex(t, is.ID)))
+			}
+			for _, h := range list {
+				word := names[h.ID]
+				state, err := s.State(t.Context(), h.Ref())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := strings.Count(lastMessage(t, state), `"toolUse"`); n > 1 {
+					word += "+" + string(word[0]+1)
+				}
+				if h.ParentID != "" && names[h.ParentID] != "" {
+					word += "<" + names[h.ParentID]
+				}
+				switch {
+				case h.Head:
+					word = "*" + word
+				case h.Marks.Has(model.MarkError):
+					word = "!" + word
+				case h.Orphaned:
+					word = "-" + word
+				}
+				got = append(got, word)
+			}
+			if is := strings.Join(got, "; "); is != c.want {
+				t.Errorf("it is %s, want %s", is, c.want)
+			}
+			var faults []string
+			for _, f := range storetest.Faults(t, s, made) {
+				faults = append(faults, f.Code)
+			}
+			if !slices.Equal(faults, c.faults) {
+				t.Errorf("the faults are %q, want %q", faults, c.faults)
+			}
+		})
+	}
+}
+
+func mustHex(t *testing.T, id string) (n int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(id[:2], "%x", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// lastMessage returns the last message of a state.
+func lastMessage(t *testing.T, state []byte) string {
+	t.Helper()
+	var is struct{ Messages []json.RawMessage }
+	if err := json.Unmarshal(state, &is); err != nil {
+		t.Fatal(err)
+	}
+	if len(is.Messages) == 0 {
+		return ""
+	}
+	return string(is.Messages[len(is.Messages)-1])
+}
+
+// texts returns the first text of each message of a state.
+func texts(t *testing.T, s store.Store, at model.Header) string {
+	t.Helper()
+	state, err := s.State(t.Context(), at.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is struct {
+		Messages []struct{ Content []struct{ Text string } }
+	}
+	if err := json.Unmarshal(state, &is); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, m := range is.Messages {
+		words = append(words, m.Content[0].Text)
+	}
+	return strings.Join(words, ", ")
+}
+
+// A condensation takes messages from what the model reads and puts its summary among the
+// others; the next one takes that summary, too.
+func TestCondensation(t *testing.T) {
+	dir := t.TempDir()
+	condense := func(name, parent string, offset string, forgets ...string) string {
+		ids, err := json.Marshal(forgets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return event(name, kindCondense, parent, fmt.Sprintf(`,"summary":"sums up %s","forgotten_event_ids":%s,"llm_response_id":"r"%s`, name, ids, offset))
+	}
+	write(t, dir, "",
+		message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "b"), message("d", "assistant", "c"),
+		condense("e", "d", `,"summary_offset":1`, id("b"), id("c")), message("f", "user", "e"),
+		condense("g", "f", `,"summary_offset":1`, id("e")+summarySuffix, id("d")), condense("h", "g", "", id("f")))
+	s := open(t, dir)
+	list := storetest.Headers(t, s, made)
+	for i, want := range map[int]string{
+		3: "says a, says b, says c, says d",
+		4: "says a, sums up e, says d",
+		5: "says a, sums up e, says d, says f",
+		6: "says a, sums up g, says f",
+	} {
+		if got := texts(t, s, list[i]); got != want {
+			t.Errorf("#%d reads %s, want %s", i, got, want)
+		}
+	}
+	if got := texts(t, s, list[7]); !strings.HasPrefix(got, "says a, sums up g") || strings.Contains(got, "says f") {
+		t.Errorf("#7 reads %s", got)
+	}
+	for i, h := range list {
+		if evicted := h.Marks.Has(model.MarkEvicted); evicted != slices.Contains([]int{1, 2, 3, 4, 5}, i) {
+			t.Errorf("#%d is no longer read: %t", i, evicted)
+		}
+	}
+}
+
+// An answer is counted once, whatever its calls are.
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("b")+`,"stats":{"usage_to_metrics":{"agent":{"token_usages":[{"model":"m","prompt_tokens":7,"completion_tokens":3,"response_id":"r"}],"response_latencies":[{"latency":0.5,"response_id":"r"}]}}}`,
+		calls("b", "r", ""), calls("c", "r", "b"))
+	s := open(t, dir)
+	list := storetest.Headers(t, s, made)
+	if len(list) != 2 {
+		t.Fatalf("there are %d messages", len(list))
+	}
+	for i, want := range []bool{true, false} {
+		state, err := s.State(t.Context(), list[i].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(lastMessage(t, state), `"usage":{"inputTokens":7,"outputTokens":3,"totalTokens":10`); got != want {
+			t.Errorf("#%d is counted: %t", i, got)
+		}
+	}
+}
+
+// What keeps the SDK from reading a conversation is told, and the messages are shown.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "b"), message("d", "assistant", "c"))
+	events := filepath.Join(dir, made, eventsName)
+	name := func(i int, letter string) string {
+		return filepath.Join(events, fmt.Sprintf("event-%05d-%s.json", i, id(letter)))
+	}
+	for step, c := range []struct {
+		do       func() error
+		code     string
+		severity model.Severity
+		messages int
+	}{
+		{func() error { return os.Truncate(name(1, "b"), 30) }, FaultEvent, model.Stops, 3},
+		{func() error { return os.Remove(name(1, "b")) }, FaultGap, model.Stops, 3},
+		{func() error { return os.Rename(name(3, "d"), name(1, "d")) }, "", 0, 3},
+		{func() error { return os.WriteFile(name(4, "a"), []byte(message("a", "user", "c")), 0o600) }, FaultTwice, model.Loses, 4},
+		{func() error { return os.WriteFile(filepath.Join(dir, made, stateName), []byte(`{"id":`), 0o600) }, FaultState, model.Stops, 4},
+	} {
+		if err := c.do(); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		if n := len(storetest.Headers(t, s, made)); n != c.messages {
+			t.Errorf("step %d: there are %d messages, want %d", step, n, c.messages)
+		}
+		faults := storetest.Faults(t, s, made)
+		if c.code != "" && !slices.ContainsFunc(faults, func(f model.Fault) bool {
+			return f.Code == c.code && f.Severity == c.severity && f.Verdict != "" && f.File != ""
+		}) {
+			t.Errorf("step %d: the faults are %+v, want %s", step, faults, c.code)
+		}
+	}
+}
+
+// A conversation of the application before the SDK is named.
+func TestCheck_oldFormat(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", message("a", "user", ""))
+	put(t, filepath.Join(dir, "older", eventsName, "0.json"), `{"id":0}`)
+	faults := storetest.Faults(t, open(t, dir), "")
+	if len(faults) != 1 || faults[0].Code != FaultOld || faults[0].File != "older" || faults[0].Severity != model.Note {
+		t.Errorf("the faults are %+v", faults)
+	}
+}
+
+// A restore lands where the agent can go on, and nowhere else.
+func TestRestore_landsOnAnswersAndResults(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", event("s", kindSystem, "", `,"system_prompt":{"text":"be good"}`), message("a", "user", "s"), calls("b", "r", "a"), calls("c", "r", "b"),
+		result("d", "b", "c"), event("e", kindError, "d", `,"tool_name":"terminal","tool_call_id":"call-c","error":"it broke"`), message("f", "assistant", "e"), message("g", "user", "f"))
+	s := open(t, dir)
+	for _, h := range storetest.Headers(t, s, made) {
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
+		refused := (*model.UnsupportedError)(nil)
+		if can := slices.Contains([]string{id("e"), id("f")}, h.ID); can != (err == nil) || err != nil && !errors.As(err, &refused) {
+			t.Errorf("a restore to #%d (%s): %v", h.Index, h.Title, err)
+		}
+	}
+}
+
+// While the SDK holds its lock, nothing is written; the lock is held while Hindcast writes.
+func TestLock(t *testing.T) {
+	dir := storetest.Copy(t, fixtures)
+	s := open(t, dir)
+	files := storetest.FilesOf(t, dir)
+	change := model.Change{Op: model.OpRestore, Ref: model.Ref{Session: branched, ID: "dca1bbc3-312a-416e-b78b-fa82106fb4f3"}}
+	plan, err := s.Plan(t.Context(), change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	unlock, err := other.Lock(branched + "/" + eventsName + "/" + lockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, disk.ErrLocked) {
+		t.Errorf("a write beside the SDK: %v", err)
+	}
+	held := slices.ContainsFunc(storetest.Faults(t, s, branched), func(f model.Fault) bool { return f.Code == coding.FaultLocked })
+	if runtime.GOOS == "linux" && !held {
+		t.Error("no fault tells of the lock")
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if now := storetest.FilesOf(t, dir); fmt.Sprint(now) != fmt.Sprint(files) {
+		t.Error("a write that was refused wrote")
+	}
+	if faults := storetest.Faults(t, s, branched); len(faults) > 0 {
+		t.Errorf("the faults are %+v", faults)
+	}
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Errorf("a write when the lock is free: %v", err)
+	}
+}
+
+// A conversation is followed: an event comes, then base_state.json names it.
+func TestFollows(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("a"), message("a", "user", ""))
+	s := open(t, dir)
+	changes, err := s.(store.Watcher).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(storetest.Headers(t, s, made)); n != 1 {
+		t.Fatalf("there are %d messages", n)
+	}
+	put(t, filepath.Join(dir, made, eventsName, "event-00001-"+id("b")+".json"), message("b", "assistant", "a"))
+	<-changes
+	put(t, filepath.Join(dir, made, "next"), `{"id":"1","agent":{}`+leaf("b")+`}`)
+	if err := os.Rename(filepath.Join(dir, made, "next"), filepath.Join(dir, made, stateName)); err != nil {
+		t.Fatal(err)
+	}
+	for list := storetest.Headers(t, s, made); len(list) != 2 || !list[1].Head; list = storetest.Headers(t, s, made) {
+		<-changes // the test's own time ends this
+	}
+}
+
+// Whatever events there are, each message is in the state of an entry.
+func TestProperty_noMessageIsLost(t *testing.T) {
+	letters := strings.Split("abcdefghij", "")
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp("", "openhands")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		base := rapid.SampledFrom([]string{"", `,"head_is_empty":true`, leaf("a"), leaf("e"), leaf("z")}).Draw(t, "base")
+		var events []string
+		wanted := map[string]bool{}
+		for range rapid.IntRange(1, 12).Draw(t, "events") {
+			name := rapid.SampledFrom(letters).Draw(t, "name")
+			parent := rapid.SampledFrom(append(letters, "", "", "z", explicitRoot)).Draw(t, "parent")
+			switch rapid.SampledFrom([]string{"says", "calls", "calls", "result", "pause", "condense"}).Draw(t, "kind") {
+			case "says":
+				events = append(events, message(name, rapid.SampledFrom([]string{"user", "assistant"}).Draw(t, "role"), parent))
+				wanted["says "+name] = true
+			case "calls":
+				events = append(events, calls(name, "r", parent))
+				wanted[`\"command\":\"`+name] = true
+			case "result":
+				events = append(events, result(name, rapid.SampledFrom(letters).Draw(t, "of"), parent))
+				wanted["gave "+name] = true
+			case "pause":
+				events = append(events, event(name, "PauseEvent", parent, ""))
+			case "condense":
+				forgets := id(rapid.SampledFrom(letters).Draw(t, "forgets"))
+				events = append(events, event(name, kindCondense, parent, fmt.Sprintf(`,"summary":"sums up %s","forgotten_event_ids":[%q],"summary_offset":%d`, name, forgets, rapid.IntRange(0, 4).Draw(t, "offset"))))
+				wanted["sums up "+name] = true
+			}
+		}
+		write(t, dir, base, events...)
+		s, err := Kind(nil).Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var all strings.Builder
+		for h, err := range s.Headers(t.Context(), made) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, err := s.State(t.Context(), h.Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(state)
+		}
+		for words := range wanted {
+			if !strings.Contains(all.String(), words) {
+				t.Fatalf("%q is nowhere", words)
+			}
+		}
+	})
+}
+
+// Whatever a file holds, what is kept of it comes back from its note, and the message of one
+// that is an object can be made.
+func FuzzDecode(f *testing.F) {
+	seeds, err := filepath.Glob(filepath.Join(fixtures, "*", eventsName, "event-*.json"))
+	if err != nil || len(seeds) == 0 {
+		f.Fatal(err)
+	}
+	for _, name := range seeds {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(calls("a", "r", "b")))
+	f.Add([]byte(result("a", "r", explicitRoot)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, whole := decode(folder.File{Data: data})
+		if !whole {
+			if r.damage == "" {
+				t.Error("it is damaged, and nothing says so")
+			}
+			return
+		}
+		again, err := recall(folder.File{Data: r.note()})
+		if err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r) {
+			t.Errorf("the note is %+v, of %+v: %v", again, r, err)
+		}
+		v, err := coding.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := messageOf(v)
+		if text := m.AppendJSON(nil); !json.Valid(text) {
+			t.Errorf("the message is %s", text)
+		}
+	})
+}
