@@ -58,7 +58,8 @@ type tree struct {
 	place map[string]int
 	taken map[string]bool
 	meta  meta
-	now   time.Time
+	// now is the latest time that was told: a rewind has none of its own.
+	now time.Time
 	// had says that something worth resuming was in the list at some time.
 	had     bool
 	unknown map[string]int
@@ -114,6 +115,9 @@ func (t *tree) resumable() bool {
 
 // put appends a message, or puts it in the place of one of its id.
 func (t *tree) put(m *message) {
+	if m.at.After(t.now) {
+		t.now = m.at
+	}
 	if at, there := t.place[m.id]; there {
 		t.merge(t.list[at].node, m)
 		return
