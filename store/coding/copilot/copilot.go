@@ -86,6 +86,7 @@ const (
 	typeSystem, typeUsage                 = "system.message", "session.usage_record"
 	typeReasoning                         = "assistant.reasoning"
 	typeTurnEnd, typeAgent                = "assistant.turn_end", "subagent.started"
+	typeCompacting                        = "session.compaction_start"
 	typeCompaction, typeCleared, typeFail = "session.compaction_complete", "session.context_cleared", "session.error"
 )
 
@@ -110,6 +111,11 @@ func decode(l *coding.Line) (r record, err error) {
 	if err != nil {
 		return r, err
 	}
+	return recordOf(v), nil
+}
+
+// recordOf returns the record of an event.
+func recordOf(v coding.Value) (r record) {
 	data := v.Get("data")
 	text := func(key string) string { return data.Get(key).Text() }
 	r.kind, r.id, r.parent, r.at = v.Get("type").Text(), v.Get("id").Text(), v.Get("parentId").Text(), v.Get("timestamp").Time()
@@ -127,13 +133,17 @@ func decode(l *coding.Line) (r record, err error) {
 	case typeAgent:
 		r.call = text("toolCallId")
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
-		m, _ := messageOf(v)
+		m, ok := messageOf(v)
+		if !ok { // a compaction that failed
+			r.kind = typeCompacting
+			break
+		}
 		r.said, r.meta.Model = m.Said(), m.Model
 		if r.message = text("messageId"); data.Get("chunkCount").Number() > 1 {
 			r.message = text("apiCallId")
 		}
 	}
-	return r, nil
+	return r
 }
 
 // messageOf returns the message of an event; false for one that is none.
@@ -176,6 +186,9 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 	case typeFail:
 		add(conversation.Text, data.Get("message"))
 	case typeCompaction:
+		if !data.Get("success").True() {
+			return m, false
+		}
 		m.Role = coding.User
 		add(conversation.Text, data.Get("summaryContent"))
 	case typeCleared:
@@ -263,7 +276,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return nil, err
 	}
 	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
-	b := build{session: s, node: map[string]int{}, calls: map[string]int{}, last: map[string]int{"": -1}, waits: map[string][]coding.Span{}, unknown: map[string]int{}}
+	b := newBuild(s)
 	for i := range file.Records {
 		b.add(&file.Records[i])
 	}
@@ -284,11 +297,17 @@ type build struct {
 	node, last map[string]int
 	// calls are the entries with tool calls, by these and by the sub-agents that they started.
 	calls map[string]int
+	// taken are the ids of entries.
+	taken map[string]bool
 	// waits are events that belong to the entry that comes next, of each sub-agent.
 	waits   map[string][]coding.Span
 	meta    coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
+}
+
+func newBuild(s *coding.Session) *build {
+	return &build{session: s, node: map[string]int{}, calls: map[string]int{}, taken: map[string]bool{}, last: map[string]int{"": -1}, waits: map[string][]coding.Span{}, unknown: map[string]int{}}
 }
 
 // add adds an event. One that is no message stands for the message before it.
@@ -382,7 +401,7 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 	}
 	records := append(b.waits[is.agent], r.Span)
 	delete(b.waits, is.agent)
-	if before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Own.(string) == is.message {
+	if before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == coding.Assistant && s.Entries[before].Own.(string) == is.message {
 		e := &s.Entries[before]
 		e.Records = append(e.Records, records...)
 		e.Said.Calls = append(e.Said.Calls, is.said.Calls...)
@@ -394,15 +413,18 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 	}
 	i := len(s.Entries)
 	e := coding.Entry{ID: is.id, At: is.at, Said: is.said, Meta: b.shared, File: s.Spot.File, Records: records, Own: is.message}
-	for n := 2; e.ID == "" || b.has(e.ID); n++ {
+	for n := 2; e.ID == "" || b.taken[e.ID]; n++ {
 		e.ID = fmt.Sprintf("%s~%d", is.id, n)
 	}
+	b.taken[e.ID] = true
 	if before >= 0 {
 		e.Parent = s.Entries[before].ID
 	}
 	switch is.kind {
-	case typeCompaction, typeCleared:
-		e.Event, e.Context = strings.TrimPrefix(is.kind, "session."), []int{i}
+	case typeCompaction:
+		e.Event, e.Context = "compaction", []int{i}
+	case typeCleared:
+		e.Event, e.Context = "cleared", []int{i}
 	case typeFail:
 		e.Event, e.Marks = "error", model.MarkError
 	}
@@ -413,9 +435,6 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 	b.called(i, &is.said)
 	return i
 }
-
-// has reports whether an entry has an id: of those, events have one entry at most.
-func (b *build) has(id string) bool { _, known := b.node[id]; return known }
 
 func (b *build) called(at int, said *coding.Said) {
 	for _, c := range said.Calls {

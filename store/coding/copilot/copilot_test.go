@@ -1,13 +1,327 @@
 package copilot
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/coding"
 	"hindcast/store/storetest"
 )
 
-const fixtures = "../../../testdata/coding/copilot-cli"
+const (
+	fixtures = "../../../testdata/coding/copilot-cli"
+	recorded = "1176a339-4847-4a9a-8002-872c283cafb0"
+)
 
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
 
 func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
+
+func open(t testing.TB, dir string) store.Writer {
+	t.Helper()
+	s, err := Kind(nil).Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(store.Writer)
+}
+
+func codes(t testing.TB, s store.Store, session string) string {
+	t.Helper()
+	var list []string
+	for _, f := range storetest.Faults(t, s, session) {
+		if f.Meaning == "" || f.Verdict == "" && f.Severity > model.Note {
+			t.Errorf("%+v", f)
+		}
+		list = append(list, fmt.Sprint(f.Severity, " ", f.Code))
+	}
+	return strings.Join(list, ", ")
+}
+
+// The tree of the fixture, by what the reference says of its events.
+func TestFixture(t *testing.T) {
+	s := open(t, fixtures)
+	const want = `
+ 0<-1 d611acbd-f818-4d02-9966-b848f3d97057 user input (1): first question
+ 1<0 bb93700a-a984-4e0d-b467-358cbfa706b5 turn end (3): reply to: -11-22T11:35:09.322+00:00</cur
+ 2<1 577125e9-16f0-41f2-919e-c0d0a2225535 user input (4): run: ls -1
+ 3<2 0d4ecc1f-acde-4430-8b65-ae5519404c77 after model (5): calls bash
+ 4<3 dc9cd15c-c22c-419e-a157-683d9ebed469 tool iteration (6): bash ok
+*5<4 b54a5b81-992b-4264-9d6d-e59978603acb turn end (7): done: ls -1
+`
+	if got := "\n" + storetest.Draw(t, s, recorded); got != want {
+		t.Errorf("it is%swant%s", got, want)
+	}
+	if got := codes(t, s, recorded); got != "" {
+		t.Errorf("it has the faults %q", got)
+	}
+	// What the answers cost adds up to what the last session.shutdown counts.
+	var in, out, cached float64
+	for _, m := range storetest.Messages(t, s, model.Ref{Session: recorded, ID: "b54a5b81-992b-4264-9d6d-e59978603acb"}) {
+		if usage, ok := m["usage"].(map[string]any); ok {
+			in, out, cached = in+usage["inputTokens"].(float64), out+usage["outputTokens"].(float64), cached+usage["cacheReadInputTokens"].(float64)
+		}
+	}
+	if in != 16827 || out != 23 || cached != 60 {
+		t.Errorf("%v in, %v of these from a cache, %v out", in, cached, out)
+	}
+	infos := storetest.Sessions(t, s)
+	if len(infos) != 1 || infos[0].Title != "first question" || infos[0].Project != "/home/demo" {
+		t.Errorf("%+v", infos)
+	}
+}
+
+// event returns an event; more are its other members.
+func event(id, parent, kind, data string, more ...string) string {
+	quoted := "null"
+	if parent != "" {
+		quoted = `"` + parent + `"`
+	}
+	members := strings.Join(append([]string{""}, more...), ",")
+	return fmt.Sprintf(`{"type":%q,"data":%s,"id":%q,"timestamp":"2026-01-01T00:00:01Z","parentId":%s%s}`, kind, data, id, quoted, members)
+}
+
+func lines(list ...string) string { return strings.Join(list, "\n") + "\n" }
+
+const session = "00000000-0000-4000-8000-00000000000a"
+
+var (
+	start  = event("s", "", typeStart, `{"sessionId":"`+session+`","version":1,"copilotVersion":"1.0","selectedModel":"m","context":{"cwd":"/w","branch":"main","headCommit":"c0ffee"}}`)
+	user   = event("u", "s", typeUser, `{"content":"one","transformedContent":"<t>one"}`)
+	answer = event("a", "u", typeAssistant, `{"messageId":"m1","content":"two","toolRequests":[],"apiCallId":"x1"}`)
+	ended  = event("e", "a", typeTurnEnd, `{"turnId":"0"}`)
+	again  = event("v", "e", typeUser, `{"content":"three"}`)
+)
+
+// of returns the store of one session with such events.
+func of(t testing.TB, text string) store.Writer {
+	t.Helper()
+	dir := t.TempDir()
+	err := os.Mkdir(filepath.Join(dir, session), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, session, eventsFile), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, dir)
+}
+
+func TestSessions(t *testing.T) {
+	call := event("c", "v", typeAssistant, `{"messageId":"m2","content":"","toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}}],"apiCallId":"x2"}`)
+	inside := `"agentId":"helper"`
+	for _, c := range []struct{ name, text, faults, draws string }{
+		{"two messages", lines(start, user, answer, ended), "", " 0<-1 u user input (1): one\n*1<0 a turn end (2): two\n"},
+		{"two branches: both are sent", lines(start, user, answer, ended, again, event("w", "e", typeUser, `{"content":"else"}`)), "odd broken-chain",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n-2<1 v user input (3): three (secondLeaf to  at 00:00:00)\n*3<1 w user input (3): else\n"},
+		{"an event is missing", lines(start, user, answer, again), "note broken-chain", " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n*2<1 v user input (3): three\n"},
+		{"an answer in parts", lines(start, user,
+			event("a1", "u", typeAssistant, `{"messageId":"p1","content":"two","toolRequests":[],"apiCallId":"x","chunkIndex":0,"chunkCount":2}`),
+			event("a2", "a1", typeAssistant, `{"messageId":"p2","content":"more","toolRequests":[{"toolCallId":"t1","name":"bash","arguments":{}}],"apiCallId":"x","chunkIndex":1,"chunkCount":2}`)), "",
+			" 0<-1 u user input (1): one\n*1<0 a1 after model (2): two (calls bash)\n"},
+		{"a tool that failed", lines(start, user, answer, ended, again, call, event("r", "c", typeTool, `{"toolCallId":"t1","success":false,"error":{"message":"no such file"}}`)), "",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): calls task\n*4<3 r tool iteration (5): task: no such file\n"},
+		{"a sub-agent", lines(start, user, answer, ended, again, call,
+			event("b", "c", typeAgent, `{"toolCallId":"t1","agentName":"x"}`, inside),
+			event("i1", "b", typeUser, `{"content":"look"}`, inside),
+			event("i2", "i1", typeAssistant, `{"messageId":"m3","content":"found","apiCallId":"x3"}`, inside),
+			event("r", "i2", typeTool, `{"toolCallId":"t1","success":true,"result":{"content":"found"}}`)), "",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): calls task\n" +
+				"-4<3 i1 user input (5): look (secondLeaf to  at 00:00:00)\n-5<4 i2 turn end (6): found (secondLeaf to  at 00:00:00)\n*6<3 r tool iteration (5): task ok\n"},
+		{"a compaction", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":true,"summaryContent":"what was"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 k compaction (1): what was\n*3<2 v user input (2): three\n"},
+		{"a compaction that failed", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":false,"error":"busy"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n*2<1 v user input (3): three\n"},
+		{"an error", lines(start, user, event("x", "u", typeFail, `{"errorType":"query","message":"busy"}`)), "", " 0<-1 u user input (1): one\n*1<0 x error (2): busy\n"},
+		{"a damaged line", lines(start, user, "{}}", answer), "loses damaged-line", " 0<-1 u user input (1): one\n*1<0 a turn end (2): two\n"},
+		{"a torn line", lines(start, user) + answer[:30], "odd torn-line", "*0<-1 u user input (1): one\n"},
+		{"an event that is not known", lines(start, user, event("n", "u", "novel.kind", `{}`)), "note unknown-record", "*0<-1 u user input (1): one\n"},
+		{"no start", lines(event("u", "", typeUser, `{"content":"one"}`)), "stops no-session-start", "*0<-1 u user input (1): one\n"},
+		{"an id twice", lines(start, user, answer, event("a", "u", typeUser, `{"content":"three"}`)), "odd broken-chain", " 0<-1 u user input (1): one\n-1<0 a turn end (2): two (secondLeaf to  at 00:00:00)\n*2<0 a~2 user input (2): three\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := of(t, c.text)
+			if got := storetest.Draw(t, s, session); got != c.draws {
+				t.Errorf("it is\n%swant\n%s", got, c.draws)
+			}
+			if got := codes(t, s, session); got != c.faults {
+				t.Errorf("it has the faults %q, want %q", got, c.faults)
+			}
+		})
+	}
+}
+
+// fork forks the session of a store.
+func fork(t testing.TB, s store.Writer, from, as string) model.Plan {
+	t.Helper()
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: from}, As: as})
+	if err == nil {
+		_, err = s.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// The bytes of a fork: the events of one branch with the end of the turn, under the new id,
+// and the description with the new id.
+func TestFork_bytes(t *testing.T) {
+	other := event("w", "e", typeUser, `{"content":"else"}`)
+	s := of(t, lines(start, user, answer, ended, again, other))
+	about := "id: " + session + "\ncwd: /w\nname: \"id: x\"\n"
+	if err := os.WriteFile(filepath.Join(s.Address(), session, workspaceFile), []byte(about), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const as = "00000000-0000-4000-8000-00000000000b"
+	for _, c := range []struct{ from, want string }{
+		{"u", lines(start, user)}, {"a", lines(start, user, answer, ended)}, {"v", lines(start, user, answer, ended, again)}, {"w", lines(start, user, answer, ended, other)},
+	} {
+		plan := fork(t, s, c.from, as)
+		for name, want := range map[string]string{eventsFile: strings.Replace(c.want, session, as, 1), workspaceFile: strings.Replace(about, session, as, 1)} {
+			if text, err := os.ReadFile(filepath.Join(s.Address(), as, name)); err != nil || string(text) != want {
+				t.Errorf("from %s %s is\n%s%v, want\n%s", c.from, name, text, err, want)
+			}
+		}
+		if got := codes(t, s, plan.NewSession); got != "" {
+			t.Errorf("from %s: %s", c.from, got)
+		}
+		undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+		if err == nil {
+			_, err = s.Apply(t.Context(), undo)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A session without a description gets one.
+func TestFork_describes(t *testing.T) {
+	s := of(t, lines(start, user, answer))
+	plan := fork(t, s, "a", "")
+	text, err := os.ReadFile(filepath.Join(s.Address(), plan.NewSession, workspaceFile))
+	if want := "id: " + plan.NewSession + "\ncwd: \"/w\"\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v, want %q", text, err, want)
+	}
+}
+
+// A process that has the session open is named, and one that has ended is not.
+func TestFork_namesTheHolder(t *testing.T) {
+	s := of(t, lines(start, user, answer))
+	for _, name := range []string{fmt.Sprintf("inuse.%d.lock", os.Getpid()), "inuse.999999999.lock", "inuse.1x.lock"} {
+		if err := os.WriteFile(filepath.Join(s.Address(), session, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(fork(t, s, "a", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "has the session open"); n != 1 || !strings.Contains(string(text), fmt.Sprintf("process %d has the session open; the fork is another one", os.Getpid())) {
+		t.Errorf("%d holders: %s", n, text)
+	}
+}
+
+// Whatever events name as the one before, the words of each message stay in some state.
+func TestNothingIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words, text := map[string]bool{}, strings.Builder{}
+		id := rapid.SampledFrom([]string{"1", "2", "3", "4", "5", "6", ""})
+		kind := rapid.SampledFrom([]string{typeUser, typeAssistant, typeSystem, typeUsage, typeTurnEnd, typeAgent, typeCleared})
+		n := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"event": func(t *rapid.T) {
+				n++
+				what := kind.Draw(t, "kind")
+				word := fmt.Sprint("word", n)
+				if what == typeUser || what == typeAssistant {
+					words[word] = true
+				}
+				data := fmt.Sprintf(`{"content":%q,"messageId":%q,"toolCallId":"t","toolRequests":[{"toolCallId":"t"}]}`, word, id.Draw(t, "message"))
+				more := []string{}
+				if agent := id.Draw(t, "agent"); agent == "1" {
+					more = append(more, `"agentId":"x"`)
+				}
+				text.WriteString(event(id.Draw(t, "id"), id.Draw(t, "parent"), what, data, more...) + "\n")
+			},
+			"damage": func(*rapid.T) { text.WriteString("{\"id\":\n") },
+		})
+		if have, want := seen(t, text.String()), slices.Sorted(maps.Keys(words)); !slices.Equal(have, want) {
+			t.Fatalf("%q of %q are in view of\n%s", have, want, text.String())
+		}
+	})
+}
+
+// seen returns the words of the messages of a session's entries.
+func seen(t *rapid.T, text string) []string {
+	b, at := newBuild(&coding.Session{Head: -1}), int64(0)
+	for line := range strings.Lines(text) {
+		if v, err := coding.Parse([]byte(line)); err == nil {
+			b.add(&coding.Record[record]{Span: coding.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
+		}
+		at += int64(len(line))
+	}
+	taken, words := map[string]bool{}, map[string]bool{}
+	for _, e := range b.session.Entries {
+		if taken[e.ID] || e.Parent != "" && !taken[e.Parent] {
+			t.Fatalf("%+v", e)
+		}
+		taken[e.ID] = true
+		for _, r := range e.Records {
+			v, err := coding.Parse([]byte(text[r.At : r.At+r.Len]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind := v.Get("type").Text(); kind == typeUser || kind == typeAssistant {
+				words[v.Get("data", "content").Text()] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(words))
+}
+
+// FuzzDecode: no event makes the decoder fail but one that is no object, and each message is
+// in an entry.
+func FuzzDecode(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join(fixtures, recorded, eventsFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		v, err := coding.Parse(line)
+		if err != nil || v.Kind() != jsontape.Object {
+			return
+		}
+		b := newBuild(&coding.Session{Head: -1})
+		for range 2 {
+			b.add(&coding.Record[record]{Is: recordOf(v)})
+		}
+		m, ok := messageOf(v)
+		if text := m.AppendJSON(nil); !json.Valid(text) {
+			t.Errorf("%s", text)
+		}
+		if ok && isMessage(v.Get("type").Text()) && len(b.session.Entries) == 0 {
+			t.Error("the message is in no entry")
+		}
+	})
+}

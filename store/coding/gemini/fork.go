@@ -63,7 +63,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new first line and %s of the path, as they are", name, model.Count(len(way), "message"))},
-		Calls:  []model.Resume{{Call: "gemini --resume " + c.ID, Then: "goes on from there in the new session" + inFolder(s)}},
+		Calls:  resume(s, c.ID, "goes on from there in the new session"),
 	}
 	made.Spot.ID = c.ID
 	if len(s.Spot.More) > 0 {

@@ -329,13 +329,13 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.ID, "/") {
 		return nil
 	}
-	return []model.Resume{{Call: "gemini --resume " + strings.TrimRight(s.Spot.ID, "'"), Then: "goes on from here" + inFolder(s)}}
+	return resume(s, strings.TrimRight(s.Spot.ID, "'"), "goes on from here")
 }
 
-// inFolder says where a call has to be made.
-func inFolder(s *coding.Session) string {
+// resume returns the call that resumes a session of the same project, in its folder.
+func resume(s *coding.Session, id, then string) []model.Resume {
 	if s.Project == "" {
-		return ", in the folder of the project"
+		then += ", in the folder of the project"
 	}
-	return ", in " + s.Project
+	return []model.Resume{{Call: coding.Command(s.Project, "gemini", "--resume", id), Then: then}}
 }
