@@ -258,7 +258,38 @@ class ChatCompletions:
         return whole, [(None, event) for event in events]
 
 
-WIRES = [Anthropic, Responses, ChatCompletions]
+class Gemini:
+    """The Gemini API: https://ai.google.dev/api/generate-content."""
+
+    @staticmethod
+    def fits(path):
+        return path.endswith("enerateContent")
+
+    @staticmethod
+    def asked(body):
+        tools = [tool.get("name") for group in body.get("tools", []) for tool in group.get("functionDeclarations", [])]
+        turn = Turn(tools=tools)
+        for content in body.get("contents", []):
+            if content.get("role", "user") == "user":
+                parts = content.get("parts", [])
+                turn.add("\n".join(part.get("text", "") for part in parts), any("functionResponse" in part for part in parts))
+        return turn
+
+    @staticmethod
+    def reply(body, answer, n):
+        parts = [{"text": answer.words}] if answer.words else []
+        for i, (name, arguments) in enumerate(answer.calls):
+            parts.append({"functionCall": {"id": f"call_{n:04}_{i}", "name": name, "args": arguments}})
+        read, wrote = tokens(json.dumps(body.get("contents"))), tokens(json.dumps(parts))
+        whole = {
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": wrote, "totalTokenCount": read + wrote},
+            "modelVersion": "scripted", "responseId": f"response-{n:04}",
+        }
+        return whole, [(None, whole)]
+
+
+WIRES = [Anthropic, Responses, ChatCompletions, Gemini]
 
 
 class Model:

@@ -1,0 +1,132 @@
+package copilot
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding/codingtest"
+	"hindcast/store/storetest"
+)
+
+// cli is Copilot CLI with a home, a project and a model of its own.
+type cli struct {
+	testing.TB
+	model           *codingtest.Model
+	bin, home, work string
+}
+
+// ask gives a call of Copilot CLI a prompt, and returns the conversation that the model was
+// sent first.
+func (c *cli) ask(call, prompt string) []string {
+	c.Helper()
+	before := len(c.model.Requests(c))
+	codingtest.Run(c, c.work, c.home, call+" --allow-all-tools -p '"+prompt+"' </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+		"COPILOT_PROVIDER_BASE_URL="+c.model.URL+"/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=scripted", "COPILOT_MODEL=scripted",
+		"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false")
+	for _, r := range c.model.Requests(c)[before:] {
+		if strings.HasSuffix(r.Path, "/chat/completions") {
+			return sent(c, r.Body)
+		}
+	}
+	c.Fatalf("%s: the model was asked nothing", call)
+	return nil
+}
+
+// now is what Copilot CLI puts before the words of the user.
+var now = regexp.MustCompile(`(?s)<current_datetime>.*?</current_datetime>\s*`)
+
+// sent returns the messages of a request, a line for each, without the system prompt.
+func sent(t testing.TB, text []byte) (list []string) {
+	t.Helper()
+	var of struct {
+		Messages []struct {
+			Role      string
+			Content   string
+			ToolCalls []struct{ Function struct{ Name string } } `json:"tool_calls"`
+		}
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range of.Messages {
+		if text := now.ReplaceAllString(m.Content, ""); text != "" && m.Role != "system" {
+			list = append(list, m.Role+" "+text)
+		}
+		for _, call := range m.ToolCalls {
+			list = append(list, "call "+call.Function.Name)
+		}
+	}
+	return inOrder(list)
+}
+
+// inOrder returns messages with the results that follow each other in an order of their own:
+// the file has them as the tools ended, and a request as they were called.
+func inOrder(list []string) []string {
+	from := 0
+	for i := range len(list) + 1 {
+		if i == len(list) || !strings.HasPrefix(list[i], "tool ") {
+			slices.Sort(list[from:i])
+			from = i + 1
+		}
+	}
+	return list
+}
+
+// shown returns the messages of a state in the same way.
+func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
+	t.Helper()
+	for _, m := range storetest.Messages(t, s, h.Ref()) {
+		role := m["role"].(string)
+		for _, b := range m["content"].([]any) {
+			block := b.(map[string]any)
+			if call, ok := block["toolUse"].(map[string]any); ok {
+				list = append(list, "call "+call["name"].(string))
+			} else if result, ok := block["toolResult"].(map[string]any); ok {
+				list = append(list, "tool "+result["content"].([]any)[0].(map[string]any)["text"].(string))
+			} else if text, _ := block["text"].(string); role != "system" {
+				list = append(list, role+" "+now.ReplaceAllString(text, ""))
+			}
+		}
+	}
+	return inOrder(list)
+}
+
+// Copilot CLI writes a session with two calls at once and resumes it. From each message a
+// session of Hindcast's own goes on, and the model is sent the messages that Hindcast shows.
+func TestInterop_copilotCLI(t *testing.T) {
+	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	c.ask("copilot", "first question")
+	s := open(t, filepath.Join(c.home, ".copilot"))
+	session := storetest.Sessions(t, s)[0].ID
+	c.ask("copilot --resume="+session, "run: ls -1\nrun: echo two")
+	c.ask("copilot --resume="+session, "third question")
+	const goOn = "and now go on"
+	forked := 0
+	for _, h := range storetest.Headers(t, s, session) {
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+		if err == nil {
+			_, err = s.Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Logf("#%d: %v", h.Index, err)
+			continue
+		}
+		forked++
+		want := append(shown(t, s, h), "user "+goOn)
+		if got := c.ask("copilot --resume="+plan.NewSession, goOn); !slices.Equal(got, want) {
+			t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if forked < 7 {
+		t.Errorf("%d forks of\n%s", forked, storetest.Draw(t, s, session))
+	}
+	if got := codes(t, s, session); got != "" {
+		t.Errorf("the session has the faults %q", got)
+	}
+}

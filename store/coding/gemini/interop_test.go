@@ -1,0 +1,220 @@
+package gemini
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding/codingtest"
+	"hindcast/store/storetest"
+)
+
+// cli is Gemini CLI with a home, a project and a model of its own.
+type cli struct {
+	testing.TB
+	model           *codingtest.Model
+	bin, home, work string
+}
+
+func newCLI(t *testing.T) *cli {
+	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "gemini-cli", "node_modules", ".bin", "gemini")), home: t.TempDir(), work: t.TempDir()}
+	settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false}}`
+	err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(c.home, ".gemini", "settings.json"), []byte(settings), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.model = codingtest.Start(t)
+	return c
+}
+
+// run runs a command.
+func (c *cli) run(command string) string {
+	c.Helper()
+	return codingtest.Run(c, c.work, c.home, command+" </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+		"GEMINI_API_KEY=scripted", "GOOGLE_GEMINI_BASE_URL="+c.model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true")
+}
+
+// ask gives a call of Gemini CLI a prompt, and returns the conversation that the model was
+// sent first.
+func (c *cli) ask(call, prompt string) []string {
+	c.Helper()
+	before := len(c.model.Requests(c))
+	c.run(call + " -m gemini-2.5-flash -y -p '" + prompt + "'")
+	for _, r := range c.model.Requests(c)[before:] {
+		if strings.Contains(r.Path, "enerateContent") {
+			return sent(c, r.Body)
+		}
+	}
+	c.Fatalf("%s: the model was asked nothing", call)
+	return nil
+}
+
+// filler is what Gemini CLI puts between the result of a tool and what the user says next.
+const filler = "[The previous response was interrupted before it completed.]"
+
+// sent returns the parts of a request, a line for each, without what Gemini CLI adds at each
+// start. A result that the session has twice is sent twice.
+func sent(t testing.TB, text []byte) (list []string) {
+	t.Helper()
+	var of struct {
+		Contents []struct {
+			Role  string
+			Parts []struct {
+				Text             string
+				FunctionCall     *struct{ ID, Name string }
+				FunctionResponse *struct {
+					ID       string
+					Response struct{ Output string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range of.Contents {
+		for _, p := range content.Parts {
+			switch {
+			case p.FunctionCall != nil:
+				list = append(list, "call "+p.FunctionCall.Name)
+			case p.FunctionResponse != nil:
+				list = append(list, "result "+p.FunctionResponse.Response.Output)
+			case p.Text != filler && !strings.HasPrefix(strings.TrimSpace(p.Text), "<session_context>"):
+				list = append(list, content.Role+" "+p.Text)
+			}
+		}
+	}
+	return slices.Compact(list)
+}
+
+// shown returns the parts of a state in the same way.
+func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
+	t.Helper()
+	for _, m := range storetest.Messages(t, s, h.Ref()) {
+		role := map[any]string{"user": "user", "assistant": "model"}[m["role"]]
+		for _, b := range m["content"].([]any) {
+			block := b.(map[string]any)
+			if call, ok := block["toolUse"].(map[string]any); ok {
+				list = append(list, "call "+call["name"].(string))
+			} else if result, ok := block["toolResult"].(map[string]any); ok {
+				list = append(list, "result "+result["content"].([]any)[0].(map[string]any)["text"].(string))
+			} else if text, _ := block["text"].(string); !strings.HasPrefix(text, "<session_context>") {
+				list = append(list, role+" "+text)
+			}
+		}
+	}
+	return slices.Compact(list)
+}
+
+func (c *cli) open() store.Writer {
+	c.Helper()
+	return open(c, filepath.Join(c.home, ".gemini"))
+}
+
+const goOn = "and now go on"
+
+// Gemini CLI writes a session with a call, resumes it, and goes back. From each message, also
+// from what it went back over, a session of Hindcast's own goes on, and the model is sent
+// the messages that Hindcast shows.
+func TestInterop_geminiCLI(t *testing.T) {
+	c := newCLI(t)
+	c.ask("gemini", "first question")
+	c.ask("gemini --resume latest", "run: ls -1")
+	s := c.open()
+	session := storetest.Sessions(t, s)[0].ID
+	file, err := filepath.Glob(filepath.Join(c.home, ".gemini", "tmp", "*", chats, prefix+"*"))
+	if err != nil || len(file) != 1 {
+		t.Fatalf("%q, %v", file, err)
+	}
+	// Back to before the second question, with the line of its own for that.
+	text, err := os.ReadFile(file[0])
+	if err == nil {
+		for _, h := range storetest.Headers(t, s, session) {
+			if h.Title == "run: ls -1" {
+				text = append(text, rewind(h.ID)+"\n"...)
+			}
+		}
+		err = os.WriteFile(file[0], text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ask("gemini --resume "+session, "another question")
+
+	forked, left := 0, 0
+	for _, h := range storetest.Headers(t, s, session) {
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+		if err == nil {
+			_, err = s.Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Logf("#%d: %v", h.Index, err)
+			continue
+		}
+		if forked++; h.Orphaned {
+			left++
+		}
+		want := append(shown(t, s, h), "user "+goOn)
+		if got := c.ask("gemini --resume "+plan.NewSession, goOn); !slices.Equal(got, want) {
+			t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if forked < 7 || left < 3 {
+		t.Errorf("%d forks, %d of them from what was left:\n%s", forked, left, storetest.Draw(t, s, session))
+	}
+}
+
+// Gemini CLI deletes the session that the alarm names, and not the copy.
+func TestInterop_geminiCLI_deletes(t *testing.T) {
+	c := newCLI(t)
+	c.ask("gemini", "first question")
+	file, err := filepath.Glob(filepath.Join(c.home, ".gemini", "tmp", "*", chats, prefix+"*"))
+	if err != nil || len(file) != 1 {
+		t.Fatalf("%q, %v", file, err)
+	}
+	text, err := os.ReadFile(file[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a resume in a later minute leaves: the first line in another file.
+	first, _, _ := strings.Cut(string(text), "\n")
+	twin := filepath.Join(filepath.Dir(file[0]), prefix+"2099-01-01T00-00-"+shortOf(filepath.Base(file[0]))+".jsonl")
+	if err := os.WriteFile(twin, []byte(first+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := c.open()
+	var session string
+	for _, info := range storetest.Sessions(t, s) {
+		if info.Title == "first question" {
+			session = info.ID
+		}
+	}
+	if got := codes(t, s, session); got != "loses "+FaultShared {
+		t.Errorf("it has the faults %q", got)
+	}
+	list := storetest.Headers(t, s, session)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[len(list)-1].Ref()})
+	if err == nil {
+		_, err = s.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.run("gemini --list-sessions")
+	for _, name := range []string{file[0], twin} {
+		if _, err := os.Stat(name); !os.IsNotExist(err) {
+			t.Errorf("%s: %v: the alarm was for nothing", name, err)
+		}
+	}
+	if got := c.ask("gemini --resume "+plan.NewSession, goOn); !slices.Contains(got, "user first question") {
+		t.Errorf("the copy has %q", got)
+	}
+}
