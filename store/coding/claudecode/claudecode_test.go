@@ -186,7 +186,7 @@ func (r rec) String() string {
 // written writes a session, and returns the folder of the projects and the file.
 func written(t testing.TB, lines ...fmt.Stringer) (dir, file string) {
 	t.Helper()
-	dir = filepath.Join(t.TempDir(), projects)
+	dir = filepath.Join(t.TempDir(), ".claude", projects)
 	file = filepath.Join(dir, "-home-demo", session+suffix)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
