@@ -1,6 +1,8 @@
 package pi
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -105,6 +107,24 @@ func BenchmarkSession(b *testing.B) {
 		head, _ := last(b, s)
 		b.Run(c.name+"/headers again", func(b *testing.B) {
 			for b.Loop() {
+				last(b, s)
+			}
+		})
+		b.Run(c.name+"/headers of one that grew", func(b *testing.B) {
+			grown := filepath.Join(b.TempDir(), "--p--")
+			file := filepath.Join(grown, "t_s.jsonl")
+			storetest.SaveTranscript(b, file, storetest.PiTranscript, "s", time.Unix(1e9, 0).UTC(), 100<<20, c.line)
+			s := openFor(b, grown, nil)
+			defer s.Close()
+			last(b, s)
+			for b.Loop() {
+				f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+				if err == nil {
+					_, err = f.WriteString(answer)
+				}
+				if err = errors.Join(err, f.Close()); err != nil {
+					b.Fatal(err)
+				}
 				last(b, s)
 			}
 		})
