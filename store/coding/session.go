@@ -151,6 +151,9 @@ type Session struct {
 	// -1 for none, once all of them are known.
 	at      map[string]int
 	parents []int
+	// tangled says that an entry is recorded before its parent: only then may the lineage run
+	// in a circle.
+	tangled bool
 	// runs are the numbers of what the entries add to states, see number; the zero value for
 	// none as yet.
 	runs []store.Run
@@ -268,6 +271,7 @@ func (s *Session) join() {
 		s.parents[i] = -1
 		if p, ok := s.at[s.Entries[i].Parent]; ok && p != i {
 			s.parents[i] = p
+			s.tangled = s.tangled || p > i
 		}
 	}
 }

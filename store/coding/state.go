@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"sort"
 	"strings"
 	"sync"
@@ -144,26 +145,36 @@ func (t *texts) literal(words string) store.Run {
 	return t.add("\x00"+words, text{data: []byte(words)})
 }
 
-// rope returns the state at an entry.
-func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int) (runs []store.Run, err error) {
-	entries := of.Reads(i)
+// roped are the runs of the messages of a state, and its last entry; -1 for none.
+type roped struct {
+	entry int
+	runs  []store.Run
+}
+
+// rope returns the state at an entry. before is that of the entry that was asked for before:
+// where this one follows it, there is one message more.
+func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, before *roped) (runs []store.Run, err error) {
+	entries, said := []int{i}, before.runs
+	if before.entry < 0 || of.tangled || of.parents[i] != before.entry || of.Entries[i].Context != nil {
+		entries, said = of.Reads(i), nil
+	}
 	if err := s.number(ctx, in, of, entries); err != nil {
 		return nil, err
 	}
 	begin, end := s.texts.literal(`{"messages":[`), s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")
 	s.texts.mu.Lock()
-	defer s.texts.mu.Unlock()
-	runs = append(make([]store.Run, 0, len(entries)+2), begin)
 	for _, k := range entries {
-		run := of.runs[k]
-		if len(runs) == 1 && run.Len > 0 { // the first has no comma
-			run.At, run.Len = run.At+1, run.Len-1
-		}
-		if run.Len > 0 {
-			runs = append(runs, run)
+		if run := of.runs[k]; run.Len > 0 {
+			said = append(said, run)
 		}
 	}
-	return append(runs, end), nil
+	s.texts.mu.Unlock()
+	before.entry, before.runs = i, said
+	runs = append(append(append(make([]store.Run, 0, len(said)+2), begin), said...), end)
+	if len(said) > 0 { // the first has no comma
+		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
+	}
+	return runs, nil
 }
 
 // json returns what a session ran with, without what is not known.
@@ -260,7 +271,8 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			yield(store.Rope{}, s.wrap(err, "read the states of session %q", refs[0].Session))
 			return
 		}
-		in := s.storage.In()
+		in, before := s.storage.In(), roped{entry: -1}
+		defer folder.Hold(in.Tree, path.Dir(one.Spot.File))()
 		for _, ref := range refs {
 			if err := ctx.Err(); err != nil {
 				yield(store.Rope{}, err)
@@ -270,7 +282,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			if i := one.At(ref.ID); i < 0 || ref.Once() != nil {
 				rope.Err = model.ErrNoSnapshot
 			} else {
-				rope.Runs, rope.Err = s.rope(ctx, in, one, i)
+				rope.Runs, rope.Err = s.rope(ctx, in, one, i, &before)
 			}
 			if !yield(rope, nil) {
 				return
@@ -290,7 +302,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.rope(ctx, s.storage.In(), one, i)
+	runs, err := s.rope(ctx, s.storage.In(), one, i, &roped{entry: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,31 @@ func TestState_madeAgain(t *testing.T) {
 	}
 }
 
+// The ropes of a session whose lineage runs in a circle, or whose parents come later, are its
+// states.
+func TestRopes_ofACircle(t *testing.T) {
+	dir := t.TempDir()
+	line := func(id, parent string) string {
+		return `{"type":"message","id":"` + id + `","parentId":"` + parent + `","message":{"role":"user","content":"` + id + `"}}` + "\n"
+	}
+	text := `{"type":"session","version":3,"id":"s","cwd":"/w"}` + "\n" + line("a", "b") + line("b", "a") + line("c", "b") + line("d", "e") + line("e", "")
+	err := os.Mkdir(filepath.Join(dir, "--w--"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "--w--", "t_s.jsonl"), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, nil)
+	list, refs := states(t, s, "s")
+	if len(list) != 5 {
+		t.Fatalf("%d snapshots", len(list))
+	}
+	storetest.Ropes(t, s, refs...)
+	slices.Reverse(refs)
+	storetest.Ropes(t, s, refs...)
+}
+
 // What a message was is not told as what it is: where the file has another record in its place
 // the bytes of a rope that was asked for before are gone.
 func TestFill_ofAFileThatWasReplaced(t *testing.T) {
