@@ -16,6 +16,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,9 +58,9 @@ var agent = &coding.Agent{
 	Places: func(around store.Surroundings) []string {
 		list := coding.Places(around, "", ".local/share/opencode")
 		if data := around.Named("XDG_DATA_HOME"); data != "" {
-			list = []string{path.Join(data, "opencode")}
+			list = []string{filepath.Join(data, "opencode")}
 		}
-		if db := around.Named("OPENCODE_DB"); strings.Contains(db, "/") {
+		if db := around.Named("OPENCODE_DB"); filepath.IsAbs(db) { // else it is a name in that folder
 			list = append(list, db)
 		}
 		return list
@@ -273,7 +274,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		return nil
 	}
 	if s.Spot.Part == "" {
-		return imports(path.Join(f.Dir, s.Spot.File), s.Spot.ID, s.Project)
+		return imports(filepath.Join(f.Dir, filepath.FromSlash(s.Spot.File)), s.Spot.ID, s.Project)
 	}
 	then := "goes on from here"
 	if s.Pointed {
