@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -191,15 +192,17 @@ func ends(c coding.Cut) bool {
 	return true
 }
 
-// rename puts the new id where the record names the thread, and nowhere else: the user's
-// words may have the old one.
+// rename puts the new id where a member of the record names the thread, and nowhere else:
+// the user's words may have the old one.
 func rename(p *jsontape.Patch, t *jsontape.Tape, id string, ids map[string]bool) {
-	body := t.Find(0, "payload")
-	if body < 0 || t.Kind(body) != jsontape.Object {
-		return
+	named := func(n jsontape.Node) bool { return n >= 0 && t.Kind(n) == jsontape.String && ids[t.Text(n)] }
+	for n := range jsontape.Node(t.Len()) {
+		if key := t.Key(n); (key == "session_id" || strings.HasSuffix(key, "thread_id")) && named(n) {
+			p.Set(n, jsontape.AppendQuoted(nil, id))
+		}
 	}
-	for _, key := range []string{"id", "session_id", "thread_id"} {
-		if n := t.Find(body, key); n >= 0 && t.Kind(n) == jsontape.String && ids[t.Text(n)] {
+	if body := t.Find(0, "payload"); body >= 0 && t.Kind(body) == jsontape.Object {
+		if n := t.Find(body, "id"); named(n) {
 			p.Set(n, jsontape.AppendQuoted(nil, id))
 		}
 	}

@@ -161,11 +161,11 @@ func (t seen) List(dir string) ([]string, error) {
 	return t.Tree.List(dir)
 }
 
-// add adds a file, in the order of names: to the session of its thread, unless that has the
-// rollout from another folder.
+// add adds a file, in the order of names: to the session of its thread, unless that has a
+// file of the same name from another folder.
 func (n *names) add(file string, byThread map[string]int) {
 	r, _ := rolloutOf(file)
-	copied := len(n.rollouts[r.id]) > 0
+	copied := slices.ContainsFunc(n.rollouts[r.id], func(other string) bool { return base(other) == base(file) })
 	n.rollouts[r.id] = append(n.rollouts[r.id], file)
 	if i, known := byThread[r.thread]; known && !copied {
 		n.spots[i].More = append(n.spots[i].More, file)

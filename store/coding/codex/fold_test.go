@@ -1,0 +1,363 @@
+package codex
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/storetest"
+)
+
+const made = "01a30000-0000-7000-8000-000000000001"
+
+// rollout is a file in the making. Its records have no ordinals, as up to 0.118.
+type madeRollout struct {
+	strings.Builder
+	n int
+}
+
+// record adds a record with an envelope.
+func (r *madeRollout) record(is, payload string) {
+	r.n++
+	fmt.Fprintf(r, `{"timestamp":"2026-01-02T03:04:%02d.000Z","type":%q,"payload":%s}`+"\n", r.n%60, is, payload)
+}
+
+func (r *madeRollout) header() {
+	r.record("session_meta", `{"id":"`+made+`","timestamp":"2026-01-02T03:04:00.000Z","cwd":"/home/demo1","cli_version":"0.118.0","git":{"branch":"main","commit_hash":"abc123"}}`)
+}
+
+func (r *madeRollout) says(role, words string) {
+	kind := map[string]string{"user": "input_text", "developer": "input_text", "assistant": "output_text"}[role]
+	r.record("response_item", fmt.Sprintf(`{"type":"message","role":%q,"content":[{"type":%q,"text":%q}]}`, role, kind, words))
+}
+
+func (r *madeRollout) event(payload string) { r.record("event_msg", payload) }
+
+func (r *madeRollout) used(total, last int) {
+	count := `{"input_tokens":%d,"cached_input_tokens":4,"output_tokens":1,"total_tokens":%d}`
+	r.event(`{"type":"token_count","info":{"total_token_usage":` + fmt.Sprintf(count, total, total+1) + `,"last_token_usage":` + fmt.Sprintf(count, last, last+1) + `}}`)
+}
+
+// store opens a storage that has the rollout.
+func (r *madeRollout) store(t *testing.T) (store.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "sessions/2026/01/02/rollout-2026-01-02T03-04-00-"+made+".jsonl"), r.String())
+	return opened(t, dir), dir
+}
+
+// sent returns the messages of a state: the role, and the text of the first block or its
+// kind.
+func sent(t *testing.T, s store.Store, h model.Header) (all []string) {
+	t.Helper()
+	text, err := s.State(t.Context(), h.Ref())
+	var is struct {
+		Messages []struct {
+			Role    string
+			Content []map[string]json.RawMessage
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &is)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range is.Messages {
+		words := ""
+		for key, value := range m.Content[0] {
+			words = key
+			if key == "text" {
+				words = string(value)
+			}
+		}
+		all = append(all, m.Role+" "+words)
+	}
+	return all
+}
+
+// A rollback takes the last turns of the user's off the path, with what Codex said at the
+// beginning of the first of them. A fork behind it has none of that.
+func TestRollBack(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "<environment_context>one</environment_context>")
+	r.says("user", "first")
+	r.says("assistant", "reply to first")
+	r.says("user", "second")
+	r.says("assistant", "reply to second")
+	r.says("user", "<environment_context>two</environment_context>")
+	r.says("user", "third")
+	r.event(`{"type":"turn_aborted","reason":"interrupted"}`)
+	r.event(`{"type":"thread_rolled_back","num_turns":2}`)
+	r.says("user", "fourth")
+	r.says("assistant", "reply to fourth")
+	s, dir := r.store(t)
+	holdLines(t, "the session", tree(t, s, made), `
+#0<-1 context: <environment_context>one
+#1<0 user input: first
+#2<1 turn end: reply to first
+#3<2 user input: second | rewind
+#4<3 turn end: reply to second | rewind
+#5<4 context: <environment_context>two | rewind
+#6<5 user input: third | rewind
+#7<2 user input: fourth
+#8<7 turn end: reply to fourth *`)
+	list := storetest.Headers(t, s, made)
+	if why := list[6].Reason; why.At.Second() != 10 || why.TargetID != list[2].ID {
+		t.Errorf("it was left because of %+v", why)
+	}
+	if !list[6].Marks.Has(model.MarkError) {
+		t.Error("the turn that was aborted has no mark")
+	}
+	for at, want := range map[int]string{8: "user first, assistant reply to first, user fourth, assistant reply to fourth", 6: "user first, assistant reply to first, user second, assistant reply to second, user third"} {
+		id := fork(t, s, list[at])
+		again := opened(t, dir)
+		forked := storetest.Headers(t, again, id)
+		var words []string
+		for _, m := range sent(t, again, forked[len(forked)-1]) {
+			if m = strings.ReplaceAll(m, `"`, ""); !strings.Contains(m, "<environment_context>") {
+				words = append(words, m)
+			}
+		}
+		if got := strings.Join(words, ", "); got != want {
+			t.Errorf("the fork of #%d is sent %q and not %q", at, got, want)
+		}
+	}
+	storetest.Fork(t, Kind(nil), dir)
+}
+
+// fork forks a session and returns the id of the new one.
+func fork(t *testing.T, s store.Store, h model.Header) string {
+	t.Helper()
+	w := s.(store.Writer)
+	plan, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+	if err == nil {
+		_, err = w.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.NewSession
+}
+
+// A rollback of more turns than there are leaves what Codex said before the first.
+func TestRollBack_all(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "<environment_context>one</environment_context>")
+	r.says("user", "first")
+	r.event(`{"type":"thread_rolled_back","num_turns":5}`)
+	r.event(`{"type":"thread_rolled_back","num_turns":1}`)
+	r.says("user", "again")
+	s, _ := r.store(t)
+	holdLines(t, "the session", tree(t, s, made), `
+#0<-1 context: <environment_context>one
+#1<0 user input: first | rewind
+#2<0 user input: again *`)
+}
+
+// Before there was a replacement_history, the model read the user's words and the summary.
+func TestCompaction_old(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "first")
+	r.says("assistant", "reply to first")
+	r.record("compacted", `{"message":"what was said"}`)
+	r.says("user", "second")
+	s, _ := r.store(t)
+	list := storetest.Headers(t, s, made)
+	if got := sent(t, s, list[3]); !slices.Equal(got, []string{`user "first"`, `user "what was said"`, `user "second"`}) {
+		t.Errorf("the model reads %q", got)
+	}
+	if !list[1].Marks.Has(model.MarkEvicted) || list[0].Marks.Has(model.MarkEvicted) {
+		t.Errorf("the marks are %v and %v", list[0].Marks, list[1].Marks)
+	}
+}
+
+// A compaction holds what the model reads, and nothing before it is read.
+func TestCompaction(t *testing.T) {
+	s := opened(t, recorded)
+	list := storetest.Headers(t, s, forked)
+	got := sent(t, s, list[13])
+	if len(got) != 8 || got[0] != `user "first question"` || got[1] != `user "run: ls -1"` || got[6] != `user "after compaction"` {
+		t.Errorf("the model reads %.60q", got)
+	}
+}
+
+// An answer is counted once: a count that says again what was said before is passed over.
+func TestUsage(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.event(`{"type":"token_count","info":null}`)
+	r.says("user", "first")
+	r.says("assistant", "reply")
+	r.used(10, 10)
+	r.used(10, 10)
+	r.says("user", "second")
+	r.used(10, 10)
+	r.says("assistant", "reply")
+	r.used(30, 20)
+	s, _ := r.store(t)
+	list := storetest.Headers(t, s, made)
+	text, err := s.State(t.Context(), list[3].Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is struct{ Messages []struct{ Usage *struct{ InputTokens, OutputTokens, CacheReadInputTokens int } } }
+	if err := json.Unmarshal(text, &is); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range is.Messages {
+		if m.Usage != nil {
+			got = append(got, fmt.Sprint(*m.Usage))
+		}
+	}
+	if !slices.Equal(got, []string{"{10 1 4}", "{20 1 4}"}) {
+		t.Errorf("the answers cost %q", got)
+	}
+	if !strings.Contains(string(text), `"meta":{"cwd":"/home/demo1","gitBranch":"main","gitCommit":"abc123","version":"0.118.0"}`) {
+		t.Errorf("the session runs with %s", text[strings.Index(string(text), `"meta"`):])
+	}
+}
+
+// A tool failed that gave another exit code than 0, whichever record says so.
+func TestFailed(t *testing.T) {
+	for name, add := range map[string]func(*madeRollout){
+		"in the output": func(r *madeRollout) {
+			r.record("response_item", `{"type":"function_call_output","call_id":"c","output":"{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}"}`)
+		},
+		"in an event": func(r *madeRollout) {
+			r.event(`{"type":"item_completed","item":{"type":"CommandExecution","id":"c","status":"completed","exit_code":2}}`)
+			r.record("response_item", `{"type":"function_call_output","call_id":"c","output":"no"}`)
+		},
+		"by success": func(r *madeRollout) {
+			r.record("response_item", `{"type":"custom_tool_call_output","call_id":"c","output":{"content":"no","success":false}}`)
+		},
+	} {
+		var r madeRollout
+		r.header()
+		r.says("user", "run")
+		r.record("response_item", `{"type":"function_call","name":"shell","arguments":"{}","call_id":"c"}`)
+		add(&r)
+		s, _ := r.store(t)
+		list := storetest.Headers(t, s, made)
+		if !list[2].Marks.Has(model.MarkError) {
+			t.Errorf("%s: the tool is not told to have failed: %+v", name, list[2])
+		}
+		text, err := s.State(t.Context(), list[2].Ref())
+		if err != nil || !strings.Contains(string(text), `"status":"error"`) {
+			t.Errorf("%s: the state says %s: %v", name, text, err)
+		}
+	}
+}
+
+// Faults of the records are told with their place.
+func TestFaults(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	text := read(t, filepath.Join(dir, segmentFile))
+	lines := strings.SplitAfter(text, "\n")
+	write(t, filepath.Join(dir, segmentFile), strings.Join(slices.Concat(lines[:4], lines[5:9], []string{`{"type":"news","payload":{}}` + "\n", "no JSON\n", `{"type":"respon`}), ""))
+	s := opened(t, dir)
+	var got []string
+	for _, f := range storetest.Faults(t, s, whole) {
+		got = append(got, f.Code)
+	}
+	slices.Sort(got)
+	if want := []string{coding.FaultLine, FaultOrdinals, coding.FaultTorn, coding.FaultUnknown}; !slices.Equal(got, want) {
+		t.Errorf("the faults are %q and not %q", got, want)
+	}
+	write(t, filepath.Join(dir, envelopeFile), strings.SplitAfterN(read(t, filepath.Join(dir, envelopeFile)), "\n", 2)[1])
+	if got := codes(t, s, envelope); len(got) != 1 || !strings.HasPrefix(got[0], FaultHeader) {
+		t.Errorf("without a header the faults are %q", got)
+	}
+}
+
+const envelopeFile = day22 + "rollout-2026-11-22T11-29-04-" + envelope + ".jsonl"
+
+// Whatever is folded, each message is in the state at its own snapshot, and each snapshot
+// has its parent.
+func TestFold_losesNoMessage(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, storetest.Few(40, func(rt *rapid.T) {
+		n++
+		id := fmt.Sprintf("01a30000-0000-7000-8000-%012d", n)
+		var files []string
+		ends := []int{}
+		said := 0
+		for segment := range rapid.IntRange(1, 3).Draw(rt, "segments") {
+			var r madeRollout
+			base := ""
+			if segment > 0 && rapid.Bool().Draw(rt, "based") {
+				end := rapid.SampledFrom(append([]int{0, 7, 1 << 30}, ends...)).Draw(rt, "end")
+				base = fmt.Sprintf(`,"history_base":{"thread_id":%q,"end_ordinal_exclusive":3,"end_byte_offset":%d}`, rapid.SampledFrom([]string{id, made}).Draw(rt, "of"), end)
+			}
+			if rapid.IntRange(0, 9).Draw(rt, "header") > 0 {
+				r.record("session_meta", `{"id":"`+id+`"`+base+`}`)
+			}
+			for range rapid.IntRange(0, 12).Draw(rt, "records") {
+				switch rapid.IntRange(0, 8).Draw(rt, "what") {
+				case 0, 1:
+					r.says("user", fmt.Sprintf("words %d.", said))
+					said++
+				case 2:
+					r.says("assistant", fmt.Sprintf("words %d.", said))
+					said++
+				case 3:
+					r.record("compacted", fmt.Sprintf(`{"message":"words %d.","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"words %d."}]}]}`, said, said))
+					said++
+				case 4:
+					r.event(fmt.Sprintf(`{"type":"thread_rolled_back","num_turns":%d}`, rapid.IntRange(-1, 4).Draw(rt, "turns")))
+				case 5:
+					r.event(`{"type":"task_started"}`)
+				case 6:
+					r.used(rapid.IntRange(0, 3).Draw(rt, "total"), 1)
+				case 7:
+					r.WriteString("torn {\n")
+				case 8:
+					r.event(`{"type":"turn_aborted","reason":"interrupted"}`)
+				}
+				ends = append(ends, r.Len())
+			}
+			name := fmt.Sprintf("sessions/2026/01/02/rollout-2026-01-02T03-04-%02d-%s", segment, id)
+			if segment > 0 {
+				name += fmt.Sprintf("_01a30000-0000-7000-9%03d-%012d", segment, n)
+			}
+			write(t, filepath.Join(dir, name+".jsonl"), r.String())
+			files = append(files, r.String())
+		}
+		if said == 0 {
+			return
+		}
+		s := opened(t, dir)
+		list := storetest.Headers(t, s, id)
+		there := map[string]bool{"": true}
+		for _, h := range list {
+			if !there[h.ParentID] {
+				rt.Errorf("%s follows %q, which is not before it", h.ID, h.ParentID)
+			}
+			there[h.ID] = true
+		}
+		seen := map[string]bool{}
+		for _, h := range list {
+			for _, m := range sent(t, s, h) {
+				seen[m] = true
+			}
+		}
+		for i := range said {
+			if !seen[fmt.Sprintf(`user "words %d."`, i)] && !seen[fmt.Sprintf(`assistant "words %d."`, i)] {
+				rt.Errorf("words %d are lost: %v of\n%s", i, seen, strings.Join(files, "\n\n"))
+			}
+		}
+	}))
+}
