@@ -35,12 +35,12 @@ func (p *part) faults() (list []model.Fault) {
 		before = r.Is.ordinal
 	}
 	if p.base != nil && !p.base.own {
-		where := p.base.name
+		where, severity := p.base.name, model.Note
 		if strings.HasPrefix(where, archived+"/") {
-			where += ", which is archived"
+			where, severity = where+", which is archived", model.Odd
 		}
 		list = append(list, model.Fault{
-			Code: FaultDepends, Severity: model.Note, File: p.name,
+			Code: FaultDepends, Severity: severity, File: p.name,
 			Meaning: fmt.Sprintf("the first part of the session is in %s", where),
 			Verdict: "Codex cannot resume the session once that file is gone; a fork by Hindcast stands by itself",
 		})

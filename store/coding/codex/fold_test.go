@@ -212,7 +212,11 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var is struct{ Messages []struct{ Usage *struct{ InputTokens, OutputTokens, CacheReadInputTokens int } } }
+	var is struct {
+		Messages []struct {
+			Usage *struct{ InputTokens, OutputTokens, CacheReadInputTokens int }
+		}
+	}
 	if err := json.Unmarshal(text, &is); err != nil {
 		t.Fatal(err)
 	}
