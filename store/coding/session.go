@@ -107,7 +107,12 @@ func (s *Spot) stamp(in folder.In) (at folder.Stamp, err error) {
 		at = folder.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
 	}
 	for _, file := range s.More {
-		if more, err := in.Stamp(file); err == nil && at.Kind != files.Nothing && more.Modified.After(at.Modified) {
+		more, err := in.Stamp(file)
+		switch {
+		case err != nil || at.Kind == files.Nothing || !more.Modified.After(at.Modified):
+		case more.Kind == files.Directory: // its size is none of the session's
+			at.Modified = more.Modified
+		default:
 			at = more
 		}
 	}
