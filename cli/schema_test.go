@@ -142,7 +142,6 @@ func members(s *jsonschema.Schema, below string, member func(string)) {
 var unmet = []string{
 	"doctor [].sdk",
 	"journal [].broken",
-	"messages messages[].parts[].value",
 	"messages messages[].redacted",
 	"plan sdk",
 	"preview preview[].first[].reason",
@@ -259,7 +258,9 @@ func (a *answers) realStores(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &sessions); err != nil {
 			t.Fatal(err)
 		}
-		if _, out, _ := c.run(t, "doctor", dir, "--json"); out != "" {
+		if _, out, _ := c.run(t, "doctor", dir, "--json"); strings.HasPrefix(out, "{") { // the one store is in the folder
+			a.conform(t, "survey", out)
+		} else if out != "" {
 			a.conform(t, "doctor", out)
 		}
 		for _, s := range sessions {
